@@ -19,7 +19,7 @@ use crate::config::Config;
 use crate::error::{Error, Kind};
 use crate::file_names;
 use crate::suggestion::{find_similar, join_names};
-use loadtest_model::comparison::{Differs, differs};
+use loadtest_model::comparison::{Differs, find_difference};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -232,7 +232,7 @@ fn in_force(mut kept: Vec<Kept>) -> (Vec<Kept>, Vec<(Kept, Differs)>) {
     };
     let (mut counting, mut outdated) = (Vec::new(), Vec::new());
     for one in kept {
-        match differs(&one.side(), &newest.side()) {
+        match find_difference(&one.side(), &newest.side()) {
             None => counting.push(one),
             Some(differs) => outdated.push((one, differs)),
         }

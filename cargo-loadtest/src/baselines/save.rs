@@ -5,7 +5,7 @@ use super::{Baseline, files, in_force, read, remove};
 use crate::error::Error;
 use crate::file_names;
 use loadtest_model::card::{Card, Report, Trust, Verdict, view};
-use loadtest_model::comparison::{Differs, Refusal, SHORTEST};
+use loadtest_model::comparison::{Differs, Refusal, SHORTEST_STEADY_PART};
 use loadtest_model::record::{Ending, RunRecord, ScenarioRecord};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -222,7 +222,7 @@ fn judge_scenario(
         ));
     }
     let steady_us = scenario.steady_us;
-    if u128::from(steady_us) < SHORTEST.as_micros() {
+    if u128::from(steady_us) < SHORTEST_STEADY_PART.as_micros() {
         let short = Refusal::TooShort {
             run_id: record.run_id.clone(),
             steady_us,

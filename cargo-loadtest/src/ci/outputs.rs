@@ -1,7 +1,7 @@
 //! The figures of a run as names and values, for the steps that come after.
 
 use super::Published;
-use loadtest_model::card::{Card, Report, worst};
+use loadtest_model::card::{Card, Report, worst_exit_code};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -102,7 +102,7 @@ fn rows(report: &Report) -> impl Iterator<Item = Row<'_>> {
 
 /// Returns the row of the worst scenario: by the exit code, then by the score.
 fn row(report: &Report) -> Option<Row<'_>> {
-    let code = worst(
+    let code = worst_exit_code(
         (report.cards.iter().map(|card| card.verdict.exit_code()))
             .chain(report.not_run.iter().map(|scenario| scenario.exit_code)),
     );

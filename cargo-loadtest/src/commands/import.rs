@@ -9,9 +9,7 @@ use crate::import::{
     HarOptions, Input, Linked, Mistake, NamedSecret, OpenApiOptions, PostmanOptions, Recording,
     correlate, format_source, read_environment, read_har, read_openapi, read_postman, write_source,
 };
-use std::collections::HashMap;
 use std::fmt::Display;
-use std::hash::{BuildHasher as _, RandomState};
 use std::path::Path;
 
 /// What a document may have at most, in bytes.
@@ -32,17 +30,8 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
         } => {
             may_be_written(to)?;
             let file = command.is_empty().then_some(file.as_path());
-            // No value of a variable gets into the source: what stands for it is like nothing else.
-            let random = RandomState::new().hash_one("variable");
-            let mut known = HashMap::new();
-            let mut lookup = |name: &str| {
-                let number = known.len();
-                let value = known
-                    .entry(name.to_owned())
-                    .or_insert_with(|| format!("lt{random:016x}n{number}e"));
-                Some(value.clone())
-            };
-            let requests = recorded::read(file, command, *allow_files, &mut lookup, true)?;
+            // No value of a variable gets into the source.
+            let requests = recorded::read(file, command, *allow_files, None)?;
             told.finish(requests, "curl", to)?;
         }
         ImportCommand::Har {

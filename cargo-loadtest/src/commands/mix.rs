@@ -57,7 +57,7 @@ fn binaries(found: &Found) -> impl Iterator<Item = &Binary> {
 /// When a total does not suffice for all.
 pub(super) fn split(chosen: &[Found], total: &Overrides) -> Result<Vec<Overrides>, Error> {
     let weights: Vec<f64> = chosen.iter().map(|found| found.definition.weight).collect();
-    mix::split(total, &weights).map_err(|mistakes| {
+    mix::split_load(total, &weights).map_err(|mistakes| {
         let lines: Vec<_> = mistakes.iter().map(ToString::to_string).collect();
         Error::usage(lines.join("\n"))
     })

@@ -10,7 +10,7 @@ use crate::files;
 use crate::store::{self, RunFolder, Store};
 use crate::suggestion::join_some;
 use jiff::Timestamp;
-use loadtest_model::card::{Report, view, worst};
+use loadtest_model::card::{Report, view, worst_exit_code};
 use loadtest_model::record::RunRecord;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -163,7 +163,7 @@ pub(super) fn conclude(
         (Ok(()), published) => published,
         (Err(error), Ok(code)) => {
             console::print_error(&error);
-            Ok(worst([error.exit_code(), code]))
+            Ok(worst_exit_code([error.exit_code(), code]))
         }
         (Err(first), Err(second)) => {
             console::print_error(&first);

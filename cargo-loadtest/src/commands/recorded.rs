@@ -37,14 +37,12 @@ pub(super) fn requests(args: &CurlArgs) -> Result<Option<Requests>, Error> {
         args.file.as_deref(),
         &args.command,
         args.allow_files,
-        &mut process::variable,
-        false,
+        Some(&mut process::variable),
     )
     .map(Some)
 }
 
-/// Reads the requests of a text, or else those of a command. With `prefers_default_urls`, `${BASE:-http://..}` is that
-/// URL.
+/// Reads the requests of a text, or else those of a command. Without an environment, variables have no values.
 ///
 /// # Errors
 /// As [`requests`].
@@ -52,8 +50,7 @@ pub(super) fn read(
     file: Option<&Path>,
     command: &[OsString],
     allow_files: bool,
-    lookup: &mut dyn FnMut(&str) -> Option<String>,
-    prefers_default_urls: bool,
+    environment: Option<&mut dyn FnMut(&str) -> Option<String>>,
 ) -> Result<Requests, Error> {
     let files = Files {
         folder: process::directory().map_err(Error::io("enter", PathBuf::from(".")))?,
@@ -62,7 +59,7 @@ pub(super) fn read(
     let (input, read) = match file {
         Some(path) => {
             let input = text(path, LONGEST)?;
-            let read = read_text(&input, &files, lookup, prefers_default_urls);
+            let read = read_text(&input, &files, environment);
             (input, read)
         }
         None => read_words(&words(command)?, &files),

@@ -48,7 +48,7 @@ fn refusal(from: &str, given: &str, input: &Input) -> Mistake {
                 folder: PathBuf::from("/nowhere"),
                 are_permitted: given == "--allow-files",
             };
-            read_text(input, &files, &mut |_| None, false)
+            read_text(input, &files, Some(&mut |_| None))
         }
     };
     match read {

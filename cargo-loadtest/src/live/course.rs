@@ -126,7 +126,8 @@ impl Course {
     pub(super) fn broken(&self, frame: &Frame) -> Option<String> {
         let broken = frame.broken.as_ref()?;
         let record = &self.record;
-        let reason = loadtest_model::card::broken(broken, &record.plan, &record.definition);
+        let reason =
+            loadtest_model::card::describe_broken(broken, &record.plan, &record.definition);
         let after = units::show(Duration::from_secs(broken.after.as_secs()));
         let most = self.record.plan.graceful_stop.as_secs();
         Some(format!(

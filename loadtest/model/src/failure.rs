@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Why there was no run.
+/// The reason why there was no run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFailure {
-    /// What kind of failure, which decides the exit code.
+    /// The kind of failure, which decides the exit code.
     pub kind: FailureKind,
-    /// What is wrong: one line or more.
+    /// The mistake, in one line or more.
     pub message: String,
-    /// What to do instead.
+    /// The remedy, if one is known.
     pub help: Option<String>,
 }
 

@@ -15,6 +15,8 @@ pub mod comparison;
 #[cfg(feature = "data")]
 pub mod definition;
 #[cfg(feature = "data")]
+pub mod display;
+#[cfg(feature = "data")]
 pub mod failure;
 #[cfg(feature = "data")]
 pub mod metrics;

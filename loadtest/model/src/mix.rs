@@ -1,4 +1,4 @@
-//! How a total load is shared out among scenarios that run at once.
+//! The split of a total load among scenarios that run at once.
 
 use crate::plan::Overrides;
 
@@ -14,23 +14,23 @@ pub enum MixError {
     TooFew {
         /// The flag.
         flag: &'static str,
-        /// What was given.
+        /// The total that was given.
         given: u64,
-        /// How many scenarios there are.
+        /// The number of scenarios.
         scenarios: usize,
     },
 }
 
-/// What of `total` each scenario gets, by its weight: rates as they are, users and iterations in whole
-/// numbers of at least one. What is no total - ramp and duration - applies to each.
+/// Splits `total` among scenarios by weight: rates exactly, users and iterations in whole numbers of at least
+/// one. Ramp and duration are no totals: they apply to each scenario.
 ///
 /// # Errors
 /// [`MixError`] for each total that is too small.
-pub fn split(total: &Overrides, weights: &[f64]) -> Result<Vec<Overrides>, Vec<MixError>> {
+pub fn split_load(total: &Overrides, weights: &[f64]) -> Result<Vec<Overrides>, Vec<MixError>> {
     let mut errors = Vec::new();
     let mut whole = |flag, given: Option<u64>| {
         let given = given?;
-        let shares = shares(given, weights);
+        let shares = split_whole(given, weights);
         if shares.is_none() {
             errors.push(MixError::TooFew {
                 flag,
@@ -62,7 +62,7 @@ pub fn split(total: &Overrides, weights: &[f64]) -> Result<Vec<Overrides>, Vec<M
 
 /// Whole shares of at least one whose sum is `total`, by the largest remainder; of equal remainders the
 /// earlier one. `None` when there are more weights than things.
-fn shares(total: u64, weights: &[f64]) -> Option<Vec<u64>> {
+fn split_whole(total: u64, weights: &[f64]) -> Option<Vec<u64>> {
     let least = weights.len() as u64;
     if total < least {
         return None;
@@ -116,11 +116,11 @@ mod tests {
 
     #[test]
     fn a_total_is_split_by_weight() {
-        assert_eq!(shares(100, &[3.0, 1.0]), Some(vec![75, 25]));
-        assert_eq!(shares(10, &[1.0, 1.0, 1.0]), Some(vec![4, 3, 3]));
-        assert_eq!(shares(3, &[1.0, 1e6, 1.0]), Some(vec![1, 1, 1]));
-        assert_eq!(shares(10, &[1e6, 1.0, 1.0]), Some(vec![8, 1, 1]));
-        assert_eq!(shares(1, &[1.0, 1.0]), None);
+        assert_eq!(split_whole(100, &[3.0, 1.0]), Some(vec![75, 25]));
+        assert_eq!(split_whole(10, &[1.0, 1.0, 1.0]), Some(vec![4, 3, 3]));
+        assert_eq!(split_whole(3, &[1.0, 1e6, 1.0]), Some(vec![1, 1, 1]));
+        assert_eq!(split_whole(10, &[1e6, 1.0, 1.0]), Some(vec![8, 1, 1]));
+        assert_eq!(split_whole(1, &[1.0, 1.0]), None);
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
             duration: Some(std::time::Duration::from_secs(5)),
             ..Overrides::default()
         };
-        let split = split(&total, &[3.0, 1.0]).unwrap();
+        let split = split_load(&total, &[3.0, 1.0]).unwrap();
         let rates: Vec<_> = split.iter().map(|one| one.rate_per_second).collect();
         assert_eq!(rates, [Some(7.5), Some(2.5)]);
         assert!(split.iter().all(|one| one.duration == total.duration));
@@ -143,7 +143,7 @@ mod tests {
             iterations: Some(2),
             ..Overrides::default()
         };
-        let errors = split(&total, &[1.0, 1.0, 1.0]).unwrap_err();
+        let errors = split_load(&total, &[1.0, 1.0, 1.0]).unwrap_err();
         let flags: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert!(
             flags[0].starts_with("`--users 1` is the total of the mix"),
@@ -159,7 +159,7 @@ mod tests {
             weights in prop::collection::vec(0.000_001_f64..=1e6, 1..40),
         ) {
             let sum: f64 = weights.iter().sum();
-            match shares(total, &weights) {
+            match split_whole(total, &weights) {
                 None => prop_assert!(total < weights.len() as u64),
                 Some(shares) => {
                     prop_assert_eq!(shares.iter().sum::<u64>(), total);
@@ -180,7 +180,7 @@ mod tests {
             total in 40_u64..10_000,
             weights in prop::collection::vec(0.01_f64..=100.0, 2..20),
         ) {
-            let shares = shares(total, &weights).unwrap();
+            let shares = split_whole(total, &weights).unwrap();
             for i in 0..weights.len() {
                 for j in 0..weights.len() {
                     if weights[i] > weights[j] {
@@ -196,7 +196,7 @@ mod tests {
             weights in prop::collection::vec(0.000_001_f64..=1e6, 1..40),
         ) {
             let total = Overrides { rate_per_second: Some(rate), ..Overrides::default() };
-            let split = split(&total, &weights).unwrap();
+            let split = split_load(&total, &weights).unwrap();
             let sum: f64 = split.iter().filter_map(|one| one.rate_per_second).sum();
             prop_assert!((sum - rate).abs() <= rate * 1e-12);
         }

@@ -1,7 +1,7 @@
-//! What `cargo-loadtest` and a load-test binary say to each other.
+//! The messages between `cargo-loadtest` and a load-test binary.
 //!
 //! The tool starts the binary with [`REQUEST_VARIABLE`] set to the path of a [`Request`] in JSON. The
-//! answer goes into files that the request names; standard output belongs to nobody. Standard input
+//! answer goes into files that the request names; standard output is not used. Standard input
 //! is the control pipe: a line `stop` or `abort`; its end means `stop`.
 
 use crate::capacity::{Goal, Purpose, SearchEnding, Trial};
@@ -26,10 +26,10 @@ pub const BASE_URL_VARIABLE: &str = "LOADTEST_BASE_URL";
 /// `cargo test` too.
 pub const OFFLINE_VARIABLE: &str = "LOADTEST_OFFLINE";
 
-/// Whether a value of [`OFFLINE_VARIABLE`] asks to be kept from the network.
+/// Returns true if a value of [`OFFLINE_VARIABLE`] asks to be kept from the network.
 ///
 /// # Errors
-/// It says neither yes nor no.
+/// The value is neither yes nor no.
 pub fn is_offline_wanted(value: Option<&str>) -> Result<bool, String> {
     match value {
         None | Some("" | "0" | "false") => Ok(false),
@@ -63,13 +63,13 @@ pub fn is_validity_off(value: Option<&str>) -> Result<bool, String> {
 /// two decimal digits.
 pub const MARKER_PREFIX: &[u8] = b"\0loadtest-binary\0protocol=";
 
-/// What the tool asks for.
+/// A request of the tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum Request {
     /// Write a [`Listing`] to `output`.
     List {
-        /// Where the listing goes.
+        /// The file for the listing.
         output: PathBuf,
     },
     /// Run one scenario; write [`JournalLine`]s as it goes, and the record at the end.
@@ -101,15 +101,15 @@ pub struct CapacityRequest {
     pub seed: u64,
     /// SHA-256 of the executable, for the record.
     pub executable_hash: String,
-    /// What is searched for.
+    /// The goal of the search.
     pub goal: Goal,
-    /// Where the course of the search goes: a [`SearchLine`] in JSON per line.
+    /// The file for the course of the search: a [`SearchLine`] in JSON per line.
     pub search: PathBuf,
-    /// Where the trials go, as many as there can be.
+    /// The files of the trials, as many as there can be.
     pub trials: Vec<TrialFiles>,
 }
 
-/// Where a trial goes.
+/// The files of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrialFiles {
     /// Its journal: a [`JournalLine`] in JSON per line.
@@ -126,7 +126,7 @@ pub enum SearchLine {
     Begin {
         /// Iterations per second.
         per_second: f64,
-        /// Why this rate.
+        /// The purpose of this rate.
         purpose: Purpose,
     },
     /// It is over.
@@ -137,12 +137,12 @@ pub enum SearchLine {
     Failed(RunFailure),
 }
 
-/// One journey to show.
+/// A request for one iteration, shown step by step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DebugRequest {
     /// The identity of the scenario: `package::module::function`.
     pub scenario: String,
-    /// What the command line of the run changes of the load.
+    /// The changes of the load from the command line of the run.
     pub overrides: Overrides,
     /// `--base-url`.
     pub base_url: Option<String>,
@@ -150,18 +150,18 @@ pub struct DebugRequest {
     pub seed: u64,
     /// The number of the iteration in the run; the first one where there is none.
     pub iteration: Option<Number>,
-    /// Where what happens goes: a `journey::Event` in JSON per line.
+    /// The file for the events: a `journey::Event` in JSON per line.
     pub output: PathBuf,
 }
 
-/// One scenario to run.
+/// A request to run one scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRequest {
     /// The identity of the scenario: `package::module::function`.
     pub scenario: String,
     /// The identifier of the run.
     pub run_id: String,
-    /// What the command line changes of the load.
+    /// The changes of the load from the command line.
     pub overrides: Overrides,
     /// `--base-url`.
     pub base_url: Option<String>,
@@ -171,16 +171,16 @@ pub struct RunRequest {
     pub seed: u64,
     /// SHA-256 of the executable, for the record.
     pub executable_hash: String,
-    /// Where the journal goes: a [`JournalLine`] in JSON per line.
+    /// The file for the journal: a [`JournalLine`] in JSON per line.
     pub journal: PathBuf,
-    /// Where the [`ScenarioRecord`](crate::record::ScenarioRecord) goes at the end, in JSON.
+    /// The file for the [`ScenarioRecord`](crate::record::ScenarioRecord), in JSON, written at the end.
     pub record: PathBuf,
 }
 
 /// The scenarios of a binary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Listing {
-    /// In the order (package, file, line).
+    /// The scenarios, sorted by package, file and line.
     pub scenarios: Vec<ScenarioDef>,
     /// Mistakes that forbid a run, such as a name given twice.
     pub problems: Vec<String>,

@@ -1,4 +1,4 @@
-//! When iterations start: pure arithmetic from the start of the run, so that nothing drifts.
+//! The start times of iterations: pure arithmetic from the start of the run, so that nothing drifts.
 
 use crate::definition::{Load, Shape, Stage};
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub struct Schedule {
     steady: (f64, f64),
 }
 
-/// How iterations come about.
+/// The model of a load: what makes iterations start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Model {
     /// They arrive at a rate.
@@ -28,14 +28,14 @@ pub enum Model {
     Closed,
     /// A fixed number is shared by users.
     Iterations {
-        /// How many.
+        /// The number of iterations.
         count: u64,
         /// Shared by this many users.
         users: u32,
     },
 }
 
-/// Which part of the load an iteration is due in.
+/// The part of the load that an iteration is due in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Window {
     /// The warm-up: discarded.
@@ -67,7 +67,7 @@ impl Schedule {
                 ramp_up,
                 duration,
             } => (
-                ramped(*per_second, *ramp_up, *duration),
+                ramp_stages(*per_second, *ramp_up, *duration),
                 Model::Open,
                 Some(*ramp_up),
             ),
@@ -76,10 +76,10 @@ impl Schedule {
                 ramp_up,
                 duration,
             } => (
-                ramped(f64::from(*users), *ramp_up, *duration),
+                ramp_stages(f64::from(*users), *ramp_up, *duration),
                 Model::Closed,
                 Some(
-                    beginning(*users, *duration)
+                    begin_span(*users, *duration)
                         .saturating_sub(load.warm_up)
                         .max(*ramp_up),
                 ),
@@ -120,7 +120,7 @@ impl Schedule {
         schedule
     }
 
-    /// How iterations come about.
+    /// Returns the model of the load.
     pub fn model(&self) -> Model {
         self.model
     }
@@ -132,7 +132,7 @@ impl Schedule {
             .map(|last| Duration::from_secs_f64(last.start + last.length))
     }
 
-    /// How long the part lasts that the headline numbers cover, in a run of `elapsed`.
+    /// Returns the length of the steady part, which the headline numbers cover, in a run of `elapsed`.
     pub fn steady_part(&self, elapsed: Duration) -> Duration {
         let end = self
             .end()
@@ -143,7 +143,7 @@ impl Schedule {
         Duration::from_secs_f64((end - self.steady.0).max(0.0))
     }
 
-    /// Which part an iteration belongs to that is due at `due` from the start.
+    /// Returns the part of the load that contains `due`, a time from the start.
     pub fn window(&self, due: Duration) -> Window {
         let due = due.as_secs_f64();
         if due < self.warm_up {
@@ -155,8 +155,7 @@ impl Schedule {
         }
     }
 
-    /// Which part what follows the load belongs to, where that ended after `time`: the headline numbers,
-    /// if it came that far.
+    /// Returns the part for what follows a load that ended after `time`: the steady part if the load got that far.
     pub fn window_after(&self, time: Duration) -> Window {
         if time.as_secs_f64() < self.steady.0 {
             self.window(time)
@@ -263,8 +262,8 @@ impl Schedule {
     }
 }
 
-/// How long it takes until `users` who begin at once have begun; nothing where the load ends before.
-fn beginning(users: u32, duration: Duration) -> Duration {
+/// Returns the time until `users` who begin at once have all begun; zero if the load ends before.
+fn begin_span(users: u32, duration: Duration) -> Duration {
     let later = u64::from(users).saturating_sub(AT_ONCE);
     let beginning = GAP * u32::try_from(later).unwrap_or(u32::MAX);
     if beginning < duration {
@@ -275,7 +274,7 @@ fn beginning(users: u32, duration: Duration) -> Duration {
 }
 
 /// A rise from zero, then a steady part; both within `duration`.
-fn ramped(target: f64, ramp_up: Duration, duration: Duration) -> Vec<Stage> {
+fn ramp_stages(target: f64, ramp_up: Duration, duration: Duration) -> Vec<Stage> {
     vec![
         Stage {
             from: 0.0,

@@ -1,6 +1,6 @@
 //! The virtual user, as scenario code sees it.
 
-use loadtest_model::random::{GOLDEN, mix};
+use loadtest_model::random::{GOLDEN, mix_bits};
 use std::borrow::Cow;
 use std::ops::{Bound, RangeBounds};
 use std::time::Duration;
@@ -176,7 +176,7 @@ impl Vu {
 
     fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GOLDEN);
-        mix(self.state)
+        mix_bits(self.state)
     }
 
     /// The place of the current iteration among those of all users, from which the rows of feeds
@@ -194,7 +194,7 @@ impl Vu {
     /// Makes [`random`](Self::random) the source of `purpose` in `step` of the current iteration.
     pub(crate) fn reseed(&mut self, step: usize, purpose: Purpose) {
         let place = (step as u64) << 8 | purpose as u64;
-        self.state = mix(mix(self.seed ^ mix(self.iteration)) ^ place);
+        self.state = mix_bits(mix_bits(self.seed ^ mix_bits(self.iteration)) ^ place);
     }
 }
 

@@ -9,8 +9,8 @@ use super::serve::{JournalWriter, find_scenario, listen_to_control_pipe};
 use super::write_json;
 use crate::engine::{self, Control, RunPhase, Workers};
 use crate::registry::Registry;
-use loadtest_model::capacity::{Next, Outcome, Purpose, SearchEnding, Trial, judge, next};
-use loadtest_model::card::{Card, Verdict};
+use loadtest_model::capacity::{Next, Outcome, Purpose, SearchEnding, Trial, next_action};
+use loadtest_model::card::{Card, Verdict, judge_trial};
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::failure::{FailureKind, RunFailure};
 use loadtest_model::plan::Plan;
@@ -105,7 +105,7 @@ fn try_rates(
     while let Next::Try {
         per_second,
         purpose,
-    } = next(&request.goal, &attempts)
+    } = next_action(&request.goal, &attempts)
     {
         // There are as many as trials can be; a search without end would be worse than a short one.
         let Some(files) = files.next() else { break };
@@ -133,13 +133,13 @@ fn try_rates(
         if let Ending::Interrupted | Ending::Aborted | Ending::Died { .. } = record.ending {
             return Ok(SearchEnding::Interrupted);
         }
-        let trial = judge(&record, &card, per_second, purpose);
+        let trial = judge_trial(&record, &card, per_second, purpose);
         attempts.push(trial.attempt);
         course.write_line(&SearchLine::Trial(Box::new(trial.clone())))?;
         if let Ending::Stuck { reason } = record.ending {
             return Ok(SearchEnding::Stuck { reason });
         }
-        let is_over = next(&request.goal, &attempts) == Next::Done;
+        let is_over = next_action(&request.goal, &attempts) == Next::Done;
         if !is_over
             && let Some(ending) = wait_for_recovery(ready, request.goal.rest, &trial, control)
         {

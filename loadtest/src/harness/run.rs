@@ -491,7 +491,7 @@ fn end_record(
             LoadOutcome::Broken(broken) => Ending::ThresholdBroken {
                 threshold: broken.threshold,
                 after_us: micros(broken.after),
-                reason: card::broken(&broken, plan, definition),
+                reason: card::describe_broken(&broken, plan, definition),
             },
             LoadOutcome::Stuck { step } => Ending::Stuck {
                 reason: match step.map(|step| &definition.steps[step].name) {

@@ -333,7 +333,7 @@ plan = \"free\"
 
     #[test]
     fn programs_see_the_same() {
-        insta::assert_json_snapshot!(shown(Some(FILE), data));
+        insta::assert_json_snapshot!(shown(Some(FILE), config_json));
     }
 
     #[test]
@@ -351,6 +351,10 @@ plan = \"free\"
             let host = "https://hooks.slack.com";
             assert!(width < 80 || text.contains(host), "{text}");
         }
-        assert!(!shown(Some(FILE), data).to_string().contains("T0SECRET"));
+        assert!(
+            !shown(Some(FILE), config_json)
+                .to_string()
+                .contains("T0SECRET")
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::shell::Word;
 use super::super::source::{Mistake, Note, Span};
-use super::options::{self, Effect, Known};
+use super::options::{self, CurlOption, Effect};
 
 /// Options of ours, which people also write behind the command.
 const LOADS: [&str; 11] = [
@@ -84,7 +84,7 @@ impl Reader<'_> {
                     .help(format!("write `--{expanded}` with the value itself")),
             );
         }
-        let Some((known, on)) = options::long(&name) else {
+        let Some((known, on)) = options::find_name(&name) else {
             return Err(unknown(word, &name));
         };
         let value = if known.takes_value {
@@ -116,7 +116,7 @@ impl Reader<'_> {
         }
         for (i, letter) in letters.iter().enumerate() {
             let letter = char::from(*letter);
-            let Some(known) = options::short(letter) else {
+            let Some(known) = options::find_letter(letter) else {
                 let words = format!("curl has no option `-{}`", letter.escape_debug());
                 return Err(Mistake::new(word.span.clone(), words));
             };
@@ -135,13 +135,13 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn next(&mut self, word: &Word, known: &Known) -> Result<Word, Mistake> {
+    fn next(&mut self, word: &Word, known: &CurlOption) -> Result<Word, Mistake> {
         let value = self.words.get(self.at).cloned();
         self.at += 1;
         value.ok_or_else(|| {
             Mistake::new(
                 word.span.clone(),
-                format!("`--{}` needs a value, and nothing follows", known.long),
+                format!("`--{}` needs a value, and nothing follows", known.name),
             )
         })
     }
@@ -149,7 +149,7 @@ impl Reader<'_> {
     fn take(
         &mut self,
         word: &Word,
-        known: &'static Known,
+        known: &'static CurlOption,
         on: bool,
         value: Option<Word>,
     ) -> Result<(), Mistake> {
@@ -158,23 +158,23 @@ impl Reader<'_> {
         match known.effect {
             Effect::Refused(why) => {
                 return Err(
-                    Mistake::new(word.span.clone(), format!("`--{}`: {why}", known.long))
+                    Mistake::new(word.span.clone(), format!("`--{}`: {why}", known.name))
                         .help("write the options themselves into the command"),
                 );
             }
-            Effect::Told(why) if on => {
-                let words = format!("`--{}`: {why}", known.long);
+            Effect::Warned(why) if on => {
+                let words = format!("`--{}`: {why}", known.name);
                 self.notes.push(Note::new(span.clone(), words));
                 // Some of them keep others from being honoured.
-                self.set(known.long, on, Vec::new(), span);
+                self.set(known.name, on, Vec::new(), span);
             }
-            Effect::Told(_) | Effect::Quiet => {}
-            Effect::Honoured if known.long == "next" => {
+            Effect::Warned(_) | Effect::Ignored => {}
+            Effect::Honoured if known.name == "next" => {
                 self.done.push(std::mem::take(&mut self.current));
             }
             Effect::Honoured => {
                 let value = value.map(|value| value.text).unwrap_or_default();
-                self.set(known.long, on, value, span);
+                self.set(known.name, on, value, span);
             }
         }
         Ok(())
@@ -206,15 +206,15 @@ fn unknown(word: &Word, name: &str) -> Mistake {
     let shown: String = plain.chars().take(40).collect();
     let shown = crate::console::clean(&shown);
     let mistake = Mistake::new(word.span.clone(), format!("curl has no option `--{shown}`"));
-    match options::long(plain) {
+    match options::find_name(plain) {
         Some((known, _)) if !value.is_empty() => mistake.help(format!(
             "curl takes no `=` after an option: write `--{} ..`",
-            known.long
+            known.name
         )),
         _ if LOADS.contains(&plain) => {
             mistake.help("options of `cargo loadtest` stand before `--`")
         }
-        _ => match options::meant(name) {
+        _ => match options::suggest_name(name) {
             Some(meant) => mistake.help(format!("did you mean `--{meant}`?")),
             None => mistake,
         },

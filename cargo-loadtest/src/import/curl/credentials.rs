@@ -79,8 +79,8 @@ fn named(long: &str) -> Option<usize> {
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     let length = long.find(|letter| !is_name(letter)).unwrap_or(long.len());
     let name = &long[..length];
-    let is_secret = if let Some((known, _)) = options::long(name) {
-        SECRET.contains(&known.long)
+    let is_secret = if let Some((known, _)) = options::find_name(name) {
+        SECRET.contains(&known.name)
     } else {
         let name = name.to_ascii_lowercase();
         TELLING.iter().any(|part| name.contains(part))
@@ -91,10 +91,10 @@ fn named(long: &str) -> Option<usize> {
 /// The length of the letters up to that of such an option; its value may follow in the same word.
 fn lettered(letters: &str) -> Option<usize> {
     for (at, letter) in letters.char_indices() {
-        let known = options::short(letter)?;
+        let known = options::find_letter(letter)?;
         if known.takes_value {
             return SECRET
-                .contains(&known.long)
+                .contains(&known.name)
                 .then_some(at + letter.len_utf8());
         }
     }

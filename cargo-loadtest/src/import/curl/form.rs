@@ -1,16 +1,25 @@
 //! The parts of `-F`.
 
-use super::super::marked::Part;
 use super::super::source::{Mistake, Note, Span};
 use super::data::Reads;
 
-/// The parts of one `-F name=value`: several where it names several files.
+/// A part of a form.
+#[derive(Clone, Default)]
+pub(super) struct FormPart {
+    pub(super) name: Vec<u8>,
+    pub(super) file_name: Option<Vec<u8>>,
+    pub(super) content_type: Option<String>,
+    pub(super) headers: Vec<Vec<u8>>,
+    pub(super) content: Vec<u8>,
+}
+
+/// Reads the parts of one `-F name=value`: several where it names several files.
 pub(super) fn parts(
     value: &[u8],
     reads: &Reads<'_>,
     span: &Span,
     notes: &mut Vec<Note>,
-) -> Result<Vec<Part>, Mistake> {
+) -> Result<Vec<FormPart>, Mistake> {
     let (name, content) = named(value, span)?;
     if content.starts_with(b"(") || name.is_empty() && content == b")" {
         return Err(Mistake::new(
@@ -29,9 +38,9 @@ pub(super) fn parts(
         let (fields, after) = fields(rest, is_file);
         let mut fields = fields.into_iter();
         let data = fields.next().unwrap_or_default();
-        let mut part = Part {
+        let mut part = FormPart {
             name: name.to_vec(),
-            ..Part::default()
+            ..FormPart::default()
         };
         attributes(&mut part, fields, span, notes)?;
         if is_read {
@@ -65,12 +74,12 @@ pub(super) fn parts(
 }
 
 /// The part of one `--form-string name=value`.
-pub(super) fn literal(value: &[u8], span: &Span) -> Result<Part, Mistake> {
+pub(super) fn literal(value: &[u8], span: &Span) -> Result<FormPart, Mistake> {
     let (name, content) = named(value, span)?;
-    Ok(Part {
+    Ok(FormPart {
         name: name.to_vec(),
         content: content.to_vec(),
-        ..Part::default()
+        ..FormPart::default()
     })
 }
 
@@ -145,7 +154,7 @@ fn quoted(text: &[u8]) -> Option<(Vec<u8>, usize)> {
 }
 
 fn attributes(
-    part: &mut Part,
+    part: &mut FormPart,
     fields: impl Iterator<Item = Vec<u8>>,
     span: &Span,
     notes: &mut Vec<Note>,

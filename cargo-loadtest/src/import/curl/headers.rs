@@ -1,41 +1,50 @@
 //! The headers of a request: those of the command, and those that curl adds.
 
-use super::super::marked::{BOUNDARY, Body, Exchange, Header, Recording};
+use super::super::recording::{BOUNDARY, Credentials, Exchange, Header, Recording};
+use super::super::shell::Variables;
 use super::super::source::{Mistake, Note};
 use super::cookies;
-use super::request::Draft;
+use super::request::{Draft, RawBody, RawRequest};
 use super::url::Url;
 use jiff::Timestamp;
 
-/// What curl can decode.
+/// Encodings that curl can decode.
 const ENCODINGS: &[u8] = b"deflate, gzip, br, zstd";
 
+/// Name and value of a header.
+type RawHeader = (String, Vec<u8>);
+
 impl Draft {
-    pub(super) fn headers(
+    /// Adds headers and credentials to a request.
+    pub(super) fn add_headers(
         &self,
         exchange: &mut Exchange,
-        url: &Url,
-        is_upload: bool,
+        request: &RawRequest<'_>,
+        variables: &Variables<'_>,
         into: &mut Recording,
     ) -> Result<(), Mistake> {
+        let RawRequest {
+            url,
+            body,
+            is_upload,
+            ..
+        } = request;
+        let mut headers: Vec<RawHeader> = Vec::new();
         let own = self.own_headers(exchange, into)?;
         let is_own = |name: &str| {
             own.iter()
-                .any(|(header, _)| header.name.eq_ignore_ascii_case(name))
+                .any(|((header, _), _)| header.eq_ignore_ascii_case(name))
         };
         let mut add = |name: &str, value: &[u8]| {
             if !is_own(name) {
-                exchange.headers.push(Header {
-                    name: name.to_owned(),
-                    value: value.to_vec(),
-                });
+                headers.push((name.to_owned(), value.to_vec()));
             }
         };
         if let Some(bearer) = &self.bearer {
             add("authorization", &[b"Bearer ", &bearer[..]].concat());
         }
         if let Some((range, span)) = &self.range {
-            if exchange.body == Body::None {
+            if matches!(body, RawBody::None) {
                 add("range", range);
             } else {
                 let words = "`--range`: a body is sent as a whole, and without a range";
@@ -59,47 +68,55 @@ impl Draft {
             add("content-type", b"application/json");
             add("accept", b"application/json");
         }
-        match &exchange.body {
-            Body::Multipart(_) => add(
+        match body {
+            RawBody::Form(_) => add(
                 "content-type",
                 format!("multipart/form-data; boundary={BOUNDARY}").as_bytes(),
             ),
-            Body::Bytes(_) if !is_upload && !self.is_json => {
+            RawBody::Bytes(_) if !is_upload && !self.is_json => {
                 add("content-type", b"application/x-www-form-urlencoded");
             }
             _ => {}
         }
-        if is_upload {
+        if *is_upload {
             add("expect", b"100-continue");
         }
         if self.agent.as_ref().is_some_and(Vec::is_empty) && !is_own("user-agent") {
             exchange.omitted.push("user-agent".to_owned());
         }
         if !is_own("authorization") && self.bearer.is_none() && !self.sends_no_credentials {
-            exchange.credentials = self.user.clone().or_else(|| url.credentials.clone());
+            let user = self.user.as_ref().or(url.credentials.as_ref());
+            exchange.credentials = user.map(|pair| Credentials {
+                user: variables.split_values(&pair.user),
+                password: variables.split_values(&pair.password),
+            });
         }
-        for (mut header, is_sent) in own {
+        for ((name, mut value), is_sent) in own {
             if !is_sent {
-                exchange.omitted.push(header.name.to_ascii_lowercase());
+                exchange.omitted.push(name.to_ascii_lowercase());
                 continue;
             }
-            let is_form = matches!(exchange.body, Body::Multipart(_))
-                && header.name.eq_ignore_ascii_case("content-type");
+            let is_form =
+                matches!(body, RawBody::Form(_)) && name.eq_ignore_ascii_case("content-type");
             if is_form {
                 let boundary = format!("; boundary={BOUNDARY}");
-                header.value.extend_from_slice(boundary.as_bytes());
+                value.extend_from_slice(boundary.as_bytes());
             }
-            exchange.headers.push(header);
+            headers.push((name, value));
         }
+        let headers = headers.into_iter();
+        let headers =
+            headers.map(|(name, value)| Header::new(name, variables.split_values(&value)));
+        exchange.headers = headers.collect();
         Ok(())
     }
 
-    /// The headers of `-H`, and whether they are sent: one without a value takes away what curl would send.
+    /// Returns the headers of `-H`, and whether they are sent: one without a value removes a default header.
     fn own_headers(
         &self,
         exchange: &Exchange,
         into: &mut Recording,
-    ) -> Result<Vec<(Header, bool)>, Mistake> {
+    ) -> Result<Vec<(RawHeader, bool)>, Mistake> {
         let mut own = Vec::new();
         for (line, span) in &self.headers {
             let at = line.iter().position(|byte| *byte == b':');
@@ -162,7 +179,7 @@ impl Draft {
                 continue;
             }
             let value = value.to_vec();
-            own.push((Header { name, value }, is_sent));
+            own.push(((name, value), is_sent));
         }
         Ok(own)
     }

@@ -14,30 +14,27 @@ mod request;
 mod tests;
 mod url;
 
-use super::marked::Recording;
+use super::recording::Recording;
 use super::shell::{self, Command, Variables, Word};
 use super::source::{Input, Mistake};
 pub(crate) use files::Files;
-use request::Reading;
+use request::RequestReader;
 use std::fmt::Write as _;
 
-/// The most requests that an input may have.
+/// Most requests of an input.
 pub(super) const MOST_REQUESTS: usize = 1000;
 
-/// Reads text as it was copied; `lookup` knows the environment. With `prefers_default_urls`, `${BASE:-http://..}` is
-/// that URL.
+/// Reads text as it was copied. Without an environment, variables have no values.
 pub(crate) fn read_text(
     input: &Input,
     files: &Files,
-    lookup: &mut dyn FnMut(&str) -> Option<String>,
-    prefers_default_urls: bool,
+    environment: Option<&mut dyn FnMut(&str) -> Option<String>>,
 ) -> Result<Recording, Mistake> {
-    let mut variables = Variables::new(lookup, prefers_default_urls);
+    let mut variables = Variables::new(&input.text, environment);
     let mut recording = Recording::default();
     let commands = shell::read_commands(&input.text, &mut variables, &mut recording.notes)?;
-    let secrets = variables.used;
-    read(&commands, files, &mut recording)?;
-    recording.secrets = secrets;
+    recording.secrets = variables.secrets();
+    read(&commands, files, &variables, &mut recording)?;
     Ok(recording)
 }
 
@@ -68,12 +65,23 @@ pub(crate) fn read_words(words: &[Vec<u8>], files: &Files) -> (Input, Result<Rec
     }
     let input = Input::new("<command line>", text);
     let mut recording = Recording::default();
-    let read = read(std::slice::from_ref(&command), files, &mut recording);
+    let variables = Variables::new("", None);
+    let read = read(
+        std::slice::from_ref(&command),
+        files,
+        &variables,
+        &mut recording,
+    );
     (input, read.map(|()| recording))
 }
 
-fn read(commands: &[Command], files: &Files, into: &mut Recording) -> Result<(), Mistake> {
-    let mut reading = Reading::new(files);
+fn read(
+    commands: &[Command],
+    files: &Files,
+    variables: &Variables<'_>,
+    into: &mut Recording,
+) -> Result<(), Mistake> {
+    let mut reading = RequestReader::new(files, variables);
     for command in commands {
         let operations = arguments::operations(&command.words[1..], &mut into.notes)?;
         let span = &command.words[0].span;

@@ -1,11 +1,12 @@
 //! What the options of a command come to: its requests.
 
-use super::super::marked::{Body, Credentials, Exchange, Http, Part, Recording};
-use super::super::shell::Stdin;
+use super::super::recording::{Body, Exchange, Http, Part, Recording};
+use super::super::shell::{Stdin, Variables};
 use super::super::source::{Mistake, Note, Span};
 use super::arguments::{Operation, Setting};
 use super::data::{self, Reads};
-use super::url::Url;
+use super::form::FormPart;
+use super::url::{Url, UserInfo};
 use super::{Files, MOST_REQUESTS, form, glob};
 use std::time::Duration;
 
@@ -15,14 +16,19 @@ const REDIRECTS: u32 = 50;
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 /// Commands that are being read.
-pub(super) struct Reading<'a> {
+pub(super) struct RequestReader<'a, 'v> {
     files: &'a Files,
+    variables: &'a Variables<'v>,
     bytes: usize,
 }
 
-impl<'a> Reading<'a> {
-    pub(super) fn new(files: &'a Files) -> Self {
-        Self { files, bytes: 0 }
+impl<'a, 'v> RequestReader<'a, 'v> {
+    pub(super) fn new(files: &'a Files, variables: &'a Variables<'v>) -> Self {
+        Self {
+            files,
+            variables,
+            bytes: 0,
+        }
     }
 
     /// Adds the requests of a command, whose name stands at `span`.
@@ -46,8 +52,8 @@ impl<'a> Reading<'a> {
                 return Err(Mistake::new(span.clone(), "this command has no URL"));
             }
             draft.check()?;
-            for exchange in draft.exchanges(&reads, into)? {
-                self.bytes += exchange.body.bytes().len() + exchange.target.len();
+            for (exchange, bytes) in draft.exchanges(&reads, self.variables, into)? {
+                self.bytes += bytes;
                 if self.bytes > MOST_BYTES || into.exchanges.len() == MOST_REQUESTS {
                     return Err(Mistake::new(
                         exchange.span,
@@ -74,12 +80,12 @@ pub(super) struct Draft {
     data: Option<(Vec<u8>, Span)>,
     query: Vec<u8>,
     pub(super) is_json: bool,
-    form: Vec<Part>,
+    form: Vec<FormPart>,
     form_span: Option<Span>,
     uploads: Vec<(Vec<u8>, Span)>,
     is_get: bool,
     head: Option<Span>,
-    pub(super) user: Option<Credentials>,
+    pub(super) user: Option<UserInfo>,
     pub(super) bearer: Option<Vec<u8>>,
     pub(super) sends_no_credentials: bool,
     pub(super) cookies: Vec<Vec<u8>>,
@@ -263,7 +269,13 @@ impl Draft {
         Ok(())
     }
 
-    fn exchanges(&self, reads: &Reads<'_>, into: &mut Recording) -> Result<Vec<Exchange>, Mistake> {
+    /// Returns the requests, each with its bytes.
+    fn exchanges(
+        &self,
+        reads: &Reads<'_>,
+        variables: &Variables<'_>,
+        into: &mut Recording,
+    ) -> Result<Vec<(Exchange, usize)>, Mistake> {
         let mut exchanges = Vec::new();
         for (number, (text, span)) in self.urls.iter().enumerate() {
             let urls = if self.is_literal {
@@ -273,10 +285,10 @@ impl Draft {
             };
             let upload = self.uploads.get(number);
             let body = match upload {
-                Some((file, at)) => Body::Bytes(reads.read(file, at)?),
+                Some((file, at)) => RawBody::Bytes(reads.read(file, at)?),
                 None => self.body(),
             };
-            if urls.len().saturating_mul(body.bytes().len()) > MOST_BYTES {
+            if urls.len().saturating_mul(body.length()) > MOST_BYTES {
                 return Err(Mistake::new(
                     span.clone(),
                     "this URL stands for several requests, whose bodies are too long together",
@@ -287,54 +299,67 @@ impl Draft {
                 if let Some((file, _)) = upload {
                     name_upload(&mut url, file);
                 }
-                exchanges.push(self.exchange(url, body.clone(), upload.is_some(), span, into)?);
+                self.append_query(&mut url, span)?;
+                if variables.has_placeholder(&url.origin) {
+                    let words = "the host comes from a variable, and a scenario names its host";
+                    let help = "write the host itself; `--base-url` sends the requests elsewhere";
+                    return Err(Mistake::new(span.clone(), words).help(help));
+                }
+                let bytes = body.length() + url.target().len();
+                let request = RawRequest {
+                    url,
+                    body: &body,
+                    is_upload: upload.is_some(),
+                    span,
+                };
+                exchanges.push((self.exchange(&request, variables, into)?, bytes));
             }
         }
         Ok(exchanges)
     }
 
-    fn body(&self) -> Body {
+    fn body(&self) -> RawBody {
         if !self.form.is_empty() {
-            return Body::Multipart(self.form.clone());
+            return RawBody::Form(self.form.clone());
         }
         match &self.data {
-            Some((data, _)) if !self.is_get => Body::Bytes(data.clone()),
-            _ => Body::None,
+            Some((data, _)) if !self.is_get => RawBody::Bytes(data.clone()),
+            _ => RawBody::None,
         }
+    }
+
+    /// Adds the data of `-G`, or the queries of `--url-query`.
+    fn append_query(&self, url: &mut Url, span: &Span) -> Result<(), Mistake> {
+        let got = self.data.as_ref().filter(|_| self.is_get);
+        let (query, span) = match got {
+            Some((data, at)) => (data, at),
+            None if self.query.is_empty() => return Ok(()),
+            None => (&self.query, span),
+        };
+        check_query(query, span)?;
+        url.append(&data::lowered(query));
+        Ok(())
     }
 
     fn exchange(
         &self,
-        mut url: Url,
-        body: Body,
-        is_upload: bool,
-        span: &Span,
+        request: &RawRequest<'_>,
+        variables: &Variables<'_>,
         into: &mut Recording,
     ) -> Result<Exchange, Mistake> {
-        let got = self.data.as_ref().filter(|_| self.is_get);
-        if let Some((data, at)) = got {
-            url.append(&data::lowered(data));
-            check_query(data, at)?;
-        } else if !self.query.is_empty() {
-            url.append(&data::lowered(&self.query));
-            check_query(&self.query, span)?;
-        }
         let method = match &self.method {
             Some((method, at)) => method_of(method, at)?,
             None if self.head.is_some() => "HEAD".to_owned(),
-            None if is_upload => "PUT".to_owned(),
-            None if matches!(body, Body::None) => "GET".to_owned(),
+            None if request.is_upload => "PUT".to_owned(),
+            None if matches!(request.body, RawBody::None) => "GET".to_owned(),
             None => "POST".to_owned(),
         };
         let mut exchange = Exchange {
-            span: span.clone(),
+            span: request.span.clone(),
             method,
-            origin: url.origin.clone(),
-            target: url.target(),
-            headers: Vec::new(),
-            omitted: Vec::new(),
-            credentials: None,
-            body,
+            origin: request.url.origin.clone(),
+            target: variables.split_values(request.url.target().as_bytes()),
+            body: request.body.split_values(variables),
             redirects: match (self.follows, self.most_redirects) {
                 (false, _) => 0,
                 (true, most) => most.unwrap_or(REDIRECTS).min(REDIRECTS),
@@ -342,18 +367,61 @@ impl Draft {
             timeout: self.timeout,
             ..Exchange::default()
         };
-        self.headers(&mut exchange, &url, is_upload, into)?;
+        self.add_headers(&mut exchange, request, variables, into)?;
         Ok(exchange)
     }
 }
 
-fn user(value: &[u8], span: &Span) -> Result<Credentials, Mistake> {
+/// A request as bytes.
+pub(super) struct RawRequest<'a> {
+    pub(super) url: Url,
+    pub(super) body: &'a RawBody,
+    pub(super) is_upload: bool,
+    span: &'a Span,
+}
+
+/// A body as bytes.
+pub(super) enum RawBody {
+    None,
+    Bytes(Vec<u8>),
+    Form(Vec<FormPart>),
+}
+
+impl RawBody {
+    fn length(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Form(parts) => parts.iter().map(|part| part.content.len()).sum(),
+        }
+    }
+
+    fn split_values(&self, variables: &Variables<'_>) -> Body {
+        let split = |bytes: &Vec<u8>| variables.split_values(bytes);
+        match self {
+            Self::None => Body::None,
+            Self::Bytes(bytes) => Body::Text(split(bytes)),
+            Self::Form(parts) => {
+                let parts = parts.iter().map(|part| Part {
+                    name: split(&part.name),
+                    file_name: part.file_name.as_ref().map(split),
+                    content_type: part.content_type.clone(),
+                    headers: part.headers.iter().map(split).collect(),
+                    content: split(&part.content),
+                });
+                Body::Multipart(parts.collect())
+            }
+        }
+    }
+}
+
+fn user(value: &[u8], span: &Span) -> Result<UserInfo, Mistake> {
     let at = value.iter().position(|byte| *byte == b':');
     let at = at.ok_or_else(|| {
         Mistake::new(span.clone(), "curl would ask for the password of this user")
             .help("write `user:password`, or `user:` for an empty one")
     })?;
-    Ok(Credentials {
+    Ok(UserInfo {
         user: value[..at].to_vec(),
         password: value[at + 1..].to_vec(),
     })

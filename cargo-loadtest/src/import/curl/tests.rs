@@ -1,4 +1,6 @@
-use super::super::marked::{BOUNDARY, Exchange};
+use super::super::recording::{
+    BOUNDARY, Body, Exchange, Piece, Text, encode_basic, encode_multipart,
+};
 use super::*;
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -30,7 +32,7 @@ struct Sent {
 fn read(text: &str, files: &Files) -> Result<Recording, Mistake> {
     let input = Input::new("copied", text.to_owned());
     let mut lookup = |name: &str| (name == "TOKEN").then(|| "tok123".to_owned());
-    read_text(&input, files, &mut lookup, true)
+    read_text(&input, files, Some(&mut lookup))
 }
 
 fn no_files() -> Files {
@@ -62,20 +64,47 @@ fn notes(text: &str) -> Vec<String> {
     notes.into_iter().map(|note| note.words).collect()
 }
 
-/// What our engine sends, but for what is its own.
+/// The bytes of a text, with the value of the only variable.
+fn fill(text: &Text) -> Vec<u8> {
+    let bytes = text.pieces().iter().flat_map(|piece| match piece {
+        Piece::Literal(text) => text.clone().into_bytes(),
+        Piece::Bytes(bytes) => bytes.clone(),
+        _ => b"tok123".to_vec(),
+    });
+    bytes.collect()
+}
+
+fn body(exchange: &Exchange) -> Vec<u8> {
+    match &exchange.body {
+        Body::None => Vec::new(),
+        Body::Text(text) => fill(text),
+        Body::Multipart(parts) => encode_multipart(parts, fill),
+    }
+}
+
+fn target(exchange: &Exchange) -> String {
+    String::from_utf8(fill(&exchange.target)).unwrap()
+}
+
+fn header(exchange: &Exchange, name: &str) -> Option<String> {
+    let value = exchange.header(name)?;
+    Some(String::from_utf8(fill(value)).unwrap())
+}
+
+/// The request that our engine sends, without its own headers.
 fn sent(exchange: &Exchange) -> Sent {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(BOUNDARY, "BOUNDARY");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).replace(BOUNDARY, "BOUNDARY");
     let mut headers: Vec<(String, String)> = exchange
         .headers
         .iter()
-        .map(|header| (header.name.to_ascii_lowercase(), text(&header.value)))
+        .map(|header| (header.name.to_ascii_lowercase(), text(fill(&header.value))))
         .collect();
     if let Some(credentials) = &exchange.credentials {
         headers.push((
             "authorization".to_owned(),
-            text(&crate::import::recording::encode_basic(
-                &credentials.user,
-                &credentials.password,
+            text(encode_basic(
+                &fill(&credentials.user),
+                &fill(&credentials.password),
             )),
         ));
     }
@@ -86,9 +115,9 @@ fn sent(exchange: &Exchange) -> Sent {
     headers.sort();
     Sent {
         method: exchange.method.clone(),
-        target: exchange.target.clone(),
+        target: target(exchange),
         headers,
-        body: text(&exchange.body.bytes()),
+        body: text(body(exchange)),
     }
 }
 
@@ -121,25 +150,25 @@ fn every_form_comes_to_what_curl_sends() {
 
 #[test]
 fn options_that_are_seldom_met() {
-    assert_eq!(one("curl -I -G -d a=1 h").target, "/?a=1");
+    assert_eq!(target(&one("curl -I -G -d a=1 h")), "/?a=1");
     assert_eq!(one("curl h -X OPTIONS").method, "OPTIONS");
     assert_eq!(
         one("curl --request=PUT h".replace('=', " ").as_str()).method,
         "PUT"
     );
     assert_eq!(
-        one("curl --oauth2-bearer t h").header("authorization"),
-        Some(&b"Bearer t"[..])
+        header(&one("curl --oauth2-bearer t h"), "authorization").as_deref(),
+        Some("Bearer t")
     );
     assert_eq!(
-        one("curl -r 0-9 h").header("Range"),
-        Some(&b"bytes=0-9"[..])
+        header(&one("curl -r 0-9 h"), "Range").as_deref(),
+        Some("bytes=0-9")
     );
     assert_eq!(
-        one("curl -b a=1 -b b=2 h").header("cookie"),
-        Some(&b"a=1; b=2"[..])
+        header(&one("curl -b a=1 -b b=2 h"), "cookie").as_deref(),
+        Some("a=1; b=2")
     );
-    assert_eq!(one("curl -d @- h <<< x").body.bytes(), b"x");
+    assert_eq!(body(&one("curl -d @- h <<< x")), b"x");
     assert_eq!(one("curl -L --max-redirs 3 h").redirects, 3);
     assert_eq!(one("curl -L h --no-location").redirects, 0);
     assert_eq!(one("curl -m 1.5 h").timeout.unwrap().as_millis(), 1500);
@@ -148,8 +177,8 @@ fn options_that_are_seldom_met() {
     assert_eq!(one("curl -H 'User-Agent;' -H 'X:' h").omitted, ["x"]);
     assert_eq!(one("curl -- -h").origin, "http://-h");
     assert_eq!(
-        one("curl -H 'Host: other' h").header("host"),
-        Some(&b"other"[..])
+        header(&one("curl -H 'Host: other' h"), "host").as_deref(),
+        Some("other")
     );
     assert_eq!(
         one("curl -H 'Host: h' -H 'Content-Length: 3' h").headers,
@@ -274,8 +303,8 @@ proptest! {
             Ok(recording) => {
                 prop_assert!(recording.exchanges.len() <= MOST_REQUESTS);
                 for exchange in &recording.exchanges {
-                    prop_assert!(exchange.target.starts_with('/'), "{text}");
-                    prop_assert!(exchange.target.is_ascii());
+                    let target = target(exchange);
+                    prop_assert!(target.starts_with('/') && target.is_ascii(), "{text}");
                 }
             }
             Err(mistake) => {
@@ -297,7 +326,10 @@ fn what_a_program_prints_comes_from_the_environment() {
         let text = format!("{ask}\ncurl http://h/ -H \"x: $TOKEN\"\n");
         let recording = read(&text, &no_files()).unwrap();
         assert_eq!(recording.exchanges.len(), 1, "{text}");
-        assert_eq!(recording.exchanges[0].header("x"), Some(&b"tok123"[..]));
+        assert_eq!(
+            header(&recording.exchanges[0], "x").as_deref(),
+            Some("tok123")
+        );
         assert_eq!(recording.secrets[0].name, "TOKEN", "{text}");
         let [note] = recording.notes.as_slice() else {
             panic!("{:?}", recording.notes)
@@ -316,20 +348,28 @@ fn what_a_program_prints_comes_from_the_environment() {
 }
 
 #[test]
-fn a_host_that_the_text_has_as_a_default_is_that() {
-    let text = "BASE=\"${TOKEN:-http://127.0.0.1:8080}\"\ncurl \"$BASE/health\"\n";
-    let recording = read(text, &no_files()).unwrap();
-    assert_eq!(recording.exchanges[0].origin, "http://127.0.0.1:8080");
-    assert!(recording.secrets.is_empty());
-    // What the text sets goes before, and so does the environment where its values are taken.
-    let set = format!("TOKEN=http://there\n{text}");
-    assert_eq!(exchanges(&set)[0].origin, "http://there");
+fn a_scenario_has_the_host_that_the_text_has_as_a_default() {
+    let text =
+        "BASE=\"${TOKEN:-http://127.0.0.1:8080}\"\ncurl \"$BASE/health\" -d \"${OTHER:-a}\"\n";
     let input = Input::new("copied", text);
+    let recording = read_text(&input, &no_files(), None).unwrap();
+    assert_eq!(recording.exchanges[0].origin, "http://127.0.0.1:8080");
+    let names: Vec<_> = recording.secrets.iter().map(|one| &one.name).collect();
+    assert_eq!(names, ["OTHER"]);
+    assert_eq!(recording.exchanges[0].body, Body::Text(Text::secret(0)));
+    // Where the values of the environment are taken, they go before.
     let mut lookup = |_: &str| Some("http://here".to_owned());
-    let recording = read_text(&input, &no_files(), &mut lookup, false).unwrap();
+    let recording = read_text(&input, &no_files(), Some(&mut lookup)).unwrap();
     assert_eq!(recording.exchanges[0].origin, "http://here");
-    let text = "curl http://h/ -d \"${TOKEN:-a}\"";
-    assert_eq!(read(text, &no_files()).unwrap().secrets.len(), 1);
+    let input = Input::new("copied", "curl http://$HOST/");
+    let mistake = read_text(&input, &no_files(), None).unwrap_err();
+    assert!(mistake.words.contains("host comes from a variable"));
+    let input = Input::new(
+        "copied",
+        "TOKEN=http://there\ncurl \"${TOKEN:-http://here}\"",
+    );
+    let recording = read_text(&input, &no_files(), None).unwrap();
+    assert_eq!(recording.exchanges[0].origin, "http://there");
 }
 
 #[test]

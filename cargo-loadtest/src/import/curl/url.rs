@@ -1,8 +1,14 @@
 //! URLs as curl reads them: a scheme that may be missing, credentials, segments that lead back.
 
-use super::super::marked::Credentials;
 use super::super::source::{Mistake, Span};
 use std::fmt::Write as _;
+
+/// A user and a password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct UserInfo {
+    pub(super) user: Vec<u8>,
+    pub(super) password: Vec<u8>,
+}
 
 /// A URL in parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +20,7 @@ pub(super) struct Url {
     /// The query, without its `?`.
     pub(super) query: Option<Vec<u8>>,
     /// Who asks.
-    pub(super) credentials: Option<Credentials>,
+    pub(super) credentials: Option<UserInfo>,
 }
 
 impl Url {
@@ -119,13 +125,13 @@ fn scheme(text: &[u8]) -> (String, &[u8]) {
     }
 }
 
-fn credentials(text: &[u8]) -> Credentials {
+fn credentials(text: &[u8]) -> UserInfo {
     let at = text.iter().position(|byte| *byte == b':');
     let (user, password) = match at {
         Some(at) => (&text[..at], &text[at + 1..]),
         None => (text, &[][..]),
     };
-    Credentials {
+    UserInfo {
         user: decoded(user),
         password: decoded(password),
     }

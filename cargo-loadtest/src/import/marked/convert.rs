@@ -2,7 +2,7 @@
 
 use super::{Answer, Body, Credentials, Exchange, Header, Part, Recording, Reference, Secret};
 use crate::import::recording::{self as typed, Piece, Text};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 
 /// Shorter values of variables are not looked for.
@@ -231,24 +231,26 @@ impl typed::Recording {
             values: self
                 .secrets
                 .iter()
-                .map(|secret| secret.value.clone())
+                .map(|secret| secret.value.clone().filter(|_| secret.is_variable))
                 .collect(),
         };
+        let texts = self.exchanges.iter().flat_map(typed::Exchange::texts);
+        let used: HashSet<Piece> = texts.flat_map(Text::pieces).cloned().collect();
         let mut secrets = Vec::new();
         let mut hidden = Vec::new();
         for (at, secret) in self.secrets.into_iter().enumerate() {
-            let value = marking.marker(&Piece::Secret(at));
-            let marked = Secret {
-                name: secret.name,
-                what: secret.what,
-                value: String::from_utf8_lossy(&value).into_owned(),
+            let marker = marking.marker(&Piece::Secret(at));
+            let marked = |value| Secret {
+                name: secret.name.clone(),
+                what: secret.what.clone(),
+                value,
             };
-            if secret.is_variable {
-                &mut secrets
-            } else {
-                &mut hidden
+            if secret.is_variable || used.contains(&Piece::Secret(at)) {
+                secrets.push(marked(String::from_utf8_lossy(&marker).into_owned()));
             }
-            .push(marked);
+            if let Some(value) = secret.value.clone().filter(|_| !secret.is_variable) {
+                hidden.push(marked(value));
+            }
         }
         let references = self.references.into_iter().enumerate();
         let references = references.map(|(at, known)| Reference {

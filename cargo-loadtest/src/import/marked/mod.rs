@@ -165,17 +165,6 @@ pub(crate) struct Part {
     pub(crate) content: Vec<u8>,
 }
 
-#[cfg(test)]
-impl Exchange {
-    /// The value of a header, if it has it.
-    pub(crate) fn header(&self, name: &str) -> Option<&[u8]> {
-        let mut headers = self.headers.iter();
-        headers
-            .find(|header| header.name.eq_ignore_ascii_case(name))
-            .map(|header| header.value.as_slice())
-    }
-}
-
 impl Body {
     /// The bytes that are sent.
     pub(crate) fn bytes(&self) -> Vec<u8> {

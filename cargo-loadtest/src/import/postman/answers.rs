@@ -1,12 +1,12 @@
 //! Answers that were saved with a request, as examples.
 
 use super::super::document::Node;
-use super::super::marked::{Answer, Header};
+use super::super::recording::{Answer, Header};
 use super::dynamic;
-use super::environment::value;
+use super::environment::value_text;
 
-/// The answer to a request that is told of, and the statuses of success.
-pub(super) fn read(
+/// Returns the first saved answer of success, and the statuses of success.
+pub(super) fn read_answers(
     item: &Node<'_>,
     request: &Node<'_>,
     expected: &[u16],
@@ -16,7 +16,7 @@ pub(super) fn read(
         .map(Node::items)
         .unwrap_or_default()
         .iter()
-        .filter_map(|response| Some((code(response)?, response)))
+        .filter_map(|response| Some((read_code(response)?, response)))
         .collect();
     let mut expect = expected.to_vec();
     if expect.is_empty() {
@@ -29,20 +29,20 @@ pub(super) fn read(
     expect.sort_unstable();
     expect.dedup();
     let chosen = saved.iter().find(|(code, _)| expect.contains(code));
-    let answer = chosen.map(|(status, response)| answer(*status, response, request));
+    let answer = chosen.map(|(status, response)| read_answer(*status, response, request));
     (answer, expect)
 }
 
-fn code(response: &Node<'_>) -> Option<u16> {
+fn read_code(response: &Node<'_>) -> Option<u16> {
     let code = response.get("code")?.scalar()?.parse().ok()?;
     (200..600).contains(&code).then_some(code)
 }
 
-fn answer(status: u16, response: &Node<'_>, request: &Node<'_>) -> Answer {
-    let text = response.get("body").map(value).unwrap_or_default();
-    let known = dynamic::without_kinds(&text);
-    let is_example = known.is_some() || !is_same(response.get("originalRequest"), request);
-    let headers = response.get("header").map(headers).unwrap_or_default();
+fn read_answer(status: u16, response: &Node<'_>, request: &Node<'_>) -> Answer {
+    let text = response.get("body").map(value_text).unwrap_or_default();
+    let known = dynamic::replace_kinds(&text);
+    let is_example = known.is_some() || !is_same_request(response.get("originalRequest"), request);
+    let headers = response.get("header").map(read_headers).unwrap_or_default();
     Answer {
         status,
         headers,
@@ -51,15 +51,15 @@ fn answer(status: u16, response: &Node<'_>, request: &Node<'_>) -> Answer {
     }
 }
 
-/// Whether an answer is that to the request as it is, so that its values may be in others.
-fn is_same(original: Option<&Node<'_>>, request: &Node<'_>) -> bool {
+/// Whether an answer is to this very request, so that later requests may have its values.
+fn is_same_request(original: Option<&Node<'_>>, request: &Node<'_>) -> bool {
     let Some(original) = original.filter(|original| original.is_object()) else {
         return false;
     };
     let of = |request: &Node<'_>| {
         let url = request.get("url").map(|url| match url.text_of("raw") {
             Some(raw) => raw.to_owned(),
-            None => value(url),
+            None => value_text(url),
         });
         let body = request
             .get("body")
@@ -71,18 +71,15 @@ fn is_same(original: Option<&Node<'_>>, request: &Node<'_>) -> bool {
     of(original) == of(request)
 }
 
-fn headers(list: &Node<'_>) -> Vec<Header> {
-    let named = |name: &str, value: &str| Header {
-        name: name.trim().to_owned(),
-        value: value.trim().as_bytes().to_vec(),
-    };
+fn read_headers(list: &Node<'_>) -> Vec<Header> {
+    let named = |name: &str, value: &str| Header::new(name.trim(), value.trim());
     if let Some(text) = list.text() {
         let lines = text.lines().filter_map(|line| line.split_once(':'));
         return lines.map(|(name, value)| named(name, value)).collect();
     }
     let headers = list.items().iter().filter_map(|header| {
         let name = header.text_of("key")?;
-        let text = header.get("value").map(value).unwrap_or_default();
+        let text = header.get("value").map(value_text).unwrap_or_default();
         super::request::is_header_name(name).then(|| named(name, &text))
     });
     headers.collect()

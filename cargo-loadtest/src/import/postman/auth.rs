@@ -1,12 +1,12 @@
-//! Who asks: credentials of a request, or of the folders and the collection that it is in.
+//! Credentials of a request, of its folders and of the collection.
 
 use super::super::document::Node;
-use super::super::marked::{Credentials, Exchange, Header};
+use super::super::recording::{Credentials, Exchange, Header, Text};
 use super::Reader;
-use super::environment::value;
-use super::variables::{Piece, Scope, next};
+use super::environment::value_text;
+use super::variables::{Scope, find_variable};
 
-/// The parameters that are secret.
+/// Secret parameters.
 const SECRET: [&str; 6] = [
     "token",
     "password",
@@ -16,8 +16,8 @@ const SECRET: [&str; 6] = [
     "clientSecret",
 ];
 
-/// A parameter: version 2.1 has a list of them, version 2.0 an object.
-fn parameter(auth: &Node<'_>, kind: &str, name: &str) -> Option<String> {
+/// Returns a parameter. Version 2.1 has a list of them, version 2.0 an object.
+fn find_parameter(auth: &Node<'_>, kind: &str, name: &str) -> Option<String> {
     let all = auth.get(kind)?;
     let found = if all.is_list() {
         let mut items = all.items().iter().rev();
@@ -27,16 +27,19 @@ fn parameter(auth: &Node<'_>, kind: &str, name: &str) -> Option<String> {
     } else {
         all.get(name)?
     };
-    Some(value(found)).filter(|text| !text.is_empty())
+    Some(value_text(found)).filter(|text| !text.is_empty())
 }
 
-/// The names of the variables that credentials are made of.
-pub(super) fn names(auth: &Node<'_>) -> Vec<String> {
+/// Returns the names of the variables in secret parameters.
+pub(super) fn variable_names(auth: &Node<'_>) -> Vec<String> {
     let kind = auth.text_of("type").unwrap_or_default();
     let mut names = Vec::new();
-    for parameter in SECRET.iter().filter_map(|name| parameter(auth, kind, name)) {
+    for parameter in SECRET
+        .iter()
+        .filter_map(|name| find_parameter(auth, kind, name))
+    {
         let mut rest = parameter.as_str();
-        while let Some((_, name, after)) = next(rest) {
+        while let Some((_, name, after)) = find_variable(rest) {
             names.push(name.to_owned());
             rest = after;
         }
@@ -45,81 +48,61 @@ pub(super) fn names(auth: &Node<'_>) -> Vec<String> {
 }
 
 /// Gives a request its credentials.
-pub(super) fn apply(
+pub(super) fn apply_auth(
     auth: &Node<'_>,
     exchange: &mut Exchange,
     reader: &mut Reader<'_>,
     scope: Scope<'_>,
 ) {
     let kind = auth.text_of("type").unwrap_or("noauth");
-    let get = |name: &str| parameter(auth, kind, name);
+    let get = |name: &str| find_parameter(auth, kind, name);
     match kind {
         "noauth" | "none" => {}
         "bearer" => {
             if let Some(token) = get("token") {
-                let token = secret(
-                    &token,
-                    "api token",
-                    "the bearer token of the collection",
-                    reader,
-                    scope,
-                );
-                authorize(exchange, &format!("Bearer {token}"));
+                let what = "the bearer token of the collection";
+                let token = resolve_secret(&token, "api token", what, reader, scope);
+                set_token(exchange, "Bearer", token);
             }
         }
         "basic" => {
             let user = get("username").unwrap_or_default();
-            let user = reader.variables.text(&user, scope);
             let password = get("password").unwrap_or_default();
             let what = "the password of the basic credentials";
-            let password = secret(&password, "password", what, reader, scope);
-            exchange
-                .headers
-                .retain(|header| !header.name.eq_ignore_ascii_case("authorization"));
-            exchange.credentials = Some(Credentials {
-                user: user.into_bytes(),
-                password: password.into_bytes(),
-            });
+            let user = reader.variables.resolve(&user, scope);
+            let password = resolve_secret(&password, "password", what, reader, scope);
+            remove_header(exchange, "authorization");
+            exchange.credentials = Some(Credentials { user, password });
         }
         "apikey" => {
             let Some(name) = get("key") else { return };
-            let name = reader.known(&name, scope);
+            let name = reader.fixed_name(&name, scope);
             let what = format!("the API key `{name}`");
             let text = get("value").unwrap_or_default();
-            let text = secret(&text, &name, &what, reader, scope);
+            let text = resolve_secret(&text, &name, &what, reader, scope);
             reader.keys.push(name.to_ascii_lowercase());
             if get("in").as_deref() == Some("query") {
-                query(exchange, &name, &text);
-            } else if !super::request::is_header_name(&name) {
+                append_query(exchange, &name, &text);
+            } else if super::request::is_header_name(&name) {
+                remove_header(exchange, &name);
+                exchange.headers.push(Header::new(name, text));
+            } else {
                 reader.note(
                     &auth.name(kind).unwrap_or_else(|| auth.beginning()),
                     "the name of the API key can be no header, and it is left out",
                 );
-            } else {
-                exchange
-                    .headers
-                    .retain(|header| !header.name.eq_ignore_ascii_case(&name));
-                exchange.headers.push(Header {
-                    name,
-                    value: text.into_bytes(),
-                });
             }
         }
         "oauth2" => {
             let token = get("accessToken").unwrap_or_else(|| "{{accessToken}}".to_owned());
-            let token = secret(
-                &token,
-                "access token",
-                "the access token of OAuth 2",
-                reader,
-                scope,
-            );
+            let what = "the access token of OAuth 2";
+            let token = resolve_secret(&token, "access token", what, reader, scope);
             if get("addTokenTo").as_deref() == Some("queryParams") {
-                query(exchange, "access_token", &token);
+                append_query(exchange, "access_token", &token);
             } else {
                 let prefix = get("headerPrefix").unwrap_or_else(|| "Bearer".to_owned());
-                let prefix = reader.known(prefix.trim(), scope);
-                authorize(exchange, format!("{prefix} {token}").trim_start());
+                let prefix = reader.fixed_name(prefix.trim(), scope);
+                set_token(exchange, &prefix, token);
             }
         }
         other => {
@@ -134,42 +117,46 @@ pub(super) fn apply(
     }
 }
 
-/// A secret parameter: its variables, or a secret for what is written there.
-fn secret(
+/// Resolves a secret parameter; one that is written out becomes a secret.
+fn resolve_secret(
     text: &str,
     wanted: &str,
     what: &str,
     reader: &mut Reader<'_>,
     scope: Scope<'_>,
-) -> String {
-    let pieces = reader.variables.pieces(text, scope);
-    let is_text = pieces.iter().all(|piece| matches!(piece, Piece::Text(_)));
-    let text = reader.variables.joined(&pieces, false);
-    if is_text && !text.is_empty() {
-        return reader.variables.hidden(&text, wanted, what);
+) -> Text {
+    let text = reader.variables.resolve(text, scope);
+    match text.as_literal() {
+        Some(value) if !value.is_empty() => reader.variables.secret_value(value, wanted, what),
+        _ => text,
     }
-    text
 }
 
-fn authorize(exchange: &mut Exchange, value: &str) {
+fn remove_header(exchange: &mut Exchange, name: &str) {
     exchange
         .headers
-        .retain(|header| !header.name.eq_ignore_ascii_case("authorization"));
-    exchange.headers.push(Header {
-        name: "Authorization".to_owned(),
-        value: value.as_bytes().to_vec(),
-    });
+        .retain(|header| !header.name.eq_ignore_ascii_case(name));
 }
 
-fn query(exchange: &mut Exchange, name: &str, value: &str) {
-    let pair: String = url::form_urlencoded::Serializer::new(String::new())
-        .append_pair(name, value)
-        .finish();
-    let sign = if exchange.target.contains('?') {
-        '&'
-    } else {
-        '?'
-    };
-    exchange.target.push(sign);
-    exchange.target.push_str(&pair);
+fn set_token(exchange: &mut Exchange, prefix: &str, token: Text) {
+    let mut value = Text::literal(prefix);
+    if !prefix.is_empty() {
+        value.push_str(" ");
+    }
+    value.append(token);
+    remove_header(exchange, "authorization");
+    exchange.headers.push(Header::new("Authorization", value));
+}
+
+fn append_query(exchange: &mut Exchange, name: &str, value: &Text) {
+    let has_query = exchange.target.split_once("?").is_some();
+    exchange.target.push_str(if has_query { "&" } else { "?" });
+    exchange.target.push_str(&form_encode(name));
+    exchange.target.push_str("=");
+    exchange.target.append(value.map_literals(form_encode));
+}
+
+/// Encodes a text as a field of a form.
+pub(super) fn form_encode(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }

@@ -1,13 +1,13 @@
-//! How a request is sent, where it or a folder says so: `protocolProfileBehavior`, a proxy, a certificate.
+//! Settings of a request or its folders: `protocolProfileBehavior`, a proxy, a certificate.
 
 use super::super::document::Node;
-use super::super::marked::Exchange;
+use super::super::recording::Exchange;
 use super::Reader;
 use super::collection::{Collection, Entry};
 
-/// How many redirects can be followed.
+/// Most redirects that can be followed.
 const MOST_REDIRECTS: u32 = 50;
-/// What else Postman can be told, the value that goes without saying, and what is done here instead.
+/// Settings that are not honoured: the default, and the behaviour here.
 const OTHERS: [(&str, &str, &str); 10] = [
     (
         "followOriginalHttpMethod",
@@ -49,7 +49,7 @@ const OTHERS: [(&str, &str, &str); 10] = [
     ),
 ];
 
-/// What a request and the folders that it is in say.
+/// The settings of a request and of its folders.
 pub(super) struct Behaviour<'b, 'n, 'a> {
     pub(super) entry: &'b Entry<'n, 'a>,
     pub(super) collection: &'b Collection<'n, 'a>,
@@ -57,7 +57,7 @@ pub(super) struct Behaviour<'b, 'n, 'a> {
 
 impl<'n, 'a> Behaviour<'_, 'n, 'a> {
     fn get(&self, name: &str) -> Option<&'n Node<'a>> {
-        let way = self.collection.way(self.entry.folder);
+        let way = self.collection.folders_around(self.entry.folder);
         let inherited = way.into_iter().map(|folder| folder.node);
         let mut nodes = std::iter::once(self.entry.item).chain(inherited);
         nodes.find_map(|node| node.at(&["protocolProfileBehavior", name]))
@@ -67,7 +67,7 @@ impl<'n, 'a> Behaviour<'_, 'n, 'a> {
         self.get(name).and_then(Node::boolean) == Some(value)
     }
 
-    /// Does what can be done, and tells the rest.
+    /// Applies the settings, and notes those that are not honoured.
     pub(super) fn apply(&self, exchange: &mut Exchange, reader: &mut Reader<'_>) {
         if self.is("followRedirects", false) {
             exchange.redirects = 0;

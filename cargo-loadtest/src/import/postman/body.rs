@@ -1,23 +1,21 @@
 //! Bodies of every kind, and the type that goes without saying with each.
 
-use super::super::document::{self, Node};
-use super::super::marked::{BOUNDARY, Body, Part};
-use super::super::source::Input;
+use super::super::document::Node;
+use super::super::recording::{BOUNDARY, Body, Part, Text};
 use super::Reader;
+use super::auth::form_encode;
 use super::dynamic;
-use super::environment::{place, value};
-use super::variables::{Piece, Scope, next};
-use serde_json::json;
-use std::fmt::Write as _;
+use super::environment::{name_place, value_text};
+use super::variables::{Scope, find_variable};
 
-/// What is sent in the place of a file.
+/// Content that is sent in the place of a file.
 const PLACEHOLDER: &str = "In the place of a file.\n";
 
-/// A body, and its type where no header says it.
+/// A body, and the type that goes without saying.
 pub(super) type Typed = (Body, Option<String>);
 
-/// Reads the body of a request; `content_type` is what its header says.
-pub(super) fn read(
+/// Reads the body of a request; `content_type` is the one of its header.
+pub(super) fn read_body(
     body: &Node<'_>,
     content_type: Option<&str>,
     reader: &mut Reader<'_>,
@@ -27,7 +25,7 @@ pub(super) fn read(
     if body.get("disabled").and_then(Node::boolean) == Some(true) || !body.is_object() {
         return match body.text() {
             // As in version 1.
-            Some(text) if !text.is_empty() => raw(text, None, content_type, reader, scope),
+            Some(text) if !text.is_empty() => read_raw(text, None, content_type, reader, scope),
             _ => nothing,
         };
     }
@@ -43,20 +41,20 @@ pub(super) fn read(
     let scope = Scope { at: &at, ..scope };
     match (mode, content) {
         ("raw", Some(content)) => {
-            let text = value(content);
+            let text = value_text(content);
             let language = body
                 .at(&["options", "raw", "language"])
                 .and_then(Node::text);
             if text.is_empty() {
                 nothing
             } else {
-                raw(&text, language, content_type, reader, scope)
+                read_raw(&text, language, content_type, reader, scope)
             }
         }
-        ("urlencoded", Some(content)) => urlencoded(content, reader, scope),
-        ("formdata", Some(content)) => form(content, reader, scope),
-        ("file", Some(content)) => file(content, reader, scope),
-        ("graphql", Some(content)) => graphql(content, reader, scope),
+        ("urlencoded", Some(content)) => read_urlencoded(content, reader, scope),
+        ("formdata", Some(content)) => read_form(content, reader, scope),
+        ("file", Some(content)) => read_file(content, reader, scope),
+        ("graphql", Some(content)) => read_graphql(content, reader, scope),
         ("none" | "", _) | (_, None) => nothing,
         (other, Some(_)) => {
             let words = format!("a body of the kind `{other}` is not known, and left out");
@@ -66,7 +64,7 @@ pub(super) fn read(
     }
 }
 
-fn raw(
+fn read_raw(
     text: &str,
     language: Option<&str>,
     content_type: Option<&str>,
@@ -84,75 +82,91 @@ fn raw(
         Some("javascript") => "application/javascript",
         _ => "text/plain",
     };
-    let looks_like_json = text.trim_start().starts_with(['{', '[']);
-    let text = if is_json || looks_like_json {
-        json_text(text, reader, scope)
+    let text = if is_json || text.trim_start().starts_with(['{', '[']) {
+        resolve_json(text, reader, scope)
     } else {
-        reader.variables.text(text, scope)
+        reader.variables.resolve(text, scope)
     };
-    (Body::Bytes(text.into_bytes()), Some(implied.to_owned()))
+    (Body::Text(text), Some(implied.to_owned()))
 }
 
-/// A text of JSON: what is not known yet and stands without quotes gets them, and is no string.
-fn json_text(text: &str, reader: &mut Reader<'_>, scope: Scope<'_>) -> String {
-    let mut json = String::new();
+/// Resolves a text of JSON: a value that is not known yet and has no quotes gets them, unless it is an answer's.
+fn resolve_json(template: &str, reader: &mut Reader<'_>, scope: Scope<'_>) -> Text {
+    let template = clean_json(template, reader, scope);
+    let mut json = Text::default();
     let mut quotes = Quotes::default();
-    let mut rest = text;
-    while let Some((before, name, after)) = next(rest) {
+    let mut rest = template.as_str();
+    while let Some((before, name, after)) = find_variable(rest) {
         quotes.read(before);
         json.push_str(before);
+        rest = after;
         let variable = format!("{{{{{name}}}}}");
         if quotes.are_open && is_key(after) {
-            json.push_str(&reader.known(&variable, scope));
-            rest = after;
+            json.push_str(&reader.fixed_name(&variable, scope));
             continue;
         }
-        let pieces = reader.variables.pieces(&variable, scope);
-        let is_text = pieces.iter().all(|piece| matches!(piece, Piece::Text(_)));
-        if is_text || quotes.are_open {
-            let text = reader.variables.joined(&pieces, false);
-            quotes.read(&text);
-            json.push_str(&text);
+        let value = reader.variables.resolve(&variable, scope);
+        if let Some(text) = value.as_literal() {
+            quotes.read(text);
+            json.push_str(text);
+        } else if quotes.are_open {
+            json.append(value);
+        } else if let Some(bare) = reader.variables.bare(&value) {
+            json.append(bare);
         } else {
-            let is_bare = pieces.len() == 1;
-            let is_missing = |piece: &Piece| {
-                matches!(
-                    piece,
-                    Piece::Hidden {
-                        is_missing: true,
-                        ..
-                    }
-                )
-            };
-            if pieces.iter().any(is_missing) {
+            let mut pieces = value.pieces().iter();
+            if pieces.any(|piece| reader.variables.is_missing(piece)) {
                 let words = format!(
                     "`{variable}` stands in JSON without quotes and has no value: it is sent as a string"
                 );
                 reader.note_once(scope.at, &words);
             }
-            let text = reader.variables.joined(&pieces, is_bare);
-            json.push_str(&serde_json::Value::from(text).to_string());
+            json.push_str("\"");
+            json.append(value.map_literals(escape_json));
+            json.push_str("\"");
         }
-        rest = after;
     }
     json.push_str(rest);
-    if !is_json(&json) {
-        let plain = without_comments(&json);
-        if is_json(&plain) {
-            json = plain;
+    json
+}
+
+/// Removes comments, as Postman does before it sends, and replaces kinds of values.
+fn clean_json(template: &str, reader: &mut Reader<'_>, scope: Scope<'_>) -> String {
+    let is_valid = |template: &str| {
+        let mut json = String::new();
+        let mut rest = template;
+        while let Some((before, _, after)) = find_variable(rest) {
+            json.push_str(before);
+            json.push('0');
+            rest = after;
+        }
+        json.push_str(rest);
+        is_json(&json)
+    };
+    let mut template = template.to_owned();
+    if !is_valid(&template) {
+        let plain = remove_comments(&template);
+        if is_valid(&plain) {
+            template = plain;
         }
     }
-    match dynamic::without_kinds(&json) {
+    match dynamic::replace_kinds(&template) {
         Some(known) => {
             let words = "kinds of values, such as `<string>`, are replaced by a value of that kind";
             reader.note_once(scope.at, words);
             known
         }
-        None => json,
+        None => template,
     }
 }
 
-/// Whether what goes on like this within a string is the name of a field.
+/// Escapes a text for a string of JSON.
+fn escape_json(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+/// Whether the rest of a string, and what follows it, make it the name of a field.
 fn is_key(rest: &str) -> bool {
     let end = rest.split_once('"').map(|(_, after)| after.trim_start());
     end.is_some_and(|after| after.starts_with(':'))
@@ -186,8 +200,8 @@ impl Quotes {
     }
 }
 
-/// JSON without the comments that Postman takes out before it sends.
-fn without_comments(json: &str) -> String {
+/// Removes the comments of JSON.
+fn remove_comments(json: &str) -> String {
     let mut plain = String::new();
     let mut quotes = Quotes::default();
     let mut rest = json;
@@ -208,54 +222,58 @@ fn without_comments(json: &str) -> String {
     plain
 }
 
-/// Whether there is something to send, as far as can be told without reading it.
-pub(super) fn is_something(body: &Node<'_>) -> bool {
+/// Whether there is something to send.
+pub(super) fn has_content(body: &Node<'_>) -> bool {
     let mode = body.text_of("mode").unwrap_or("none");
     let is_off = body.get("disabled").and_then(Node::boolean) == Some(true);
     let has_content = body.get(mode).is_some_and(|content| {
-        let text = value(content);
+        let text = value_text(content);
         !matches!(text.as_str(), "" | "{}" | "[]")
     });
     has_content && !is_off
 }
 
-/// The fields of a form that are sent, with their names.
-fn fields<'n, 'a>(list: &'n Node<'a>) -> impl Iterator<Item = (String, &'n Node<'a>)> {
+/// Returns the fields of a form that are sent, with their names.
+fn sent_fields<'n, 'a>(list: &'n Node<'a>) -> impl Iterator<Item = (String, &'n Node<'a>)> {
     list.items().iter().filter_map(|field| {
         let is_off = field.get("disabled").and_then(Node::boolean) == Some(true)
             || field.get("enabled").and_then(Node::boolean) == Some(false);
-        let name = field.get("key").map(value)?;
+        let name = field.get("key").map(value_text)?;
         (!is_off).then_some((name, field))
     })
 }
 
-fn urlencoded(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> Typed {
+fn read_urlencoded(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> Typed {
     let content_type = Some("application/x-www-form-urlencoded".to_owned());
     if let Some(text) = content.text() {
-        let text = reader.variables.text(text, scope);
-        return (Body::Bytes(text.into_bytes()), content_type);
+        return (
+            Body::Text(reader.variables.resolve(text, scope)),
+            content_type,
+        );
     }
-    let mut form = url::form_urlencoded::Serializer::new(String::new());
-    for (name, field) in fields(content) {
-        let at = place(field);
+    let mut form = Text::default();
+    for (name, field) in sent_fields(content) {
+        let at = name_place(field);
         let scope = Scope { at: &at, ..scope };
-        let text = field.get("value").map(value).unwrap_or_default();
-        let name = reader.known(&name, scope);
-        form.append_pair(&name, &reader.variables.text(&text, scope));
+        let text = field.get("value").map(value_text).unwrap_or_default();
+        let name = form_encode(&reader.fixed_name(&name, scope));
+        let separator = if form.is_empty() { "" } else { "&" };
+        form.push_str(&format!("{separator}{name}="));
+        let value = reader.variables.resolve(&text, scope);
+        form.append(value.map_literals(form_encode));
     }
-    let form = form.finish();
     if form.is_empty() {
         return (Body::None, None);
     }
-    (Body::Bytes(form.into_bytes()), content_type)
+    (Body::Text(form), content_type)
 }
 
-fn form(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> Typed {
+fn read_form(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> Typed {
     let mut parts = Vec::new();
-    for (name, field) in fields(content) {
-        let at = place(field);
+    for (name, field) in sent_fields(content) {
+        let at = name_place(field);
         let scope = Scope { at: &at, ..scope };
-        let name = reader.known(&name, scope);
+        let name = reader.fixed_name(&name, scope);
         let said = field
             .get("contentType")
             .filter(|kind| kind.text() != Some(""));
@@ -267,31 +285,31 @@ fn form(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> Typed 
             );
         }
         let part = Part {
-            name: name.clone().into_bytes(),
+            name: name.as_str().into(),
             content_type: content_type.map(str::to_owned),
             ..Part::default()
         };
         let is_file = field.text_of("type") == Some("file") || field.get("src").is_some();
         if !is_file {
-            let text = field.get("value").map(value).unwrap_or_default();
-            let content = reader.variables.text(&text, scope).into_bytes();
+            let text = field.get("value").map(value_text).unwrap_or_default();
+            let content = reader.variables.resolve(&text, scope);
             parts.push(Part { content, ..part });
             continue;
         }
         let files: Vec<String> = match field.get("src") {
-            Some(list) if list.is_list() => list.items().iter().map(value).collect(),
-            Some(one) => vec![value(one)],
+            Some(list) if list.is_list() => list.items().iter().map(value_text).collect(),
+            Some(one) => vec![value_text(one)],
             None => vec![String::new()],
         };
         for path in files {
-            let file = file_name(&path);
+            let file = last_segment(&path);
             let words = format!(
                 "the file `{file}` of the field `{name}` is not read, and a placeholder is sent; `file(\"..\")` sends one"
             );
             reader.note(scope.at, words);
             parts.push(Part {
-                file_name: Some(file.into_bytes()),
-                content: PLACEHOLDER.as_bytes().to_vec(),
+                file_name: Some(file.into()),
+                content: PLACEHOLDER.into(),
                 ..part.clone()
             });
         }
@@ -312,8 +330,8 @@ fn is_type(text: &str) -> bool {
     }) && text.len() == plain.len()
 }
 
-/// The last part of a path of any system.
-fn file_name(path: &str) -> String {
+/// Returns the last part of a path of any system.
+fn last_segment(path: &str) -> String {
     let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
     let name: String = name
         .chars()
@@ -327,53 +345,53 @@ fn file_name(path: &str) -> String {
     }
 }
 
-fn file(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> Typed {
+fn read_file(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> Typed {
     let content_type = Some("application/octet-stream".to_owned());
     if let Some(text) = content.text_of("content") {
-        let text = reader.variables.text(text, scope);
-        return (Body::Bytes(text.into_bytes()), content_type);
+        return (
+            Body::Text(reader.variables.resolve(text, scope)),
+            content_type,
+        );
     }
-    let file = file_name(&content.get("src").map(value).unwrap_or_default());
+    let file = last_segment(&content.get("src").map(value_text).unwrap_or_default());
     let words = format!(
         "the file `{file}`, which is the body, is not read, and a placeholder is sent; `body = file(\"..\")` sends it"
     );
     reader.note(scope.at, words);
-    (Body::Bytes(PLACEHOLDER.as_bytes().to_vec()), content_type)
+    (Body::Text(PLACEHOLDER.into()), content_type)
 }
 
-fn graphql(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> Typed {
-    let query = content.get("query").map(value).unwrap_or_default();
-    let query = reader.variables.text(&query, scope);
+fn read_graphql(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> Typed {
+    let query = content.get("query").map(value_text).unwrap_or_default();
+    let query = reader.variables.resolve(&query, scope);
     let at = content
         .name("variables")
         .unwrap_or_else(|| scope.at.clone());
     let scope = Scope { at: &at, ..scope };
-    let variables = content.get("variables").map(value).unwrap_or_default();
-    let variables = json_text(&variables, reader, scope);
-    // In the order of their keys.
-    let input = Input::new(String::new(), variables);
-    let variables = if input.text.trim().is_empty() || !is_json(&input.text) {
-        if !input.text.trim().is_empty() {
+    let variables = content.get("variables").map(value_text).unwrap_or_default();
+    let mut variables = resolve_json(variables.trim(), reader, scope);
+    if !is_json(&variables.shown(|_| "0".to_owned())) {
+        if !variables.is_empty() {
             reader.note(
                 scope.at,
                 "the variables of the query are no JSON, and are left out",
             );
         }
-        "{}".to_owned()
-    } else {
-        document::read(&input).map_or_else(|_| "{}".to_owned(), |node| node.json())
-    };
-    let mut text = format!("{{\"query\":{},\"variables\":{variables}", json!(query));
+        variables = "{}".into();
+    }
+    let mut text = Text::literal("{\"query\":\"");
+    text.append(query.map_literals(escape_json));
+    text.push_str("\",\"variables\":");
+    text.append(variables);
     if let Some(name) = content
         .text_of("operationName")
         .filter(|name| !name.is_empty())
     {
-        let name = reader.variables.text(name, scope);
-        let _ = write!(text, ",\"operationName\":{}", json!(name));
+        let name = reader.variables.resolve(name, scope);
+        text.push_str(",\"operationName\":\"");
+        text.append(name.map_literals(escape_json));
+        text.push_str("\"");
     }
-    text.push('}');
-    (
-        Body::Bytes(text.into_bytes()),
-        Some("application/json".to_owned()),
-    )
+    text.push_str("}");
+    (Body::Text(text), Some("application/json".to_owned()))
 }

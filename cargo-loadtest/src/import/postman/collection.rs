@@ -1,10 +1,10 @@
-//! What a document of Postman is, and what is in it: folders within folders, and requests.
+//! The folders and requests of a collection.
 
 use super::super::document::{self, Node};
 use super::super::source::{Mistake, Note, Span};
-use super::environment::{Layer, faults, layer};
+use super::environment::{Layer, note_faults, read_layer};
 
-/// The most requests that a collection may have.
+/// Most requests of a collection.
 const MOST_REQUESTS: usize = 5000;
 
 /// A folder; the first is the collection itself.
@@ -12,36 +12,33 @@ const MOST_REQUESTS: usize = 5000;
 pub(super) struct Folder<'n, 'a> {
     pub(super) node: &'n Node<'a>,
     pub(super) name: String,
-    /// The number of the one it is in.
+    /// Number of the folder around it.
     pub(super) parent: Option<usize>,
     pub(super) variables: Layer,
 }
 
-/// A request.
 #[derive(Debug)]
 pub(super) struct Entry<'n, 'a> {
-    /// All of it.
     pub(super) item: &'n Node<'a>,
     /// Method, URL, headers and body; or the URL alone.
     pub(super) request: &'n Node<'a>,
     pub(super) name: Option<String>,
-    /// Where it is shown.
+    /// Place of its name.
     pub(super) span: Span,
-    /// The number of its folder.
+    /// Number of its folder.
     pub(super) folder: usize,
 }
 
-/// All of a collection.
 #[derive(Debug)]
 pub(super) struct Collection<'n, 'a> {
     pub(super) folders: Vec<Folder<'n, 'a>>,
     pub(super) entries: Vec<Entry<'n, 'a>>,
-    /// What is no request and no folder.
+    /// Items that are neither request nor folder.
     pub(super) left: Vec<Note>,
 }
 
-/// The collection in a document.
-pub(super) fn found<'n, 'a>(root: &'n Node<'a>) -> Result<&'n Node<'a>, Mistake> {
+/// Finds the collection in a document.
+pub(super) fn find_collection<'n, 'a>(root: &'n Node<'a>) -> Result<&'n Node<'a>, Mistake> {
     let root = root
         .get("collection")
         .filter(|inner| inner.is_object())
@@ -92,14 +89,14 @@ pub(super) fn found<'n, 'a>(root: &'n Node<'a>) -> Result<&'n Node<'a>, Mistake>
     }
 }
 
-/// Reads a collection; what is no request and no folder is noted.
-pub(super) fn read<'n, 'a>(
+/// Reads a collection, and notes what is neither request nor folder.
+pub(super) fn read_collection<'n, 'a>(
     root: &'n Node<'a>,
     notes: &mut Vec<Note>,
 ) -> Result<Collection<'n, 'a>, Mistake> {
     let name = root.at(&["info", "name"]).and_then(Node::text);
     let mut collection = Collection {
-        folders: vec![folder(root, name.unwrap_or("requests"), None, notes)],
+        folders: vec![read_folder(root, name.unwrap_or("requests"), None, notes)],
         entries: Vec::new(),
         left: Vec::new(),
     };
@@ -108,20 +105,20 @@ pub(super) fn read<'n, 'a>(
     Ok(collection)
 }
 
-fn folder<'n, 'a>(
+fn read_folder<'n, 'a>(
     node: &'n Node<'a>,
     name: &str,
     parent: Option<usize>,
     notes: &mut Vec<Note>,
 ) -> Folder<'n, 'a> {
     if let Some(variables) = node.get("variable") {
-        faults(variables, notes);
+        note_faults(variables, notes);
     }
     Folder {
         node,
         name: name.trim().to_owned(),
         parent,
-        variables: node.get("variable").map(layer).unwrap_or_default(),
+        variables: node.get("variable").map(read_layer).unwrap_or_default(),
     }
 }
 
@@ -152,8 +149,12 @@ impl<'n, 'a> Collection<'n, 'a> {
                 .get("item")
                 .is_some_and(|inner| inner.is_list() || item.get("request").is_none())
             {
-                self.folders
-                    .push(folder(item, name.unwrap_or("folder"), Some(within), notes));
+                self.folders.push(read_folder(
+                    item,
+                    name.unwrap_or("folder"),
+                    Some(within),
+                    notes,
+                ));
                 self.walk(item, self.folders.len() - 1, notes)?;
                 continue;
             }
@@ -171,26 +172,26 @@ impl<'n, 'a> Collection<'n, 'a> {
                         item.kind()
                     ),
                 };
-                self.left.push(Note::new(shown(item), words));
+                self.left.push(Note::new(item_place(item), words));
                 continue;
             };
             if self.entries.len() == MOST_REQUESTS {
                 let words = format!("the collection has more than {MOST_REQUESTS} requests");
-                return Err(Mistake::new(shown(item), words).help("export a part of it"));
+                return Err(Mistake::new(item_place(item), words).help("export a part of it"));
             }
             self.entries.push(Entry {
                 item,
                 request,
-                name: name.filter(|name| says_something(name)).map(str::to_owned),
-                span: shown(item),
+                name: name.filter(|name| is_telling(name)).map(str::to_owned),
+                span: item_place(item),
                 folder: within,
             });
         }
         Ok(())
     }
 
-    /// A folder and those that it is in, the innermost one first.
-    pub(super) fn way(&self, folder: usize) -> Vec<&Folder<'n, 'a>> {
+    /// Returns a folder and those around it, the innermost first.
+    pub(super) fn folders_around(&self, folder: usize) -> Vec<&Folder<'n, 'a>> {
         let mut way = vec![&self.folders[folder]];
         while let Some(parent) = way.last().and_then(|folder| folder.parent) {
             way.push(&self.folders[parent]);
@@ -198,8 +199,8 @@ impl<'n, 'a> Collection<'n, 'a> {
         way
     }
 
-    /// The numbers of the same.
-    pub(super) fn numbers(&self, folder: usize) -> Vec<usize> {
+    /// Returns the numbers of a folder and those around it, the innermost first.
+    pub(super) fn numbers_around(&self, folder: usize) -> Vec<usize> {
         let mut numbers = vec![folder];
         while let Some(parent) = numbers
             .last()
@@ -211,8 +212,8 @@ impl<'n, 'a> Collection<'n, 'a> {
     }
 }
 
-/// Where an item is shown: its name, on one line.
-pub(super) fn shown(item: &Node<'_>) -> Span {
+/// Returns the place of an item's name.
+pub(super) fn item_place(item: &Node<'_>) -> Span {
     let part = item
         .get("name")
         .filter(|name| name.text().is_some_and(|name| !name.is_empty()));
@@ -222,8 +223,8 @@ pub(super) fn shown(item: &Node<'_>) -> Span {
     )
 }
 
-/// Whether a name is more than what Postman calls a request that nobody named.
-fn says_something(name: &str) -> bool {
+/// Whether a name is not one that Postman gives.
+fn is_telling(name: &str) -> bool {
     let is_url = name.contains("://") || name.contains("{{") || name.starts_with('/');
     let lower = name.to_ascii_lowercase();
     !is_url && !lower.starts_with("new request") && !lower.starts_with("untitled")

@@ -1,63 +1,32 @@
-//! Values that Postman makes up anew for each request, and the words that stand for a kind of value.
+//! Values that Postman makes up for each request, and the words that stand for a kind of value.
 
 use jiff::Timestamp;
 
-/// A value of the kind that `{{$name}}` stands for; `number` tells one from another.
-pub(super) fn value(name: &str, number: usize) -> String {
-    let pick = |words: &[&str]| words[number % words.len()].to_owned();
-    let first = || pick(&["Ada", "Grace", "Alan", "Edsger", "Barbara"]);
-    let last = || pick(&["Lovelace", "Hopper", "Turing", "Dijkstra", "Liskov"]);
+/// Names with their values, in which `#` is the number.
+const VALUES: &str = include_str!("../data/postman-values.tsv");
+
+/// Makes a value for `{{$name}}`; `number` tells one from another.
+pub(super) fn make_value(name: &str, number: usize) -> String {
     match name {
         "guid" | "randomUUID" => format!("3f2504e0-4f89-41d3-9a0c-{number:012x}"),
         "timestamp" => Timestamp::now().as_second().to_string(),
         "isoTimestamp" | "randomDateRecent" | "randomDatePast" => {
-            let now = Timestamp::now().as_second();
-            Timestamp::from_second(now).map_or_else(|_| String::new(), |now| now.to_string())
+            let now = Timestamp::from_second(Timestamp::now().as_second());
+            now.map_or_else(|_| String::new(), |now| now.to_string())
         }
-        "randomDateFuture" => "2038-01-01T00:00:00Z".to_owned(),
         "randomInt" => (number * 37 % 1000 + 1).to_string(),
-        "randomPrice" | "randomBankAccountBalance" => format!("{}.95", number * 37 % 1000),
-        "randomBoolean" => "true".to_owned(),
-        "randomFirstName" => first(),
-        "randomLastName" => last(),
-        "randomFullName" => format!("{} {}", first(), last()),
-        "randomUserName" => format!("{}{number}", first().to_lowercase()),
-        "randomEmail" | "randomExampleEmail" => {
-            format!("{}.{number}@example.com", first().to_lowercase())
-        }
-        "randomPassword" => format!("Pass-{number:04}-word"),
-        "randomPhoneNumber" => format!("555-010-{:04}", number % 10_000),
-        "randomPhoneNumberExt" => format!("1-555-010-{:04}", number % 10_000),
-        "randomCity" => pick(&["Lisbon", "Oslo", "Kyoto", "Quito"]),
-        "randomCountry" => pick(&["Portugal", "Norway", "Japan", "Ecuador"]),
-        "randomCountryCode" => pick(&["PT", "NO", "JP", "EC"]),
-        "randomCurrencyCode" => pick(&["EUR", "NOK", "JPY", "USD"]),
-        "randomStreetName" => "Analytical Street".to_owned(),
-        "randomStreetAddress" => format!("{number} Analytical Street"),
-        "randomLatitude" => "38.7223".to_owned(),
-        "randomLongitude" => "-9.1393".to_owned(),
         "randomIP" => format!("192.0.2.{}", number % 250 + 1),
-        "randomIPV6" => format!("2001:db8::{:x}", number % 0xffff + 1),
-        "randomUrl" | "randomImageUrl" => format!("https://example.com/{number}"),
-        "randomDomainName" => "example.com".to_owned(),
-        "randomColor" => pick(&["red", "green", "blue", "orange"]),
-        "randomHexColor" => "#3366cc".to_owned(),
-        "randomCompanyName" => "Analytical Engines".to_owned(),
-        "randomProductName" | "randomProduct" => "Difference Engine".to_owned(),
-        "randomAlphaNumeric" => pick(&["k", "7", "q", "3"]),
-        "randomBankAccount" => format!("{:08}", 20_000_000 + number),
-        "randomLoremSentence" | "randomLoremSentences" | "randomPhrase" => {
-            "A sentence of several words.".to_owned()
+        name => {
+            let mut rows = VALUES.lines().filter_map(|row| row.split_once('\t'));
+            let value = rows.find(|(known, _)| *known == name);
+            let value = value.map_or("word#", |(_, value)| value);
+            value.replace('#', &number.to_string())
         }
-        "randomLoremParagraph" | "randomLoremParagraphs" | "randomLoremText" => {
-            "A sentence of several words. And a second one.".to_owned()
-        }
-        _ => format!("word{number}"),
     }
 }
 
-/// A kind of value as converters write it, `"<integer>"`, as a value of that kind: in JSON.
-pub(super) fn of_kind(kind: &str) -> Option<&'static str> {
+/// Returns a value in JSON for a kind as converters write it: `<integer>`.
+pub(super) fn kind_value(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "<integer>" | "<long>" | "<int32>" | "<int64>" => "1",
         "<number>" | "<float>" | "<double>" => "1.5",
@@ -74,15 +43,15 @@ pub(super) fn of_kind(kind: &str) -> Option<&'static str> {
     })
 }
 
-/// A text of JSON with values in the place of kinds; nothing where there are none.
-pub(super) fn without_kinds(json: &str) -> Option<String> {
+/// Replaces the kinds in a text of JSON by values; returns nothing where there are none.
+pub(super) fn replace_kinds(json: &str) -> Option<String> {
     let mut text = String::new();
     let mut rest = json;
     while let Some(at) = rest.find("\"<") {
         let (before, found) = rest.split_at(at);
         text.push_str(before);
         let end = found[1..].find('"').map(|end| end + 1);
-        let value = end.and_then(|end| of_kind(&found[1..end]));
+        let value = end.and_then(|end| kind_value(&found[1..end]));
         if let (Some(end), Some(value)) = (end, value) {
             text.push_str(value);
             rest = &found[end + 1..];
@@ -108,19 +77,19 @@ mod tests {
             "randomInt",
             "nobodyKnows",
         ] {
-            assert_ne!(value(name, 1), value(name, 2), "{name}");
+            assert_ne!(make_value(name, 1), make_value(name, 2), "{name}");
         }
-        assert!(value("timestamp", 0).parse::<u64>().unwrap() > 1_700_000_000);
-        assert!(value("isoTimestamp", 0).ends_with('Z'));
+        assert!(make_value("timestamp", 0).parse::<u64>().unwrap() > 1_700_000_000);
+        assert!(make_value("isoTimestamp", 0).ends_with('Z'));
     }
 
     #[test]
     fn kinds_become_values() {
         assert_eq!(
-            without_kinds(r#"{"a": "<integer>", "b": ["<string>", "<x>", "a <string>"], "c": "<"#)
+            replace_kinds(r#"{"a": "<integer>", "b": ["<string>", "<x>", "a <string>"], "c": "<"#)
                 .as_deref(),
             Some(r#"{"a": 1, "b": ["string", "<x>", "a <string>"], "c": "<"#)
         );
-        assert_eq!(without_kinds("{}"), None);
+        assert_eq!(replace_kinds("{}"), None);
     }
 }

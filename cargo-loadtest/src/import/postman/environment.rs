@@ -7,22 +7,21 @@ use std::collections::HashMap;
 /// The variables of one place, by name.
 pub(super) type Layer = HashMap<String, Variable>;
 
-/// A variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Variable {
-    /// Its value; empty where it has none.
+    /// Empty where it has no value.
     pub(super) value: String,
-    /// Whether it is marked as secret.
+    /// True where it is marked as secret.
     pub(super) is_secret: bool,
-    /// Where its name stands, if that is in the collection.
+    /// Place of its name, if that is in the collection.
     pub(super) span: Option<Span>,
 }
 
-/// An environment, or the variables that hold everywhere.
+/// An exported environment, or exported globals.
 #[derive(Debug, Clone)]
 pub(crate) struct Environment {
     pub(super) variables: Layer,
-    /// Whether they hold everywhere, and so have the last word.
+    /// Globals come after all others.
     pub(super) is_global: bool,
 }
 
@@ -47,7 +46,7 @@ pub(crate) fn read_environment(input: &Input) -> Result<Environment, Mistake> {
         );
         return Err(Mistake::new(values.beginning(), words));
     }
-    let mut variables = layer(values);
+    let mut variables = read_layer(values);
     for variable in variables.values_mut() {
         variable.span = None;
     }
@@ -57,8 +56,8 @@ pub(crate) fn read_environment(input: &Input) -> Result<Environment, Mistake> {
     })
 }
 
-/// Variables from a list, as of version 2.0 and 2.1.
-pub(super) fn layer(list: &Node<'_>) -> Layer {
+/// Reads the variables of a list, of version 2.0 and 2.1.
+pub(super) fn read_layer(list: &Node<'_>) -> Layer {
     let mut layer = Layer::new();
     for variable in list.items() {
         let is_off = variable.get("enabled").and_then(Node::boolean) == Some(false)
@@ -71,17 +70,17 @@ pub(super) fn layer(list: &Node<'_>) -> Layer {
             continue;
         };
         let known = Variable {
-            value: variable.get("value").map(value).unwrap_or_default(),
+            value: variable.get("value").map(value_text).unwrap_or_default(),
             is_secret: variable.text_of("type") == Some("secret"),
-            span: Some(place(variable)),
+            span: Some(name_place(variable)),
         };
         layer.insert(name.to_owned(), known);
     }
     layer
 }
 
-/// Says what of a list of variables is none.
-pub(super) fn faults(list: &Node<'_>, notes: &mut Vec<Note>) {
+/// Notes the items of a list that are not variables.
+pub(super) fn note_faults(list: &Node<'_>, notes: &mut Vec<Note>) {
     if !list.is_list() && list.kind() != "null" {
         let words = format!(
             "`variable` is {}, and should be a list: it is left out",
@@ -100,16 +99,16 @@ pub(super) fn faults(list: &Node<'_>, notes: &mut Vec<Note>) {
     }
 }
 
-/// Where something with a name is shown.
-pub(super) fn place(node: &Node<'_>) -> Span {
+/// Returns the place of a name.
+pub(super) fn name_place(node: &Node<'_>) -> Span {
     let named = ["key", "id", "name"].iter().find_map(|name| node.get(name));
     named
         .filter(|name| name.text().is_some_and(|text| !text.is_empty()))
         .map_or_else(|| node.beginning(), |name| name.span.clone())
 }
 
-/// A value as text.
-pub(super) fn value(node: &Node<'_>) -> String {
+/// Returns a value as text.
+pub(super) fn value_text(node: &Node<'_>) -> String {
     match node.scalar() {
         Some(text) => text.into_owned(),
         None if node.is_object() || node.is_list() => node.json(),

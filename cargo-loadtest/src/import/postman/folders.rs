@@ -1,21 +1,19 @@
-//! Which requests are taken, and what scenarios they make.
+//! Selects requests, and groups them into scenarios.
 
 use super::super::document::Node;
-use super::super::marked::{Exchange, Group, Origin, Recording};
+use super::super::recording::{Exchange, Group, Origin, Piece, Recording, Text};
 use super::super::source::{Mistake, Note};
-use super::collection::{Collection, shown};
+use super::collection::{Collection, item_place};
 use super::names::unique;
-use super::request::description;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use super::request::read_description;
+use crate::suggestion::find_similar;
+use std::collections::{HashMap, HashSet};
 
-/// How different the name of a folder may be that was meant.
-const NEAR: usize = 3;
-
-/// The numbers of the folders that are asked for.
+/// Returns the numbers of the folders that are asked for.
 ///
 /// # Errors
 /// A name that no folder has.
-pub(super) fn selected(
+pub(super) fn select_folders(
     collection: &Collection<'_, '_>,
     names: &[String],
     root: &Node<'_>,
@@ -47,16 +45,11 @@ fn no_folder(collection: &Collection<'_, '_>, wanted: &str, root: &Node<'_>) -> 
         .iter()
         .map(|folder| folder.name.as_str())
         .collect();
-    let distance =
-        |name: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &wanted.to_lowercase());
-    let near = names
-        .iter()
-        .min_by_key(|name| distance(name))
-        .filter(|name| distance(name) <= NEAR);
+    let near = find_similar(wanted, names.iter().copied());
     let mut folders = collection.folders[1..].iter();
-    let place = folders.find(|folder| near.is_none_or(|near| folder.name == *near));
+    let place = folders.find(|folder| near.is_none_or(|near| folder.name == near));
     let place = place
-        .map(|folder| shown(folder.node))
+        .map(|folder| item_place(folder.node))
         .or_else(|| root.name("item"));
     let mistake = Mistake::new(
         place.unwrap_or_else(|| root.beginning()),
@@ -76,8 +69,8 @@ fn no_folder(collection: &Collection<'_, '_>, wanted: &str, root: &Node<'_>) -> 
     }
 }
 
-/// Says why nothing can be sent: `left` is what was left out.
-pub(super) fn nothing_left(
+/// Explains why no request can be sent; `left` are those that were left out.
+pub(super) fn explain_nothing_left(
     collection: &Collection<'_, '_>,
     selected: &[usize],
     left: &[Note],
@@ -92,7 +85,7 @@ pub(super) fn nothing_left(
         let folder = selected
             .first()
             .map(|number| collection.folders[*number].node);
-        let place = folder.map(shown).or_else(|| root.name("item"));
+        let place = folder.map(item_place).or_else(|| root.name("item"));
         let words = "there is no request in it that can be sent";
         return Mistake::new(place.unwrap_or_else(|| root.beginning()), words);
     };
@@ -106,16 +99,16 @@ pub(super) fn nothing_left(
     Mistake::new(first.span.clone(), words)
 }
 
-/// Leaves out what is not asked for, and puts requests into scenarios: one for each folder at the top, one for the
-/// requests beside them. `entries` are the numbers of the entries that the exchanges are of.
-pub(super) fn group(
+/// Groups requests into scenarios: one for each folder at the top, one for the requests beside them. Leaves out those
+/// that are not selected. `entries` are the numbers of the exchanges' entries.
+pub(super) fn group_requests(
     recording: &mut Recording,
     entries: &[usize],
     collection: &Collection<'_, '_>,
     selected: &[usize],
-    prefix: &str,
 ) {
-    let way = |exchange: usize| collection.numbers(collection.entries[entries[exchange]].folder);
+    let way =
+        |exchange: usize| collection.numbers_around(collection.entries[entries[exchange]].folder);
     let has_folders = (0..entries.len()).any(|exchange| way(exchange).len() > 1);
     if !has_folders {
         return;
@@ -130,36 +123,27 @@ pub(super) fn group(
             selected.iter().copied().find(|folder| way.contains(folder))
         })
         .collect();
-    let used: Vec<HashSet<String>> = recording
-        .exchanges
-        .iter()
-        .map(|exchange| markers(exchange, prefix))
-        .collect();
-    let from: HashMap<&str, usize> = recording
-        .references
-        .iter()
-        .filter_map(|reference| Some((reference.marker.as_str(), source(&reference.from)?)))
-        .collect();
-    // What a request needs comes before it, so one way back sees all.
+    // A request comes after all that it needs, so one way back sees all.
     for exchange in (0..entries.len()).rev() {
         let Some(folder) = folders[exchange] else {
             continue;
         };
-        for needed in used[exchange]
-            .iter()
-            .filter_map(|marker| from.get(marker.as_str()))
-        {
-            folders[*needed].get_or_insert(folder);
+        for text in recording.exchanges[exchange].texts() {
+            for number in text.references() {
+                if let Some(needed) = recording.references[number].from.exchange() {
+                    folders[needed].get_or_insert(folder);
+                }
+            }
         }
     }
-    name(recording, entries, collection, &folders);
+    name_groups(recording, entries, collection, &folders);
     if !selected.is_empty() {
-        leave_out(recording, entries, collection, &folders, &used);
+        leave_out(recording, entries, collection, &folders);
     }
 }
 
 /// Names the groups, and the steps of each so that no two are alike for want of a word.
-fn name(
+fn name_groups(
     recording: &mut Recording,
     entries: &[usize],
     collection: &Collection<'_, '_>,
@@ -179,7 +163,7 @@ fn name(
                 .collect();
             let group = Group {
                 name: unique(&folder.name, " ", |name| names.contains(name)),
-                description: description(folder.node.get("info").unwrap_or(folder.node)),
+                description: read_description(folder.node.get("info").unwrap_or(folder.node)),
             };
             recording.groups.push(group.clone());
             group.name
@@ -199,45 +183,33 @@ fn name(
     }
 }
 
-/// Takes away the exchanges without a folder, and all that is said about them.
+/// Removes the exchanges without a folder, and all notes about them.
 fn leave_out(
     recording: &mut Recording,
     entries: &[usize],
     collection: &Collection<'_, '_>,
     folders: &[Option<usize>],
-    used: &[HashSet<String>],
 ) {
-    let kept: BTreeSet<usize> = (0..entries.len())
-        .filter(|exchange| folders[*exchange].is_some())
-        .collect();
-    let mut numbers = HashMap::new();
-    let mut markers: HashSet<&str> = HashSet::new();
     let (mut kept_folders, mut kept_entries) = (HashSet::from([0]), HashSet::new());
-    for exchange in &kept {
-        numbers.insert(*exchange, numbers.len());
-        markers.extend(used[*exchange].iter().map(String::as_str));
-        kept_entries.insert(entries[*exchange]);
-        kept_folders.extend(collection.numbers(collection.entries[entries[*exchange]].folder));
-    }
-    let mut number = 0;
-    recording.exchanges.retain(|_| {
-        number += 1;
-        kept.contains(&(number - 1))
-    });
-    recording.references.retain_mut(|reference| {
-        let is_used = markers.contains(reference.marker.as_str());
-        if let Origin::Body { exchange, .. } | Origin::Header { exchange, .. } = &mut reference.from
-        {
-            match numbers.get(exchange) {
-                Some(number) if is_used => *exchange = *number,
-                _ => return false,
-            }
+    let mut numbers = HashMap::new();
+    for (exchange, entry) in entries.iter().enumerate() {
+        if folders[exchange].is_some() {
+            numbers.insert(exchange, numbers.len());
+            kept_entries.insert(*entry);
+            kept_folders.extend(collection.numbers_around(collection.entries[*entry].folder));
         }
-        is_used
-    });
+    }
+    let mut folders = folders.iter();
     recording
-        .secrets
-        .retain(|secret| markers.contains(secret.value.as_str()));
+        .exchanges
+        .retain(|_| folders.next().is_some_and(Option::is_some));
+    for reference in &mut recording.references {
+        if let Origin::Body { exchange, .. } | Origin::Header { exchange, .. } = &mut reference.from
+            && let Some(number) = numbers.get(exchange)
+        {
+            *exchange = *number;
+        }
+    }
     let folders = collection.folders.iter().enumerate();
     let folders = folders
         .filter(|(number, _)| !kept_folders.contains(number))
@@ -254,38 +226,41 @@ fn leave_out(
         .retain(|dropped| !is_left(dropped.span.start));
 }
 
-/// The exchange whose answer a value is from.
-fn source(origin: &Origin) -> Option<usize> {
-    // The only two that scripts make.
-    if let Origin::Body { exchange, .. } | Origin::Header { exchange, .. } = origin {
-        return Some(*exchange);
+/// Removes the references and the variables that no request uses.
+pub(super) fn drop_unused(recording: &mut Recording) {
+    let texts = recording.exchanges.iter().flat_map(Exchange::texts);
+    let used: HashSet<Piece> = texts.flat_map(Text::pieces).cloned().collect();
+    let mut renumbered = HashMap::new();
+    let mut secrets = Vec::new();
+    for (number, secret) in recording.secrets.drain(..).enumerate() {
+        let piece = Piece::Secret(number);
+        // A value in the collection may stand anywhere.
+        if secret.value.is_some() || used.contains(&piece) {
+            renumbered.insert(piece, Piece::Secret(secrets.len()));
+            secrets.push(secret);
+        }
     }
-    None
+    let mut references = Vec::new();
+    for (number, reference) in recording.references.drain(..).enumerate() {
+        let piece = Piece::Reference(number);
+        if used.contains(&piece) {
+            renumbered.insert(piece, Piece::Reference(references.len()));
+            references.push(reference);
+        }
+    }
+    let exchanges = recording.exchanges.iter_mut();
+    for text in exchanges.flat_map(Exchange::texts_mut) {
+        let pieces = text.pieces().iter();
+        *text = pieces
+            .map(|piece| renumbered.get(piece).unwrap_or(piece).clone())
+            .collect();
+    }
+    recording.secrets = secrets;
+    recording.references = references;
 }
 
-/// The markers in a request.
-fn markers(exchange: &Exchange, prefix: &str) -> HashSet<String> {
-    let mut text = exchange.target.clone();
-    for header in &exchange.headers {
-        text.push_str(&header.name);
-        text.push(' ');
-        text.push_str(&String::from_utf8_lossy(&header.value));
-        text.push(' ');
-    }
-    if let Some(credentials) = &exchange.credentials {
-        text.push_str(&String::from_utf8_lossy(&credentials.user));
-        text.push(' ');
-        text.push_str(&String::from_utf8_lossy(&credentials.password));
-    }
-    text.push_str(&String::from_utf8_lossy(&exchange.body.bytes()));
-    text.push_str(&exchange.method);
-    let pieces = text.split(prefix).skip(1);
-    let markers = pieces.filter_map(|piece| Some(format!("{prefix}{}e", piece.split_once('e')?.0)));
-    markers.collect()
-}
-
-/// The base is where most requests go; those whose target says where go there too.
-pub(super) fn base(recording: &mut Recording) {
+/// Chooses the origin of most requests as the base, also for targets that are a whole URL at run time.
+pub(super) fn choose_base(recording: &mut Recording) {
     let mut counts: Vec<(String, usize)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for exchange in recording

@@ -1,7 +1,7 @@
 //! Collections of Postman, of versions 2.0 and 2.1 (<https://schema.postman.com/>).
 //!
-//! Scripts are never run, and files never read. What everybody writes in scripts - to keep a part of an answer in a
-//! variable, to expect a status - is understood; the rest is a note.
+//! Scripts are never run, and files never read. Two idioms of scripts are understood: to keep a value of the answer, and
+//! to expect a status. The rest is a note.
 
 mod answers;
 mod auth;
@@ -20,35 +20,35 @@ mod url;
 mod variables;
 
 use super::document::{self, Node};
-use super::marked::{Client, Dropped, Recording};
+use super::recording::{Client, Dropped, Recording};
 use super::source::{Input, Mistake, Note, Span};
 use collection::{Collection, Entry};
 pub(crate) use environment::{Environment, read_environment};
-use environment::{Layer, layer};
+use environment::{Layer, read_layer};
 use script::Script;
 use std::collections::{HashMap, HashSet};
-use variables::{Piece, Scope, Variables};
+use variables::{Scope, Variables};
 
-/// What is taken of a collection.
+/// Options of an import.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PostmanOptions {
-    /// The folders that are taken, by name; without any, all.
+    /// Names of the folders to take; all without any.
     pub(crate) folders: Vec<String>,
-    /// An environment that was exported, whose variables are used.
+    /// An exported environment.
     pub(crate) environment: Option<Environment>,
 }
 
-/// What is collected while requests are read.
+/// State of the reader of a collection.
 struct Reader<'a> {
     variables: Variables<'a>,
     dropped: Vec<Dropped>,
-    /// All requests that cannot be sent, and why.
+    /// Requests that cannot be sent, with the reason.
     left: Vec<Note>,
     is_insecure: bool,
-    /// The names of headers and parameters that hold keys.
+    /// Names of headers and parameters that hold keys.
     keys: Vec<String>,
-    /// What is told once only.
-    told: HashSet<String>,
+    /// Notes that are made once.
+    noted: HashSet<String>,
 }
 
 impl Reader<'_> {
@@ -56,43 +56,34 @@ impl Reader<'_> {
         self.variables.notes.push(Note::new(span.clone(), words));
     }
 
-    /// Says something the first time only.
+    /// Adds a note the first time only.
     fn note_once(&mut self, span: &Span, words: &str) {
-        if self.told.insert(words.to_owned()) {
+        if self.noted.insert(words.to_owned()) {
             self.note(span, words);
         }
     }
 
-    /// Says something of a place once, however many requests it is said of.
+    /// Adds a note once for a place, however many requests it is about.
     fn note_at_once(&mut self, span: &Span, words: String) {
-        if self.told.insert(format!("{} {words}", span.start)) {
+        if self.noted.insert(format!("{} {words}", span.start)) {
             self.note(span, words);
         }
     }
 
-    /// A name, whose variables have to be known: it is the same in every run.
-    fn known(&mut self, text: &str, scope: Scope<'_>) -> String {
-        let mut is_known = true;
-        let mut name = String::new();
-        for piece in self.variables.pieces(text, scope) {
-            is_known &= matches!(piece, Piece::Text(_));
-            match piece {
-                Piece::Text(text) => name.push_str(&text),
-                Piece::Hidden { name: variable, .. } | Piece::Cookie(variable) => {
-                    name.push_str(&variable);
-                }
-                Piece::Answer { .. } => name.push_str("value"),
-            }
+    /// Resolves a name, which is the same in every run, and so has no variables that are not known.
+    fn fixed_name(&mut self, text: &str, scope: Scope<'_>) -> String {
+        let text = self.variables.resolve(text, scope);
+        if let Some(name) = text.as_literal() {
+            return name.to_owned();
         }
-        if !is_known {
-            let words = format!("a name is the same in every run, and here `{name}`");
-            self.note(scope.at, words);
-        }
+        let name = text.shown(|piece| self.variables.piece_name(piece));
+        let words = format!("a name is the same in every run, and here `{name}`");
+        self.note(scope.at, words);
         name
     }
 
-    /// Leaves a request out that is none of HTTP, or cannot be sent.
-    fn leave(&mut self, span: &Span, what: String, why: &Fault) {
+    /// Leaves out a request that is not HTTP or cannot be sent.
+    fn leave_out(&mut self, span: &Span, what: String, why: &Fault) {
         let words = match why {
             Fault::NotHttp => {
                 let why = "not HTTP".to_owned();
@@ -110,8 +101,8 @@ impl Reader<'_> {
         self.left.push(Note::new(span.clone(), words));
     }
 
-    /// Says where requests go whose host has no value.
-    fn unknown_host(&mut self, span: &Span, names: &[String]) {
+    /// Notes the address of requests whose host has no value.
+    fn note_unknown_host(&mut self, span: &Span, names: &[String]) {
         let names: Vec<_> = names
             .iter()
             .map(|name| format!("`{{{{{name}}}}}`"))
@@ -121,7 +112,7 @@ impl Reader<'_> {
         } else {
             format!("there is no host for {}", names.join(" and "))
         };
-        if self.told.insert(format!("host {what}")) {
+        if self.noted.insert(format!("host {what}")) {
             let somewhere = url::SOMEWHERE;
             self.note(
                 span,
@@ -133,9 +124,7 @@ impl Reader<'_> {
 
 /// Why a request cannot be sent.
 enum Fault {
-    /// It is of another protocol.
     NotHttp,
-    /// In words.
     Other(String),
 }
 
@@ -144,7 +133,7 @@ enum Fault {
 struct Scripts {
     before: Vec<Script>,
     after: Vec<Script>,
-    /// Where it is said when they run.
+    /// Places of the names of the events.
     places: [Option<Span>; 2],
 }
 
@@ -152,42 +141,41 @@ struct Scripts {
 pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Recording, Mistake> {
     let mut document = document::read(input)?;
     let doubles = document::without_doubles(&mut document);
-    let root = collection::found(&document)?;
+    let root = collection::find_collection(&document)?;
     let mut reader = Reader {
-        variables: Variables::new(&input.text, options.environment.as_ref()),
+        variables: Variables::new(options.environment.as_ref()),
         dropped: Vec::new(),
         left: Vec::new(),
         is_insecure: false,
         keys: Vec::new(),
-        told: HashSet::new(),
+        noted: HashSet::new(),
     };
     reader.variables.notes = doubles;
-    let collection = collection::read(root, &mut reader.variables.notes)?;
-    let selected = folders::selected(&collection, &options.folders, root)?;
-    let (mut recording, entries) = exchanges(&collection, &mut reader);
+    let collection = collection::read_collection(root, &mut reader.variables.notes)?;
+    let selected = folders::select_folders(&collection, &options.folders, root)?;
+    let (mut recording, entries) = read_exchanges(&collection, &mut reader);
     recording.name = root
         .at(&["info", "name"])
         .and_then(Node::text)
         .map(str::to_owned);
-    recording.description = root.get("info").and_then(request::description);
+    recording.description = root.get("info").and_then(request::read_description);
     recording.client = Client {
         insecure: reader.is_insecure,
         keeps_cookies: true,
         redirects: request::REDIRECTS,
         ..Client::default()
     };
-    recording.hidden = reader.variables.real();
     recording.notes = reader.variables.notes;
     recording.dropped = reader.dropped;
     recording.secrets = reader.variables.secrets;
     recording.keys = reader.keys;
     recording.references = reader.variables.references;
-    let prefix = &reader.variables.prefix;
-    folders::group(&mut recording, &entries, &collection, &selected, prefix);
-    folders::base(&mut recording);
+    folders::group_requests(&mut recording, &entries, &collection, &selected);
+    folders::drop_unused(&mut recording);
+    folders::choose_base(&mut recording);
     recording.notes.sort_by_key(|note| note.span.start);
     if recording.exchanges.is_empty() {
-        return Err(folders::nothing_left(
+        return Err(folders::explain_nothing_left(
             &collection,
             &selected,
             &reader.left,
@@ -197,29 +185,36 @@ pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Re
     Ok(recording)
 }
 
-/// All requests, in their order: what their scripts keep is there for those that follow. With them, the numbers of
-/// their entries.
-fn exchanges(collection: &Collection<'_, '_>, reader: &mut Reader<'_>) -> (Recording, Vec<usize>) {
+/// Reads all requests in their order, since scripts keep values for later ones. Also returns the numbers of their
+/// entries.
+fn read_exchanges(
+    collection: &Collection<'_, '_>,
+    reader: &mut Reader<'_>,
+) -> (Recording, Vec<usize>) {
     let mut recording = Recording::default();
     let mut entries = Vec::new();
-    let scripts = scripts(collection, reader);
+    let scripts = read_scripts(collection, reader);
     for folder in &collection.folders {
         let auth = folder.node.get("auth");
         reader
             .variables
             .in_credentials
-            .extend(auth.map(auth::names).unwrap_or_default());
+            .extend(auth.map(auth::variable_names).unwrap_or_default());
     }
     for entry in &collection.entries {
         let auth = entry.request.get("auth");
         reader
             .variables
             .in_credentials
-            .extend(auth.map(auth::names).unwrap_or_default());
+            .extend(auth.map(auth::variable_names).unwrap_or_default());
     }
     for (place, (entry, scripts)) in collection.entries.iter().zip(&scripts).enumerate() {
-        let own = entry.item.get("variable").map(layer).unwrap_or_default();
-        let way = collection.way(entry.folder);
+        let own = entry
+            .item
+            .get("variable")
+            .map(read_layer)
+            .unwrap_or_default();
+        let way = collection.folders_around(entry.folder);
         let layers: Vec<&Layer> = std::iter::once(&own)
             .chain(way.iter().map(|folder| &folder.variables))
             .collect();
@@ -229,12 +224,10 @@ fn exchanges(collection: &Collection<'_, '_>, reader: &mut Reader<'_>) -> (Recor
             at: &entry.span,
         };
         let name = entry.name.as_deref().unwrap_or("a request without a name");
-        for (variable, parts) in scripts.before.iter().flat_map(|script| &script.sets) {
-            reader
-                .variables
-                .set(variable, parts.as_deref(), None, name, scope);
+        for (variable, kept) in scripts.before.iter().flat_map(|script| &script.sets) {
+            reader.variables.keep(variable, kept.as_ref(), None, name);
         }
-        let exchange = request::read(entry, collection, reader, scope);
+        let exchange = request::read_request(entry, collection, reader, scope);
         let number = exchange.as_ref().map(|_| recording.exchanges.len());
         if let Some(mut exchange) = exchange {
             let statuses: Vec<u16> = scripts
@@ -243,24 +236,22 @@ fn exchanges(collection: &Collection<'_, '_>, reader: &mut Reader<'_>) -> (Recor
                 .flat_map(|script| script.statuses.clone())
                 .collect();
             (exchange.answer, exchange.expect) =
-                answers::read(entry.item, entry.request, &statuses);
+                answers::read_answers(entry.item, entry.request, &statuses);
             recording.exchanges.push(exchange);
             entries.push(place);
-            tell(entry, scripts, name, reader);
+            note_scripts(entry, scripts, name, reader);
         }
-        for (variable, parts) in scripts.after.iter().flat_map(|script| &script.sets) {
-            reader
-                .variables
-                .set(variable, parts.as_deref(), number, name, scope);
+        for (variable, kept) in scripts.after.iter().flat_map(|script| &script.sets) {
+            reader.variables.keep(variable, kept.as_ref(), number, name);
         }
     }
     (recording, entries)
 }
 
-/// The scripts of all requests; those of folders and the collection are told of, and no more.
-fn scripts(collection: &Collection<'_, '_>, reader: &mut Reader<'_>) -> Vec<Scripts> {
+/// Reads the scripts of all requests, and notes those of folders and the collection.
+fn read_scripts(collection: &Collection<'_, '_>, reader: &mut Reader<'_>) -> Vec<Scripts> {
     for (number, folder) in collection.folders.iter().enumerate() {
-        let scripts = of(folder.node);
+        let scripts = item_scripts(folder.node);
         let what = if number == 0 {
             "the collection"
         } else {
@@ -268,14 +259,14 @@ fn scripts(collection: &Collection<'_, '_>, reader: &mut Reader<'_>) -> Vec<Scri
         };
         for (scripts, when) in [(&scripts.before, "before"), (&scripts.after, "after")] {
             let does_something = scripts.iter().any(|script| {
-                !script.sets.is_empty() || !script.deeds.is_empty() || !script.statuses.is_empty()
+                !script.sets.is_empty() || !script.effects.is_empty() || !script.statuses.is_empty()
             });
             if does_something {
                 let span = folder.node.name("event");
                 let span = span.unwrap_or_else(|| folder.node.beginning());
                 let words = format!(
                     "not run: the script of {what} {when} each of its requests{}",
-                    deeds(scripts)
+                    describe_effects(scripts)
                 );
                 reader.note(&span, words);
             }
@@ -284,7 +275,7 @@ fn scripts(collection: &Collection<'_, '_>, reader: &mut Reader<'_>) -> Vec<Scri
     let scripts: Vec<Scripts> = collection
         .entries
         .iter()
-        .map(|entry| of(entry.item))
+        .map(|entry| item_scripts(entry.item))
         .collect();
     let mut by = HashMap::new();
     for (entry, scripts) in collection.entries.iter().zip(&scripts) {
@@ -297,8 +288,8 @@ fn scripts(collection: &Collection<'_, '_>, reader: &mut Reader<'_>) -> Vec<Scri
     scripts
 }
 
-/// The scripts of an item.
-fn of(item: &Node<'_>) -> Scripts {
+/// Reads the scripts of an item.
+fn item_scripts(item: &Node<'_>) -> Scripts {
     let mut scripts = Scripts::default();
     for event in item.get("event").map(Node::items).unwrap_or_default() {
         let is_off = event.get("disabled").and_then(Node::boolean) == Some(true);
@@ -316,23 +307,23 @@ fn of(item: &Node<'_>) -> Scripts {
             Some("test") => (&mut scripts.after, &mut scripts.places[1]),
             _ => continue,
         };
-        scripts.push(script::read(&text));
+        scripts.push(script::read_script(&text));
         place.get_or_insert_with(|| listen.span.clone());
     }
     scripts
 }
 
-/// Says what the scripts of a request do that is not done.
-fn tell(entry: &Entry<'_, '_>, scripts: &Scripts, name: &str, reader: &mut Reader<'_>) {
+/// Notes the effects of scripts that are not honoured.
+fn note_scripts(entry: &Entry<'_, '_>, scripts: &Scripts, name: &str, reader: &mut Reader<'_>) {
     let [before, after] = &scripts.places;
     for (place, scripts, what) in [
         (before, &scripts.before, "pre-request script"),
         (after, &scripts.after, "test script"),
     ] {
-        let deeds = deeds(scripts);
-        if !deeds.is_empty() {
+        let effects = describe_effects(scripts);
+        if !effects.is_empty() {
             let span = place.as_ref().unwrap_or(&entry.span);
-            reader.note(span, format!("not run: the {what} of `{name}`{deeds}"));
+            reader.note(span, format!("not run: the {what} of `{name}`{effects}"));
         }
     }
     if let Some(place) = after
@@ -343,27 +334,27 @@ fn tell(entry: &Entry<'_, '_>, scripts: &Scripts, name: &str, reader: &mut Reade
     }
 }
 
-/// What scripts do that is not understood, as the end of a sentence.
-fn deeds(scripts: &[Script]) -> String {
+/// Describes the effects of scripts that are not honoured, as the end of a sentence.
+fn describe_effects(scripts: &[Script]) -> String {
     let unknown: Vec<String> = scripts
         .iter()
         .flat_map(|script| &script.sets)
-        .filter(|(_, parts)| parts.is_none())
+        .filter(|(_, kept)| kept.is_none())
         .map(|(name, _)| format!("`{name}`"))
         .collect();
-    let mut deeds: Vec<String> = Vec::new();
+    let mut effects: Vec<String> = Vec::new();
     if !unknown.is_empty() {
-        deeds.push(format!(
+        effects.push(format!(
             "sets {} in a way that is not known",
             unknown.join(", ")
         ));
     }
-    for deed in scripts.iter().flat_map(|script| &script.deeds) {
-        deeds.push((*deed).to_owned());
+    for effect in scripts.iter().flat_map(|script| &script.effects) {
+        effects.push((*effect).to_owned());
     }
-    deeds.dedup();
-    if deeds.is_empty() {
+    effects.dedup();
+    if effects.is_empty() {
         return String::new();
     }
-    format!(", which {}", deeds.join(" and "))
+    format!(", which {}", effects.join(" and "))
 }

@@ -1,11 +1,12 @@
-//! Names for variables that are given at run time.
+//! Names of variables.
 
 use crate::import::secrets::{self, find_secrets as found, has_secret};
 
-/// What a name ends with that says where or how long, and is no secret.
+/// Ends of names that are not secret.
 const HARMLESS: [&str; 9] = [
     "url", "uri", "host", "endpoint", "expiry", "expires", "name", "type", "path",
 ];
+
 /// Whether the value of a variable is not for the source.
 pub(super) fn is_secret(name: &str, value: &str) -> bool {
     let plain: String = name

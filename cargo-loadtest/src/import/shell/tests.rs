@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 fn all(text: &str) -> Result<Vec<Vec<String>>, Mistake> {
     let mut lookup = |name: &str| (name == "TOKEN").then(|| "tok 1".to_owned());
-    let mut variables = Variables::new(&mut lookup, false);
+    let mut variables = Variables::new("", Some(&mut lookup));
     let commands = read_commands(text, &mut variables, &mut Vec::new())?;
     let shown = |word: Word| String::from_utf8_lossy(&word.text).into_owned();
     let words = |command: Command| command.words.into_iter().map(shown).collect();
@@ -48,7 +48,7 @@ fn words_of_a_posix_shell() {
 /// What a text is refused for, where that is, and how much came of variables until then.
 fn excess(text: &str) -> (String, usize, usize) {
     let mut lookup = |_: &str| None;
-    let mut variables = Variables::new(&mut lookup, false);
+    let mut variables = Variables::new("", Some(&mut lookup));
     let mistake = read_commands(text, &mut variables, &mut Vec::new()).expect_err(text);
     let line = text[..mistake.span.start].matches('\n').count() + 1;
     let shown = format!("{}: {}", &text[mistake.span.clone()], mistake.words);
@@ -153,7 +153,7 @@ fn several_commands_are_several() {
 fn what_is_not_run_is_told() {
     let mut lookup = |_: &str| None;
     let mut notes = Vec::new();
-    let mut variables = Variables::new(&mut lookup, false);
+    let mut variables = Variables::new("", Some(&mut lookup));
     read_commands("cd x && curl a | jq .", &mut variables, &mut notes).unwrap();
     let told: Vec<_> = notes
         .iter()
@@ -170,7 +170,7 @@ fn what_is_not_run_is_told() {
 /// The URLs of the commands, and what is told of the rest.
 fn told(text: &str) -> (Vec<String>, Vec<String>) {
     let mut lookup = |name: &str| (name == "TOKEN").then(|| "tok".to_owned());
-    let mut variables = Variables::new(&mut lookup, false);
+    let mut variables = Variables::new("", Some(&mut lookup));
     let mut notes = Vec::new();
     let found = read_commands(text, &mut variables, &mut notes);
     let found = found.unwrap_or_else(|mistake| panic!("{text}: {mistake:?}"));
@@ -248,7 +248,7 @@ fn of_many_programs_only_the_first_are_told() {
 fn standard_input_is_what_stands_beside_the_command() {
     let stdin = |text: &str| {
         let mut lookup = |name: &str| (name == "TOKEN").then(|| "t".to_owned());
-        let mut variables = Variables::new(&mut lookup, false);
+        let mut variables = Variables::new("", Some(&mut lookup));
         let mut all = read_commands(text, &mut variables, &mut Vec::new()).unwrap();
         all.remove(0).stdin
     };
@@ -407,7 +407,7 @@ mod real {
             }
             prop_assume!(Dialect::detect(&line) == Dialect::Posix);
             let mut lookup = |_: &str| None;
-            let mut variables = Variables::new(&mut lookup, false);
+            let mut variables = Variables::new("", Some(&mut lookup));
             let read = read_commands(&line, &mut variables, &mut Vec::new());
             let read = read.map_err(|mistake| TestCaseError::fail(format!("{line:?} {mistake:?}")))?;
             let read: Vec<_> = read[0].words[1..].iter().map(|word| word.text.clone()).collect();
@@ -441,7 +441,7 @@ mod real {
             prop_assume!(Dialect::detect(&line) == Dialect::Posix && !line.contains("$env:"));
             let Some(theirs) = bash(&line) else { return Ok(()) };
             let mut lookup = |_: &str| None;
-            let mut variables = Variables::new(&mut lookup, false);
+            let mut variables = Variables::new("", Some(&mut lookup));
             let ours = read_commands(&line, &mut variables, &mut Vec::new());
             let ours = ours.map_err(|mistake| TestCaseError::fail(format!("{line:?} {mistake:?}")))?;
             let mut bytes = Vec::new();

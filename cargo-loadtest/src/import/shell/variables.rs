@@ -1,25 +1,27 @@
 //! Variables that a text sets, or that the environment has.
 
-use super::super::marked::Secret;
+use super::super::recording::{Piece, Secret, Text};
 use super::super::source::{Mistake, Span};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 const MIB: usize = 1024 * 1024;
 /// Most bytes that variables may add to one word, line or here-document.
 pub(super) const LONGEST_VALUE: usize = MIB;
+/// Shorter values are not looked for in requests.
+const SHORTEST: usize = 4;
 /// Most bytes that variables may add to a text.
 pub(super) const MOST_VALUES: usize = 16 * MIB;
 
 /// The variables of a text, and those of the environment that it used.
 pub(in crate::import) struct Variables<'a> {
-    lookup: &'a mut dyn FnMut(&str) -> Option<String>,
+    /// Returns the values of the environment; without it, placeholders stand for them.
+    environment: Option<&'a mut dyn FnMut(&str) -> Option<String>>,
+    /// Start of all placeholders.
+    prefix: String,
     /// Values that the text sets; none where a program would print the value.
     set: HashMap<String, Option<Vec<u8>>>,
-    /// Variables of the environment that were used.
-    pub(in crate::import) used: Vec<Secret>,
-    names: HashSet<String>,
-    /// Whether `${BASE:-http://..}` is the URL, whatever the environment has.
-    prefers_default_urls: bool,
+    /// Variables of the environment that were used, with their values or placeholders.
+    used: Vec<(String, String)>,
     /// Bytes put in since [`Variables::begin`].
     here: usize,
     /// Bytes put in altogether.
@@ -28,15 +30,18 @@ pub(in crate::import) struct Variables<'a> {
 
 impl<'a> Variables<'a> {
     pub(in crate::import) fn new(
-        lookup: &'a mut dyn FnMut(&str) -> Option<String>,
-        prefers_default_urls: bool,
+        text: &str,
+        environment: Option<&'a mut dyn FnMut(&str) -> Option<String>>,
     ) -> Self {
+        let mut prefix = "ltv".to_owned();
+        while text.contains(&prefix) {
+            prefix.push('x');
+        }
         Self {
-            lookup,
+            environment,
+            prefix,
             set: HashMap::new(),
             used: Vec::new(),
-            names: HashSet::new(),
-            prefers_default_urls,
             here: 0,
             spent: 0,
         }
@@ -63,7 +68,7 @@ impl<'a> Variables<'a> {
 
     /// Whether a default with a URL goes before the environment.
     pub(super) fn prefers_default_url(&self, name: &str) -> bool {
-        self.prefers_default_urls && !self.is_set(name)
+        self.environment.is_none() && !self.is_set(name)
     }
 
     /// Returns the value of a variable, to be put where `span` is.
@@ -76,18 +81,59 @@ impl<'a> Variables<'a> {
             self.spend(value.len(), span)?;
             return Ok(Some(value));
         }
-        let Some(value) = (self.lookup)(name) else {
+        let known = self.used.iter().find(|(used, _)| used == name);
+        let is_new = known.is_none();
+        let value = match (known, &mut self.environment) {
+            (Some((_, value)), _) => Some(value.clone()),
+            (None, Some(environment)) => environment(name),
+            (None, None) => Some(format!("{}{}e", self.prefix, self.used.len())),
+        };
+        let Some(value) = value else {
             return Ok(None);
         };
         self.spend(value.len(), span)?;
-        if !value.is_empty() && self.names.insert(name.to_owned()) {
-            self.used.push(Secret {
-                name: name.to_owned(),
-                what: "a variable of the copied command".to_owned(),
-                value: value.clone(),
-            });
+        if !value.is_empty() && is_new {
+            self.used.push((name.to_owned(), value.clone()));
         }
         Ok(Some(value.into_bytes()))
+    }
+
+    /// Returns the variables of the environment that were used, as secrets.
+    pub(in crate::import) fn secrets(&self) -> Vec<Secret> {
+        let what = "a variable of the copied command";
+        let secrets = self.used.iter().map(|(name, value)| {
+            let value = self.environment.as_ref().map(|_| value.clone());
+            Secret::variable(name, what, value)
+        });
+        secrets.collect()
+    }
+
+    /// Splits bytes at the values of the variables that were used.
+    pub(in crate::import) fn split_values(&self, bytes: &[u8]) -> Text {
+        let Ok(mut rest) = std::str::from_utf8(bytes) else {
+            return Text::from_bytes(bytes);
+        };
+        let mut text = Text::default();
+        loop {
+            let used = self.used.iter().enumerate();
+            let found = used.filter(|(_, (_, value))| value.len() >= SHORTEST);
+            let found = found.filter_map(|(number, (_, value))| {
+                Some((rest.find(value)?, std::cmp::Reverse(value.len()), number))
+            });
+            let Some((at, length, number)) = found.min() else {
+                break;
+            };
+            text.push_str(&rest[..at]);
+            text.push(Piece::Secret(number));
+            rest = &rest[at + length.0..];
+        }
+        text.push_str(rest);
+        text
+    }
+
+    /// Whether a text has a variable without a value.
+    pub(in crate::import) fn has_placeholder(&self, text: &str) -> bool {
+        self.environment.is_none() && text.contains(&self.prefix)
     }
 
     fn spend(&mut self, length: usize, span: &Span) -> Result<(), Mistake> {

@@ -2,27 +2,25 @@
 //!
 //! Rates double until one does not meet it, the gap is halved, and the highest rate that met it is confirmed
 //! on a longer window. Each trial is an ordinary run of the open model whose thresholds are the SLO, so
-//! its card says whether the SLO held. Nothing here runs anything: [`next`] is a function of what the
+//! its card says whether the SLO held. Nothing here runs anything: [`next_action`] is a function of what the
 //! trials came to.
 
-mod judge;
 mod search;
 
-pub use judge::judge;
-pub use search::{Next, finding, next};
+pub use search::{Next, finding, next_action};
 
-use crate::card::view;
 use crate::definition::{Bound, Load, ScenarioDef, micros};
+use crate::display;
 use crate::failure::RunFailure;
 use crate::plan::{GradingDefaults, Overrides, Plan, PlanError, ScopedThreshold};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// What is searched for, and how.
+/// The goal of a search and its parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Goal {
-    /// What must hold.
+    /// The thresholds that must hold.
     pub slo: Vec<ScopedThreshold>,
     /// The first rate, iterations per second.
     pub from_per_second: f64,
@@ -30,15 +28,15 @@ pub struct Goal {
     pub max_per_second: f64,
     /// The capacity below which the search is a failed gate.
     pub min_per_second: Option<f64>,
-    /// How close to a rate that breaks the SLO the result is, a share of one.
+    /// The distance between the result and a rate that breaks the SLO, a share of one.
     pub tolerance: f64,
-    /// How long each trial is measured.
+    /// The length of each trial.
     #[serde(rename = "window_us", with = "micros")]
     pub window: Duration,
-    /// How long the result is measured once more.
+    /// The length of the confirmation.
     #[serde(rename = "confirm_us", with = "micros")]
     pub confirm: Duration,
-    /// How long the rate rises at the beginning of each trial, before what is measured.
+    /// The length of the rise at the beginning of each trial, which is not measured.
     #[serde(rename = "ramp_up_us", with = "micros")]
     pub ramp_up: Duration,
     /// The pause after each trial, in which the target can recover.
@@ -48,7 +46,7 @@ pub struct Goal {
     pub max_users: Option<u32>,
 }
 
-/// Why a rate is tried.
+/// The purpose of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
@@ -58,7 +56,7 @@ pub enum Purpose {
     Confirmation,
 }
 
-/// What a trial came to.
+/// The outcome of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -75,20 +73,20 @@ pub enum Outcome {
 pub struct Attempt {
     /// Iterations per second.
     pub per_second: f64,
-    /// Why it was tried.
+    /// Its purpose.
     pub purpose: Purpose,
-    /// What it came to.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
 /// A condition of the SLO in a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// What was measured, in the unit of the bound: microseconds, a share of one, per second.
+    /// The measured value, in the unit of the bound: microseconds, a share of one, per second.
     pub actual: Option<f64>,
     /// The same in words.
     pub words: String,
-    /// Whether the condition held.
+    /// True if the condition held.
     pub held: bool,
 }
 
@@ -97,7 +95,7 @@ pub struct Measured {
 pub struct Trial {
     /// The rate, why it was tried, and what it came to.
     pub attempt: Attempt,
-    /// How long it was measured.
+    /// The length of the measured part.
     #[serde(rename = "window_us", with = "micros")]
     pub window: Duration,
     /// Iterations finished per second; where the SLO was not met, within the window.
@@ -109,9 +107,9 @@ pub struct Trial {
     pub error_rate: Option<f64>,
     /// The conditions of the SLO, in its order.
     pub slo: Vec<Measured>,
-    /// Why the SLO was not met, the decisive reason first.
+    /// The reasons why the SLO was not met, the decisive one first.
     pub reasons: Vec<String>,
-    /// What to do about it, where it is the generator's limit.
+    /// The remedy, if it is the generator's limit.
     pub help: Option<String>,
 }
 
@@ -131,15 +129,15 @@ pub struct Search {
     pub scenario: String,
     /// The SLO in words.
     pub conditions: Vec<Condition>,
-    /// What was searched for.
+    /// The goal.
     pub goal: Goal,
     /// The trials, in their order.
     pub trials: Vec<Trial>,
-    /// How it ended; `None` when the program or the tool died.
+    /// The way it ended; `None` when the program or the tool died.
     pub ending: Option<SearchEnding>,
 }
 
-/// How a search ended.
+/// The way a search ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum SearchEnding {
@@ -149,22 +147,22 @@ pub enum SearchEnding {
     Interrupted,
     /// The target did not come back after a trial.
     TargetGone {
-        /// What was seen of it.
+        /// The observation.
         reason: String,
     },
     /// A step never gave its thread back.
     Stuck {
-        /// Which one.
+        /// The step.
         reason: String,
     },
     /// A run went wrong, so that there could be no further one.
     Broken {
-        /// What went wrong, and what to do.
+        /// The failure and its remedy.
         failure: RunFailure,
     },
 }
 
-/// What a search comes to, as far as it got.
+/// The result of a search, as far as it got.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Finding {
     /// The highest rate that was confirmed.
@@ -173,11 +171,11 @@ pub struct Finding {
     pub met_per_second: Option<f64>,
     /// The number of the trial, from zero, with the lowest rate beyond the result that did not meet the SLO.
     pub broke: Option<usize>,
-    /// What keeps the result from being higher.
+    /// The limit that keeps the result from being higher.
     pub limit: Option<Limit>,
 }
 
-/// What keeps the capacity from being higher.
+/// The limit that keeps the capacity from being higher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
@@ -226,7 +224,7 @@ impl Goal {
         Ok(plan)
     }
 
-    /// How long a trial is measured.
+    /// Returns the length of a trial.
     pub fn window_of(&self, purpose: Purpose) -> Duration {
         match purpose {
             Purpose::Search => self.window,
@@ -272,7 +270,7 @@ impl Goal {
 }
 
 impl fmt::Display for Condition {
-    /// As it is read: ``p95 < 300 ms of `login` ``.
+    /// Writes the condition for people: ``p95 < 300 ms of `login` ``.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words)?;
         match &self.step {
@@ -288,7 +286,7 @@ impl Search {
         let condition = |scoped: &ScopedThreshold| Condition {
             step: (scoped.step.and_then(|step| scenario.steps.get(step)))
                 .map(|step| step.name.to_string()),
-            words: view::threshold(&scoped.threshold),
+            words: display::threshold(&scoped.threshold),
         };
         Self {
             scenario: scenario.identity(),
@@ -299,7 +297,7 @@ impl Search {
         }
     }
 
-    /// What it comes to.
+    /// Returns the result.
     pub fn finding(&self) -> Finding {
         finding(&self.goal, &self.attempts())
     }

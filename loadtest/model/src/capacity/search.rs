@@ -1,4 +1,4 @@
-//! Which rate is tried next, a pure function of what the earlier ones came to.
+//! The next rate to try: a pure function of the outcomes of the earlier ones.
 //!
 //! The lowest rate that did not meet the SLO is believed when it was seen twice, so that one hiccup of the
 //! target does not decide the result; where the second look meets it, the search goes on from there.
@@ -7,12 +7,12 @@ use super::{Attempt, Finding, Goal, Limit, Outcome, Purpose};
 
 /// The most confirmations there can be; each after the first is of a lower rate.
 pub(super) const CONFIRMATIONS: usize = 5;
-/// How often the first rate is halved at most.
+/// The maximum number of times that the first rate is halved.
 const HALVINGS: usize = 6;
 /// Iterations that a window must hold to say something.
 const FEWEST: f64 = 10.0;
 
-/// What a search does next.
+/// The next action of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Next {
     /// Tries a rate, iterations per second.
@@ -26,49 +26,49 @@ pub enum Next {
     Done,
 }
 
-/// What comes after `attempts`.
-pub fn next(goal: &Goal, attempts: &[Attempt]) -> Next {
-    let confirmations = of(attempts, Purpose::Confirmation);
+/// Returns the next action after `attempts`.
+pub fn next_action(goal: &Goal, attempts: &[Attempt]) -> Next {
+    let confirmations = filter_attempts(attempts, Purpose::Confirmation);
     if let Some(last) = confirmations.last() {
         return match step_down(goal, confirmations.len(), last) {
-            Some(per_second) => confirm(per_second),
+            Some(per_second) => confirm_rate(per_second),
             None => Next::Done,
         };
     }
-    let tried = of(attempts, Purpose::Search);
+    let tried = filter_attempts(attempts, Purpose::Search);
     let met = highest_met(&tried);
     if tried.len() >= most_trials(goal) {
-        return met.map_or(Next::Done, confirm);
+        return met.map_or(Next::Done, confirm_rate);
     }
     match (met, lowest_above(&tried, met)) {
-        (None, None) => attempt(goal.from_per_second.min(goal.max_per_second)),
+        (None, None) => try_rate(goal.from_per_second.min(goal.max_per_second)),
         (None, Some(lowest)) => {
-            let half = rounded(lowest / 2.0);
-            if half < floor(goal) || half >= lowest {
+            let half = round_rate(lowest / 2.0);
+            if half < lowest_rate(goal) || half >= lowest {
                 Next::Done
             } else {
-                attempt(half)
+                try_rate(half)
             }
         }
-        (Some(met), None) if met >= goal.max_per_second => confirm(met),
-        (Some(met), None) => attempt((met * 2.0).min(goal.max_per_second)),
+        (Some(met), None) if met >= goal.max_per_second => confirm_rate(met),
+        (Some(met), None) => try_rate((met * 2.0).min(goal.max_per_second)),
         (Some(met), Some(broke)) => {
-            let middle = rounded(f64::midpoint(met, broke));
+            let middle = round_rate(f64::midpoint(met, broke));
             let is_close = broke <= met * (1.0 + goal.tolerance);
             if !is_close && met < middle && middle < broke {
-                attempt(middle)
-            } else if times(&tried, broke) < 2 {
-                attempt(broke)
+                try_rate(middle)
+            } else if count_attempts(&tried, broke) < 2 {
+                try_rate(broke)
             } else {
-                confirm(met)
+                confirm_rate(met)
             }
         }
     }
 }
 
-/// What `attempts` come to.
+/// Returns the result of `attempts`.
 pub fn finding(goal: &Goal, attempts: &[Attempt]) -> Finding {
-    let confirmations = of(attempts, Purpose::Confirmation);
+    let confirmations = filter_attempts(attempts, Purpose::Confirmation);
     let confirmed = confirmations
         .iter()
         .find(|attempt| attempt.outcome == Outcome::Met)
@@ -78,7 +78,7 @@ pub fn finding(goal: &Goal, attempts: &[Attempt]) -> Finding {
         .filter(|attempt| attempt.outcome != Outcome::Met)
         .map(|attempt| attempt.per_second)
         .fold(f64::INFINITY, f64::min);
-    let believed: Vec<Attempt> = of(attempts, Purpose::Search)
+    let believed: Vec<Attempt> = filter_attempts(attempts, Purpose::Search)
         .into_iter()
         .filter(|attempt| attempt.per_second < refuted)
         .collect();
@@ -119,7 +119,7 @@ pub(super) fn most_trials(goal: &Goal) -> usize {
     1 + doublings.max(HALVINGS) + 2 * bisections + 2
 }
 
-fn attempt(per_second: f64) -> Next {
+fn try_rate(per_second: f64) -> Next {
     let purpose = Purpose::Search;
     Next::Try {
         per_second,
@@ -127,7 +127,7 @@ fn attempt(per_second: f64) -> Next {
     }
 }
 
-fn confirm(per_second: f64) -> Next {
+fn confirm_rate(per_second: f64) -> Next {
     let purpose = Purpose::Confirmation;
     Next::Try {
         per_second,
@@ -141,11 +141,11 @@ fn step_down(goal: &Goal, confirmations: usize, last: &Attempt) -> Option<f64> {
         return None;
     }
     let step = goal.tolerance * f64::from(1_u32 << (confirmations - 1).min(8));
-    let lower = rounded(last.per_second * (1.0 - step.min(0.5)));
-    (lower >= floor(goal) && lower < last.per_second).then_some(lower)
+    let lower = round_rate(last.per_second * (1.0 - step.min(0.5)));
+    (lower >= lowest_rate(goal) && lower < last.per_second).then_some(lower)
 }
 
-fn of(attempts: &[Attempt], purpose: Purpose) -> Vec<Attempt> {
+fn filter_attempts(attempts: &[Attempt], purpose: Purpose) -> Vec<Attempt> {
     let attempts = attempts.iter().copied();
     attempts.filter(|one| one.purpose == purpose).collect()
 }
@@ -167,20 +167,20 @@ fn lowest_above(tried: &[Attempt], met: Option<f64>) -> Option<f64> {
         .min_by(f64::total_cmp)
 }
 
-fn times(tried: &[Attempt], rate: f64) -> usize {
+fn count_attempts(tried: &[Attempt], rate: f64) -> usize {
     let same = |attempt: &&Attempt| attempt.per_second.total_cmp(&rate).is_eq();
     tried.iter().filter(same).count()
 }
 
 /// The lowest rate that is tried: one of which a window holds a few iterations.
-fn floor(goal: &Goal) -> f64 {
+fn lowest_rate(goal: &Goal) -> f64 {
     let halved = goal.from_per_second / f64::from(1_u32 << HALVINGS);
     let fewest = FEWEST / goal.window.as_secs_f64();
     halved.max(fewest.min(goal.from_per_second))
 }
 
 /// To three digits, so that rates can be read.
-fn rounded(rate: f64) -> f64 {
+fn round_rate(rate: f64) -> f64 {
     let unit = 10_f64.powf(rate.log10().floor() - 2.0);
     let rounded = (rate / unit).round() * unit;
     // What is left of the powers of ten: `0.30000000000000004`.
@@ -215,7 +215,7 @@ mod tests {
         while let Next::Try {
             per_second,
             purpose,
-        } = next(goal, &attempts)
+        } = next_action(goal, &attempts)
         {
             assert!(per_second > 0.0 && per_second <= goal.max_per_second);
             let outcome = target(per_second, purpose, attempts.len());
@@ -224,8 +224,8 @@ mod tests {
                 purpose,
                 outcome,
             });
-            assert!(of(&attempts, Purpose::Search).len() <= searches);
-            assert!(of(&attempts, Purpose::Confirmation).len() <= confirmations);
+            assert!(filter_attempts(&attempts, Purpose::Search).len() <= searches);
+            assert!(filter_attempts(&attempts, Purpose::Confirmation).len() <= confirmations);
         }
         attempts
     }
@@ -322,7 +322,7 @@ mod tests {
         };
         let attempts = trials(&goal, slower);
         assert_eq!(
-            rates(&of(&attempts, Purpose::Confirmation)),
+            rates(&filter_attempts(&attempts, Purpose::Confirmation)),
             [100.0, 95.0, 85.5]
         );
         let found = finding(&goal, &attempts);
@@ -372,7 +372,7 @@ mod tests {
             (86_666.0, 86_700.0),
             (5.0, 5.0),
         ] {
-            assert_eq!(Some(rounded(rate)), Some(shown));
+            assert_eq!(Some(round_rate(rate)), Some(shown));
         }
     }
 

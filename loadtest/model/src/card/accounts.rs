@@ -10,20 +10,20 @@ use serde::Serialize;
 pub struct Accounts {
     /// Iterations that were to start.
     pub planned: u64,
-    /// Of these, begun.
+    /// Iterations that began.
     pub started: u64,
     /// Arrivals that never began.
     pub dropped: u64,
-    /// Of those begun, ended with every drawn step ok.
+    /// Iterations that ended with every drawn step ok.
     pub ok: u64,
-    /// Of those begun, ended otherwise.
+    /// Iterations that ended otherwise.
     pub failed: u64,
-    /// Of those begun, cut off by the end of the run.
+    /// Iterations cut off by the end of the run.
     pub cancelled: u64,
     /// Begun within the warm-up; in no other figure here.
     pub warm_up: u64,
-    /// Whether all equations hold; `None` where the process died or a worker was blocked, so that what
-    /// was in flight is unknown.
+    /// True if all equations hold; `None` where the process died or a worker was blocked, so that the iterations in
+    /// flight are unknown.
     pub balanced: Option<bool>,
 }
 
@@ -61,7 +61,7 @@ impl Accounts {
             warm_up: warm_up.journey.started,
             balanced: None,
         };
-        let balances = accounts.equations_hold() && unexplained(record).is_none();
+        let balances = accounts.equations_hold() && find_unexplained_step(record).is_none();
         Self {
             balanced: (!unknown).then_some(balances),
             ..accounts
@@ -79,7 +79,7 @@ impl Accounts {
             return None;
         }
         if self.equations_hold() {
-            return unexplained(record);
+            return find_unexplained_step(record);
         }
         Some(format!(
             "planned {} = started {} + dropped {}; started {} = ok {} + failed {} + cancelled {}",
@@ -95,7 +95,7 @@ impl Accounts {
 }
 
 /// The first step whose executions and failures do not add up, with the figures.
-fn unexplained(record: &ScenarioRecord) -> Option<String> {
+fn find_unexplained_step(record: &ScenarioRecord) -> Option<String> {
     let steps = record.windows.all().into_iter().flat_map(|tally| {
         let names = record.definition.steps.iter().map(|step| &step.name);
         names.zip(&tally.steps)

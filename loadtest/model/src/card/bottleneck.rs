@@ -1,7 +1,7 @@
 //! The step that takes the most time, and the one that makes the slowest journeys slow.
 
 use super::step::{Phases, StepRow};
-use super::view;
+use crate::display;
 use crate::metrics::ErrorKind;
 use crate::metrics::{StepTally, TailShare};
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub struct Bottleneck {
     pub name: String,
     /// Its share of the summed service time, a share of one.
     pub share: f64,
-    /// Why it takes that long: one sentence, from the phases of its requests.
+    /// The reason for its time: one sentence, from the phases of its requests.
     pub why: String,
 }
 
@@ -32,7 +32,7 @@ pub struct TailBottleneck {
     pub name: String,
     /// Its share of the service time in the slowest journeys, a share of one.
     pub share: f64,
-    /// How many journeys these are.
+    /// The number of these iterations.
     pub journeys: u64,
     /// The journey time of the fastest of them, in microseconds, to a sixteenth.
     pub at_least_us: u64,
@@ -50,7 +50,7 @@ impl Bottleneck {
             step,
             name: row.name.clone(),
             share,
-            why: why(row, &tallies[step]),
+            why: explain_step(row, &tallies[step]),
         })
     }
 }
@@ -88,8 +88,8 @@ impl TailBottleneck {
     }
 }
 
-/// One sentence from the largest part of the service time: a phase, or what is in no phase.
-fn why(row: &StepRow, tally: &StepTally) -> String {
+/// Explains the largest part of the service time in one sentence: a phase, or time outside all phases.
+fn explain_step(row: &StepRow, tally: &StepTally) -> String {
     let Phases {
         connect,
         tls,
@@ -101,17 +101,17 @@ fn why(row: &StepRow, tally: &StepTally) -> String {
     // A request that ends at its deadline has no phase of the answer that it waited for.
     let total = known.max(tally.service.sum());
     let rest = total.saturating_sub(known);
-    let share = |part: Duration| view::whole_percent(part.as_secs_f64() / total.as_secs_f64());
+    let share = |part: Duration| display::whole_percent(part.as_secs_f64() / total.as_secs_f64());
     let opened = || {
         format!(
             "{} opened for {}",
-            view::counted(connections, "connection"),
-            view::counted(row.requests.max(row.executed), "request")
+            display::counted(connections, "connection"),
+            display::counted(row.requests.max(row.executed), "request")
         )
     };
     let largest = first_byte.max(body).max(connect).max(tls).max(rest);
     if rest == largest {
-        return outside(row, tally, &share(rest), known);
+        return explain_time_outside_phases(row, tally, &share(rest), known);
     }
     if largest == first_byte {
         format!(
@@ -123,7 +123,7 @@ fn why(row: &StepRow, tally: &StepTally) -> String {
         format!(
             "{} of its time is reading the body, {} each: size and streaming of the answer.",
             share(body),
-            view::bytes(each)
+            display::bytes(each)
         )
     } else if largest == tls {
         format!(
@@ -140,8 +140,13 @@ fn why(row: &StepRow, tally: &StepTally) -> String {
     }
 }
 
-/// What the time is that no phase accounts for.
-fn outside(row: &StepRow, tally: &StepTally, share: &str, known: Duration) -> String {
+/// Explains the time outside all phases.
+fn explain_time_outside_phases(
+    row: &StepRow,
+    tally: &StepTally,
+    share: &str,
+    known: Duration,
+) -> String {
     let count = |wanted: fn(ErrorKind) -> bool| -> u64 {
         let errors = tally.errors.iter();
         errors
@@ -170,7 +175,7 @@ fn outside(row: &StepRow, tally: &StepTally, share: &str, known: Duration) -> St
     };
     format!(
         "{share} of its time is waiting for {awaited} that did not come in time: {} of {} timed out.",
-        view::count(timeouts),
-        view::counted(row.executed, "execution")
+        display::count(timeouts),
+        display::counted(row.executed, "execution")
     )
 }

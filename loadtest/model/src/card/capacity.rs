@@ -1,10 +1,10 @@
-//! What a search for the capacity comes to, in words.
+//! The result of a search for the capacity, in words.
 
-use super::view;
 use crate::capacity::{
     Condition, Finding, Goal, Limit, Outcome, Purpose, Search, SearchEnding, Trial,
 };
 use crate::definition::Metric;
+use crate::display;
 use serde::Serialize;
 use std::fmt;
 
@@ -15,19 +15,19 @@ pub struct Capacity {
     pub scenario: String,
     /// The SLO.
     pub conditions: Vec<Condition>,
-    /// What it comes to.
+    /// The verdict.
     pub verdict: CapacityVerdict,
     /// The figures of it.
     pub finding: Finding,
     /// The same in sentences.
     pub remarks: Vec<Remark>,
-    /// What was searched for.
+    /// The goal of the search.
     pub goal: Goal,
     /// The trials, in their order.
     pub trials: Vec<Trial>,
 }
 
-/// What a search comes to.
+/// The verdict of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CapacityVerdict {
@@ -55,13 +55,13 @@ pub enum CapacityVerdict {
 /// A sentence about the result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Remark {
-    /// How it is meant.
+    /// The tone of the sentence.
     pub tone: Tone,
     /// The sentence.
     pub words: String,
 }
 
-/// How a sentence is meant.
+/// The tone of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -83,7 +83,7 @@ impl CapacityVerdict {
         }
     }
 
-    /// As printed: `CONFIRMED`.
+    /// Returns the printed name: `CONFIRMED`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Confirmed => "CONFIRMED",
@@ -105,15 +105,15 @@ impl fmt::Display for CapacityVerdict {
 }
 
 impl Capacity {
-    /// Of a search, as far as it got.
+    /// Summarises a search, as far as it got.
     pub fn of(search: &Search) -> Self {
         let finding = search.finding();
         Self {
             scenario: search.scenario.clone(),
             conditions: search.conditions.clone(),
-            verdict: verdict(search, &finding),
+            verdict: judge_search(search, &finding),
             finding,
-            remarks: remarks(search, &finding),
+            remarks: collect_remarks(search, &finding),
             goal: search.goal.clone(),
             trials: search.trials.clone(),
         }
@@ -152,15 +152,15 @@ impl Capacity {
     /// The capacity in large type: `1 280/s`, `≥ 1 280/s` where nothing broke beyond it, or a dash.
     pub fn headline(&self) -> String {
         match (self.finding.confirmed_per_second, self.finding.limit) {
-            (Some(rate), Some(Limit::Target) | None) => view::rate(rate),
-            (Some(rate), _) => format!("≥ {}", view::rate(rate)),
-            (None, _) => view::NONE.to_owned(),
+            (Some(rate), Some(Limit::Target) | None) => display::rate(rate),
+            (Some(rate), _) => format!("≥ {}", display::rate(rate)),
+            (None, _) => display::NONE.to_owned(),
         }
     }
 }
 
 impl Trial {
-    /// What it came to, in words: `met`, `confirmed`, `missed`.
+    /// Describes the outcome: `met`, `confirmed`, `missed`.
     pub const fn words(&self) -> &'static str {
         match (self.attempt.outcome, self.attempt.purpose) {
             (Outcome::Met, Purpose::Search) => "met",
@@ -171,7 +171,7 @@ impl Trial {
         }
     }
 
-    /// Whether a condition of the SLO, by number, did not hold.
+    /// Returns true if the condition of the SLO with this number did not hold.
     pub fn breaks(&self, condition: usize) -> bool {
         self.slo
             .get(condition)
@@ -179,7 +179,7 @@ impl Trial {
     }
 }
 
-fn verdict(search: &Search, finding: &Finding) -> CapacityVerdict {
+fn judge_search(search: &Search, finding: &Finding) -> CapacityVerdict {
     match &search.ending {
         Some(SearchEnding::Completed) => {}
         Some(SearchEnding::TargetGone { .. }) => return CapacityVerdict::TargetGone,
@@ -197,31 +197,33 @@ fn verdict(search: &Search, finding: &Finding) -> CapacityVerdict {
         (Some(_), _) => CapacityVerdict::Confirmed,
         (None, _) if is_generator => CapacityVerdict::Invalid,
         (None, _) if finding.met_per_second.is_some() => CapacityVerdict::NotConfirmed,
-        (None, _) if confirmations(search) > 0 => CapacityVerdict::NotConfirmed,
+        (None, _) if count_confirmations(search) > 0 => CapacityVerdict::NotConfirmed,
         (None, _) => CapacityVerdict::NotMet,
     }
 }
 
-fn confirmations(search: &Search) -> usize {
+fn count_confirmations(search: &Search) -> usize {
     let trials = search.trials.iter();
     trials
         .filter(|trial| trial.attempt.purpose == Purpose::Confirmation)
         .count()
 }
 
-fn remarks(search: &Search, finding: &Finding) -> Vec<Remark> {
+fn collect_remarks(search: &Search, finding: &Finding) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let mut say = |tone, words: String| remarks.push(Remark { tone, words });
     let goal = &search.goal;
-    let rate = |per_second| view::rate(per_second);
+    let rate = |per_second| display::rate(per_second);
     if let Some(per_second) = finding.confirmed_per_second {
-        let held = search.decisive().map(|at| figures(&search.trials[at]));
+        let held = search
+            .decisive()
+            .map(|at| format_figures(&search.trials[at]));
         say(
             Tone::Good,
             format!(
                 "{} met the SLO for {}: {}",
                 rate(per_second),
-                view::span(goal.confirm),
+                display::span(goal.confirm),
                 held.unwrap_or_default()
             ),
         );
@@ -231,8 +233,8 @@ fn remarks(search: &Search, finding: &Finding) -> Vec<Remark> {
             format!(
                 "{} met the SLO for {}, and was not confirmed for {}",
                 rate(per_second),
-                view::span(goal.window),
-                view::span(goal.confirm)
+                display::span(goal.window),
+                display::span(goal.confirm)
             ),
         );
     } else if finding.limit == Some(Limit::Target) {
@@ -302,7 +304,7 @@ fn say_limit(search: &Search, finding: &Finding, say: &mut impl FnMut(Tone, Stri
             Tone::Note,
             format!(
                 "limited by `--max {}`: no higher rate was tried",
-                view::exact_rate(search.goal.max_per_second)
+                display::exact_rate(search.goal.max_per_second)
             ),
         ),
         _ => {}
@@ -310,12 +312,12 @@ fn say_limit(search: &Search, finding: &Finding, say: &mut impl FnMut(Tone, Stri
 }
 
 /// `p95 212 ms, errors 0 %`.
-fn figures(trial: &Trial) -> String {
+fn format_figures(trial: &Trial) -> String {
     let p95 = trial
         .p95
-        .map(|time| format!("p95 {}", view::duration(time)));
+        .map(|time| format!("p95 {}", display::duration(time)));
     let errors = trial.error_rate;
-    let errors = errors.map(|rate| format!("errors {}", view::percent(rate)));
+    let errors = errors.map(|rate| format!("errors {}", display::percent(rate)));
     let all: Vec<String> = p95.into_iter().chain(errors).collect();
     all.join(", ")
 }
@@ -412,7 +414,7 @@ mod tests {
         let capacity = Capacity::of(&unknown);
         assert_eq!(
             (capacity.exit_code(), &*capacity.headline()),
-            (102, view::NONE)
+            (102, display::NONE)
         );
     }
 

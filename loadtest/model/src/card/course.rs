@@ -11,10 +11,10 @@ use std::time::Duration;
 /// The most points of a course.
 const POINTS: u32 = 300;
 
-/// What happened over time.
+/// The course of a run over time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Course {
-    /// How many seconds a point stands for.
+    /// The number of seconds per point.
     pub width: u32,
     /// The second in which the steady part begins; `None` where there is no ramp to tell it from.
     pub steady_from: Option<f64>,
@@ -23,7 +23,7 @@ pub struct Course {
     pub points: Vec<Point>,
 }
 
-/// What happened in some seconds.
+/// The measurements of some seconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Point {
     /// The first second, counted from the start of the measured run.
@@ -85,7 +85,7 @@ impl Course {
                     .iter()
                     .filter(|cell| (from..from + width).contains(&cell.second))
                     .collect();
-                point(i * width, width, &within, one_step, &record.plan.load)
+                measure_point(i * width, width, &within, one_step, &record.plan.load)
             })
             .collect();
         // Rates of a part of a cell are no rates, and after the last journey there are users who leave.
@@ -98,13 +98,13 @@ impl Course {
         }
         Self {
             width,
-            steady_from: ramp(&record.plan.load).map(|ramp| ramp.as_secs_f64()),
+            steady_from: ramp_length(&record.plan.load).map(|ramp| ramp.as_secs_f64()),
             points,
         }
     }
 }
 
-fn point(second: u32, width: u32, cells: &[&Cell], one_step: bool, load: &Load) -> Point {
+fn measure_point(second: u32, width: u32, cells: &[&Cell], one_step: bool, load: &Load) -> Point {
     let mut times = Histogram::default();
     let mut point = Point {
         second,
@@ -139,11 +139,11 @@ fn point(second: u32, width: u32, cells: &[&Cell], one_step: bool, load: &Load) 
     point.p95 = times.quantile(0.95);
     point.p99 = times.quantile(0.99);
     point.finished_per_second = per_second(finished);
-    point.target_per_second = target(load, f64::from(second) + f64::from(width) / 2.0);
+    point.target_per_second = target_rate(load, f64::from(second) + f64::from(width) / 2.0);
     point
 }
 
-fn ramp(load: &Load) -> Option<Duration> {
+fn ramp_length(load: &Load) -> Option<Duration> {
     match load.shape {
         Shape::Rate { ramp_up, .. } | Shape::Users { ramp_up, .. } => {
             Some(ramp_up).filter(|ramp| !ramp.is_zero())
@@ -153,7 +153,7 @@ fn ramp(load: &Load) -> Option<Duration> {
 }
 
 /// The arrival rate of an open load at a time after the warm-up; none after its end.
-fn target(load: &Load, at: f64) -> Option<f64> {
+fn target_rate(load: &Load, at: f64) -> Option<f64> {
     match &load.shape {
         Shape::Rate {
             per_second,

@@ -13,9 +13,9 @@ pub struct ErrorRow {
     pub kind: ErrorKind,
     /// The status, where there was an answer.
     pub status: Option<u16>,
-    /// How many, in the measured part.
+    /// The number in the measured part.
     pub count: u64,
-    /// How many in ramp and warm-up.
+    /// The number in ramp and warm-up.
     pub elsewhere: u64,
     /// The first one, in words; redacted.
     pub example: String,

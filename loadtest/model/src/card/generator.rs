@@ -1,7 +1,7 @@
-//! What the generator saw of itself, in figures: the evidence for [validity](super::Validity).
+//! The generator's own figures: the evidence for [validity](super::Validity).
 
-use super::view;
 use crate::definition::micros;
+use crate::display;
 use crate::metrics::Cell;
 use crate::record::ScenarioRecord;
 use serde::Serialize;
@@ -13,7 +13,7 @@ pub(super) const BUSY: f64 = 0.9;
 /// The share of the machine's time that may go to others.
 pub(super) const STOLEN: f64 = 0.1;
 
-/// What the generator saw of itself: lateness and waits of the steady part, all else of everything but the
+/// The generator's own figures: lateness and waits of the steady part, everything else of the whole run but the
 /// warm-up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Generator {
@@ -42,7 +42,7 @@ pub struct Generator {
     pub longest_stall: Duration,
     /// The step whose code kept a worker's thread for so long in most seconds, where one was seen to.
     pub kept_by: Option<String>,
-    /// How long the quota of a control group stopped threads of the process, summed over the processors.
+    /// The time for which the quota of a control group stopped threads of the process, summed over the processors.
     #[serde(rename = "throttled_us", with = "micros")]
     pub throttled: Duration,
     /// The highest share of the machine's time in a second that its host gave to others, a share of one.
@@ -91,30 +91,33 @@ impl Generator {
     pub fn words(&self) -> String {
         let mut words = Vec::new();
         if let Some(late) = self.late_p99 {
-            words.push(format!("p99 of start lateness {}", view::duration(late)));
+            words.push(format!("p99 of start lateness {}", display::duration(late)));
         }
         words.push(format!(
             "busiest worker {}",
-            view::whole_percent(self.busiest_worker.min(1.0))
+            display::whole_percent(self.busiest_worker.min(1.0))
         ));
         words.push(match self.stalled_seconds {
             0 => "no stall".to_owned(),
             stalled => format!(
                 "stalled in {} of {}",
-                view::count(stalled),
-                view::counted(self.seconds, "second")
+                display::count(stalled),
+                display::counted(self.seconds, "second")
             ),
         });
         words.push(match self.throttled {
             Duration::ZERO => "not throttled".to_owned(),
-            throttled => format!("throttled for {}", view::duration(throttled)),
+            throttled => format!("throttled for {}", display::duration(throttled)),
         });
         if self.stolen_seconds > 0 {
-            let stolen = view::whole_percent(self.stolen);
+            let stolen = display::whole_percent(self.stolen);
             words.push(format!("up to {stolen} stolen by the host"));
         }
         if self.waited > 0 {
-            words.push(format!("{} waited", view::counted(self.waited, "arrival")));
+            words.push(format!(
+                "{} waited",
+                display::counted(self.waited, "arrival")
+            ));
         }
         words.join(", ")
     }

@@ -52,7 +52,7 @@ pub struct StepGrade {
     pub score: f64,
     /// The letter of the score.
     pub letter: Letter,
-    /// Where the score lies with a confidence of 95 %, for small samples only.
+    /// The interval of the score with a confidence of 95 %, for small samples only.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -67,11 +67,11 @@ impl StepGrade {
         let (satisfied, tolerating) = (tally.satisfied, tally.tolerating);
         let all = attempts as f64;
         let apdex = (satisfied as f64 + tolerating as f64 / 2.0) / all;
-        let burn = burn(failures as f64 / all, policy.budget);
-        let cap = burn.map_or(SPENT, cap);
+        let burn = budget_burn(failures as f64 / all, policy.budget);
+        let cap = burn.map_or(SPENT, score_limit);
         let score = apdex.min(cap);
         let interval = (attempts < SMALL_SAMPLE).then(|| {
-            let (low, high) = interval(satisfied as f64, tolerating as f64, all);
+            let (low, high) = index_interval(satisfied as f64, tolerating as f64, all);
             (low.min(cap), high.min(cap))
         });
         Some(Self {
@@ -93,8 +93,8 @@ impl StepGrade {
     }
 }
 
-/// How often the budget was spent; `None` for any failure where none is allowed.
-fn burn(ratio: f64, budget: f64) -> Option<f64> {
+/// Returns how many times the budget was spent; `None` for any failure without a budget.
+fn budget_burn(ratio: f64, budget: f64) -> Option<f64> {
     if ratio == 0.0 {
         Some(0.0)
     } else if budget > 0.0 {
@@ -106,7 +106,7 @@ fn burn(ratio: f64, budget: f64) -> Option<f64> {
 
 /// The highest score at a burn: nothing is lost within the budget, then one deliberate step below
 /// "excellent", and from there in lines to the bottom of "fair" at 6 and of "poor" at 14.4.
-fn cap(burn: f64) -> f64 {
+fn score_limit(burn: f64) -> f64 {
     if burn <= 1.0 + 1e-9 {
         1.0
     } else if burn <= 6.0 {
@@ -120,7 +120,7 @@ fn cap(burn: f64) -> f64 {
 
 /// The interval of the index by its standard error; where all samples are alike, which has no
 /// error, by the rule of three.
-fn interval(satisfied: f64, tolerating: f64, attempts: f64) -> (f64, f64) {
+fn index_interval(satisfied: f64, tolerating: f64, attempts: f64) -> (f64, f64) {
     let index = (satisfied + tolerating / 2.0) / attempts;
     let variance = ((satisfied + tolerating / 4.0) / attempts - index * index).max(0.0);
     let error = Z * (variance / attempts).sqrt();
@@ -136,7 +136,7 @@ pub struct Grade {
     pub score: Option<f64>,
     /// Its letter.
     pub letter: Option<Letter>,
-    /// Where the score lies with a confidence of 95 %, when a graded step is a small sample.
+    /// The interval of the score with a confidence of 95 %, if a graded step is a small sample.
     pub interval: Option<(f64, f64)>,
     /// The run ended early.
     pub partial: bool,
@@ -175,12 +175,12 @@ impl Grade {
         }
     }
 
-    /// What stands for the grade: `B+`, `A*`, `NS` for no sample, `–` where it is withheld.
+    /// Returns the printed grade: `B+`, `A*`, `NS` for no sample, `–` if it is withheld.
     pub fn label(&self) -> String {
         match self.letter {
             Some(letter) if self.interval.is_some() => format!("{letter}*"),
             Some(letter) => letter.to_string(),
-            None if self.withheld => super::view::NONE.to_owned(),
+            None if self.withheld => super::display::NONE.to_owned(),
             None => "NS".to_owned(),
         }
     }

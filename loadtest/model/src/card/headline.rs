@@ -1,9 +1,9 @@
 //! The figures in large type.
 
-use super::step::{Quantiles, ratio};
+use super::step::{Quantiles, share_of};
 use super::threshold::{journey_error_rate, request_rate, sent};
-use super::view;
 use crate::definition::Shape;
+use crate::display;
 use crate::metrics::Tally;
 use crate::record::ScenarioRecord;
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub struct Headline {
     pub single_request: bool,
     /// Journey time of ok journeys; of a one-step scenario, response time.
     pub time: Quantiles,
-    /// What the times are of where it is not almost everything: `of the 88 % that succeeded`.
+    /// The share that the times are of, unless it is almost everything: `of the 88 % that succeeded`.
     pub time_of: Option<String>,
     /// Failed and dropped of all finished and dropped, a share of one.
     pub error_rate: Option<f64>,
@@ -46,14 +46,14 @@ impl Headline {
         } else {
             &journey.time
         };
-        let covered = ratio(time.count(), finished + journey.dropped);
+        let covered = share_of(time.count(), finished + journey.dropped);
         let time_of = covered.filter(|covered| *covered < 0.95).map(|covered| {
             let what = if single_request && time.count() > tally.steps[0].ok {
                 "that succeeded or timed out"
             } else {
                 "that succeeded"
             };
-            format!("of the {} {what}", view::whole_percent(covered))
+            format!("of the {} {what}", display::whole_percent(covered))
         });
         let target_per_second = match &record.plan.load.shape {
             Shape::Rate { per_second, .. } => Some(*per_second),

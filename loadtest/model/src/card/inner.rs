@@ -1,18 +1,18 @@
 //! The requests of a step that sends for itself, a row per name.
 
-use super::step::{Quantiles, ratio};
+use super::step::{Quantiles, share_of};
 use crate::metrics::InnerTally;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a run measured of the requests of one name within a step.
+/// The measurements of the requests of one name within a step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InnerRow {
     /// The name that the step gave, else method and path.
     pub name: String,
     /// Requests that were answered, or were not.
     pub requests: u64,
-    /// Of these, not answered, or with a status of 400 and more.
+    /// The requests without an answer, or with a status of 400 and more.
     pub failed: u64,
     /// Failed of all, a share of one.
     pub error_rate: Option<f64>,
@@ -28,7 +28,7 @@ impl InnerRow {
             name: tally.name.clone(),
             requests: tally.requests,
             failed: tally.failed,
-            error_rate: ratio(tally.failed, tally.requests),
+            error_rate: share_of(tally.failed, tally.requests),
             service: Quantiles::of(&tally.service),
             statuses: tally.statuses.clone(),
         }

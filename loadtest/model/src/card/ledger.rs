@@ -1,6 +1,6 @@
-//! Dependency failures: which steps could not run, for want of what, and whose fault it was.
+//! Dependency failures: the steps that could not run, and the reasons.
 
-use super::view;
+use crate::display;
 use crate::metrics::RootCause;
 use crate::metrics::{DependencyTally, Windows};
 use serde::Serialize;
@@ -14,22 +14,22 @@ pub struct DependencyFailure {
     pub variable: Option<String>,
     /// The step that should have given it, or the feed.
     pub upstream: String,
-    /// What happened at the root of the chain of skips.
+    /// The root of the chain of skips.
     pub cause: RootCause,
     /// The step at the root.
     pub root_step: String,
-    /// How often, in the measured part.
+    /// The number in the measured part.
     pub count: u64,
-    /// How often in ramp and warm-up.
+    /// The number in ramp and warm-up.
     pub elsewhere: u64,
     /// The first one, in words.
     pub example: String,
 }
 
 impl DependencyFailure {
-    /// What happened, in words: `` `order` needed the response of `buy`, which was not drawn ``.
+    /// Describes the failure: `` `order` needed the response of `buy`, which was not drawn ``.
     pub fn words(&self) -> String {
-        let step = view::quoted(&self.step);
+        let step = display::quoted(&self.step);
         let Some(variable) = &self.variable else {
             let what = match self.cause {
                 RootCause::Invalid => "had values that make no valid request",
@@ -42,7 +42,7 @@ impl DependencyFailure {
                 format!("{step} {what}: {}", self.example)
             };
         };
-        let (value, upstream) = (view::quoted(variable), view::quoted(&self.upstream));
+        let (value, upstream) = (display::quoted(variable), display::quoted(&self.upstream));
         if self.cause == RootCause::NotInFeed && self.root_step == self.step {
             return format!("{step} needed {value}, which the row of the feed {upstream} lacks");
         }
@@ -63,7 +63,7 @@ impl DependencyFailure {
         if self.root_step == self.upstream {
             format!("{step} needed {needed}, which {cause}")
         } else {
-            let root = view::quoted(&self.root_step);
+            let root = display::quoted(&self.root_step);
             format!("{step} needed {needed}: {root} {cause}")
         }
     }

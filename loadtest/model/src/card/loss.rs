@@ -1,8 +1,8 @@
-//! Where the points of a score went, each in words.
+//! The losses of a score, in words.
 
 use super::grade::StepGrade;
-use super::view;
 use crate::definition::Letter;
+use crate::display;
 use crate::metrics::{Cause, RootCause};
 use crate::metrics::{DependencyTally, StepTally};
 use serde::Serialize;
@@ -12,11 +12,11 @@ use serde::Serialize;
 pub struct Loss {
     /// The points, of a score of at most 1.
     pub points: f64,
-    /// What kind of cause.
+    /// The kind of cause.
     pub kind: LossKind,
     /// The zero-based number of the step at fault.
     pub step: usize,
-    /// How many executions it cost points.
+    /// The number of executions that cost points.
     pub count: u64,
     /// The cause.
     pub words: String,
@@ -36,8 +36,8 @@ pub enum LossKind {
     StartDelay,
 }
 
-/// What a step lost, the most first; `names` are those of all steps.
-pub(super) fn of_step(
+/// Returns the losses of a step, largest first; `names` are the names of all steps.
+pub(super) fn losses_of_step(
     step: usize,
     names: &[&str],
     tally: &StepTally,
@@ -59,11 +59,11 @@ pub(super) fn of_step(
             kind: LossKind::Errors,
             step,
             count: tally.failed,
-            words: errors(names[step], tally, grade),
+            words: describe_errors(names[step], tally, grade),
         });
     }
     let mut known = 0;
-    for (cause, count, words) in skips(step, names, dependencies) {
+    for (cause, count, words) in count_skips(step, names, dependencies) {
         known += count;
         losses.push(Loss {
             points: count as f64 * per_failure,
@@ -81,39 +81,43 @@ pub(super) fn of_step(
             count: tally.skipped - known,
             words: format!(
                 "{} could not run in {}",
-                view::quoted(names[step]),
-                view::counted(tally.skipped - known, "iteration")
+                display::quoted(names[step]),
+                display::counted(tally.skipped - known, "iteration")
             ),
         });
     }
-    losses.extend(slow(step, names[step], tally, grade));
+    losses.extend(find_slow_losses(step, names[step], tally, grade));
     losses.sort_by(|a, b| b.points.total_cmp(&a.points));
     losses
 }
 
-fn errors(name: &str, tally: &StepTally, grade: &StepGrade) -> String {
+fn describe_errors(name: &str, tally: &StepTally, grade: &StepGrade) -> String {
     let rate = tally.failed as f64 / tally.executed as f64;
     let share = tally.failed as f64 / grade.attempts as f64;
-    let mut words = format!("{} errors on {}", view::percent(rate), view::quoted(name));
+    let mut words = format!(
+        "{} errors on {}",
+        display::percent(rate),
+        display::quoted(name)
+    );
     if grade.budget <= 0.0 {
         words.push_str(", where none is allowed");
     } else if grade.burn.is_none_or(|burn| burn > 1.0) {
         let burn = share / grade.budget;
         words.push_str(" spent ");
         if burn >= 9.995 {
-            words.push_str(&view::count(burn.round() as u64));
+            words.push_str(&display::count(burn.round() as u64));
             words.push_str(" × its budget of ");
         } else {
-            words.push_str(&view::whole_percent(burn));
+            words.push_str(&display::whole_percent(burn));
             words.push_str(" of its budget of ");
         }
-        words.push_str(&view::exact_percent(grade.budget));
+        words.push_str(&display::exact_percent(grade.budget));
     }
     words
 }
 
 /// The counted skips of a step by root cause.
-fn skips(
+fn count_skips(
     step: usize,
     names: &[&str],
     dependencies: &[DependencyTally],
@@ -134,11 +138,11 @@ fn skips(
     causes
         .into_iter()
         .map(|(cause, count, first)| {
-            let name = view::quoted(names[step]);
+            let name = display::quoted(names[step]);
             let root = names.get(cause.step).copied().unwrap_or("?");
-            let times = view::counted(count, "iteration");
-            let variable = view::quoted(first.variable.as_deref().unwrap_or(root));
-            let root = view::quoted(root);
+            let times = display::counted(count, "iteration");
+            let variable = display::quoted(first.variable.as_deref().unwrap_or(root));
+            let root = display::quoted(root);
             let words = match cause.root {
                 RootCause::Failed => {
                     format!("{root} failing left {name} without {variable} in {times}")
@@ -170,8 +174,8 @@ fn skips(
         .collect()
 }
 
-/// What slow answers cost; what they cost only since the iteration started late is told apart.
-fn slow(step: usize, name: &str, tally: &StepTally, grade: &StepGrade) -> Vec<Loss> {
+/// Returns the losses by slow answers; those due only to a late start are separate.
+fn find_slow_losses(step: usize, name: &str, tally: &StepTally, grade: &StepGrade) -> Vec<Loss> {
     let attempts = grade.attempts as f64;
     let over = tally.ok.saturating_sub(grade.satisfied);
     let beyond = over.saturating_sub(grade.tolerating);
@@ -190,18 +194,18 @@ fn slow(step: usize, name: &str, tally: &StepTally, grade: &StepGrade) -> Vec<Lo
     } else {
         0.0
     };
-    let share = |part: u64| view::percent(part as f64 / tally.ok as f64);
-    let name = view::quoted(name);
+    let share = |part: u64| display::percent(part as f64 / tally.ok as f64);
+    let name = display::quoted(name);
     let mut words = format!(
         "{} of the answers of {name} took over {}",
         share(over),
-        view::span(grade.target)
+        display::span(grade.target)
     );
     if beyond > 0 {
         words.push_str(", ");
         words.push_str(&share(beyond));
         words.push_str(" over ");
-        words.push_str(&view::span(grade.target * 4));
+        words.push_str(&display::span(grade.target * 4));
     }
     let loss = |points, kind, count, words| Loss {
         points,
@@ -214,8 +218,8 @@ fn slow(step: usize, name: &str, tally: &StepTally, grade: &StepGrade) -> Vec<Lo
     let delayed = || {
         format!(
             "start delay: {} of {name} were over {} only since their iteration started late",
-            view::counted(response - service, "answer"),
-            view::span(grade.target)
+            display::counted(response - service, "answer"),
+            display::span(grade.target)
         )
     };
     if late >= 0.99 {
@@ -235,9 +239,9 @@ fn slow(step: usize, name: &str, tally: &StepTally, grade: &StepGrade) -> Vec<Lo
     }
 }
 
-/// What the overall grade lost: the steps' losses by their weight, the most first. Skips with the same
-/// culprit are one loss, wherever they happened; other losses begin with the letter of their step.
-pub(super) fn overall(steps: &[(&str, Option<&StepGrade>, &[Loss])]) -> Vec<Loss> {
+/// Returns the losses of the overall grade, largest first: those of the steps by their weight. Skips with the same
+/// culprit are one loss; other losses begin with the letter of their step.
+pub(super) fn losses_overall(steps: &[(&str, Option<&StepGrade>, &[Loss])]) -> Vec<Loss> {
     let weights: f64 = steps
         .iter()
         .filter_map(|(_, grade, _)| grade.map(|grade| grade.weight))
@@ -282,12 +286,12 @@ pub(super) fn overall(steps: &[(&str, Option<&StepGrade>, &[Loss])]) -> Vec<Loss
         let words = if let [_] = names[..] {
             first.words.clone()
         } else {
-            let culprit = view::quoted(steps.get(root).map_or("?", |(name, ..)| name));
-            let names: Vec<String> = names.iter().map(|name| view::quoted(name)).collect();
-            let times = view::count(count);
+            let culprit = display::quoted(steps.get(root).map_or("?", |(name, ..)| name));
+            let names: Vec<String> = names.iter().map(|name| display::quoted(name)).collect();
+            let times = display::count(count);
             format!(
                 "{culprit} kept {} from running, {times} times in all",
-                listed(&names)
+                join_names(&names)
             )
         };
         losses.push(Loss {
@@ -303,7 +307,7 @@ pub(super) fn overall(steps: &[(&str, Option<&StepGrade>, &[Loss])]) -> Vec<Loss
 }
 
 /// `a`, `a and b`, `a, b and c`, `a, b, c and 3 more`.
-fn listed(names: &[String]) -> String {
+fn join_names(names: &[String]) -> String {
     match names {
         [] => String::new(),
         [one] => one.clone(),

@@ -26,11 +26,14 @@ mod summary;
 #[cfg(test)]
 mod tests;
 mod threshold;
+mod trial;
 mod validity;
 mod verdict;
-pub mod view;
 mod weight;
 
+#[doc(hidden)]
+pub use crate::display as view;
+pub use crate::record::Trust;
 pub use accounts::Accounts;
 pub use bottleneck::{Bottleneck, TailBottleneck};
 pub use capacity::{Capacity, CapacityVerdict, Remark, Tone};
@@ -47,14 +50,16 @@ pub use setting::Setting;
 pub use slowest::{SlowRow, SlowStepRow};
 pub use spectrum::SpectrumPoint;
 pub use step::{Phases, Quantiles, StepRow};
-pub use threshold::{ThresholdRow, broken};
-pub use validity::{Cause, Trust, Validity};
-pub(crate) use validity::{busy, throttled};
-pub use verdict::{Reason, ReasonKind, Verdict, worst};
+pub use threshold::{ThresholdRow, describe_broken};
+pub use trial::judge_trial;
+pub use validity::{Cause, Validity};
+pub(crate) use validity::{judge_busy_workers, judge_throttling};
+pub use verdict::{Reason, ReasonKind, Verdict, worst_exit_code};
 pub use weight::WeightRow;
 
 use crate::comparison::Beside;
 use crate::definition::{Letter, Shape};
+use crate::display;
 use crate::metrics::{Panicked, StepTally, Tally, Windows};
 use crate::plan::GradingDefaults;
 use crate::record::{Ending, Environment, NotRun, RunRecord, ScenarioRecord};
@@ -67,11 +72,11 @@ use std::time::Duration;
 pub struct Report {
     /// The identifier of the run.
     pub run_id: String,
-    /// When the run began, RFC 3339 in UTC.
+    /// The time the run began, RFC 3339 in UTC.
     pub started_at: String,
     /// The version of the tool that ran it.
     pub tool_version: String,
-    /// Where it ran, and of what source.
+    /// The machine and the source.
     pub environment: Environment,
     /// A card per scenario, in the order they ran.
     pub cards: Vec<Card>,
@@ -93,13 +98,13 @@ pub struct Card {
     pub description: String,
     /// Free labels.
     pub tags: Vec<String>,
-    /// Where it stands: `tests/load.rs:12`.
+    /// The place of the scenario in its source: `tests/load.rs:12`.
     pub source: String,
-    /// What the run comes to.
+    /// The verdict.
     pub verdict: Verdict,
     /// Why, the decisive reasons first; empty when it passed.
     pub reasons: Vec<Reason>,
-    /// What belongs beside the verdict and does not decide it.
+    /// Remarks that do not decide the verdict.
     pub remarks: Vec<String>,
     /// The overall grade.
     pub grade: Grade,
@@ -109,7 +114,7 @@ pub struct Card {
     /// The policy that the run was graded by anew, where it was; the verdict is by that one too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regraded: Option<GradingDefaults>,
-    /// Where the points of the overall grade went, the most first.
+    /// The points that the overall grade lost, largest loss first.
     pub losses: Vec<Loss>,
     /// The figures in large type.
     pub headline: Headline,
@@ -137,30 +142,30 @@ pub struct Card {
     pub unheeded: Vec<ErrorRow>,
     /// Answers by status, of all steps.
     pub statuses: BTreeMap<u16, u64>,
-    /// What the scenario's code counted by itself (`vu.count(..)`), by name.
+    /// The custom counters of the scenario (`vu.count(..)`), by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<CounterRow>,
-    /// What the scenario's code timed by itself (`vu.time(..)`), by name.
+    /// The custom times of the scenario (`vu.time(..)`), by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub timings: Vec<TimingRow>,
-    /// Where steps panicked.
+    /// The panics of steps.
     pub panics: Vec<Panicked>,
-    /// How the target ended that the scenario had started, when it did not survive the run.
+    /// The end of the target that the scenario started, if it did not survive the run.
     pub target_death: Option<String>,
-    /// What must hold, and whether it does.
+    /// The thresholds and their results.
     pub thresholds: Vec<ThresholdRow>,
-    /// What changed against the baseline, where the run was compared with one.
+    /// The comparison with a baseline, if the run was compared with one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Beside>,
-    /// Where every iteration went.
+    /// The accounts of all iterations.
     pub accounts: Accounts,
-    /// How far the measurement can be trusted.
+    /// The validity of the measurement.
     pub validity: Validity,
-    /// What the generator saw of itself.
+    /// The generator's own figures.
     pub generator: Generator,
-    /// What was run, and where.
+    /// The settings of the run.
     pub setting: Setting,
-    /// What a reader must know to read the figures rightly.
+    /// Notes that a reader needs to understand the figures.
     pub notes: Vec<String>,
     /// The course over time.
     pub course: Course,
@@ -190,7 +195,7 @@ impl Report {
             return Verdict::Empty.exit_code();
         }
         let cards = self.cards.iter().map(|card| card.verdict.exit_code());
-        worst(cards.chain(self.not_run.iter().map(|scenario| scenario.exit_code)))
+        worst_exit_code(cards.chain(self.not_run.iter().map(|scenario| scenario.exit_code)))
     }
 }
 
@@ -208,7 +213,7 @@ impl Card {
         let generator = Generator::of(record);
         let validity = Validity::of(record, &accounts, &generator);
         let withheld = validity.trust == Trust::Invalid;
-        let (steps, grade, losses) = graded(record, &tally, &names, seconds, withheld);
+        let (steps, grade, losses) = grade_steps(record, &tally, &names, seconds, withheld);
         let (dependency_failures, not_drawn) = DependencyFailure::all(&record.windows, &names);
         let bottleneck = Bottleneck::find(&steps, &tally.steps);
         let tail = TailBottleneck::find(&tally.journey.shares, &steps).filter(|tail| {
@@ -245,7 +250,7 @@ impl Card {
                 .collect(),
             errors: ErrorRow::all(&record.windows, &names),
             unheeded: ErrorRow::unheeded(&record.windows, &names),
-            statuses: statuses(&tally.steps),
+            statuses: sum_statuses(&tally.steps),
             counters: CounterRow::all(&tally.own, seconds),
             timings: TimingRow::all(&tally.own),
             panics: record.panics.clone(),
@@ -265,21 +270,21 @@ impl Card {
             course: Course::of(record),
             steps,
         };
-        (card.verdict, card.reasons) = verdict::of(&card, &record.ending);
-        card.remarks = remark::of(&card, record);
-        card.notes = notes(&card, record);
+        (card.verdict, card.reasons) = verdict::judge_card(&card, &record.ending);
+        card.remarks = remark::collect_remarks(&card, record);
+        card.notes = collect_notes(&card, record);
         card
     }
 }
 
-/// That a grade is not the one that the run had.
+/// Returns the note that a grade is not the one that the run had.
 fn graded_anew(policy: &GradingDefaults) -> String {
     let target = policy
         .apdex
-        .map(|target| format!("T = {}", view::span(target)));
+        .map(|target| format!("T = {}", display::span(target)));
     let budget = policy
         .budget
-        .map(|budget| format!("an error budget of {}", view::percent(budget)));
+        .map(|budget| format!("an error budget of {}", display::percent(budget)));
     let weight = policy
         .grade_weight
         .map(|weight| format!("a weight of {weight}"));
@@ -300,7 +305,7 @@ fn graded_anew(policy: &GradingDefaults) -> String {
 }
 
 /// The rows of the steps with their grades, the overall grade, and where its points went.
-fn graded(
+fn grade_steps(
     record: &ScenarioRecord,
     tally: &Tally,
     names: &[&str],
@@ -317,7 +322,7 @@ fn graded(
             .get(i)
             .and_then(|policy| StepGrade::of(counts, policy));
         if let Some(grade) = &row.grade {
-            row.losses = loss::of_step(i, names, counts, grade, &tally.dependencies);
+            row.losses = loss::losses_of_step(i, names, counts, grade, &tally.dependencies);
         }
         rows.push(row);
     }
@@ -333,7 +338,7 @@ fn graded(
         .iter()
         .map(|row| (row.name.as_str(), row.grade.as_ref(), row.losses.as_slice()))
         .collect();
-    let mut losses = loss::overall(&parts);
+    let mut losses = loss::losses_overall(&parts);
     if withheld {
         grade = Grade {
             score: None,
@@ -351,7 +356,8 @@ fn graded(
     (rows, grade, losses)
 }
 
-/// What rates divide by; a journal without an end does not know it, so the time that passed stands in.
+/// Returns the seconds that rates are divided by. A journal without an end does not know them; the elapsed time
+/// replaces them.
 fn steady_seconds(record: &ScenarioRecord) -> Option<f64> {
     let micros = if record.steady_us > 0 {
         record.steady_us
@@ -366,7 +372,7 @@ fn steady_seconds(record: &ScenarioRecord) -> Option<f64> {
     (micros > 0).then(|| micros as f64 / 1e6)
 }
 
-fn statuses(steps: &[StepTally]) -> BTreeMap<u16, u64> {
+fn sum_statuses(steps: &[StepTally]) -> BTreeMap<u16, u64> {
     let mut all = BTreeMap::new();
     for (status, count) in steps.iter().flat_map(|step| &step.statuses) {
         *all.entry(*status).or_default() += count;
@@ -375,7 +381,7 @@ fn statuses(steps: &[StepTally]) -> BTreeMap<u16, u64> {
 }
 
 /// The steps without a grade: those that never ran, and those that ran before the measured part only.
-fn ungraded(card: &Card, windows: &Windows) -> Vec<String> {
+fn note_ungraded(card: &Card, windows: &Windows) -> Vec<String> {
     let ran = |window: &Tally, i: usize| {
         let step = window.steps.get(i);
         step.is_some_and(|step| step.executed + step.skipped > 0)
@@ -411,7 +417,7 @@ fn ungraded(card: &Card, windows: &Windows) -> Vec<String> {
     .collect()
 }
 
-fn notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
+fn collect_notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(record.regraded.as_ref().map(graded_anew));
     if card.setting.default_load {
@@ -438,7 +444,7 @@ fn notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     if card.headline.dropped > 0 {
         notes.push(format!(
             "{} never started: each is a failed journey, in the error rate and in no percentile.",
-            view::counted(card.headline.dropped, "iteration")
+            display::counted(card.headline.dropped, "iteration")
         ));
     }
     if card.grade.partial && card.grade.score.is_some() {
@@ -451,7 +457,7 @@ fn notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
         notes.push("What the blocked worker did last is in no figure.".to_owned());
     }
     if !card.grade.withheld && card.grade.score.is_some() {
-        notes.extend(ungraded(card, &record.windows));
+        notes.extend(note_ungraded(card, &record.windows));
     }
     if card.grade.interval.is_some() {
         notes.push(format!(

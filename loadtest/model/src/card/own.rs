@@ -1,4 +1,4 @@
-//! What the scenario's code counted and timed by itself, a row per name.
+//! The custom metrics of a scenario, a row per name.
 
 use super::step::Quantiles;
 use crate::metrics::{Histogram, OTHERS, OwnTally};
@@ -21,7 +21,7 @@ pub struct CounterRow {
 pub struct TimingRow {
     /// The name that the scenario gave.
     pub name: String,
-    /// How often it was recorded.
+    /// The number of recorded times.
     pub count: u64,
     /// The durations.
     pub time: Quantiles,

@@ -1,33 +1,33 @@
-//! What belongs beside the verdict and does not decide it.
+//! Remarks that do not decide the verdict.
 
 use super::Card;
 use super::threshold::ThresholdRow;
 use super::verdict::Verdict;
-use super::view;
 use crate::definition::Letter;
 use crate::definition::{Metric, Part};
+use crate::display;
 use crate::record::ScenarioRecord;
 
 /// The remarks on a card that is otherwise complete.
-pub(super) fn of(card: &Card, record: &ScenarioRecord) -> Vec<String> {
+pub(super) fn collect_remarks(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     let died = record
         .target_death
         .as_ref()
         .map(|death| format!("the target did not survive the run: {death}"));
     died.into_iter()
         .chain(ran_out(record))
-        .chain(clipped(record))
-        .chain(oddities(record))
+        .chain(note_clipped_times(record))
+        .chain(note_odd_answers(record))
         .chain(never_came(card, record))
-        .chain(contrast(card))
+        .chain(explain_contrast(card))
         .collect()
 }
 
-/// That a feed ended the load.
+/// Remarks that a feed ended the load.
 fn ran_out(record: &ScenarioRecord) -> Option<String> {
     let limit = record.plan.rows.as_ref().filter(|_| record.out_of_rows)?;
-    let feed = view::quoted(&limit.feed);
-    let iterations = |count| view::counted(count, "iteration");
+    let feed = display::quoted(&limit.feed);
+    let iterations = |count| display::counted(count, "iteration");
     Some(if record.planned < limit.rows {
         format!(
             "the feed {feed} ran out of rows for some users, who stopped early: it has rows for {}, \
@@ -43,8 +43,8 @@ fn ran_out(record: &ScenarioRecord) -> Option<String> {
     })
 }
 
-/// That times were longer than percentiles can tell.
-fn clipped(record: &ScenarioRecord) -> Option<String> {
+/// Remarks that some times were longer than percentiles can tell.
+fn note_clipped_times(record: &ScenarioRecord) -> Option<String> {
     let (mut journeys, mut steps) = (0, 0);
     for tally in [&record.windows.ramp, &record.windows.steady] {
         journeys += tally.journey.time.clipped() + tally.journey.failed_time.clipped();
@@ -56,13 +56,13 @@ fn clipped(record: &ScenarioRecord) -> Option<String> {
     (most > 0).then(|| {
         format!(
             "{} took longer than an hour: the percentiles count them as an hour, the maximum is exact",
-            view::counted(most, if journeys >= steps { "journey" } else { "request" })
+            display::counted(most, if journeys >= steps { "journey" } else { "request" })
         )
     })
 }
 
-/// What is odd about the answers of a step, and no failure.
-fn oddities(record: &ScenarioRecord) -> Vec<String> {
+/// Remarks on odd answers of a step that are no failures.
+fn note_odd_answers(record: &ScenarioRecord) -> Vec<String> {
     let mut remarks = Vec::new();
     for (at, step) in record.definition.steps.iter().enumerate() {
         let windows = record.windows.all().into_iter();
@@ -70,12 +70,12 @@ fn oddities(record: &ScenarioRecord) -> Vec<String> {
         let (ambiguous, unsolicited) = tallies.fold((0, 0), |(ambiguous, unsolicited), tally| {
             (ambiguous + tally.ambiguous, unsolicited + tally.unsolicited)
         });
-        let name = view::quoted(&step.name);
+        let name = display::quoted(&step.name);
         if ambiguous > 0 {
             remarks.push(format!(
                 "{} in {name} had both a `content-length` and a `transfer-encoding` (`http.ambiguous`): the \
                  latter holds, but what stands between may read them otherwise",
-                view::counted(ambiguous, "answer")
+                display::counted(ambiguous, "answer")
             ));
         }
         if unsolicited > 0 {
@@ -83,7 +83,7 @@ fn oddities(record: &ScenarioRecord) -> Vec<String> {
             remarks.push(format!(
                 "{} {were} given up in {name} since more came over it than was asked for \
                  (`http.unsolicited`): none of it was taken for an answer",
-                view::counted(unsolicited, "connection")
+                display::counted(unsolicited, "connection")
             ));
         }
     }
@@ -111,7 +111,7 @@ fn never_came(card: &Card, record: &ScenarioRecord) -> Vec<String> {
         if names.contains(&&**name) {
             continue;
         }
-        let some = names.iter().take(4).map(|name| view::quoted(name));
+        let some = names.iter().take(4).map(|name| display::quoted(name));
         let some: Vec<_> = some.collect();
         let does = match (some.is_empty(), names.len() > 4) {
             (true, _) => format!("{does} nothing"),
@@ -133,8 +133,8 @@ fn never_came(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     remarks
 }
 
-/// Why an excellent grade stands beside a failed verdict.
-fn contrast(card: &Card) -> Option<String> {
+/// Explains an excellent grade beside a failed verdict.
+fn explain_contrast(card: &Card) -> Option<String> {
     let excellent = card
         .grade
         .letter
@@ -143,7 +143,7 @@ fn contrast(card: &Card) -> Option<String> {
         return None;
     }
     let broken = || card.thresholds.iter().filter(|row| !row.passed);
-    let stricter = broken().find_map(|row| stricter(card, row));
+    let stricter = broken().find_map(|row| find_stricter_policy(card, row));
     let other = broken().next().map(|row| {
         if row.step.is_none() && !card.headline.single_request {
             format!(
@@ -166,7 +166,7 @@ fn contrast(card: &Card) -> Option<String> {
 }
 
 /// The part of the grading policy than which a threshold is stricter.
-fn stricter(card: &Card, row: &ThresholdRow) -> Option<String> {
+fn find_stricter_policy(card: &Card, row: &ThresholdRow) -> Option<String> {
     let step = match &row.step {
         Some(name) => card.steps.iter().find(|step| step.name == *name)?,
         None if card.headline.single_request => card.steps.first()?,
@@ -176,10 +176,13 @@ fn stricter(card: &Card, row: &ThresholdRow) -> Option<String> {
     let target_us = grade.target.as_nanos() as f64 / 1e3;
     let policy = match row.metric {
         Metric::Errors if row.bound < grade.budget => {
-            format!("an error budget of {}", view::exact_percent(grade.budget))
+            format!(
+                "an error budget of {}",
+                display::exact_percent(grade.budget)
+            )
         }
         Metric::Time(Part::Whole, _) if row.bound < target_us => {
-            format!("T = {}", view::span(grade.target))
+            format!("T = {}", display::span(grade.target))
         }
         _ => return None,
     };

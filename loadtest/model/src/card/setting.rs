@@ -1,13 +1,13 @@
-//! What was run, and how.
+//! The settings of a run.
 
-use super::view;
 use crate::definition::{Load, Shape};
+use crate::display;
 use crate::record::PermittedBy;
 use crate::record::ScenarioRecord;
 use serde::Serialize;
 use std::time::Duration;
 
-/// What was run, and how.
+/// The settings of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Setting {
@@ -27,12 +27,12 @@ pub struct Setting {
     pub seed: u64,
     /// The base URL the paths were joined to.
     pub base_url: Option<String>,
-    /// Whether the scenario started the target itself.
+    /// True if the scenario started the target itself.
     pub own_target: bool,
-    /// What permitted each target, in words; nothing of those on this machine.
+    /// The permission of each target, in words; targets on this machine need none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub permits: Vec<String>,
-    /// How it is known that nothing but loopback could be reached, in words.
+    /// The evidence that only loopback could be reached, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offline: Option<String>,
     /// The certificate of the target was not checked, as the scenario asked for.
@@ -41,11 +41,11 @@ pub struct Setting {
     pub executable_hash: String,
     /// Worker threads.
     pub workers: u32,
-    /// When it began, RFC 3339 in UTC.
+    /// The time it began, RFC 3339 in UTC.
     pub started_at: String,
     /// From the start of the load to the end of the last iteration, warm-up included.
     pub elapsed_us: u64,
-    /// How long the measured part was.
+    /// The length of the measured part.
     pub steady_us: u64,
     /// The flags of the command line that make of the scenario what was run, for a shell: the load and the
     /// base URL, where they are not those that it declares.
@@ -58,7 +58,7 @@ impl Setting {
         Self {
             fingerprint: record.definition.fingerprint.to_string(),
             version: record.definition.version.as_deref().map(str::to_owned),
-            load: view::load(&record.plan.load),
+            load: display::load(&record.plan.load),
             default_load: record.plan.default_load,
             open_model: record.plan.load.is_open(),
             max_users: record.plan.max_users,
@@ -78,12 +78,12 @@ impl Setting {
             started_at: record.started_at.clone(),
             elapsed_us: record.elapsed_us,
             steady_us: record.steady_us,
-            flags: flags(record),
+            flags: reproduce_flags(record),
         }
     }
 }
 
-fn flags(record: &ScenarioRecord) -> Vec<String> {
+fn reproduce_flags(record: &ScenarioRecord) -> Vec<String> {
     let default = Load::DEFAULT;
     let declared = record.definition.load.as_ref().unwrap_or(&default);
     let ran = &record.plan.load;
@@ -96,7 +96,7 @@ fn flags(record: &ScenarioRecord) -> Vec<String> {
                 duration,
             } => {
                 flags.push(format!("--rate {per_second}/s"));
-                flags.extend(stretch(*ramp_up, *duration));
+                flags.extend(format_course(*ramp_up, *duration));
             }
             Shape::Users {
                 users,
@@ -104,7 +104,7 @@ fn flags(record: &ScenarioRecord) -> Vec<String> {
                 duration,
             } => {
                 flags.push(format!("--users {users}"));
-                flags.extend(stretch(*ramp_up, *duration));
+                flags.extend(format_course(*ramp_up, *duration));
             }
             Shape::Iterations { count, users } => {
                 flags.push(format!("--iterations {count} --users {users}"));
@@ -115,20 +115,20 @@ fn flags(record: &ScenarioRecord) -> Vec<String> {
     }
     let base = record.base_url.as_deref().filter(|_| !record.own_target);
     if let Some(base) = base.filter(|base| record.definition.base.as_deref() != Some(*base)) {
-        flags.push(format!("--base-url {}", quoted(base)));
+        flags.push(format!("--base-url {}", quote_word(base)));
     }
     flags
 }
 
-fn stretch(ramp_up: Duration, duration: Duration) -> [String; 2] {
+fn format_course(ramp_up: Duration, duration: Duration) -> [String; 2] {
     [
-        format!("--ramp-up {}", flag(ramp_up)),
-        format!("--duration {}", flag(duration)),
+        format!("--ramp-up {}", format_flag(ramp_up)),
+        format!("--duration {}", format_flag(duration)),
     ]
 }
 
 /// `8s`, `1500ms`.
-fn flag(time: Duration) -> String {
+fn format_flag(time: Duration) -> String {
     if time.subsec_nanos() == 0 {
         format!("{}s", time.as_secs())
     } else {
@@ -137,7 +137,7 @@ fn flag(time: Duration) -> String {
 }
 
 /// A word of a POSIX shell.
-fn quoted(text: &str) -> String {
+fn quote_word(text: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-._~:/%@".contains(letter);
     if text.chars().all(is_plain) {
         text.to_owned()
@@ -155,26 +155,26 @@ mod tests {
     fn the_flags_make_of_the_scenario_what_was_run() {
         let mut record = sample::record(&["login"]);
         record.base_url = None;
-        assert!(flags(&record).is_empty());
+        assert!(reproduce_flags(&record).is_empty());
         record.plan.load = Load::new(Shape::Rate {
             per_second: 12.5,
             ramp_up: Duration::from_millis(1_500),
             duration: Duration::from_secs(90),
         });
         assert_eq!(
-            flags(&record),
+            reproduce_flags(&record),
             ["--rate 12.5/s", "--ramp-up 1500ms", "--duration 90s"]
         );
         record.plan.load = Load::new(Shape::Iterations { count: 9, users: 3 });
         record.base_url = Some("http://127.0.0.1:8080/it's?a&b".to_owned());
         assert_eq!(
-            flags(&record),
+            reproduce_flags(&record),
             [
                 "--iterations 9 --users 3",
                 r"--base-url 'http://127.0.0.1:8080/it'\''s?a&b'"
             ]
         );
         record.own_target = true;
-        assert_eq!(flags(&record).len(), 1);
+        assert_eq!(reproduce_flags(&record).len(), 1);
     }
 }

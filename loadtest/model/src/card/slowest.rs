@@ -5,7 +5,7 @@ use crate::metrics::Number;
 use crate::metrics::{SlowJourney, Slowest};
 use serde::Serialize;
 
-/// One of the slowest journeys. Times are in microseconds.
+/// A slow iteration; times are in microseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SlowRow {
     /// The number of the iteration over all users.
@@ -13,30 +13,30 @@ pub struct SlowRow {
     /// The same as `debug --iteration` takes it to run it again: `42`, or `3.12` in a load of users, each of
     /// whom counts its own.
     pub number: String,
-    /// When it was to start, from the start of the load.
+    /// The time it was due, from the start of the load.
     pub due_us: u64,
     /// From then to its start.
     pub delay_us: u64,
     /// Journey time: from when it was to start to its end, less think time.
     pub time_us: u64,
-    /// Whether every step was ok and none was skipped for want of a value.
+    /// True if every step was ok and none was skipped for want of a value.
     pub ok: bool,
     /// The steps that were executed, in the order they ran.
     pub steps: Vec<SlowStepRow>,
 }
 
-/// One executed step of such a journey.
+/// An executed step of a slow iteration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SlowStepRow {
     /// The zero-based number of the step.
     pub step: usize,
     /// Its name.
     pub name: String,
-    /// When it began, from when the journey was to start; think time is in it.
+    /// The time it began, from when the iteration was due; think time included.
     pub begin_us: u64,
     /// Its service time.
     pub time_us: u64,
-    /// Whether it was ok.
+    /// True if it was ok.
     pub ok: bool,
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Points for each factor of ten that the rest above a quantile shrinks by.
 const PER_DECADE: u32 = 10;
 
-/// One point of the spectrum.
+/// A point of the spectrum.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SpectrumPoint {
     /// The quantile, a share of one; 1 for the longest.

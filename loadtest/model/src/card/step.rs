@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What a run measured of one step.
+/// The measurements of one step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepRow {
     /// The name of the step.
@@ -23,15 +23,15 @@ pub struct StepRow {
     pub url: Option<String>,
     /// The grade; `None` when the step was never attempted or the grade is withheld.
     pub grade: Option<StepGrade>,
-    /// Where the points of the step's score went.
+    /// The points that the step's score lost.
     pub losses: Vec<Loss>,
     /// Iterations that came by it: executed, cut off, and not run for whatever reason.
     pub planned: u64,
     /// Times the step ran to an end.
     pub executed: u64,
-    /// Of these, with success.
+    /// The successful executions.
     pub ok: u64,
-    /// Of these, without.
+    /// The failed executions.
     pub failed: u64,
     /// Times it was cut off by the end of the run.
     pub cancelled: u64,
@@ -62,14 +62,13 @@ pub struct StepRow {
     pub failed_response: Quantiles,
     /// The step's share of the service time of all steps.
     pub time_share: Option<f64>,
-    /// Where its service time went.
+    /// The parts of its service time.
     pub phases: Phases,
     /// Answers by status.
     pub statuses: BTreeMap<u16, u64>,
     /// Requests written to a connection, repeated ones included.
     pub requests: u64,
-    /// Of these, those after the first: since a reused connection was closed, by `retry`, by `until`, or by
-    /// a redirect.
+    /// The repeated requests: after a closed connection, by `retry`, by `until`, or by a redirect.
     pub retries: u64,
     /// Bytes written, heads included.
     pub sent_bytes: u64,
@@ -89,7 +88,7 @@ pub struct StepRow {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Quantiles {
-    /// How many times there are.
+    /// The number of times.
     pub samples: u64,
     #[serde(rename = "mean_us", with = "micros::option")]
     pub mean: Option<Duration>,
@@ -160,8 +159,8 @@ impl StepRow {
             left_out: tally.left_out,
             kept: tally.kept,
             per_second: request_rate(sent, seconds),
-            error_rate: ratio(tally.failed, tally.executed),
-            measured: ratio(tally.response.count(), tally.executed),
+            error_rate: share_of(tally.failed, tally.executed),
+            measured: share_of(tally.response.count(), tally.executed),
             response: Quantiles::of(&tally.response),
             service: Quantiles::of(&tally.service),
             failed_response: Quantiles::of(&tally.failed_response),
@@ -228,6 +227,6 @@ fn is_none(count: &u64) -> bool {
 }
 
 /// A share of one; `None` of nothing.
-pub(super) fn ratio(part: u64, whole: u64) -> Option<f64> {
+pub(super) fn share_of(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }

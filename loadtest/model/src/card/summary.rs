@@ -1,6 +1,7 @@
 //! The card in a few lines of plain text, for a program that ran a scenario itself.
 
-use super::{Card, StepRow, view};
+use super::{Card, StepRow};
+use crate::display;
 use std::fmt;
 use std::time::Duration;
 
@@ -16,18 +17,18 @@ impl fmt::Display for Card {
         let headline = &self.headline;
         write!(f, "{} {}", self.verdict, self.name)?;
         if let (Some(letter), Some(score)) = (self.grade.letter, self.grade.score) {
-            write!(f, ", grade {letter} ({})", view::score(score))?;
+            write!(f, ", grade {letter} ({})", display::score(score))?;
         }
         write!(f, "\n{}, seed {}", self.setting.load, self.setting.seed)?;
         write!(
             f,
             "\n{} ok, {} failed, p50 {}, p95 {}, p99 {}, errors {}",
-            view::count(headline.ok),
-            view::count(headline.failed + headline.dropped),
-            time(headline.time.p50),
-            time(headline.time.p95),
-            time(headline.time.p99),
-            headline.error_rate.map_or_else(none, view::percent),
+            display::count(headline.ok),
+            display::count(headline.failed + headline.dropped),
+            format_time(headline.time.p50),
+            format_time(headline.time.p95),
+            format_time(headline.time.p99),
+            headline.error_rate.map_or_else(dash, display::percent),
         )?;
         // What makes a run invalid stands below, with its remedy.
         let is_cause = |reason: &str| {
@@ -53,13 +54,13 @@ impl fmt::Display for Card {
         let width = self.steps.iter().map(|step| step.name.chars().count());
         let width = width.max().unwrap_or(0);
         for step in &self.steps {
-            row(f, step, width)?;
+            write_step_row(f, step, width)?;
         }
         for error in &self.errors {
             write!(
                 f,
                 "\n  {} x {} in {}: {}",
-                view::count(error.count),
+                display::count(error.count),
                 error.kind,
                 error.step,
                 error.example
@@ -69,7 +70,7 @@ impl fmt::Display for Card {
             write!(
                 f,
                 "\n  {} x {}",
-                view::count(failure.count),
+                display::count(failure.count),
                 failure.words()
             )?;
         }
@@ -77,28 +78,28 @@ impl fmt::Display for Card {
     }
 }
 
-fn row(f: &mut fmt::Formatter<'_>, step: &StepRow, width: usize) -> fmt::Result {
+fn write_step_row(f: &mut fmt::Formatter<'_>, step: &StepRow, width: usize) -> fmt::Result {
     let grade = step
         .grade
         .as_ref()
-        .map_or_else(none, |grade| grade.letter.to_string());
+        .map_or_else(dash, |grade| grade.letter.to_string());
     write!(
         f,
         "\n  {:width$}  {grade:2}  {} ok, {} failed, {} skipped, p50 {}, p95 {}, p99 {}",
         step.name,
-        view::count(step.ok),
-        view::count(step.failed),
-        view::count(step.skipped),
-        time(step.response.p50),
-        time(step.response.p95),
-        time(step.response.p99),
+        display::count(step.ok),
+        display::count(step.failed),
+        display::count(step.skipped),
+        format_time(step.response.p50),
+        format_time(step.response.p95),
+        format_time(step.response.p99),
     )
 }
 
-fn none() -> String {
-    view::NONE.to_owned()
+fn dash() -> String {
+    display::NONE.to_owned()
 }
 
-fn time(time: Option<Duration>) -> String {
-    time.map_or_else(none, view::duration)
+fn format_time(time: Option<Duration>) -> String {
+    time.map_or_else(dash, display::duration)
 }

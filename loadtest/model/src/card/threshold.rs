@@ -3,8 +3,8 @@
 //! In a scenario of one step a threshold on the time of the journey is on the step's response time, so that
 //! it is of the same figure as the percentiles beside it.
 
-use super::view;
 use crate::definition::{Bound, Metric, Part, ScenarioDef};
+use crate::display;
 use crate::metrics::{Aggregate, Broken, Tally};
 pub(super) use crate::metrics::{journey_error_rate, request_rate, sent, times};
 use crate::plan::{Plan, ScopedThreshold};
@@ -23,11 +23,11 @@ pub struct ThresholdRow {
     pub metric: Metric,
     /// The bound in microseconds, as a share of one, per second, in bytes per second, or as a number.
     pub bound: f64,
-    /// What was measured, in the unit of the bound; `None` without samples.
+    /// The measured value, in the unit of the bound; `None` without samples.
     pub actual: Option<f64>,
-    /// What was measured, in words.
+    /// The measured value in words.
     pub actual_words: String,
-    /// Whether the condition holds; never without samples.
+    /// True if the condition holds; false without samples.
     pub passed: bool,
     /// Nobody declared it.
     pub implied: bool,
@@ -59,24 +59,24 @@ impl ThresholdRow {
                 .step
                 .or_else(|| (of_requests && names.len() == 1).then_some(0))
                 .map(|step| names.get(step).copied().unwrap_or("?").to_owned()),
-            condition: view::threshold(threshold),
+            condition: display::threshold(threshold),
             metric: threshold.metric.clone(),
             bound,
             actual,
             actual_words: actual.map_or_else(
                 || "no samples".to_owned(),
-                |actual| words(threshold.bound, actual),
+                |actual| format_measured(threshold.bound, actual),
             ),
             passed: actual.is_some_and(|actual| threshold.comparison.holds(actual, bound)),
             implied: scoped.implied,
         }
     }
 
-    /// Why it failed: `p95 of login is 412 ms, and must be < 300 ms`.
+    /// Explains the failure: `p95 of login is 412 ms, and must be < 300 ms`.
     pub fn reason(&self) -> String {
         let of = self.step.as_deref().map_or_else(
             || " of the journey".to_owned(),
-            |step| format!(" of {}", view::quoted(step)),
+            |step| format!(" of {}", display::quoted(step)),
         );
         let name = self.metric.to_string();
         let of = if self.metric.is_own() { "" } else { &*of };
@@ -89,19 +89,19 @@ impl ThresholdRow {
     }
 }
 
-/// What was measured, in words.
-fn words(bound: Bound, actual: f64) -> String {
+/// Formats a measured value in the unit of the bound.
+fn format_measured(bound: Bound, actual: f64) -> String {
     match bound {
-        Bound::Time(_) => view::duration(Duration::from_nanos((actual * 1e3).round() as u64)),
-        Bound::Ratio(_) => view::percent(actual),
-        Bound::PerSecond(_) => view::rate(actual),
-        Bound::BytesPerSecond(_) => view::throughput(actual),
-        Bound::Count(_) => view::count(actual as u64),
+        Bound::Time(_) => display::duration(Duration::from_nanos((actual * 1e3).round() as u64)),
+        Bound::Ratio(_) => display::percent(actual),
+        Bound::PerSecond(_) => display::rate(actual),
+        Bound::BytesPerSecond(_) => display::throughput(actual),
+        Bound::Count(_) => display::count(actual as u64),
     }
 }
 
-/// What is broken for which a run ends: `errors of the journey: 7.1 %, and must be < 5 %`.
-pub fn broken(broken: &Broken, plan: &Plan, scenario: &ScenarioDef) -> String {
+/// Explains the broken threshold that ends a run: `errors of the journey: 7.1 %, and must be < 5 %`.
+pub fn describe_broken(broken: &Broken, plan: &Plan, scenario: &ScenarioDef) -> String {
     let names: Vec<&str> = scenario.steps.iter().map(|step| &*step.name).collect();
     let scoped = plan.thresholds.get(broken.threshold);
     scoped.map_or_else(

@@ -1,12 +1,12 @@
-//! Whether the generator measured the target or itself; every cause comes with its remedy.
+//! The validity of a measurement: of the target, or of the generator itself. Every cause has its remedy.
 
 use super::accounts::Accounts;
 use super::generator::{BUSY, Generator, STOLEN};
-use super::step::ratio;
-use super::view;
+use super::step::share_of;
+use crate::display;
 use crate::metrics::Health;
 use crate::protocol::VALIDITY_VARIABLE;
-use crate::record::{Ending, ScenarioRecord};
+use crate::record::{Ending, ScenarioRecord, Trust};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -27,74 +27,51 @@ const STALLED_SECONDS: f64 = 0.01;
 /// A single stalled second is chance: of a short run it is more than that share.
 const STALLS: u64 = 2;
 
-/// How far a measurement can be trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Trust {
-    /// Nothing speaks against it.
-    Valid,
-    /// Graded, with causes listed.
-    Degraded,
-    /// Not graded.
-    Invalid,
-}
-
-/// Whether a measurement can be trusted, and why not.
+/// The trust in a measurement, with its causes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Validity {
     /// The worst of all causes.
     pub trust: Trust,
-    /// What speaks against the measurement, the worst first.
+    /// The causes against the measurement, the worst first.
     pub causes: Vec<Cause>,
 }
 
 /// Something that speaks against a measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cause {
-    /// How bad it is.
+    /// The severity.
     pub trust: Trust,
-    /// What was seen.
+    /// The observation.
     pub what: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: String,
 }
 
-impl Trust {
-    /// As printed: `VALID`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Valid => "VALID",
-            Self::Degraded => "DEGRADED",
-            Self::Invalid => "INVALID",
-        }
-    }
-}
-
 impl Validity {
-    /// What is known of a run that is still under way.
+    /// Judges a run that is still under way.
     pub fn so_far(record: &ScenarioRecord) -> Self {
         Self::of(record, &Accounts::of(record), &Generator::of(record))
     }
 
     pub(super) fn of(record: &ScenarioRecord, accounts: &Accounts, generator: &Generator) -> Self {
         let known = [
-            stuck(record),
-            unbalanced(record, accounts),
+            judge_stuck_worker(record),
+            judge_accounts(record, accounts),
             own_errors(record),
             target_death(record),
             in_process(record),
-            waits(record),
+            judge_waits(record),
         ];
         // A busy machine can cause these, whatever is tested.
         let seen = if record.validity_off {
             vec![Some(switched_off())]
         } else {
             vec![
-                lateness(record),
-                stalls(generator),
-                busy(generator),
-                throttled(generator),
-                stolen(generator),
+                judge_lateness(record),
+                judge_stalls(generator),
+                judge_busy_workers(generator),
+                judge_throttling(generator),
+                judge_stolen_time(generator),
             ]
         };
         let mut causes: Vec<Cause> = known.into_iter().chain(seen).flatten().collect();
@@ -114,7 +91,7 @@ fn switched_off() -> Cause {
     }
 }
 
-fn stuck(record: &ScenarioRecord) -> Option<Cause> {
+fn judge_stuck_worker(record: &ScenarioRecord) -> Option<Cause> {
     let Ending::Stuck { reason } = &record.ending else {
         return None;
     };
@@ -145,7 +122,7 @@ fn in_process(record: &ScenarioRecord) -> Option<Cause> {
     })
 }
 
-fn unbalanced(record: &ScenarioRecord, accounts: &Accounts) -> Option<Cause> {
+fn judge_accounts(record: &ScenarioRecord, accounts: &Accounts) -> Option<Cause> {
     accounts.mismatch(record).map(|mismatch| Cause {
         trust: Trust::Invalid,
         what: format!("internal error: the accounts do not balance: {mismatch}"),
@@ -167,14 +144,14 @@ fn own_errors(record: &ScenarioRecord) -> Option<Cause> {
     let count: u64 = own.iter().map(|error| error.count).sum();
     // Requests that never reached a connection are attempts all the same.
     let requests: u64 = steps().map(|step| step.requests.max(step.executed)).sum();
-    let share = ratio(count, requests)?;
+    let share = share_of(count, requests)?;
     own.sort_by_key(|error| std::cmp::Reverse(error.count));
     let worst = own.first()?;
     (share > OWN_ERRORS).then(|| Cause {
         trust: Trust::Invalid,
         what: format!(
             "{} of requests failed in the generator itself, most as {}: {}",
-            view::percent(share),
+            display::percent(share),
             worst.kind,
             worst.example
         ),
@@ -192,7 +169,7 @@ fn own_errors(record: &ScenarioRecord) -> Option<Cause> {
     })
 }
 
-fn lateness(record: &ScenarioRecord) -> Option<Cause> {
+fn judge_lateness(record: &ScenarioRecord) -> Option<Cause> {
     let journey = &record.windows.steady.journey;
     let late = journey
         .lateness
@@ -220,7 +197,10 @@ fn lateness(record: &ScenarioRecord) -> Option<Cause> {
     let compared = median
         .filter(|_| spoils)
         .map_or_else(String::new, |median| {
-            format!(", against a median journey of {}", view::duration(median))
+            format!(
+                ", against a median journey of {}",
+                display::duration(median)
+            )
         });
     Some(Cause {
         trust: if spoils {
@@ -231,35 +211,38 @@ fn lateness(record: &ScenarioRecord) -> Option<Cause> {
         what: format!(
             "the generator fell behind: {} of {} iterations started more than {} late, {latest} \
              {}{compared}",
-            view::count(above(limit)),
-            view::count(started),
-            view::span(limit),
-            view::duration(late)
+            display::count(above(limit)),
+            display::count(started),
+            display::span(limit),
+            display::duration(late)
         ),
         remedy: "use a machine with more or idle processors, a release build, or a lower rate"
             .to_owned(),
     })
 }
 
-fn waits(record: &ScenarioRecord) -> Option<Cause> {
+fn judge_waits(record: &ScenarioRecord) -> Option<Cause> {
     let journey = &record.windows.steady.journey;
     let waits = journey.waits.count() + journey.dropped;
     (waits > 0).then(|| {
         let mut what = format!(
             "{} waited since {} busy",
-            view::counted(waits, "arrival"),
+            display::counted(waits, "arrival"),
             match record.plan.max_users {
                 1 => "the only virtual user was".to_owned(),
-                users => format!("all {} virtual users were", view::count(u64::from(users))),
+                users => format!(
+                    "all {} virtual users were",
+                    display::count(u64::from(users))
+                ),
             }
         );
         if let Some(longest) = journey.waits.max() {
             what.push_str(", the longest ");
-            what.push_str(&view::duration(longest));
+            what.push_str(&display::duration(longest));
         }
         if journey.dropped > 0 {
             what.push_str("; ");
-            what.push_str(&view::count(journey.dropped));
+            what.push_str(&display::count(journey.dropped));
             what.push_str(" never started");
         }
         Cause {
@@ -272,12 +255,12 @@ fn waits(record: &ScenarioRecord) -> Option<Cause> {
     })
 }
 
-fn stalls(generator: &Generator) -> Option<Cause> {
+fn judge_stalls(generator: &Generator) -> Option<Cause> {
     let stalled = generator.stalled_seconds;
     let many = stalled as f64 > STALLED_SECONDS * generator.seconds as f64;
     let by = generator.kept_by.as_ref();
     let by = by.map_or_else(String::new, |step| {
-        format!("; the code of {} kept it", view::quoted(step))
+        format!("; the code of {} kept it", display::quoted(step))
     });
     many.then(|| Cause {
         trust: if stalled >= STALLS {
@@ -287,10 +270,10 @@ fn stalls(generator: &Generator) -> Option<Cause> {
         },
         what: format!(
             "a worker thread stalled in {} of {}: it did not come back for {} or longer, up to {}{by}",
-            view::count(stalled),
-            view::counted(generator.seconds, "second"),
-            view::span(Health::STALL),
-            view::duration(generator.longest_stall)
+            display::count(stalled),
+            display::counted(generator.seconds, "second"),
+            display::span(Health::STALL),
+            display::duration(generator.longest_stall)
         ),
         remedy: "a step must not block: let it use no `std::thread::sleep`, no blocking call and no long \
                  computation; if none does, use a machine with idle processors that nothing suspends"
@@ -298,29 +281,29 @@ fn stalls(generator: &Generator) -> Option<Cause> {
     })
 }
 
-pub(crate) fn busy(generator: &Generator) -> Option<Cause> {
+pub(crate) fn judge_busy_workers(generator: &Generator) -> Option<Cause> {
     let seconds = generator.busy_seconds;
     (seconds as f64 > BUSY_SECONDS * generator.seconds as f64).then(|| Cause {
         trust: Trust::Degraded,
         what: format!(
             "a worker thread used over {} of its core in {} of {}, up to {}",
-            view::whole_percent(BUSY),
-            view::count(seconds),
-            view::counted(generator.seconds, "second"),
-            view::whole_percent(generator.busiest_worker.min(1.0))
+            display::whole_percent(BUSY),
+            display::count(seconds),
+            display::counted(generator.seconds, "second"),
+            display::whole_percent(generator.busiest_worker.min(1.0))
         ),
         remedy: "use a machine with more processors, a release build, or a lower load".to_owned(),
     })
 }
 
-pub(crate) fn throttled(generator: &Generator) -> Option<Cause> {
+pub(crate) fn judge_throttling(generator: &Generator) -> Option<Cause> {
     (!generator.throttled.is_zero()).then(|| Cause {
         trust: Trust::Degraded,
         what: format!(
             "the system throttled the generator for {} in {}: its control group had used up its quota of \
              processor time",
-            view::duration(generator.throttled),
-            view::counted(generator.seconds, "second")
+            display::duration(generator.throttled),
+            display::counted(generator.seconds, "second")
         ),
         remedy: "raise the processor limit of the container (`--cpus`, `resources.limits.cpu`), keep the \
                  target out of it, or lower the load"
@@ -328,17 +311,17 @@ pub(crate) fn throttled(generator: &Generator) -> Option<Cause> {
     })
 }
 
-fn stolen(generator: &Generator) -> Option<Cause> {
+fn judge_stolen_time(generator: &Generator) -> Option<Cause> {
     let seconds = generator.stolen_seconds;
     (seconds as f64 > BUSY_SECONDS * generator.seconds as f64).then(|| Cause {
         trust: Trust::Degraded,
         what: format!(
             "the host of this virtual machine gave over {} of its processor time to others in {} of {}, \
              up to {}",
-            view::whole_percent(STOLEN),
-            view::count(seconds),
-            view::counted(generator.seconds, "second"),
-            view::whole_percent(generator.stolen)
+            display::whole_percent(STOLEN),
+            display::count(seconds),
+            display::counted(generator.seconds, "second"),
+            display::whole_percent(generator.stolen)
         ),
         remedy: "use a machine whose processors are its own, or measure when its neighbours are quiet"
             .to_owned(),

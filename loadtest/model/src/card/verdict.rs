@@ -1,16 +1,16 @@
 //! The verdict: what the run comes to, and the exit code that says so.
 
 use super::Card;
-use super::validity::Trust;
-use super::view;
 use crate::comparison::Outcome;
+use crate::display;
 use crate::metrics::ErrorKind;
 use crate::record::Ending;
+use crate::record::Trust;
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
 
-/// What a run comes to.
+/// The verdict of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -47,7 +47,7 @@ impl Verdict {
         }
     }
 
-    /// As printed: `PASSED`.
+    /// Returns the printed name: `PASSED`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Passed => "PASSED",
@@ -61,18 +61,18 @@ impl Verdict {
     }
 }
 
-/// Why a run does not pass, for people and for programs.
+/// A reason why a run does not pass, for people and for programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Reason {
-    /// What kind of reason.
+    /// The kind of reason.
     pub kind: ReasonKind,
     /// The step it is about; `None` where it is about the journey or the run.
     pub step: Option<String>,
-    /// In words: `p95 of login is 412 ms, and must be < 300 ms`.
+    /// The reason in words: `p95 of login is 412 ms, and must be < 300 ms`.
     pub words: String,
 }
 
-/// What kind of reason keeps a run from passing.
+/// The kind of a reason that keeps a run from passing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasonKind {
@@ -99,7 +99,7 @@ pub enum ReasonKind {
 }
 
 impl ReasonKind {
-    /// As data has it: `min_grade`.
+    /// Returns the name used in data: `min_grade`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Internal => "internal",
@@ -135,7 +135,7 @@ impl fmt::Display for Verdict {
 }
 
 /// The exit code that wins where several hold; 0 of none.
-pub fn worst(codes: impl IntoIterator<Item = u8>) -> u8 {
+pub fn worst_exit_code(codes: impl IntoIterator<Item = u8>) -> u8 {
     let rank = |code: u8| {
         PRECEDENCE
             .iter()
@@ -149,7 +149,7 @@ pub fn worst(codes: impl IntoIterator<Item = u8>) -> u8 {
 }
 
 /// The verdict over a card that is otherwise complete, and its reasons, the decisive ones first.
-pub(super) fn of(card: &Card, ending: &Ending) -> (Verdict, Vec<Reason>) {
+pub(super) fn judge_card(card: &Card, ending: &Ending) -> (Verdict, Vec<Reason>) {
     let plain = |kind, all: Vec<String>| {
         all.into_iter()
             .map(|words| Reason::new(kind, words))
@@ -158,24 +158,27 @@ pub(super) fn of(card: &Card, ending: &Ending) -> (Verdict, Vec<Reason>) {
     let found: [(Verdict, Vec<Reason>); 10] = [
         (
             Verdict::Internal,
-            plain(ReasonKind::Internal, unbalanced(card)),
+            plain(ReasonKind::Internal, explain_imbalance(card)),
         ),
-        (Verdict::NotPermitted, halted(ending)),
-        (Verdict::NotPermitted, blocked(card)),
+        (Verdict::NotPermitted, explain_halt(ending)),
+        (Verdict::NotPermitted, explain_blocked_target(card)),
         (
             Verdict::Interrupted,
-            plain(ReasonKind::Interrupted, interrupted(ending)),
+            plain(ReasonKind::Interrupted, explain_interruption(ending)),
         ),
         (
             Verdict::Empty,
-            plain(ReasonKind::Empty, empty(card, ending)),
+            plain(ReasonKind::Empty, explain_empty_run(card, ending)),
         ),
-        (Verdict::Invalid, plain(ReasonKind::Invalid, invalid(card))),
+        (
+            Verdict::Invalid,
+            plain(ReasonKind::Invalid, explain_invalidity(card)),
+        ),
         (
             Verdict::Failed,
             plain(ReasonKind::GivenUp, given_up(card, ending)),
         ),
-        (Verdict::Failed, failed(card)),
+        (Verdict::Failed, explain_failures(card)),
         (Verdict::Failed, graded_too_low(card)),
         (Verdict::Failed, beside_baseline(card)),
     ];
@@ -215,16 +218,16 @@ impl Reason {
     }
 }
 
-/// That the accounts do not balance, which is a cause of invalidity too.
-fn unbalanced(card: &Card) -> Vec<String> {
+/// Explains that the accounts do not balance, which also makes the run invalid.
+fn explain_imbalance(card: &Card) -> Vec<String> {
     if card.accounts.balanced == Some(false) {
-        invalid(card)
+        explain_invalidity(card)
     } else {
         Vec::new()
     }
 }
 
-fn halted(ending: &Ending) -> Vec<Reason> {
+fn explain_halt(ending: &Ending) -> Vec<Reason> {
     match ending {
         Ending::Halted { reason } => {
             let words = format!("stopped before its end: {reason}");
@@ -234,7 +237,7 @@ fn halted(ending: &Ending) -> Vec<Reason> {
     }
 }
 
-fn blocked(card: &Card) -> Vec<Reason> {
+fn explain_blocked_target(card: &Card) -> Vec<Reason> {
     card.errors
         .iter()
         .filter(|error| error.kind == ErrorKind::GuardBlocked)
@@ -242,8 +245,8 @@ fn blocked(card: &Card) -> Vec<Reason> {
         .map(|error| {
             let words = format!(
                 "{} of {} not sent: {}",
-                view::counted(error.count + error.elsewhere, "request"),
-                view::quoted(&error.step),
+                display::counted(error.count + error.elsewhere, "request"),
+                display::quoted(&error.step),
                 error.example
             );
             Reason::of_step(ReasonKind::NotPermitted, &error.step, words)
@@ -251,7 +254,7 @@ fn blocked(card: &Card) -> Vec<Reason> {
         .collect()
 }
 
-fn interrupted(ending: &Ending) -> Vec<String> {
+fn explain_interruption(ending: &Ending) -> Vec<String> {
     let reason = match ending {
         Ending::Completed
         | Ending::Stuck { .. }
@@ -265,7 +268,7 @@ fn interrupted(ending: &Ending) -> Vec<String> {
     vec![reason]
 }
 
-fn empty(card: &Card, ending: &Ending) -> Vec<String> {
+fn explain_empty_run(card: &Card, ending: &Ending) -> Vec<String> {
     // What a blocked worker did is unknown, which is not nothing.
     if matches!(ending, Ending::Stuck { .. }) {
         return Vec::new();
@@ -276,14 +279,14 @@ fn empty(card: &Card, ending: &Ending) -> Vec<String> {
         .any(|step| step.executed + step.skipped > 0);
     let reason = if !attempted && card.headline.dropped == 0 {
         let cancelled = card.accounts.cancelled;
-        if let Some(words) = panicked(card) {
+        if let Some(words) = explain_panics(card) {
             words
         } else if card.accounts.started == 0 {
             "no iteration started".to_owned()
         } else if cancelled == card.accounts.started {
             format!(
                 "no step ended before the run did: {} cut off; run it longer",
-                view::counted(cancelled, "iteration")
+                display::counted(cancelled, "iteration")
             )
         } else {
             "no step was executed in the measured part; run it longer".to_owned()
@@ -296,8 +299,8 @@ fn empty(card: &Card, ending: &Ending) -> Vec<String> {
     vec![reason]
 }
 
-/// Why nothing was executed, where it was for panics.
-fn panicked(card: &Card) -> Option<String> {
+/// Explains why nothing was executed, if panics were the reason.
+fn explain_panics(card: &Card) -> Option<String> {
     if card.accounts.failed == 0 {
         return None;
     }
@@ -306,7 +309,7 @@ fn panicked(card: &Card) -> Option<String> {
         let count = card.panics.iter().map(|panic| panic.count).sum();
         return Some(format!(
             "no step was executed, since the scenario panicked: {}, most at {}: {}",
-            view::counted(count, "panic"),
+            display::counted(count, "panic"),
             worst.location,
             worst.message
         ));
@@ -320,13 +323,13 @@ fn panicked(card: &Card) -> Option<String> {
     let count = errors().map(|error| error.count + error.elsewhere).sum();
     Some(format!(
         "no step was executed, since the scenario panicked: {}, most in {}: {}",
-        view::counted(count, "panic"),
-        view::quoted(&first.step),
+        display::counted(count, "panic"),
+        display::quoted(&first.step),
         first.example
     ))
 }
 
-fn invalid(card: &Card) -> Vec<String> {
+fn explain_invalidity(card: &Card) -> Vec<String> {
     card.validity
         .causes
         .iter()
@@ -335,14 +338,14 @@ fn invalid(card: &Card) -> Vec<String> {
         .collect()
 }
 
-/// That the run ended itself, and for which threshold or for panics where.
+/// Explains that the run ended itself: the threshold, or the places of the panics.
 fn given_up(card: &Card, ending: &Ending) -> Vec<String> {
     match ending {
         Ending::Panicked => {}
         Ending::ThresholdBroken {
             after_us, reason, ..
         } => {
-            let after = view::span(Duration::from_micros(*after_us));
+            let after = display::span(Duration::from_micros(*after_us));
             return vec![format!("given up after {after}: {reason}")];
         }
         _ => return Vec::new(),
@@ -354,7 +357,7 @@ fn given_up(card: &Card, ending: &Ending) -> Vec<String> {
     vec![words]
 }
 
-fn failed(card: &Card) -> Vec<Reason> {
+fn explain_failures(card: &Card) -> Vec<Reason> {
     card.thresholds
         .iter()
         .filter(|threshold| !threshold.passed)
@@ -395,7 +398,7 @@ fn beside_baseline(card: &Card) -> Vec<Reason> {
                     subject
                         .step
                         .as_ref()
-                        .map_or_else(|| "the journey".to_owned(), |step| view::quoted(step)),
+                        .map_or_else(|| "the journey".to_owned(), |step| display::quoted(step)),
                     beside.baseline,
                     figure.difference_words()
                 ),
@@ -439,11 +442,11 @@ mod tests {
 
     #[test]
     fn the_exit_code_is_the_worst_by_precedence() {
-        assert_eq!(worst([0, 99, 0]), 99);
-        assert_eq!(worst([99, 102]), 102);
-        assert_eq!(worst([102, 3]), 3);
-        assert_eq!(worst([3, 105, 99]), 105);
-        assert_eq!(worst([105, 103]), 103);
-        assert_eq!(worst([]), 0);
+        assert_eq!(worst_exit_code([0, 99, 0]), 99);
+        assert_eq!(worst_exit_code([99, 102]), 102);
+        assert_eq!(worst_exit_code([102, 3]), 3);
+        assert_eq!(worst_exit_code([3, 105, 99]), 105);
+        assert_eq!(worst_exit_code([105, 103]), 103);
+        assert_eq!(worst_exit_code([]), 0);
     }
 }

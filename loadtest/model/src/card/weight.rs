@@ -1,6 +1,6 @@
 //! Weights: how often each step was to be drawn, and how often it was.
 
-use super::step::ratio;
+use super::step::share_of;
 use crate::definition::StepDef;
 use crate::metrics::StepTally;
 use serde::Serialize;
@@ -19,9 +19,9 @@ pub struct WeightRow {
     pub observed: Option<f64>,
     /// The probabilities that explain the draws with a confidence of 95 % (Wilson's score interval).
     pub interval: Option<(f64, f64)>,
-    /// How many draws there were.
+    /// The number of draws.
     pub draws: u64,
-    /// Whether the declared probability lies in the interval; by chance one in twenty does not.
+    /// True if the declared probability lies in the interval; by chance it does not in one of twenty cases.
     pub plausible: bool,
 }
 
@@ -34,11 +34,11 @@ impl WeightRow {
             + tally.skipped
             + tally.skipped_not_drawn;
         let draws = ran + tally.not_drawn;
-        let interval = wilson(ran, draws);
+        let interval = wilson_interval(ran, draws);
         Self {
             step: step.name.to_string(),
             configured: step.weight,
-            observed: ratio(ran, draws),
+            observed: share_of(ran, draws),
             interval,
             draws,
             plausible: interval
@@ -48,8 +48,8 @@ impl WeightRow {
 }
 
 /// Wilson's score interval of a proportion at 95 %.
-fn wilson(hits: u64, draws: u64) -> Option<(f64, f64)> {
-    let share = ratio(hits, draws)?;
+fn wilson_interval(hits: u64, draws: u64) -> Option<(f64, f64)> {
+    let share = share_of(hits, draws)?;
     let n = draws as f64;
     let spread = Z * Z / n;
     let centre = (share + spread / 2.0) / (1.0 + spread);
@@ -82,9 +82,9 @@ mod tests {
     #[test]
     fn the_interval_is_wilsons() {
         // Newcombe 1998, table I, 81 of 263 by method 3: 0.2553 to 0.3662.
-        let (low, high) = wilson(81, 263).unwrap();
+        let (low, high) = wilson_interval(81, 263).unwrap();
         assert!((low - 0.2553).abs() < 5e-5, "{low}");
         assert!((high - 0.3662).abs() < 5e-5, "{high}");
-        assert_eq!(wilson(0, 0), None);
+        assert_eq!(wilson_interval(0, 0), None);
     }
 }

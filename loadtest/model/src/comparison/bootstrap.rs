@@ -6,25 +6,25 @@
 //! for stationary data", 1992).
 
 use super::series::{Counts, Figures, Series};
-use crate::random::mix;
+use crate::random::mix_bits;
 
-/// How often a run is drawn anew.
+/// The number of times that a run is drawn anew.
 pub(super) const DRAWS: usize = 2_000;
 /// A block holds at least this many seconds.
 const LEAST_SECONDS: f64 = 10.0;
 /// And at least this share of the run.
 const LEAST_SHARE: f64 = 0.1;
 
-/// Of shorter runs, blocks are too short to hold all that hangs together: their draws differ too little.
+/// The seconds below which blocks are too short to hold all that hangs together: their draws differ too little.
 const LONG: f64 = 300.0;
 
 /// The figures of a run as it was, and as often as it was drawn anew.
 #[derive(Debug, Clone)]
 pub(super) struct Drawn {
     pub(super) figures: Figures,
-    /// What was counted.
+    /// The counts.
     pub(super) counts: Counts,
-    /// How many times there are.
+    /// The number of times.
     pub(super) timed: u64,
     pub(super) draws: Vec<Figures>,
 }
@@ -45,10 +45,10 @@ impl Drawn {
             };
         }
         series.add_block(&mut whole, 0, stretches);
-        let length = block(stretches, series.width());
+        let length = block_length(stretches, series.width());
         let mut dice = seed;
         let mut start = || {
-            dice = mix(dice);
+            dice = mix_bits(dice);
             ((u128::from(dice) * stretches as u128) >> 64) as usize
         };
         let mut draw = || {
@@ -71,8 +71,8 @@ impl Drawn {
     }
 }
 
-/// How many stretches of `width` seconds a block holds.
-fn block(stretches: usize, width: f64) -> usize {
+/// Returns the number of stretches of `width` seconds per block.
+fn block_length(stretches: usize, width: f64) -> usize {
     let seconds = (stretches as f64 * width * LEAST_SHARE).max(LEAST_SECONDS);
     ((seconds / width).round() as usize).clamp(1, stretches)
 }

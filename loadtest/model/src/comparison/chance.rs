@@ -3,7 +3,7 @@
 /// The standard deviation, as a share, by which times of the same system differ from run to run where
 /// nothing more is known: machines, caches and neighbours are never twice the same.
 const FROM_RUN_TO_RUN: f64 = 0.03;
-/// How many differences between runs that is worth, against those that a baseline itself shows.
+/// The number of differences between runs that a prior is worth, against those that a baseline itself shows.
 const WORTH: f64 = 4.0;
 
 /// The standard normal quantile that is exceeded with the probability `beyond`, up to a half.
@@ -24,8 +24,8 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Where the share lies, `z` standard deviations around (Wilson, "Probable inference, the law of
-    /// succession, and statistical inference", 1927): also none of many may be some.
+    /// Returns the interval of the share, `z` standard deviations around (Wilson, "Probable inference, the law of
+    /// succession, and statistical inference", 1927). None of many may still be some.
     fn interval(self, z: f64) -> (f64, f64) {
         let all = self.of as f64;
         let share = self.share();
@@ -39,9 +39,9 @@ impl Share {
         self.count as f64 / self.of as f64
     }
 
-    /// How far below and above what was seen the difference from `self` to `new` may be, `z` standard
-    /// deviations around (Newcombe, "Interval estimation for the difference between independent
-    /// proportions", 1998, method 10).
+    /// Returns how far below and above the observed one the difference from `self` to `new` may be, `z` standard
+    /// deviations around (Newcombe, "Interval estimation for the difference between independent proportions", 1998,
+    /// method 10).
     pub(super) fn around_difference(self, new: Self, z: f64) -> (f64, f64) {
         let ((low, high), (new_low, new_high)) = (self.interval(z), new.interval(z));
         let below = (new.share() - new_low).hypot(high - self.share());

@@ -1,7 +1,8 @@
-//! Which runs can be compared: those of which a difference would be the target's.
+//! Checks that two runs can be compared: that a difference would be the target's.
 
-use crate::card::{Trust, view};
 use crate::definition::{Load, ScenarioDef, Shape};
+use crate::display;
+use crate::record::Trust;
 use crate::record::{Ending, Environment, ScenarioRecord};
 use crate::schedule::Schedule;
 use serde::{Deserialize, Serialize};
@@ -9,18 +10,18 @@ use std::fmt;
 use std::time::Duration;
 
 /// The shortest steady part that is compared: of less, chance is not told apart.
-pub const SHORTEST: Duration = Duration::from_secs(60);
+pub const SHORTEST_STEADY_PART: Duration = Duration::from_secs(60);
 
 /// A run of a scenario, and where it ran.
 #[derive(Debug, Clone, Copy)]
 pub struct Side<'a> {
     /// The identifier of the run.
     pub run_id: &'a str,
-    /// Where it ran, and of what source.
+    /// The machine and the source.
     pub environment: &'a Environment,
-    /// What it measured.
+    /// The measurements.
     pub scenario: &'a ScenarioRecord,
-    /// How far it can be trusted.
+    /// The trust in them.
     pub trust: Trust,
 }
 
@@ -35,42 +36,42 @@ pub struct Ahead<'a> {
     pub base_url: Option<&'a str>,
     /// Its setup may start a target of its own, since no base URL is given.
     pub may_start_target: bool,
-    /// Where it will run.
+    /// The machine it will run on.
     pub environment: &'a Environment,
 }
 
-/// Why two runs are not compared.
+/// The reason why two runs are not compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Refusal {
     /// They are of different scenarios.
     Scenario {
-        /// That of the baseline.
+        /// The scenario of the baseline.
         base: String,
         /// The other one.
         new: String,
     },
-    /// One did not come to its end.
+    /// A run ended early.
     Unfinished {
         /// Which.
         run_id: String,
     },
-    /// One measured the generator.
+    /// A run measured the generator.
     Invalid {
         /// Which.
         run_id: String,
     },
-    /// One has too short a steady part.
+    /// A run has too short a steady part.
     TooShort {
         /// Which.
         run_id: String,
-        /// How long it is, in microseconds.
+        /// The length of its steady part, in microseconds.
         steady_us: u64,
     },
     /// The run that is to come would have too short a steady part.
     PlannedTooShort {
-        /// How long it would be, in microseconds.
+        /// The length of its steady part, in microseconds.
         steady_us: u64,
     },
     /// They are one and the same.
@@ -80,21 +81,21 @@ pub enum Refusal {
     },
     /// Their loads differ in more than how long they last.
     Load {
-        /// That of the baseline, in words.
+        /// The load of the baseline, in words.
         base: String,
         /// The other one.
         new: String,
     },
     /// They asked different targets.
     Target {
-        /// That of the baseline, in words.
+        /// The target of the baseline, in words.
         base: String,
         /// The other one.
         new: String,
     },
     /// They ran on machines that differ, with the target on the same one.
     Machine {
-        /// That of the baseline, in words.
+        /// The machine of the baseline, in words.
         base: String,
         /// The other one.
         new: String,
@@ -102,7 +103,7 @@ pub enum Refusal {
 }
 
 /// Everything that speaks against comparing `new` with `base`.
-pub(super) fn refusals(base: &Side<'_>, new: &Side<'_>) -> Vec<Refusal> {
+pub(super) fn find_refusals(base: &Side<'_>, new: &Side<'_>) -> Vec<Refusal> {
     let (ours, theirs) = (new.scenario, base.scenario);
     let (one, other) = (theirs.definition.identity(), ours.definition.identity());
     if one != other {
@@ -123,24 +124,24 @@ pub(super) fn refusals(base: &Side<'_>, new: &Side<'_>) -> Vec<Refusal> {
             all.push(Refusal::Unfinished { run_id });
         } else if side.trust == Trust::Invalid {
             all.push(Refusal::Invalid { run_id });
-        } else if u128::from(steady_us) < SHORTEST.as_micros() {
+        } else if u128::from(steady_us) < SHORTEST_STEADY_PART.as_micros() {
             all.push(Refusal::TooShort { run_id, steady_us });
         }
     }
-    all.extend(loads(&theirs.plan.load, &ours.plan.load));
-    let (one, other) = (target(theirs), target(ours));
+    all.extend(compare_loads(&theirs.plan.load, &ours.plan.load));
+    let (one, other) = (describe_target(theirs), describe_target(ours));
     if one != other {
         all.push(Refusal::Target {
             base: one,
             new: other,
         });
     } else if ours.own_target {
-        all.extend(machines(base.environment, new.environment));
+        all.extend(compare_machines(base.environment, new.environment));
     }
     all
 }
 
-/// In what two runs of a scenario differ that are not to be averaged.
+/// A difference between two runs of a scenario that must not be averaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Differs {
     /// The source of the scenario.
@@ -164,16 +165,18 @@ impl fmt::Display for Differs {
     }
 }
 
-/// In what two runs of a scenario differ, if in anything that matters.
-pub fn differs(old: &Side<'_>, new: &Side<'_>) -> Option<Differs> {
+/// Returns the first difference between two runs of a scenario that matters, if there is one.
+pub fn find_difference(old: &Side<'_>, new: &Side<'_>) -> Option<Differs> {
     let (was, is) = (old.scenario, new.scenario);
     if was.definition.revision() != is.definition.revision() {
         Some(Differs::Version)
     } else if !is_same_load(&was.plan.load, &is.plan.load) {
         Some(Differs::Load)
-    } else if target(was) != target(is) {
+    } else if describe_target(was) != describe_target(is) {
         Some(Differs::Target)
-    } else if is.own_target && machine(old.environment) != machine(new.environment) {
+    } else if is.own_target
+        && describe_machine(old.environment) != describe_machine(new.environment)
+    {
         Some(Differs::Machine)
     } else {
         None
@@ -186,30 +189,30 @@ pub fn refusals_before(base: &[Side<'_>], ahead: &Ahead<'_>) -> Vec<Refusal> {
     let mut all = Vec::new();
     let schedule = Schedule::new(ahead.load);
     let steady = schedule.end().map(|end| schedule.steady_part(end));
-    if let Some(steady) = steady.filter(|steady| *steady < SHORTEST) {
+    if let Some(steady) = steady.filter(|steady| *steady < SHORTEST_STEADY_PART) {
         let steady_us = u64::try_from(steady.as_micros()).unwrap_or(u64::MAX);
         all.push(Refusal::PlannedTooShort { steady_us });
     }
     for side in base {
         let scenario = side.scenario;
-        all.extend(loads(&scenario.plan.load, ahead.load));
+        all.extend(compare_loads(&scenario.plan.load, ahead.load));
         let is_own = scenario.own_target || scenario.target_in_process;
         // Which of the two it will be, only its setup knows.
         let will_be = if ahead.may_start_target && is_own {
-            target(scenario)
+            describe_target(scenario)
         } else if ahead.may_start_target {
             OWN.to_owned()
         } else {
-            url(ahead.base_url)
+            describe_url(ahead.base_url)
         };
-        let was = target(scenario);
+        let was = describe_target(scenario);
         if was != will_be {
             all.push(Refusal::Target {
                 base: was,
                 new: will_be,
             });
         } else if scenario.own_target {
-            all.extend(machines(side.environment, ahead.environment));
+            all.extend(compare_machines(side.environment, ahead.environment));
         }
     }
     let mut once = Vec::new();
@@ -221,19 +224,19 @@ pub fn refusals_before(base: &[Side<'_>], ahead: &Ahead<'_>) -> Vec<Refusal> {
     once
 }
 
-fn loads(base: &Load, new: &Load) -> Option<Refusal> {
+fn compare_loads(base: &Load, new: &Load) -> Option<Refusal> {
     (!is_same_load(base, new)).then(|| Refusal::Load {
-        base: view::load(base),
-        new: view::load(new),
+        base: display::load(base),
+        new: display::load(new),
     })
 }
 
-fn machines(base: &Environment, new: &Environment) -> Option<Refusal> {
-    let (base, new) = (machine(base), machine(new));
+fn compare_machines(base: &Environment, new: &Environment) -> Option<Refusal> {
+    let (base, new) = (describe_machine(base), describe_machine(new));
     (base != new).then_some(Refusal::Machine { base, new })
 }
 
-/// Whether they ask for the same in each second, for however long.
+/// Returns true if both ask for the same in each second, for however long.
 fn is_same_load(one: &Load, other: &Load) -> bool {
     match (&one.shape, &other.shape) {
         (Shape::Rate { per_second: a, .. }, Shape::Rate { per_second: b, .. }) => {
@@ -248,17 +251,17 @@ fn is_same_load(one: &Load, other: &Load) -> bool {
 /// A target that the scenario started as a program of its own.
 const OWN: &str = "one that the scenario started";
 
-fn target(scenario: &ScenarioRecord) -> String {
+fn describe_target(scenario: &ScenarioRecord) -> String {
     if scenario.target_in_process {
         return "one within the process that measured it".to_owned();
     }
     if scenario.own_target {
         return OWN.to_owned();
     }
-    url(scenario.base_url.as_deref())
+    describe_url(scenario.base_url.as_deref())
 }
 
-fn url(base: Option<&str>) -> String {
+fn describe_url(base: Option<&str>) -> String {
     base.map_or_else(|| "absolute URLs".to_owned(), bare_url)
 }
 
@@ -278,8 +281,8 @@ pub(super) fn bare_url(url: &str) -> String {
     format!("{scheme}://{host}{}", path.trim_end_matches('/'))
 }
 
-fn machine(environment: &Environment) -> String {
-    let processors = view::counted(environment.cpus as u64, "processor");
+fn describe_machine(environment: &Environment) -> String {
+    let processors = display::counted(environment.cpus as u64, "processor");
     format!("{} {}, {processors}", environment.os, environment.arch)
 }
 
@@ -300,16 +303,16 @@ impl fmt::Display for Refusal {
                 )
             }
             Self::TooShort { run_id, steady_us } => {
-                let steady = view::duration(Duration::from_micros(*steady_us));
-                let least = view::span(SHORTEST);
+                let steady = display::duration(Duration::from_micros(*steady_us));
+                let least = display::span(SHORTEST_STEADY_PART);
                 write!(
                     f,
                     "the run {run_id} measured {steady} after its ramp, and chance needs {least} to be told apart"
                 )
             }
             Self::PlannedTooShort { steady_us } => {
-                let steady = view::span(Duration::from_micros(*steady_us));
-                let least = view::span(SHORTEST);
+                let steady = display::span(Duration::from_micros(*steady_us));
+                let least = display::span(SHORTEST_STEADY_PART);
                 write!(
                     f,
                     "its load lasts {steady} after the ramp, and chance needs {least} to be told apart"
@@ -327,7 +330,7 @@ impl fmt::Display for Refusal {
 }
 
 impl Refusal {
-    /// What to do about it.
+    /// Returns the remedy.
     pub fn help(&self) -> &'static str {
         match self {
             Self::Scenario { .. } => "compare runs of the same scenario",

@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 const Z: f64 = 1.645;
 /// The same of 90 %: how surely the smallest change that a run could have seen is seen.
 const POWER: f64 = 1.282;
-/// What ends and begins an interval of 90 %: shares of the draws.
+/// The ends of an interval of 90 %, as shares of the draws.
 const INTERVAL: (f64, f64) = (0.05, 0.95);
 /// With fewer runs of a baseline than this, the margin is the wider one.
 const SEVERAL: usize = 3;
-/// How often any figure of an unchanged system may seem to have become worse: less than is promised, 2 %,
-/// since draws of few blocks have longer tails than the normal distribution.
+/// The probability that any figure of an unchanged system seems to have become worse. It is less than the promised
+/// 2 %, since draws of few blocks have longer tails than the normal distribution.
 const FAMILY: f64 = 0.01;
-/// How much wider than the draws chance is: what hangs together for longer than a block, they do not show
+/// The factor by which chance is wider than the draws: they do not show what hangs together for longer than a block
 /// (measured, with `benches/regression.rs`).
 const WIDER: f64 = 1.25;
 /// Figures that differ of themselves: times - of which percentiles go together -, and errors.
@@ -28,7 +28,7 @@ const KINDS: f64 = 2.0;
 const BEYOND: f64 = 10.0;
 const LEAST: u64 = 100;
 
-/// What is compared.
+/// A figure that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Figure {
@@ -40,11 +40,11 @@ pub enum Figure {
     P99,
     /// Failed of all, a share of one.
     Errors,
-    /// What ended, per second.
+    /// Iterations or executions that ended, per second.
     Rps,
 }
 
-/// What became of one figure.
+/// The change of one figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
@@ -58,35 +58,35 @@ pub enum Change {
     Inconclusive,
 }
 
-/// How much counts.
+/// The smallest change that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Margin {
-    /// Of times and rates, a share of the baseline's.
+    /// The margin of times and rates, a share of the baseline's.
     pub relative: f64,
     /// Times that differ by less are the same, in microseconds.
     pub time_us: u64,
-    /// Of the share of errors, in shares of one.
+    /// The margin of the share of errors, in shares of one.
     pub errors: f64,
 }
 
-/// One figure of one step, or of the journey, beside that of the baseline.
+/// A figure of one step, or of the whole iteration, beside that of the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
-    /// What is compared.
+    /// The figure.
     pub figure: Figure,
-    /// That of the baseline - the geometric mean of its runs -, in microseconds, shares of one or per second.
+    /// The value of the baseline (the geometric mean of its runs), in microseconds, shares of one or per second.
     pub base: f64,
-    /// That of the new run, likewise.
+    /// The value of the new run, in the same unit.
     pub new: f64,
     /// The change: of times and rates a share of the baseline's, of errors the difference.
     pub change: f64,
-    /// Where the change lies with a confidence of 90 %.
+    /// The interval of the change with a confidence of 90 %.
     pub interval: (f64, f64),
     /// The smallest worsening that these runs would have shown nine times of ten.
     pub detectable: f64,
-    /// What became of it.
+    /// The verdict on it.
     pub verdict: Change,
-    /// How many each run needs for the figure to be told, where one of them has fewer; inconclusive then.
+    /// The number of samples each run needs for the figure, if one of them has fewer; inconclusive then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<u64>,
 }
@@ -114,25 +114,25 @@ impl Margin {
     }
 }
 
-/// What all figures of a comparison have in common.
+/// The settings that all figures of a comparison share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Common {
     pub(super) margin: Margin,
-    /// How many steps are compared. The journey is what they add up to, and no case of its own.
+    /// The number of steps that are compared. The whole iteration is their sum, and no case of its own.
     pub(super) steps: usize,
-    /// Whether users wait for answers, so that slower answers are fewer.
+    /// True if users wait for answers, so that slower answers are fewer.
     pub(super) is_closed: bool,
 }
 
 impl Common {
-    /// How many standard deviations chance goes, among so many figures (Bonferroni).
+    /// Returns the number of standard deviations that chance gets, among so many figures (Bonferroni).
     fn chance(&self) -> f64 {
         normal_quantile(FAMILY / (KINDS * self.steps.max(1) as f64))
     }
 }
 
 /// All figures of the journey or a step that the runs have.
-pub(super) fn figures(base: &[Drawn], new: &Drawn, common: &Common) -> Vec<Compared> {
+pub(super) fn compare_figures(base: &[Drawn], new: &Drawn, common: &Common) -> Vec<Compared> {
     let all = [
         Figure::P50,
         Figure::P95,
@@ -177,7 +177,7 @@ impl Compared {
             (at(INTERVAL.1) - difference).max(chance * deviation - limit),
         );
         if figure == Figure::Errors {
-            let (before, now) = (failed(base), failed(std::slice::from_ref(new)));
+            let (before, now) = (failed_share(base), failed_share(std::slice::from_ref(new)));
             for (z, within_margin) in [(Z, 0.0), (chance, limit)] {
                 let around = before.around_difference(now, z);
                 below = below.max(around.0 - within_margin);
@@ -220,8 +220,8 @@ impl Compared {
     }
 }
 
-/// What failed of all, in all of the runs.
-fn failed(runs: &[Drawn]) -> Share {
+/// Returns the share that failed in all of the runs.
+fn failed_share(runs: &[Drawn]) -> Share {
     let sum = |of: fn(&Drawn) -> u64| runs.iter().map(of).sum();
     Share {
         of: sum(|run| run.counts.tried),
@@ -230,7 +230,7 @@ fn failed(runs: &[Drawn]) -> Share {
 }
 
 impl Figure {
-    /// As data has it: `p95`, `rps`.
+    /// Returns the name used in data: `p95`, `rps`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::P50 => "p50",
@@ -241,7 +241,7 @@ impl Figure {
         }
     }
 
-    /// Whether it is one of time.
+    /// Returns true for a figure of time.
     pub const fn is_time(self) -> bool {
         matches!(self, Self::P50 | Self::P95 | Self::P99)
     }
@@ -302,7 +302,7 @@ impl Figure {
         from_run_to_run(was, within).powi(2)
     }
 
-    /// How many a run needs for the figure to be told.
+    /// Returns the number of samples that the figure needs from a run.
     fn needs(self) -> u64 {
         let beyond = |quantile: f64| ((BEYOND / (1.0 - quantile)).round() as u64).max(LEAST);
         match self {
@@ -314,7 +314,7 @@ impl Figure {
         }
     }
 
-    /// How many of these there are.
+    /// Returns the number of samples that a run has for the figure.
     fn has(self, run: &Drawn) -> u64 {
         match self {
             Self::P50 | Self::P95 | Self::P99 => run.timed,

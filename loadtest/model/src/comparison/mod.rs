@@ -1,4 +1,4 @@
-//! Two runs beside each other: what changed by more than chance, and by more than a margin.
+//! The comparison of runs: changes beyond chance and beyond a margin.
 //!
 //! A change is told from chance by drawing both runs anew, many times, from blocks of their own seconds
 //! (a bootstrap); and it matters only beyond a margin, since two runs of the same system differ as well
@@ -15,10 +15,12 @@ mod tests;
 mod words;
 
 use crate::definition::{Shape, StepDef};
-use crate::random::mix;
+use crate::random::mix_bits;
 use bootstrap::Drawn;
-use comparable::refusals;
-pub use comparable::{Ahead, Differs, Refusal, SHORTEST, Side, differs, refusals_before};
+use comparable::find_refusals;
+pub use comparable::{
+    Ahead, Differs, Refusal, SHORTEST_STEADY_PART, Side, find_difference, refusals_before,
+};
 use compared::Common;
 pub use compared::{Change, Compared, Figure, Margin};
 use serde::{Deserialize, Serialize};
@@ -29,12 +31,12 @@ use series::Series;
 pub struct Beside {
     /// The name of the baseline.
     pub baseline: String,
-    /// What came of it.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-/// What came of comparing a run with a baseline.
+/// The outcome of comparing a run with a baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
@@ -58,9 +60,9 @@ pub struct Comparison {
     pub base: Vec<String>,
     /// The run that is compared with them.
     pub new: String,
-    /// How much counts.
+    /// The smallest change that counts.
     pub margin: Margin,
-    /// Whether users wait for answers, so that slower answers are fewer.
+    /// True if users wait for answers, so that slower answers are fewer.
     #[serde(default)]
     pub is_closed: bool,
     /// The journey, then the steps.
@@ -72,13 +74,13 @@ pub struct Comparison {
 pub struct Subject {
     /// The step; `None` for the journey.
     pub step: Option<String>,
-    /// Why it is not compared, where it is not.
+    /// The reason why it is not compared, if it is not.
     pub skipped: Option<Skipped>,
     /// Its figures.
     pub figures: Vec<Compared>,
 }
 
-/// Why a step, or the journey, is not compared though the runs are.
+/// The reason why a step, or the whole iteration, is not compared though the runs are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Skipped {
@@ -103,7 +105,7 @@ impl Comparison {
     pub fn of(base: &[Side<'_>], new: &Side<'_>) -> Result<Self, Vec<Refusal>> {
         assert!(!base.is_empty(), "a baseline has a run");
         let mut against = Vec::new();
-        for refusal in base.iter().flat_map(|base| refusals(base, new)) {
+        for refusal in base.iter().flat_map(|base| find_refusals(base, new)) {
             if !against.contains(&refusal) {
                 against.push(refusal);
             }
@@ -111,7 +113,7 @@ impl Comparison {
         if !against.is_empty() {
             return Err(against);
         }
-        let steps = steps(base, new);
+        let steps = pair_steps(base, new);
         // A journey with another step takes another time, whoever answers.
         let is_same = steps.iter().all(|(_, at)| at.is_ok());
         let journey = if is_same {
@@ -137,7 +139,7 @@ impl Comparison {
         let seed = base
             .iter()
             .chain([new])
-            .fold(0, |seed, side| hash(seed, side.run_id));
+            .fold(0, |seed, side| hash_run(seed, side.run_id));
         Ok(Self {
             scenario: new.scenario.definition.identity(),
             base: base.iter().map(|side| side.run_id.to_owned()).collect(),
@@ -151,8 +153,8 @@ impl Comparison {
         })
     }
 
-    /// What became worse, beyond margin and chance, each thing once: that fewer of all steps are done where
-    /// fewer journeys are, or fewer journeys where users wait longer for answers, is no finding of its own.
+    /// Returns the figures that became worse beyond margin and chance, each finding once. Fewer executions of all
+    /// steps are no finding beside fewer iterations; fewer iterations are none where users wait longer for answers.
     pub fn regressions(&self) -> impl Iterator<Item = (&Subject, &Compared)> {
         let worse = |found: &&Compared| found.verdict == Change::Regressed;
         let all = || {
@@ -190,11 +192,11 @@ impl Subject {
                 let place = |run: usize| places.as_ref().map(|places| places[run]);
                 let drawn = |(i, side): (usize, &Side<'_>)| {
                     let series = Series::of(side.scenario, place(i));
-                    Drawn::of(&series, hash(seed, side.run_id))
+                    Drawn::of(&series, hash_run(seed, side.run_id))
                 };
                 let all: Vec<Drawn> = base.iter().chain([new]).enumerate().map(drawn).collect();
                 let (new, base) = all.split_last().expect("there is the new run");
-                compared::figures(base, new, common)
+                compared::compare_figures(base, new, common)
             },
         );
         let idle = (at.is_ok() && figures.is_empty()).then_some(Skipped::Idle);
@@ -210,7 +212,7 @@ impl Subject {
 type Places = Vec<usize>;
 
 /// The steps of the new run, in their order, and where they are; then those that only a baseline has.
-fn steps(base: &[Side<'_>], new: &Side<'_>) -> Vec<(String, Result<Option<Places>, Skipped>)> {
+fn pair_steps(base: &[Side<'_>], new: &Side<'_>) -> Vec<(String, Result<Option<Places>, Skipped>)> {
     let place = |side: &Side<'_>, wanted: &StepDef| {
         let mut steps = side.scenario.definition.steps.iter();
         steps.position(|step| step.name == wanted.name)
@@ -243,8 +245,8 @@ fn steps(base: &[Side<'_>], new: &Side<'_>) -> Vec<(String, Result<Option<Places
 }
 
 /// Numbers that depend on the runs alone, so that the same runs are drawn in the same way.
-fn hash(seed: u64, run_id: &str) -> u64 {
+fn hash_run(seed: u64, run_id: &str) -> u64 {
     run_id
         .bytes()
-        .fold(seed, |sum, byte| mix(sum ^ u64::from(byte)))
+        .fold(seed, |sum, byte| mix_bits(sum ^ u64::from(byte)))
 }

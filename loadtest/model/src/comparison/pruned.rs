@@ -1,4 +1,4 @@
-//! What a baseline keeps of a run: what a comparison needs, made to be committed.
+//! The part of a run that a baseline keeps: enough for a comparison, and safe to commit.
 //!
 //! It is put together from what may stay, so that nothing else can: no text that a target or a user sent, no
 //! path of the machine, no place of a source.
@@ -33,18 +33,18 @@ impl RunRecord {
                 arch: environment.arch.clone(),
                 cpus: environment.cpus,
             },
-            scenarios: vec![pruned(scenario)],
+            scenarios: vec![prune_record(scenario)],
             not_run: Vec::new(),
             capacity: None,
         }
     }
 }
 
-fn pruned(record: &ScenarioRecord) -> ScenarioRecord {
+fn prune_record(record: &ScenarioRecord) -> ScenarioRecord {
     let is_own = record.own_target || record.target_in_process;
     ScenarioRecord {
-        definition: definition(&record.definition),
-        plan: plan(&record.plan),
+        definition: prune_definition(&record.definition),
+        plan: prune_plan(&record.plan),
         base_url: record.base_url.as_deref().filter(|_| !is_own).map(bare_url),
         own_target: record.own_target,
         target_in_process: record.target_in_process,
@@ -58,11 +58,11 @@ fn pruned(record: &ScenarioRecord) -> ScenarioRecord {
         steady_us: record.steady_us,
         planned: record.planned,
         windows: Windows {
-            warm_up: counted(&record.windows.warm_up),
-            ramp: counted(&record.windows.ramp),
-            steady: timed(&record.windows.steady),
+            warm_up: prune_tally(&record.windows.warm_up),
+            ramp: prune_tally(&record.windows.ramp),
+            steady: prune_timed_tally(&record.windows.steady),
         },
-        cells: cells(&record.cells, record.steady_us),
+        cells: prune_cells(&record.cells, record.steady_us),
         panics: Vec::new(),
         out_of_rows: record.out_of_rows,
         validity_off: record.validity_off,
@@ -72,7 +72,7 @@ fn pruned(record: &ScenarioRecord) -> ScenarioRecord {
     }
 }
 
-fn definition(scenario: &ScenarioDef) -> ScenarioDef {
+fn prune_definition(scenario: &ScenarioDef) -> ScenarioDef {
     let step = |step: &StepDef| StepDef {
         weight: step.weight,
         fingerprint: step.fingerprint.clone(),
@@ -91,7 +91,7 @@ fn definition(scenario: &ScenarioDef) -> ScenarioDef {
     }
 }
 
-fn plan(plan: &Plan) -> Plan {
+fn prune_plan(plan: &Plan) -> Plan {
     Plan {
         load: plan.load.clone(),
         default_load: plan.default_load,
@@ -105,8 +105,8 @@ fn plan(plan: &Plan) -> Plan {
     }
 }
 
-/// How much happened, so that the accounts balance.
-fn counted(tally: &Tally) -> Tally {
+/// Keeps the counts of a tally, so that the accounts balance.
+fn prune_tally(tally: &Tally) -> Tally {
     let (journey, steps) = (&tally.journey, &tally.steps);
     Tally {
         journey: JourneyTally {
@@ -147,8 +147,8 @@ fn counted_step(step: &StepTally) -> StepTally {
 }
 
 /// The same, and how long it took.
-fn timed(tally: &Tally) -> Tally {
-    let mut kept = counted(tally);
+fn prune_timed_tally(tally: &Tally) -> Tally {
+    let mut kept = prune_tally(tally);
     kept.journey.time = tally.journey.time.clone();
     for (kept, step) in kept.steps.iter_mut().zip(&tally.steps) {
         kept.response = step.response.clone();
@@ -156,7 +156,7 @@ fn timed(tally: &Tally) -> Tally {
     kept
 }
 
-fn cells(cells: &Cells, steady_us: u64) -> Cells {
+fn prune_cells(cells: &Cells, steady_us: u64) -> Cells {
     let wanted = u32::try_from(steady_us / 1_000_000 / CELLS).unwrap_or(u32::MAX);
     let width = cells.width.max(1);
     let wide = wanted.max(LEAST_SECONDS).div_ceil(width) * width;

@@ -1,4 +1,4 @@
-//! What one step, or the whole journey, did in equal stretches of the steady part of a run.
+//! The measurements of one step, or of the whole iteration, in equal stretches of the steady part of a run.
 
 use crate::metrics::{Cell, Histogram};
 use crate::record::ScenarioRecord;
@@ -10,31 +10,31 @@ use std::time::Duration;
 /// The quantiles that are compared: p50, p95, p99.
 pub(super) const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
-/// What nothing counts as where a rate is taken: less than one, and not infinitely less.
+/// The count that replaces zero where a rate is taken: less than one, and not infinitely less.
 const HALF: f64 = 0.5;
 
 /// Stretches one after another, as sums up to each: what happened in any row of them is one difference.
 #[derive(Debug, Clone)]
 pub(super) struct Series {
-    /// How long each stretch is, in seconds.
+    /// The length of each stretch, in seconds.
     width: f64,
     /// The logarithm of the time, in nanoseconds, that each bucket of times ends at, and before them of
     /// the one that the first begins at.
     ends: Vec<f64>,
     /// Times by bucket: a row per stretch, after one of nothing.
     times: Vec<Vec<u64>>,
-    /// What else there is to count, likewise.
+    /// The sums of the counts up to each stretch.
     counts: Vec<Counts>,
 }
 
-/// What is counted beside times.
+/// The counts beside times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
-    /// What ended, or never began though it should have.
+    /// Everything that ended, or never began though it should have.
     pub(super) tried: u64,
-    /// Of these, what failed.
+    /// Everything tried that failed.
     pub(super) failed: u64,
-    /// What ended.
+    /// Everything that ended.
     pub(super) ended: u64,
 }
 
@@ -46,8 +46,8 @@ pub(super) struct Sum {
     pub(super) counts: Counts,
 }
 
-/// What is compared of a sum: logarithms of the quantiles of time, in nanoseconds, and of what ended a
-/// second, and the share that failed; not a number where there is none.
+/// The figures of a sum that are compared: logarithms of the quantiles of time, in nanoseconds, and of the number
+/// ended per second, and the share that failed. A missing figure is not a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Figures {
     pub(super) quantiles: [f64; 3],
@@ -68,17 +68,19 @@ impl Figures {
 }
 
 impl Series {
-    /// What `step` did, or the journey, in the steady part of a run; empty where a run has no whole stretch.
+    /// Collects `step`, or the whole iteration, in the steady part of a run; empty if the run has no whole stretch.
     pub(super) fn of(record: &ScenarioRecord, step: Option<usize>) -> Self {
         let cells = &record.cells;
         let width = cells.width.max(1);
         let by_second: BTreeMap<u32, &Cell> =
             cells.cells.iter().map(|cell| (cell.second, cell)).collect();
         let empty = Cell::default();
-        let stretches = steady(record, width).step_by(width as usize).map(|second| {
-            let cell = by_second.get(&second).copied().unwrap_or(&empty);
-            stretch(cell, step)
-        });
+        let stretches = steady_seconds(record, width)
+            .step_by(width as usize)
+            .map(|second| {
+                let cell = by_second.get(&second).copied().unwrap_or(&empty);
+                measure_cell(cell, step)
+            });
         Self::new(f64::from(width), stretches.collect())
     }
 
@@ -117,12 +119,12 @@ impl Series {
         }
     }
 
-    /// How many stretches there are.
+    /// Returns the number of stretches.
     pub(super) fn len(&self) -> usize {
         self.counts.len() - 1
     }
 
-    /// How long each stretch is, in seconds.
+    /// Returns the length of each stretch, in seconds.
     pub(super) fn width(&self) -> f64 {
         self.width
     }
@@ -212,7 +214,7 @@ impl Counts {
 }
 
 /// The seconds of the steady part, from the first cell that lies in it as a whole to the last.
-fn steady(record: &ScenarioRecord, width: u32) -> Range<u32> {
+fn steady_seconds(record: &ScenarioRecord, width: u32) -> Range<u32> {
     let schedule = Schedule::new(&record.plan.load);
     let elapsed = u32::try_from(record.elapsed_us / 1_000_000).unwrap_or(u32::MAX);
     let at = |second: u32| Duration::from_secs(u64::from(second));
@@ -228,8 +230,8 @@ fn steady(record: &ScenarioRecord, width: u32) -> Range<u32> {
     first..end
 }
 
-/// What happened to `step`, or the journey, in one cell.
-fn stretch(cell: &Cell, step: Option<usize>) -> (Histogram, Counts) {
+/// Returns the times and counts of `step`, or of the whole iteration, in one cell.
+fn measure_cell(cell: &Cell, step: Option<usize>) -> (Histogram, Counts) {
     match step {
         None => {
             let counts = Counts {

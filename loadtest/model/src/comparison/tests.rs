@@ -10,7 +10,7 @@ use std::time::Duration;
 const SECONDS: u32 = 90;
 const RATE: u64 = 20;
 
-/// What a run of two steps is made of.
+/// A system under test of two steps.
 #[derive(Clone, Copy)]
 struct System {
     seed: u64,
@@ -65,7 +65,7 @@ fn run(system: System) -> ScenarioRecord {
     });
     let mut dice = system.seed;
     let mut even = || {
-        dice = mix(dice);
+        dice = mix_bits(dice);
         (dice >> 11) as f64 / (1_u64 << 53) as f64
     };
     for second in 0..SECONDS {
@@ -422,7 +422,7 @@ fn even(per: u64, milliseconds: f64, failed: [u64; 10], seed: u64) -> Drawn {
     let stretches = failed.map(|failed| {
         let mut times = Histogram::default();
         for _ in 0..per {
-            dice = mix(dice);
+            dice = mix_bits(dice);
             let jitter = 0.9 + 0.2 * (dice >> 11) as f64 / (1_u64 << 53) as f64;
             times.record(Duration::from_secs_f64(milliseconds * jitter / 1e3));
         }
@@ -442,7 +442,7 @@ fn verdict(base: &Drawn, new: &Drawn, figure: Figure) -> (Change, Option<u64>) {
         steps: 1,
         is_closed: false,
     };
-    let figures = compared::figures(std::slice::from_ref(base), new, &common);
+    let figures = compared::compare_figures(std::slice::from_ref(base), new, &common);
     let found = figures.iter().find(|found| found.figure == figure).unwrap();
     let (low, high) = found.interval;
     assert!(low.is_finite() && high.is_finite() && found.detectable.is_finite());
@@ -498,10 +498,10 @@ fn what_is_no_longer_done_is_a_regression_and_what_never_was_is_none() {
         is_closed: false,
     };
     assert_eq!(
-        compared::figures(std::slice::from_ref(&none), &none, &common),
+        compared::compare_figures(std::slice::from_ref(&none), &none, &common),
         []
     );
-    assert_eq!(compared::figures(&[none], &some, &common), []);
+    assert_eq!(compared::compare_figures(&[none], &some, &common), []);
 }
 
 #[test]
@@ -543,7 +543,7 @@ fn chance_has_more_room_the_more_figures_there_are() {
             is_closed: false,
         };
         let (base, new) = (even(300, 20.0, [0; 10], 1), even(300, 22.9, [0; 10], 2));
-        let figures = compared::figures(&[base], &new, &common);
+        let figures = compared::compare_figures(&[base], &new, &common);
         figures[1].verdict
     };
     // 14.5 % slower: beyond the margin, and beyond what one step differs by of itself; of sixty, one may.

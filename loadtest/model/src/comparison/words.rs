@@ -1,7 +1,7 @@
 //! Changes in words.
 
 use super::{Change, Compared, Figure, Margin, Skipped};
-use crate::card::view;
+use crate::display;
 use std::fmt;
 use std::time::Duration;
 
@@ -25,12 +25,12 @@ impl Compared {
         )
     }
 
-    /// What the baseline has: `218 ms`.
+    /// Formats the value of the baseline: `218 ms`.
     pub fn base_words(&self) -> String {
         self.figure.value(self.base)
     }
 
-    /// What the new run has: `268 ms`.
+    /// Formats the value of the new run: `268 ms`.
     pub fn new_words(&self) -> String {
         self.figure.value(self.new)
     }
@@ -40,7 +40,7 @@ impl Compared {
         self.figure.signed(self.change)
     }
 
-    /// Where the change lies with a confidence of 90 %: `+14 % to +33 %`.
+    /// Formats the interval of the change with a confidence of 90 %: `+14 % to +33 %`.
     pub fn interval_words(&self) -> String {
         let (from, to) = self.interval;
         if self.figure == Figure::Errors {
@@ -59,7 +59,7 @@ impl Compared {
 }
 
 impl Figure {
-    /// As people read it: `p95`, `RPS`.
+    /// Returns the name for people: `p95`, `RPS`.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Rps => "RPS",
@@ -73,22 +73,22 @@ impl Figure {
             Self::P50 | Self::P95 | Self::P99 => {
                 // Nothing that was measured is less than nothing, but a file may say so.
                 let seconds = Duration::try_from_secs_f64(value / 1e6);
-                seconds.map_or_else(|_| view::NONE.to_owned(), view::duration)
+                seconds.map_or_else(|_| display::NONE.to_owned(), display::duration)
             }
-            Self::Errors => view::percent(value),
-            Self::Rps => view::rate(value),
+            Self::Errors => display::percent(value),
+            Self::Rps => display::rate(value),
         }
     }
 
     /// A change of it, with its sign.
     fn signed(self, change: f64) -> String {
         if !change.is_finite() {
-            return view::NONE.to_owned();
+            return display::NONE.to_owned();
         }
         let (amount, unit) = match self {
             Self::Errors => (format!("{:.2}", change.abs() * 100.0), "points"),
             _ if change.abs() < FINE => (format!("{:.1}", change.abs() * 100.0), "%"),
-            _ => (view::count((change.abs() * 100.0).round() as u64), "%"),
+            _ => (display::count((change.abs() * 100.0).round() as u64), "%"),
         };
         let sign = if amount.bytes().all(|byte| byte == b'0' || byte == b'.') {
             '±'
@@ -102,11 +102,11 @@ impl Figure {
 }
 
 impl Margin {
-    /// How much counts, in words: `a change counts beyond 10 %, of times 0.3 ms at least, ..`.
+    /// Describes the margin: `a change counts beyond 10 %, of times 0.3 ms at least, ..`.
     pub fn words(&self) -> String {
         format!(
             "a change counts beyond {}, of times {} ms at least, of error rates beyond {} points",
-            view::exact_percent(self.relative),
+            display::exact_percent(self.relative),
             self.time_us as f64 / 1e3,
             // Shares of one have no exact hundredths.
             (self.errors * 1e4).round() / 1e2,
@@ -115,7 +115,7 @@ impl Margin {
 }
 
 impl Change {
-    /// As printed: `regressed`.
+    /// Returns the printed name: `regressed`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Regressed => "regressed",
@@ -127,7 +127,7 @@ impl Change {
 }
 
 impl Skipped {
-    /// As printed: `changed`.
+    /// Returns the printed name: `changed`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Changed => "changed",

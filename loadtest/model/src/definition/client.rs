@@ -5,17 +5,17 @@ use std::borrow::Cow;
 
 type Text = Cow<'static, str>;
 
-/// How the virtual users of a scenario talk HTTP.
+/// The HTTP settings of the virtual users of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Client {
     /// The version of the protocol: `http = 2`.
     pub http: HttpVersion,
-    /// How long a cookie is kept: `cookies = user`.
+    /// The lifetime of a cookie: `cookies = user`.
     pub cookies: Cookies,
     /// For how long the addresses of a host serve: `dns = ttl`.
     pub dns: Dns,
-    /// Whether the certificate of the target goes unchecked: `insecure = true`.
+    /// True if the certificate of the target is not checked: `insecure = true`.
     pub insecure: bool,
     /// A PEM file of certificates to trust besides those of the system: `ca = "certs/ca.pem"`.
     /// Relative to the scenario's package.
@@ -25,11 +25,11 @@ pub struct Client {
     pub identity: Option<Text>,
 }
 
-/// Which version of HTTP is spoken.
+/// The version of HTTP.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HttpVersion {
-    /// What the target chooses by ALPN over TLS, HTTP/1.1 in the clear.
+    /// The version that the target chooses by ALPN over TLS; HTTP/1.1 in the clear.
     #[default]
     Negotiated,
     /// HTTP/1.1 and nothing else.
@@ -38,7 +38,7 @@ pub enum HttpVersion {
     Http2,
 }
 
-/// How long a cookie is kept.
+/// The lifetime of a cookie.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cookies {
@@ -63,7 +63,7 @@ pub enum Dns {
 }
 
 impl Client {
-    /// What applies where nothing is declared.
+    /// The settings of a scenario that declares none.
     pub const DEFAULT: Self = Self {
         http: HttpVersion::Negotiated,
         cookies: Cookies::Iteration,

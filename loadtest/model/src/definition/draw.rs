@@ -2,7 +2,7 @@
 
 use super::StepDef;
 
-/// How far the weights of a group may be from 1 and still count as 1: what adding floats costs.
+/// The error of adding floats: weights of a group this close to 1 count as 1.
 const ROUNDING: f64 = 1e-9;
 
 /// The part of a number drawn evenly from `0.0..1.0` for which a step runs.
@@ -31,12 +31,12 @@ impl Draw {
         draws
     }
 
-    /// Whether the step runs whatever is drawn.
+    /// Returns true if the step always runs.
     pub fn is_certain(&self) -> bool {
         self.from <= 0.0 && self.to >= 1.0
     }
 
-    /// Whether the step runs when `drawn` is the number.
+    /// Returns true if the step runs when `drawn` is the number.
     pub fn contains(&self, drawn: f64) -> bool {
         (self.from..self.to).contains(&drawn)
     }

@@ -25,7 +25,7 @@ impl Expect {
     /// Any status, for whoever looks at it.
     pub const ANY: Self = Self(Cow::Borrowed(&[StatusRange { from: 100, to: 999 }]));
 
-    /// Whether `status` is one of the expected ones.
+    /// Returns true if `status` is one of the expected ones.
     pub fn accepts(&self, status: u16) -> bool {
         self.0
             .iter()

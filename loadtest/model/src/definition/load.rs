@@ -70,13 +70,13 @@ pub struct Stage {
     pub from: f64,
     /// The target at its end.
     pub to: f64,
-    /// How long the stage takes.
+    /// The length of the stage.
     #[serde(rename = "duration_us", with = "micros")]
     pub duration: Duration,
 }
 
 impl Load {
-    /// What a scenario that declares no load gets: one virtual user for ten seconds.
+    /// The load of a scenario that declares none: one virtual user for ten seconds.
     pub const DEFAULT: Self = Self::new(Shape::Users {
         users: 1,
         ramp_up: Duration::ZERO,
@@ -177,7 +177,7 @@ impl Load {
         }
     }
 
-    /// Whether iterations arrive at a rate, whatever the target does.
+    /// Returns true for an open load: iterations arrive at a rate, however slow the target is.
     pub fn is_open(&self) -> bool {
         matches!(self.shape, Shape::Rate { .. } | Shape::RateStages { .. })
     }

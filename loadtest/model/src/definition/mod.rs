@@ -1,4 +1,4 @@
-//! What a scenario declares: plain data, written by the macros, printed by `list`, kept in every record.
+//! The declarations of a scenario: plain data, written by the macros, printed by `list`, kept in every record.
 //!
 //! Every type here can be built in a `const` and read back from JSON, so a definition exists once,
 //! whether it comes from the linked program or from a record of last year.

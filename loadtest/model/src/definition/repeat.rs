@@ -9,7 +9,7 @@ use std::time::Duration;
 /// `retry(3, backoff = 100ms, on = 503 | timeout)`: how often a step sends again after a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retry {
-    /// How often at most, the first request not counted.
+    /// The maximum number of retries, without the first request.
     pub times: u32,
     /// The pause before the first repetition; it doubles with each further one.
     #[serde(rename = "backoff_us", with = "micros")]
@@ -33,7 +33,7 @@ pub enum Trigger {
 }
 
 impl fmt::Display for Trigger {
-    /// As it is written: `503`, `5xx`, `timeout`.
+    /// Writes the trigger as in the source: `503`, `5xx`, `timeout`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Status(range) => range.fmt(f),
@@ -67,7 +67,7 @@ pub struct Until {
     /// The pause between two requests.
     #[serde(rename = "every_us", with = "micros")]
     pub every: Duration,
-    /// When the step gives up, from its first request.
+    /// The time after which the step gives up, from its first request.
     #[serde(rename = "within_us", with = "micros")]
     pub within: Duration,
 }
@@ -75,6 +75,6 @@ pub struct Until {
 impl Until {
     /// The pause where none is declared.
     pub const EVERY: Duration = Duration::from_millis(500);
-    /// When a step gives up where nothing is declared.
+    /// The time after which a step gives up if it declares none.
     pub const WITHIN: Duration = Duration::from_secs(30);
 }

@@ -29,9 +29,9 @@ pub struct ScenarioDef {
     /// The URL that paths are joined to, when declared.
     pub base: Option<Text>,
     /// The share of a total load that the scenario gets beside others (`--mix`).
-    #[serde(default = "one")]
+    #[serde(default = "default_weight")]
     pub weight: f64,
-    /// How its virtual users talk HTTP.
+    /// The HTTP settings of its virtual users.
     #[serde(default)]
     pub client: Client,
     /// The declared load.
@@ -52,10 +52,10 @@ pub struct ScenarioDef {
     /// `version = ".."`, which stands in for the fingerprint.
     #[serde(default)]
     pub version: Option<Text>,
-    /// Whether a `#[setup]` of the scenario returns a `Target`.
+    /// True if a `#[setup]` of the scenario returns a `Target`.
     pub starts_target: bool,
-    /// Whether a `#[state]` or a `once` step carries something from one iteration of a user to the
-    /// next, so that an iteration cannot be replayed alone.
+    /// True if a `#[state]` or a `once` step carries something from one iteration of a user to the next. Then an
+    /// iteration cannot be replayed alone.
     #[serde(default)]
     pub keeps_state: bool,
     /// The `#[feed]` functions, in source order.
@@ -88,22 +88,22 @@ pub struct StepDef {
     /// The body, where the source shows one.
     #[serde(default)]
     pub body: Option<BodyDef>,
-    /// Whether the step is an `async fn` that sends for itself.
+    /// True if the step is an `async fn` that sends its own requests.
     #[serde(default)]
     pub sends_itself: bool,
-    /// Whether the step runs once per virtual user and its response is kept.
+    /// True if the step runs once per virtual user and its response is kept.
     #[serde(default)]
     pub once: bool,
-    /// Whether the step runs once per virtual user after its last journey, and is part of none.
+    /// True if the step runs once per virtual user, after its last iteration.
     #[serde(default)]
     pub last: bool,
-    /// How often it sends again after a failure.
+    /// The retries after a failure.
     #[serde(default)]
     pub retry: Option<Retry>,
     /// The answer that it asks for until it comes.
     #[serde(default)]
     pub until: Option<Until>,
-    /// How many redirects are followed.
+    /// The maximum number of redirects to follow.
     #[serde(default)]
     pub redirects: u32,
     /// The probability that the step runs in an iteration: more than 0, at most 1.
@@ -132,7 +132,7 @@ pub struct StepDef {
     pub grade_weight: Option<f64>,
     /// The earlier steps this one uses, in the order of first use.
     pub dependencies: Cow<'static, [Dependency]>,
-    /// What of the response is kept.
+    /// The parts of the response that are kept.
     pub reads: Reads,
     /// A hash of the normalised tokens of the step.
     pub fingerprint: Text,
@@ -160,7 +160,7 @@ pub struct HeaderDef {
 /// A body that a step declares.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BodyDef {
-    /// How it is encoded.
+    /// The encoding of the body.
     pub kind: BodyKind,
     /// The body, with its `{{placeholders}}`: JSON, in which `(..)` stands for a Rust expression; for
     /// forms a JSON object of its fields, whose values are text or `{"file": path}`; text; or the
@@ -168,7 +168,7 @@ pub struct BodyDef {
     pub template: Text,
 }
 
-/// How a body is encoded.
+/// The encoding of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BodyKind {
@@ -184,7 +184,7 @@ pub enum BodyKind {
     Multipart,
 }
 
-fn one() -> f64 {
+fn default_weight() -> f64 {
     1.0
 }
 
@@ -193,7 +193,7 @@ fn one() -> f64 {
 pub struct Dependency {
     /// The zero-based number of the earlier step.
     pub step: usize,
-    /// Whether the step also runs without it (`Option<&T>`).
+    /// True if the step also runs without it (`Option<&T>`).
     pub optional: bool,
 }
 
@@ -208,7 +208,7 @@ pub struct Think {
     pub max: Duration,
 }
 
-/// Which parts of a response the chain keeps, so that the transport need not.
+/// The parts of a response that the chain needs; the transport drops the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reads {
     /// The body is decoded.
@@ -284,7 +284,7 @@ impl ScenarioDef {
         }
     }
 
-    /// How its virtual users talk HTTP: as declared, but a `once` step keeps the cookies of its user.
+    /// Returns the HTTP settings as they apply: a `once` step keeps the cookies of its user.
     pub fn client(&self) -> Client {
         let mut client = self.client.clone();
         if client.cookies == Cookies::Iteration && self.steps.iter().any(|step| step.once) {
@@ -321,7 +321,7 @@ impl ScenarioDef {
         }
     }
 
-    /// What stands for the version of the scenario: `version = ".."`, else the fingerprint.
+    /// Returns the version of the scenario, `version = ".."`, or else its fingerprint.
     pub fn revision(&self) -> &str {
         self.version.as_deref().unwrap_or(&self.fingerprint)
     }

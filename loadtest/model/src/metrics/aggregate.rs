@@ -6,19 +6,19 @@
 use super::{Histogram, StepTally, Tally};
 use crate::definition::{Metric, Part, Statistic, Threshold};
 
-/// What was measured of a metric.
+/// The measured value of a metric.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Aggregate {
-    /// In microseconds, as a share of one, per second, in bytes per second, or as a number; `None` without
-    /// samples.
+    /// The value in microseconds, as a share of one, per second, in bytes per second, or as a number; `None`
+    /// without samples.
     pub value: Option<f64>,
-    /// What it was computed from: times, executions, requests, or journeys.
+    /// The number of samples behind it: times, executions, requests or iterations.
     pub samples: u64,
 }
 
 impl Aggregate {
-    /// What `tally` says of the metric of a threshold of a step, or of the journey; `seconds` is what rates
-    /// divide by.
+    /// Computes the metric of a threshold from `tally`, for a step or the whole iteration. Rates are divided by
+    /// `seconds`.
     pub fn of(
         threshold: &Threshold,
         step: Option<usize>,
@@ -52,7 +52,7 @@ impl Aggregate {
         let ended = journey.ok + journey.failed;
         let sum = |of: fn(&StepTally) -> u64| tally.steps.iter().map(of).sum::<u64>();
         match metric {
-            Metric::Time(part, statistic) => match (part, only(tally)) {
+            Metric::Time(part, statistic) => match (part, find_only_step(tally)) {
                 (Part::Whole, _) => Self::time(*statistic, times(tally)),
                 (Part::Failed, Some(step)) => Self::time(*statistic, &step.failed_response),
                 (Part::Failed, None) => Self::time(*statistic, &journey.failed_time),
@@ -73,7 +73,7 @@ impl Aggregate {
                 let retries = sum(|step| step.retries);
                 Self::share(retries, sum(|step| step.requests).saturating_sub(retries))
             }
-            Metric::Rps => match only(tally) {
+            Metric::Rps => match find_only_step(tally) {
                 Some(step) => Self::of_step(metric, step, seconds),
                 None => Self {
                     value: seconds
@@ -164,11 +164,11 @@ impl Aggregate {
 
 /// The times in large type: those of ok journeys, or of the response of a single step.
 pub fn times(tally: &Tally) -> &Histogram {
-    only(tally).map_or(&tally.journey.time, |step| &step.response)
+    find_only_step(tally).map_or(&tally.journey.time, |step| &step.response)
 }
 
 /// The step of a scenario that has only one.
-fn only(tally: &Tally) -> Option<&StepTally> {
+fn find_only_step(tally: &Tally) -> Option<&StepTally> {
     match &tally.steps[..] {
         [step] => Some(step),
         _ => None,

@@ -6,14 +6,13 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What happened in one stretch of a run, small enough to keep hundreds.
-///
-/// Everything due in ramp and steady part counts, by the second it *ended* in; warm-up does not.
+/// A stretch of a run, small enough to keep hundreds. Everything due in ramp and steady part counts in the second
+/// it *ended* in; warm-up does not count.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// The first second of the cell, counted from the start of the run.
     pub second: u32,
-    /// How many seconds it holds.
+    /// The number of seconds it covers.
     pub seconds: u32,
     /// Iterations begun.
     pub started: u64,
@@ -25,7 +24,7 @@ pub struct Cell {
     pub dropped: u64,
     /// The most virtual users within an iteration.
     pub active_users: u32,
-    /// What the generator saw of itself.
+    /// The generator's own health.
     #[serde(default)]
     pub health: Health,
     /// The longest start lateness that is the generator's fault.
@@ -44,12 +43,12 @@ pub struct Cell {
     pub errors: BTreeMap<ErrorKind, u64>,
 }
 
-/// What happened to one step in one cell.
+/// The counts of one step in one cell.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellStep {
     /// Times the step ran to an end.
     pub executed: u64,
-    /// Of these, without success.
+    /// The executions that failed.
     pub failed: u64,
     /// Times it was skipped since an upstream value was missing.
     pub skipped: u64,
@@ -60,7 +59,7 @@ pub struct CellStep {
 /// The cells of a run, in the order of time and of equal width.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cells {
-    /// How many seconds a cell holds.
+    /// The number of seconds per cell.
     pub width: u32,
     /// The cells; a second in which nothing happened may have none.
     pub cells: Vec<Cell>,
@@ -95,9 +94,9 @@ impl Cells {
         cell.ok = tally.journey.ok;
         cell.failed = tally.journey.failed;
         cell.dropped = tally.journey.dropped;
-        cell.latest_us = longest(&tally.journey.lateness);
+        cell.latest_us = longest_microseconds(&tally.journey.lateness);
         cell.waited = tally.journey.waits.count();
-        cell.longest_wait_us = longest(&tally.journey.waits);
+        cell.longest_wait_us = longest_microseconds(&tally.journey.waits);
         cell.time = CompactHistogram::of(&tally.journey.time);
         for step in &tally.steps {
             cell.steps.push(CellStep {
@@ -173,7 +172,7 @@ impl Cell {
     }
 }
 
-fn longest(times: &Histogram) -> u64 {
+fn longest_microseconds(times: &Histogram) -> u64 {
     let longest = times.max().unwrap_or(Duration::ZERO);
     u64::try_from(longest.as_micros()).unwrap_or(u64::MAX)
 }

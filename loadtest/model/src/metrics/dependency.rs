@@ -3,16 +3,16 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Why a step's slot is empty: the cause at the root of a chain of skips, and the step it happened at.
+/// The reason why a step's slot is empty: the root of a chain of skips, and the step it happened at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Cause {
-    /// What happened.
+    /// The kind of root.
     pub root: RootCause,
     /// The zero-based number of the step where it happened.
     pub step: usize,
 }
 
-/// What is at the root of a dependency failure.
+/// The root of a dependency failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RootCause {
@@ -33,7 +33,7 @@ pub enum RootCause {
 }
 
 impl RootCause {
-    /// Whether it counts as a failure where a step is skipped for it.
+    /// Returns true if a step skipped for this reason counts as failed.
     pub const fn counts(self) -> bool {
         !matches!(self, Self::NotDrawn | Self::LeftOut)
     }

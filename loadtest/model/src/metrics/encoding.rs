@@ -14,8 +14,8 @@ const COOKIE: u32 = 0x1c84_9303 | 0x10;
 /// Bytes before the counts.
 const HEADER: usize = 40;
 
-/// Where the buckets of a histogram lie: those of the first `2 << half` are as wide as the lowest value, and
-/// from there on each `1 << half` are twice as wide as those before.
+/// The layout of the buckets of a histogram. The first `2 << half` are as wide as the lowest value; then each `1 <<
+/// half` buckets are twice as wide as those before.
 struct Buckets {
     half: u32,
     unit: u32,
@@ -48,7 +48,7 @@ impl Buckets {
 }
 
 /// Writes `histogram`.
-pub(super) fn encode(histogram: &Histogram<u64>) -> String {
+pub(super) fn encode_histogram(histogram: &Histogram<u64>) -> String {
     let buckets = Buckets::of(histogram);
     let mut counts = Vec::new();
     let mut next = 0;
@@ -57,33 +57,33 @@ pub(super) fn encode(histogram: &Histogram<u64>) -> String {
         match (index - next).cast_signed() {
             0 => {}
             // A single empty bucket is a count of zero.
-            1 => write(&mut counts, 0),
-            run => write(&mut counts, -run),
+            1 => write_number(&mut counts, 0),
+            run => write_number(&mut counts, -run),
         }
         let count = bucket.count_at_value();
-        write(&mut counts, i64::try_from(count).unwrap_or(i64::MAX));
+        write_number(&mut counts, i64::try_from(count).unwrap_or(i64::MAX));
         next = index + 1;
     }
     if counts.is_empty() {
         counts.push(0);
     }
-    let mut bytes = header(histogram, counts.len());
+    let mut bytes = encode_header(histogram, counts.len());
     bytes.extend(counts);
     STANDARD.encode(bytes)
 }
 
 /// Reads what [`encode`] wrote of a histogram with the digits of `into`, and adds it to that one;
 /// `None` where `text` is something else.
-pub(super) fn decode(text: &str, into: &mut Histogram<u64>) -> Option<()> {
+pub(super) fn decode_histogram(text: &str, into: &mut Histogram<u64>) -> Option<()> {
     let bytes = STANDARD.decode(text).ok()?;
     let (start, mut counts) = bytes.split_at_checked(HEADER)?;
-    if start != header(into, counts.len()) {
+    if start != encode_header(into, counts.len()) {
         return None;
     }
     let buckets = Buckets::of(into);
     let mut next = 0_u64;
     while !counts.is_empty() {
-        let number = read(&mut counts)?;
+        let number = read_number(&mut counts)?;
         let Ok(count) = u64::try_from(number) else {
             next = next.checked_add(number.unsigned_abs())?;
             buckets.highest(next - 1)?;
@@ -99,7 +99,7 @@ pub(super) fn decode(text: &str, into: &mut Histogram<u64>) -> Option<()> {
     Some(())
 }
 
-fn header(histogram: &Histogram<u64>, length: usize) -> Vec<u8> {
+fn encode_header(histogram: &Histogram<u64>, length: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEADER + length);
     bytes.extend(COOKIE.to_be_bytes());
     bytes.extend((length as u32).to_be_bytes());
@@ -114,7 +114,7 @@ fn header(histogram: &Histogram<u64>, length: usize) -> Vec<u8> {
     bytes
 }
 
-fn write(bytes: &mut Vec<u8>, number: i64) {
+fn write_number(bytes: &mut Vec<u8>, number: i64) {
     let mut left = ((number << 1) ^ (number >> 63)).cast_unsigned();
     for _ in 0..8 {
         if left < 0x80 {
@@ -126,7 +126,7 @@ fn write(bytes: &mut Vec<u8>, number: i64) {
     bytes.push(left as u8);
 }
 
-fn read(bytes: &mut &[u8]) -> Option<i64> {
+fn read_number(bytes: &mut &[u8]) -> Option<i64> {
     let mut number = 0;
     for place in 0..9 {
         let (&byte, rest) = bytes.split_first()?;
@@ -179,26 +179,29 @@ mod tests {
             for (value, count) in rows {
                 histogram.record_n(value, count).unwrap();
             }
-            let text = encode(&histogram);
+            let text = encode_histogram(&histogram);
             let mut theirs = Vec::new();
             V2Serializer::new().serialize(&histogram, &mut theirs).unwrap();
             prop_assert_eq!(STANDARD.decode(&text).unwrap(), theirs);
             let mut read = empty(digits);
-            prop_assert_eq!(decode(&text, &mut read), Some(()));
+            prop_assert_eq!(decode_histogram(&text, &mut read), Some(()));
             prop_assert_eq!(read, histogram);
         }
 
         #[test]
         fn other_bytes_are_refused_or_read_and_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
-            let mut text = header(&empty(2), bytes.len());
+            let mut text = encode_header(&empty(2), bytes.len());
             text.extend(&bytes);
-            decode(&STANDARD.encode(text), &mut empty(2));
-            prop_assert_eq!(decode(&STANDARD.encode(bytes), &mut empty(2)), None);
+            decode_histogram(&STANDARD.encode(text), &mut empty(2));
+            prop_assert_eq!(decode_histogram(&STANDARD.encode(bytes), &mut empty(2)), None);
         }
     }
 
     #[test]
     fn a_histogram_with_other_digits_is_refused() {
-        assert_eq!(decode(&encode(&empty(2)), &mut empty(3)), None);
+        assert_eq!(
+            decode_histogram(&encode_histogram(&empty(2)), &mut empty(3)),
+            None
+        );
     }
 }

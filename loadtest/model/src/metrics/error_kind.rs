@@ -109,14 +109,14 @@ error_kinds! {
 }
 
 impl ErrorKind {
-    /// Whether the fault is the generator's own.
+    /// Returns true for a fault of the generator itself.
     pub fn is_ours(self) -> bool {
         ["local.", "generator.", "guard."]
             .iter()
             .any(|prefix| self.name().starts_with(prefix))
     }
 
-    /// Whether the request ended at its deadline.
+    /// Returns true if the request ended at its deadline.
     pub const fn is_timeout(self) -> bool {
         matches!(
             self,

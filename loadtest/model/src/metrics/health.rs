@@ -13,12 +13,12 @@ pub struct Health {
     pub busiest_worker: f64,
     /// Seconds in which a worker's runtime stalled: did not come back for [`STALL`](Self::STALL) or longer.
     pub stalled_seconds: u32,
-    /// How long the longest of these stalls took, all of it.
+    /// The length of the longest stall.
     pub longest_stall_us: u64,
     /// The zero-based number of a step whose code kept a worker's thread for so long, where it was seen to.
     pub kept_by: Option<u32>,
-    /// How long the system kept threads of this process from a processor since its control group had used
-    /// up its quota; summed over the processors.
+    /// The time for which the quota of the control group kept threads of this process from running, summed over the
+    /// processors.
     pub throttled_us: u64,
     /// The share of the machine's processor time that its host gave to others, a share of one.
     pub stolen: f64,

@@ -1,6 +1,6 @@
 //! A histogram of durations.
 
-use super::encoding::{decode, encode};
+use super::encoding::{decode_histogram, encode_histogram};
 use super::is_zero;
 use hdrhistogram::Histogram as Hdr;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub struct Histogram(Option<Box<Inner>>);
 #[derive(Debug, Clone, PartialEq)]
 struct Inner {
     counts: Hdr<u64>,
-    /// How many were longer than [`HIGHEST_NS`].
+    /// The number of durations above [`HIGHEST_NS`].
     clipped: u64,
     min_ns: u64,
     max_ns: u64,
@@ -39,7 +39,7 @@ impl Histogram {
     /// Adds one duration.
     #[inline]
     pub fn record(&mut self, duration: Duration) {
-        let ns = nanoseconds(duration);
+        let ns = to_nanoseconds(duration);
         let inner = self.0.get_or_insert_with(|| Box::new(Inner::new()));
         inner.counts.record(ns.min(HIGHEST_NS)).expect(GROWS);
         inner.clipped += u64::from(ns > HIGHEST_NS);
@@ -53,7 +53,7 @@ impl Histogram {
         if count == 0 {
             return;
         }
-        let ns = nanoseconds(duration);
+        let ns = to_nanoseconds(duration);
         let inner = self.0.get_or_insert_with(|| Box::new(Inner::new()));
         let told = ns.min(HIGHEST_NS);
         inner.counts.record_n(told, count).expect(GROWS);
@@ -80,12 +80,12 @@ impl Histogram {
         }
     }
 
-    /// How many durations were recorded.
+    /// Returns the number of durations.
     pub fn count(&self) -> u64 {
         self.0.as_ref().map_or(0, |inner| inner.counts.len())
     }
 
-    /// How many durations were longer than an hour, which percentiles tell no longer.
+    /// Returns the number of durations longer than an hour, which percentiles cannot tell apart.
     pub fn clipped(&self) -> u64 {
         self.0.as_ref().map_or(0, |inner| inner.clipped)
     }
@@ -128,7 +128,7 @@ impl Histogram {
         Some(Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX)))
     }
 
-    /// How many durations are at most `limit`, to bucket width.
+    /// Returns the number of durations up to `limit`, exact to the width of a bucket.
     pub fn count_at_most(&self, limit: Duration) -> u64 {
         let ns = u64::try_from(limit.as_nanos())
             .unwrap_or(u64::MAX)
@@ -149,14 +149,14 @@ impl Histogram {
         })
     }
 
-    /// Whether nothing was recorded.
+    /// Returns true if nothing was recorded.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 }
 
-/// In whole nanoseconds, as far as they can be told.
-fn nanoseconds(duration: Duration) -> u64 {
+/// Converts to whole nanoseconds, up to the largest `u64`.
+fn to_nanoseconds(duration: Duration) -> u64 {
     let seconds = duration.as_secs().saturating_mul(1_000_000_000);
     seconds.saturating_add(duration.subsec_nanos().into())
 }
@@ -164,7 +164,7 @@ fn nanoseconds(duration: Duration) -> u64 {
 impl Inner {
     fn new() -> Self {
         Self {
-            counts: growing(DIGITS),
+            counts: new_growing_histogram(DIGITS),
             clipped: 0,
             min_ns: u64::MAX,
             max_ns: 0,
@@ -176,7 +176,7 @@ impl Inner {
 /// All that is recorded is at most [`HIGHEST_NS`].
 const GROWS: &str = "a histogram grows up to an hour";
 
-fn growing(digits: u8) -> Hdr<u64> {
+fn new_growing_histogram(digits: u8) -> Hdr<u64> {
     let mut counts =
         Hdr::new_with_bounds(LOWEST_NS, ROOM_NS, digits).expect("the bounds are valid");
     counts.auto(true);
@@ -202,7 +202,7 @@ impl Serialize for Histogram {
             min_ns: inner.min_ns,
             max_ns: inner.max_ns,
             sum_ns: inner.sum_ns,
-            hdr_v2: encode(&inner.counts),
+            hdr_v2: encode_histogram(&inner.counts),
         });
         encoded.serialize(serializer)
     }
@@ -215,7 +215,7 @@ impl<'de> Deserialize<'de> for Histogram {
             return Ok(Self(None));
         };
         let mut inner = Inner::new();
-        decode(&encoded.hdr_v2, &mut inner.counts)
+        decode_histogram(&encoded.hdr_v2, &mut inner.counts)
             .ok_or_else(|| D::Error::custom("not an HdrHistogram of durations"))?;
         if inner.counts.len() != encoded.count
             || encoded.count == 0
@@ -244,21 +244,21 @@ impl Histogram {
         let Some(inner) = &self.0 else {
             return Encoding::new();
         };
-        let mut coarse = growing(COARSE_DIGITS);
+        let mut coarse = new_growing_histogram(COARSE_DIGITS);
         for value in inner.counts.iter_recorded() {
             // The end of the last bucket is beyond an hour.
             let ns = value.value_iterated_to().min(HIGHEST_NS);
             let count = value.count_since_last_iteration();
             coarse.record_n(ns, count).expect(GROWS);
         }
-        encode(&coarse)
+        encode_histogram(&coarse)
     }
 
     /// Decodes what [`compact`](Self::compact) made; a damaged encoding is an empty histogram.
     pub(super) fn expand(encoding: &Encoding) -> Self {
         let mut histogram = Self::default();
-        let mut read = growing(COARSE_DIGITS);
-        if decode(encoding, &mut read).is_none() {
+        let mut read = new_growing_histogram(COARSE_DIGITS);
+        if decode_histogram(encoding, &mut read).is_none() {
             return histogram;
         }
         for value in read.iter_recorded() {

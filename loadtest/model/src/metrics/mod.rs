@@ -35,7 +35,7 @@ pub use traffic::{Phases, Traffic};
 
 use std::time::Duration;
 
-/// Whether a counter is left out of what is written.
+/// Returns true for a counter that is left out of the JSON.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
 fn is_zero(count: &u64) -> bool {
     *count == 0

@@ -14,7 +14,7 @@ pub struct Number {
 }
 
 impl Number {
-    /// That of an iteration in a load of users, by its number over all of them.
+    /// Splits the number of an iteration in a load of users into user and iteration.
     pub fn of_user(iteration: u64) -> Self {
         Self {
             user: Some(iteration >> 32),

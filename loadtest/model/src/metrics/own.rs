@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The most names of one scenario; what has no name of its own is counted under [`OTHERS`].
 const MOST: usize = 64;
 
-/// What the scenario's code counts (`vu.count(..)`) and times (`vu.time(..)`) by itself.
+/// The custom metrics of a scenario: `vu.count(..)` and `vu.time(..)`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OwnTally {
@@ -22,14 +22,14 @@ impl OwnTally {
     /// Adds to a counter.
     pub fn count(&mut self, name: &str, number: u64) {
         let is_full = self.is_full();
-        let sum = row(&mut self.counters, name, is_full);
+        let sum = find_row(&mut self.counters, name, is_full);
         *sum = sum.saturating_add(number);
     }
 
     /// Adds a duration.
     pub fn time(&mut self, name: &str, time: Duration) {
         let is_full = self.is_full();
-        row(&mut self.timings, name, is_full).record(time);
+        find_row(&mut self.timings, name, is_full).record(time);
     }
 
     /// Adds all of `other`.
@@ -39,16 +39,16 @@ impl OwnTally {
         }
         for (name, times) in &other.timings {
             let is_full = self.is_full();
-            row(&mut self.timings, name, is_full).merge(times);
+            find_row(&mut self.timings, name, is_full).merge(times);
         }
     }
 
-    /// Whether nothing was counted or timed.
+    /// Returns true if nothing was counted or timed.
     pub fn is_empty(&self) -> bool {
         self.counters.is_empty() && self.timings.is_empty()
     }
 
-    /// Whether no other name gets a row.
+    /// Returns true if no further name gets a row.
     fn is_full(&self) -> bool {
         let others = usize::from(self.counters.contains_key(OTHERS))
             + usize::from(self.timings.contains_key(OTHERS));
@@ -57,7 +57,11 @@ impl OwnTally {
 }
 
 /// The row `name`, or the one of what has no row of its own.
-fn row<'a, T: Default>(rows: &'a mut BTreeMap<String, T>, name: &str, is_full: bool) -> &'a mut T {
+fn find_row<'a, T: Default>(
+    rows: &'a mut BTreeMap<String, T>,
+    name: &str,
+    is_full: bool,
+) -> &'a mut T {
     let is_new = !rows.contains_key(name);
     let name = if is_new && is_full { OTHERS } else { name };
     rows.entry(name.to_owned()).or_default()

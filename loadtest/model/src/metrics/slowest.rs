@@ -8,38 +8,38 @@ use std::cmp::Reverse;
 #[serde(transparent)]
 pub struct Slowest(Vec<SlowJourney>);
 
-/// One journey and when its steps ran. Times are in microseconds.
+/// A slow iteration and the times of its steps, in microseconds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlowJourney {
     /// The number of the iteration: `debug --iteration` runs it again.
     pub iteration: u64,
-    /// When it was to start, from the start of the load.
+    /// The time it was due, from the start of the load.
     pub due_us: u64,
     /// From then to its start.
     pub delay_us: u64,
     /// Journey time: from when it was to start to its end, less think time.
     pub time_us: u64,
-    /// Whether every step was ok and none was skipped for want of a value.
+    /// True if every step was ok and none was skipped for want of a value.
     pub ok: bool,
     /// The steps that were executed, in the order they ran.
     pub steps: Vec<SlowStep>,
 }
 
-/// One executed step of such a journey.
+/// An executed step of a slow iteration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlowStep {
     /// The zero-based number of the step.
     pub step: usize,
-    /// When it began, from when the journey was to start; think time is in it.
+    /// The time it began, from when the iteration was due; think time included.
     pub begin_us: u64,
     /// Its service time.
     pub time_us: u64,
-    /// Whether it was ok.
+    /// True if it was ok.
     pub ok: bool,
 }
 
 impl Slowest {
-    /// How many journeys are kept.
+    /// The number of iterations that are kept.
     pub const KEPT: usize = 5;
 
     /// The journeys, the slowest first.
@@ -47,12 +47,12 @@ impl Slowest {
         &self.0
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether a journey of that time would be kept; of equal ones the earlier iteration is.
+    /// Returns true if an iteration of this time would be kept; of equal ones the earlier is.
     pub fn admits(&self, time_us: u64) -> bool {
         self.0.len() < Self::KEPT || self.0.last().is_some_and(|last| time_us >= last.time_us)
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 use std::time::Duration;
 
-/// What went over the wire.
+/// The requests and bytes of one call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Requests written: 0 when no connection came about, 2 after a retry, one more for each redirect.

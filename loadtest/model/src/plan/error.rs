@@ -9,17 +9,17 @@ pub enum PlanError {
     /// A load of nothing.
     #[error("a load of {what} starts nothing; use at least {least}")]
     Nothing {
-        /// What was given: `0/s`, `0 users`.
+        /// The value that was given: `0/s`, `0 users`.
         what: String,
-        /// What would do.
+        /// The least that is possible.
         least: &'static str,
     },
     /// A load beyond what one machine can start.
     #[error("a load of {what} is more than one machine can start; use at most {most}")]
     TooMuch {
-        /// What was given.
+        /// The value that was given.
         what: String,
-        /// What would do.
+        /// The most that is possible.
         most: &'static str,
     },
     /// A grading target that no answer meets.
@@ -28,13 +28,13 @@ pub enum PlanError {
     /// An error budget that is no share.
     #[error("an error budget of {given} is no share of one; use for example `0.01` for 1 %")]
     NoShare {
-        /// What was given, as text.
+        /// The value that was given, as text.
         given: String,
     },
     /// A share in the overall grade that is none.
     #[error("a grade weight of {given} has no meaning; use a number from 0 to 1000000")]
     NoGradeWeight {
-        /// What was given, as text.
+        /// The value that was given, as text.
         given: String,
     },
     /// A stage with a target that is no number of users or iterations.
@@ -68,7 +68,7 @@ pub enum PlanError {
         flag: &'static str,
         /// The load, in words.
         load: &'static str,
-        /// What to do instead.
+        /// The remedy.
         instead: &'static str,
     },
 }

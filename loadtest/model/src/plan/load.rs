@@ -12,7 +12,7 @@ const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
 const ASSUMED_JOURNEY: Duration = Duration::from_secs(2);
 
 /// The declared load with what the command line changes of it.
-pub(super) fn overridden(
+pub(super) fn override_load(
     declared: Load,
     overrides: &Overrides,
     errors: &mut Vec<PlanError>,
@@ -98,7 +98,7 @@ pub(super) fn overridden(
 }
 
 /// Notes every mistake in `load`.
-pub(super) fn check(load: &Load, errors: &mut Vec<PlanError>) {
+pub(super) fn check_load(load: &Load, errors: &mut Vec<PlanError>) {
     if let Shape::RateStages { stages } | Shape::UserStages { stages } = &load.shape {
         let is_target = |target: f64| target.is_finite() && target >= 0.0;
         for stage in stages.iter() {

@@ -11,12 +11,12 @@ mod tests;
 use crate::definition::Letter;
 use crate::definition::{Bound, Comparator, Load, Metric, ScenarioDef, Threshold};
 pub use error::PlanError;
-use load::{check, max_users, overridden};
+use load::{check_load, max_users, override_load};
 pub use rows::RowLimit;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What the command line changes of a declared load.
+/// The changes of a declared load from the command line.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Overrides {
@@ -49,23 +49,23 @@ pub struct GradingDefaults {
     pub min_grade: Option<Letter>,
 }
 
-/// What a run of one scenario does; kept in its record, so that it can be graded again.
+/// The plan of a run of one scenario; kept in its record, so that it can be graded again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The load, overrides applied.
     pub load: Load,
-    /// Whether the scenario declares no load and none was given, so that the default applies.
+    /// True if the default load applies, since none was declared or given.
     pub default_load: bool,
     /// The seed of weights, think times and `vu.random()`.
     pub seed: u64,
     /// The most virtual users that the load may need.
     pub max_users: u32,
-    /// How long iterations in flight may take after the end of the load.
+    /// The time that iterations in flight get after the end of the load.
     #[serde(rename = "graceful_stop_us", with = "crate::definition::micros")]
     pub graceful_stop: Duration,
-    /// How each step is graded, in the order of the steps.
+    /// The grading of each step, in the order of the steps.
     pub grading: Vec<StepGrading>,
-    /// What must hold for the run to pass.
+    /// The thresholds that must hold for the run to pass.
     pub thresholds: Vec<ScopedThreshold>,
     /// The least overall grade with which it passes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,7 +75,7 @@ pub struct Plan {
     pub rows: Option<RowLimit>,
 }
 
-/// How a step is graded.
+/// The grading of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StepGrading {
     /// The Apdex target T.
@@ -102,7 +102,7 @@ pub struct ScopedThreshold {
 const DEFAULT_TARGET: Duration = Duration::from_millis(500);
 /// The error budget when nobody declares one.
 const DEFAULT_BUDGET: f64 = 0.01;
-/// How long iterations in flight may take after the end of the load.
+/// The time that iterations in flight get after the end of the load.
 pub const GRACEFUL_STOP: Duration = Duration::from_secs(30);
 
 impl Plan {
@@ -121,12 +121,12 @@ impl Plan {
             && overrides.users.is_none()
             && overrides.iterations.is_none();
         let mut errors = Vec::new();
-        let load = overridden(
+        let load = override_load(
             scenario.load.clone().unwrap_or(Load::DEFAULT),
             overrides,
             &mut errors,
         );
-        check(&load, &mut errors);
+        check_load(&load, &mut errors);
         check_grading(defaults, &mut errors);
         if !errors.is_empty() {
             return Err(errors);
@@ -161,7 +161,7 @@ impl Plan {
                     }
                 })
                 .collect(),
-            thresholds: thresholds(scenario),
+            thresholds: collect_thresholds(scenario),
             min_grade: defaults.min_grade,
         })
     }
@@ -204,7 +204,7 @@ fn tightest_tail_bound(thresholds: &[Threshold]) -> Option<Duration> {
         .min()
 }
 
-fn thresholds(scenario: &ScenarioDef) -> Vec<ScopedThreshold> {
+fn collect_thresholds(scenario: &ScenarioDef) -> Vec<ScopedThreshold> {
     let declared = |step: Option<usize>, thresholds: &[Threshold]| -> Vec<ScopedThreshold> {
         thresholds
             .iter()

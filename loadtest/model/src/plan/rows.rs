@@ -8,6 +8,6 @@ use std::borrow::Cow;
 pub struct RowLimit {
     /// The name of the `#[feed]` function.
     pub feed: Cow<'static, str>,
-    /// How many iterations it has rows for.
+    /// The number of iterations it has rows for.
     pub rows: u64,
 }

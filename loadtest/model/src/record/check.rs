@@ -1,4 +1,4 @@
-//! Whether a record can be one: what no run writes is refused before anybody sums or grades it.
+//! Checks of a record: impossible figures are refused before they are summed or graded.
 
 use super::{Ending, RunRecord, ScenarioRecord};
 use crate::capacity::Search;
@@ -10,23 +10,23 @@ const MOST: u64 = 1 << 50;
 /// No run takes so many seconds: two years.
 const LONGEST: u32 = 1 << 26;
 
-/// Something in a record that no run can come to.
+/// An impossible figure in a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}")]
 pub struct Impossible {
     /// Where: the scenario, and the step.
     pub place: String,
-    /// What it says, and why that cannot be.
+    /// The figure, and the reason why it cannot be.
     pub what: String,
 }
 
 type Check = Result<(), String>;
 
 impl RunRecord {
-    /// Whether all figures can be those of a run, so that they can be summed and graded.
+    /// Checks that all figures are possible, so that they can be summed and graded.
     ///
     /// # Errors
-    /// The first that cannot.
+    /// The first impossible figure.
     pub fn check(&self) -> Result<(), Impossible> {
         if let Some(search) = &self.capacity {
             of_search(search).map_err(|what| Impossible {
@@ -105,7 +105,7 @@ fn of_plan(record: &ScenarioRecord) -> Check {
     let steps = record.definition.steps.len();
     for (step, policy) in record.definition.steps.iter().zip(&plan.grading) {
         let name = |what: &str| format!("the {what} of step `{}`", step.name);
-        share(&name("error budget"), policy.budget)?;
+        check_share(&name("error budget"), policy.budget)?;
         if policy.target.is_zero() {
             return Err(format!(
                 "{} is 0, which leaves no time",
@@ -125,7 +125,7 @@ fn of_plan(record: &ScenarioRecord) -> Check {
     }
     let numbers = plan.thresholds.iter().filter_map(|scoped| scoped.step);
     for number in numbers {
-        index("a threshold", number, steps)?;
+        check_index("a threshold", number, steps)?;
     }
     if let Ending::ThresholdBroken { threshold, .. } = record.ending
         && threshold >= plan.thresholds.len()
@@ -162,16 +162,16 @@ fn of_tally(tally: &Tally, steps: usize) -> Check {
         of_step(step).map_err(|what| format!("of step {}, {what}", i + 1))?;
     }
     for failure in &tally.dependencies {
-        index("a dependency failure", failure.step, steps)?;
-        index("the upstream of one", failure.upstream, steps)?;
-        index("the cause of one", failure.cause.step, steps)?;
+        check_index("a dependency failure", failure.step, steps)?;
+        check_index("the upstream of one", failure.upstream, steps)?;
+        check_index("the cause of one", failure.cause.step, steps)?;
         no_more("its count", failure.count, MOST)?;
     }
     for (name, count) in &tally.own.counters {
         no_more(&format!("the counter `{name}`"), *count, MOST)?;
     }
     let mut timings = tally.own.timings.iter();
-    timings.try_for_each(|(name, times)| histogram(&format!("`{name}`"), times))
+    timings.try_for_each(|(name, times)| check_histogram(&format!("`{name}`"), times))
 }
 
 fn of_journey(journey: &JourneyTally, steps: usize) -> Check {
@@ -204,7 +204,7 @@ fn of_journey(journey: &JourneyTally, steps: usize) -> Check {
         ("lateness", lateness),
         ("waits", waits),
     ] {
-        histogram(&format!("`{name}` of the journey"), times)?;
+        check_histogram(&format!("`{name}` of the journey"), times)?;
     }
     for share in shares {
         no_more("a number of journeys", share.journeys, MOST)?;
@@ -224,7 +224,7 @@ fn of_journey(journey: &JourneyTally, steps: usize) -> Check {
             no_more("a time of one of the slowest journeys in µs", time, MOST)?;
         }
         for step in &journey.steps {
-            index("one of the slowest journeys", step.step, steps)?;
+            check_index("one of the slowest journeys", step.step, steps)?;
             no_more("a step of it in µs", step.begin_us, MOST)?;
             no_more("a step of it in µs", step.time_us, MOST)?;
         }
@@ -272,7 +272,7 @@ fn of_step(step: &StepTally) -> Check {
         ("first_byte", &phases.first_byte),
         ("body", &phases.body),
     ] {
-        histogram(&format!("`{name}`"), times)?;
+        check_histogram(&format!("`{name}`"), times)?;
     }
     let inner = step.inner.iter();
     let statuses = inner.clone().flat_map(|row| row.statuses.values());
@@ -287,7 +287,7 @@ fn of_step(step: &StepTally) -> Check {
         let name = |what: &str| format!("`{what}` of its request `{}`", row.name);
         no_more(&name("requests"), row.requests, MOST)?;
         no_more(&name("failed"), row.failed, MOST)?;
-        histogram(&name("service"), &row.service)?;
+        check_histogram(&name("service"), &row.service)?;
     }
     Ok(())
 }
@@ -336,7 +336,7 @@ fn of_search(search: &Search) -> Check {
             return Err(format!("a rate that was tried is {rate}"));
         }
         if let Some(errors) = trial.error_rate {
-            share("an error rate", errors)?;
+            check_share("an error rate", errors)?;
         }
     }
     Ok(())
@@ -349,7 +349,7 @@ fn no_more(name: &str, value: u64, most: u64) -> Check {
     Ok(())
 }
 
-fn histogram(name: &str, times: &Histogram) -> Check {
+fn check_histogram(name: &str, times: &Histogram) -> Check {
     no_more(
         &format!("the number of times in {name}"),
         times.count(),
@@ -357,7 +357,7 @@ fn histogram(name: &str, times: &Histogram) -> Check {
     )
 }
 
-fn share(name: &str, share: f64) -> Check {
+fn check_share(name: &str, share: f64) -> Check {
     if !(0.0..=1.0).contains(&share) {
         return Err(format!(
             "{name} is {share}, and a share lies between 0 and 1"
@@ -366,7 +366,7 @@ fn share(name: &str, share: f64) -> Check {
     Ok(())
 }
 
-fn index(name: impl Display, step: usize, steps: usize) -> Check {
+fn check_index(name: impl Display, step: usize, steps: usize) -> Check {
     if step >= steps {
         return Err(format!(
             "{name} is of step {}, and there are {steps}",

@@ -3,9 +3,11 @@
 mod check;
 mod permit;
 mod regrade;
+mod trust;
 
 pub use check::Impossible;
 pub use permit::{Offline, Permit, PermittedBy};
+pub use trust::Trust;
 
 use crate::capacity::Search;
 use crate::comparison::Beside;
@@ -28,9 +30,9 @@ pub struct RunRecord {
     pub run_id: String,
     /// The version of the tool.
     pub tool_version: String,
-    /// When the run began, RFC 3339 in UTC.
+    /// The time the run began, RFC 3339 in UTC.
     pub started_at: String,
-    /// Where it ran, and of what source.
+    /// The machine and the source.
     pub environment: Environment,
     /// The scenarios, in the order they ran.
     pub scenarios: Vec<ScenarioRecord>,
@@ -58,12 +60,12 @@ pub struct NotRun {
     pub exit_code: u8,
     /// The reason, in words; redacted.
     pub message: String,
-    /// What to do instead.
+    /// The remedy, if one is known.
     pub help: Option<String>,
 }
 
 impl NotRun {
-    /// One that is not to run until somebody says why.
+    /// Creates one without a reason yet.
     pub fn of(definition: &ScenarioDef) -> Self {
         Self {
             scenario: definition.identity(),
@@ -80,7 +82,7 @@ impl NotRun {
 pub struct Environment {
     /// The commit of the source, where it is kept in git.
     pub git_commit: Option<String>,
-    /// Whether the work tree differed from that commit.
+    /// True if the work tree differed from that commit.
     pub git_dirty: Option<bool>,
     /// The operating system: `linux`.
     pub os: String,
@@ -90,40 +92,40 @@ pub struct Environment {
     pub cpus: usize,
 }
 
-/// What became of one scenario.
+/// The record of one scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScenarioRecord {
     /// The scenario as it was.
     pub definition: ScenarioDef,
-    /// What the run did.
+    /// The plan of the run.
     pub plan: Plan,
     /// The base URL the paths were joined to.
     pub base_url: Option<String>,
-    /// Whether the scenario started the target itself.
+    /// True if the scenario started the target itself.
     pub own_target: bool,
-    /// Whether that target runs inside the process that measured it.
+    /// True if that target ran inside the process that measured it.
     #[serde(default)]
     pub target_in_process: bool,
-    /// What permitted each target that was known before the run.
+    /// The permission of each target that was known before the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub permits: Vec<Permit>,
     /// By what it is known that nothing but loopback could be reached, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offline: Option<Offline>,
-    /// Whether the judgement of how well the generator kept up was switched off.
+    /// True if the judgement of validity was switched off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub validity_off: bool,
     /// SHA-256 of the executable that ran it.
     pub executable_hash: String,
     /// Worker threads.
     pub workers: u32,
-    /// When it began, RFC 3339 in UTC.
+    /// The time it began, RFC 3339 in UTC.
     pub started_at: String,
-    /// How it ended.
+    /// The way it ended.
     pub ending: Ending,
     /// From the start of the load to the end of the last iteration, warm-up included.
     pub elapsed_us: u64,
-    /// How long iterations due after ramp and warm-up were due: what rates divide by.
+    /// The length of the steady part, which rates are divided by.
     pub steady_us: u64,
     /// Iterations that were to start, those of the warm-up included: arrivals, or for closed loads as
     /// many as started.
@@ -132,27 +134,27 @@ pub struct ScenarioRecord {
     pub windows: Windows,
     /// The course over time.
     pub cells: Cells,
-    /// Where steps panicked: `file:line:column` and the message, with how often.
+    /// The panics of steps: `file:line:column` and the message, with their number.
     pub panics: Vec<Panicked>,
-    /// Whether the load ended, or ended for some users, since the feed of the plan had no more rows.
+    /// True if the load ended, for all or some users, since the feed of the plan had no more rows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub out_of_rows: bool,
-    /// How the target ended that the scenario had started, when it did not survive the run.
+    /// The end of the target that the scenario started, if it did not survive the run.
     #[serde(default)]
     pub target_death: Option<String>,
-    /// What changed against a baseline, where the run was to be compared with one.
+    /// The comparison with a baseline, if the run was to be compared with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Beside>,
-    /// What [`RunRecord::regrade`] changed; a record as it was written has none.
+    /// The policy given to [`RunRecord::regrade`]; a record as it was written has none.
     #[serde(skip)]
     pub regraded: Option<GradingDefaults>,
 }
 
-/// How a run ended.
+/// The way a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum Ending {
-    /// As planned.
+    /// Completed as planned.
     Completed,
     /// Stopped early; what was in flight could end.
     Interrupted,
@@ -164,49 +166,49 @@ pub enum Ending {
     ThresholdBroken {
         /// The number of the threshold in the plan.
         threshold: usize,
-        /// When it was seen to be broken, from the start of the load.
+        /// The time it was seen to be broken, from the start of the load.
         after_us: u64,
-        /// What was measured then: `errors of the journey: 7.1 %, and must be < 5 %`.
+        /// The measured value at that time: `errors of the journey: 7.1 %, and must be < 5 %`.
         reason: String,
     },
     /// Stopped, since the permission to test the target ended; what was in flight could end.
     Halted {
-        /// Who took it back, or which cap was reached.
+        /// The party that withdrew it, or the cap that was reached.
         reason: String,
     },
     /// A step blocked a worker thread beyond the hard end; what that worker did is unknown.
     Stuck {
-        /// Which step, as far as is known.
+        /// The step, as far as it is known.
         reason: String,
     },
     /// The process ended without saying so; this record comes from its journal.
     Died {
-        /// What is known of it.
+        /// The known circumstances.
         reason: String,
     },
 }
 
-/// What the start of a scenario's run is known to be, before anything is measured.
+/// The facts about a run that are known before anything is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     /// The scenario as it is.
     pub definition: ScenarioDef,
-    /// What the run will do.
+    /// The plan of the run.
     pub plan: Plan,
     /// The base URL that paths are joined to.
     pub base_url: Option<String>,
-    /// Whether the scenario started the target itself.
+    /// True if the scenario started the target itself.
     pub own_target: bool,
-    /// Whether that target runs inside the process that measured it.
+    /// True if that target runs inside the process that measures it.
     #[serde(default)]
     pub target_in_process: bool,
-    /// What permits each target that is known.
+    /// The permission of each known target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub permits: Vec<Permit>,
     /// By what it is known that nothing but loopback could be reached, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offline: Option<Offline>,
-    /// Whether the judgement of how well the generator kept up was switched off.
+    /// True if the judgement of validity is switched off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub validity_off: bool,
     /// SHA-256 of the executable.
@@ -217,25 +219,25 @@ pub struct Start {
     pub started_at: String,
 }
 
-/// What is known only at the end.
+/// The facts about a run that are known only at its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// How it ended.
+    /// The way it ended.
     pub ending: Ending,
     /// From the start of the load to the end of the last iteration.
     pub elapsed_us: u64,
     /// Iterations that were to start, those of the warm-up included.
     pub planned: u64,
-    /// How long iterations due after ramp and warm-up were due.
+    /// The length of the steady part.
     pub steady_us: u64,
-    /// Whether every worker said what it did; one that is stuck in a step does not.
+    /// True if every worker reported; one that is stuck in a step does not.
     pub complete: bool,
-    /// Where steps panicked.
+    /// The panics of steps.
     pub panics: Vec<Panicked>,
-    /// Whether the load ended, or ended for some users, since a feed had no more rows.
+    /// True if the load ended, for all or some users, since a feed had no more rows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub out_of_rows: bool,
-    /// How the scenario's own target ended, when it did not survive the run.
+    /// The end of the scenario's own target, if it did not survive the run.
     #[serde(default)]
     pub target_death: Option<String>,
 }

@@ -11,12 +11,12 @@ pub struct Permit {
     pub origin: String,
     /// The addresses that it stood for before the load.
     pub addresses: Vec<IpAddr>,
-    /// What permitted it.
+    /// The source of the permission.
     #[serde(flatten)]
     pub by: PermittedBy,
 }
 
-/// What permitted a target to be tested.
+/// The source of a permission to test a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum PermittedBy {
@@ -24,11 +24,11 @@ pub enum PermittedBy {
     Loopback,
     /// An entry of `loadtest.toml`.
     Listed {
-        /// Who answers for it.
+        /// The person or team in charge of the target.
         owner: String,
         /// The line of the entry.
         line: usize,
-        /// What the target said of itself, where it had to.
+        /// The target's own statement, if it had to make one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<String>,
     },
@@ -50,7 +50,7 @@ impl fmt::Display for Permit {
     }
 }
 
-/// That this process reaches nothing but loopback, and by what that is known.
+/// The evidence that this process reaches nothing but loopback.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offline {
     /// The network namespace, as the system names it: `net:[4026532561]`.

@@ -31,7 +31,7 @@ impl ScenarioRecord {
             let windows = &mut self.windows;
             for tally in [&mut windows.warm_up, &mut windows.ramp, &mut windows.steady] {
                 if let Some(step) = tally.steps.get_mut(i) {
-                    aim(step, target, timeout);
+                    change_target(step, target, timeout);
                 }
             }
         }
@@ -39,7 +39,7 @@ impl ScenarioRecord {
 }
 
 /// Counts anew what is within `target` and within four times that.
-fn aim(step: &mut StepTally, target: Duration, timeout: Duration) {
+fn change_target(step: &mut StepTally, target: Duration, timeout: Duration) {
     let timeouts: u64 = step
         .errors
         .iter()
@@ -176,7 +176,7 @@ mod tests {
             let near = |time: &u64, limit: u64| time.abs_diff(limit) * 500 < limit && *time != limit;
             prop_assume!(!times.iter().any(|time| near(time, anew) || near(time, 4 * anew)));
             let mut step_of_run = step(&times, untimed, timeouts, ms(run_with));
-            aim(&mut step_of_run, ms(anew), ms(1_000));
+            change_target(&mut step_of_run, ms(anew), ms(1_000));
             prop_assert_eq!(step_of_run, step(&times, untimed, timeouts, ms(anew)));
         }
     }

@@ -39,7 +39,7 @@ pub enum Metric {
     Timing(Cow<'static, str>, Statistic),
 }
 
-/// Which times a statistic is of.
+/// The part of an execution that a time is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     /// Response times of a step, times of ok journeys: a statistic that stands alone.
@@ -56,7 +56,7 @@ pub enum Part {
     Body,
     /// Response times of executions, or times of journeys, that failed.
     Failed,
-    /// How late iterations began by the generator's fault.
+    /// The lateness of iterations by the generator's fault.
     Lateness,
 }
 
@@ -73,7 +73,7 @@ pub enum Statistic {
     Mean,
 }
 
-/// What a metric is measured in.
+/// The unit of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// A length of time.
@@ -88,7 +88,7 @@ pub enum Unit {
     Count,
 }
 
-/// Which of a metric's values are good.
+/// The direction in which a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
     /// Small ones: a limit is an upper bound.
@@ -99,7 +99,7 @@ pub enum Better {
     Either,
 }
 
-/// What can have a metric.
+/// The subjects that can have a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// Steps and journeys.
@@ -157,7 +157,7 @@ impl Metric {
         self.statistic()?.quantile()
     }
 
-    /// What it is measured in.
+    /// Returns its unit.
     pub const fn unit(&self) -> Unit {
         match self {
             Self::Time(..) | Self::Timing(..) => Unit::Time,
@@ -170,7 +170,7 @@ impl Metric {
         }
     }
 
-    /// Which of its values are good.
+    /// Returns the direction in which it is better.
     pub const fn better(&self) -> Better {
         match self {
             Self::Checks | Self::Rps => Better::More,
@@ -179,7 +179,7 @@ impl Metric {
         }
     }
 
-    /// What can have it.
+    /// Returns the subjects that can have it.
     pub const fn scope(&self) -> Scope {
         match self {
             Self::Time(part, _) => part.scope(),
@@ -188,7 +188,7 @@ impl Metric {
         }
     }
 
-    /// Whether it is of what the scenario counts and times by itself.
+    /// Returns true for a custom metric of the scenario.
     pub const fn is_own(&self) -> bool {
         matches!(self, Self::Count(_) | Self::Rate(_) | Self::Timing(..))
     }
@@ -220,7 +220,7 @@ impl Part {
         }
     }
 
-    /// What can have it.
+    /// Returns the subjects that can have it.
     pub const fn scope(self) -> Scope {
         match self {
             Self::Whole | Self::Failed => Scope::Both,

@@ -26,9 +26,9 @@ use std::time::Duration;
 pub struct Threshold {
     /// The aggregate that is compared.
     pub metric: Metric,
-    /// How it is compared.
+    /// The operator.
     pub comparison: Comparator,
-    /// What it is compared with.
+    /// The value to compare with.
     pub bound: Bound,
     /// Ends the run as soon as it is broken, but not before so much of the steady part is over; zero where
     /// enough samples are all that is asked for.
@@ -44,7 +44,7 @@ pub struct Threshold {
     pub abort_after: Option<Duration>,
 }
 
-/// How a metric is compared with its bound.
+/// The operator between a metric and its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "data", derive(Serialize, Deserialize))]
 #[expect(missing_docs, reason = "the names say it")]
@@ -99,7 +99,7 @@ impl Threshold {
 }
 
 impl Comparator {
-    /// Whether `value` satisfies the comparison with `bound`.
+    /// Returns true if `value` satisfies the comparison with `bound`.
     pub fn holds(self, value: f64, bound: f64) -> bool {
         match self {
             Self::Less => value < bound,
@@ -119,7 +119,7 @@ impl Comparator {
         }
     }
 
-    /// Whether the bound is the least that there must be.
+    /// Returns true for a lower bound.
     pub const fn is_floor(self) -> bool {
         matches!(self, Self::Greater | Self::GreaterOrEqual)
     }
@@ -138,7 +138,7 @@ impl Bound {
 }
 
 impl fmt::Display for Threshold {
-    /// As it stands in the source: `p95 < 300ms`.
+    /// Writes the threshold as in the source: `p95 < 300ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} ", self.metric, self.comparison.symbol())?;
         match self.bound {

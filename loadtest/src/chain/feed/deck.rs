@@ -1,7 +1,7 @@
 //! Picks the row for a turn: pure arithmetic without memory, so that every thread finds the same.
 
 use super::error::FeedError;
-use loadtest_model::random::mix;
+use loadtest_model::random::mix_bits;
 
 /// The order of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl Deck {
     /// The key of the feed `name`; `seed` is that of run and scenario.
     pub(super) fn key(seed: u64, name: &str) -> u64 {
         name.bytes()
-            .fold(mix(seed), |key, byte| mix(key ^ u64::from(byte)))
+            .fold(mix_bits(seed), |key, byte| mix_bits(key ^ u64::from(byte)))
     }
 
     /// The number of the row for the iteration at place `turn`, in the hands of `user`.
@@ -121,8 +121,12 @@ impl Deck {
         let Some(rows) = self.rows else { return place };
         match self.order {
             Order::Sequential | Order::Unique => place % rows,
-            Order::Shuffle => permuted(place % rows, rows, mix(self.key ^ mix(place / rows))),
-            Order::Random => scaled(mix(self.key ^ mix(place)), rows),
+            Order::Shuffle => permuted(
+                place % rows,
+                rows,
+                mix_bits(self.key ^ mix_bits(place / rows)),
+            ),
+            Order::Random => scaled(mix_bits(self.key ^ mix_bits(place)), rows),
         }
     }
 }
@@ -152,7 +156,7 @@ fn permuted(place: u64, rows: u64, key: u64) -> u64 {
     loop {
         let (mut left, mut right) = (place >> bits, place & mask);
         for round in 0..ROUNDS {
-            let scrambled = mix(mix(key ^ round) ^ right) & mask;
+            let scrambled = mix_bits(mix_bits(key ^ round) ^ right) & mask;
             (left, right) = (right, left ^ scrambled);
         }
         place = left << bits | right;

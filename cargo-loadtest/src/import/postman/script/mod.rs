@@ -1,310 +1,426 @@
-//! Scripts, which are never run: they are read for the few things that everybody writes.
+//! Reads the idioms of scripts. Scripts are never run, and expressions never evaluated.
 
 mod tokens;
-mod values;
 
+use super::super::recording::Key;
 use std::collections::HashMap;
-use std::rc::Rc;
-use tokens::Token;
-pub(super) use values::Part;
-use values::{Expressions, Value, field};
+use tokens::{Token, split_tokens};
 
-/// The longest script that is looked at.
+/// Longest script that is read, in bytes.
 const LONGEST: usize = 256 * 1024;
-/// The most variables that a script may set.
+/// Deepest value in an answer.
+const DEEPEST: usize = 10;
+/// Most variables that a script may set.
 const MOST_SETS: usize = 100;
-/// How deep names may be taken apart.
-const DEEPEST: usize = 5;
 
-/// What is known of a script.
+/// The known parts of a script.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Script {
-    /// The variables that it sets, in their order; nothing where it cannot be told to what.
-    pub(super) sets: Vec<(String, Option<Vec<Part>>)>,
+    /// The variables that it sets, in their order; no value where it is not known.
+    pub(super) sets: Vec<(String, Option<Kept>)>,
     /// The statuses that it expects.
     pub(super) statuses: Vec<u16>,
     /// Whether it checks something else.
     pub(super) checks_more: bool,
-    /// What else it does, as the end of a sentence: `sends a request of its own`.
-    pub(super) deeds: Vec<&'static str>,
+    /// Other effects, as the end of a sentence: `sends a request of its own`.
+    pub(super) effects: Vec<&'static str>,
 }
 
+/// A value that a script keeps in a variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kept {
+    Text(String),
+    /// The value at this path of the JSON that was answered.
+    Json(Vec<Key>),
+    /// The header of the answer with this name.
+    Header(String),
+}
+
+/// A part of the answer, as an expression names it.
+#[derive(Debug, Clone, PartialEq)]
+enum Source {
+    Answer,
+    Headers,
+    Body,
+    Kept(Kept),
+}
+
+const SETTERS: [&[&str]; 6] = [
+    &["pm", "environment", "set"],
+    &["pm", "collectionVariables", "set"],
+    &["pm", "globals", "set"],
+    &["pm", "variables", "set"],
+    &["postman", "setEnvironmentVariable"],
+    &["postman", "setGlobalVariable"],
+];
+const EFFECTS: [(&[&str], &str); 6] = [
+    (&["pm", "sendRequest"], "sends a request of its own"),
+    (
+        &["postman", "setNextRequest"],
+        "chooses the request that follows",
+    ),
+    (
+        &["pm", "execution", "setNextRequest"],
+        "chooses the request that follows",
+    ),
+    (
+        &["pm", "execution", "skipRequest"],
+        "may leave the request out",
+    ),
+    (&["pm", "execution", "runRequest"], "sends another request"),
+    (&["pm", "vault"], "reads the vault"),
+];
+/// Methods that change the request.
+const CHANGES: [&str; 5] = ["add", "upsert", "remove", "update", "addHeader"];
+
 /// Reads a script.
-pub(super) fn read(script: &str) -> Script {
+pub(super) fn read_script(script: &str) -> Script {
     if script.len() > LONGEST {
         return Script {
-            deeds: vec!["is too long to be looked at"],
+            effects: vec!["is too long to be read"],
             ..Script::default()
         };
     }
-    let tokens = tokens::read(script);
-    let mut reader = Reader {
-        expressions: Expressions {
-            tokens: &tokens,
-            names: Rc::new(HashMap::new()),
-        },
+    let tokens = split_tokens(script);
+    let mut reader = ScriptReader {
+        names: HashMap::new(),
         script: Script::default(),
+        tokens: &tokens,
     };
     for at in 0..tokens.len() {
-        reader.look(at);
+        reader.read_statement(at);
     }
     reader.script
 }
 
-struct Reader<'t> {
-    expressions: Expressions<'t>,
+struct ScriptReader<'t, 's> {
+    tokens: &'t [Token<'s>],
+    /// Names of variables of the script for parts of the answer.
+    names: HashMap<&'s str, Source>,
     script: Script,
 }
 
-impl Reader<'_> {
-    /// Looks at what begins at a place.
-    fn look(&mut self, at: usize) {
-        let is_field = at > 0 && (self.is(at - 1, ".") || self.is(at - 1, "?."));
-        match self.expressions.word(at) {
-            _ if is_field => self.status(at),
-            Some("var" | "let" | "const") if self.is(at + 1, "{") => self.take_apart(at + 1),
-            Some(name) if self.is(at + 1, "=") => self.name(name, at + 2),
-            Some("pm" | "postman") => self.call(at),
-            Some("tests") if self.is(at + 1, "[") => self.test(at + 1),
+impl<'s> ScriptReader<'_, 's> {
+    fn is(&self, at: usize, sign: char) -> bool {
+        self.tokens.get(at) == Some(&Token::Sign(sign))
+    }
+
+    fn word(&self, at: usize) -> Option<&'s str> {
+        match self.tokens.get(at)? {
+            Token::Word(word) => Some(word),
+            _ => None,
+        }
+    }
+
+    fn text(&self, at: usize) -> Option<&'s str> {
+        match self.tokens.get(at)? {
+            Token::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the place behind these words with dots between them.
+    fn skip_path(&self, mut at: usize, words: &[&str]) -> Option<usize> {
+        for (number, word) in words.iter().enumerate() {
+            if number > 0 {
+                at = self.skip_dot(at)?;
+            }
+            (self.word(at)? == *word).then_some(())?;
+            at += 1;
+        }
+        Some(at)
+    }
+
+    /// Returns the place behind `.` or `?.`.
+    fn skip_dot(&self, at: usize) -> Option<usize> {
+        let at = at + usize::from(self.is(at, '?'));
+        self.is(at, '.').then_some(at + 1)
+    }
+
+    /// Reads the idiom that begins at a place, if one does.
+    fn read_statement(&mut self, at: usize) {
+        let is_field = at > 0 && self.is(at - 1, '.');
+        match self.word(at) {
+            Some("status") if is_field => self.read_status_check(at),
+            _ if is_field => {}
+            Some("var" | "let" | "const") if self.is(at + 1, '{') => {
+                self.read_destructuring(at + 2)
+            }
+            Some("pm" | "postman") => self.read_call(at),
+            Some("tests") if self.is(at + 1, '[') => self.read_test(at + 1),
+            Some(name)
+                if self.is(at + 1, '=') && !self.is(at + 2, '=') && !self.is(at + 2, '>') =>
+            {
+                match self.read_whole_source(at + 2) {
+                    Some(source) => self.names.insert(name, source),
+                    None => self.names.remove(name),
+                };
+            }
             _ => {}
         }
     }
 
-    fn is(&self, at: usize, sign: &str) -> bool {
-        self.expressions.sign(at, sign)
-    }
-
-    fn name(&mut self, name: &str, at: usize) {
-        let value = self.expressions.value(at, 0).map(|(value, _)| value);
-        self.keep(name.to_owned(), value);
-    }
-
-    /// `const { token, user: { id } } = ..`.
-    fn take_apart(&mut self, open: usize) {
+    /// Reads `token, user: { id } } = pm.response.json()`.
+    fn read_destructuring(&mut self, mut at: usize) {
+        let mut path = Vec::new();
         let mut fields = Vec::new();
-        let Some(end) = self.pattern(open, &[], &mut fields) else {
-            return;
-        };
-        let value = self
-            .is(end, "=")
-            .then(|| self.expressions.value(end + 1, 0));
-        let value = value.flatten().map(|(value, _)| value);
-        for (name, path) in fields {
-            let found = path
-                .iter()
-                .try_fold(value.clone(), |value, key| Some(field(value?, key)));
-            self.keep(name, found.flatten());
-        }
-    }
-
-    fn keep(&mut self, name: String, value: Option<Value>) {
-        let names = Rc::make_mut(&mut self.expressions.names);
-        match value {
-            Some(value) => names.insert(name, value),
-            None => names.remove(&name),
-        };
-    }
-
-    /// The names of a pattern and the fields that they stand for; the place behind it.
-    fn pattern(
-        &self,
-        open: usize,
-        path: &[String],
-        fields: &mut Vec<(String, Vec<String>)>,
-    ) -> Option<usize> {
-        (path.len() < DEEPEST).then_some(())?;
-        let mut at = open + 1;
-        while !self.is(at, "}") {
-            let key = self.expressions.word(at)?;
-            let path = [path, &[key.to_owned()]].concat();
-            if self.is(at + 1, ":") && self.is(at + 2, "{") {
-                at = self.pattern(at + 2, &path, fields)?;
-            } else if self.is(at + 1, ":") {
-                fields.push((self.expressions.word(at + 2)?.to_owned(), path));
-                at += 3;
+        loop {
+            if self.is(at, ',') {
+                at += 1;
+            } else if self.is(at, '}') {
+                at += 1;
+                if path.pop().is_none() {
+                    break;
+                }
+            } else if let Some(field) = self.word(at).filter(|_| path.len() < DEEPEST) {
+                path.push(field);
+                if self.is(at + 1, ':') && self.is(at + 2, '{') {
+                    at += 3;
+                    continue;
+                }
+                let renamed = self.word(at + 2).filter(|_| self.is(at + 1, ':'));
+                fields.push((renamed.unwrap_or(field), path.clone()));
+                at += if renamed.is_some() { 3 } else { 1 };
+                path.pop();
             } else {
-                fields.push((key.to_owned(), path));
-                at += 1;
-            }
-            if self.is(at, ",") {
-                at += 1;
-            } else if !self.is(at, "}") {
-                return None;
+                return;
             }
         }
-        Some(at + 1)
+        let source = self.is(at, '=').then(|| self.read_whole_source(at + 1));
+        let source = source.flatten();
+        for (name, path) in fields {
+            let mut path = path.into_iter();
+            match path.try_fold(source.clone(), |source, field| Some(source?.field(field))) {
+                Some(Some(source)) => self.names.insert(name, source),
+                _ => self.names.remove(name),
+            };
+        }
     }
 
-    /// A call of what Postman gives to a script.
-    fn call(&mut self, at: usize) {
-        const SETTERS: [&[&str]; 6] = [
-            &["pm", "environment", "set"],
-            &["pm", "collectionVariables", "set"],
-            &["pm", "globals", "set"],
-            &["pm", "variables", "set"],
-            &["postman", "setEnvironmentVariable"],
-            &["postman", "setGlobalVariable"],
-        ];
-        const DEEDS: [(&[&str], &str); 6] = [
-            (&["pm", "sendRequest"], "sends a request of its own"),
-            (
-                &["postman", "setNextRequest"],
-                "chooses the request that follows",
-            ),
-            (
-                &["pm", "execution", "setNextRequest"],
-                "chooses the request that follows",
-            ),
-            (
-                &["pm", "execution", "skipRequest"],
-                "may leave the request out",
-            ),
-            (&["pm", "execution", "runRequest"], "sends another request"),
-            (&["pm", "vault"], "reads the vault"),
-        ];
-        const CHANGES: [&str; 5] = ["add", "upsert", "remove", "update", "addHeader"];
+    /// Reads a part of the answer that is a whole expression. Of `a || b` it is `a`.
+    fn read_whole_source(&self, at: usize) -> Option<Source> {
+        let (source, at) = self.read_source(at)?;
+        let ends = match self.tokens.get(at) {
+            Some(Token::Sign('?')) => self.is(at + 1, '?'),
+            Some(Token::Sign(sign)) => matches!(sign, ')' | ']' | '}' | ',' | ';' | '|'),
+            _ => true,
+        };
+        ends.then_some(source)
+    }
+
+    /// Reads a part of the answer; also returns the place behind it.
+    fn read_source(&self, at: usize) -> Option<(Source, usize)> {
+        let (mut source, mut at) = self.read_root(at)?;
+        loop {
+            let behind_dot = self.skip_dot(at);
+            let is_index = |at| self.is(at, '[');
+            if let Some(open) = [Some(at), behind_dot]
+                .into_iter()
+                .flatten()
+                .find(|at| is_index(*at))
+            {
+                self.is(open + 2, ']').then_some(())?;
+                source = match self.tokens.get(open + 1)? {
+                    Token::Number(number) => source.item(number.parse().ok()?)?,
+                    _ => source.field(self.text(open + 1)?)?,
+                };
+                at = open + 3;
+            } else if let Some(word) = behind_dot.and_then(|at| self.word(at)) {
+                at = behind_dot? + 1;
+                if self.is(at, '(') {
+                    (source, at) = self.read_method(source, word, at)?;
+                } else {
+                    source = source.field(word)?;
+                }
+            } else {
+                return Some((source, at));
+            }
+        }
+    }
+
+    fn read_root(&self, at: usize) -> Option<(Source, usize)> {
+        if let Some(at) = self.skip_path(at, &["pm", "response"]) {
+            return Some((Source::Answer, at));
+        }
+        if let Some(open) = self.skip_path(at, &["postman", "getResponseHeader"]) {
+            let name = self.text(open + 1)?.to_owned();
+            let is_call = self.is(open, '(') && self.is(open + 2, ')');
+            return is_call.then_some((Source::Kept(Kept::Header(name)), open + 3));
+        }
+        if let Some(open) = self.skip_path(at, &["JSON", "parse"]) {
+            let (source, at) = self.read_source(open + 1)?;
+            let is_whole = source == Source::Body && self.is(open, '(') && self.is(at, ')');
+            return is_whole.then_some((Source::Kept(Kept::Json(Vec::new())), at + 1));
+        }
+        let source = match self.word(at)? {
+            "responseBody" => Source::Body,
+            "responseHeaders" => Source::Headers,
+            name => self.names.get(name)?.clone(),
+        };
+        Some((source, at + 1))
+    }
+
+    fn read_method(&self, source: Source, name: &str, open: usize) -> Option<(Source, usize)> {
+        let result = match (source, name) {
+            (Source::Headers, "get") => {
+                let header = self.text(open + 1).filter(|_| self.is(open + 2, ')'))?;
+                let source = Source::Kept(Kept::Header(header.to_owned()));
+                return Some((source, open + 3));
+            }
+            (Source::Answer, "json") => Source::Kept(Kept::Json(Vec::new())),
+            (Source::Answer, "text") => Source::Body,
+            (source @ Source::Kept(_), "toString" | "trim") => source,
+            _ => return None,
+        };
+        self.is(open + 1, ')').then_some((result, open + 2))
+    }
+
+    /// Reads a call of Postman's own functions.
+    fn read_call(&mut self, at: usize) {
         for setter in SETTERS {
-            let behind = self.expressions.path(at, setter);
-            if let Some(open) = behind.filter(|open| self.is(*open, "(")) {
-                return self.set(open);
+            if let Some(open) = self
+                .skip_path(at, setter)
+                .filter(|open| self.is(*open, '('))
+            {
+                return self.read_setter(open);
             }
         }
-        for (path, deed) in DEEDS {
-            if self.expressions.path(at, path).is_some() {
-                return self.deed(deed);
-            }
+        let mut effects = EFFECTS.iter();
+        if let Some((_, effect)) = effects.find(|(path, _)| self.skip_path(at, path).is_some()) {
+            return self.add_effect(effect);
         }
-        if let Some(mut at) = self.expressions.path(at, &["pm", "request"]) {
-            while self.is(at, ".") {
-                let word = self.expressions.word(at + 1).unwrap_or_default();
-                if CHANGES.contains(&word) || self.is(at + 2, "=") {
-                    return self.deed("changes the request");
+        if let Some(mut at) = self.skip_path(at, &["pm", "request"]) {
+            while self.is(at, '.') {
+                let word = self.word(at + 1).unwrap_or_default();
+                if CHANGES.contains(&word) || self.is(at + 2, '=') && !self.is(at + 3, '=') {
+                    return self.add_effect("changes the request");
                 }
                 at += 2;
             }
-        } else if let Some(open) = self.expressions.path(at, &["pm", "expect"]) {
-            self.expect(open);
+        } else if let Some(open) = self.skip_path(at, &["pm", "expect"]) {
+            self.read_expectation(open);
         }
     }
 
-    fn deed(&mut self, deed: &'static str) {
-        if !self.script.deeds.contains(&deed) {
-            self.script.deeds.push(deed);
+    fn add_effect(&mut self, effect: &'static str) {
+        if !self.script.effects.contains(&effect) {
+            self.script.effects.push(effect);
         }
     }
 
-    /// `("name", value)`.
-    fn set(&mut self, open: usize) {
-        let Some(name) = self.expressions.text(open + 1) else {
-            return self.deed("sets variables");
+    /// Reads `("name", value)`.
+    fn read_setter(&mut self, open: usize) {
+        let Some(name) = self.text(open + 1) else {
+            return self.add_effect("sets variables");
         };
-        let value = self
-            .is(open + 2, ",")
-            .then(|| self.expressions.value(open + 3, 0));
-        let parts = value.flatten().and_then(|(value, _)| value.parts());
+        let kept = match self.tokens.get(open + 3) {
+            _ if !self.is(open + 2, ',') => None,
+            Some(Token::Text(text) | Token::Number(text)) if self.is(open + 4, ')') => {
+                Some(Kept::Text((*text).to_owned()))
+            }
+            _ => match self.read_whole_source(open + 3) {
+                Some(Source::Kept(kept)) => Some(kept),
+                _ => None,
+            },
+        };
         if self.script.sets.len() < MOST_SETS {
-            self.script.sets.push((name.to_owned(), parts));
+            self.script.sets.push((name.to_owned(), kept));
         }
     }
 
-    /// `have.status(201)`, `be.json` and the like, at a word behind a dot.
-    fn status(&mut self, at: usize) {
-        let word = self.expressions.word(at);
-        if word != Some("status") || !self.is(at + 1, "(") {
+    /// Reads `status(201)` behind `pm.response.to.have.`.
+    fn read_status_check(&mut self, at: usize) {
+        if !self.is(at + 1, '(') {
             return;
         }
-        if self.chain(at).contains(&"not") {
-            self.script.checks_more = true;
-            return;
-        }
-        let named = match self.expressions.text(at + 2) {
+        let named = match self.text(at + 2) {
             Some("OK") => Some(200),
             Some("Created") => Some(201),
             Some("Accepted") => Some(202),
             Some("No Content") => Some(204),
-            _ => None,
+            _ => self.status(at + 2),
         };
-        match named.or_else(|| self.code(at + 2)) {
-            Some(code) => self.expects(code),
-            None => self.script.checks_more = true,
+        let chain = (1..10).map_while(|back| at.checked_sub(2 * back));
+        let mut chain = chain.take_while(|at| self.is(at + 1, '.'));
+        let is_negated = chain.any(|at| self.word(at) == Some("not"));
+        self.expect_statuses(named.filter(|_| !is_negated).into_iter().collect());
+    }
+
+    fn status(&self, at: usize) -> Option<u16> {
+        match self.tokens.get(at)? {
+            Token::Number(number) => number.parse().ok().filter(|code| (100..600).contains(code)),
+            _ => None,
         }
     }
 
-    /// The words that lead to a place, the last one first.
-    fn chain(&self, at: usize) -> Vec<&str> {
-        let mut words = Vec::new();
-        let mut at = at;
-        while at >= 2 && self.is(at - 1, ".") && words.len() < 10 {
-            at -= 2;
-            words.extend(self.expressions.word(at));
-        }
-        words
-    }
-
-    fn code(&self, at: usize) -> Option<u16> {
-        match self.expressions.tokens.get(at)? {
-            Token::Number(number) => {
-                let code = number.parse().ok()?;
-                (100..600).contains(&code).then_some(code)
+    /// Adds statuses; none is a check of something else.
+    fn expect_statuses(&mut self, statuses: Vec<u16>) {
+        self.script.checks_more |= statuses.is_empty();
+        for status in statuses {
+            if !self.script.statuses.contains(&status) {
+                self.script.statuses.push(status);
             }
-            _ => None,
         }
     }
 
-    fn expects(&mut self, code: u16) {
-        if !self.script.statuses.contains(&code) {
-            self.script.statuses.push(code);
-        }
+    /// Returns the place behind the status of the answer.
+    fn skip_status(&self, at: usize) -> Option<usize> {
+        let new = self.skip_path(at, &["pm", "response", "code"]);
+        new.or_else(|| self.skip_path(at, &["responseCode", "code"]))
     }
 
-    /// The place behind what is the status of the answer.
-    fn is_code(&self, at: usize) -> Option<usize> {
-        let path = |words: &[&str]| self.expressions.path(at, words);
-        path(&["pm", "response", "code"]).or_else(|| path(&["responseCode", "code"]))
-    }
-
-    /// `(pm.response.code).to.equal(201)`.
-    fn expect(&mut self, open: usize) {
-        let behind = self.is_code(open + 1).filter(|at| self.is(*at, ")"));
-        let Some(mut at) = behind else {
-            self.script.checks_more = true;
-            return;
-        };
+    /// Reads `(pm.response.code).to.equal(201)`.
+    fn read_expectation(&mut self, open: usize) {
         let mut words = Vec::new();
-        while self.is(at + 1, ".") && words.len() < 10 {
-            words.extend(self.expressions.word(at + 2));
+        let mut at = self.skip_status(open + 1).map_or(0, |at| at + 1);
+        while at > 0 && self.is(at, '.') {
+            words.extend(self.word(at + 1));
             at += 2;
         }
-        let codes = match words.last() {
-            _ if words.contains(&"not") || !self.is(at + 1, "(") => Vec::new(),
-            Some(&("equal" | "equals" | "eql" | "eq")) => self.code(at + 2).into_iter().collect(),
+        let statuses = match words.last() {
+            _ if words.contains(&"not") => Vec::new(),
+            Some(&("equal" | "equals" | "eql" | "eq")) => self.status(at + 1).into_iter().collect(),
             Some(&"oneOf") => {
-                let mut codes = Vec::new();
-                let mut at = at + 3;
-                while let Some(code) = self.code(at) {
-                    codes.push(code);
-                    at += if self.is(at + 1, ",") { 2 } else { 1 };
-                }
-                codes
+                let items = (at + 2..).step_by(2);
+                items.map_while(|at| self.status(at)).collect()
             }
             _ => Vec::new(),
         };
-        self.script.checks_more |= codes.is_empty();
-        for code in codes {
-            self.expects(code);
+        self.expect_statuses(statuses);
+    }
+
+    /// Reads `["name"] = responseCode.code === 200`.
+    fn read_test(&mut self, open: usize) {
+        let is_assigned = self.is(open + 2, ']') && self.is(open + 3, '=');
+        let at = self.skip_status(open + 4).filter(|_| is_assigned);
+        let at = at.filter(|at| self.is(*at, '=') && self.is(at + 1, '='));
+        let status = at.and_then(|at| self.status(at + 2 + usize::from(self.is(at + 2, '='))));
+        self.expect_statuses(status.into_iter().collect());
+    }
+}
+
+impl Source {
+    fn field(self, name: &str) -> Option<Self> {
+        match self {
+            Self::Answer if name == "headers" => Some(Self::Headers),
+            Self::Headers => Some(Self::Kept(Kept::Header(name.to_owned()))),
+            // The length of a list is not a field of it.
+            source if name != "length" => source.with_key(Key::Field(name.to_owned())),
+            _ => None,
         }
     }
 
-    /// `["name"] = responseCode.code === 200`.
-    fn test(&mut self, open: usize) {
-        let code = (self.is(open + 2, "]") && self.is(open + 3, "="))
-            .then(|| self.is_code(open + 4))
-            .flatten()
-            .filter(|at| self.is(*at, "===") || self.is(*at, "=="))
-            .and_then(|at| self.code(at + 1));
-        match code {
-            Some(code) => self.expects(code),
-            None => self.script.checks_more = true,
+    fn item(self, number: usize) -> Option<Self> {
+        self.with_key(Key::Item(number))
+    }
+
+    fn with_key(self, key: Key) -> Option<Self> {
+        match self {
+            Self::Kept(Kept::Json(mut path)) if path.len() < DEEPEST => {
+                path.push(key);
+                Some(Self::Kept(Kept::Json(path)))
+            }
+            _ => None,
         }
     }
 }

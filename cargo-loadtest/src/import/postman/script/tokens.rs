@@ -1,168 +1,85 @@
-//! The words and signs of JavaScript, as far as they have to be told apart.
+//! Tokens of JavaScript, as far as the idioms of scripts need them.
 
-/// A word, a sign, or a value that is written out.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Token {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Token<'s> {
     /// A name or a keyword.
-    Word(String),
-    /// A string, its escapes resolved.
-    Text(String),
-    /// What is between backticks, as it is written.
-    Template(String),
-    /// As it is written.
-    Number(String),
-    /// A sign of the language.
-    Sign(&'static str),
-    /// A regular expression, or what is not understood.
+    Word(&'s str),
+    /// A string without escapes and placeholders.
+    Text(&'s str),
+    Number(&'s str),
+    Sign(char),
+    /// A string with escapes or placeholders, a regular expression, or a sign that is not known.
     Other,
 }
 
-/// Longer ones first.
-const SIGNS: [&str; 51] = [
-    ">>>=", "...", "===", "!==", "**=", "<<=", ">>=", ">>>", "&&=", "||=", "??=", "=>", "==", "!=",
-    "<=", ">=", "&&", "||", "??", "?.", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=",
-    "**", "<<", ">>", "{", "}", "(", ")", "[", "]", ".", ";", ",", "<", ">", "+", "-", "*", "/",
-    "%", "=", "?",
-];
-const SINGLE: [&str; 5] = [":", "!", "&", "|", "^"];
-
-/// Reads a script; what is broken ends it early, and nothing fails.
-pub(super) fn read(script: &str) -> Vec<Token> {
-    let mut reader = Reader {
-        rest: script,
-        tokens: Vec::new(),
-    };
-    while reader.next() {}
-    reader.tokens
-}
-
-struct Reader<'s> {
-    rest: &'s str,
-    tokens: Vec<Token>,
-}
-
-impl Reader<'_> {
-    fn next(&mut self) -> bool {
-        self.rest = self.rest.trim_start();
-        let Some(first) = self.rest.chars().next() else {
-            return false;
-        };
-        if self.rest.starts_with("//") {
-            self.rest = self.rest.split_once('\n').map_or("", |(_, rest)| rest);
-        } else if let Some(rest) = self.rest.strip_prefix("/*") {
-            self.rest = rest.split_once("*/").map_or("", |(_, rest)| rest);
+/// Splits a script into tokens; a broken one ends early.
+pub(super) fn split_tokens(script: &str) -> Vec<Token<'_>> {
+    let mut tokens = Vec::new();
+    let mut rest = script.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let (length, token) = if rest.starts_with("//") {
+            (rest.find('\n').unwrap_or(rest.len()), None)
+        } else if rest.starts_with("/*") {
+            (rest.find("*/").map_or(rest.len(), |end| end + 2), None)
         } else if matches!(first, '"' | '\'' | '`') {
-            self.quoted(first);
+            let (length, token) = read_quoted(rest, first);
+            (length, Some(token))
+        } else if first == '/' && begins_value(tokens.last()) {
+            (read_quoted(rest, '/').0, Some(Token::Other))
         } else if first.is_ascii_digit() {
-            let number = self.take(|letter| letter.is_ascii_alphanumeric() || letter == '.');
-            self.tokens.push(Token::Number(number));
-        } else if first.is_alphabetic() || matches!(first, '_' | '$' | '#' | '@') {
-            let word = self.take(|letter| letter.is_alphanumeric() || "_$#@".contains(letter));
-            self.tokens.push(Token::Word(word));
-        } else if first == '/' && self.begins_value() {
-            self.regular_expression();
+            let is_end = |letter: char| !letter.is_ascii_alphanumeric() && letter != '.';
+            let length = rest.find(is_end).unwrap_or(rest.len());
+            (length, Some(Token::Number(&rest[..length])))
+        } else if first.is_alphabetic() || matches!(first, '_' | '$') {
+            let is_end = |letter: char| !letter.is_alphanumeric() && !matches!(letter, '_' | '$');
+            let length = rest.find(is_end).unwrap_or(rest.len());
+            (length, Some(Token::Word(&rest[..length])))
+        } else if first.is_ascii_punctuation() {
+            (1, Some(Token::Sign(first)))
         } else {
-            self.sign(first);
+            (first.len_utf8(), Some(Token::Other))
+        };
+        tokens.extend(token);
+        rest = rest[length..].trim_start();
+    }
+    tokens
+}
+
+/// Whether a value can begin behind a token, so that a slash is not a division.
+fn begins_value(before: Option<&Token<'_>>) -> bool {
+    match before {
+        None | Some(Token::Word("return")) => true,
+        Some(Token::Sign(sign)) => !matches!(sign, ')' | ']' | '}'),
+        Some(_) => false,
+    }
+}
+
+/// Reads a string or a regular expression, and returns its length with the quotes.
+fn read_quoted(text: &str, quote: char) -> (usize, Token<'_>) {
+    let mut is_escaped = false;
+    let mut is_in_class = false;
+    for (at, letter) in text.char_indices().skip(1) {
+        if letter == '\n' && quote != '`' {
+            return (at, Token::Other);
         }
-        true
-    }
-
-    fn take(&mut self, belongs: impl Fn(char) -> bool) -> String {
-        let end = self.rest.find(|letter| !belongs(letter));
-        let (taken, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
-        self.rest = rest;
-        taken.to_owned()
-    }
-
-    /// Whether a value can begin here, so that a slash is no division.
-    fn begins_value(&self) -> bool {
-        match self.tokens.last() {
-            None => true,
-            Some(Token::Sign(sign)) => !matches!(*sign, ")" | "]" | "}"),
-            Some(Token::Word(word)) => word == "return",
-            Some(_) => false,
-        }
-    }
-
-    fn quoted(&mut self, quote: char) {
-        let mut text = String::new();
-        let mut letters = self.rest.char_indices().skip(1).peekable();
-        let mut end = self.rest.len();
-        while let Some((at, letter)) = letters.next() {
-            if letter == quote {
-                end = at + 1;
-                break;
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '[' | ']' if quote == '/' => is_in_class = letter == '[',
+            letter if letter == quote && !is_in_class => {
+                let inside = &text[1..at];
+                let is_plain = !inside.contains('\\') && !(quote == '`' && inside.contains("${"));
+                let token = if is_plain {
+                    Token::Text(inside)
+                } else {
+                    Token::Other
+                };
+                return (at + 1, token);
             }
-            if letter == '\n' && quote != '`' {
-                end = at;
-                break;
-            }
-            if letter != '\\' {
-                text.push(letter);
-                continue;
-            }
-            let Some((at, escaped)) = letters.next() else {
-                break;
-            };
-            match escaped {
-                'n' => text.push('\n'),
-                't' => text.push('\t'),
-                'r' => text.push('\r'),
-                '\n' => {}
-                'u' | 'x' => {
-                    let digits = if escaped == 'u' { 4 } else { 2 };
-                    let code = self.rest.get(at + 1..at + 1 + digits);
-                    let letter = code
-                        .and_then(|code| u32::from_str_radix(code, 16).ok())
-                        .and_then(char::from_u32);
-                    if let Some(letter) = letter {
-                        text.push(letter);
-                        letters.by_ref().take(digits).for_each(drop);
-                    }
-                }
-                other => text.push(other),
-            }
-        }
-        self.rest = &self.rest[end..];
-        self.tokens.push(if quote == '`' {
-            Token::Template(text)
-        } else {
-            Token::Text(text)
-        });
-    }
-
-    fn regular_expression(&mut self) {
-        let mut is_class = false;
-        let mut is_escaped = false;
-        let end = self.rest.char_indices().skip(1).find(|(_, letter)| {
-            if std::mem::take(&mut is_escaped) {
-                return *letter == '\n';
-            }
-            match letter {
-                '\\' => is_escaped = true,
-                '[' => is_class = true,
-                ']' => is_class = false,
-                '/' => return !is_class,
-                '\n' => return true,
-                _ => {}
-            }
-            false
-        });
-        self.rest = end.map_or("", |(at, _)| &self.rest[at + 1..]);
-        self.take(|letter| letter.is_ascii_lowercase());
-        self.tokens.push(Token::Other);
-    }
-
-    fn sign(&mut self, first: char) {
-        let mut signs = SIGNS.iter().chain(&SINGLE);
-        if let Some(sign) = signs.find(|sign| self.rest.starts_with(**sign)) {
-            self.rest = &self.rest[sign.len()..];
-            self.tokens.push(Token::Sign(sign));
-        } else {
-            self.rest = &self.rest[first.len_utf8()..];
-            self.tokens.push(Token::Other);
+            _ => {}
         }
     }
+    (text.len(), Token::Other)
 }
 
 #[cfg(test)]
@@ -170,33 +87,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_are_read_word_by_word() {
-        let tokens = read("a?.b = 'x\\'\\u0041' /* c */ + /[/]\\//g // d\n1.5>>>=`e${f}`;é ☃");
-        let word = |word: &str| Token::Word(word.to_owned());
+    fn scripts_are_split_into_tokens() {
+        let tokens =
+            split_tokens("a?.b = 'x' /* c */ + /[/]\\//g // d\n1.5>=`e${f}`;é ☃ '\\'' `e`");
         assert_eq!(
             tokens,
             [
-                word("a"),
-                Token::Sign("?."),
-                word("b"),
-                Token::Sign("="),
-                Token::Text("x'A".to_owned()),
-                Token::Sign("+"),
+                Token::Word("a"),
+                Token::Sign('?'),
+                Token::Sign('.'),
+                Token::Word("b"),
+                Token::Sign('='),
+                Token::Text("x"),
+                Token::Sign('+'),
                 Token::Other,
-                Token::Number("1.5".to_owned()),
-                Token::Sign(">>>="),
-                Token::Template("e${f}".to_owned()),
-                Token::Sign(";"),
-                word("é"),
+                Token::Word("g"),
+                Token::Number("1.5"),
+                Token::Sign('>'),
+                Token::Sign('='),
                 Token::Other,
+                Token::Sign(';'),
+                Token::Word("é"),
+                Token::Other,
+                Token::Other,
+                Token::Text("e"),
             ]
         );
-    }
-
-    #[test]
-    fn what_is_broken_ends() {
         for script in ["'", "\"\\", "`\\u12", "/*", "/[", "/\\", "'\\x", "\u{0}"] {
-            read(script);
+            split_tokens(script);
         }
     }
 }

@@ -5,7 +5,7 @@ mod requests;
 mod told;
 mod variables;
 
-use super::super::marked::{Body, Exchange, Origin};
+use super::super::recording::{Body, Exchange, Key, Origin, Piece, Text, encode_multipart};
 use super::*;
 use std::fmt::Write as _;
 
@@ -48,32 +48,34 @@ fn one(request: &str) -> Exchange {
     recording.exchanges[0].clone()
 }
 
-/// With what stands behind each marker in its place.
-fn resolved(text: &str, recording: &Recording) -> String {
-    let mut text = text.to_owned();
-    for secret in &recording.secrets {
-        text = text.replace(&secret.value, &format!("<{}>", secret.name));
-    }
-    for reference in &recording.references {
-        let path = |path: &[super::super::marked::Key]| {
-            let keys = path.iter().map(|key| match key {
-                super::super::marked::Key::Field(name) => format!(".{name}"),
-                super::super::marked::Key::Item(number) => format!("[{number}]"),
-            });
-            keys.collect::<String>()
-        };
-        let from = match &reference.from {
-            Origin::Body {
-                exchange,
-                path: keys,
-            } => format!("{exchange}{}", path(keys)),
-            Origin::Header { exchange, name } => format!("{exchange} header {name}"),
-            other => format!("{other:?}"),
-        };
-        let bare = if reference.is_bare { " bare" } else { "" };
-        text = text.replace(&reference.marker, &format!("<{from}{bare}>"));
-    }
-    text
+/// A text with a name for each value.
+fn resolved(text: &Text, recording: &Recording) -> String {
+    text.shown(|piece| match piece {
+        Piece::Secret(number) => format!("<{}>", recording.secrets[*number].name),
+        Piece::Reference(number) => {
+            let reference = &recording.references[*number];
+            let from = match &reference.from {
+                Origin::Body { exchange, path } => {
+                    let keys = path.iter().map(|key| match key {
+                        Key::Field(name) => format!(".{name}"),
+                        Key::Item(number) => format!("[{number}]"),
+                    });
+                    format!("{exchange}{}", keys.collect::<String>())
+                }
+                Origin::Header { exchange, name } => format!("{exchange} header {name}"),
+                other => format!("{other:?}"),
+            };
+            let bare = if reference.is_bare { " bare" } else { "" };
+            format!("<{from}{bare}>")
+        }
+        _ => unreachable!("a literal is shown as it is"),
+    })
+}
+
+/// The header `name` of a request.
+fn header(recording: &Recording, number: usize, name: &str) -> Option<String> {
+    let value = recording.exchanges[number].header(name)?;
+    Some(resolved(value, recording))
 }
 
 /// All of a recording, to be looked at.
@@ -105,21 +107,27 @@ fn shown(recording: &Recording) -> String {
             exchange.redirects
         );
         for header in &exchange.headers {
-            let value = String::from_utf8_lossy(&header.value);
-            let _ = writeln!(shown, "  {}: {}", header.name, resolved(&value, recording));
+            let value = resolved(&header.value, recording);
+            let _ = writeln!(shown, "  {}: {value}", header.name);
         }
         if let Some(credentials) = &exchange.credentials {
-            let text = |bytes: &[u8]| resolved(&String::from_utf8_lossy(bytes), recording);
             let _ = writeln!(
                 shown,
                 "  {} : {}",
-                text(&credentials.user),
-                text(&credentials.password)
+                resolved(&credentials.user, recording),
+                resolved(&credentials.password, recording)
             );
         }
-        if exchange.body != Body::None {
-            let body = String::from_utf8_lossy(&exchange.body.bytes()).into_owned();
-            let _ = writeln!(shown, "  {:?}", resolved(&body, recording));
+        let body = match &exchange.body {
+            Body::None => None,
+            Body::Text(text) => Some(resolved(text, recording)),
+            Body::Multipart(parts) => {
+                let bytes = encode_multipart(parts, |text| resolved(text, recording).into_bytes());
+                Some(String::from_utf8(bytes).unwrap())
+            }
+        };
+        if let Some(body) = body {
+            let _ = writeln!(shown, "  {body:?}");
         }
         if let Some(answer) = &exchange.answer {
             let body = String::from_utf8_lossy(&answer.body).into_owned();

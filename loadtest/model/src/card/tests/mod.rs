@@ -61,7 +61,7 @@ fn skip(record: &mut ScenarioRecord, step: usize, root: usize, count: u64) {
     });
 }
 
-/// Why the run does not pass.
+/// Returns the reasons why the run does not pass.
 fn words(card: &Card) -> Vec<&str> {
     card.reasons.iter().map(|reason| &*reason.words).collect()
 }

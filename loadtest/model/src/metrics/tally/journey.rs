@@ -32,7 +32,7 @@ pub struct JourneyTally {
     /// The slowest journeys, ok or not, step by step.
     #[serde(skip_serializing_if = "Slowest::is_empty")]
     pub slowest: Slowest,
-    /// How many iterations are yet to be added to `lateness` that began when they were due.
+    /// The number of punctual iterations that are not in `lateness` yet.
     #[serde(skip)]
     pub prompt: u64,
 }
@@ -42,7 +42,7 @@ pub struct JourneyTally {
 pub struct TailShare {
     /// Their journey time is at least this long.
     pub at_least_us: u64,
-    /// How many there were.
+    /// The number of iterations.
     pub journeys: u64,
     /// The service time of each step in them, summed.
     pub steps_us: Vec<u64>,
@@ -74,7 +74,7 @@ impl JourneyTally {
         steps: usize,
         executed: impl IntoIterator<Item = (usize, Duration)>,
     ) {
-        let share = self.share(bucket(micros(time)), steps);
+        let share = self.share(round_to_bucket(micros(time)), steps);
         share.journeys += 1;
         for (step, time) in executed {
             share.steps_us[step] += micros(time);
@@ -108,7 +108,7 @@ impl JourneyTally {
 }
 
 /// Rounds down to a sixteenth of a power of two, so that a bucket is at most 6.25 % wide.
-fn bucket(us: u64) -> u64 {
+fn round_to_bucket(us: u64) -> u64 {
     let shift = us.checked_ilog2().unwrap_or(0).saturating_sub(4);
     us >> shift << shift
 }

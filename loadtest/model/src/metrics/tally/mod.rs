@@ -12,18 +12,16 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 pub use step::{ErrorTally, InnerTally, PhaseTally, StepTally};
 
-/// One second of a run, as the journal keeps it.
-///
-/// A run may hold several frames of the same second; they add up.
+/// The measurements of one second, as the journal keeps them. Several frames of the same second add up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     /// The second, counted from the start of the run (warm-up included).
     pub second: u32,
-    /// What happened in it, by the part of the load that the iterations were due in.
+    /// The measurements, by the part of the load that the iterations were due in.
     pub windows: Windows,
     /// Virtual users within an iteration at the end of the second.
     pub active_users: u32,
-    /// What the generator saw of itself.
+    /// The generator's own health.
     #[serde(default)]
     pub health: Health,
     /// The threshold for which the run ends now.
@@ -36,14 +34,14 @@ pub struct Frame {
 pub struct Broken {
     /// Its number in the plan.
     pub threshold: usize,
-    /// What was measured, in the unit of its bound; times in microseconds.
+    /// The measured value, in the unit of its bound; times in microseconds.
     pub actual: f64,
-    /// How long after the start of the load.
+    /// The time since the start of the load.
     #[serde(rename = "after_us", with = "crate::definition::micros")]
     pub after: Duration,
 }
 
-/// What happened, by the part of the load that the iterations were due in.
+/// Measurements, by the part of the load that the iterations were due in.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Windows {
@@ -55,7 +53,7 @@ pub struct Windows {
     pub steady: Tally,
 }
 
-/// What happened in a stretch of a run.
+/// The measurements of a part of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tally {
@@ -65,7 +63,7 @@ pub struct Tally {
     pub steps: Vec<StepTally>,
     /// The dependency failures.
     pub dependencies: Vec<DependencyTally>,
-    /// What the scenario's code counted and timed by itself.
+    /// The custom metrics of the scenario.
     #[serde(skip_serializing_if = "OwnTally::is_empty")]
     pub own: OwnTally,
 }
@@ -81,7 +79,7 @@ pub struct DependencyTally {
     pub upstream: usize,
     /// The cause at the root of the chain of skips.
     pub cause: Cause,
-    /// How often.
+    /// The number of times.
     pub count: u64,
     /// The first one, in words.
     pub example: String,
@@ -94,7 +92,7 @@ pub struct Panicked {
     pub location: String,
     /// The first message; redacted.
     pub message: String,
-    /// How many.
+    /// The number of skips.
     pub count: u64,
 }
 
@@ -175,7 +173,7 @@ impl Tally {
 }
 
 impl DependencyTally {
-    /// Why the step did not run, in words.
+    /// Explains why the step did not run.
     pub fn words(&self) -> String {
         match self.variable {
             Some(_) => self.example.clone(),

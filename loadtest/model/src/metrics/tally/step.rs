@@ -5,15 +5,15 @@ use crate::metrics::{Histogram, is_zero};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What happened to one step.
+/// The measurements of one step.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StepTally {
     /// Times the step ran to an end: `ok + failed`.
     pub executed: u64,
-    /// Of these, with success.
+    /// The successful executions.
     pub ok: u64,
-    /// Of these, without.
+    /// The failed executions.
     pub failed: u64,
     /// Times it was cut off by the end of the run.
     pub cancelled: u64,
@@ -29,7 +29,7 @@ pub struct StepTally {
     pub skipped_not_drawn: u64,
     /// Requests written to a connection.
     pub requests: u64,
-    /// Of these, repeated: since a reused connection was closed, by `retry` or by `until`.
+    /// The repeated requests: after a closed connection, by `retry` or by `until`.
     pub retries: u64,
     /// Bytes written, heads included.
     pub sent_bytes: u64,
@@ -77,7 +77,7 @@ pub struct InnerTally {
     pub name: String,
     /// Requests that ended: answered or not.
     pub requests: u64,
-    /// Of these, not answered, or with a status of 400 and more.
+    /// The requests without an answer, or with a status of 400 and more.
     pub failed: u64,
     /// Service time of those that were answered with a status below 400, and of those that ended at
     /// their deadline.
@@ -109,7 +109,7 @@ pub struct ErrorTally {
     pub kind: ErrorKind,
     /// The status, where there was an answer.
     pub status: Option<u16>,
-    /// How many.
+    /// The number of errors.
     pub count: u64,
     /// The first one, in words; redacted.
     pub example: String,

@@ -1,12 +1,13 @@
-//! What a trial came to: whether its SLO held, and if not, whose fault that is.
+//! The outcome of a trial: the SLO held, the target missed it, or the generator was at its limit.
 //!
-//! What the target is slow with is the target's, waits for its users included. It is the generator's
+//! Slowness of the target is the target's, waits for its users included. It is the generator's
 //! where the run is invalid, where the generator had no processor time, or where the SLO would have held
 //! had no arrival been late or waited for a user.
 
-use super::{Attempt, Measured, Outcome, Purpose, Trial};
-use crate::card::{Card, Cause, ThresholdRow, Trust, busy, throttled, view};
+use super::{Card, Cause, ThresholdRow, Trust, judge_busy_workers, judge_throttling};
+use crate::capacity::{Attempt, Measured, Outcome, Purpose, Trial};
 use crate::definition::{Metric, Part, Shape};
+use crate::display;
 use crate::metrics::Histogram;
 use crate::record::ScenarioRecord;
 use std::time::Duration;
@@ -22,13 +23,18 @@ const ENOUGH: f64 = 3.0;
 const THROTTLED: f64 = 0.01;
 
 /// Judges the run that tried `per_second`; its thresholds are the SLO.
-pub fn judge(record: &ScenarioRecord, card: &Card, per_second: f64, purpose: Purpose) -> Trial {
+pub fn judge_trial(
+    record: &ScenarioRecord,
+    card: &Card,
+    per_second: f64,
+    purpose: Purpose,
+) -> Trial {
     let Judgement {
         outcome,
         reasons,
         help,
-    } = judgement(record, card);
-    let (ramp_up, duration) = times(record);
+    } = judge_run(record, card);
+    let (ramp_up, duration) = measured_span(record);
     Trial {
         attempt: Attempt {
             per_second,
@@ -64,7 +70,7 @@ struct Judgement {
 }
 
 impl Judgement {
-    /// That the generator was at its limit, and what else was seen.
+    /// Judges that the generator was at its limit, with everything else that was seen.
     fn of_generator(cause: Cause, rest: Vec<String>) -> Self {
         Self {
             outcome: Outcome::GeneratorLimited,
@@ -74,10 +80,10 @@ impl Judgement {
     }
 }
 
-fn judgement(record: &ScenarioRecord, card: &Card) -> Judgement {
+fn judge_run(record: &ScenarioRecord, card: &Card) -> Judgement {
     let broken: Vec<&ThresholdRow> = card.thresholds.iter().filter(|row| !row.passed).collect();
     let mut reasons: Vec<String> = broken.iter().map(|row| row.reason()).collect();
-    reasons.extend(unfinished(record));
+    reasons.extend(explain_unfinished(record));
     reasons.extend(fell_behind(record, card));
     let death = record.target_death.as_ref();
     reasons.extend(death.map(|death| format!("the target did not survive the run: {death}")));
@@ -96,7 +102,7 @@ fn judgement(record: &ScenarioRecord, card: &Card) -> Judgement {
             help: None,
         };
     }
-    match excuse(record, card, &broken) {
+    match find_excuse(record, card, &broken) {
         Some(cause) => Judgement::of_generator(cause, reasons),
         None => Judgement {
             outcome: Outcome::Missed,
@@ -106,7 +112,7 @@ fn judgement(record: &ScenarioRecord, card: &Card) -> Judgement {
     }
 }
 
-fn cause(what: String, remedy: &str) -> Cause {
+fn new_cause(what: String, remedy: &str) -> Cause {
     Cause {
         trust: Trust::Degraded,
         what,
@@ -116,7 +122,7 @@ fn cause(what: String, remedy: &str) -> Cause {
 
 fn out_of_rows(record: &ScenarioRecord) -> Cause {
     let feed = record.plan.rows.as_ref().map(|limit| &*limit.feed);
-    cause(
+    new_cause(
         format!(
             "the feed `{}` ran out of rows before the window was over",
             feed.unwrap_or("?")
@@ -125,23 +131,23 @@ fn out_of_rows(record: &ScenarioRecord) -> Cause {
     )
 }
 
-/// That not all arrivals came to an end.
-fn unfinished(record: &ScenarioRecord) -> Option<String> {
+/// Explains that not all arrivals came to an end.
+fn explain_unfinished(record: &ScenarioRecord) -> Option<String> {
     let journey = &record.windows.steady.journey;
     let ended = journey.ok + journey.failed;
     let due = ended + journey.dropped + journey.cancelled;
     (due > 0 && (ended as f64) < FINISHED * due as f64).then(|| {
         format!(
             "of {} only {} came to an end",
-            view::counted(due, "arrival"),
-            view::count(ended)
+            display::counted(due, "arrival"),
+            display::count(ended)
         )
     })
 }
 
-/// That journeys ended more slowly than they arrived, so that a queue grows.
+/// Explains that iterations ended more slowly than they arrived, so that a queue grows.
 fn fell_behind(record: &ScenarioRecord, card: &Card) -> Option<String> {
-    let (ramp_up, duration) = times(record);
+    let (ramp_up, duration) = measured_span(record);
     let half = duration.saturating_sub(ramp_up) / 2;
     let steps = record.definition.steps.iter();
     let think: Duration = steps.filter_map(|step| Some(step.think?.max)).sum();
@@ -159,8 +165,8 @@ fn fell_behind(record: &ScenarioRecord, card: &Card) -> Option<String> {
     is_behind.then(|| {
         format!(
             "journeys ended at {} while {} arrived: a queue grew",
-            view::rate(ended),
-            view::rate(rate)
+            display::rate(ended),
+            display::rate(rate)
         )
     })
 }
@@ -170,7 +176,7 @@ fn whole_seconds(from: Duration, to: Duration) -> std::ops::Range<u32> {
     from.as_secs_f64().ceil() as u32..to.as_secs() as u32
 }
 
-/// How many journeys ended per second between two times of a run; `None` where no second is known.
+/// Returns the iterations that ended per second between two times of a run; `None` where no second is known.
 fn ended_within(record: &ScenarioRecord, from: Duration, to: Duration) -> Option<f64> {
     let seconds = whole_seconds(from, to);
     let cells = &record.cells;
@@ -185,21 +191,21 @@ fn ended_within(record: &ScenarioRecord, from: Duration, to: Duration) -> Option
     Some(ended as f64 / seconds.len() as f64)
 }
 
-/// Why the generator, and not the target, may have broken the SLO.
-fn excuse(record: &ScenarioRecord, card: &Card, broken: &[&ThresholdRow]) -> Option<Cause> {
+/// Returns the reason why the generator, and not the target, may have broken the SLO.
+fn find_excuse(record: &ScenarioRecord, card: &Card, broken: &[&ThresholdRow]) -> Option<Cause> {
     let generator = &card.generator;
     let is_judged = !record.validity_off;
-    if let Some(cause) = busy(generator).filter(|_| is_judged) {
+    if let Some(cause) = judge_busy_workers(generator).filter(|_| is_judged) {
         return Some(cause);
     }
     if is_judged && generator.throttled.as_secs_f64() > THROTTLED * generator.seconds as f64 {
-        return throttled(generator);
+        return judge_throttling(generator);
     }
     let journey = &record.windows.steady.journey;
     let started = journey.started + journey.dropped;
     let late = |row: &ThresholdRow| quantile_of_all(&journey.lateness, row, started);
     if is_judged && !broken.is_empty() && broken.iter().all(|row| holds_without(row, late(row))) {
-        return Some(cause(
+        return Some(new_cause(
             "the generator started iterations late, and without that the SLO would have held"
                 .to_owned(),
             "use a machine with more or idle processors, or a release build",
@@ -212,8 +218,8 @@ fn excuse(record: &ScenarioRecord, card: &Card, broken: &[&ThresholdRow]) -> Opt
         _ => holds_without(row, waited(row)),
     };
     (generator.waited > 0 && broken.iter().all(|row| is_wait(row))).then(|| {
-        let users = view::counted(u64::from(record.plan.max_users), "virtual user");
-        cause(
+        let users = display::counted(u64::from(record.plan.max_users), "virtual user");
+        new_cause(
             format!(
                 "arrivals waited since all {users} were busy, and without that the SLO would have held"
             ),
@@ -222,13 +228,13 @@ fn excuse(record: &ScenarioRecord, card: &Card, broken: &[&ThresholdRow]) -> Opt
     })
 }
 
-/// Whether the limit of errors would hold if only journeys counted that began.
+/// Returns true if the limit of errors would hold, counting only iterations that began.
 fn never_began(card: &Card, row: &ThresholdRow) -> bool {
     let headline = &card.headline;
     headline.failed as f64 <= row.bound * (headline.ok + headline.failed) as f64
 }
 
-/// Whether a condition on times would hold, had everything taken `less`.
+/// Returns true if a condition on times would hold, had everything taken `less`.
 fn holds_without(row: &ThresholdRow, less: Duration) -> bool {
     // Parts of a request begin when it is sent, however late that is.
     let is_time = matches!(row.metric, Metric::Time(Part::Whole, _));
@@ -247,7 +253,7 @@ fn quantile_of_all(times: &Histogram, row: &ThresholdRow, all: u64) -> Duration 
     times.quantile(within.min(1.0)).unwrap_or_default()
 }
 
-fn times(record: &ScenarioRecord) -> (Duration, Duration) {
+fn measured_span(record: &ScenarioRecord) -> (Duration, Duration) {
     match record.plan.load.shape {
         Shape::Rate {
             ramp_up, duration, ..
@@ -299,7 +305,7 @@ mod tests {
     }
 
     fn judged(record: &ScenarioRecord) -> (Outcome, String) {
-        let trial = judge(record, &Card::of(record), 100.0, Purpose::Search);
+        let trial = judge_trial(record, &Card::of(record), 100.0, Purpose::Search);
         (trial.attempt.outcome, trial.reasons.join("; "))
     }
 
@@ -422,7 +428,7 @@ mod tests {
     fn what_ended_after_the_window_was_not_achieved_in_it() {
         let mut record = record();
         let achieved = |record: &ScenarioRecord| {
-            let trial = judge(record, &Card::of(record), 100.0, Purpose::Search);
+            let trial = judge_trial(record, &Card::of(record), 100.0, Purpose::Search);
             trial.achieved_per_second
         };
         assert_eq!(achieved(&record), Some(100.0));
