@@ -8,16 +8,10 @@ use loadtest_tests::Replay;
 use std::fs;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    trials![
-        values_of_answers_are_those_of_the_journey,
-        values_that_answers_write_in_another_way_are_those_of_the_journey,
-    ]
+    trials![values_of_answers_are_those_of_the_journey,]
 }
 
 const ARCHIVE: &str = include_str!("../fixtures/import/correlation/shop.har");
-/// Values in links, in JSON within JSON, percent-encoded and as HTML has them.
-const SPELLED: &str = include_str!("../fixtures/import/correlation/spelled.har");
-
 /// A project whose load test has this source.
 fn project(name: &'static str, source: &str) -> Project {
     let manifest = format!(
@@ -91,40 +85,4 @@ fn values_of_answers_are_those_of_the_journey() {
         told[0].starts_with("GET /api/products/42: the target is"),
         "{told:?}"
     );
-}
-
-fn values_that_answers_write_in_another_way_are_those_of_the_journey() {
-    let archive = workspace().join("tests/fixtures/import/correlation/spelled.har");
-    let folder = tempfile::tempdir().expect("a folder of the system");
-    let call = Call::tool(folder.path())
-        .line("import har -o load.rs")
-        .arg(archive);
-    call.run().exits(0);
-    let source = fs::read_to_string(folder.path().join("load.rs")).expect("a source");
-    let (server, refusals) = Replay::of_har(SPELLED).start();
-    let made = project("spelled", &source);
-    // Nor is there a warning.
-    let output = made.cargo("test --no-run").run().exits(0);
-    assert!(!output.stderr.contains("warning"), "{output}\n{source}");
-    let run = made.tool("run", "--iterations 6 --users 2");
-    let output = with_secrets(run, &server.url()).run();
-    output.exits(0);
-    assert_eq!(refusals.told(), Vec::<String>::new(), "{source}");
-    let sent = server.recorded();
-    let articles: Vec<_> = sent
-        .iter()
-        .filter(|request| request.method == "POST" && request.path == "/articles")
-        .collect();
-    assert_eq!(articles.len(), 6, "{source}");
-    for article in articles {
-        let content_type = article.header("content-type");
-        assert_eq!(content_type, Some("application/vnd.api+json"));
-        assert!(article.text().contains("\"size\":8812345678901"));
-    }
-    // One that is read as it stands there is refused.
-    let broken = source.replace("unescaped(between(", "str::to_owned(between(");
-    assert_ne!(broken, source);
-    let made = project("misspelled", &broken);
-    let output = with_secrets(made.cargo("test --test load"), &server.url()).run();
-    assert!(!output.status.success(), "{output}");
 }

@@ -51,7 +51,7 @@ fn answer(request: &Request) -> Reply {
         }
         ("GET", "/search") => json(
             200,
-            r#"{"hits":[{"id":1,"email":"a@b"},{"id":2}],"mixed":[1,"x \"y\""]}"#,
+            r#"{"n":1,"user":"ada","hits":[{"id":1,"email":"a@b"},{"id":2}],"mixed":[1,"x \"y\""]}"#,
         ),
         ("PROPFIND", "/orders/2") => Reply::status(207),
         ("PUT", "/note") | ("POST", "/form" | "/photos" | "/t" | "/upload/t%201/of/c%201") => {
@@ -120,7 +120,7 @@ fn imported_scenarios_compile_and_send_values_of_earlier_answers() {
     }
     let expected = [
         "GET /login ",
-        "POST /login?t=c%201 user=ada&password=password_2+of+mine&csrf=c+1&n=ada&both=a-c+1",
+        "POST /login?t=c%201 user=ada&password=password_2+of+mine&csrf=c+1&both=a-c+1",
         "POST /upload/t%201/of/c%201?pin_token=pin_token%20of%20mine ",
         r#"PROPFIND /orders/2 {"id":"2","list":[1,2],"mixed":"x \"y\"","text":"say t 1","token":"t 1","user":7,"{{secret.X}}":1}"#,
         "GET /a|b?user=ada&n=1 ",

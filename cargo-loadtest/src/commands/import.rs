@@ -6,8 +6,8 @@ use crate::console;
 use crate::error::Error;
 use crate::files;
 use crate::import::{
-    HarOptions, Input, Linked, Mistake, Named, OpenApiOptions, PostmanOptions, Recording,
-    correlate, read_environment, read_har, read_openapi, read_postman, write,
+    HarOptions, Input, Linked, Mistake, NamedSecret, OpenApiOptions, PostmanOptions, Recording,
+    correlate, format_source, read_environment, read_har, read_openapi, read_postman, write_source,
 };
 use std::fmt::Display;
 use std::path::Path;
@@ -115,19 +115,19 @@ impl Told {
 
     /// Writes the scenario, and tells all that the user should know.
     fn finish(self, mut requests: Requests, from: &str, to: &ImportOutput) -> Result<(), Error> {
-        requests.silence();
+        requests.hide_secrets();
         requests.tell();
         for dropped in &requests.recording.dropped {
             let (what, why) = (console::clean(&dropped.what), &dropped.why);
             self.status("Dropped", format_args!("{what} ({why})"));
         }
-        let written = write(&requests.recording, &requests.input, from);
-        self.put(to, &written.source)?;
+        let written = write_source(&requests.recording, &requests.input, from);
+        self.put(to, &format_source(written.source))?;
         for Linked { step, value, why } in &written.linked {
             let (value, why) = (console::clean(value), console::clean(why));
             self.status("Linked", format_args!("{step}: {value} ({why})"));
         }
-        for Named { name, what } in &written.secrets {
+        for NamedSecret { name, what } in &written.secrets {
             self.status("Secret", format_args!("{name}: {}", console::clean(what)));
         }
         tell_target(to);

@@ -5,8 +5,8 @@ use crate::cli::CurlArgs;
 use crate::console;
 use crate::error::Error;
 use crate::import::{
-    Files, Input, Mistake, Recording, Secret, format, read_text, read_words, replayed, silence,
-    without_secrets,
+    Files, Input, Mistake, Recording, format, hide_secrets, read_text, read_words, redact_text,
+    replay_recording,
 };
 use crate::process;
 use crate::selection::Found;
@@ -170,7 +170,7 @@ pub(super) fn refused(input: &Input, mistake: Mistake, from: &str) -> Error {
         format!("import it with `cargo loadtest import {other} {name}`")
     });
     let excerpt = input.excerpt(&mistake.span);
-    let words = without_secrets(&mistake.words, &[]);
+    let words = redact_text(&mistake.words, &[]);
     let error = Error::usage(format!("{words}\n{excerpt}"));
     match other.or(mistake.help) {
         Some(help) => error.with_help(help),
@@ -179,19 +179,23 @@ pub(super) fn refused(input: &Input, mistake: Mistake, from: &str) -> Error {
 }
 
 impl Requests {
-    /// Takes the secrets out of all that is said about the requests, and says which they are.
-    pub(super) fn silence(&mut self) -> Vec<Secret> {
-        let secrets = silence(&mut self.recording);
-        let values = secrets.iter().map(|secret| secret.value.clone());
+    /// Hides the secrets of the recording, also in excerpts of the input.
+    pub(super) fn hide_secrets(&mut self) {
+        hide_secrets(&mut self.recording);
+        let secrets = self
+            .recording
+            .secrets
+            .iter()
+            .filter(|secret| !secret.is_variable);
+        let values = secrets.filter_map(|secret| secret.value.clone());
         self.input.hide(values.collect::<Vec<_>>());
-        secrets
     }
 
     /// Warns of what is not done as the input says.
     pub(super) fn tell(&self) {
         for note in &self.recording.notes {
             let excerpt = self.input.excerpt(&note.span);
-            let words = without_secrets(&note.words, &[]);
+            let words = redact_text(&note.words, &[]);
             console::print_warning(format_args!("{words}\n{excerpt}"));
         }
     }
@@ -199,12 +203,12 @@ impl Requests {
     /// The scenario of the requests, which this program sends itself. What is not done as the commands say is told.
     pub(super) fn scenario(mut self, project: &Project<'_>) -> Result<Found, Error> {
         let recording = self.recording.clone();
-        let secrets = self.silence();
+        self.hide_secrets();
         if !project.cli.quiet {
             self.tell();
         }
         let root = &project.workspace.start;
-        let replayed = replayed(&recording, (&self.recording, &secrets), &self.input, root);
+        let replayed = replay_recording(&recording, &self.recording, &self.input, root);
         let replayed = replayed.map_err(|error| {
             Error::failure(format!("the requests cannot be handed on: {error}"))
         })?;

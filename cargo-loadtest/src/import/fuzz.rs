@@ -2,7 +2,6 @@
 //! place in it. `LOADTEST_FUZZ=100000` makes more of them than the few of every test run.
 
 use super::*;
-use crate::import::marked::Recording;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -187,8 +186,8 @@ fn check(text: &str, from: &str, read: &dyn Fn(&Input) -> Result<Recording, Mist
                 is_placed(&input, &note.span, from);
             }
             correlate(&mut recording);
-            silence(&mut recording);
-            let source = write(&recording, &input, from).source;
+            hide_secrets(&mut recording);
+            let source = write_source(&recording, &input, from).source;
             if let Err(error) = syn::parse_file(&source) {
                 panic!("{error}\n{source}");
             }

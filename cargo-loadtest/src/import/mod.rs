@@ -1,8 +1,8 @@
-//! Requests that somebody recorded, from whatever holds them: read, understood, and made a load test.
+//! Imports recorded requests: reads them from curl commands, archives, OpenAPI documents and Postman collections, and
+//! writes a load test.
 //!
-//! A reader of a format - [`curl`], [`har`], [`openapi`], [`postman`] - makes a [`Recording`] of its input, and tells what it could not honour; what
-//! is done with a recording knows nothing of formats. No shell is ever run, and no file is read that was not
-//! permitted.
+//! A reader of a format makes a [`Recording`]; the passes [`correlate`] and [`hide_secrets`] transform it; the writers
+//! print it. No shell is ever run, and no file is read without permission.
 
 mod correlation;
 mod curl;
@@ -14,56 +14,30 @@ mod marked;
 mod naming;
 mod openapi;
 mod postman;
-#[expect(dead_code, reason = "readers and passes are converted to it")]
 mod recording;
 #[cfg(test)]
 mod refusals;
 mod replayed;
 mod rust;
-mod secrecy;
+mod secrets;
 mod shell;
-mod silence;
 mod source;
+mod text;
 
-pub(crate) use correlation::correlate;
-pub(crate) use curl::Files;
+pub(crate) use curl::{Files, read_text, read_words};
 pub(crate) use document::format;
-pub(crate) use har::HarOptions;
-pub(crate) use marked::{Recording, Secret};
-pub(crate) use openapi::OpenApiOptions;
-pub(crate) use postman::{PostmanOptions, read_environment};
-pub(crate) use replayed::replayed;
-pub(crate) use rust::{Linked, Named, write};
-pub(crate) use secrecy::without as without_secrets;
-pub(crate) use silence::silence;
+pub(crate) use har::{HarOptions, read_har};
+pub(crate) use openapi::{OpenApiOptions, read_openapi};
+pub(crate) use postman::{PostmanOptions, read_environment, read_postman};
+pub(crate) use recording::Recording;
+pub(crate) use replayed::replay_recording;
+pub(crate) use rust::{Linked, NamedSecret, format_source, write_source};
+pub(crate) use secrets::{hide_secrets, redact_text};
 pub(crate) use source::{Input, Mistake};
 
-/// Reads an HTTP archive.
-pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording, Mistake> {
-    har::read_har(input, options).map(recording::Recording::marked)
-}
-
-/// Reads an OpenAPI document.
-pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Recording, Mistake> {
-    openapi::read_openapi(input, options).map(recording::Recording::marked)
-}
-
-/// Reads copied curl commands. Without an environment, variables have no values.
-pub(crate) fn read_text(
-    input: &Input,
-    files: &Files,
-    environment: Option<&mut dyn FnMut(&str) -> Option<String>>,
-) -> Result<Recording, Mistake> {
-    curl::read_text(input, files, environment).map(recording::Recording::marked)
-}
-
-/// Reads the words of a curl command.
-pub(crate) fn read_words(words: &[Vec<u8>], files: &Files) -> (Input, Result<Recording, Mistake>) {
-    let (input, read) = curl::read_words(words, files);
-    (input, read.map(recording::Recording::marked))
-}
-
-/// Reads a Postman collection.
-pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Recording, Mistake> {
-    postman::read_postman(input, options).map(recording::Recording::marked)
+/// Replaces values of requests that earlier answers have by references.
+pub(crate) fn correlate(recording: &mut Recording) {
+    let mut marked = std::mem::take(recording).marked();
+    correlation::correlate(&mut marked);
+    *recording = marked.typed(false);
 }

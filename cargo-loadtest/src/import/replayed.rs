@@ -1,8 +1,10 @@
-//! A recording as a scenario that can be run at once, without any code.
+//! Replays a recording: makes a scenario of it that runs at once, without source.
 
-use super::marked::{Body, Exchange, Http, Recording, Secret};
 use super::naming;
-use super::secrecy::{forms, texts_in_base64};
+use super::recording::{
+    Body, Exchange, Http, Piece, Recording, Secret, Text, encode_basic, encode_multipart,
+};
+use super::rust::shown_target;
 use super::source::Input;
 use loadtest::harness;
 use loadtest::replay::{Replay, ReplayedRequest};
@@ -14,56 +16,55 @@ use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// What stands for the package in the identity of such a scenario.
+/// The package in the identity of such a scenario.
 const PACKAGE: &str = "curl";
 /// The longest body that is a part of the definition.
 const LONGEST_SHOWN: usize = 16 * 1024;
-/// The shortest value that is looked for: a shorter one is a part of anything.
-const SHORTEST_SECRET: usize = 4;
 /// Without a recorded answer, all but errors are a success.
 const BELOW_400: &[StatusRange] = &[StatusRange { from: 200, to: 399 }];
 
 /// A recording that can be run.
 #[derive(Debug)]
 pub(crate) struct Replayed {
-    /// What may be shown of it, kept and sent on: nothing in it is secret.
+    /// The definition, without secrets.
     pub(crate) definition: ScenarioDef,
-    /// What is sent, as one line, which nobody keeps.
+    /// The requests as one line, which is never stored.
     pub(crate) script: String,
 }
 
-/// Makes a scenario of a recording, whose files are relative to `root`.
-///
-/// The names of its steps are those of `silent`, the same recording without secrets; `found` are these.
-pub(crate) fn replayed(
+/// Makes a scenario of a recording, whose files are relative to `root`; `hidden` is the same recording without secrets.
+pub(crate) fn replay_recording(
     recording: &Recording,
-    (silent, found): (&Recording, &[Secret]),
+    hidden: &Recording,
     input: &Input,
     root: &Path,
 ) -> Result<Replayed, serde_json::Error> {
-    let exchanges = silent.exchanges.iter().map(|exchange| {
-        let target = exchange.pattern.as_ref().unwrap_or(&exchange.target);
-        (exchange, target.as_str())
-    });
-    let names = naming::steps(exchanges, &[]);
-    let secrets: Vec<Secret> = recording.secrets.iter().chain(found).cloned().collect();
+    let targets = hidden
+        .exchanges
+        .iter()
+        .map(|exchange| shown_target(hidden, exchange));
+    let targets: Vec<String> = targets.collect();
+    let exchanges = hidden
+        .exchanges
+        .iter()
+        .zip(targets.iter().map(String::as_str));
+    let names = naming::name_steps(exchanges);
     let base = recording
         .exchanges
         .first()
         .map(|first| first.origin.clone());
     let mut steps = Vec::new();
     let mut requests = Vec::new();
-    for (exchange, name) in recording.exchanges.iter().zip(&names) {
-        let url = if base.as_ref() == Some(&exchange.origin) {
-            exchange.target.clone()
-        } else {
-            format!("{}{}", exchange.origin, exchange.target)
-        };
-        let request = request(exchange, url);
-        steps.push(step(exchange, &request, name, input, &secrets));
+    let pairs = recording.exchanges.iter().zip(&hidden.exchanges);
+    for ((exchange, hidden_exchange), name) in pairs.zip(&names) {
+        let fill = |text: &Text| fill_text(text, recording);
+        let request = build_request(exchange, base.as_deref(), &fill, encode_basic);
+        let show = |text: &Text| show_text(text, hidden);
+        let shown = build_request(hidden_exchange, base.as_deref(), &show, show_basic);
+        steps.push(define_step(exchange, &request, shown, name, input));
         requests.push(request);
     }
-    let mut definition = ScenarioDef::new(naming::scenario(&names), steps);
+    let mut definition = ScenarioDef::new(naming::join_names(&names), steps);
     definition.module = "".into();
     definition.package = PACKAGE.into();
     definition.file = input.name.clone().into();
@@ -83,14 +84,12 @@ pub(crate) fn replayed(
         .collect();
     definition.fingerprint =
         fingerprint(&(&definition.base, all, &definition.client), None)?.into();
+    let secret = |secret: &Secret| Some((secret.name.clone(), secret.value.clone()?));
     let replay = Replay {
         definition: definition.clone(),
         root: root.to_path_buf(),
         requests,
-        secrets: secrets
-            .into_iter()
-            .map(|secret| (secret.name, secret.value))
-            .collect(),
+        secrets: hidden.secrets.iter().filter_map(secret).collect(),
     };
     Ok(Replayed {
         definition,
@@ -98,73 +97,98 @@ pub(crate) fn replayed(
     })
 }
 
-/// What is sent.
-fn request(exchange: &Exchange, url: String) -> ReplayedRequest {
-    let credentials = exchange.credentials.iter();
-    let credentials =
-        credentials.map(|credentials| ("authorization".to_owned(), credentials.basic()));
+/// Builds a request; `render` returns the bytes of a text, `encode` those of basic credentials.
+fn build_request(
+    exchange: &Exchange,
+    base: Option<&str>,
+    render: &dyn Fn(&Text) -> Vec<u8>,
+    encode: fn(&[u8], &[u8]) -> Vec<u8>,
+) -> ReplayedRequest {
+    let target = String::from_utf8_lossy(&render(&exchange.target)).into_owned();
+    let credentials = exchange.credentials.iter().map(|credentials| {
+        let value = encode(&render(&credentials.user), &render(&credentials.password));
+        ("authorization".to_owned(), value)
+    });
     let headers = exchange.headers.iter();
-    let headers = headers.map(|header| (header.name.to_ascii_lowercase(), header.value.clone()));
+    let headers = headers.map(|header| (header.name.to_ascii_lowercase(), render(&header.value)));
     ReplayedRequest {
         method: exchange.method.clone(),
-        url,
+        url: if base == Some(&exchange.origin) {
+            target
+        } else {
+            format!("{}{target}", exchange.origin)
+        },
         headers: credentials.chain(headers).collect(),
         omitted: exchange.omitted.clone(),
-        body: exchange.body.bytes(),
+        body: match &exchange.body {
+            Body::None => Vec::new(),
+            Body::Text(text) => render(text),
+            Body::Multipart(parts) => encode_multipart(parts, render),
+        },
     }
 }
 
-/// What is told of it.
-fn step(
+/// Returns the bytes of a text with the values of its variables.
+fn fill_text(text: &Text, recording: &Recording) -> Vec<u8> {
+    let pieces = text.pieces().iter().flat_map(|piece| match piece {
+        Piece::Literal(text) => text.clone().into_bytes(),
+        Piece::Bytes(bytes) => bytes.clone(),
+        Piece::Secret(number) => {
+            let value = recording.secrets[*number].value.clone();
+            value.unwrap_or_default().into_bytes()
+        }
+        Piece::Reference(_) => Vec::new(),
+    });
+    pieces.collect()
+}
+
+/// Returns a text with the names of variables in the place of their values.
+fn show_text(text: &Text, recording: &Recording) -> Vec<u8> {
+    let shown = text.shown(|piece| match piece {
+        Piece::Secret(number) => format!("{{{{secret.{}}}}}", recording.secrets[*number].name),
+        _ => String::new(),
+    });
+    text.as_bytes().map_or(shown.into_bytes(), <[u8]>::to_vec)
+}
+
+/// Shows basic credentials: encoded, unless they have a secret in them.
+fn show_basic(user: &[u8], password: &[u8]) -> Vec<u8> {
+    let has_secret = |shown: &[u8]| shown.starts_with(b"{{secret.");
+    match (has_secret(user), has_secret(password)) {
+        (false, false) => encode_basic(user, password),
+        (true, false) => [b"Basic ", user].concat(),
+        _ => [b"Basic ", password].concat(),
+    }
+}
+
+/// Defines the step of a request, as it is shown.
+fn define_step(
     exchange: &Exchange,
     request: &ReplayedRequest,
+    shown: ReplayedRequest,
     name: &str,
     input: &Input,
-    secrets: &[Secret],
 ) -> StepDef {
     let mut step = StepDef::new(name.to_owned());
     let (line, _) = input.place(exchange.span.start);
     step.line = u32::try_from(line).unwrap_or(u32::MAX);
     step.method = Some(request.method.clone().into());
-    step.url = Some(without(&request.url, secrets).into());
-    let headers = request.headers.iter().map(|(name, value)| HeaderDef {
-        name: name.clone().into(),
-        value: without(&String::from_utf8_lossy(value), secrets).into(),
+    step.url = Some(shown.url.into());
+    let headers = shown.headers.into_iter().map(|(name, value)| HeaderDef {
+        name: name.into(),
+        value: String::from_utf8_lossy(&value).into_owned().into(),
     });
     step.headers = headers.collect();
     let is_shown = exchange.body != Body::None && request.body.len() <= LONGEST_SHOWN;
-    let text = std::str::from_utf8(&request.body).ok().filter(|_| is_shown);
+    let text = String::from_utf8(shown.body).ok().filter(|_| is_shown);
     step.body = text.map(|text| BodyDef {
         kind: BodyKind::Text,
-        template: without(text, secrets).into(),
+        template: text.into(),
     });
     step.redirects = exchange.redirects;
     step.expect = Expect(BELOW_400.into());
     step.timeout = exchange.timeout.unwrap_or(DEFAULT_TIMEOUT);
     step
-}
-
-/// A text with the names of variables in the place of their values.
-fn without(text: &str, secrets: &[Secret]) -> String {
-    let mut text = text.to_owned();
-    for Secret { name, value, .. } in secrets {
-        for form in forms(value) {
-            if value.len() >= SHORTEST_SECRET && text.contains(&form) {
-                text = text.replace(&form, &format!("{{{{secret.{name}}}}}"));
-            }
-        }
-    }
-    let encoded = texts_in_base64(&text).filter_map(|(_, word, decoded)| {
-        let is_in = |secret: &&Secret| {
-            secret.value.len() >= SHORTEST_SECRET && decoded.contains(&secret.value)
-        };
-        let secret = secrets.iter().find(is_in)?;
-        Some((word.to_owned(), format!("{{{{secret.{}}}}}", secret.name)))
-    });
-    for (word, place) in encoded.collect::<Vec<_>>() {
-        text = text.replace(&word, &place);
-    }
-    text
 }
 
 fn client(recording: &Recording) -> Client {
@@ -187,7 +211,7 @@ fn client(recording: &Recording) -> Client {
     }
 }
 
-/// A hash of what may be shown, and of `plain` bytes; a secret that changes makes no other version.
+/// Hashes the shown request and `plain` bytes: another value of a secret is no other version.
 fn fingerprint(
     shown: &impl serde::Serialize,
     plain: Option<&[u8]>,

@@ -1,7 +1,7 @@
 //! The text that an importer reads, and the places in it that something is said about.
 
 use super::curl::credentials;
-use super::secrecy::{found, has_secret, without};
+use super::secrets::{find_secrets, has_secret, redact_text};
 use crate::console::clean;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -102,7 +102,7 @@ impl Input {
     }
 
     fn shows_secret(&self, text: &str) -> bool {
-        has_secret(text) || !found(text).is_empty() || without(text, &self.known) != text
+        has_secret(text) || !find_secrets(text).is_empty() || redact_text(text, &self.known) != text
     }
 
     /// The line and the column of a place, counted from one, the column in characters.
@@ -175,7 +175,7 @@ impl Input {
         if before.width() > BEFORE {
             before = format!("…{}", last(&before, BEFORE));
         }
-        let mut marked = clean(&without(&marked, &self.known));
+        let mut marked = clean(&redact_text(&marked, &self.known));
         if marked.width() > WIDTH - BEFORE {
             marked = format!("{}…", first(&marked, WIDTH - BEFORE));
         }

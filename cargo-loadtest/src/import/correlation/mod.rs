@@ -13,7 +13,6 @@ mod marker;
 mod page;
 mod replaced;
 mod request;
-mod spelling;
 #[cfg(test)]
 mod tests;
 mod wanted;

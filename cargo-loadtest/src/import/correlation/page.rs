@@ -1,10 +1,7 @@
 //! Values in answers that are no JSON - pages, scripts, XML - and the texts around them, by which they are found
 //! again in the next answer.
 
-use super::super::marked::Spelling;
 use super::kind::{Kind, kind};
-use super::spelling::meant;
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// How many values of one page are looked for.
@@ -21,9 +18,7 @@ const MOST_TRIED: usize = 6;
 /// A value of a page.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found<'a> {
-    pub(super) value: Cow<'a, str>,
-    /// How it is written there, unless as it is.
-    pub(super) spelling: Option<Spelling>,
+    pub(super) value: &'a str,
     /// What is before it, the first time.
     pub(super) before: &'a str,
     /// What ends it.
@@ -34,16 +29,10 @@ pub(super) struct Found<'a> {
 
 /// The wanted values of a page, each the first time it is there.
 pub(super) fn found<'a>(page: &'a str, is_wanted: &dyn Fn(&str) -> bool) -> Vec<Found<'a>> {
-    let mut starts: Vec<(usize, &str, Cow<'a, str>, Option<Spelling>)> = Vec::new();
-    let mut put = |at: usize, written: &'a str| {
-        if is_wanted(written) {
-            starts.push((at, written, Cow::Borrowed(written), None));
-            return;
-        }
-        for spelling in [Spelling::Html, Spelling::Json] {
-            if let Some(value) = meant(written, spelling).filter(|value| is_wanted(value)) {
-                starts.push((at, written, Cow::Owned(value), Some(spelling)));
-            }
+    let mut starts: Vec<(usize, &str)> = Vec::new();
+    let mut put = |at: usize, value: &'a str| {
+        if is_wanted(value) {
+            starts.push((at, value));
         }
     };
     for mark in ['"', '\'', '`', '<'] {
@@ -65,27 +54,32 @@ pub(super) fn found<'a>(page: &'a str, is_wanted: &dyn Fn(&str) -> bool) -> Vec<
             put(at, word);
         }
     }
-    starts.sort_by_key(|(at, ..)| *at);
+    starts.sort_by_key(|(at, _)| *at);
     let mut seen = HashSet::new();
     let mut found = Vec::new();
-    for (at, written, value, spelling) in starts {
-        if found.len() >= MOST || !seen.insert(value.clone()) {
+    for (at, value) in starts {
+        if found.len() >= MOST || !seen.insert(value) {
             continue;
         }
-        let end = at + written.len();
-        let (name, is_field) = name(page, at, written.len());
-        if kind(&value) < Kind::Rare && !is_field {
+        let end = at + value.len();
+        let (name, is_field) = name(page, at, value.len());
+        if kind(value) < Kind::Rare && !is_field {
             continue;
         }
         let after = page[end..].chars().next();
-        let Some(after) = after.filter(|letter| !written.contains(*letter)) else {
+        // Next to an entity or an escape it is a part of a value.
+        let near = page
+            .get(floor(page, at.saturating_sub(8))..at)
+            .unwrap_or_default();
+        let follows_entity = near.ends_with(';') && near.contains("&#");
+        let is_part = follows_entity || page[end..].starts_with("&#") || after == Some('\\');
+        let Some(after) = after.filter(|letter| !value.contains(*letter) && !is_part) else {
             continue;
         };
         let after = &page[end..end + after.len_utf8()];
         if let Some(before) = before(page, at) {
             found.push(Found {
                 value,
-                spelling,
                 before,
                 after,
                 name,

@@ -1,6 +1,4 @@
-use super::super::marked::{
-    Answer, Body, Credentials, Header, Key, Origin, Part, Reading, Reference,
-};
+use super::super::marked::{Answer, Body, Credentials, Header, Key, Origin, Part, Reference};
 use super::*;
 use proptest::prelude::*;
 use std::fmt::Write as _;
@@ -126,18 +124,6 @@ fn origin(of: &Origin) -> String {
             after,
         } => format!("{exchange}#{name} {before}..{after}"),
         Origin::Link { exchange, rel } => format!("{exchange}#link {rel}"),
-        Origin::Within { outer, reading } => match reading {
-            Reading::Json(path) => format!("{}|json.{}", origin(outer), path_of(path)),
-            Reading::Between { before, after } => format!("{} {before}..{after}", origin(outer)),
-            Reading::Decoded(spelling) => {
-                format!(
-                    "{}|{}",
-                    origin(outer),
-                    format!("{spelling:?}").to_lowercase()
-                )
-            }
-        },
-        Origin::Row { .. } => unreachable!(),
     }
 }
 
@@ -587,18 +573,6 @@ fn value_of(origin: &Origin, exchanges: &[Exchange]) -> String {
                 parameters.contains(rel.as_str()).then(|| target.to_owned())
             })
             .unwrap(),
-        Origin::Within { outer, reading } => {
-            let text = value_of(outer, exchanges);
-            match reading {
-                Reading::Json(path) => {
-                    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-                    in_json(&json, path)
-                }
-                Reading::Between { before, after } => between(&text, before, after).unwrap(),
-                Reading::Decoded(spelling) => spelling::meant(&text, *spelling).unwrap(),
-            }
-        }
-        Origin::Row { .. } => unreachable!(),
     }
 }
 
@@ -658,7 +632,7 @@ proptest! {
         // No step needs one that comes later.
         for reference in &recording.references {
             let (Origin::Body { exchange, .. } | Origin::Between { exchange, .. } | Origin::Header { exchange, .. }
-                | Origin::Part { exchange, .. } | Origin::Link { exchange, .. }) = *reference.from.root() else { panic!() };
+                | Origin::Part { exchange, .. } | Origin::Link { exchange, .. }) = reference.from else { panic!() };
             let users = recording.exchanges.iter().map(|exchange| restored(exchange, &[], &[]));
             for (number, text) in users.enumerate() {
                 prop_assert!(!text.contains(&reference.marker) || number > exchange);

@@ -73,18 +73,13 @@ impl Recording {
         let references = references.map(|(at, known)| (known.marker.clone(), Piece::Reference(at)));
         let markers = secrets.chain(references);
         let markers = Markers(markers.filter(|(marker, _)| !marker.is_empty()).collect());
-        let variables = self.secrets.into_iter().map(|secret| typed::Secret {
-            name: secret.name,
-            what: secret.what,
-            value: has_values.then_some(secret.value),
-            is_variable: true,
+        let variables = self.secrets.into_iter().map(|secret| {
+            let value = has_values.then_some(secret.value);
+            typed::Secret::variable(secret.name, secret.what, value)
         });
-        let hidden = self.hidden.into_iter().map(|secret| typed::Secret {
-            name: secret.name,
-            what: secret.what,
-            value: Some(secret.value),
-            is_variable: false,
-        });
+        let hidden = self.hidden.into_iter();
+        let hidden =
+            hidden.map(|secret| typed::Secret::known(secret.name, secret.what, secret.value));
         let secrets: Vec<_> = variables.chain(hidden).collect();
         let references = self.references.into_iter().map(|known| typed::Reference {
             from: known.from,
@@ -106,7 +101,6 @@ impl Recording {
             groups: self.groups,
             dropped: self.dropped,
             references,
-            data: self.data,
             base: self.base,
         }
     }
@@ -282,7 +276,6 @@ impl typed::Recording {
             groups: self.groups,
             dropped: self.dropped,
             references,
-            data: self.data,
             base: self.base,
         }
     }

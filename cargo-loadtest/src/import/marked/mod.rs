@@ -6,10 +6,9 @@
 mod convert;
 
 pub(crate) use super::recording::{
-    BOUNDARY, Client, Confidence, Data, Dropped, Group, Http, Key, Origin, Reading, Spelling,
+    BOUNDARY, Client, Confidence, Dropped, Group, Http, Key, Origin,
 };
 use super::source::{Note, Span};
-use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::time::Duration;
 
 /// What an input holds.
@@ -38,8 +37,6 @@ pub(crate) struct Recording {
     pub(crate) dropped: Vec<Dropped>,
     /// Values that are not known before a run.
     pub(crate) references: Vec<Reference>,
-    /// Rows of data, one of which each journey has.
-    pub(crate) data: Vec<Data>,
     /// `http://host:port` of the service that is tested, where it is not that of the first request.
     pub(crate) base: Option<String>,
 }
@@ -166,14 +163,6 @@ pub(crate) struct Part {
     pub(crate) headers: Vec<Vec<u8>>,
     /// The bytes.
     pub(crate) content: Vec<u8>,
-}
-
-impl Credentials {
-    /// As a header says it.
-    pub(crate) fn basic(&self) -> Vec<u8> {
-        let pair = [&self.user[..], &self.password[..]].join(&b':');
-        format!("Basic {}", BASE64_STANDARD.encode(pair)).into_bytes()
-    }
 }
 
 impl Body {

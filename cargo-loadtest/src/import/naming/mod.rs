@@ -1,189 +1,55 @@
-//! Names for requests, after what they do: names of Rust functions and types.
+//! Names of Rust functions, fields and types, after requests and keys of JSON.
 
 mod words;
 
-use super::marked::Exchange;
+use super::recording::Exchange;
+use super::text::singular;
+use serde::Deserialize;
 use std::collections::{HashMap, HashSet};
-pub(super) use words::singular;
-use words::{cleaned, word};
+use std::sync::LazyLock;
+use words::{clean_word, path_word};
 
 /// The longest name.
 const LONGEST: usize = 48;
-/// Words at the end of a path that say what is done.
-const DEEDS: [&str; 12] = [
-    "checkout",
-    "login",
-    "logout",
-    "refresh",
-    "register",
-    "search",
-    "signin",
-    "signout",
-    "signup",
-    "subscribe",
-    "token",
-    "upload",
-];
-/// Those of them that are pages where they are only looked at.
-const PAGES: [&str; 7] = [
-    "checkout",
-    "login",
-    "register",
-    "signin",
-    "signup",
-    "subscribe",
-    "upload",
-];
-/// Words at the beginning of a name that say what is done with the rest.
-const VERBS: [&str; 16] = [
-    "add", "create", "delete", "fetch", "find", "get", "head", "list", "load", "options", "patch",
-    "post", "put", "read", "show", "update",
-];
-/// What no function can be called, or none of a scenario: `http`, `secret` and `vu` are something else there, the
-/// others are imported, or written beside it.
-const RESERVED: [&str; 69] = [
-    "abstract",
-    "as",
-    "async",
-    "await",
-    "become",
-    "between",
-    "box",
-    "break",
-    "check",
-    "const",
-    "continue",
-    "crate",
-    "decoded",
-    "do",
-    "dyn",
-    "else",
-    "encoded",
-    "enum",
-    "extern",
-    "false",
-    "feed",
-    "final",
-    "fn",
-    "for",
-    "gen",
-    "http",
-    "if",
-    "impl",
-    "in",
-    "json",
-    "let",
-    "link",
-    "loop",
-    "macro",
-    "main",
-    "match",
-    "mod",
-    "move",
-    "mut",
-    "override",
-    "priv",
-    "pub",
-    "ref",
-    "response",
-    "return",
-    "scenario",
-    "secret",
-    "self",
-    "setup",
-    "state",
-    "static",
-    "step",
-    "struct",
-    "super",
-    "teardown",
-    "trait",
-    "true",
-    "try",
-    "type",
-    "typeof",
-    "unescaped",
-    "unsafe",
-    "unsized",
-    "use",
-    "virtual",
-    "vu",
-    "where",
-    "while",
-    "yield",
-];
-/// What no type of a source can be called: what it imports, what needs no import, what is not raw.
-const TYPES: [&str; 52] = [
-    "Any",
-    "AsMut",
-    "AsRef",
-    "Box",
-    "Bytes",
-    "Clone",
-    "Copy",
-    "Debug",
-    "Default",
-    "Deserialize",
-    "Drop",
-    "Eq",
-    "Err",
-    "Error",
-    "Extend",
-    "Feed",
-    "Fn",
-    "FnMut",
-    "FnOnce",
-    "Form",
-    "From",
-    "FromIterator",
-    "Future",
-    "HeaderMap",
-    "HeaderName",
-    "HeaderValue",
-    "Http",
-    "Into",
-    "IntoFuture",
-    "IntoIterator",
-    "Iterator",
-    "None",
-    "Ok",
-    "Option",
-    "Ord",
-    "Part",
-    "PartialEq",
-    "PartialOrd",
-    "Request",
-    "Response",
-    "Result",
-    "Secret",
-    "Self",
-    "Send",
-    "Sized",
-    "Skip",
-    "Some",
-    "String",
-    "Target",
-    "Value",
-    "Vec",
-    "Vu",
-];
+/// The words of `data/names.toml`, which describes each list.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Lists {
+    actions: Vec<String>,
+    pages: Vec<String>,
+    verbs: Vec<String>,
+    silent: Vec<String>,
+    keywords: Vec<String>,
+    scenario_words: Vec<String>,
+    types: Vec<String>,
+}
 
-/// A name for each of them, no two alike, none of them `taken`; with each comes its target, names in braces in the
-/// place of what differs from request to request.
-pub(super) fn steps<'a>(
+static LISTS: LazyLock<Lists> = LazyLock::new(|| {
+    toml::from_str(include_str!("../data/names.toml")).expect("the lists are valid")
+});
+
+fn has_word(words: &[String], word: &str) -> bool {
+    words.iter().any(|known| known == word)
+}
+
+/// Returns true for a name that no function of a scenario can have.
+fn is_reserved(name: &str) -> bool {
+    is_keyword(name) || has_word(&LISTS.scenario_words, name)
+}
+
+/// Names steps after their requests, whose targets have names in braces for values. No two names are alike.
+pub(super) fn name_steps<'a>(
     exchanges: impl IntoIterator<Item = (&'a Exchange, &'a str)>,
-    taken: &[String],
 ) -> Vec<String> {
-    let mut used: HashSet<String> = taken.iter().cloned().collect();
-    let mut numbers: HashMap<String, usize> = HashMap::new();
+    let (mut used, mut numbers) = (HashSet::new(), HashMap::new());
     let exchanges = exchanges.into_iter();
     exchanges
-        .map(|(exchange, target)| numbered(step(exchange, target), &mut used, &mut numbers))
+        .map(|(exchange, target)| add_number(name_step(exchange, target), &mut used, &mut numbers))
         .collect()
 }
 
-/// A name that none of the others has; `numbers` has the last number of each, behind which the next is looked for.
-fn numbered(
+/// Adds a number to a name that is taken; `numbers` has the last number of each name.
+fn add_number(
     name: String,
     used: &mut HashSet<String>,
     numbers: &mut HashMap<String, usize>,
@@ -201,20 +67,21 @@ fn numbered(
     }
 }
 
-/// A name for all of them.
-pub(super) fn scenario(steps: &[String]) -> String {
+/// Joins the names of steps.
+pub(super) fn join_names(steps: &[String]) -> String {
     let name = match steps {
         [] => "nothing".to_owned(),
         [one] => one.clone(),
         [first, last] => format!("{first}_then_{last}"),
         [first, .., last] => format!("{first}_to_{last}"),
     };
-    shortened(&name, 2 * LONGEST)
+    shorten(&name, 2 * LONGEST)
 }
 
-/// A name for requests in their order: after those that change something, where there are several of these among
-/// many, else after all.
-pub(super) fn journey<'a>(steps: impl IntoIterator<Item = (&'a Exchange, &'a str)>) -> String {
+/// Names a scenario after its steps: those that change something, where there are several of these.
+pub(super) fn name_scenario<'a>(
+    steps: impl IntoIterator<Item = (&'a Exchange, &'a str)>,
+) -> String {
     let all: Vec<(&Exchange, &str)> = steps.into_iter().collect();
     let changes = |(exchange, _): &&(&Exchange, &str)| {
         !matches!(exchange.method.as_str(), "GET" | "HEAD" | "OPTIONS")
@@ -222,16 +89,16 @@ pub(super) fn journey<'a>(steps: impl IntoIterator<Item = (&'a Exchange, &'a str
     let name = |(_, name): &(&Exchange, &str)| (*name).to_owned();
     let changing: Vec<String> = all.iter().filter(changes).map(name).collect();
     if all.len() > 2 && changing.len() > 1 {
-        return scenario(&changing);
+        return join_names(&changing);
     }
     let mut names: Vec<String> = all.iter().map(name).collect();
     if let Some(last) = names.last_mut().filter(|_| all.len() > 2) {
         *last = unnumbered(last).to_owned();
     }
-    scenario(&names)
+    join_names(&names)
 }
 
-/// A name without the number that tells it from others: `get_products` of `get_products_2`.
+/// Removes the number of a name: `get_products` of `get_products_2`.
 pub(super) fn unnumbered(name: &str) -> &str {
     match name.rsplit_once('_') {
         Some((before, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => before,
@@ -239,16 +106,16 @@ pub(super) fn unnumbered(name: &str) -> &str {
     }
 }
 
-/// A function after what somebody calls it; nothing where no letters are left of that.
-pub(super) fn titled(title: &str, otherwise: &str) -> Option<String> {
-    let name = shortened(&cleaned(title), LONGEST);
+/// Names a function after a title, where that has enough Latin letters.
+pub(super) fn function_name(title: &str, otherwise: &str) -> Option<String> {
+    let name = shorten(&clean_word(title), LONGEST);
     let letters = title.chars().filter(|letter| letter.is_alphanumeric());
     // A word of Latin letters in a title of others does not say what it does.
-    let is_told = name.len() * 2 >= letters.count().min(LONGEST);
-    (!name.is_empty() && is_told).then(|| allowed(&name, otherwise))
+    let is_enough = name.len() * 2 >= letters.count().min(LONGEST);
+    (!name.is_empty() && is_enough).then(|| allow_name(&name, otherwise))
 }
 
-/// A name that none of the others has, which it becomes one of.
+/// Makes a name unique, and notes it as used.
 pub(super) fn unique(name: &str, used: &mut HashSet<String>) -> String {
     let mut unique = name.to_owned();
     let mut number = 1;
@@ -259,7 +126,7 @@ pub(super) fn unique(name: &str, used: &mut HashSet<String>) -> String {
     unique
 }
 
-/// The same of types, which have no underscores.
+/// Makes the name of a type unique, without underscores.
 pub(super) fn unique_type(name: &str, used: &mut HashSet<String>) -> String {
     let mut unique = name.to_owned();
     let mut number = 1;
@@ -270,9 +137,9 @@ pub(super) fn unique_type(name: &str, used: &mut HashSet<String>) -> String {
     unique
 }
 
-/// A field or a variable after a key of JSON.
-pub(super) fn field(key: &str) -> String {
-    let name = shortened(&cleaned(key), LONGEST);
+/// Names a field after a key of JSON.
+pub(super) fn field_name(key: &str) -> String {
+    let name = shorten(&clean_word(key), LONGEST);
     match name.bytes().next() {
         // What cannot be raw, or is not known everywhere.
         _ if ["crate", "gen", "self", "super"].contains(&name.as_str()) => format!("{name}_field"),
@@ -282,10 +149,10 @@ pub(super) fn field(key: &str) -> String {
     }
 }
 
-/// A variable after a key of JSON or the like.
+/// Names a variable after a key, and notes it as used.
 pub(super) fn variable(key: &str, used: &mut HashSet<String>) -> String {
-    let name = field(key);
-    let name = if RESERVED.contains(&name.as_str()) {
+    let name = field_name(key);
+    let name = if is_reserved(&name) {
         format!("{name}_value")
     } else {
         name
@@ -293,35 +160,15 @@ pub(super) fn variable(key: &str, used: &mut HashSet<String>) -> String {
     unique(&name, used)
 }
 
-/// Whether it is a word of the language.
+/// Returns true for a word of Rust.
 pub(super) fn is_keyword(name: &str) -> bool {
-    const OURS: [&str; 18] = [
-        "between",
-        "check",
-        "decoded",
-        "encoded",
-        "feed",
-        "http",
-        "json",
-        "link",
-        "main",
-        "response",
-        "scenario",
-        "secret",
-        "setup",
-        "state",
-        "step",
-        "teardown",
-        "unescaped",
-        "vu",
-    ];
-    RESERVED.contains(&name) && !OURS.contains(&name)
+    has_word(&LISTS.keywords, name)
 }
 
-/// A type after a step or a field: without what is done, `Order` of `post_orders`.
-pub(super) fn of_type(name: &str, is_one: bool) -> String {
+/// Names a type after a step or a field, without its verb: `Order` of `post_orders`.
+pub(super) fn type_name(name: &str, is_one: bool) -> String {
     let mut words: Vec<&str> = name.split('_').filter(|word| !word.is_empty()).collect();
-    if words.len() > 1 && VERBS.contains(&words[0]) {
+    if words.len() > 1 && has_word(&LISTS.verbs, words[0]) {
         words.remove(0);
     }
     let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
@@ -335,14 +182,14 @@ pub(super) fn of_type(name: &str, is_one: bool) -> String {
         ty.push_str(rest);
     }
     let begins_well = ty.starts_with(|first: char| first.is_ascii_alphabetic());
-    if !begins_well || TYPES.contains(&ty.as_str()) {
+    if !begins_well || has_word(&LISTS.types, &ty) {
         ty = format!("Answer{ty}");
     }
     ty
 }
 
-fn step(exchange: &Exchange, target: &str) -> String {
-    let verb = cleaned(&exchange.method);
+fn name_step(exchange: &Exchange, target: &str) -> String {
+    let verb = clean_word(&exchange.method);
     let name = exchange.name.as_deref().map(str::trim).unwrap_or_default();
     let is_path = name.contains("://") || name.contains('/') && !name.contains(' ');
     let is_request = name
@@ -350,20 +197,20 @@ fn step(exchange: &Exchange, target: &str) -> String {
         .is_some_and(|(method, path)| path.starts_with('/') && method == exchange.method);
     if !is_path
         && !is_request
-        && let Some(name) = titled(name, &verb)
+        && let Some(name) = function_name(name, &verb)
     {
         return name;
     }
-    allowed(&of_target(&verb, target), &verb)
+    allow_name(&name_target(&verb, target), &verb)
 }
 
-/// After method and path.
-fn of_target(verb: &str, target: &str) -> String {
+/// Names a request after its method and its path.
+fn name_target(verb: &str, target: &str) -> String {
     let path = target.split(['?', '#']).next().unwrap_or_default();
     let mut words: Vec<String> = Vec::new();
     let mut before: Option<bool> = None;
     for segment in path.split('/').filter(|segment| !segment.is_empty()) {
-        let word = word(segment);
+        let word = path_word(segment);
         if word.is_none()
             && before == Some(true)
             && let Some(of_many) = words.last_mut()
@@ -375,15 +222,15 @@ fn of_target(verb: &str, target: &str) -> String {
         words.extend(word);
     }
     match words.as_slice() {
-        [] => match cleaned(path) {
+        [] => match clean_word(path) {
             parameter if path.contains('{') && !parameter.is_empty() => {
                 format!("{verb}_{parameter}")
             }
             _ => format!("{verb}_root"),
         },
         [.., last]
-            if DEEDS.contains(&last.as_str())
-                && !(verb == "get" && PAGES.contains(&last.as_str())) =>
+            if has_word(&LISTS.actions, last)
+                && !(verb == "get" && has_word(&LISTS.pages, last)) =>
         {
             last.clone()
         }
@@ -392,9 +239,9 @@ fn of_target(verb: &str, target: &str) -> String {
     }
 }
 
-/// The name, or one like it that a function can have.
-fn allowed(name: &str, verb: &str) -> String {
-    let name = shortened(name, LONGEST);
+/// Returns the name, or one like it that a function can have.
+fn allow_name(name: &str, verb: &str) -> String {
+    let name = shorten(name, LONGEST);
     let is_number = name.strip_prefix("step").is_some_and(|number| {
         number
             .trim_start_matches('_')
@@ -402,18 +249,18 @@ fn allowed(name: &str, verb: &str) -> String {
             .all(|byte| byte.is_ascii_digit())
     });
     let begins_well = name.starts_with(|first: char| first.is_ascii_alphabetic());
-    if begins_well && !is_number && !RESERVED.contains(&name.as_str()) {
+    if begins_well && !is_number && !is_reserved(&name) {
         return name;
     }
     let verb = match verb.bytes().next() {
         Some(first) if first.is_ascii_alphabetic() => verb,
         _ => "send",
     };
-    shortened(&format!("{verb}_{name}"), LONGEST)
+    shorten(&format!("{verb}_{name}"), LONGEST)
 }
 
-/// As many of its words as there is room for.
-fn shortened(name: &str, longest: usize) -> String {
+/// Drops the last words of a name that is too long.
+fn shorten(name: &str, longest: usize) -> String {
     if name.len() <= longest {
         return name.trim_matches('_').to_owned();
     }
@@ -436,7 +283,7 @@ mod tests {
             name: name.map(str::to_owned),
             ..Exchange::default()
         };
-        step(&exchange, target)
+        name_step(&exchange, target)
     }
 
     #[test]
@@ -505,7 +352,7 @@ mod tests {
             };
             let exchanges: Vec<_> = methods.iter().map(exchange).collect();
             let names = ["one", "two_2", "three", "four_2"];
-            journey(exchanges.iter().zip(names))
+            name_scenario(exchanges.iter().zip(names))
         };
         assert_eq!(named(&["GET", "POST", "GET", "PUT"]), "two_2_then_four_2");
         assert_eq!(named(&["POST", "POST", "GET", "PUT"]), "one_to_four_2");
@@ -521,21 +368,18 @@ mod tests {
             ..Exchange::default()
         };
         let exchanges = ["/a", "/a/1", "/b"].map(|target| (&exchange, target));
-        assert_eq!(
-            steps(exchanges, &["get_b".to_owned()]),
-            ["get_a", "get_a_2", "get_b_2"]
-        );
+        assert_eq!(name_steps(exchanges), ["get_a", "get_a_2", "get_b"]);
     }
 
     #[test]
     fn the_next_name_is_looked_for_behind_the_last() {
         let (mut used, mut numbers) = (HashSet::new(), HashMap::new());
         for _ in 0..3 {
-            numbered("a".to_owned(), &mut used, &mut numbers);
+            add_number("a".to_owned(), &mut used, &mut numbers);
         }
         assert_eq!(numbers["a"], 3);
         used.remove("a_2");
-        assert_eq!(numbered("a".to_owned(), &mut used, &mut numbers), "a_4");
+        assert_eq!(add_number("a".to_owned(), &mut used, &mut numbers), "a_4");
     }
 
     #[test]
@@ -548,7 +392,7 @@ mod tests {
             ("value", false, "AnswerValue"),
             ("get_3ds", false, "Answer3ds"),
         ] {
-            assert_eq!(of_type(name, is_one), ty, "{name}");
+            assert_eq!(type_name(name, is_one), ty, "{name}");
         }
     }
 }

@@ -1,21 +1,21 @@
-//! Words for names: of paths, titles and keys.
+//! Words for names, from paths, titles and keys.
 
-/// What says nothing of a path.
-const SILENT: [&str; 4] = ["api", "rest", "index", "public"];
+use super::{LISTS, has_word};
+use crate::import::text::percent_decode;
 
-/// What a segment of a path says; nothing where it is an identifier, a version or the like.
-pub(super) fn word(segment: &str) -> Option<String> {
-    let decoded = decoded(segment);
+/// Returns the word of a segment of a path, unless it is an identifier, a version or the like.
+pub(super) fn path_word(segment: &str) -> Option<String> {
+    let decoded = percent_decode(segment);
     let stem = match decoded.rsplit_once('.') {
         Some((stem, end)) if end.len() <= 5 && !stem.is_empty() => stem,
         _ => &decoded,
     };
-    let word = cleaned(stem);
-    let is_silent = SILENT.contains(&word.as_str());
+    let word = clean_word(stem);
+    let is_silent = has_word(&LISTS.silent, &word);
     (!word.is_empty() && !is_version(stem) && !is_identifier(stem) && !is_silent).then_some(word)
 }
 
-/// Whether a segment of a path differs from request to request.
+/// Returns true where a segment of a path differs from request to request.
 pub(super) fn is_identifier(segment: &str) -> bool {
     let digits = segment.bytes().filter(u8::is_ascii_digit).count();
     let is_hexadecimal = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
@@ -34,8 +34,8 @@ fn is_version(segment: &str) -> bool {
     })
 }
 
-/// A part of a name: lower case, digits, single underscores.
-pub(super) fn cleaned(text: &str) -> String {
+/// Reduces a text to lower case, digits and single underscores.
+pub(super) fn clean_word(text: &str) -> String {
     let letters: Vec<char> = text
         .chars()
         .filter(|letter| !matches!(letter, '\'' | '’'))
@@ -62,27 +62,7 @@ pub(super) fn cleaned(text: &str) -> String {
     word.trim_matches('_').to_owned()
 }
 
-/// The one of many.
-pub(in crate::import) fn singular(word: &str) -> String {
-    let end = |end: &str| word.strip_suffix(end).filter(|stem| stem.len() > 1);
-    if let Some(stem) = end("ies") {
-        return format!("{stem}y");
-    }
-    let is_one = ["ss", "us", "is", "news", "series", "os"]
-        .iter()
-        .any(|end| word.ends_with(end));
-    if is_one {
-        return word.to_owned();
-    }
-    for hissing in ["sses", "xes", "ches", "shes", "zes"] {
-        if end(hissing).is_some() {
-            return word[..word.len() - 2].to_owned();
-        }
-    }
-    end("s").unwrap_or(word).to_owned()
-}
-
-/// A letter in lower case and without its marks, as letters of ASCII; a digit; nothing else.
+/// Transliterates a letter to ASCII in lower case; other characters give nothing.
 fn latin(letter: char) -> String {
     let lower = letter.to_lowercase().next().unwrap_or(letter);
     let plain = match lower {
@@ -113,24 +93,4 @@ fn latin(letter: char) -> String {
         _ => "",
     };
     plain.to_owned()
-}
-
-/// A segment without its percent signs, where that is text.
-fn decoded(segment: &str) -> String {
-    let mut bytes = Vec::with_capacity(segment.len());
-    let mut rest = segment.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after
-            .get(..2)
-            .and_then(|digits| std::str::from_utf8(digits).ok());
-        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        if let Some(byte) = byte.filter(|_| *first == b'%') {
-            bytes.push(byte);
-            rest = &after[2..];
-        } else {
-            bytes.push(*first);
-            rest = after;
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| segment.to_owned())
 }

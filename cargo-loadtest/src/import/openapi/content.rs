@@ -5,7 +5,7 @@ use super::example::{Direction, ExampleMaker, ExampleValue, read_example};
 use super::parameters::find_example;
 use crate::import::document::{Field, Node};
 use crate::import::recording::Text;
-use crate::import::secrecy::is_secret;
+use crate::import::secrets::is_secret;
 
 pub(super) const URL_ENCODED: &str = "application/x-www-form-urlencoded";
 

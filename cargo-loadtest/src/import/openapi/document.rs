@@ -5,7 +5,7 @@
 use super::warnings::Warnings;
 use crate::import::document::{self, Node};
 use crate::import::recording::{Secret, Text};
-use crate::import::secrecy::variable;
+use crate::import::secrets::variable;
 use crate::import::source::{Note, Span};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -68,6 +68,7 @@ impl<'a> ApiDocument<'a> {
                 what: what.to_owned(),
                 value: None,
                 is_variable: true,
+                exchange: None,
             });
             secrets.len() - 1
         }))
@@ -85,6 +86,7 @@ impl<'a> ApiDocument<'a> {
                 what: what.to_owned(),
                 value: Some(value.to_owned()),
                 is_variable: false,
+                exchange: None,
             });
         }
         secret

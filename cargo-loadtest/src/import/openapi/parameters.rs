@@ -6,7 +6,7 @@ use super::example::{Direction, ExampleMaker, ExampleValue, MergedSchema, read_e
 use super::operations::Operation;
 use super::style::ValueStyle;
 use crate::import::document::{Node, Value};
-use crate::import::secrecy::{is_secret, is_secret_number};
+use crate::import::secrets::{is_secret, is_secret_number};
 
 /// Headers that other parts of a document describe.
 const DESCRIBED_ELSEWHERE: [&str; 3] = ["accept", "content-type", "authorization"];

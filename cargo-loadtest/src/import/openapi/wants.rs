@@ -3,8 +3,8 @@
 use super::draft::{PathPiece, RequestDraft};
 use super::example::ExampleValue;
 use super::style::escape_url;
-use crate::import::naming::singular;
 use crate::import::recording::{Confidence, Key, Text};
+use crate::import::text::singular;
 use std::collections::{HashMap, HashSet};
 
 /// Objects that often wrap an answer.

@@ -130,9 +130,8 @@ pub(super) fn group_requests(
         };
         for text in recording.exchanges[exchange].texts() {
             for number in text.references() {
-                if let Some(needed) = recording.references[number].from.exchange() {
-                    folders[needed].get_or_insert(folder);
-                }
+                let needed = recording.references[number].from.exchange();
+                folders[needed].get_or_insert(folder);
             }
         }
     }

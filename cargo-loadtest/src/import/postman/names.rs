@@ -1,6 +1,6 @@
 //! Names of variables.
 
-use crate::import::secrecy::{self, found, has_secret};
+use crate::import::secrets::{self, find_secrets as found, has_secret};
 
 /// Ends of names that are not secret.
 const HARMLESS: [&str; 9] = [
@@ -20,7 +20,7 @@ pub(super) fn is_secret(name: &str, value: &str) -> bool {
     if is_harmless {
         return has_secret(value) || !found(value).is_empty();
     }
-    secrecy::is_secret(name) || secrecy::is_secret_value(name, value)
+    secrets::is_secret(name) || secrets::is_secret_value(name, value)
 }
 
 /// A name, with a number where it is used already.
@@ -50,7 +50,7 @@ mod tests {
             ("é", "VARIABLE"),
             ("cargo_home", "API_CARGO_HOME"),
         ] {
-            assert_eq!(secrecy::variable(name, "VARIABLE"), named);
+            assert_eq!(secrets::variable(name, "VARIABLE"), named);
         }
     }
 

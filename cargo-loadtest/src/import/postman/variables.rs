@@ -5,7 +5,7 @@ use super::environment::{Environment, Layer, Variable};
 use super::names;
 use super::script::Kept;
 use crate::import::recording::{Confidence, Origin, Piece, Reference, Secret, Text};
-use crate::import::secrecy::variable;
+use crate::import::secrets::variable;
 use crate::import::source::{Note, Span};
 use std::collections::{HashMap, HashSet};
 

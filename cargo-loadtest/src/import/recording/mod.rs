@@ -7,7 +7,7 @@ mod text;
 use super::source::{Note, Span};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::time::Duration;
-pub(crate) use text::{Piece, Text};
+pub(crate) use text::{Flat, Piece, Text};
 
 /// The requests of an input, and all that is known of them.
 #[derive(Debug, Clone, Default)]
@@ -32,8 +32,6 @@ pub(crate) struct Recording {
     pub(crate) dropped: Vec<Dropped>,
     /// Values of earlier answers, by the number that [`Piece::Reference`] has.
     pub(crate) references: Vec<Reference>,
-    /// Rows of data, of which each iteration has one.
-    pub(crate) data: Vec<Data>,
     /// `http://host:port` of the service under test; by default that of the first request.
     pub(crate) base: Option<String>,
 }
@@ -56,7 +54,7 @@ pub(crate) struct Dropped {
     pub(crate) why: String,
 }
 
-/// A value that a run takes from an earlier answer, or from a row of data.
+/// A value that a run takes from an earlier answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reference {
     /// The source of the value.
@@ -93,80 +91,27 @@ pub(crate) enum Origin {
     /// The target of the link with this relation, in the `link` headers of an answer
     /// (<https://www.rfc-editor.org/rfc/rfc8288>).
     Link { exchange: usize, rel: String },
-    /// A value within another one.
-    Within {
-        outer: Box<Origin>,
-        reading: Reading,
-    },
-    /// A field of the rows of [`Recording::data`] with this number.
-    Row { data: usize, field: String },
-}
-
-/// A way to read a text once more.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Reading {
-    /// As JSON.
-    Json(Vec<Key>),
-    /// The first text between two others; to the end, where `after` is empty.
-    Between { before: String, after: String },
-    /// Decoded.
-    Decoded(Spelling),
-}
-
-/// An encoding of text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Spelling {
-    /// `%2F`, as in URLs.
-    Percent,
-    /// `&amp;`, as in HTML.
-    Html,
-    /// `\/`, as in strings of JSON and scripts.
-    Json,
 }
 
 impl Origin {
-    /// Returns the outermost source.
-    pub(crate) fn root(&self) -> &Self {
-        let mut origin = self;
-        while let Self::Within { outer, .. } = origin {
-            origin = outer;
-        }
-        origin
-    }
-
     /// Returns a word for the value: `id`, `csrf`, `location`.
     pub(crate) fn word(&self) -> &str {
         match self {
             Self::Body { path, .. } => last_field(path).unwrap_or("value"),
             Self::Link { rel, .. } => rel,
-            Self::Within { outer, reading } => match reading {
-                Reading::Json(path) => last_field(path).unwrap_or_else(|| outer.word()),
-                Reading::Between { before, .. } => last_word(before),
-                Reading::Decoded(_) => outer.word(),
-            },
             Self::Between { before, .. } | Self::Part { before, .. } => last_word(before),
             Self::Header { name, .. } => name,
-            Self::Row { field, .. } => field,
         }
     }
 
     /// Returns the number of the exchange whose answer has the value.
-    pub(crate) fn exchange(&self) -> Option<usize> {
-        match self.root() {
+    pub(crate) fn exchange(&self) -> usize {
+        match self {
             Self::Body { exchange, .. }
             | Self::Link { exchange, .. }
             | Self::Between { exchange, .. }
             | Self::Header { exchange, .. }
-            | Self::Part { exchange, .. } => Some(*exchange),
-            Self::Row { .. } | Self::Within { .. } => None,
-        }
-    }
-
-    /// Returns the source of a value within this one.
-    pub(crate) fn within(self, reading: Reading) -> Self {
-        Self::Within {
-            outer: Box::new(self),
-            reading,
+            | Self::Part { exchange, .. } => *exchange,
         }
     }
 }
@@ -223,17 +168,6 @@ impl Confidence {
     }
 }
 
-/// A table of data.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Data {
-    /// The name of a row.
-    pub(crate) name: String,
-    /// The names of the columns.
-    pub(crate) fields: Vec<String>,
-    /// The rows, with a value for each field.
-    pub(crate) rows: Vec<Vec<String>>,
-}
-
 /// A secret, which a run reads from the environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Secret {
@@ -245,6 +179,8 @@ pub(crate) struct Secret {
     pub(crate) value: Option<String>,
     /// True where the input itself takes the value from a variable.
     pub(crate) is_variable: bool,
+    /// The first exchange that has it, where [`Self::what`] is about a part of one.
+    pub(crate) exchange: Option<usize>,
 }
 
 impl Secret {
@@ -259,6 +195,7 @@ impl Secret {
             what: what.into(),
             value,
             is_variable: true,
+            exchange: None,
         }
     }
 
@@ -273,6 +210,7 @@ impl Secret {
             what: what.into(),
             value: Some(value.into()),
             is_variable: false,
+            exchange: None,
         }
     }
 }

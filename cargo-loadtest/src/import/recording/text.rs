@@ -180,6 +180,103 @@ impl Text {
     }
 }
 
+/// A [`Text`] as a string that parsers can read: each value is one character of a private plane of Unicode.
+///
+/// It lives as long as a parser needs it, and is never stored.
+#[derive(Debug, Clone)]
+pub(crate) struct Flat {
+    pub(crate) text: String,
+    /// The character of the first value.
+    first: u32,
+    values: Vec<Piece>,
+}
+
+impl Flat {
+    /// Returns the text of a part of the string.
+    pub(crate) fn restore(&self, part: &str) -> Text {
+        let mut text = Text::default();
+        let mut rest = part;
+        while let Some((at, letter)) = rest
+            .char_indices()
+            .find(|(_, letter)| self.is_value(*letter))
+        {
+            text.push_str(&rest[..at]);
+            text.push(self.values[self.number(letter)].clone());
+            rest = &rest[at + letter.len_utf8()..];
+        }
+        text.push_str(rest);
+        text
+    }
+
+    /// Returns true where a part of the string has values.
+    pub(crate) fn has_values(&self, part: &str) -> bool {
+        part.chars().any(|letter| self.is_value(letter))
+    }
+
+    /// Returns the value that a part of the string consists of.
+    pub(crate) fn value(&self, part: &str) -> Option<&Piece> {
+        let mut letters = part.chars();
+        let letter = letters.next().filter(|letter| self.is_value(*letter))?;
+        letters
+            .next()
+            .is_none()
+            .then(|| &self.values[self.number(letter)])
+    }
+
+    /// Returns the string with each part without values mapped, and the values as they are.
+    pub(crate) fn map(&self, part: &str, map: impl Fn(&str) -> String) -> String {
+        let mut mapped = String::new();
+        let mut rest = part;
+        while let Some((at, letter)) = rest
+            .char_indices()
+            .find(|(_, letter)| self.is_value(*letter))
+        {
+            mapped.push_str(&map(&rest[..at]));
+            mapped.push(letter);
+            rest = &rest[at + letter.len_utf8()..];
+        }
+        mapped.push_str(&map(rest));
+        mapped
+    }
+
+    pub(crate) fn is_value(&self, letter: char) -> bool {
+        u32::from(letter) >= self.first && self.number(letter) < self.values.len()
+    }
+
+    fn number(&self, letter: char) -> usize {
+        usize::try_from(u32::from(letter) - self.first).unwrap_or(usize::MAX)
+    }
+}
+
+impl Text {
+    /// Returns the text for parsers.
+    pub(crate) fn flat(&self) -> Flat {
+        const PLANES: [u32; 2] = [0xf_0000, 0x10_0000];
+        let is_free = |plane: &u32| {
+            self.0.iter().all(|piece| match piece {
+                Piece::Literal(text) => !text.chars().any(|letter| u32::from(letter) >= *plane),
+                _ => true,
+            })
+        };
+        let mut flat = Flat {
+            text: String::new(),
+            first: PLANES.into_iter().find(is_free).unwrap_or(PLANES[1]),
+            values: Vec::new(),
+        };
+        for piece in &self.0 {
+            match piece {
+                Piece::Literal(text) => flat.text.push_str(text),
+                piece => {
+                    let number = u32::try_from(flat.values.len()).unwrap_or(0);
+                    flat.text.extend(char::from_u32(flat.first + number));
+                    flat.values.push(piece.clone());
+                }
+            }
+        }
+        flat
+    }
+}
+
 impl FromIterator<Piece> for Text {
     fn from_iter<Pieces: IntoIterator<Item = Piece>>(pieces: Pieces) -> Self {
         let mut text = Self::default();
@@ -235,6 +332,20 @@ mod tests {
         assert_eq!(rest.pieces()[0], Piece::Secret(1));
         assert_eq!(greeting().strip_prefix("b"), None);
         assert_eq!(Text::secret(1).strip_prefix(""), Some(Text::secret(1)));
+    }
+
+    #[test]
+    fn a_flat_text_gives_back_its_values() {
+        let text = greeting();
+        let flat = text.flat();
+        assert_eq!(flat.restore(&flat.text), text);
+        let (_, value) = flat.text.split_once('=').unwrap();
+        let (value, rest) = value.split_once('&').unwrap();
+        assert_eq!(flat.value(value), Some(&Piece::Secret(1)));
+        assert!(flat.has_values(value) && !flat.has_values(rest));
+        let mut private = greeting();
+        private.push_str("\u{f0000}");
+        assert_eq!(private.flat().restore(&private.flat().text), private);
     }
 
     #[test]

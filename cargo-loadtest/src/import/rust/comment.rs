@@ -1,15 +1,16 @@
-//! Words of others as comments: harmless, of a bounded length, on lines that are not too long.
+//! Comments from words of the input: harmless, of a bounded length, wrapped.
 
-use super::WIDTH;
 use crate::console::{clean, clean_lines};
 use loadtest::redact;
 use std::fmt::Write as _;
 
-/// The most that is taken of a description, in characters.
+/// The widest line.
+const WIDTH: usize = 100;
+/// The longest description, in characters.
 const LONGEST: usize = 600;
 
-/// Writes words behind `prefix`, on as many lines as they need; nothing where there are none.
-pub(super) fn write(source: &mut String, prefix: &str, words: &str) {
+/// Writes words as a comment, wrapped; nothing where there are none.
+pub(super) fn write_comment(source: &mut String, prefix: &str, words: &str) {
     let room = WIDTH.saturating_sub(prefix.len() + 1);
     let mut line = String::new();
     for word in clean(words).split_whitespace() {
@@ -28,8 +29,8 @@ pub(super) fn write(source: &mut String, prefix: &str, words: &str) {
     }
 }
 
-/// Writes a description: its paragraphs, as far as there is room for them; whether there was any.
-pub(super) fn describe(source: &mut String, prefix: &str, description: &str) -> bool {
+/// Writes the paragraphs of a description, up to a limit; returns true where there was one.
+pub(super) fn write_description(source: &mut String, prefix: &str, description: &str) -> bool {
     let before = source.len();
     let mut left = LONGEST;
     let description: String = description.chars().take(LONGEST * 4).collect();
@@ -42,9 +43,9 @@ pub(super) fn describe(source: &mut String, prefix: &str, description: &str) -> 
             if has_gap && source.len() > before {
                 let _ = writeln!(source, "{prefix}");
             }
-            let words = bounded(&paragraph, left);
+            let words = truncate(&paragraph, left);
             left = left.saturating_sub(paragraph.chars().count());
-            write(source, prefix, &words);
+            write_comment(source, prefix, &words);
             paragraph.clear();
             has_gap = false;
             if left == 0 {
@@ -60,13 +61,13 @@ pub(super) fn describe(source: &mut String, prefix: &str, description: &str) -> 
     source.len() > before
 }
 
-/// A title of somebody: harmless, and not too long.
-pub(super) fn title(title: &str) -> String {
-    bounded(&redact::redact_text(title), 200)
+/// Redacts and truncates a title.
+pub(super) fn clean_title(title: &str) -> String {
+    truncate(&redact::redact_text(title), 200)
 }
 
-/// As many words as there is room for.
-pub(super) fn bounded(words: &str, most: usize) -> String {
+/// Truncates words to a number of characters.
+pub(super) fn truncate(words: &str, most: usize) -> String {
     let Some((end, _)) = words.char_indices().nth(most) else {
         return words.to_owned();
     };
@@ -78,8 +79,8 @@ pub(super) fn bounded(words: &str, most: usize) -> String {
     format!("{} …", cut[..end].trim_end())
 }
 
-/// A few names, and how many more there are.
-pub(super) fn listed(names: &[String], most: usize) -> String {
+/// Lists a few names, and counts the others.
+pub(super) fn list_names(names: &[String], most: usize) -> String {
     let mut words: Vec<String> = names.iter().take(most).cloned().collect();
     let more = names.len() - words.len();
     if more > 0 {
@@ -92,7 +93,7 @@ pub(super) fn listed(names: &[String], most: usize) -> String {
     }
 }
 
-/// A name of somebody in backticks, not too long.
-pub(super) fn quoted(name: &str) -> String {
-    format!("`{}`", bounded(&clean(name).replace('`', "'"), 60))
+/// Puts a name in backticks, truncated.
+pub(super) fn quote_name(name: &str) -> String {
+    format!("`{}`", truncate(&clean(name).replace('`', "'"), 60))
 }

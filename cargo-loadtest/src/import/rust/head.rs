@@ -1,16 +1,24 @@
-//! What stands around the scenarios of a source: what it is, what it needs, what is not in it.
+//! The head of a source, its imports and its functions.
 
-use super::super::marked::{Exchange, Recording};
-use super::super::source::{Input, Note};
-use super::built::{Uses, part_header};
 use super::comment;
-use super::secrets::Named;
-use crate::import::marked::Body;
-use crate::import::secrecy::without;
+use super::function::{Uses, parse_part_header};
+use super::partition::Scenario;
+use crate::import::recording::{Body, Exchange, Recording};
+use crate::import::secrets::redact_text;
+use crate::import::source::{Input, Note};
 use std::fmt::Write as _;
 
+/// A secret that a source names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamedSecret {
+    /// The variable of the environment.
+    pub(crate) name: String,
+    /// Its meaning.
+    pub(crate) what: String,
+}
+
 const BETWEEN: &str = "\
-/// What stands between two texts, the first time.
+/// Returns the first text between two others.
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(before)?;
     let (value, _) = rest.split_once(after)?;
@@ -20,8 +28,8 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
 ";
 
 const HEADER_PART: &str = "\
-/// What stands between two texts in the first header of this name that has both; an empty
-/// text is its end.
+/// Returns the text between two others, in the first header of this name that has both; an empty
+/// text is an end of the header.
 fn header_part<'a, T>(
     answer: &'a Response<T>,
     name: &str,
@@ -40,7 +48,7 @@ fn header_part<'a, T>(
 ";
 
 const LINK: &str = "\
-/// The target of the link with this relation, of the `link` headers of an answer.
+/// Returns the target of the link with this relation, from the `link` headers of an answer.
 fn link<'a, T>(answer: &'a Response<T>, rel: &str) -> Option<&'a str> {
     let links = answer.headers().get_all(\"link\").iter();
     links.flat_map(|links| links.to_str()).find_map(|links| {
@@ -57,66 +65,8 @@ fn link<'a, T>(answer: &'a Response<T>, rel: &str) -> Option<&'a str> {
 
 ";
 
-const DECODED: &str = "\
-/// A value of a URL, as it is meant.
-fn decoded(value: &str) -> String {
-    let mut decoded = Vec::new();
-    let mut bytes = value.as_bytes().iter();
-    while let Some(byte) = bytes.next() {
-        let code = bytes.as_slice().get(..2).filter(|_| *byte == b'%');
-        let code = code.and_then(|code| str::from_utf8(code).ok());
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(code) => {
-                decoded.push(code);
-                bytes.nth(1);
-            }
-            None => decoded.push(*byte),
-        }
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
-}
-
-";
-
-const UNESCAPED: &str = "\
-/// A text of HTML, as it is meant.
-fn unescaped(text: &str) -> String {
-    let mut parts = text.split('&');
-    let mut unescaped = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let (name, rest) = part.split_once(';').unwrap_or((\"\", part));
-        let letter = match name {
-            \"amp\" => Some('&'),
-            \"lt\" => Some('<'),
-            \"gt\" => Some('>'),
-            \"quot\" => Some('\"'),
-            \"apos\" => Some('\\''),
-            name => {
-                let code = match name.strip_prefix(\"#x\").or(name.strip_prefix(\"#X\")) {
-                    Some(code) => u32::from_str_radix(code, 16).ok(),
-                    None => name.strip_prefix('#').and_then(|code| code.parse().ok()),
-                };
-                code.and_then(char::from_u32)
-            }
-        };
-        match letter {
-            Some(letter) => {
-                unescaped.push(letter);
-                unescaped.push_str(rest);
-            }
-            None => {
-                unescaped.push('&');
-                unescaped.push_str(part);
-            }
-        }
-    }
-    unescaped
-}
-
-";
-
 const ENCODED: &str = "\
-/// A value as it stands in a URL.
+/// Encodes a value for a URL.
 fn encoded(value: &str) -> String {
     let mut encoded = String::new();
     for byte in value.bytes() {
@@ -131,7 +81,7 @@ fn encoded(value: &str) -> String {
 
 ";
 
-/// The notes about an exchange.
+/// Returns the notes about an exchange.
 pub(super) fn notes_of<'a>(
     recording: &'a Recording,
     exchange: &'a Exchange,
@@ -140,31 +90,31 @@ pub(super) fn notes_of<'a>(
     notes.filter(|note| note.span == exchange.span)
 }
 
-/// The head of the file.
-pub(super) fn head(
+/// Renders the head of the file.
+pub(super) fn render_head(
     recording: &Recording,
     input: &Input,
     from: &str,
     scenarios: usize,
-    secrets: &[Named],
+    secrets: &[NamedSecret],
 ) -> String {
-    let (what, how) = match from {
+    let (subject, verb) = match from {
         "openapi" => ("Operations that a service describes", "described"),
         "postman" => ("Requests of a collection", "in the collection"),
         _ => ("Requests that were recorded", "recorded"),
     };
-    let mut head = format!("//! {what}, imported by `cargo loadtest import {from}`.\n");
+    let mut head = format!("//! {subject}, imported by `cargo loadtest import {from}`.\n");
     // Of one scenario, it stands there.
     if scenarios > 1 {
         let mut words = String::new();
         if let Some(name) = &recording.name {
-            comment::write(&mut words, "//!", &comment::title(name));
+            comment::write_comment(&mut words, "//!", &comment::clean_title(name));
         }
         if let Some(description) = &recording.description {
             if !words.is_empty() {
                 words.push_str("//!\n");
             }
-            comment::describe(&mut words, "//!", description);
+            comment::write_description(&mut words, "//!", description);
         }
         if !words.is_empty() {
             head.push_str("//!\n");
@@ -174,7 +124,7 @@ pub(super) fn head(
     if !secrets.is_empty() {
         head.push_str("//!\n//! In the environment of its runs:\n");
         for secret in secrets {
-            item(&mut head, &format!("`{}`: {}", secret.name, secret.what));
+            write_item(&mut head, &format!("`{}`: {}", secret.name, secret.what));
         }
     }
     let mut not_as_recorded: Vec<String> = recording
@@ -195,24 +145,24 @@ pub(super) fn head(
     not_as_recorded.extend(lost_headers(recording));
     not_as_recorded.extend(left_out(recording));
     if !not_as_recorded.is_empty() {
-        let _ = writeln!(head, "//!\n//! Not as {how}:");
+        let _ = writeln!(head, "//!\n//! Not as {verb}:");
         for words in not_as_recorded {
-            item(&mut head, &words);
+            write_item(&mut head, &words);
         }
     }
     head.push('\n');
     head
 }
 
-fn item(head: &mut String, words: &str) {
+fn write_item(head: &mut String, words: &str) {
     let mut lines = String::new();
-    comment::write(&mut lines, "//!  ", words);
+    comment::write_comment(&mut lines, "//!  ", words);
     if let Some(rest) = lines.strip_prefix("//!   ") {
         let _ = write!(head, "//! * {rest}");
     }
 }
 
-/// Headers of parts that the source cannot have.
+/// Returns the headers of parts that the source cannot have.
 fn lost_headers(recording: &Recording) -> Vec<String> {
     let parts = recording
         .exchanges
@@ -223,15 +173,15 @@ fn lost_headers(recording: &Recording) -> Vec<String> {
         });
     parts
         .flat_map(|part| &part.headers)
-        .filter(|line| part_header(line).is_none())
+        .filter(|line| parse_part_header(line).is_none())
         .map(|line| {
-            let line = comment::quoted(&without(&String::from_utf8_lossy(line), &[]));
+            let line = comment::quote_name(&redact_text(&line.shown(|_| "..".to_owned()), &[]));
             format!("the header {line} of a part is left out")
         })
         .collect()
 }
 
-/// How many requests are left out, and why; which data, and which groups.
+/// Counts the requests that are left out, and lists groups without requests.
 fn left_out(recording: &Recording) -> Vec<String> {
     let mut reasons: Vec<(&str, usize)> = Vec::new();
     for dropped in &recording.dropped {
@@ -252,22 +202,13 @@ fn left_out(recording: &Recording) -> Vec<String> {
         let mut exchanges = recording.exchanges.iter();
         !exchanges.any(|exchange| exchange.group.as_ref() == Some(&group.name))
     });
-    let groups = groups.map(|group| format!("{} has no requests", comment::quoted(&group.name)));
-    let data = recording.data.iter().enumerate().filter(|(at, _)| {
-        let mut references = recording.references.iter();
-        !references.any(|reference| {
-            matches!(&reference.from, super::super::marked::Origin::Row { data, .. } if data == at)
-        })
-    });
-    let data = data.map(|(_, data)| {
-        let name = comment::quoted(&data.name);
-        format!("no request uses the {} rows of {name}", data.rows.len())
-    });
-    requests.chain(groups).chain(data).collect()
+    let groups =
+        groups.map(|group| format!("{} has no requests", comment::quote_name(&group.name)));
+    requests.chain(groups).collect()
 }
 
-/// What the file imports.
-pub(super) fn imports(uses: &Uses) -> String {
+/// Renders the imports.
+pub(super) fn render_imports(uses: &Uses) -> String {
     let mut imports = String::new();
     if uses.parts {
         imports.push_str("use loadtest::multipart::{Form, Part};\n");
@@ -280,26 +221,49 @@ pub(super) fn imports(uses: &Uses) -> String {
     imports
 }
 
-/// The functions that its steps call.
-pub(super) fn functions(uses: &Uses) -> String {
-    let mut functions = String::new();
-    if uses.header_part {
-        functions.push_str(HEADER_PART);
-    }
-    if uses.between {
-        functions.push_str(BETWEEN);
-    }
-    if uses.link {
-        functions.push_str(LINK);
-    }
-    if uses.encoded {
-        functions.push_str(ENCODED);
-    }
-    if uses.decoded {
-        functions.push_str(DECODED);
-    }
-    if uses.unescaped {
-        functions.push_str(UNESCAPED);
-    }
-    functions
+/// Renders the functions that steps call.
+pub(super) fn render_functions(uses: &Uses) -> String {
+    let functions = [
+        ("header_part", HEADER_PART),
+        ("between", BETWEEN),
+        ("link", LINK),
+        ("encoded", ENCODED),
+    ];
+    let functions = functions
+        .iter()
+        .filter(|(name, _)| uses.functions.contains(name));
+    functions.map(|(_, source)| *source).collect()
+}
+
+/// Returns the secrets that the scenarios name, and those that the input takes from variables.
+pub(super) fn name_secrets(
+    recording: &Recording,
+    scenarios: &[Scenario],
+    source: &str,
+) -> Vec<NamedSecret> {
+    let is_named = |name: &str| {
+        source.contains(&format!("secret.{name}}}}}"))
+            || source.contains(&format!("secret(\"{name}\")"))
+    };
+    let secrets = recording.secrets.iter();
+    let secrets = secrets.filter(|secret| secret.is_variable || is_named(&secret.name));
+    let mut named: Vec<_> = secrets
+        .map(|secret| {
+            let names = scenarios.iter().map(|scenario| &scenario.names);
+            let step = secret
+                .exchange
+                .and_then(|at| names.into_iter().find_map(|names| names.get(&at)));
+            let what = match step {
+                Some(step) => format!("{} of `{step}`", secret.what),
+                None => secret.what.clone(),
+            };
+            NamedSecret {
+                name: secret.name.clone(),
+                what,
+            }
+        })
+        .collect();
+    named.sort_by(|one, other| one.name.cmp(&other.name));
+    named.dedup_by(|one, other| one.name == other.name);
+    named
 }

@@ -1,12 +1,9 @@
-//! Bodies of JSON as people write them: in the order of their keys, with values of answers and secrets in their
-//! places.
+//! Bodies of JSON, in the order of their keys, with their values in place.
 
-use super::WIDTH;
-use super::declared::{Writing, told_name};
-use super::literal::text;
-use super::template::Piece;
+use super::layout::join_items;
 use crate::import::document::{self, Node, Value};
-use crate::import::secrecy::{is_callback, is_secret, is_secret_number};
+use crate::import::recording::{Flat, Piece, Recording, Text};
+use crate::import::secrets::quote_bare;
 use crate::import::source::Input;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
@@ -16,119 +13,92 @@ use std::fmt;
 /// From here on numbers of JSON are no whole numbers of Rust.
 const LARGEST: f64 = 18_446_744_073_709_551_615.0;
 
-/// How deep `json!` may call itself: the compiler ends at 128, and the step is within other macros.
+/// The deepest recursion of `json!`: the compiler ends at 128, and the step is within other macros.
 const MOST_EXPANSIONS: usize = 110;
 
-/// A value whose keys keep their order.
+/// A value whose keys keep their order; values of a run are the characters of a [`Flat`].
 pub(super) enum Json {
     /// `null`, `true`, a number.
     Plain(String),
-    /// A string.
     Text(String),
-    /// `[..]`.
     List(Vec<Json>),
-    /// `{..}`.
     Object(Vec<(String, Json)>),
 }
 
-/// How JSON is written: as the options of a step have it, or as code.
-pub(super) trait Notation {
-    /// The key of a field, in quotes; nothing where it cannot be one.
-    fn name(&mut self, name: &str) -> Option<String>;
-    /// A string, which `key` says what it is.
-    fn text(&mut self, key: &str, value: &str) -> Option<String>;
-    /// `null`, `true`, a number.
-    fn plain(&mut self, value: &str) -> String;
-}
-
-/// JSON in an attribute.
-struct Declared<'a, 'b, 'c> {
-    writing: &'a mut Writing<'b, 'c>,
-    /// Whether there are other values than strings.
-    has_types: bool,
+/// A part of JSON that is written in the notation of its place.
+pub(super) enum Leaf<'a> {
+    Key(&'a str),
+    Text(&'a str),
+    Plain(&'a str),
 }
 
 impl Json {
-    /// Reads an object or a list whose numbers are no others when they are written again; other bodies are better
-    /// shown as they are.
-    pub(super) fn structured(body: &str) -> Option<Self> {
-        let json = serde_json::from_str(body).ok();
-        json.filter(|json| matches!(json, Self::Object(_) | Self::List(_)))
-            .filter(|json| json.has_numbers_of(body))
+    /// Parses an object or a list whose numbers Rust writes as they are, and whose values without quotes are bare
+    /// references.
+    pub(super) fn parse(text: &Text, recording: &Recording) -> Option<(Flat, Self)> {
+        (!text.is_binary()).then_some(())?;
+        let flat = text.flat();
+        let (body, added) = quote_bare(&flat, &flat.text);
+        let are_bare = added.iter().all(|at| {
+            let letter = &body[at + 1..];
+            let end = letter.chars().next().map_or(0, char::len_utf8);
+            match flat.value(&letter[..end]) {
+                Some(Piece::Reference(at)) => recording.references[*at].is_bare,
+                Some(_) => false,
+                // The closing quote.
+                None => true,
+            }
+        });
+        let json: Self = serde_json::from_str(&body).ok().filter(|_| are_bare)?;
+        let is_structured = matches!(json, Self::Object(_) | Self::List(_));
+        (is_structured && json.has_numbers_of(&body)).then_some((flat, json))
     }
 
-    /// The fields of a form, as they stand in an attribute.
-    pub(super) fn write_fields(&self, writing: &mut Writing<'_, '_>) -> Option<String> {
-        let has_types = false;
-        self.laid("", 0, &mut Declared { writing, has_types })
-    }
-
-    /// As it stands in an attribute; nothing where a key or a string cannot be written there.
-    pub(super) fn write(&self, key: &str, writing: &mut Writing<'_, '_>) -> Option<String> {
-        let has_types = true;
-        self.laid(key, 0, &mut Declared { writing, has_types })
-    }
-
-    /// On one line, or on several that are indented by `indent`.
-    pub(super) fn laid(
+    /// Renders the JSON, indented by `indent`; returns nothing where a leaf has no notation.
+    pub(super) fn render(
         &self,
-        key: &str,
         indent: usize,
-        notation: &mut dyn Notation,
+        notation: &mut dyn FnMut(Leaf<'_>) -> Option<String>,
     ) -> Option<String> {
-        let inside = |open: &str, items: Vec<String>, close: &str| {
-            if items.is_empty() {
-                return format!("{open}{close}");
-            }
-            let blank = if open == "{" { " " } else { "" };
-            let line = format!("{open}{blank}{}{blank}{close}", items.join(", "));
-            if line.chars().count() + indent < WIDTH - 20 && !line.contains('\n') {
-                return line;
-            }
-            let margin = " ".repeat(indent);
-            let items: Vec<_> = items
-                .iter()
-                .map(|item| format!("{margin}    {item},\n"))
-                .collect();
-            format!("{open}\n{}{margin}{close}", items.concat())
-        };
         match self {
-            // No template can be a number.
-            Self::Plain(value) if is_hidden(key, value) => None,
-            Self::Plain(value) => Some(notation.plain(value)),
-            Self::Text(value) => notation.text(key, value),
+            Self::Plain(value) => notation(Leaf::Plain(value)),
+            Self::Text(value) => notation(Leaf::Text(value)),
             Self::List(items) => {
-                let items = items
-                    .iter()
-                    .map(|item| item.laid(key, indent + 4, notation));
-                Some(inside("[", items.collect::<Option<_>>()?, "]"))
+                let items = items.iter().map(|item| item.render(indent + 4, notation));
+                Some(join_items(
+                    "[",
+                    &items.collect::<Option<Vec<_>>>()?,
+                    "]",
+                    indent,
+                ))
             }
             Self::Object(fields) => {
-                // `{"name": "password", "value": ".."}`
-                let told = fields.iter().find_map(|(name, value)| match value {
-                    Self::Text(value) if ["name", "key"].contains(&&**name) => Some(value.as_str()),
-                    _ => None,
-                });
-                let told = told.filter(|told| is_secret(told));
-                let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
-                let is_called_back = is_callback(&names);
                 let fields = fields.iter().map(|(name, value)| {
-                    let key = match told {
-                        Some(told) if name == "value" => told,
-                        _ if is_secret(key) => key,
-                        None => told_name(name, is_called_back),
-                        _ => name,
-                    };
-                    let name = notation.name(name)?;
-                    let value = value.laid(key, indent + 4, notation)?;
-                    Some(format!("{name}: {value}"))
+                    let name = notation(Leaf::Key(name))?;
+                    Some(format!("{name}: {}", value.render(indent + 4, notation)?))
                 });
-                Some(inside("{", fields.collect::<Option<_>>()?, "}"))
+                Some(join_items(
+                    "{",
+                    &fields.collect::<Option<Vec<_>>>()?,
+                    "}",
+                    indent,
+                ))
             }
         }
     }
 
-    /// Whether `json!` can say it: each key once, and not so much that the compiler refuses to go on.
+    /// Returns true where a key has values of a run.
+    pub(super) fn has_values_in_keys(&self, flat: &Flat) -> bool {
+        match self {
+            Self::Plain(_) | Self::Text(_) => false,
+            Self::List(items) => items.iter().any(|item| item.has_values_in_keys(flat)),
+            Self::Object(fields) => fields
+                .iter()
+                .any(|(name, value)| flat.has_values(name) || value.has_values_in_keys(flat)),
+        }
+    }
+
+    /// Returns true where `json!` can write it: each key once, and within the limits of the compiler.
     pub(super) fn is_for_macro(&self) -> bool {
         self.has_each_key_once() && self.expansions() <= MOST_EXPANSIONS
     }
@@ -145,7 +115,7 @@ impl Json {
         }
     }
 
-    /// How deep `json!` calls itself for it, which takes a token after the other.
+    /// Returns the depth of the recursion of `json!`, which takes one token after the other.
     fn expansions(&self) -> usize {
         let deepest = |begin: usize, each: usize, items: &mut dyn Iterator<Item = &Self>| {
             let items = items.enumerate();
@@ -159,8 +129,7 @@ impl Json {
         }
     }
 
-    /// Whether each number is as great as the one that stands there: `1e2` and `100.0` are, what has more digits than
-    /// a number of Rust is not.
+    /// Returns true where each number equals that of the body: `1e2` and `100.0` do, one with too many digits does not.
     fn has_numbers_of(&self, body: &str) -> bool {
         let input = Input::new(String::new(), body.to_owned());
         let Ok(node) = document::read(&input) else {
@@ -168,9 +137,10 @@ impl Json {
         };
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         self.numbers(&mut ours);
-        numbers(&node, &mut theirs);
-        let same =
-            |(ours, theirs): (&&str, &&str)| ours == theirs || decimal(ours) == decimal(theirs);
+        collect_numbers(&node, &mut theirs);
+        let same = |(ours, theirs): (&&str, &&str)| {
+            ours == theirs || parse_decimal(ours) == parse_decimal(theirs)
+        };
         ours.len() == theirs.len() && ours.iter().zip(&theirs).all(same)
     }
 
@@ -186,40 +156,15 @@ impl Json {
     }
 }
 
-impl Notation for Declared<'_, '_, '_> {
-    fn name(&mut self, name: &str) -> Option<String> {
-        let has_place = name.contains("{{") || self.writing.vault.plain(name).text().is_none();
-        (!has_place).then(|| text(name))
-    }
-
-    fn text(&mut self, key: &str, value: &str) -> Option<String> {
-        let template = self.writing.field(key, value);
-        let scope = self.writing.scope;
-        match template.0.as_slice() {
-            [Piece::Value(at)]
-                if self.has_types && scope.recording.references[*at].is_bare && scope.has(*at) =>
-            {
-                let path = scope.path(*at, false)?;
-                Some(format!("{{{{{path}}}}}"))
-            }
-            _ => scope.literal(&template),
-        }
-    }
-
-    fn plain(&mut self, value: &str) -> String {
-        value.to_owned()
-    }
-}
-
-/// Whether a body of this type may be written as JSON.
-pub(super) fn is_type(content_type: &str) -> bool {
+/// Returns true where a body of this type may be written as JSON.
+pub(super) fn is_json_type(content_type: &str) -> bool {
     let essence = content_type.split(';').next().unwrap_or_default();
     let essence = essence.trim().to_ascii_lowercase();
     essence.ends_with("/json") || essence.ends_with("+json") || essence == "text/plain"
 }
 
-/// A value that is no string, as code has it: a number that is not small says its type.
-pub(super) fn code(value: &str) -> String {
+/// Writes a value that is no string as code: a large number says its type.
+pub(super) fn number_code(value: &str) -> String {
     if value.parse::<i32>().is_ok() || !is_number(value) || value.contains(['.', 'e', 'E']) {
         return value.to_owned();
     }
@@ -227,26 +172,23 @@ pub(super) fn code(value: &str) -> String {
     format!("{value}_{ty}")
 }
 
-/// Whether a value that is no string is a secret.
-pub(super) fn is_hidden(key: &str, value: &str) -> bool {
-    is_secret_number(key, value) && is_number(value)
-}
-
 fn is_number(value: &str) -> bool {
     value.starts_with(|first: char| first.is_ascii_digit() || first == '-')
 }
 
-fn numbers<'a>(node: &'a Node<'_>, found: &mut Vec<&'a str>) {
+fn collect_numbers<'a>(node: &'a Node<'_>, found: &mut Vec<&'a str>) {
     match &node.value {
         Value::Number(number) => found.push(number),
-        Value::List(items) => items.iter().for_each(|item| numbers(item, found)),
-        Value::Object(fields) => fields.iter().for_each(|field| numbers(&field.node, found)),
+        Value::List(items) => items.iter().for_each(|item| collect_numbers(item, found)),
+        Value::Object(fields) => fields
+            .iter()
+            .for_each(|field| collect_numbers(&field.node, found)),
         _ => {}
     }
 }
 
-/// A number as its sign, its digits without zeros around them, and the power of ten of the last of these.
-fn decimal(number: &str) -> Option<(bool, String, i64)> {
+/// Returns the sign of a number, its digits without zeros around them, and the power of ten of the last digit.
+fn parse_decimal(number: &str) -> Option<(bool, String, i64)> {
     let (sign, number) = match number.strip_prefix('-') {
         Some(number) => (true, number),
         None => (false, number),
@@ -268,13 +210,13 @@ fn decimal(number: &str) -> Option<(bool, String, i64)> {
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reader)
+        deserializer.deserialize_any(JsonVisitor)
     }
 }
 
-struct Reader;
+struct JsonVisitor;
 
-impl<'de> Visitor<'de> for Reader {
+impl<'de> Visitor<'de> for JsonVisitor {
     type Value = Json;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -330,6 +272,10 @@ impl<'de> Visitor<'de> for Reader {
 mod tests {
     use super::*;
 
+    fn parse(body: &str) -> Option<Json> {
+        Json::parse(&Text::literal(body), &Recording::default()).map(|(_, json)| json)
+    }
+
     #[test]
     fn what_cannot_be_said_without_a_change_is_left() {
         for body in [
@@ -337,7 +283,7 @@ mod tests {
             "[18446744073709551615,-9223372036854775808,0.1,1E-7]",
             r#"{"text":"1.00000000000000000001"}"#,
         ] {
-            assert!(Json::structured(body).is_some(), "{body}");
+            assert!(parse(body).is_some(), "{body}");
         }
         for body in [
             r#"{"a":0.12345678901234567890123}"#,
@@ -347,9 +293,9 @@ mod tests {
             r#""text""#,
             r#"{"a":1} {"#,
         ] {
-            assert!(Json::structured(body).is_none(), "{body}");
+            assert!(parse(body).is_none(), "{body}");
         }
-        let is_for_macro = |body: &str| Json::structured(body).unwrap().is_for_macro();
+        let is_for_macro = |body: &str| parse(body).unwrap().is_for_macro();
         assert!(is_for_macro(r#"{"a":[{"a":1},{"a":2}]}"#));
         assert!(!is_for_macro(r#"{"a":1,"b":{"c":2,"c":3}}"#));
         // As much as the compiler takes is tried with it end to end.
@@ -373,7 +319,7 @@ mod tests {
             ("true", "true"),
             ("null", "null"),
         ] {
-            assert_eq!(code(number), written);
+            assert_eq!(number_code(number), written);
         }
     }
 
@@ -386,10 +332,10 @@ mod tests {
             "application/problem+json",
             "text/plain;charset=UTF-8",
         ] {
-            assert!(is_type(ty), "{ty}");
+            assert!(is_json_type(ty), "{ty}");
         }
         for ty in ["application/x-ndjson", "application/xml", "text/html", ""] {
-            assert!(!is_type(ty), "{ty}");
+            assert!(!is_json_type(ty), "{ty}");
         }
     }
 }

@@ -1,22 +1,22 @@
 //! Literals of Rust.
 
-/// A string.
-pub(super) fn text(text: &str) -> String {
-    format!("\"{}\"", escaped(text))
+/// Writes a string.
+pub(super) fn quote_text(text: &str) -> String {
+    format!("\"{}\"", escape_text(text))
 }
 
-/// A string in the code of a function, where nothing in it must look like a template.
-pub(super) fn code_text(whole: &str) -> String {
-    without_templates(&text(whole))
+/// Writes a string in the code of a function, where nothing may look like a template.
+pub(super) fn quote_code(whole: &str) -> String {
+    hide_templates(&quote_text(whole))
 }
 
-/// The same of a string that is formatted, whose braces are doubled already.
-pub(super) fn format_text(format: &str) -> String {
-    without_templates(&text(format))
+/// Writes the string of `format!`, whose braces are doubled already.
+pub(super) fn quote_format(format: &str) -> String {
+    hide_templates(&quote_text(format))
 }
 
-/// What stands within its quotes.
-pub(super) fn escaped(text: &str) -> String {
+/// Escapes the inside of a string.
+fn escape_text(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
@@ -28,13 +28,13 @@ pub(super) fn escaped(text: &str) -> String {
     escaped
 }
 
-/// A byte string.
-pub(super) fn bytes(bytes: &[u8]) -> String {
+/// Writes a byte string.
+pub(super) fn quote_bytes(bytes: &[u8]) -> String {
     format!("b\"{}\"", bytes.escape_ascii())
 }
 
-/// The same literal, in which `{{step.` does not stand as it is.
-fn without_templates(literal: &str) -> String {
+/// Escapes `{{step.` in a literal.
+fn hide_templates(literal: &str) -> String {
     let mut written = String::with_capacity(literal.len());
     let mut rest = literal;
     while let Some((before, after)) = rest.split_once("{{") {

@@ -1,81 +1,80 @@
-//! What a step can use: the answers of those above it, and the rows of its scenario.
+//! Values that a step can use: those of the answers to steps above it.
 
-use super::super::marked::{Confidence, Exchange, Header, Origin, Recording};
 use super::comment;
-use super::literal::text;
-use super::partition::{Scenario, exchange_of, word};
-use super::shared::is_same;
-use super::template::{Piece, Template};
-use super::types::{Read, Types, key_path, template_path};
-use std::collections::HashSet;
+use super::literal::quote_text;
+use super::partition::Scenario;
+use super::types::{AnswerType, Types, path_in_template, quote_key};
+use crate::import::recording::{Confidence, Header, Origin, Piece, Recording, Text};
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 
-/// What stands where a value cannot come from.
+/// The text in the place of a value that no step above has.
 const UNKNOWN: &str = "unknown";
 
-/// What can be used in the steps of a scenario that are not written yet.
+/// The scope of the next step of a scenario.
 pub(super) struct Scope<'a> {
     pub(super) recording: &'a Recording,
     pub(super) types: &'a Types,
     pub(super) scenario: &'a Scenario,
-    /// The exchanges whose steps are above.
+    /// The exchanges of the steps above.
     pub(super) above: HashSet<usize>,
-    /// Those whose answers are used.
+    /// The exchanges whose answers are used.
     pub(super) read: HashSet<usize>,
-    /// The comments on values that are not certain: each stands where the value is used first.
-    pub(super) told: HashSet<String>,
+    /// Comments on uncertain values, each of which is written once.
+    pub(super) noted: HashSet<String>,
     /// The headers that stand at the scenario.
     pub(super) shared: Vec<Header>,
 }
 
-/// A value of an earlier answer, as the user is told.
+/// A value of an earlier answer, as users are told.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Linked {
     /// The step that uses it.
     pub(crate) step: String,
-    /// The value, as it is written: `{{login.response.token}}`.
+    /// The value in the language: `{{login.response.token}}`.
     pub(crate) value: String,
-    /// How certain it is, and why.
+    /// The certainty and its reason.
     pub(crate) why: String,
 }
 
-impl Scope<'_> {
-    /// The name of a step.
-    pub(super) fn step(&self, exchange: usize) -> &str {
+impl<'a> Scope<'a> {
+    /// Returns the name of a step.
+    pub(super) fn step(&self, exchange: usize) -> &'a str {
         self.scenario
             .names
             .get(&exchange)
             .map_or("", String::as_str)
     }
 
-    /// Whether a header stands at the scenario, and not at its steps.
+    /// Returns true where a header stands at the scenario.
     pub(super) fn is_shared(&self, header: &Header) -> bool {
-        self.shared.iter().any(|shared| is_same(shared, header))
+        self.shared.iter().any(|shared| {
+            shared.name.eq_ignore_ascii_case(&header.name) && shared.value == header.value
+        })
     }
 
-    /// Whether the value of a reference is there.
+    /// Returns true where the value of a reference is known.
     pub(super) fn has(&self, reference: usize) -> bool {
-        let origin = &self.recording.references[reference].from;
-        match (exchange_of(origin), origin) {
-            (Some(exchange), _) => self.above.contains(&exchange),
-            (None, Origin::Row { data, .. }) => self.scenario.feeds.contains_key(data),
-            (None, _) => false,
-        }
+        self.above
+            .contains(&self.recording.references[reference].from.exchange())
     }
 
-    /// A template in quotes; nothing where that cannot say it.
-    pub(super) fn literal(&self, template: &Template) -> Option<String> {
+    /// Returns the literal of a text in an attribute, where that can express it.
+    pub(super) fn template(&self, text: &Text) -> Option<String> {
         let mut written = String::new();
-        for piece in &template.0 {
-            let place = match piece {
-                Piece::Text(text) if text.contains("{{") || text.contains("}}") => return None,
-                Piece::Text(text) => {
+        for piece in text.pieces() {
+            let value = match piece {
+                Piece::Bytes(_) => return None,
+                Piece::Literal(text) if text.contains("{{") || text.contains("}}") => return None,
+                Piece::Literal(text) => {
                     written.push_str(text);
                     continue;
                 }
-                Piece::Secret(name) => format!("secret.{name}"),
-                Piece::Value(at) if self.has(*at) => self.path(*at, true)?,
-                Piece::Value(_) => {
+                Piece::Secret(number) => {
+                    format!("secret.{}", self.recording.secrets[*number].name)
+                }
+                Piece::Reference(at) if self.has(*at) => self.path(*at, true)?,
+                Piece::Reference(_) => {
                     written.push_str(UNKNOWN);
                     continue;
                 }
@@ -83,25 +82,23 @@ impl Scope<'_> {
             if written.ends_with('{') {
                 return None;
             }
-            let _ = write!(written, "{{{{{place}}}}}");
+            let _ = write!(written, "{{{{{value}}}}}");
         }
-        Some(text(&written))
+        Some(quote_text(&written))
     }
 
-    /// What stands between the braces of a template.
+    /// Returns the path of a value between the braces of a template.
     pub(super) fn path(&self, reference: usize, is_in_text: bool) -> Option<String> {
-        let reference = &self.recording.references[reference];
-        match &reference.from {
+        match &self.recording.references[reference].from {
             Origin::Body { exchange, path } => {
-                let Some(Read::Json(shape)) = self.types.answers.get(exchange) else {
+                let Some(AnswerType::Json(shape)) = self.types.answers.get(exchange) else {
                     return None;
                 };
-                let path = template_path(shape, path, is_in_text)?;
+                let path = path_in_template(shape, path, is_in_text)?;
                 Some(format!("{}.response{path}", self.step(*exchange)))
             }
-            // Within JSON it would be a string, and never a number.
-            Origin::Header { .. } if !is_in_text => None,
-            Origin::Header { exchange, name } => {
+            // In JSON it would be a string, and never a number.
+            Origin::Header { exchange, name } if is_in_text => {
                 let step = self.step(*exchange);
                 let name = name.to_ascii_lowercase();
                 let is_word = name.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -111,45 +108,25 @@ impl Scope<'_> {
                 if is_word {
                     return Some(format!("{step}.headers.{name}"));
                 }
-                is_token(&name)
-                    .then(|| key_path(&name, false, true))
-                    .flatten()
-                    .map(|name| format!("{step}.headers{name}"))
+                let key = is_header_name(&name).then(|| quote_key(&name, false, true));
+                Some(format!("{step}.headers{}", key.flatten()?))
             }
-            Origin::Row { data, field } => {
-                let feed = self.scenario.feeds.get(data)?;
-                Some(format!("{feed}{}", key_path(field, true, is_in_text)?))
-            }
-            Origin::Between { .. }
-            | Origin::Part { .. }
-            | Origin::Link { .. }
-            | Origin::Within { .. } => None,
+            _ => None,
         }
     }
 
-    /// A word for the value of a reference.
-    pub(super) fn word(&self, reference: usize) -> &str {
-        word(&self.recording.references[reference])
-    }
-
-    /// Writes what is not certain about the values of a step, above it, unless it is written above another one.
-    pub(super) fn doubts(&mut self, source: &mut String, prefix: &str, references: &[usize]) {
+    /// Writes the doubts about the values of a step as comments.
+    pub(super) fn write_doubts(&mut self, source: &mut String, references: &BTreeSet<usize>) {
         for at in references {
             let reference = &self.recording.references[*at];
-            let word = comment::quoted(self.word(*at));
-            let whose = match (&reference.from, exchange_of(&reference.from)) {
-                (Origin::Row { .. }, _) | (_, None) => continue,
-                (_, Some(exchange)) => match self.recording.exchanges.get(exchange) {
-                    Some(_) if self.has(*at) => self.step(exchange),
-                    _ => {
-                        let words = format!(
-                            "{word} comes from a request that is not sent before this one: write it"
-                        );
-                        comment::write(source, prefix, &words);
-                        continue;
-                    }
-                },
-            };
+            let exchange = reference.from.exchange();
+            let word = comment::quote_name(reference.from.word());
+            if !self.has(*at) {
+                let words =
+                    format!("{word} is of a request that is not sent before this one: write it");
+                comment::write_comment(source, "    //", &words);
+                continue;
+            }
             let certainty = match reference.confidence {
                 Confidence::Certain => continue,
                 Confidence::Likely => "is likely that",
@@ -157,32 +134,35 @@ impl Scope<'_> {
             };
             let why = &reference.why;
             let colon = if why.is_empty() { "" } else { ": " };
-            let words = format!("{word} {certainty} of `{whose}`{colon}{why}");
-            if self.told.insert(words.clone()) {
-                comment::write(source, prefix, &words);
+            let words = format!(
+                "{word} {certainty} of `{}`{colon}{why}",
+                self.step(exchange)
+            );
+            if self.noted.insert(words.clone()) {
+                comment::write_comment(source, "    //", &words);
             }
         }
     }
 
-    /// What the user is told about the values of a step.
-    pub(super) fn linked(&self, step: &str, references: &[usize]) -> Vec<Linked> {
+    /// Returns the values that a step has of earlier answers.
+    pub(super) fn links(&self, number: usize, references: &BTreeSet<usize>) -> Vec<Linked> {
         let known = references.iter().filter(|at| self.has(**at));
         known
             .map(|at| {
                 let reference = &self.recording.references[*at];
-                let value = match (self.path(*at, true), exchange_of(&reference.from)) {
-                    (Some(path), _) => format!("{{{{{path}}}}}"),
-                    (None, Some(exchange)) => {
-                        format!("`{}` of `{}`", self.word(*at), self.step(exchange))
-                    }
-                    (None, None) => format!("`{}`", self.word(*at)),
+                let exchange = reference.from.exchange();
+                let word = reference.from.word();
+                let value = match self.path(*at, true) {
+                    Some(path) => format!("{{{{{path}}}}}"),
+                    None => format!("`{word}` of `{}`", self.step(exchange)),
                 };
+                let certainty = reference.confidence.word();
                 let why = match reference.why.as_str() {
-                    "" => reference.confidence.word().to_owned(),
-                    why => format!("{}: {why}", reference.confidence.word()),
+                    "" => certainty.to_owned(),
+                    why => format!("{certainty}: {why}"),
                 };
                 Linked {
-                    step: step.to_owned(),
+                    step: self.step(number).to_owned(),
                     value,
                     why,
                 }
@@ -190,52 +170,15 @@ impl Scope<'_> {
             .collect()
     }
 
-    /// What the answer of an exchange is read into, if another step uses it.
-    pub(super) fn answer(&self, exchange: usize) -> Option<&Read> {
+    /// Returns the type of an answer that other steps use.
+    pub(super) fn answer(&self, exchange: usize) -> Option<&'a AnswerType> {
         let types = self.types.answers.get(&exchange);
         types.filter(|_| self.read.contains(&exchange))
     }
 }
 
-/// The URL of an exchange, as it stands in the source.
-pub(super) fn url_of(exchange: &Exchange, base: &str, begins_with_value: bool) -> String {
-    let target = fitting(&exchange.target);
-    let is_whole = begins_with_value
-        || ["http://", "https://"]
-            .iter()
-            .any(|scheme| target.starts_with(scheme));
-    if is_whole {
-        return target;
-    }
-    let slash = if target.starts_with('/') { "" } else { "/" };
-    let origin = if exchange.origin == base {
-        ""
-    } else {
-        &exchange.origin
-    };
-    format!("{}{slash}{target}", fitting(origin))
-}
-
-/// A URL without what no URL can have.
-fn fitting(url: &str) -> String {
-    let mut fitting = String::with_capacity(url.len());
-    for letter in url.chars() {
-        if letter.is_ascii_graphic() && !"\"#<>`".contains(letter) {
-            fitting.push(letter);
-        } else {
-            let mut bytes = [0; 4];
-            for byte in letter.encode_utf8(&mut bytes).bytes() {
-                let _ = write!(fitting, "%{byte:02X}");
-            }
-        }
-    }
-    fitting
-}
-
-/// Whether it is a name of a header (<https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2>).
-pub(super) fn is_token(name: &str) -> bool {
-    !name.is_empty()
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+/// Returns true for the name of a header (<https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2>).
+pub(super) fn is_header_name(name: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(is_part)
 }

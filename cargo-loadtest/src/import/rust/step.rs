@@ -1,102 +1,80 @@
-//! One request as a step: declared where that can say it, else a function.
+//! Writes one request as a step: an attribute where that can express it, else a function.
 
-use super::super::marked::{Client, Exchange};
-use super::attribute::{self, Choice};
-use super::built::{self, Uses};
-use super::declared::{self, Writing, is_sent};
-use super::scope::{Scope, url_of};
-use super::secrets::Vault;
-use super::{comment, declared::METHODS};
+use super::comment;
+use super::declared::{declare_request, is_sendable, url_of};
+use super::function::{Uses, write_function};
+use super::layout::write_attribute;
+use super::scope::Scope;
+use super::types::AnswerType;
 use crate::import::naming;
+use crate::import::recording::{Client, Exchange};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-pub(super) const INDENT: &str = "    ";
+const INDENT: &str = "    ";
 /// The most redirects that a step may follow.
 const MOST_REDIRECTS: u32 = 50;
 /// The longest time that is written.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// Writes a step, and what is to be said about it; adds what it uses of the rest of the file.
-pub(super) fn write(
+/// Writes a step and its comments, and notes which functions and imports it uses.
+pub(super) fn write_step(
     source: &mut String,
     number: usize,
     base: &str,
     scope: &Scope<'_>,
-    vault: &mut Vault,
     uses: &mut Uses,
 ) {
     let exchange = &scope.recording.exchanges[number];
     let client = &scope.recording.client;
     let name = scope.step(number);
-    describe(source, exchange);
+    describe_step(source, exchange);
     for header in &exchange.omitted {
-        let words = format!(
-            "Recorded without the header {}, which is sent here.",
-            comment::quoted(header)
-        );
-        comment::write(source, "    //", &words);
+        let header = comment::quote_name(header);
+        let words = format!("Recorded without the header {header}, which is sent here.");
+        comment::write_comment(source, "    //", &words);
     }
-    for header in exchange.headers.iter().filter(|header| !is_sent(header)) {
+    for header in exchange
+        .headers
+        .iter()
+        .filter(|header| !is_sendable(header))
+    {
         if !header.name.eq_ignore_ascii_case("content-length") {
-            let header = comment::quoted(&header.name);
+            let header = comment::quote_name(&header.name);
             let words = format!("The header {header} is left out: it cannot be sent.");
-            comment::write(source, "    //", &words);
+            comment::write_comment(source, "    //", &words);
         }
     }
-    let begins_with_value = vault
-        .plain(&exchange.target)
-        .0
-        .first()
-        .is_some_and(|piece| !matches!(piece, super::template::Piece::Text(_)));
-    let url = url_of(exchange, base, begins_with_value);
-    let answer = scope.answer(number).map(super::types::Read::ty);
-    let known = vault.count();
-    let mut writing = Writing {
-        scope,
-        vault,
-        name,
-        url: &url,
-    };
-    if let Some(mut options) = declared::options(exchange, &mut writing) {
-        options.extend(settings(exchange, client));
-        attribute::write(source, INDENT, "step", &options);
-        let head = format!("{INDENT}fn {name}()");
-        let returned = answer.map_or_else(String::new, |ty| format!("-> {ty}"));
-        let blank = match returned.len() {
-            0 => String::new(),
-            // The formatter lets the end of a head without a body stand out by two.
-            length if head.len() + length <= super::WIDTH => " ".to_owned(),
-            _ => format!("\n{INDENT}"),
-        };
-        let _ = writeln!(source, "{head}{blank}{returned};");
+    let url = url_of(exchange, base);
+    let answer = scope.answer(number).map(AnswerType::name);
+    let settings = step_settings(exchange, client);
+    if let Some(mut options) = declare_request(exchange, &url, scope) {
+        options.extend(settings);
+        write_attribute(source, INDENT, "step", &options);
+        let returned = answer.map_or_else(String::new, |ty| format!(" -> {ty}"));
+        let _ = writeln!(source, "{INDENT}fn {name}(){returned};");
     } else {
-        attribute::write(source, INDENT, "step", &settings(exchange, client));
-        writing.vault.forget(known);
-        built::write(source, exchange, answer.as_deref(), &mut writing, uses);
+        write_attribute(source, INDENT, "step", &settings);
+        write_function(source, name, exchange, &url, answer.as_deref(), scope, uses);
     }
 }
 
-/// What the input says about a request, and its name where that says more than the function's.
-fn describe(source: &mut String, exchange: &Exchange) {
+/// Writes the description of a request, and its name where that says more than the function's.
+fn describe_step(source: &mut String, exchange: &Exchange) {
     let title = exchange.name.as_deref().map(str::trim).unwrap_or_default();
-    let is_request = title.contains('/');
-    let is_told = is_request
-        || naming::titled(title, "").is_some_and(|name| {
-            name.len() * 10
-                >= title
-                    .chars()
-                    .filter(|letter| letter.is_alphanumeric())
-                    .count()
-                    * 9
-        });
-    if !is_told {
-        comment::write(source, "    ///", &comment::title(title));
+    let letters = title
+        .chars()
+        .filter(|letter| letter.is_alphanumeric())
+        .count();
+    let is_redundant = title.contains('/')
+        || naming::function_name(title, "").is_some_and(|name| name.len() * 10 >= letters * 9);
+    if !is_redundant {
+        comment::write_comment(source, "    ///", &comment::clean_title(title));
     }
     if let Some(description) = &exchange.description {
         let mut words = String::new();
-        if comment::describe(&mut words, "    ///", description) {
-            if !is_told && !title.is_empty() {
+        if comment::write_description(&mut words, "    ///", description) {
+            if !is_redundant && !title.is_empty() {
                 source.push_str("    ///\n");
             }
             source.push_str(&words);
@@ -104,36 +82,32 @@ fn describe(source: &mut String, exchange: &Exchange) {
     }
 }
 
-/// What a step says besides its request.
-fn settings(exchange: &Exchange, client: &Client) -> Vec<Choice> {
+/// Returns the options of a step besides its request.
+fn step_settings(exchange: &Exchange, client: &Client) -> Vec<String> {
     let mut options = Vec::new();
     if exchange.redirects != client.redirects {
         let redirects = exchange.redirects.min(MOST_REDIRECTS);
-        options.push(Choice::Plain(format!("redirects = {redirects}")));
+        options.push(format!("redirects = {redirects}"));
     }
     if let Some(timeout) = exchange.timeout {
-        let timeout = time(timeout.max(Duration::from_millis(1)));
-        options.push(Choice::Own(format!("timeout = {timeout}")));
+        let timeout = render_time(timeout.max(Duration::from_millis(1)));
+        options.push(format!("timeout = {timeout}"));
     }
-    let mut statuses: Vec<u16> = expected(exchange);
+    let mut statuses: Vec<u16> = expected_statuses(exchange);
     statuses.sort_unstable();
     statuses.dedup();
-    match statuses.as_slice() {
-        [] => {}
-        [status] => options.push(Choice::Plain(format!("expect = {status}"))),
-        statuses => {
-            let statuses: Vec<_> = statuses.iter().map(u16::to_string).collect();
-            options.push(Choice::Own(format!("expect = {}", statuses.join(" | "))));
-        }
+    if !statuses.is_empty() {
+        let statuses: Vec<_> = statuses.iter().map(u16::to_string).collect();
+        options.push(format!("expect = {}", statuses.join(" | ")));
     }
     if let Some(think) = exchange.think.filter(|think| think.as_millis() > 0) {
-        options.push(Choice::Own(format!("think = {}", time(think))));
+        options.push(format!("think = {}", render_time(think)));
     }
     options
 }
 
-/// The statuses of success, as far as they are statuses: those that are told, or the one that was recorded.
-fn expected(exchange: &Exchange) -> Vec<u16> {
+/// Returns the statuses of success: those of the input, or the recorded one.
+fn expected_statuses(exchange: &Exchange) -> Vec<u16> {
     let is_status = |status: &u16| (100..600).contains(status);
     if !exchange.expect.is_empty() {
         return exchange.expect.iter().copied().filter(is_status).collect();
@@ -145,8 +119,8 @@ fn expected(exchange: &Exchange) -> Vec<u16> {
         .collect()
 }
 
-/// As the language has it: `1.5s`, `200ms`.
-pub(super) fn time(time: Duration) -> String {
+/// Renders a time as the language has it: `1.5s`, `200ms`.
+fn render_time(time: Duration) -> String {
     let millis = time.min(LONGEST).as_millis();
     if millis < 1000 {
         return format!("{millis}ms");
@@ -156,9 +130,4 @@ pub(super) fn time(time: Duration) -> String {
         "" => format!("{}s", millis / 1000),
         fraction => format!("{}.{fraction}s", millis / 1000),
     }
-}
-
-/// Whether a request has a function of its own for its method.
-pub(super) fn is_usual(method: &str) -> bool {
-    METHODS.contains(&method)
 }

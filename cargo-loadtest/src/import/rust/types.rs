@@ -1,21 +1,21 @@
-//! The types of answers: what references need of them, as it was seen.
+//! Types of answers: the fields that references need, with the types of recorded values.
 
-use super::super::marked::{Key, Origin, Recording};
-use super::super::naming;
 use super::comment;
-use super::literal::text;
+use super::literal::quote_text;
+use crate::import::naming;
+use crate::import::recording::{Key, Origin, Recording};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
-/// Beyond it a value is looked up at run time.
+/// Deeper values are looked up at run time.
 const DEEPEST: usize = 16;
 /// The most items of a list that are looked at.
 const MOST_ITEMS: usize = 1000;
-/// How many fields are told that nobody needs.
-const MOST_TOLD: usize = 8;
+/// The most unused fields that are listed.
+const MOST_LISTED: usize = 8;
 
-/// What a value is read into.
+/// The type of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Shape {
     Struct(String, Vec<Field>),
@@ -23,7 +23,7 @@ pub(super) enum Shape {
     Text,
     /// `u64`, `i64`, `f64` or `bool`.
     Plain(&'static str),
-    /// Whatever it is.
+    /// `Value`.
     Any,
 }
 
@@ -34,33 +34,33 @@ pub(super) struct Field {
     pub(super) key: String,
     /// Its name in Rust, without `r#`.
     pub(super) name: String,
-    /// Whether it was not in all that was seen.
+    /// True where a recorded value does not have it.
     pub(super) is_optional: bool,
     pub(super) shape: Shape,
 }
 
 impl Shape {
-    /// The type, as it is written.
-    pub(super) fn ty(&self) -> String {
+    /// Returns the name of the type.
+    pub(super) fn type_name(&self) -> String {
         match self {
             Self::Struct(name, _) => name.clone(),
-            Self::List(item) => format!("Vec<{}>", item.ty()),
+            Self::List(item) => format!("Vec<{}>", item.type_name()),
             Self::Text => "String".to_owned(),
             Self::Plain(ty) => (*ty).to_owned(),
             Self::Any => "Value".to_owned(),
         }
     }
 
-    /// The same behind a `&`.
-    pub(super) fn lent(&self) -> String {
+    /// Returns the name of the type behind a `&`.
+    pub(super) fn borrowed_type(&self) -> String {
         match self {
-            Self::List(item) => format!("[{}]", item.ty()),
+            Self::List(item) => format!("[{}]", item.type_name()),
             Self::Text => "str".to_owned(),
-            shape => shape.ty(),
+            shape => shape.type_name(),
         }
     }
 
-    /// The field with that key.
+    /// Returns the field with a key.
     pub(super) fn field(&self, key: &str) -> Option<&Field> {
         match self {
             Self::Struct(_, fields) => fields.iter().find(|field| field.key == key),
@@ -69,27 +69,21 @@ impl Shape {
     }
 }
 
-/// What is read of an answer.
+/// The type of an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Read {
+pub(super) enum AnswerType {
     /// JSON.
     Json(Shape),
-    /// Text, in which something is looked for.
+    /// Text that is searched.
     Text,
 }
 
-impl Read {
-    pub(super) fn ty(&self) -> String {
+impl AnswerType {
+    /// Returns the name of the type.
+    pub(super) fn name(&self) -> String {
         match self {
-            Self::Json(shape) => shape.ty(),
+            Self::Json(shape) => shape.type_name(),
             Self::Text => "String".to_owned(),
-        }
-    }
-
-    pub(super) fn lent(&self) -> String {
-        match self {
-            Self::Json(shape) => shape.lent(),
-            Self::Text => "str".to_owned(),
         }
     }
 }
@@ -97,22 +91,22 @@ impl Read {
 /// All types of a source.
 #[derive(Default)]
 pub(super) struct Types {
-    /// What is read of which answer.
-    pub(super) answers: HashMap<usize, Read>,
+    /// The types of answers, by the number of the exchange.
+    pub(super) answers: HashMap<usize, AnswerType>,
     /// Their definitions, in the order of the steps.
     pub(super) source: String,
 }
 
-/// What is being made.
-struct Maker {
+/// Plans types, of which no two have one name.
+struct TypePlanner {
     used: HashSet<String>,
-    /// The definitions that are there, without their names and comments.
+    /// The names of definitions by their content.
     known: HashMap<(String, String), String>,
     source: String,
 }
 
 impl Types {
-    /// The types that these references need; `names` are those of the steps, in their order.
+    /// Plans the types that references need; `names` are those of the steps, in their order.
     pub(super) fn new(
         recording: &Recording,
         references: &BTreeSet<usize>,
@@ -121,21 +115,17 @@ impl Types {
         let mut paths: HashMap<usize, Vec<&[Key]>> = HashMap::new();
         let mut texts = HashSet::new();
         for at in references {
-            match recording.references[*at].from.root() {
+            match &recording.references[*at].from {
                 Origin::Body { exchange, path } => {
                     paths.entry(*exchange).or_default().push(path);
                 }
                 Origin::Between { exchange, .. } => {
                     texts.insert(*exchange);
                 }
-                Origin::Header { .. }
-                | Origin::Part { .. }
-                | Origin::Link { .. }
-                | Origin::Within { .. }
-                | Origin::Row { .. } => {}
+                Origin::Header { .. } | Origin::Part { .. } | Origin::Link { .. } => {}
             }
         }
-        let mut maker = Maker {
+        let mut planner = TypePlanner {
             used: HashSet::new(),
             known: HashMap::new(),
             source: String::new(),
@@ -143,7 +133,7 @@ impl Types {
         let mut answers = HashMap::new();
         for (exchange, name) in names {
             if texts.contains(exchange) {
-                answers.insert(*exchange, Read::Text);
+                answers.insert(*exchange, AnswerType::Text);
                 continue;
             }
             let Some(paths) = paths.get(exchange) else {
@@ -155,35 +145,35 @@ impl Types {
             let seen: Vec<&Value> = body.iter().collect();
             let method = recording.exchanges[*exchange].method.as_str();
             let is_one = method != "GET" || matches!(body, Some(Value::Array(_)));
-            let wanted = naming::of_type(naming::unnumbered(name), is_one);
+            let wanted = naming::type_name(naming::unnumbered(name), is_one);
             let whose = match body {
-                Some(Value::Array(_)) => format!("One of what `{name}` answers"),
-                _ => format!("What `{name}` answers"),
+                Some(Value::Array(_)) => format!("An item of the answer to `{name}`"),
+                _ => format!("The answer to `{name}`"),
             };
             let shape = if paths.iter().any(|path| path.len() > DEEPEST) {
                 Shape::Any
             } else {
-                maker.shape(paths, &seen, &wanted, &whose)
+                planner.shape(paths, &seen, &wanted, &whose)
             };
             // Only JSON is read into these: text would have its quotes.
             let shape = match shape {
                 Shape::Text | Shape::Plain(_) => Shape::Any,
                 shape => shape,
             };
-            answers.insert(*exchange, Read::Json(shape));
+            answers.insert(*exchange, AnswerType::Json(shape));
         }
         Self {
             answers,
-            source: maker.source,
+            source: planner.source,
         }
     }
 }
 
-impl Maker {
+impl TypePlanner {
     fn shape(&mut self, paths: &[&[Key]], seen: &[&Value], wanted: &str, whose: &str) -> Shape {
         if paths.iter().any(|path| path.is_empty()) {
             return if paths.iter().all(|path| path.is_empty()) {
-                leaf(seen)
+                leaf_shape(seen)
             } else {
                 Shape::Any
             };
@@ -231,10 +221,10 @@ impl Maker {
             let is_list = paths
                 .iter()
                 .any(|path| matches!(path.first(), Some(Key::Item(_))));
-            let field = naming::field(key);
-            let ty = naming::of_type(&field, is_list);
+            let field = naming::field_name(key);
+            let ty = naming::type_name(&field, is_list);
             let whose = if is_list {
-                format!("One of the `{field}` of `{name}`")
+                format!("An item of `{field}` of `{name}`")
             } else {
                 format!("The `{field}` of `{name}`")
             };
@@ -245,20 +235,20 @@ impl Maker {
                 shape: self.shape(paths, &found, &ty, &whose),
             });
         }
-        let (begin, body) = (attributes(&fields), definition(&fields));
+        let (begin, body) = (render_attributes(&fields), render_fields(&fields));
         let key = (wanted.to_owned(), format!("{begin}{body}"));
         let name = if let Some(known) = self.known.get(&key) {
             self.used.remove(&name);
             known.clone()
         } else {
             let mut source = String::new();
-            let others = others(seen, &needed);
+            let others = unused_fields(seen, &needed);
             let also = if others.is_empty() {
                 String::new()
             } else {
-                format!("; {} there too", others_are(&others))
+                format!("; not used: {}", comment::list_names(&others, MOST_LISTED))
             };
-            comment::write(&mut source, "///", &format!("{whose}{also}."));
+            comment::write_comment(&mut source, "///", &format!("{whose}{also}."));
             let _ = write!(source, "{begin}struct {name} {{\n{body}}}\n\n");
             self.source.insert_str(place, &source);
             self.known.insert(key, name.clone());
@@ -268,8 +258,8 @@ impl Maker {
     }
 }
 
-/// What a value that is used as it is, is read into.
-fn leaf(seen: &[&Value]) -> Shape {
+/// Returns the type of a value that is used as a whole.
+fn leaf_shape(seen: &[&Value]) -> Shape {
     let all = |is: fn(&Value) -> bool| seen.iter().all(|value| is(value));
     if seen.is_empty() {
         Shape::Any
@@ -287,7 +277,7 @@ fn leaf(seen: &[&Value]) -> Shape {
     } else if all(Value::is_array) {
         let items = seen.iter().filter_map(|value| value.as_array()).flatten();
         let items: Vec<&Value> = items.take(MOST_ITEMS).collect();
-        match leaf(&items) {
+        match leaf_shape(&items) {
             Shape::Any => Shape::Any,
             item => Shape::List(Box::new(item)),
         }
@@ -296,15 +286,15 @@ fn leaf(seen: &[&Value]) -> Shape {
     }
 }
 
-/// The fields, as they are written.
-fn definition(fields: &[Field]) -> String {
+/// Renders the fields of a type.
+fn render_fields(fields: &[Field]) -> String {
     let mut body = String::new();
     let is_camel = is_camel(fields);
     for field in fields {
         if field.key != field.name && !is_camel {
-            let _ = writeln!(body, "    #[serde(rename = {})]", text(&field.key));
+            let _ = writeln!(body, "    #[serde(rename = {})]", quote_text(&field.key));
         }
-        let ty = field.shape.ty();
+        let ty = field.shape.type_name();
         let ty = if field.is_optional {
             format!("Option<{ty}>")
         } else {
@@ -315,7 +305,7 @@ fn definition(fields: &[Field]) -> String {
     body
 }
 
-fn attributes(fields: &[Field]) -> &'static str {
+fn render_attributes(fields: &[Field]) -> &'static str {
     if is_camel(fields) {
         "#[response]\n#[serde(rename_all = \"camelCase\")]\n"
     } else {
@@ -323,14 +313,16 @@ fn attributes(fields: &[Field]) -> &'static str {
     }
 }
 
-/// Whether all keys are those of the names in camel case, and some differ from these.
+/// Returns true where all keys are the names in camel case, and some differ from the names.
 fn is_camel(fields: &[Field]) -> bool {
-    fields.iter().all(|field| camel(&field.name) == field.key)
+    fields
+        .iter()
+        .all(|field| camel_case(&field.name) == field.key)
         && fields.iter().any(|field| field.name != field.key)
 }
 
-/// As serde has it.
-fn camel(name: &str) -> String {
+/// Returns a name in camel case, as serde does.
+fn camel_case(name: &str) -> String {
     let mut camel = String::new();
     let mut begins = false;
     for letter in name.chars() {
@@ -346,7 +338,7 @@ fn camel(name: &str) -> String {
     camel
 }
 
-/// A name as it stands in code.
+/// Returns a name as it is written in code.
 pub(super) fn identifier(name: &str) -> String {
     if naming::is_keyword(name) {
         format!("r#{name}")
@@ -355,8 +347,8 @@ pub(super) fn identifier(name: &str) -> String {
     }
 }
 
-/// The fields that were seen, and that nobody needs.
-fn others(seen: &[&Value], needed: &[(&str, Vec<&[Key]>)]) -> Vec<String> {
+/// Returns the recorded fields that no reference needs.
+fn unused_fields(seen: &[&Value], needed: &[(&str, Vec<&[Key]>)]) -> Vec<String> {
     let mut others: BTreeSet<&str> = BTreeSet::new();
     let mut order = Vec::new();
     for value in seen.iter().filter_map(|value| value.as_object()) {
@@ -367,20 +359,15 @@ fn others(seen: &[&Value], needed: &[(&str, Vec<&[Key]>)]) -> Vec<String> {
                 order.push(format!("`{key}`"));
             }
         }
-        if order.len() > 10 * MOST_TOLD {
+        if order.len() > 10 * MOST_LISTED {
             break;
         }
     }
     order
 }
 
-fn others_are(others: &[String]) -> String {
-    let verb = if others.len() == 1 { "is" } else { "are" };
-    format!("{} {verb}", comment::listed(others, MOST_TOLD))
-}
-
-/// How a path through an answer is written in a template; nothing where it cannot be.
-pub(super) fn template_path(shape: &Shape, path: &[Key], is_in_text: bool) -> Option<String> {
+/// Returns a path through an answer as templates have it, where they can.
+pub(super) fn path_in_template(shape: &Shape, path: &[Key], is_in_text: bool) -> Option<String> {
     let mut written = String::new();
     let mut shape = Some(shape);
     // In an answer that is not typed at all, a field may have any name.
@@ -401,7 +388,7 @@ pub(super) fn template_path(shape: &Shape, path: &[Key], is_in_text: bool) -> Op
                 shape = Some(&field.shape);
             }
             (Key::Field(key), _) => {
-                written.push_str(&key_path(key, is_free, is_in_text)?);
+                written.push_str(&quote_key(key, is_free, is_in_text)?);
                 shape = None;
             }
         }
@@ -409,8 +396,8 @@ pub(super) fn template_path(shape: &Shape, path: &[Key], is_in_text: bool) -> Op
     Some(written)
 }
 
-/// `.key`, `['a key']`.
-pub(super) fn key_path(key: &str, is_free: bool, is_in_text: bool) -> Option<String> {
+/// Returns a key as templates have it: `.key`, `['a key']`.
+pub(super) fn quote_key(key: &str, is_free: bool, is_in_text: bool) -> Option<String> {
     let is_word = key.starts_with(|first: char| first.is_ascii_alphabetic())
         && key
             .chars()
@@ -424,14 +411,6 @@ pub(super) fn key_path(key: &str, is_free: bool, is_in_text: bool) -> Option<Str
     if is_in_text {
         return Some(format!("['{key}']"));
     }
-    let literal = text(key);
+    let literal = quote_text(key);
     (literal.len() == key.len() + 2).then(|| format!("[{literal}]"))
-}
-
-/// A word for a value, for names and for people: the last key on the way to it.
-pub(super) fn last_key(path: &[Key]) -> Option<&str> {
-    path.iter().rev().find_map(|key| match key {
-        Key::Field(key) => Some(key.as_str()),
-        Key::Item(_) => None,
-    })
 }

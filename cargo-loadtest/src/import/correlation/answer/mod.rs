@@ -1,12 +1,11 @@
 //! What answers have to offer.
 
 use super::super::document::{self, Node, Value};
-use super::super::marked::{Answer, Exchange, Key, Origin, Reading, Spelling};
+use super::super::marked::{Answer, Exchange, Key, Origin};
 use super::super::source::Input;
 use super::kind::{Kind, kind};
 use super::label::Label;
 use super::page;
-use super::spelling::meant;
 use super::wanted::Hashes;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -20,8 +19,6 @@ const LONGEST: usize = 16 * 1024 * 1024;
 const MOST: usize = 32;
 /// How many places are remembered at most.
 const MOST_OFFERS: usize = 250_000;
-/// How deep JSON is in texts of JSON.
-const DEEPEST: usize = 3;
 /// Headers that are no values to send back.
 const SILENT_HEADERS: [&str; 16] = [
     "date",
@@ -59,16 +56,9 @@ pub(super) struct Offer {
 }
 
 impl Offer {
-    /// Whether it is a part of what leads somewhere.
+    /// Returns true for a part of a link.
     pub(super) fn is_of_link(&self) -> bool {
-        let mut origin = &self.origin;
-        while let Origin::Within { outer, reading } = origin {
-            if matches!(reading, Reading::Between { .. }) {
-                return true;
-            }
-            origin = outer;
-        }
-        matches!(origin, Origin::Part { .. })
+        matches!(self.origin, Origin::Part { .. })
     }
 }
 
@@ -238,12 +228,8 @@ impl Taker<'_> {
         offers.links.insert(whole, offer);
     }
 
-    /// The leaves of JSON; whether it is that.
+    /// Takes the leaves of JSON; returns false where it is none.
     fn json(&mut self, text: &str) -> bool {
-        self.json_in(text, &Within::default())
-    }
-
-    fn json_in(&mut self, text: &str, within: &Within<'_>) -> bool {
         if !text.trim_start().starts_with(['{', '[']) {
             return false;
         }
@@ -251,17 +237,17 @@ impl Taker<'_> {
         let Ok(node) = document::read(&input) else {
             return false;
         };
-        self.node(&node, &mut Vec::new(), within);
+        self.node(&node, &mut Vec::new());
         true
     }
 
-    fn node(&mut self, node: &Node<'_>, path: &mut Vec<Key>, within: &Within<'_>) {
+    fn node(&mut self, node: &Node<'_>, path: &mut Vec<Key>) {
         let (value, is_number) = match &node.value {
             Value::List(items) => {
                 for (number, item) in items.iter().enumerate() {
                     path.push(Key::Item(number));
                     self.items.push((number + 1, items.len()));
-                    self.node(item, path, within);
+                    self.node(item, path);
                     self.items.pop();
                     path.pop();
                 }
@@ -275,7 +261,7 @@ impl Taker<'_> {
                 for (at, field) in fields.iter().enumerate() {
                     if last.get(&*field.name) == Some(&at) {
                         path.push(Key::Field(field.name.to_string()));
-                        self.node(&field.node, path, within);
+                        self.node(&field.node, path);
                         path.pop();
                     }
                 }
@@ -286,50 +272,22 @@ impl Taker<'_> {
             Value::Null | Value::Bool(_) => return,
         };
         let exchange = self.number;
-        let origin = |path: &[Key]| match within.root {
-            None => Origin::Body {
-                exchange,
-                path: path.to_vec(),
-            },
-            Some(root) => root.clone().within(Reading::Json(path.to_vec())),
+        let origin = |path: &[Key]| Origin::Body {
+            exchange,
+            path: path.to_vec(),
         };
-        let told = |path: &[Key]| format!("{}{}", within.outer, spelled(path));
         if self.offers.wanted.has(value) {
             let names: Vec<_> = path.iter().filter_map(Key::name).collect();
             let (last, outer) = names
                 .split_last()
                 .map_or(("", &[][..]), |(last, outer)| (*last, outer));
             let label = Label::field(last, outer.iter().copied(), &self.exchange.target);
-            let name = format!("`{}`", told(path));
+            let name = format!("`{}`", spelled(path));
             self.put(value, origin(path), label, is_number, name);
         }
-        if is_number {
-            return;
-        }
-        let begins_json = value.trim_start().starts_with(['{', '[']);
-        if begins_json && within.depth < DEEPEST {
-            let inner = Within {
-                root: Some(&origin(path)),
-                outer: format!("{} > ", told(path)),
-                depth: within.depth + 1,
-            };
-            if self.json_in(value, &inner) {
-                return;
-            }
-        }
-        if value.contains('/') {
-            let name = || format!("the link `{}`", told(path));
+        if !is_number && value.contains('/') {
+            let name = || format!("the link `{}`", spelled(path));
             self.link(value, || origin(path), name);
-            let name = format!("a part of `{}`", told(path));
-            let part = |before: &str, after: &str| {
-                origin(path).within(Reading::Between {
-                    before: before.to_owned(),
-                    after: after.to_owned(),
-                })
-            };
-            if web::is_absolute(value) || value.starts_with('/') {
-                self.url(value, &name, &part);
-            }
         }
     }
 
@@ -338,17 +296,14 @@ impl Taker<'_> {
         let wanted = &self.offers.wanted;
         let found = page::found(text, &|value| wanted.has(value));
         for found in found {
-            let mut origin = Origin::Between {
+            let origin = Origin::Between {
                 exchange: self.number,
                 before: found.before.to_owned(),
                 after: found.after.to_owned(),
             };
-            if let Some(spelling) = found.spelling {
-                origin = origin.within(Reading::Decoded(spelling));
-            }
             let label = Label::field(found.name, [].into_iter(), &self.exchange.target);
             let name = format!("`{}`", found.name);
-            self.put(&found.value, origin, label, false, name);
+            self.put(found.value, origin, label, false, name);
         }
     }
 
@@ -397,25 +352,9 @@ impl Taker<'_> {
         };
         let told = || format!("the cookie `{name}`");
         if self.offers.wanted.has(content) && kind(content) >= Kind::Rare {
-            self.put(content, origin.clone(), Label::name(name), false, told());
-        }
-        if let Some(meant) = meant(content, Spelling::Percent)
-            && self.offers.wanted.has(&meant)
-            && kind(&meant) >= Kind::Rare
-        {
-            let origin = origin.within(Reading::Decoded(Spelling::Percent));
-            self.put(&meant, origin, Label::name(name), false, told());
+            self.put(content, origin, Label::name(name), false, told());
         }
     }
-}
-
-/// In what the JSON is that is gone through: in the answer itself, or in a text that it has.
-#[derive(Default)]
-struct Within<'a> {
-    root: Option<&'a Origin>,
-    /// What leads there, for people.
-    outer: String,
-    depth: usize,
 }
 
 impl Key {

@@ -1,9 +1,8 @@
 //! Parts of URLs that answers give: of `location`, of `link`, of texts in JSON.
 
-use super::super::super::marked::{Origin, Reading, Spelling};
+use super::super::super::marked::Origin;
 use super::super::kind::{Kind, kind};
 use super::super::label::Label;
-use super::super::spelling::meant;
 use super::Taker;
 
 /// What leads to no page: a browser fetches it by itself.
@@ -46,8 +45,7 @@ impl Taker<'_> {
 
     /// A part of a URL: what is before it has to be there for the first time.
     fn part(&mut self, url: &str, part: &str, label: &Label, told: &str, origin: Part<'_>) {
-        let decoded = meant(part, Spelling::Percent);
-        let value = decoded.as_deref().unwrap_or(part);
+        let value = part;
         let is_number = matches!(kind(value), Kind::Number(_));
         if !(is_number || kind(value) >= Kind::Rare) || !self.offers.wanted.has(value) {
             return;
@@ -63,10 +61,7 @@ impl Taker<'_> {
             return;
         };
         let after = url[at + part.len()..].chars().next();
-        let mut origin = origin(before, &after.map_or_else(String::new, String::from));
-        if decoded.is_some() {
-            origin = origin.within(Reading::Decoded(Spelling::Percent));
-        }
+        let origin = origin(before, &after.map_or_else(String::new, String::from));
         self.put(value, origin, label.clone(), false, told.to_owned());
     }
 
@@ -89,13 +84,6 @@ impl Taker<'_> {
             };
             let told = || format!("the link `{rel}`");
             self.link(target, origin, told);
-            let part = |before: &str, after: &str| {
-                origin().within(Reading::Between {
-                    before: before.to_owned(),
-                    after: after.to_owned(),
-                })
-            };
-            self.url(target, &format!("a part of the link `{rel}`"), &part);
         }
     }
 }

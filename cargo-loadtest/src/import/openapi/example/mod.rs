@@ -7,9 +7,9 @@ mod value;
 
 use super::document::ApiDocument;
 use crate::import::document::{Node, Value};
-use crate::import::naming::singular;
 use crate::import::recording::Text;
-use crate::import::secrecy::is_secret;
+use crate::import::secrets::is_secret;
+use crate::import::text::singular;
 pub(super) use schema::{MergedSchema, SchemaKind};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

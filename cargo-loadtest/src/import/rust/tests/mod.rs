@@ -3,8 +3,8 @@ mod rich;
 mod shared;
 
 use super::*;
-use crate::import::marked::{Answer, Body, Exchange, Key, Origin};
-use crate::import::{Files, read_text};
+use crate::import::marked::{self, Body};
+use crate::import::{Files, hide_secrets, read_text};
 
 fn written(text: &str) -> Written {
     let input = Input::new("copied.sh", text.to_owned());
@@ -12,8 +12,9 @@ fn written(text: &str) -> Written {
         folder: std::path::PathBuf::new(),
         are_permitted: false,
     };
-    let recording = read_text(&input, &files, None).unwrap();
-    let written = write(&recording, &input, "curl");
+    let mut recording = read_text(&input, &files, None).unwrap();
+    hide_secrets(&mut recording);
+    let written = write_source(&recording, &input, "curl");
     syn::parse_file(&written.source).unwrap_or_else(|error| panic!("{error}\n{}", written.source));
     written
 }
@@ -31,8 +32,8 @@ fn a_scenario_is_as_somebody_would_write_it() {
         curl -X PROPFIND http://127.0.0.1:8080/ --data-binary $'\xff\x01'
     "#;
     let written = written(text);
-    insta::assert_snapshot!(written.source);
     assert!(!written.source.contains("canary"), "{}", written.source);
+    insta::assert_snapshot!(format_source(written.source));
     let names: Vec<_> = written.secrets.iter().map(|secret| &*secret.name).collect();
     assert_eq!(
         names,
@@ -128,9 +129,11 @@ fn every_form_becomes_a_source_that_is_rust() {
 }
 
 /// The source of a recording that no reader made.
-fn made(recording: &Recording) -> Written {
+fn made(recording: &marked::Recording) -> Written {
     let input = Input::new("made", "one line\n".repeat(100));
-    let written = write(recording, &input, "har");
+    let mut recording = recording.clone().typed(false);
+    hide_secrets(&mut recording);
+    let written = write_source(&recording, &input, "har");
     syn::parse_file(&written.source).unwrap_or_else(|error| panic!("{error}\n{}", written.source));
     written
 }
@@ -141,39 +144,7 @@ fn all_of_a_recording_is_in_its_source() {
         let written = made(&recording);
         assert!(!written.source.contains("canary"), "{}", written.source);
         assert!(!written.source.contains("ltm"), "{}", written.source);
-        insta::assert_snapshot!(name, written.source);
-    }
-}
-
-/// What rustfmt makes of a source; nothing where there is no rustfmt.
-fn formatted(source: &str) -> Option<String> {
-    use std::io::Write as _;
-    use std::process::{Command, Stdio};
-    let formatter = Command::new("rustfmt")
-        .args(["--edition", "2024", "--emit", "stdout"])
-        .current_dir(std::env::temp_dir())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn();
-    let mut formatter = formatter.ok()?;
-    let mut input = formatter.stdin.take().unwrap();
-    input.write_all(source.as_bytes()).unwrap();
-    drop(input);
-    let output = formatter.wait_with_output().unwrap();
-    Some(String::from_utf8(output.stdout).unwrap())
-}
-
-#[test]
-fn a_formatter_has_nothing_to_change() {
-    let copied = written("curl http://h/a -d a=1; curl http://h/b -H 'X: é' -L -m 3").source;
-    let made = rich::all()
-        .into_iter()
-        .map(|(_, recording)| made(&recording).source);
-    for source in made.chain([copied]) {
-        // Where there is none, nobody can ask it.
-        if let Some(formatted) = formatted(&source) {
-            pretty_assertions(&formatted, &source);
-        }
+        insta::assert_snapshot!(name, format_source(written.source));
     }
 }
 
@@ -187,10 +158,10 @@ fn no_secret_is_in_a_source() {
         exchange
     };
     let json = "application/json";
-    let found = |exchange: Exchange| {
-        let recording = Recording {
+    let found = |exchange: marked::Exchange| {
+        let recording = marked::Recording {
             exchanges: vec![exchange],
-            ..Recording::default()
+            ..marked::Recording::default()
         };
         made(&recording).source.contains(CANARY)
     };
@@ -231,9 +202,9 @@ fn no_secret_is_in_a_source() {
     // What is secret in one place is so everywhere, also before it.
     let mut echo = sent("/echo?x=CANARY", json, r#"{"note":"it is CANARY"}"#);
     echo.target = echo.target.replace("CANARY", CANARY);
-    let recording = Recording {
+    let recording = marked::Recording {
         exchanges: vec![echo, sent("/a", json, r#"{"password":"CANARY"}"#)],
-        ..Recording::default()
+        ..marked::Recording::default()
     };
     let written = made(&recording);
     assert!(!written.source.contains(CANARY), "{}", written.source);
@@ -243,42 +214,6 @@ fn no_secret_is_in_a_source() {
             .contains(r#"post = "/echo?x={{secret.PASSWORD}}""#)
     );
     assert_eq!(written.secrets.len(), 1);
-}
-
-#[test]
-fn a_long_head_is_broken_where_a_formatter_breaks_it() {
-    // Heads of 99 to 106 columns: the name is that of its type, too.
-    for letters in 41..=46 {
-        for more in ["", " 2"] {
-            let mut first = rich::exchange("GET", "/a", 200);
-            first.name = Some(format!("{}{more}", "a".repeat(letters)));
-            first.answer = Some(Answer {
-                body: br#"{"id":"x"}"#.to_vec(),
-                ..Answer::default()
-            });
-            let from = Origin::Body {
-                exchange: 0,
-                path: vec![Key::Field("id".to_owned())],
-            };
-            let recording = Recording {
-                exchanges: vec![first, rich::exchange("GET", "/b/ltm0", 200)],
-                references: vec![rich::reference("ltm0", from, false)],
-                ..Recording::default()
-            };
-            let source = made(&recording).source;
-            if let Some(formatted) = formatted(&source) {
-                pretty_assertions(&formatted, &source);
-            }
-        }
-    }
-}
-
-/// Compares sources line by line, for a message that people can read.
-fn pretty_assertions(formatted: &str, source: &str) {
-    for (at, (theirs, ours)) in formatted.lines().zip(source.lines()).enumerate() {
-        assert_eq!(theirs, ours, "line {}\n{formatted}", at + 1);
-    }
-    assert_eq!(formatted, source);
 }
 
 #[test]
@@ -299,7 +234,7 @@ fn a_secret_is_one_wherever_and_however_it_is_written() {
     for part in [
         "(\"x-device\", \"{{secret.X_DEVICE}}\")",
         "/b?code={{secret.CODE}}&state=x&page=2",
-        "secret(\"PIN\")",
+        "{{secret.PIN}}",
         "\"max_tokens\": 1024",
         "{{secret.X_BASIC}}",
         "\"code\": \"SUMMER2024\"",

@@ -1,8 +1,8 @@
 //! Recordings with all that one can have.
 
 use crate::import::marked::{
-    Answer, Body, Client, Confidence, Credentials, Data, Dropped, Exchange, Group, Header, Key,
-    Origin, Part, Recording, Reference, Secret,
+    Answer, Body, Client, Confidence, Credentials, Dropped, Exchange, Group, Header, Key, Origin,
+    Part, Recording, Reference, Secret,
 };
 use crate::import::source::Note;
 use std::time::Duration;
@@ -182,12 +182,13 @@ pub(super) fn built() -> Recording {
     let mut login = with_body(
         exchange("POST", "/login?t=ltm0e", 303),
         "application/x-www-form-urlencoded",
-        "user=ada&password=canary-1&csrf=ltm0e&n=ltm5e&both=a-ltm0e",
+        "user=ada&password=canary-1&csrf=ltm0e&both=a-ltm0e",
     );
     login.timeout = Some(Duration::from_secs(90));
     login.answer = answer(r#"{"token":"t","user":{"id":7},"ids":[1],"odd":{"a b":"x"}}"#);
     let mut search = exchange("GET", "/search", 200);
-    search.answer = answer(r#"{"n":5,"hits":[{"id":1,"email":"a@b"},{"id":2}],"mixed":[1,"x"]}"#);
+    search.answer =
+        answer(r#"{"n":5,"user":"u","hits":[{"id":1,"email":"a@b"},{"id":2}],"mixed":[1,"x"]}"#);
     search.redirects = 2;
     let mut upload = exchange("POST", "/upload/ltm1e/of/ltm0e?pin_token=canary-2", 200);
     upload.headers = vec![
@@ -258,10 +259,6 @@ pub(super) fn built() -> Recording {
         exchange: 1,
         name: "X-Location".to_owned(),
     };
-    let of_row = |field: &str| Origin::Row {
-        data: 0,
-        field: field.to_owned(),
-    };
     Recording {
         exchanges: vec![page, login, search, upload, body_of_json, row, template],
         references: vec![
@@ -270,25 +267,11 @@ pub(super) fn built() -> Recording {
             body("ltm2e", 2, "/hits/1/id", false),
             body("ltm3e", 1, "/user/id", true),
             reference("ltm4e", location, false),
-            reference("ltm5e", of_row("user"), false),
-            reference("ltm6e", of_row("n"), true),
+            body("ltm5e", 2, "/user", false),
+            body("ltm6e", 2, "/n", true),
             body("ltm7e", 2, "/hits/0/email", false),
             body("ltm8e", 1, "/ids", true),
             body("ltm9e", 2, "/mixed/1", false),
-        ],
-        data: vec![
-            Data {
-                name: "account".to_owned(),
-                fields: vec!["user".to_owned(), "n".to_owned(), "password".to_owned()],
-                rows: vec![
-                    vec!["ada".to_owned(), "1".to_owned(), "canary-6".to_owned()],
-                    vec!["bob \"b\"".to_owned(), "2".to_owned(), String::new()],
-                ],
-            },
-            Data {
-                name: "unused".to_owned(),
-                ..Data::default()
-            },
         ],
         secrets: vec![Secret {
             name: "UNUSED".to_owned(),

@@ -1,48 +1,36 @@
-//! What of a text is secret: after a name (`token = ..`, `"pin": ".."`, `<Password>..`), in a URL, or by its looks.
+//! Secrets in a text: after a name (`token = ..`, `"pin": ".."`, `<Password>..`), in a URL, or by their form.
 
-use super::random::{Place, is_random, text_in_base64, words};
-use super::{is_secret, is_secret_segment, is_secret_user, is_secret_value, looks_secret};
+use super::random::{Strictness, decode_base64_text, is_random, split_words};
+use super::rules::{is_secret, is_secret_segment, is_secret_user, is_secret_value, looks_secret};
 use loadtest::redact::{self, REDACTED};
 use std::ops::Range;
 
-/// A known value is looked for anywhere if it is as long.
+/// The shortest known value that is redacted within words.
 const LONG: usize = 8;
-/// And as a word of its own if it is as long, and no word.
+/// The shortest known value that is redacted as a word of its own.
 const SHORT: usize = 5;
 
-/// A redacted value, and the quote behind it.
+/// A redacted value and the quote after it.
 const CLOSED: &str = "[redacted]`";
-/// Ends all values, and is in no text for people.
+/// A separator that is in no text for people.
 const DISTANCE: &str = "\r\u{c}";
 
-/// How the commands of PowerShell begin whose answer a variable gets.
-const VERBS: [&str; 8] = [
-    "ConvertFrom",
-    "ConvertTo",
-    "Get",
-    "Import",
-    "Invoke",
-    "New",
-    "Read",
-    "Start",
-];
-
-/// A longer one is no value.
+/// The longest value.
 const LONGEST_VALUE: usize = 16 * 1024;
-/// Nor is a longer one the tag of a value.
+/// The longest tag.
 const LONGEST_TAG: usize = 256;
 
-/// A part of a text that is secret.
+/// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::import) struct Found {
-    /// Where it stands.
+    /// Its place.
     pub(in crate::import) span: Range<usize>,
-    /// What the text calls it.
+    /// The name that the text gives it.
     pub(in crate::import) name: Option<String>,
 }
 
-/// The secret parts of a text, in their order; what is between them may still be told by other rules.
-pub(in crate::import) fn found(text: &str) -> Vec<Found> {
+/// Finds the secrets of a text, in their order.
+pub(in crate::import) fn find_secrets(text: &str) -> Vec<Found> {
     let mut search = Search {
         text,
         at: 0,
@@ -54,15 +42,15 @@ pub(in crate::import) fn found(text: &str) -> Vec<Found> {
     search.found
 }
 
-/// A text for people, without what is secret in it: neither what looks like it, nor any of the `known` values.
-pub(crate) fn without(text: &str, known: &[String]) -> String {
+/// Redacts the secrets of a text for people, and all `known` values.
+pub(crate) fn redact_text(text: &str, known: &[String]) -> String {
     let mut shown = text.to_owned();
     for value in known {
-        for form in forms(value) {
-            shown = without_value(&shown, &form);
+        for form in encodings_of(value) {
+            shown = redact_value(&shown, &form);
         }
     }
-    let encoded: Vec<String> = texts_in_base64(&shown)
+    let encoded: Vec<String> = find_base64_texts(&shown)
         .filter(|(_, _, text)| {
             known
                 .iter()
@@ -75,13 +63,13 @@ pub(crate) fn without(text: &str, known: &[String]) -> String {
     }
     let mut plain = String::with_capacity(shown.len());
     let mut end = 0;
-    for found in found(&shown) {
+    for found in find_secrets(&shown) {
         plain.push_str(&shown[end..found.span.start]);
         plain.push_str(REDACTED);
         end = found.span.end;
     }
     plain.push_str(&shown[end..]);
-    // A quote that closes behind is no part of the value: it is kept at a distance from it.
+    // A closing quote is no part of the value before it.
     let mut apart = String::with_capacity(plain.len());
     let mut rest = plain.as_str();
     while let Some(at) = rest.find(CLOSED) {
@@ -95,8 +83,8 @@ pub(crate) fn without(text: &str, known: &[String]) -> String {
     redact::redact_text(&apart).replace(DISTANCE, "")
 }
 
-/// How a value may be written: as it is, in a URL, in a form, in JSON.
-pub(in crate::import) fn forms(value: &str) -> Vec<String> {
+/// Returns the encodings of a value: plain, as in a URL, a form, JSON.
+pub(in crate::import) fn encodings_of(value: &str) -> Vec<String> {
     let mut forms = vec![value.to_owned()];
     let mut add = |form: String| {
         if !form.is_empty() && !forms.contains(&form) {
@@ -112,18 +100,18 @@ pub(in crate::import) fn forms(value: &str) -> Vec<String> {
     forms
 }
 
-/// The words of a text that are a text in Base64: where they are, and what that text is.
-pub(in crate::import) fn texts_in_base64(
+/// Finds words that are a text in Base64: their place, the word and the text.
+pub(in crate::import) fn find_base64_texts(
     text: &str,
 ) -> impl Iterator<Item = (usize, &str, String)> {
     let begin = text.as_ptr() as usize;
-    words(text).filter_map(move |word| {
-        let decoded = text_in_base64(word)?;
+    split_words(text).filter_map(move |word| {
+        let decoded = decode_base64_text(word)?;
         Some((word.as_ptr() as usize - begin, word, decoded))
     })
 }
 
-fn without_value(text: &str, value: &str) -> String {
+fn redact_value(text: &str, value: &str) -> String {
     if value.len() >= LONG {
         return text.replace(value, REDACTED);
     }
@@ -186,7 +174,7 @@ impl<'a> Search<'a> {
         self.at += rest.chars().next().map_or(1, char::len_utf8);
     }
 
-    /// `user:password@`, after the slashes of a URL.
+    /// Parses `user:password@` after the slashes of a URL.
     fn user_info(&mut self) {
         let rest = self.rest();
         let end = rest.find(|letter: char| letter.is_whitespace() || "/?#\"'`<>".contains(letter));
@@ -209,10 +197,10 @@ impl<'a> Search<'a> {
         self.at = from + authority.len();
     }
 
-    /// The text of an element of XML, after its `<`.
+    /// Parses the text of an element of XML, after its `<`.
     fn element(&mut self) {
-        let rest = first(self.rest(), LONGEST_VALUE);
-        let Some((tag, content)) = first(rest, LONGEST_TAG)
+        let rest = truncate(self.rest(), LONGEST_VALUE);
+        let Some((tag, content)) = truncate(rest, LONGEST_TAG)
             .split_once('>')
             .map(|(tag, _)| (tag, &rest[tag.len() + 1..]))
         else {
@@ -234,45 +222,42 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A word: the name of what follows it, or something that looks like a secret itself.
+    /// Parses a word: the name of a value, or a value.
     fn word(&mut self) {
         let rest = self.rest();
         let length = rest.find(|letter| !is_name(letter)).unwrap_or(rest.len());
         let (name, after) = rest.split_at(length);
-        if let Some(value) = scheme(name, after) {
+        if let Some(value) = find_credentials(name, after) {
             let from = self.at + length;
             self.take(from + value.start..from + value.end, Some("token"));
             return;
         }
-        let is_assigned = self.text[..self.at].ends_with('$') && is_assigned_command(after);
-        if let Some(value) = announced(name, after).filter(|_| !is_assigned) {
-            self.value(
-                name,
-                self.at + length + value.start..self.at + length + value.end,
-            );
+        if let Some(value) = find_named_value(name, after) {
+            let from = self.at + length;
+            self.value(name, from + value.start..from + value.end);
             return;
         }
-        let word = words(rest).next().unwrap_or(name);
+        let word = split_words(rest).next().unwrap_or(name);
         let word = word.trim_end_matches('.');
         if word.len() < length || !rest.starts_with(word) {
             self.at += length;
             return;
         }
         let span = self.at..self.at + word.len();
-        if looks_secret(word) || is_random(word, Place::Any) {
+        if looks_secret(word) || is_random(word, Strictness::Normal) {
             self.take(span, None);
         } else {
             self.at = span.end;
         }
     }
 
-    /// What a name announces.
+    /// Takes the value of a name, where it is secret.
     fn value(&mut self, name: &str, span: Range<usize>) {
         let value = &self.text[span.clone()];
         if !is_secret(name)
             && value.contains(|letter: char| letter.is_whitespace() || "/?&=".contains(letter))
         {
-            // More than a value: a text, a URL.
+            // A text or a URL has parts.
             self.at = span.start;
         } else if is_secret_value(name, value) {
             self.take(span, Some(name));
@@ -281,7 +266,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The segments of a path, after a host or at its beginning.
+    /// Parses the segments of a path.
     fn path(&mut self) {
         let rest = self.rest();
         let end = rest
@@ -301,7 +286,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What stands where a value is to be written.
+/// Returns true for a placeholder of a value.
 fn is_placeholder(value: &str) -> bool {
     let value = value.trim();
     ["[", "{{", "${", "$", "<", "%", "***", "…", "..."]
@@ -314,8 +299,8 @@ fn is_name(letter: char) -> bool {
     letter.is_alphanumeric() || "_-.%".contains(letter)
 }
 
-/// The credentials after `Bearer` and the like; words of a sentence are none.
-fn scheme(name: &str, after: &str) -> Option<Range<usize>> {
+/// Finds the credentials after `Bearer` and the like, which are no words of a sentence.
+fn find_credentials(name: &str, after: &str) -> Option<Range<usize>> {
     let is_scheme = ["bearer", "basic", "token", "apikey"]
         .iter()
         .any(|scheme| name.eq_ignore_ascii_case(scheme));
@@ -335,8 +320,8 @@ fn scheme(name: &str, after: &str) -> Option<Range<usize>> {
     is_credential.then(|| begin..begin + value.len())
 }
 
-/// Where the value is that a name announces: `name=`, `"name": "`, `name is `.
-fn announced(name: &str, after: &str) -> Option<Range<usize>> {
+/// Finds the value of a name: `name=`, `"name": "`, `name is `.
+fn find_named_value(name: &str, after: &str) -> Option<Range<usize>> {
     let at = |rest: &str| after.len() - rest.len();
     // `user[password]=`, `"password":`, and the same in a string of JSON.
     let rest = after.strip_prefix(']').unwrap_or(after);
@@ -361,8 +346,8 @@ fn announced(name: &str, after: &str) -> Option<Range<usize>> {
     if let Some(open) = open {
         let begin = at(value) + slashes + 1;
         let close = format!("{}{open}", &value[..slashes]);
-        let inner = first(&after[begin..], LONGEST_VALUE);
-        let end = closing(inner, &close, slashes == 0);
+        let inner = truncate(&after[begin..], LONGEST_VALUE);
+        let end = find_end(inner, &close, slashes == 0);
         return (end > 0).then_some(begin..begin + end);
     }
     let is_line = [
@@ -392,32 +377,16 @@ fn announced(name: &str, after: &str) -> Option<Range<usize>> {
     is_value.then(|| at(value)..at(value) + value_end.len())
 }
 
-/// Whether a variable gets what a program of PowerShell answers: `$session = New-Object Microsoft..`.
-fn is_assigned_command(after: &str) -> bool {
-    let Some(command) = after.trim_start_matches(' ').strip_prefix('=') else {
-        return false;
-    };
-    let command = command.trim_start_matches(' ');
-    let end = command.find(char::is_whitespace).unwrap_or(command.len());
-    let is_noun = |noun: &str| {
-        noun.starts_with(|first: char| first.is_ascii_uppercase())
-            && noun.bytes().all(|byte| byte.is_ascii_alphabetic())
-    };
-    command[..end]
-        .split_once('-')
-        .is_some_and(|(verb, noun)| VERBS.contains(&verb) && is_noun(noun))
-}
-
-/// As much of the beginning, in bytes.
-fn first(text: &str, most: usize) -> &str {
+/// Returns the start of a text, up to this many bytes.
+fn truncate(text: &str, most: usize) -> &str {
     let end = (0..=most.min(text.len()))
         .rev()
         .find(|at| text.is_char_boundary(*at));
     &text[..end.unwrap_or(0)]
 }
 
-/// Where a quoted value ends.
-fn closing(inner: &str, close: &str, has_escapes: bool) -> usize {
+/// Finds the end of a quoted value.
+fn find_end(inner: &str, close: &str, has_escapes: bool) -> usize {
     let mut from = 0;
     while let Some(found) = inner[from..].find(close) {
         let at = from + found;
@@ -429,4 +398,45 @@ fn closing(inner: &str, close: &str, has_escapes: bool) -> usize {
         from = at + close.len();
     }
     inner.len()
+}
+
+/// Returns true where a text has a secret in it.
+pub(in crate::import) fn has_secret(text: &str) -> bool {
+    let is_secret_text = |text: &str| {
+        let named = replace_lookalikes(text);
+        redact::redact_text(&named) != named || looks_secret(text) || has_secret_element(text)
+    };
+    is_secret_text(text) || find_base64_texts(text).any(|(_, _, text)| is_secret_text(&text))
+}
+
+/// Replaces names that only sound like those of secrets, such as `max_tokens`.
+fn replace_lookalikes(text: &str) -> String {
+    let is_part = |letter: char| letter.is_alphanumeric() || "_-".contains(letter);
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(begin) = rest.find(is_part) {
+        let (before, after) = rest.split_at(begin);
+        plain.push_str(before);
+        let end = after.find(|letter| !is_part(letter));
+        let (name, after) = after.split_at(end.unwrap_or(after.len()));
+        let is_alike = redact::is_secret_name(name) && !is_secret(name);
+        plain.push_str(if is_alike { "name" } else { name });
+        rest = after;
+    }
+    plain + rest
+}
+
+/// Returns true where an element of XML has a secret name and is not empty.
+fn has_secret_element(text: &str) -> bool {
+    text.split('<').skip(1).any(|rest| {
+        let Some((tag, content)) = rest.split_once('>') else {
+            return false;
+        };
+        let name = tag
+            .split([' ', '\t', '\r', '\n', '/'])
+            .next()
+            .unwrap_or_default();
+        let local = name.rsplit(':').next().unwrap_or_default();
+        !content.trim().is_empty() && !local.is_empty() && is_secret(local)
+    })
 }

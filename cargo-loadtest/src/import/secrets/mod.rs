@@ -1,0 +1,16 @@
+//! Secrets: finds them by name, by the form of a key or a token, and by entropy, and takes them out of recordings.
+//!
+//! More is secret than in a report: sources are kept in repositories, and a variable costs little.
+
+mod pass;
+mod random;
+mod rules;
+mod search;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use pass::hide_secrets;
+pub(super) use pass::{is_usual_form, quote_bare};
+pub(super) use rules::{is_callback, is_secret, is_secret_number, is_secret_value, variable};
+pub(crate) use search::redact_text;
+pub(super) use search::{encodings_of, find_base64_texts, find_secrets, has_secret};

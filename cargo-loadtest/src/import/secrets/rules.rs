@@ -1,0 +1,199 @@
+//! Rules for names and values of secrets; the words are in `data/secrets.toml`.
+
+use super::random::{Strictness, is_random, split_words};
+use loadtest::redact;
+use serde::Deserialize;
+use std::sync::LazyLock;
+
+/// The shortest key of a well-known service.
+const SHORTEST_KEY: usize = 16;
+/// The shortest JSON Web Token.
+const SHORTEST_TOKEN: usize = 30;
+/// The shortest number that is a secret.
+const SHORTEST_NUMBER: usize = 3;
+/// The longest name of a variable.
+const LONGEST_NAME: usize = 60;
+
+/// The words of `data/secrets.toml`, which describes each list.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rules {
+    secret: Vec<String>,
+    secret_joined: Vec<String>,
+    about: Vec<String>,
+    alike: Vec<String>,
+    counted: Vec<String>,
+    leading: Vec<String>,
+    prefixes: Vec<String>,
+    doubtful: Vec<String>,
+    harmless: Vec<String>,
+    harmless_joined: Vec<String>,
+    identifiers: Vec<String>,
+    versions: Vec<String>,
+    own_variables: Vec<String>,
+    taken_variables: Vec<String>,
+    pub(super) extensions: Vec<String>,
+}
+
+pub(super) static RULES: LazyLock<Rules> = LazyLock::new(|| {
+    toml::from_str(include_str!("../data/secrets.toml")).expect("the rules are valid")
+});
+
+/// Returns true where a list has the word.
+pub(super) fn has_word(words: &[String], word: &str) -> bool {
+    words.iter().any(|known| known == word)
+}
+
+/// The words of a name in small letters: `accessToken` has two.
+fn split_name(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for letter in name.chars() {
+        if letter.is_uppercase() && was_lower || !letter.is_alphanumeric() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| letter.is_alphanumeric()) {
+            word.extend(letter.to_lowercase());
+        }
+        was_lower = letter.is_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Returns true where a value of this name is secret.
+pub(in crate::import) fn is_secret(name: &str) -> bool {
+    let mut words = split_name(name);
+    let count = words.len();
+    words.retain(|word| !has_word(&RULES.alike, word));
+    let Some(last) = words.last() else {
+        return false;
+    };
+    let is_counted = last == "tokens" && words.iter().any(|word| has_word(&RULES.counted, word));
+    if is_counted || has_word(&RULES.about, last) {
+        return false;
+    }
+    let is_whole = words.len() == count;
+    if is_whole && redact::is_secret_name(name) || redact::is_secret_name(&words.join("-")) {
+        return true;
+    }
+    let joined = words.concat();
+    // Longer names that end with `sid` identify things.
+    ["sid", "connectsid"].contains(&joined.as_str())
+        || has_word(&RULES.secret, last)
+        || RULES.secret_joined.iter().any(|part| joined.contains(part))
+}
+
+/// Returns true where the value of this name is secret.
+pub(in crate::import) fn is_secret_value(name: &str, value: &str) -> bool {
+    if ["", "true", "false", "null"].contains(&value) {
+        return false;
+    }
+    is_secret(name)
+        || looks_secret(value)
+        || !is_harmless(name) && is_random(value, strictness_of(name))
+}
+
+fn strictness_of(name: &str) -> Strictness {
+    match split_name(name).last() {
+        Some(last) if has_word(&RULES.doubtful, last) => Strictness::Low,
+        Some(last) if has_word(&RULES.identifiers, last) => Strictness::High,
+        _ => Strictness::Normal,
+    }
+}
+
+/// Returns true where a random value of this name gives no access, such as a trace.
+pub(in crate::import) fn is_harmless(name: &str) -> bool {
+    let words = split_name(name);
+    let joined = words.concat();
+    !is_secret(name)
+        && (words
+            .last()
+            .is_some_and(|last| has_word(&RULES.harmless, last))
+            || RULES
+                .harmless_joined
+                .iter()
+                .any(|end| joined.ends_with(end)))
+}
+
+/// Returns true where a user name is a key: by its form, or as a long one without a password.
+pub(in crate::import) fn is_secret_user(user: &str, password: &str) -> bool {
+    let is_key = |letter: char| letter.is_ascii_alphanumeric() || "_-.~+/=".contains(letter);
+    let is_alone = password.is_empty() && user.len() >= SHORTEST_KEY && user.chars().all(is_key);
+    is_alone || looks_secret(user) || is_random(user, Strictness::Normal)
+}
+
+/// Returns true for the parameters of an authorization callback, whose `code` is secret
+/// (RFC 6749, sections 4.1.2 and 4.1.3).
+pub(in crate::import) fn is_callback<Name: AsRef<str>>(names: &[Name]) -> bool {
+    let has = |wanted: &[&str]| names.iter().any(|name| wanted.contains(&name.as_ref()));
+    has(&["code"]) && has(&["state", "grant_type", "session_state", "code_verifier"])
+}
+
+/// Returns true where a number is a secret, such as a PIN, and no count, such as `max_tokens`.
+pub(in crate::import) fn is_secret_number(name: &str, number: &str) -> bool {
+    let is_named = !redact::is_secret_name(name) || split_name(name).concat().contains("passw");
+    is_secret(name) && is_named && number.len() >= SHORTEST_NUMBER
+}
+
+/// Returns true where a segment of a path is secret; `before` is the segment before it.
+pub(in crate::import) fn is_secret_segment(before: &str, segment: &str) -> bool {
+    if looks_secret(segment) {
+        return true;
+    }
+    let before_lower = before.to_lowercase();
+    if has_word(&RULES.versions, &before_lower) {
+        return false;
+    }
+    let leads = is_secret(before) || RULES.leading.iter().any(|word| before_lower.contains(word));
+    if !leads {
+        return is_random(segment, Strictness::High);
+    }
+    let is_code = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    segment.len() >= 8
+        && segment.bytes().any(|byte| byte.is_ascii_digit())
+        && segment.bytes().all(is_code)
+        || is_random(segment, Strictness::Low)
+}
+
+/// Returns true where a value has the form of a key or a token, whatever its name.
+pub(in crate::import) fn looks_secret(value: &str) -> bool {
+    split_words(value).any(|word| {
+        let word = word.trim_matches('=');
+        let is_key = word.len() >= SHORTEST_KEY
+            && RULES.prefixes.iter().any(|prefix| word.starts_with(prefix))
+            && word.bytes().any(|byte| byte.is_ascii_digit());
+        let is_web_token = word.len() >= SHORTEST_TOKEN
+            && word.starts_with("eyJ")
+            && word.matches('.').count() >= 2;
+        is_key || is_web_token
+    })
+}
+
+/// Makes the name of an environment variable: `ACCESS_TOKEN` of `accessToken`.
+pub(in crate::import) fn variable(name: &str, otherwise: &str) -> String {
+    let mut upper = String::new();
+    let mut was_lower = false;
+    for letter in name.chars().take(LONGEST_NAME) {
+        if letter.is_ascii_uppercase() && was_lower {
+            upper.push('_');
+        }
+        was_lower = letter.is_ascii_lowercase() || letter.is_ascii_digit();
+        if letter.is_ascii_alphanumeric() {
+            upper.push(letter.to_ascii_uppercase());
+        } else if !upper.is_empty() && !upper.ends_with('_') {
+            upper.push('_');
+        }
+    }
+    let upper = upper.trim_end_matches('_');
+    let is_ours = RULES
+        .own_variables
+        .iter()
+        .any(|prefix| upper.starts_with(prefix));
+    match upper.bytes().next() {
+        None => otherwise.to_owned(),
+        Some(first) if first.is_ascii_digit() => format!("{otherwise}_{upper}"),
+        _ if is_ours || has_word(&RULES.taken_variables, upper) => format!("API_{upper}"),
+        _ => upper.to_owned(),
+    }
+}

@@ -1,0 +1,98 @@
+//! Small functions on text that all readers and passes share: encodings, forms, English words.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// The media type of forms.
+pub(super) const URL_ENCODED: &str = "application/x-www-form-urlencoded";
+
+/// Decodes `%2F` and the like; where the result is not UTF-8, returns the text as it is.
+pub(super) fn percent_decode(text: &str) -> String {
+    match percent_encoding::percent_decode_str(text).decode_utf8() {
+        Ok(decoded) => decoded.into_owned(),
+        Err(_) => text.to_owned(),
+    }
+}
+
+/// Decodes a name or a value of a form or a query, where `+` is a blank.
+pub(super) fn form_decode(text: &str) -> String {
+    let spaced = if text.contains('+') {
+        Cow::Owned(text.replace('+', " "))
+    } else {
+        Cow::Borrowed(text)
+    };
+    let decoded = percent_encoding::percent_decode_str(&spaced);
+    decoded.decode_utf8_lossy().into_owned()
+}
+
+/// Encodes a name or a value of a form.
+pub(super) fn form_encode(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}
+
+/// Encodes what no URL can have as it is.
+pub(super) fn encode_url(url: &str) -> String {
+    let mut encoded = String::with_capacity(url.len());
+    for letter in url.chars() {
+        if letter.is_ascii_graphic() && !"\"#<>`".contains(letter) {
+            encoded.push(letter);
+        } else {
+            for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
+                let _ = write!(encoded, "%{byte:02X}");
+            }
+        }
+    }
+    encoded
+}
+
+/// Escapes text for the inside of a string of JSON.
+pub(super) fn escape_json(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+/// Returns the singular of an English noun: `box` of `boxes`.
+pub(super) fn singular(word: &str) -> String {
+    let stem = |end: &str| word.strip_suffix(end).filter(|stem| stem.len() > 1);
+    if let Some(stem) = stem("ies") {
+        return format!("{stem}y");
+    }
+    let is_singular = ["ss", "us", "is", "news", "series", "os"];
+    if is_singular.iter().any(|end| word.ends_with(end)) {
+        return word.to_owned();
+    }
+    let has_extra_syllable = ["sses", "xes", "ches", "shes", "zes"];
+    if has_extra_syllable.iter().any(|end| stem(end).is_some()) {
+        return word[..word.len() - 2].to_owned();
+    }
+    stem("s").unwrap_or(word).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nouns_have_a_singular() {
+        for (many, one) in [
+            ("boxes", "box"),
+            ("categories", "category"),
+            ("orders", "order"),
+            ("status", "status"),
+            ("addresses", "address"),
+            ("s", "s"),
+        ] {
+            assert_eq!(singular(many), one);
+        }
+    }
+
+    #[test]
+    fn decoding_reverses_encoding() {
+        for text in ["a b+c", "ü/%", "", "{x}"] {
+            assert_eq!(form_decode(&form_encode(text)), text);
+            assert_eq!(percent_decode(&encode_url("a b")), "a b");
+        }
+        assert_eq!(percent_decode("%ff%2F"), "%ff%2F");
+        assert_eq!(escape_json("a\"\n"), "a\\\"\\n");
+    }
+}
