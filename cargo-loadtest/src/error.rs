@@ -57,7 +57,7 @@ impl Error {
     }
 
     /// The load-test binary refused to run `scenario`; its failure decides the exit code.
-    pub(crate) fn refused(scenario: &str, failure: RunFailure) -> Self {
+    pub(crate) fn refused(scenario: &str, failure: &RunFailure) -> Self {
         let message = format!("`{scenario}` did not run: {}", failure.message);
         Self {
             help: failure.help.clone(),

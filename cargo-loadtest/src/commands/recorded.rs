@@ -5,8 +5,8 @@ use crate::cli::CurlArgs;
 use crate::console;
 use crate::error::Error;
 use crate::import::{
-    Files, Input, Mistake, Recording, format, hide_secrets, read_text, read_words, redact_text,
-    replay_recording,
+    Environment, Files, Input, Mistake, Recording, format, hide_secrets, read_text, read_words,
+    redact_text, replay_recording,
 };
 use crate::process;
 use crate::selection::Found;
@@ -50,7 +50,7 @@ pub(super) fn read(
     file: Option<&Path>,
     command: &[OsString],
     allow_files: bool,
-    environment: Option<&mut dyn FnMut(&str) -> Option<String>>,
+    environment: Option<Environment<'_>>,
 ) -> Result<Requests, Error> {
     let files = Files {
         folder: process::directory().map_err(Error::io("enter", PathBuf::from(".")))?,

@@ -44,7 +44,7 @@ pub(crate) fn debug(
             match event {
                 Event::End(end) => result = Some(Ok(end)),
                 Event::Failed(failure) => {
-                    result = Some(Err(Error::refused(&request.scenario, failure)));
+                    result = Some(Err(Error::refused(&request.scenario, &failure)));
                 }
                 _ => {}
             }

@@ -165,7 +165,7 @@ impl ChildEnded {
         let folded =
             journal::fold(&request.journal).map_err(Error::io("read", &request.journal))?;
         if let Some(failure) = folded.failure {
-            return Err(Error::refused(&request.scenario, failure));
+            return Err(Error::refused(&request.scenario, &failure));
         }
         let reason = in_words(self.status);
         let ending = if self.aborted {

@@ -122,7 +122,7 @@ impl TokenText {
             .map(|(_, span)| *span);
         match spans.next() {
             Some(first) => spans
-                .last()
+                .next_back()
                 .and_then(|last| first.join(last))
                 .unwrap_or(first),
             None => (self.spans.last()).map_or_else(Span::call_site, |(_, span)| *span),

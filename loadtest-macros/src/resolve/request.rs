@@ -228,18 +228,18 @@ impl RequestResolver<'_> {
                     match part {
                         TemplatePart::Text(text) => push_text(pieces, &escape_json(text)),
                         TemplatePart::Value(path) => {
-                            pieces.extend(self.resolve_value(path, ValueEncoding::JsonText))
+                            pieces.extend(self.resolve_value(path, ValueEncoding::JsonText));
                         }
                     }
                 }
                 push_text(pieces, "\"");
             }
             JsonTemplate::Value(path) => {
-                pieces.extend(self.resolve_value(path, ValueEncoding::JsonValue))
+                pieces.extend(self.resolve_value(path, ValueEncoding::JsonValue));
             }
             JsonTemplate::Word(word) => self.refuse_word(word, "a JSON value"),
             JsonTemplate::Rust(expression) => {
-                self.resolve_rust(expression, ValueEncoding::JsonValue, pieces)
+                self.resolve_rust(expression, ValueEncoding::JsonValue, pieces);
             }
             JsonTemplate::Array(values) => {
                 push_text(pieces, "[");

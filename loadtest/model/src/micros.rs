@@ -1,5 +1,9 @@
 //! Durations as whole microseconds in JSON: `#[serde(rename = "latency_us", with = "micros")]`.
-#![expect(missing_docs, reason = "the two functions that `#[serde(with)]` wants")]
+#![expect(
+    missing_docs,
+    clippy::missing_errors_doc,
+    reason = "the two functions that `#[serde(with)]` wants"
+)]
 
 use serde::{Deserialize, Deserializer, Serializer};
 use std::time::Duration;
@@ -18,10 +22,6 @@ pub mod option {
     use serde::{Deserialize, Deserializer, Serializer};
     use std::time::Duration;
 
-    #[expect(
-        clippy::ref_option,
-        reason = "serde's `with` hands over a reference to the field"
-    )]
     pub fn serialize<S: Serializer>(
         duration: &Option<Duration>,
         serializer: S,

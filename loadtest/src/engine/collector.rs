@@ -374,7 +374,7 @@ mod tests {
         let mut frames = Vec::new();
         let busy = [Arc::default(), Arc::default()];
         let ended = collect_all(&receiver, &plan, &busy, &control, &own, |frame| {
-            frames.push(frame)
+            frames.push(frame);
         });
         (ended, own.phase(), frames)
     }

@@ -172,7 +172,7 @@ pub(super) async fn drive_arrivals<T: Transport + 'static>(
         waiting: Cell::new((0, 0)),
         is_closed: Cell::new(false),
         end,
-        partition: partition,
+        partition,
     });
     let most = partition.local_count(state.plan.max_users.into()).max(1);
     let mut hired = 0;
@@ -192,7 +192,7 @@ pub(super) async fn drive_arrivals<T: Transport + 'static>(
             }
             match counter.assign_next(next, hired < most) {
                 Assignment::ToIdleUser(seat) => {
-                    seat.assign_arrival(counter.make_arrival(state, next, None))
+                    seat.assign_arrival(counter.make_arrival(state, next, None));
                 }
                 Assignment::ToNewUser => {
                     let arrival = counter.make_arrival(state, next, None);

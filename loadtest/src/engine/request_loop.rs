@@ -191,7 +191,7 @@ impl Drop for UnfinishedRequestGuard<'_> {
         let traffic = self.unfinished.take();
         if traffic != Traffic::default() {
             self.context.state.with_tally(self.context.window, |tally| {
-                tally.steps[self.context.step].count(traffic)
+                tally.steps[self.context.step].count(traffic);
             });
         }
     }

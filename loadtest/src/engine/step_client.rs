@@ -259,7 +259,7 @@ impl RequestEntries {
             match &ended.result {
                 Ok(status) => row.answered(status.as_u16(), ended.time, || status.to_string()),
                 Err((kind, message)) => {
-                    row.unanswered(*kind, &redact::redact_text(message), ended.time)
+                    row.unanswered(*kind, &redact::redact_text(message), ended.time);
                 }
             }
         }

@@ -104,7 +104,7 @@ async fn fetch_statement(
     Ok((said, statement))
 }
 
-/// RefusalCause nothing was read.
+/// `RefusalCause` nothing was read.
 enum FetchError {
     /// It could not be asked.
     Unreachable(String),

@@ -11,6 +11,7 @@ use crate::policy::{self, Action};
 use crate::store::{self, Store};
 use crate::workspace::Workspace;
 use loadtest_model::card::view;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// Saves, lists or removes.
@@ -119,9 +120,9 @@ fn not_saved(run_id: &str, saved: &[Saved]) -> Error {
     }
     let mut message = format!("the run {} cannot be saved as a baseline", clean(run_id));
     for (scenario, reason) in reasons {
-        message += &match scenario.as_str() {
-            "" => format!(": {reason}"),
-            scenario => format!("\n  `{scenario}`: {reason}"),
+        let _ = match scenario.as_str() {
+            "" => write!(message, ": {reason}"),
+            scenario => write!(message, "\n  `{scenario}`: {reason}"),
         };
     }
     Error::usage(message).with_help(clean(&helps.join("; ")))

@@ -1,6 +1,17 @@
 //! Renders a page as HTML: complete without scripts and without a network.
 
 mod policy;
+
+/// Writes a `class` attribute; nothing without classes.
+fn class_attribute(classes: &[impl AsRef<str>]) -> String {
+    if classes.is_empty() {
+        String::new()
+    } else {
+        let classes: Vec<&str> = classes.iter().map(AsRef::as_ref).collect();
+        format!(" class=\"{}\"", classes.join(" "))
+    }
+}
+
 #[cfg(test)]
 mod skeleton;
 #[cfg(test)]
@@ -103,11 +114,10 @@ fn write_sheet(html: &mut String, sheet: &Sheet, level: u8) {
         );
     }
     if !sheet.tags.is_empty() {
-        let tags: String = sheet
-            .tags
-            .iter()
-            .map(|tag| format!("<li>{}</li>", escape_text(tag)))
-            .collect();
+        let mut tags = String::new();
+        for tag in &sheet.tags {
+            let _ = write!(tags, "<li>{}</li>", escape_text(tag));
+        }
         let _ = writeln!(html, "<ul class=\"tags\" aria-label=\"Tags\">{tags}</ul>");
     }
     html.push_str("</div>\n");
@@ -220,10 +230,7 @@ fn write_sentences(html: &mut String, sentences: &[Sentence]) {
         if sentence.tone != Tone::Plain {
             classes.push(format!("s-{}", sentence.tone.class()));
         }
-        let class = match classes.is_empty() {
-            true => String::new(),
-            false => format!(" class=\"{}\"", classes.join(" ")),
-        };
+        let class = class_attribute(&classes);
         let _ = write!(html, "<p{class}>");
         if let Some(mark) = sentence.tone.mark().filter(|_| sentence.is_marked) {
             let _ = write!(html, "<span class=\"mark\">{mark}</span> ");
@@ -245,7 +252,7 @@ fn write_sentences(html: &mut String, sentences: &[Sentence]) {
 
 fn write_charts(html: &mut String, charts: &Charts, axis: &[String]) {
     if charts.is_wide {
-        for chart in &charts.charts {
+        for chart in &charts.drawings {
             let _ = writeln!(
                 html,
                 "<div class=\"shares\">{}</div>",
@@ -262,7 +269,7 @@ fn write_charts(html: &mut String, charts: &Charts, axis: &[String]) {
         );
     }
     html.push_str("<div class=\"charts\">\n");
-    for chart in &charts.charts {
+    for chart in &charts.drawings {
         write_figure(html, chart, axis);
     }
     if !charts.beside.is_empty() {
@@ -333,10 +340,7 @@ fn write_table(html: &mut String, table: &Table) {
             classes.push(class);
         }
     }
-    let class = match classes.is_empty() {
-        true => String::new(),
-        false => format!(" class=\"{}\"", classes.join(" ")),
-    };
+    let class = class_attribute(&classes);
     let caption = escape_text(&table.caption);
     let _ = writeln!(
         html,
@@ -404,10 +408,9 @@ fn write_row(html: &mut String, columns: &[Column], row: &Row) {
             String::new()
         };
         let class = match (column.kind, cell.form) {
-            (_, Form::Chip) => String::new(),
+            (_, Form::Chip) | (ColumnKind::Text(_), _) => String::new(),
             (ColumnKind::Figure, _) => format!(" class=\"n s-{}\"", cell.tone.class()),
             (ColumnKind::Word, _) => format!(" class=\"w s-{}\"", cell.tone.class()),
-            (ColumnKind::Text(_), _) => String::new(),
         };
         let class = class.replace(" s-plain", "");
         let _ = write!(html, "<{name}{scope}{class}{label}>");

@@ -250,8 +250,7 @@ fn render_blocks(blocks: &[Block]) -> String {
     let mut text = String::new();
     for block in blocks {
         let block = match block {
-            Block::Table(table) => render_table(table),
-            Block::Folded(_, table) => render_table(table),
+            Block::Table(table) | Block::Folded(_, table) => render_table(table),
             Block::Sentences(sentences) => render_sentences(sentences),
             Block::Facts(facts) => {
                 let mut rows = String::from("| | |\n|---|---|\n");
@@ -278,7 +277,7 @@ fn render_sentences(sentences: &[Sentence]) -> String {
     let mut text = String::new();
     let mut was_marked = true;
     for sentence in sentences {
-        if !text.is_empty() && !(was_marked && sentence.is_marked) {
+        if !(text.is_empty() || was_marked && sentence.is_marked) {
             text.push('\n');
         }
         was_marked = sentence.is_marked;
@@ -289,9 +288,10 @@ fn render_sentences(sentences: &[Sentence]) -> String {
             let _ = write!(text, "**{}** ", sentence.lead);
         }
         let words = prose(&sentence.words);
-        let _ = match sentence.is_small {
-            true => write!(text, "<sub>{words}</sub>"),
-            false => write!(text, "{words}"),
+        let _ = if sentence.is_small {
+            write!(text, "<sub>{words}</sub>")
+        } else {
+            write!(text, "{words}")
         };
         if let Some(help) = &sentence.help {
             let _ = write!(text, " → {}", prose(help));
@@ -344,7 +344,8 @@ fn render_row(row: &Row) -> String {
 fn render_cell(cell: &Cell, is_strong: bool) -> String {
     let mut text = render_text(cell.form, &cell.text);
     if let Some(share) = cell.bar {
-        text = format!("{} {text}", bar(share, BAR)).trim().to_owned();
+        let drawn = format!("{} {text}", bar(share, BAR));
+        drawn.trim().clone_into(&mut text);
     }
     let mut text = emphasize(text, is_strong && cell.form != Form::Chip);
     for (form, note) in &cell.notes {

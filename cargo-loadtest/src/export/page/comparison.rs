@@ -77,7 +77,7 @@ pub(super) fn build_of_card(card: &Card) -> Option<Section> {
     if let Some(chart) = chart::draw_changes(card) {
         let notes = section.blocks.split_off(section.blocks.len() - 1);
         section.blocks.push(Block::Charts(Charts {
-            charts: vec![chart],
+            drawings: vec![chart],
             caption: "A point is the change, its line where the change lies, and the ground what is too little to \
                       count."
                 .to_owned(),

@@ -106,7 +106,7 @@ pub(super) fn build_over_time(card: &Card) -> Option<Section> {
     let charts = chart::draw_over_time(card);
     let table = Block::Folded("Figures as a table", figures_over_time(&charts)?);
     let charts = Charts {
-        charts,
+        drawings: charts,
         ..Charts::default()
     };
     Some(Section::new(
@@ -172,7 +172,7 @@ pub(super) fn build_distribution(card: &Card) -> Option<Section> {
         (format!("{share} within"), time)
     });
     let charts = Charts {
-        charts: vec![chart::draw_spectrum(card)?],
+        drawings: vec![chart::draw_spectrum(card)?],
         beside: vec![
             Block::Sentences(vec![Sentence::small(format!("Percentiles of {measured}"))]),
             Block::Facts(facts.collect()),
@@ -338,7 +338,7 @@ pub(super) fn build_generator(card: &Card) -> Option<Section> {
     let blocks = vec![
         Block::Sentences(vec![Sentence::small(words)]),
         Block::Charts(Charts {
-            charts,
+            drawings: charts,
             ..Charts::default()
         }),
     ];

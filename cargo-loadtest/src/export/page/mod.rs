@@ -121,7 +121,7 @@ pub(crate) enum Block {
 /// Drawings, and what replaces them where nothing can be drawn.
 #[derive(Debug, Default)]
 pub(crate) struct Charts {
-    pub(crate) charts: Vec<Chart>,
+    pub(crate) drawings: Vec<Chart>,
     /// Explains the drawings.
     pub(crate) caption: String,
     /// A single drawing over the whole width, without its title.
@@ -402,13 +402,11 @@ impl Sheet {
 
     /// Returns the times that the charts over time share; empty without any.
     pub(crate) fn time_axis(&self) -> &[String] {
-        let charts = self.sections.iter().flat_map(|section| &section.blocks);
-        let readout = charts
-            .filter_map(|block| match block {
-                Block::Charts(drawn) => drawn.charts.first()?.readout.as_ref(),
-                _ => None,
-            })
-            .next();
+        let mut charts = self.sections.iter().flat_map(|section| &section.blocks);
+        let readout = charts.find_map(|block| match block {
+            Block::Charts(drawn) => drawn.drawings.first()?.readout.as_ref(),
+            _ => None,
+        });
         readout.map_or(&[], |readout| &readout.at)
     }
 }

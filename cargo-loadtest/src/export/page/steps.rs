@@ -183,7 +183,7 @@ pub(super) fn build_time(card: &Card) -> Option<Section> {
             table.push(vec![Cell::name(&*step.name), bar]);
         }
         blocks.push(Block::Charts(Charts {
-            charts: vec![shares],
+            drawings: vec![shares],
             is_wide: true,
             instead: vec![Block::Table(table)],
             ..Charts::default()
@@ -342,7 +342,7 @@ pub(super) fn build_slowest(card: &Card) -> Option<Section> {
         describe_rerun(card, &first.number)
     );
     let charts = Charts {
-        charts: chart::draw_slowest(card),
+        drawings: chart::draw_slowest(card),
         caption: "Service time of each step, from when the journey was to start. Think time and pauses between \
                   attempts are shaded. All on one scale."
             .to_owned(),

@@ -57,7 +57,7 @@ fn write_blocks(out: &mut String, blocks: &[Block]) {
                 }
             }
             Block::Charts(charts) => {
-                for chart in &charts.charts {
+                for chart in &charts.drawings {
                     let _ = writeln!(out, "<{}>", chart.title);
                 }
                 let _ = writeln!(out, "{}", charts.caption);

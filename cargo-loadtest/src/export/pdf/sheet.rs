@@ -221,7 +221,7 @@ fn fact_rows(facts: &[(String, String)], width: f64, fonts: &Fonts) -> Vec<Block
 
 fn place_charts(flow: &mut Flow<'_>, charts: &Charts) {
     if charts.is_wide {
-        for chart in &charts.charts {
+        for chart in &charts.drawings {
             let mut drawing = Block::scene(&chart.scene, WIDTH, flow.fonts);
             drawing.height += 7.0;
             flow.before_next(drawing);
@@ -232,7 +232,7 @@ fn place_charts(flow: &mut Flow<'_>, charts: &Charts) {
         flow.caption(&charts.caption);
     }
     let mut drawings: Vec<Block> = charts
-        .charts
+        .drawings
         .iter()
         .map(|chart| draw_chart(chart, flow.fonts))
         .collect();
@@ -243,7 +243,9 @@ fn place_charts(flow: &mut Flow<'_>, charts: &Charts) {
             page::Block::Facts(facts) => fact_rows(facts, HALF, flow.fonts),
             _ => Vec::new(),
         };
-        rows.into_iter().for_each(|row| beside.below(row));
+        for row in rows {
+            beside.below(row);
+        }
     }
     if !beside.items.is_empty() {
         drawings.push(beside);

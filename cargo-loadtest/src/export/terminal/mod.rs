@@ -169,7 +169,7 @@ impl Screen {
 
     /// Prints figures above their titles, in as many lines as they take.
     fn tiles(&mut self, tiles: &[Tile]) {
-        let (mut titles, mut figures) = (Line::new(), Line::new());
+        let (mut captions, mut figures) = (Line::new(), Line::new());
         for tile in tiles {
             let is_target = tile.note.starts_with("of ");
             let figure = if is_target {
@@ -183,17 +183,17 @@ impl Screen {
             };
             let title = lower_first(tile.title);
             let wide = width(&title).max(width(&figure));
-            if titles.width() + wide > self.room() {
+            if captions.width() + wide > self.room() {
                 self.line(std::mem::take(&mut figures));
-                self.line(std::mem::take(&mut titles));
+                self.line(std::mem::take(&mut captions));
             }
             let style = if tile.is_alarming { BAD } else { PLAIN };
-            let next = titles.width() + wide.max(8) + 2;
+            let next = captions.width() + wide.max(8) + 2;
             figures = figures.add(style.bold(), figure).to(next);
-            titles = titles.add(DIM, title).to(next);
+            captions = captions.add(DIM, title).to(next);
         }
         self.line(figures);
-        self.line(titles);
+        self.line(captions);
     }
 
     fn blocks(&mut self, blocks: &[Block]) {

@@ -632,7 +632,7 @@ proptest! {
         // No step needs one that comes later.
         for reference in &recording.references {
             let (Origin::Body { exchange, .. } | Origin::Between { exchange, .. } | Origin::Header { exchange, .. }
-                | Origin::Part { exchange, .. } | Origin::Link { exchange, .. }) = reference.from else { panic!() };
+                | Origin::Part { exchange, .. } | Origin::Link { exchange, .. }) = reference.from;
             let users = recording.exchanges.iter().map(|exchange| restored(exchange, &[], &[]));
             for (number, text) in users.enumerate() {
                 prop_assert!(!text.contains(&reference.marker) || number > exchange);

@@ -28,7 +28,7 @@ pub(super) const MOST_REQUESTS: usize = 1000;
 pub(crate) fn read_text(
     input: &Input,
     files: &Files,
-    environment: Option<&mut dyn FnMut(&str) -> Option<String>>,
+    environment: Option<shell::Environment<'_>>,
 ) -> Result<Recording, Mistake> {
     let mut variables = Variables::new(&input.text, environment);
     let mut recording = Recording::default();

@@ -240,16 +240,16 @@ impl typed::Recording {
         let mut hidden = Vec::new();
         for (at, secret) in self.secrets.into_iter().enumerate() {
             let marker = marking.marker(&Piece::Secret(at));
-            let marked = |value| Secret {
+            let with_value = |value| Secret {
                 name: secret.name.clone(),
                 what: secret.what.clone(),
                 value,
             };
             if secret.is_variable || used.contains(&Piece::Secret(at)) {
-                secrets.push(marked(String::from_utf8_lossy(&marker).into_owned()));
+                secrets.push(with_value(String::from_utf8_lossy(&marker).into_owned()));
             }
             if let Some(value) = secret.value.clone().filter(|_| !secret.is_variable) {
-                hidden.push(marked(value));
+                hidden.push(with_value(value));
             }
         }
         let references = self.references.into_iter().enumerate();

@@ -5,9 +5,9 @@
 
 mod convert;
 
-pub(crate) use super::recording::{
-    BOUNDARY, Client, Confidence, Dropped, Group, Http, Key, Origin,
-};
+#[cfg(test)]
+use super::recording::BOUNDARY;
+pub(crate) use super::recording::{Client, Confidence, Dropped, Group, Key, Origin};
 use super::source::{Note, Span};
 use std::time::Duration;
 
@@ -167,6 +167,7 @@ pub(crate) struct Part {
 
 impl Body {
     /// The bytes that are sent.
+    #[cfg(test)]
     pub(crate) fn bytes(&self) -> Vec<u8> {
         match self {
             Self::None => Vec::new(),
@@ -176,6 +177,7 @@ impl Body {
     }
 }
 
+#[cfg(test)]
 fn multipart(parts: &[Part]) -> Vec<u8> {
     let mut body = Vec::new();
     for part in parts {
@@ -205,6 +207,7 @@ fn multipart(parts: &[Part]) -> Vec<u8> {
 }
 
 /// As a name stands within quotes (<https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data>).
+#[cfg(test)]
 fn quoted(name: &[u8]) -> Vec<u8> {
     let mut quoted = Vec::with_capacity(name.len());
     for byte in name {

@@ -124,9 +124,9 @@ fn read_value<'a>(
 pub(super) fn hide_secrets(document: &ApiDocument<'_>, value: &mut ExampleValue) {
     match value {
         ExampleValue::List(items) => {
-            items
-                .iter_mut()
-                .for_each(|item| hide_secrets(document, item));
+            for item in items.iter_mut() {
+                hide_secrets(document, item);
+            }
         }
         ExampleValue::Object(fields) => {
             for (name, value) in fields {

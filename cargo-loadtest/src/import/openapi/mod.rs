@@ -142,10 +142,9 @@ fn warn_of_operations(document: &ApiDocument<'_>, drafts: &[RequestDraft<'_>]) {
     }
     let nodes = || drafts.iter().map(|draft| draft.operation.node);
     let callbacks = nodes().find_map(|node| node.name("callbacks"));
-    let responses = nodes().flat_map(|node| node.get("responses").map_or(&[][..], Node::fields));
-    let links = responses
-        .filter_map(|field| field.node.name("links"))
-        .next();
+    let mut responses =
+        nodes().flat_map(|node| node.get("responses").map_or(&[][..], Node::fields));
+    let links = responses.find_map(|field| field.node.name("links"));
     let sent = "are what the service sends: they are left out";
     for (span, words) in [
         (callbacks, format!("callbacks {sent}")),

@@ -164,9 +164,9 @@ impl<'a> Parameter<'a> {
         }
         match value {
             ExampleValue::List(items) => {
-                items
-                    .iter_mut()
-                    .for_each(|item| self.hide_value(document, item));
+                for item in items.iter_mut() {
+                    self.hide_value(document, item);
+                }
             }
             ExampleValue::Object(_) => hide_secrets(document, value),
             _ => {}

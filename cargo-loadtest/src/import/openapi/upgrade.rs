@@ -44,9 +44,9 @@ pub(super) fn upgrade_document(root: &mut Node<'_>) -> Vec<Note> {
     for path in fields_of(root, "paths") {
         let mut of_path = take_list(&mut path.node, "parameters");
         let bodies = take_bodies(&mut of_path, &shared);
-        of_path
-            .iter_mut()
-            .for_each(|parameter| upgrade_parameter(parameter, &mut notes));
+        for parameter in &mut of_path {
+            upgrade_parameter(parameter, &mut notes);
+        }
         put_list(&mut path.node, "parameters", of_path);
         let Value::Object(fields) = &mut path.node.value else {
             continue;
@@ -129,13 +129,13 @@ fn upgrade_operation<'a>(
         let mut parameters = take_list(operation, "parameters");
         let mut bodies = take_bodies(&mut parameters, shared);
         bodies.extend(of_path.iter().cloned());
-        parameters
-            .iter_mut()
-            .for_each(|parameter| upgrade_parameter(parameter, notes));
+        for parameter in &mut parameters {
+            upgrade_parameter(parameter, notes);
+        }
         put_list(operation, "parameters", parameters);
-        bodies
-            .iter_mut()
-            .for_each(|parameter| upgrade_parameter(parameter, notes));
+        for parameter in &mut bodies {
+            upgrade_parameter(parameter, notes);
+        }
         let body = make_body(&bodies, &consumes, notes);
         if operation.get("requestBody").is_none() {
             set_field(operation, "requestBody", body);

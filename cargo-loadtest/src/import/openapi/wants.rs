@@ -363,8 +363,8 @@ fn find_items<'v>(
     let is_usual = |name: &str| name == last || is_word(LISTS, name);
     let fields = answer.fields().iter();
     let lists = fields.filter(|(_, value)| matches!(value, ExampleValue::List(_)));
-    let (name, list) = lists.min_by_key(|(name, _)| !is_usual(&plain_name(name)))?;
-    Some((vec![Key::Field(name.clone())], list.items()))
+    let (name, items) = lists.min_by_key(|(name, _)| !is_usual(&plain_name(name)))?;
+    Some((vec![Key::Field(name.clone())], items.items()))
 }
 
 fn is_bare(value: &ExampleValue) -> bool {

@@ -142,7 +142,7 @@ fn declare_body(exchange: &Exchange, scope: &Scope<'_>) -> Option<DeclaredBody> 
     if is_json_type(content_type)
         && let Some((flat, json)) = Json::parse(text, scope.recording)
     {
-        let json = json.render(0, &mut |leaf| declare_leaf(leaf, &flat, scope))?;
+        let json = json.render(0, &mut |leaf| declare_leaf(&leaf, &flat, scope))?;
         return Some(DeclaredBody {
             option: Some(format!("json = {json}")),
             content_type: Some("application/json"),
@@ -165,10 +165,10 @@ fn declare_body(exchange: &Exchange, scope: &Scope<'_>) -> Option<DeclaredBody> 
 }
 
 /// Returns a leaf of JSON in the notation of attributes.
-fn declare_leaf(leaf: Leaf<'_>, flat: &Flat, scope: &Scope<'_>) -> Option<String> {
+fn declare_leaf(leaf: &Leaf<'_>, flat: &Flat, scope: &Scope<'_>) -> Option<String> {
     match leaf {
         Leaf::Key(key) => (!key.contains("{{") && !flat.has_values(key)).then(|| quote_text(key)),
-        Leaf::Plain(value) => Some(value.to_owned()),
+        Leaf::Plain(value) => Some((*value).to_owned()),
         Leaf::Text(value) => match flat.value(value) {
             Some(Piece::Reference(at))
                 if scope.recording.references[*at].is_bare && scope.has(*at) =>

@@ -79,7 +79,7 @@ pub(super) fn write_function(
     );
 }
 
-impl<'a> Function<'a> {
+impl Function<'_> {
     /// Writes a variable.
     pub(super) fn define(&mut self, name: &str, code: &str) {
         let _ = writeln!(self.statements, "{:DEPTH$}let {name} = {code};", "");
@@ -249,9 +249,10 @@ impl<'a> Function<'a> {
             if let Some(headers) = self.part_headers(part) {
                 let _ = write!(code, ".headers({headers})");
             }
-            let name = match part.name.is_binary() {
-                true => quote_code(&name),
-                false => self.owned(&part.name, "name"),
+            let name = if part.name.is_binary() {
+                quote_code(&name)
+            } else {
+                self.owned(&part.name, "name")
             };
             let _ = write!(form, ".part({name}, {code})");
         }
@@ -263,12 +264,11 @@ impl<'a> Function<'a> {
         let headers = part.headers.iter().filter_map(parse_part_header);
         let headers = headers.map(|(name, value)| {
             let name = quote_text(&name);
-            let value = match value.as_literal() {
-                Some(value) => format!("HeaderValue::from_static({})", quote_text(value)),
-                None => {
-                    let value = self.borrowed(&value, "value");
-                    format!("HeaderValue::from_str({value}).expect(\"a header\")")
-                }
+            let value = if let Some(value) = value.as_literal() {
+                format!("HeaderValue::from_static({})", quote_text(value))
+            } else {
+                let value = self.borrowed(&value, "value");
+                format!("HeaderValue::from_str({value}).expect(\"a header\")")
             };
             format!("(HeaderName::from_static({name}), {value})")
         });

@@ -63,6 +63,6 @@ fn run_rustfmt(source: &str) -> Option<String> {
         written.join().ok()?.ok()?;
         output.ok()
     })?;
-    let formatted = String::from_utf8(written.stdout).ok()?;
-    (written.status.success() && !formatted.is_empty()).then_some(formatted)
+    let text = String::from_utf8(written.stdout).ok()?;
+    (written.status.success() && !text.is_empty()).then_some(text)
 }

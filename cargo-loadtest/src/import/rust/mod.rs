@@ -19,7 +19,7 @@ mod tests;
 mod types;
 mod values;
 
-use super::recording::{Client, Exchange, Http, Recording};
+use super::recording::{Client, Exchange, Http, Origin, Recording};
 use super::source::Input;
 use function::Uses;
 pub(crate) use head::NamedSecret;
@@ -103,7 +103,7 @@ impl Writer<'_> {
             types: self.types,
             scenario,
             above: HashSet::new(),
-            read: origins.map(|origin| origin.exchange()).collect(),
+            read: origins.map(Origin::exchange).collect(),
             noted: HashSet::new(),
             shared: Vec::new(),
         };

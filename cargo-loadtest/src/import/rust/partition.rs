@@ -1,7 +1,7 @@
 //! Plans scenarios: their requests, in an order in which each follows those whose answers it needs, and their names.
 
 use crate::import::naming;
-use crate::import::recording::{Exchange, Piece, Recording};
+use crate::import::recording::{Exchange, Piece, Recording, Text};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A scenario to write.
@@ -36,10 +36,7 @@ impl Scenario {
 
 /// Returns the references of an exchange.
 pub(super) fn references_of(exchange: &Exchange) -> impl Iterator<Item = usize> {
-    exchange
-        .texts()
-        .into_iter()
-        .flat_map(|text| text.references())
+    exchange.texts().into_iter().flat_map(Text::references)
 }
 
 /// Returns the target of an exchange for people, with names in braces in the place of values.

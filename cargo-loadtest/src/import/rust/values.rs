@@ -53,7 +53,7 @@ impl Local {
     }
 }
 
-impl<'a> Function<'a> {
+impl Function<'_> {
     /// Returns an expression for a text, borrowed or owned.
     pub(super) fn text(&mut self, text: &Text, wanted: &str) -> String {
         match text.pieces() {

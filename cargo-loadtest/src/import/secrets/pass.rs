@@ -155,9 +155,10 @@ impl Finder {
             *user = Text::from_iter([piece]);
         }
         let flat = password.flat();
-        *password = match password.is_binary() {
-            true => Text::from_iter([self.secret(&plain, "password", "the password")]),
-            false => self.whole(&flat, &flat.text, "password", "the password"),
+        *password = if password.is_binary() {
+            Text::from_iter([self.secret(&plain, "password", "the password")])
+        } else {
+            self.whole(&flat, &flat.text, "password", "the password")
         };
     }
 
@@ -166,9 +167,10 @@ impl Finder {
         let what = format!("the header {}", quote(&name));
         if header.value.is_binary() {
             let plain = header.value.shown(|_| String::new());
-            return match is_secret(&name) {
-                true => Text::from_iter([self.secret(&plain, &name, &what)]),
-                false => header.value.clone(),
+            return if is_secret(&name) {
+                Text::from_iter([self.secret(&plain, &name, &what)])
+            } else {
+                header.value.clone()
             };
         }
         let flat = header.value.flat();
@@ -624,8 +626,8 @@ fn collect_values<'n>(node: &'n Node<'_>, key: &str, values: &mut Vec<(String, &
                     .contains(&&*field.name)
                     .then(|| name.to_owned())
             });
-            let names: Vec<&str> = fields.iter().map(|field| &*field.name).collect();
-            let is_callback = is_callback(&names);
+            let field_names: Vec<&str> = fields.iter().map(|field| &*field.name).collect();
+            let is_callback = is_callback(&field_names);
             for field in fields {
                 let key = match &named {
                     Some(named) if field.name == "value" => named,

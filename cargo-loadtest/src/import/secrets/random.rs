@@ -83,9 +83,9 @@ impl Counts {
         let bytes: Vec<u8> = text.bytes().filter(u8::is_ascii_alphanumeric).collect();
         let length = bytes.len();
         let mut counts = [0_usize; 128];
-        bytes
-            .iter()
-            .for_each(|byte| counts[usize::from(*byte)] += 1);
+        for &byte in &bytes {
+            counts[usize::from(byte)] += 1;
+        }
         let has_upper = bytes.iter().any(u8::is_ascii_uppercase);
         let has_lower = bytes.iter().any(u8::is_ascii_lowercase);
         let shares = counts.iter().filter(|count| **count > 0);

@@ -6,6 +6,7 @@ mod powershell;
 mod variables;
 
 use super::source::{Mistake, Note, Span};
+pub(crate) use variables::Environment;
 pub(super) use variables::Variables;
 
 /// Longest text that is read, in bytes.

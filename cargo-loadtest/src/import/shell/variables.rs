@@ -5,6 +5,10 @@ use super::super::source::{Mistake, Span};
 use std::collections::HashMap;
 
 const MIB: usize = 1024 * 1024;
+
+/// Looks up an environment variable.
+pub(crate) type Environment<'a> = &'a mut dyn FnMut(&str) -> Option<String>;
+
 /// Most bytes that variables may add to one word, line or here-document.
 pub(super) const LONGEST_VALUE: usize = MIB;
 /// Shorter values are not looked for in requests.
@@ -15,7 +19,7 @@ pub(super) const MOST_VALUES: usize = 16 * MIB;
 /// The variables of a text, and those of the environment that it used.
 pub(in crate::import) struct Variables<'a> {
     /// Returns the values of the environment; without it, placeholders stand for them.
-    environment: Option<&'a mut dyn FnMut(&str) -> Option<String>>,
+    environment: Option<Environment<'a>>,
     /// Start of all placeholders.
     prefix: String,
     /// Values that the text sets; none where a program would print the value.
@@ -29,10 +33,7 @@ pub(in crate::import) struct Variables<'a> {
 }
 
 impl<'a> Variables<'a> {
-    pub(in crate::import) fn new(
-        text: &str,
-        environment: Option<&'a mut dyn FnMut(&str) -> Option<String>>,
-    ) -> Self {
+    pub(in crate::import) fn new(text: &str, environment: Option<Environment<'a>>) -> Self {
         let mut prefix = "ltv".to_owned();
         while text.contains(&prefix) {
             prefix.push('x');

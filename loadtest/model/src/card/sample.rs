@@ -31,7 +31,7 @@ pub fn record(names: &[&'static str]) -> ScenarioRecord {
         &GradingDefaults::default(),
         7,
     )
-    .unwrap();
+    .expect("the fixture is a valid plan");
     let mut record = ScenarioRecord::new(Start {
         definition,
         plan,

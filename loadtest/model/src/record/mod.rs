@@ -94,6 +94,7 @@ pub struct Environment {
 
 /// The record of one scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of a run")]
 pub struct ScenarioRecord {
     /// The scenario as it was.
     pub definition: ScenarioDef,

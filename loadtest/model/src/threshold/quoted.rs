@@ -1,5 +1,7 @@
 //! Names in quotes, with the escapes of JSON.
 
+use std::fmt::Write;
+
 /// Writes a text in quotes, with the escapes of JSON.
 pub fn quote_text(text: &str) -> String {
     let mut quoted = String::from('"');
@@ -9,7 +11,9 @@ pub fn quote_text(text: &str) -> String {
             '\n' => quoted.push_str("\\n"),
             '\r' => quoted.push_str("\\r"),
             '\t' => quoted.push_str("\\t"),
-            c if c < ' ' => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c if c < ' ' => {
+                let _ = write!(quoted, "\\u{:04x}", u32::from(c));
+            }
             c => quoted.push(c),
         }
     }

@@ -1,4 +1,4 @@
-//! LoadOutcome a run ends: at its hard end at the latest, whatever servers and the scenario's code do.
+//! `LoadOutcome` a run ends: at its hard end at the latest, whatever servers and the scenario's code do.
 
 use super::health::freezing;
 use super::*;

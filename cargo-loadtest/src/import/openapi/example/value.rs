@@ -96,7 +96,7 @@ impl ExampleValue {
             Self::Bool(_) | Self::Number(_) | Self::Bare(_) => json.append(self.to_text()),
             Self::Text(text) => {
                 json.push_str("\"");
-                json.append(text.map_literals(|text| escape_json(text)));
+                json.append(text.map_literals(escape_json));
                 json.push_str("\"");
             }
             Self::List(items) => {

@@ -144,7 +144,7 @@ impl<'s> ScriptReader<'_, 's> {
             Some("status") if is_field => self.read_status_check(at),
             _ if is_field => {}
             Some("var" | "let" | "const") if self.is(at + 1, '{') => {
-                self.read_destructuring(at + 2)
+                self.read_destructuring(at + 2);
             }
             Some("pm" | "postman") => self.read_call(at),
             Some("tests") if self.is(at + 1, '[') => self.read_test(at + 1),

@@ -68,7 +68,7 @@ fn read_quoted(text: &str, quote: char) -> (usize, Token<'_>) {
             '[' | ']' if quote == '/' => is_in_class = letter == '[',
             letter if letter == quote && !is_in_class => {
                 let inside = &text[1..at];
-                let is_plain = !inside.contains('\\') && !(quote == '`' && inside.contains("${"));
+                let is_plain = !(inside.contains('\\') || quote == '`' && inside.contains("${"));
                 let token = if is_plain {
                     Token::Text(inside)
                 } else {

@@ -132,17 +132,16 @@ impl Reader<'_, '_> {
                 self.doubt(unknown_outside_shell(start..start + 2, help));
                 self.at += 2;
             }
-            _ => match leading_name(self.rest(1)).map(<[u8]>::to_vec) {
-                Some(name) => {
+            _ => {
+                if let Some(name) = leading_name(self.rest(1)).map(<[u8]>::to_vec) {
                     let span = start..start + 1 + name.len();
                     self.at = span.end;
                     self.put_value(&name, &span, text)?;
-                }
-                None => {
+                } else {
                     text.push(b'$');
                     self.at += 1;
                 }
-            },
+            }
         }
         Ok(())
     }
