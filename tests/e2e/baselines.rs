@@ -58,7 +58,7 @@ fn a_run_that_became_slower_than_its_baseline_fails() {
 
     delay.store(900, Ordering::Relaxed);
     // What the baseline does not know runs all the same: here with one iteration.
-    let unknown = "journey --exact --iterations 1 --baseline main";
+    let unknown = "site::load::journey --exact --iterations 1 --baseline main";
     sandbox.run(unknown, &server).run().exits(99);
     let slower = sandbox.run(&format!("{MINUTE} --baseline main"), &server);
     slower

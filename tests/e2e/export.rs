@@ -89,7 +89,7 @@ fn one_scenario_is_exported_and_the_candidates_are_named() {
             "`own_` matches several scenarios",
             "site::load::own_dies",
             "site::load::own_deaf",
-            "whole identity",
+            "give the full name of one",
         ])
         .says_no("site::load::single");
     // An end of an identity is meant before a part of others.

@@ -48,11 +48,18 @@ impl Canaries {
         self.keep(&format!("hush-{}-word", self.0.len()))
     }
 
+    /// A token of 32 letters and digits, which alternate at least six times: that is what makes it look random.
     fn letters(&mut self) -> String {
-        self.random(
-            "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789",
-            32,
-        )
+        let letters = self.random("abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ", 32);
+        self.0.pop();
+        let token = format!(
+            "{}4{}7{}2{}",
+            &letters[..8],
+            &letters[9..16],
+            &letters[17..24],
+            &letters[25..]
+        );
+        self.keep(&token)
     }
 
     fn keep(&mut self, value: &str) -> String {

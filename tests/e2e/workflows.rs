@@ -365,6 +365,7 @@ curl() {
         .env("TOOL", tool())
         .env("REGISTRY", step.file("registry"))
         .env("GITHUB_WORKSPACE", project.root())
+        .judged()
         // What the workspace builds for its own tests is built already.
         .env("CARGO_TARGET_DIR", kept("target"))
 }
