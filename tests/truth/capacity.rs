@@ -123,7 +123,7 @@ fn the_rate_that_a_target_still_serves_is_found_and_confirmed() {
     assert_eq!(json["capacity"]["finding"]["confirmed_per_second"], rate);
     assert_eq!(json["exit_code"], 0);
     let page = run.text("report.html");
-    assert!(page.contains("CONFIRMED") && page.contains("The rates that were tried"));
+    assert!(page.contains("CONFIRMED") && page.contains("Trials"));
 }
 
 fn a_search_ends_at_the_highest_rate_that_may_be_tried() {
