@@ -223,10 +223,7 @@ fn what_is_invalid_empty_or_interrupted_never_passes() {
         &markdown,
     ] {
         let with = |line: &str| format!("{line} {flags}");
-        let run = |line: &str| {
-            let call = Sandbox::new().run(&with(line), &server);
-            call.judged().run()
-        };
+        let run = |line: &str| Sandbox::new().run(&with(line), &server).judged().run();
         run(EMPTY).exits(3);
         run(INVALID).exits(102);
         let sandbox = Sandbox::new();
