@@ -14,7 +14,7 @@ pub(crate) enum Format {
     Json,
     /// The card as a page.
     Html,
-    /// The same as a document.
+    /// The report as PDF.
     Pdf,
     /// The steps and thresholds as test cases.
     Junit,

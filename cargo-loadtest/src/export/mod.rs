@@ -1,4 +1,4 @@
-//! Exporters: from a report card to bytes, one file per format; nothing here reads or writes.
+//! Exporters: from a report card to bytes, one module per format; nothing here reads or writes.
 
 mod chart;
 pub(crate) mod csv;

@@ -23,7 +23,7 @@ pub enum FailureKind {
     Setup,
     /// The target is not one that may be tested: exit code 103.
     NotPermitted,
-    /// The target ended the run before its load: exit code 103.
+    /// The target withdrew its permission before the load: exit code 103.
     Withdrawn,
     /// The process could not be kept from the network: exit code 2.
     NotOffline,
@@ -34,7 +34,7 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    /// The exit code that says so.
+    /// The process exit code for this kind.
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::Usage | Self::NotOffline => 2,

@@ -1,6 +1,6 @@
 //! Secrets: finds them by name, by the form of a key or a token, and by entropy, and takes them out of recordings.
 //!
-//! More is secret than in a report: sources are kept in repositories, and a variable costs little.
+//! Stricter than the redaction of reports: sources are kept in repositories, and a variable costs little.
 
 mod pass;
 mod random;

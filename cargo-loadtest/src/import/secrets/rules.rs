@@ -61,7 +61,7 @@ fn split_name(name: &str) -> Vec<String> {
     words
 }
 
-/// Returns true where a value of this name is secret.
+/// Returns true if the name alone makes a value secret.
 pub(in crate::import) fn is_secret(name: &str) -> bool {
     let mut words = split_name(name);
     let count = words.len();
@@ -84,7 +84,7 @@ pub(in crate::import) fn is_secret(name: &str) -> bool {
         || RULES.secret_joined.iter().any(|part| joined.contains(part))
 }
 
-/// Returns true where the value of this name is secret.
+/// Returns true if the value is secret by its name, its form or its randomness.
 pub(in crate::import) fn is_secret_value(name: &str, value: &str) -> bool {
     if ["", "true", "false", "null"].contains(&value) {
         return false;

@@ -1,4 +1,4 @@
-//! The verdict: what the run comes to, and the exit code that says so.
+//! The verdict of a run, and the process exit code for it.
 
 use super::Card;
 use crate::comparison::Outcome;
@@ -134,7 +134,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The exit code that wins where several hold; 0 of none.
+/// Returns the most severe of several exit codes; 0 without any. An unknown code counts as the worst.
 pub fn worst_exit_code(codes: impl IntoIterator<Item = u8>) -> u8 {
     let rank = |code: u8| {
         PRECEDENCE

@@ -30,8 +30,8 @@ pub struct Threshold {
     pub comparison: Comparator,
     /// The value to compare with.
     pub bound: Bound,
-    /// Ends the run as soon as it is broken, but not before so much of the steady part is over; zero where
-    /// enough samples are all that is asked for.
+    /// Aborts the run when broken, but only after this much of the steady part. Zero waits for enough samples
+    /// only.
     #[cfg_attr(
         feature = "data",
         serde(

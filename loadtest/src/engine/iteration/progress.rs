@@ -34,7 +34,7 @@ impl Drop for IterationGuard<'_> {
 
 /// The state of an iteration under way.
 pub(super) struct IterationProgress {
-    /// From intended to actual start; the first request carries it, and takes it away.
+    /// Time from due to actual start; the first step that sends takes it into its response time.
     pub(super) delay: Option<Duration>,
     /// True once it has sent a request.
     pub(super) sent: bool,
