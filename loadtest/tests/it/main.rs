@@ -1,0 +1,30 @@
+//! The library as its users see it, against real sockets where it sends.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper that cannot go on fails the test"
+)]
+
+mod allocations;
+mod bodies;
+mod chain;
+mod choices;
+mod definition;
+mod errands;
+mod errors;
+mod feeds;
+mod headers;
+mod impossible;
+mod in_process;
+mod records;
+mod repeat;
+mod replay;
+mod script;
+mod senders;
+#[cfg(unix)]
+mod target;
+mod transport;
+mod unusual;
+mod value;
+/// Public, so that the lints of public items look at its scenarios.
+pub mod weird_usage;

@@ -1,0 +1,345 @@
+//! Connections: kept, lost, opened anew, and what is sent again.
+
+use super::user::{BODY, NOTHING, PATIENCE, failed, get, ok, request, run, send, user};
+use http::Method;
+use loadtest::transport::{Call, HttpTransport, Network, Transport};
+use loadtest_model::definition::Expect;
+use loadtest_model::metrics::{ErrorKind, Traffic};
+use loadtest_tests::{Reply, Server};
+use std::cell::Cell;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+#[test]
+fn one_connection_carries_all_requests_of_a_user() {
+    let server = Server::start(|request| Reply::text(format!("answer {}", request.sequence)));
+    run(async {
+        let mut user = user(&server.url()).await;
+        for i in 0..50 {
+            let received = ok(send(&mut user, &get("/a?b=1"), BODY).await);
+            assert_eq!(received.body, format!("answer {i}"));
+        }
+    });
+    assert_eq!((server.requests(), server.connections()), (50, 1));
+}
+
+#[test]
+fn each_user_has_a_connection_of_its_own() {
+    let server = Server::start(|_| Reply::status(200));
+    run(async {
+        let network = Network::prepare(Some(&server.url()), "r").await.unwrap();
+        let network = Arc::new(network);
+        for number in 0..4 {
+            let mut user = HttpTransport::new(Arc::clone(&network), number);
+            ok(send(&mut user, &get("/"), NOTHING).await);
+            ok(send(&mut user, &get("/"), NOTHING).await);
+        }
+    });
+    assert_eq!((server.requests(), server.connections()), (8, 4));
+}
+
+#[test]
+fn an_announced_close_costs_no_repeated_request() {
+    let server = Server::start(|_| Reply::text("bye").close());
+    run(async {
+        let mut user = user(&server.url()).await;
+        for _ in 0..20 {
+            let exchange = send(&mut user, &request(Method::POST, "/"), BODY).await;
+            assert_eq!(exchange.traffic.requests, 1);
+            assert!(exchange.phases.connect.is_some());
+            ok(exchange);
+        }
+    });
+    assert_eq!((server.requests(), server.connections()), (20, 20));
+}
+
+/// Answers the first request of each connection; on the second it does `fault`.
+fn lost_on_reuse(fault: impl Fn() -> Reply + Send + Sync + 'static) -> Server {
+    let first = std::sync::Mutex::new(std::collections::HashSet::new());
+    Server::start(move |request| {
+        if first.lock().unwrap().insert(request.connection) {
+            Reply::text("fine")
+        } else {
+            fault()
+        }
+    })
+}
+
+#[test]
+fn a_lost_kept_connection_repeats_an_idempotent_request_once() {
+    for fault in [Reply::close_before_head, Reply::reset] {
+        let server = lost_on_reuse(fault);
+        run(async {
+            let mut user = user(&server.url()).await;
+            let first = send(&mut user, &get("/"), BODY).await;
+            assert_eq!(first.traffic.requests, 1);
+            let single = first.traffic.sent_bytes;
+            ok(first);
+            for method in [
+                Method::GET,
+                Method::HEAD,
+                Method::PUT,
+                Method::DELETE,
+                Method::OPTIONS,
+            ] {
+                let repeated = send(&mut user, &request(method.clone(), "/"), BODY).await;
+                assert_eq!(repeated.traffic.requests, 2, "{method}");
+                assert!(repeated.traffic.sent_bytes >= 2 * single, "{method}");
+                assert!(repeated.phases.connect.is_some(), "{method}");
+                ok(repeated);
+            }
+        });
+        // 1 + 5 twice; a new connection for each of the five.
+        assert_eq!((server.requests(), server.connections()), (11, 6));
+    }
+}
+
+#[test]
+fn the_time_of_a_repeated_request_runs_from_the_first_try() {
+    let wait = Duration::from_millis(40);
+    let server = lost_on_reuse(move || Reply::close_before_head().delay(wait));
+    run(async {
+        let mut user = user(&server.url()).await;
+        ok(send(&mut user, &get("/"), BODY).await);
+        let repeated = send(&mut user, &get("/"), BODY).await;
+        assert!(repeated.service_time >= wait, "{:?}", repeated.service_time);
+        assert_eq!(repeated.traffic.requests, 2);
+        ok(repeated);
+    });
+}
+
+#[test]
+fn a_post_goes_over_a_new_connection_when_the_kept_one_is_seen_to_close() {
+    let pause = Duration::from_millis(5);
+    let server = Server::start(move |_| Reply::text("fine").rest(pause).close_silently());
+    run(async {
+        let mut user = user(&server.url()).await;
+        for i in 1..=20 {
+            let exchange = send(&mut user, &request(Method::POST, "/"), BODY).await;
+            assert_eq!(exchange.traffic.requests, 1);
+            ok(exchange);
+            // Nothing else runs here until the close has arrived.
+            let begin = tokio::time::Instant::now();
+            while server.closed() < i {
+                assert!(begin.elapsed() < PATIENCE);
+                std::thread::yield_now();
+            }
+            // The runtime learns of it, and may wake us before the task of the connection.
+            tokio::task::yield_now().await;
+        }
+    });
+    assert_eq!((server.requests(), server.connections()), (20, 20));
+}
+
+#[test]
+fn a_post_is_never_sent_twice() {
+    for (fault, kind) in [
+        (
+            Reply::close_before_head as fn() -> Reply,
+            ErrorKind::ClosedReused,
+        ),
+        (Reply::reset, ErrorKind::ResetBeforeHead),
+    ] {
+        let server = lost_on_reuse(fault);
+        run(async {
+            let mut user = user(&server.url()).await;
+            for method in [Method::POST, Method::PATCH] {
+                ok(send(&mut user, &get("/"), BODY).await);
+                let lost = send(&mut user, &request(method, "/"), BODY).await;
+                assert_eq!(lost.traffic.requests, 1);
+                failed(lost, kind);
+            }
+        });
+        assert_eq!(server.requests(), 4);
+    }
+}
+
+#[test]
+fn a_request_is_repeated_only_once() {
+    let server = Server::start(|request| match request.sequence {
+        0 => Reply::text("fine"),
+        _ => Reply::close_before_head(),
+    });
+    run(async {
+        let mut user = user(&server.url()).await;
+        ok(send(&mut user, &get("/"), BODY).await);
+        let lost = send(&mut user, &get("/"), BODY).await;
+        assert_eq!(lost.traffic.requests, 2);
+        failed(lost, ErrorKind::ClosedFresh);
+    });
+    assert_eq!(server.requests(), 3);
+}
+
+#[test]
+fn a_partly_read_answer_is_not_asked_for_again() {
+    let server = lost_on_reuse(|| Reply::raw("HTTP/1.1 200 OK\r\ncontent-le").close_silently());
+    run(async {
+        let mut user = user(&server.url()).await;
+        ok(send(&mut user, &get("/"), BODY).await);
+        let lost = send(&mut user, &get("/"), BODY).await;
+        assert_eq!(lost.traffic.requests, 1);
+        failed(lost, ErrorKind::ClosedReused);
+    });
+    assert_eq!(server.requests(), 2);
+}
+
+#[test]
+fn an_unsolicited_answer_is_never_taken_for_the_next_one() {
+    let server = Server::start(|request| {
+        let own = Reply::text(request.target.clone());
+        own.followed_by(&Reply::text("nobody asked"))
+    });
+    run(async {
+        let mut user = user(&server.url()).await;
+        let mut unsolicited = 0;
+        for i in 0..20 {
+            let path = format!("/{i}");
+            // Even a POST may be sent anew: nothing of it was written to the spoilt connection.
+            let exchange = send(&mut user, &request(Method::POST, &path), BODY).await;
+            assert_eq!(exchange.traffic.requests, 1);
+            unsolicited += exchange.traffic.unsolicited;
+            assert_eq!(ok(exchange).body, path);
+        }
+        // It is noticed with the answer, or when the connection is wanted again.
+        assert!((19..=20).contains(&unsolicited), "{unsolicited}");
+    });
+    assert_eq!((server.requests(), server.connections()), (20, 20));
+}
+
+#[test]
+fn a_call_that_is_given_up_leaves_no_answer_behind() {
+    let server = Server::start(|request| match request.path.as_str() {
+        "/slow" => Reply::text("slow").delay(Duration::from_millis(30)),
+        _ => Reply::text("fast"),
+    });
+    run(async {
+        let mut user = user(&server.url()).await;
+        ok(send(&mut user, &get("/"), BODY).await);
+        let slow = get("/slow");
+        tokio::select! {
+            biased;
+            exchange = send(&mut user, &slow, BODY) => panic!("{exchange:?}"),
+            () = until(|| server.requests_to("/slow") == 1) => {}
+        }
+        let exchange = send(&mut user, &get("/"), BODY).await;
+        assert_eq!(exchange.traffic.requests, 1);
+        assert_eq!(ok(exchange).body, "fast");
+    });
+    assert_eq!(server.connections(), 2);
+}
+
+/// Looks again and again, for as long as a test has patience.
+async fn until(holds: impl Fn() -> bool) {
+    let begin = tokio::time::Instant::now();
+    while !holds() {
+        assert!(begin.elapsed() < PATIENCE, "it never came about");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[test]
+fn a_server_that_comes_back_is_found_again() {
+    let server = Server::start(|_| Reply::text("one"));
+    let address = server.address();
+    run(async {
+        let mut user = user(&server.url()).await;
+        ok(send(&mut user, &get("/"), BODY).await);
+        drop(server);
+        let refused = send(&mut user, &get("/"), BODY).await;
+        assert!(refused.phases.connect.is_some());
+        let failure = failed(refused, ErrorKind::ConnectRefused);
+        assert!(
+            failure.message.contains(&address.to_string()),
+            "{}",
+            failure.message
+        );
+        let revived = Server::start_at(address, |_| Reply::text("two"));
+        assert_eq!(ok(send(&mut user, &get("/"), BODY).await).body, "two");
+        drop(revived);
+    });
+}
+
+#[test]
+fn an_early_answer_to_a_large_upload_does_not_block_the_next_request() {
+    // The server reads nothing of the body and says so; it keeps the connection open.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        let mut open = Vec::new();
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 16]).unwrap();
+            stream
+                .write_all(b"HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n")
+                .unwrap();
+            open.push(stream);
+        }
+    });
+    run(async {
+        let mut user = user(&url).await;
+        let mut upload = request(Method::POST, "/");
+        upload.body = vec![0; 32 << 20].into();
+        failed(send(&mut user, &upload, NOTHING).await, ErrorKind::Status);
+        let call = Call {
+            request: &get("/"),
+            expect: &Expect::SUCCESS,
+            reads: NOTHING,
+            timeout: PATIENCE,
+            redirects: 0,
+            unfinished: &Cell::default(),
+        };
+        failed(user.send(call).await, ErrorKind::Status);
+    });
+    server.join().unwrap();
+}
+
+#[test]
+fn requests_at_the_same_time_have_connections_of_their_own_and_share_cookies() {
+    let server = Server::recording(|request| match request.path.as_str() {
+        "/hang" => Reply::hang(),
+        "/login" => Reply::text("in").header("set-cookie", "id=7"),
+        _ => Reply::text("fine"),
+    });
+    run(async {
+        let user = user(&server.url()).await;
+        let unfinished = Cell::default();
+        let call = |request| Call {
+            request,
+            expect: &Expect::SUCCESS,
+            reads: BODY,
+            timeout: PATIENCE,
+            redirects: 0,
+            unfinished: &unfinished,
+        };
+        let (hang, login, plain) = (get("/hang"), get("/login"), get("/"));
+        {
+            let mut hanging = pin!(user.send(call(&hang)));
+            for request in [&login, &plain, &plain] {
+                tokio::select! {
+                    _ = &mut hanging => panic!("it hangs"),
+                    exchange = user.send(call(request)) => drop(ok(exchange)),
+                }
+            }
+            assert_eq!(unfinished.get(), Traffic::default());
+        }
+        // Dropped: it was written, and nothing came.
+        let sent = unfinished.take();
+        assert_eq!((sent.requests, sent.received_bytes), (1, 0));
+        assert!(sent.sent_bytes > 0);
+        let (a, b) = tokio::join!(user.send(call(&plain)), user.send(call(&plain)));
+        drop((ok(a), ok(b)));
+        assert_eq!(unfinished.get(), Traffic::default());
+        // One hung, one was kept, one more was needed for the last two.
+        assert_eq!(server.connections(), 3);
+        let later = server.recorded().split_off(2);
+        assert_eq!(later.len(), 4);
+        let cookie = Some("id=7");
+        assert!(
+            later
+                .iter()
+                .all(|request| request.header("cookie") == cookie)
+        );
+    });
+}

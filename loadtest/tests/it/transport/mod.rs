@@ -1,0 +1,19 @@
+//! The transport against a server that answers, and misbehaves, as told.
+
+mod user;
+
+mod answers;
+mod compression;
+mod connections;
+mod cookies;
+mod deadlines;
+#[cfg(unix)]
+mod exhaustion;
+mod faults;
+mod framing;
+mod guard;
+mod http2;
+mod lookups;
+mod network;
+mod redirects;
+mod tls;
