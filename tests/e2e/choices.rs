@@ -24,7 +24,7 @@ fn server() -> Server {
 fn one_of_a_choice_runs_and_its_branch_follows() {
     let server = server();
     let sandbox = Sandbox::new();
-    let line = format!("choices::views --iterations {JOURNEYS} --users 4 --seed 11");
+    let line = format!("choices::views --iterations {JOURNEYS} --users 4 --seed 11 --verbose");
     let output = sandbox.run(&line, &server).run().exits(0);
     let sent = |path| server.requests_to(path);
     assert_eq!(sent("/grid") + sent("/rows") + sent("/map"), JOURNEYS);

@@ -105,7 +105,7 @@ fn what_was_not_checked_is_told_everywhere() {
     let output = sandbox
         .tool(
             "run",
-            &format!("--exact client::load::careless --export json {ONE}"),
+            &format!("--exact client::load::careless --export json --verbose {ONE}"),
         )
         .args([front.url()])
         .run()

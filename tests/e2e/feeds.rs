@@ -69,7 +69,8 @@ impl Place {
 
     fn run(&self, line: &str, server: &Server) -> Output {
         Call::tool(self.0.path())
-            .args(["run", "--profile", "dev", "--base-url", &server.url()])
+            .args(["run", "--verbose", "--profile", "dev"])
+            .args(["--base-url", &server.url()])
             .line(line)
             .run()
     }

@@ -72,7 +72,7 @@ fn a_run_that_breaks_its_limit_is_given_up() {
 
 fn a_run_that_keeps_limits_of_every_kind_goes_to_its_end() {
     let (server, sandbox) = (well(0), Sandbox::new());
-    let output = sandbox.run("limits::kept", &server).run();
+    let output = sandbox.run("limits::kept --verbose", &server).run();
     output.exits(0).prints(&[
         "PASSED",
         "count(seen) > 100",

@@ -34,7 +34,7 @@ fn what_a_scenario_counts_and_times_is_in_every_report() {
     let sandbox = Sandbox::new();
     let output = sandbox
         .run("metrics::measures --iterations 9 --users 3", &server)
-        .args(["--export", "json"])
+        .args(["--export", "json", "--verbose"])
         .run()
         .exits(0);
     output.prints(&["Metrics of the scenario", "sold_out", "took", "90.0 ms"]);

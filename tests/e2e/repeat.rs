@@ -342,7 +342,7 @@ fn a_step_that_leaves_itself_out_fails_nothing() {
     let server = offers();
     let sandbox = Sandbox::new();
     let output = sandbox
-        .run("repeat::choosy --iterations 6", &server)
+        .run("repeat::choosy --iterations 6 --verbose", &server)
         .run()
         .exits(0);
     assert_eq!(server.requests_to("/offers/3"), 3);

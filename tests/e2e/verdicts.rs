@@ -31,7 +31,8 @@ pub(crate) fn trials() -> Vec<Trial> {
 fn a_run_that_holds_its_thresholds_passes() {
     let server = Server::start(shop);
     let sandbox = Sandbox::new();
-    let output = sandbox.run("single --iterations 20", &server).run();
+    let line = "single --iterations 20 --verbose";
+    let output = sandbox.run(line, &server).run();
     let output = output
         .exits(0)
         .prints(&["PASSED", "site::load::single", "errors < 1"]);
@@ -63,7 +64,9 @@ fn a_run_that_holds_its_thresholds_passes() {
 fn a_threshold_that_does_not_hold_fails_the_run() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
     let sandbox = Sandbox::new();
-    let output = sandbox.run("strict --iterations 20", &server).run();
+    let output = sandbox
+        .run("strict --iterations 20 --verbose", &server)
+        .run();
     output.exits(99).prints(&["FAILED", "p95 < 5"]);
     sandbox.only_run().has_page();
     assert_eq!(sandbox.record().ending, Ending::Completed);

@@ -291,7 +291,7 @@ fn a_full_disk_leaves_no_half_a_record() {
         let script = format!("{mount} && \"$0\" \"$@\"; code=$?; ls runs/* >&2; exit $code");
         let output = sandbox
             .wrapped("unshare", &["-Urm", "sh", "-c", &script])
-            .line("run --profile dev hurried --users 2 --duration 3s --base-url")
+            .line("run --profile dev hurried --users 2 --duration 3s --verbose --base-url")
             .arg(server.url())
             .run()
             .exits(1)

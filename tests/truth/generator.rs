@@ -124,7 +124,7 @@ fn the_accounts_are_printed_and_kept() {
     });
     let sandbox = Sandbox::new();
     let output = sandbox
-        .run("single --iterations 40 --users 2", &server)
+        .run("single --iterations 40 --users 2 --verbose", &server)
         .run()
         .exits(99);
     output.prints(&[

@@ -1,6 +1,6 @@
 //! `cargo loadtest capacity`.
 
-use super::{CurlArgs, Export, PdfArgs, ProjectArgs, values};
+use super::{CurlArgs, Export, ProjectArgs, ReportOptions, values};
 use clap::Args;
 use loadtest_model::threshold::{Condition, parse_conditions};
 use std::str::FromStr;
@@ -19,7 +19,7 @@ pub(crate) struct CapacityArgs {
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,
     #[command(flatten)]
-    pub(crate) pdf: PdfArgs,
+    pub(crate) reports: ReportOptions,
     #[command(flatten)]
     pub(crate) curl: CurlArgs,
     #[command(flatten)]

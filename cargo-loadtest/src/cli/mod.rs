@@ -98,7 +98,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,
     #[command(flatten)]
-    pub(crate) pdf: PdfArgs,
+    pub(crate) reports: ReportOptions,
     /// Run all scenarios at once. `--rate`, `--users` and `--iterations` are totals, split by `#[scenario(weight = ..)]`
     #[arg(long)]
     pub(crate) mix: bool,
@@ -238,7 +238,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,
     #[command(flatten)]
-    pub(crate) pdf: PdfArgs,
+    pub(crate) reports: ReportOptions,
     #[command(flatten)]
     pub(crate) cargo: CargoArgs,
 }
@@ -334,9 +334,12 @@ pub(crate) struct ConfigArgs {
     pub(crate) cargo: CargoArgs,
 }
 
-/// Options of PDF reports.
+/// Options of the card and of PDF reports.
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct PdfArgs {
+pub(crate) struct ReportOptions {
+    /// Print every section of the card
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
     /// Fallback font (TrueType or OpenType) for characters missing from the built-in PDF font; repeatable, first match wins
     #[arg(long = "pdf-font", value_name = "FILE", value_parser = values::path())]
     pub(crate) fonts: Vec<PathBuf>,

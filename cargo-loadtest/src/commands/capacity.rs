@@ -32,7 +32,7 @@ const HIGHEST: f64 = 1_000_000.0;
 /// What prevents the search as a whole.
 pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     require_judged_validity(args.ci.then_some("--ci"))?;
-    let mut exports = publish::Exports::check(&args.export, &args.pdf)?;
+    let mut exports = publish::Exports::check(&args.export, &args.reports)?;
     let given = recorded::requests(&args.curl)?;
     let measures_itself = given.is_some();
     let project = Project::open_for(given.as_ref(), &args.project, cli)?;

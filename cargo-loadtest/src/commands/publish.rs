@@ -1,11 +1,12 @@
 //! From a record to what people and programs get to see: the one place that grades and exports.
 
 use crate::ci;
-use crate::cli::{Export, Format, PdfArgs};
+use crate::cli::{Export, Format, ReportOptions};
 use crate::console;
 use crate::error::Error;
 use crate::export;
 use crate::export::pdf::{Font, NoFont};
+use crate::export::terminal::Extent;
 use crate::files;
 use crate::store::{self, RunFolder, Store};
 use crate::suggestion::join_some;
@@ -21,6 +22,8 @@ pub(super) struct Exports {
     all: Vec<Export>,
     /// For characters that the PDF document would lack.
     fonts: Vec<Font>,
+    /// The extent of the card on the terminal.
+    extent: Extent,
     /// The folder that source paths are relative to, if CI gets annotations.
     sources: Option<PathBuf>,
     /// The number of reports added by default, which come first.
@@ -32,7 +35,7 @@ impl Exports {
     ///
     /// # Errors
     /// When a file could not be written, or two reports would replace one another.
-    pub(super) fn check(exports: &[Export], pdf: &PdfArgs) -> Result<Self, Error> {
+    pub(super) fn check(exports: &[Export], options: &ReportOptions) -> Result<Self, Error> {
         if exports.iter().filter(|export| export.is_result()).count() > 1 {
             return Err(Error::usage("only one report can go to standard output"));
         }
@@ -49,11 +52,16 @@ impl Exports {
         }
         Ok(Self {
             all: exports.to_vec(),
-            fonts: pdf
+            fonts: options
                 .fonts
                 .iter()
                 .map(|path| read_font(path))
                 .collect::<Result<_, _>>()?,
+            extent: if options.verbose {
+                Extent::Full
+            } else {
+                Extent::Short
+            },
             sources: None,
             added: 0,
         })
@@ -236,7 +244,9 @@ pub(super) fn publish(
     }
     let printed = match result {
         Some(file) => console::print_file(&file),
-        None => console::print_result(render_card(&report, folder, &written).trim_end()),
+        None => {
+            console::print_result(render_card(&report, exports.extent, folder, &written).trim_end())
+        }
     };
     match failed {
         Some(error) => Err(error),
@@ -245,9 +255,14 @@ pub(super) fn publish(
 }
 
 /// The card, and where everything is.
-fn render_card(report: &Report, folder: &RunFolder, written: &[(&str, PathBuf)]) -> String {
-    let card =
-        export::terminal::render(report, console::result_width(), console::colours_results());
+fn render_card(
+    report: &Report,
+    extent: Extent,
+    folder: &RunFolder,
+    written: &[(&str, PathBuf)],
+) -> String {
+    let (width, colour) = (console::result_width(), console::colours_results());
+    let card = export::terminal::render(report, width, colour, extent);
     let mut text = format!("{}\n", card.trim_end());
     if folder.record().exists() {
         let _ = write!(text, "\nrecord  {}", folder.record().display());
@@ -334,7 +349,7 @@ mod tests {
             format: Format::Json,
             path: Some(path),
         };
-        let check = |all: Vec<Export>| Exports::check(&all, &PdfArgs::default());
+        let check = |all: Vec<Export>| Exports::check(&all, &ReportOptions::default());
         assert!(check(vec![export(folder.path().join("a.json"))]).is_ok());
         assert!(check(vec![export(PathBuf::from("a.json"))]).is_ok());
         let result = || export(PathBuf::from("-"));
@@ -361,7 +376,7 @@ mod tests {
             format,
             path: Some(folder.path().join(name)),
         };
-        let check = |all: &[Export]| Exports::check(all, &PdfArgs::default());
+        let check = |all: &[Export]| Exports::check(all, &ReportOptions::default());
         let first = export(Format::Json, "a");
         assert!(check(&[first.clone(), first.clone()]).is_ok());
         assert!(check(&[first.clone(), export(Format::Html, "b")]).is_ok());
@@ -393,7 +408,7 @@ mod tests {
                 format: Format::Json,
                 path,
             };
-            let exports = Exports::check(&[export], &PdfArgs::default())?;
+            let exports = Exports::check(&[export], &ReportOptions::default())?;
             exports.check_places(&run)
         };
         write("journal-1.jsonl", "anybody's");
@@ -428,7 +443,7 @@ mod tests {
                 path: None,
             },
         ];
-        let exports = Exports::check(&both, &PdfArgs::default()).unwrap();
+        let exports = Exports::check(&both, &ReportOptions::default()).unwrap();
         let error = exports.check_places(&run).unwrap_err();
         assert!(
             error.to_string().contains("two formats cannot both"),
@@ -445,7 +460,11 @@ mod tests {
         std::fs::write(&good, dejavu::sans_mono::regular()).unwrap();
         let check = |path: &Path| {
             let fonts = vec![path.to_path_buf()];
-            Exports::check(&[], &PdfArgs { fonts })
+            let options = ReportOptions {
+                fonts,
+                ..ReportOptions::default()
+            };
+            Exports::check(&[], &options)
         };
         assert_eq!(check(&good).unwrap().fonts.len(), 1);
         for path in [&text, &folder.path().join("missing.ttf"), folder.path()] {

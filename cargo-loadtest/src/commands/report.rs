@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// # Errors
 /// When there is no such run, or its record cannot be read.
 pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
-    let mut exports = publish::Exports::check(&args.export, &args.pdf)?;
+    let mut exports = publish::Exports::check(&args.export, &args.reports)?;
     let (folder, mut record) = store::open(&args.run, || Store::of_workspace(&args.cargo))?;
     if args.ci {
         // A record may be read far from its sources.

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let args = &config.defaults(args.gate.ci).complete(args);
     let gate = args.gate.baseline.as_ref().map(|_| "--baseline");
     require_judged_validity(args.gate.ci.then_some("--ci").or(gate))?;
-    let mut exports = publish::Exports::check(&args.export, &args.pdf)?;
+    let mut exports = publish::Exports::check(&args.export, &args.reports)?;
     if args.gate.ci {
         exports = exports.for_ci(project.workspace.root());
     }

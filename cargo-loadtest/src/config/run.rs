@@ -35,8 +35,8 @@ impl RunDefaults {
         if args.export.is_empty() {
             args.export.clone_from(&self.export);
         }
-        if args.pdf.fonts.is_empty() {
-            args.pdf.fonts.clone_from(&self.pdf_font);
+        if args.reports.fonts.is_empty() {
+            args.reports.fonts.clone_from(&self.pdf_font);
         }
         args
     }

@@ -12,7 +12,7 @@ type Exporter = (&'static str, fn(&Report) -> Vec<u8>);
 /// Each format, and the card on a terminal.
 const FORMATS: [Exporter; 8] = [
     ("terminal", |report| {
-        terminal::render(report, 80, true).into_bytes()
+        terminal::render(report, 80, true, terminal::Extent::Full).into_bytes()
     }),
     ("html", |report| html::render(report).into_bytes()),
     ("pdf", |report| pdf::render(report, &[])),

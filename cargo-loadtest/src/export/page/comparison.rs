@@ -1,7 +1,7 @@
 //! The section of changes against a baseline or another run: figures of the journey and of what changed as
 //! rows, the rest as sentences.
 
-use super::{Block, Cell, Charts, Column, Section, Sentence, Table, Tone};
+use super::{Block, Cell, Charts, Column, Row, Section, Sentence, Table, Tone};
 use crate::console::clean;
 use crate::export::chart;
 use crate::export::labels::JOURNEY;
@@ -100,7 +100,7 @@ pub(crate) fn missing(base: ComparisonBase<'_>) -> Section {
 }
 
 fn wrap_section(base: ComparisonBase<'_>, blocks: Vec<Block>) -> Section {
-    Section::new(format!("Against {base}"), 2, blocks)
+    Section::new(format!("Against {base}"), 2, blocks).essential()
 }
 
 fn build_section(base: ComparisonBase<'_>, outcome: &Outcome, selection: Selection) -> Section {
@@ -198,7 +198,10 @@ fn build_compared(
     }
     let mut blocks = vec![Block::Sentences(vec![lead])];
     if !rows.is_empty() {
-        blocks.push(Block::Table(build_table(&rows)));
+        blocks.push(Block::Table(match selection {
+            Selection::Gravest => build_table(&rows),
+            Selection::All => build_groups(&rows),
+        }));
     }
     blocks.push(Block::Sentences(
         notes.into_iter().map(Sentence::small).collect(),
@@ -212,30 +215,56 @@ fn build_table(rows: &[(&Subject, &Compared)]) -> Table {
         vec![
             Column::text("Step", 1.0),
             Column::word("Figure"),
-            Column::figure("Baseline"),
+            Column::figure("Baseline").leaves(1),
             Column::figure("Now"),
             Column::figure("Change"),
-            Column::figure("90 % sure").leaves(1),
+            Column::figure("90 % sure").leaves(2),
             Column::word("Result"),
         ],
     );
     table.is_dense = true;
     for (subject, compared) in rows {
-        let change = compared.verdict;
-        let tone = tone_of_change(change);
-        let step = subject.step.as_ref();
-        table.push(vec![
-            step.map_or_else(|| Cell::figure(JOURNEY), Cell::name),
-            Cell::figure(compared.figure.label()),
-            Cell::figure(compared.base_words()),
-            Cell::figure(compared.new_words()),
-            Cell::figure(compared.change_words()).tone(tone),
-            // The change beside it has the unit.
-            Cell::figure(compared.interval_words().replace(" points", "")),
-            Cell::figure(format!("{} {change}", mark(change))).tone(tone),
-        ]);
+        let mut cells = vec![subject_cell(subject)];
+        cells.extend(figure_cells(compared));
+        table.push(cells);
     }
     table
+}
+
+/// Builds a table with the figures of each step below its name, which leaves room for more columns.
+fn build_groups(rows: &[(&Subject, &Compared)]) -> Table {
+    let mut table = build_table(&[]);
+    table.columns.remove(0);
+    for group in rows.chunk_by(|(one, _), (other, _)| one.step == other.step) {
+        let mut title = vec![subject_cell(group[0].0)];
+        title.resize(table.columns.len(), Cell::default());
+        table.push(title);
+        table.rows.extend(group.iter().map(|(_, compared)| Row {
+            cells: figure_cells(compared).into(),
+            is_inner: true,
+            ..Row::default()
+        }));
+    }
+    table
+}
+
+fn subject_cell(subject: &Subject) -> Cell {
+    let step = subject.step.as_ref();
+    step.map_or_else(|| Cell::figure(JOURNEY), Cell::name)
+}
+
+fn figure_cells(compared: &Compared) -> [Cell; 6] {
+    let change = compared.verdict;
+    let tone = tone_of_change(change);
+    [
+        Cell::figure(compared.figure.label()),
+        Cell::figure(compared.base_words()),
+        Cell::figure(compared.new_words()),
+        Cell::figure(compared.change_words()).tone(tone),
+        // The change beside it has the unit.
+        Cell::figure(compared.interval_words().replace(" points", "")),
+        Cell::figure(format!("{} {change}", mark(change))).tone(tone),
+    ]
 }
 
 /// Selects the figures that become rows, in the order of the scenario.

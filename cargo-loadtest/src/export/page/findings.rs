@@ -61,7 +61,7 @@ pub(super) fn build_statuses(card: &Card) -> Option<Section> {
         ]);
     }
     let is_shown = card.headline.single_request && !card.statuses.is_empty();
-    is_shown.then(|| Section::new("Answers by status", 8, vec![Block::Table(table)]))
+    is_shown.then(|| Section::new("Answers by status", 8, vec![Block::Table(table)]).essential())
 }
 
 /// Lists what the scenario's code counted and timed by itself.
@@ -223,7 +223,8 @@ pub(super) fn build_errors(card: &Card) -> Option<Section> {
             Cell::prose(&*panic.message),
         ]);
     }
-    (!table.rows.is_empty()).then(|| Section::new("Errors", 8, vec![Block::Table(table)]))
+    (!table.rows.is_empty())
+        .then(|| Section::new("Errors", 8, vec![Block::Table(table)]).essential())
 }
 
 pub(super) fn build_thresholds(card: &Card) -> Option<Section> {
@@ -321,6 +322,7 @@ pub(super) fn build_measurement(card: &Card) -> Section {
     let title = format!("Measurement {}", validity.trust.name());
     Section {
         is_half: true,
+        is_essential: validity.trust != Trust::Valid,
         ..Section::new(title, 1, vec![Block::Sentences(sentences)])
     }
 }
@@ -347,7 +349,7 @@ pub(super) fn build_generator(card: &Card) -> Option<Section> {
 
 pub(super) fn build_notes(card: &Card) -> Option<Section> {
     let notes: Vec<_> = card.notes.iter().map(Sentence::small).collect();
-    (!notes.is_empty()).then(|| Section::new("", 2, vec![Block::Sentences(notes)]))
+    (!notes.is_empty()).then(|| Section::new("", 2, vec![Block::Sentences(notes)]).essential())
 }
 
 /// Lists what was run, and where.

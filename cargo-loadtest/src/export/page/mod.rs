@@ -101,6 +101,8 @@ pub(crate) struct Section {
     pub(crate) rank: u8,
     /// Shares its row with a neighbour of the same kind where there is room.
     pub(crate) is_half: bool,
+    /// Part of the short card.
+    pub(crate) is_essential: bool,
     pub(crate) blocks: Vec<Block>,
 }
 
@@ -417,7 +419,16 @@ impl Section {
             title: title.into(),
             rank,
             is_half: false,
+            is_essential: false,
             blocks,
+        }
+    }
+
+    /// Makes the section a part of the short card.
+    fn essential(self) -> Self {
+        Self {
+            is_essential: true,
+            ..self
         }
     }
 

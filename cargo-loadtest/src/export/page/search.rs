@@ -23,11 +23,8 @@ pub(super) fn build_sheet(report: &Report, found: &Capacity) -> Sheet {
     });
     let mut sections = Vec::new();
     if !found.trials.is_empty() {
-        sections.push(Section::new(
-            "Trials",
-            3,
-            vec![Block::Table(build_trials(found))],
-        ));
+        let trials = Block::Table(build_trials(found));
+        sections.push(Section::new("Trials", 3, vec![trials]).essential());
     }
     sections.extend(
         report

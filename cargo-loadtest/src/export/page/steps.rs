@@ -72,7 +72,7 @@ pub(super) fn build_steps(card: &Card) -> Section {
     table
         .columns
         .extend(further.into_iter().map(|(column, _)| column));
-    Section::new("Steps", 3, vec![Block::Table(table)])
+    Section::new("Steps", 3, vec![Block::Table(table)]).essential()
 }
 
 fn further_columns(card: &Card) -> Vec<Further> {
@@ -207,7 +207,7 @@ pub(super) fn build_time(card: &Card) -> Option<Section> {
         sentences.push(Sentence::led("Slow tail:", words));
     }
     blocks.push(Block::Sentences(sentences));
-    Some(Section::new("Where the time goes", 4, blocks))
+    Some(Section::new("Where the time goes", 4, blocks).essential())
 }
 
 fn duration(us: u64) -> String {

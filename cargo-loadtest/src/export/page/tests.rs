@@ -323,7 +323,7 @@ fn all_formats_show_the_same_digits() {
         report.cards[0].steps[0].response.p95 = time;
         let words = view::duration(Duration::from_nanos(ns));
         for text in [
-            terminal::render(&report, 200, false),
+            terminal::render(&report, 200, false, terminal::Extent::Full),
             markdown::render(&report).replace('\u{a0}', " "),
             html::render(&report),
         ] {

@@ -6,7 +6,7 @@ mod tests;
 pub(crate) mod text;
 
 use crate::export::page::{
-    Block, Cell, ColumnKind, Page, Section, Sentence, Sheet, SheetKind, Table, Tile, Tone,
+    Block, Cell, ColumnKind, Form, Page, Section, Sentence, Sheet, SheetKind, Table, Tile, Tone,
 };
 use anstyle::Style;
 use loadtest_model::card::Report;
@@ -26,17 +26,26 @@ const MOST: usize = 8;
 /// Columns left of the values of facts.
 const LABELS: usize = 13;
 
+/// The extent of a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// The sections that tell what happened, without requests and samples of answers.
+    Short,
+    Full,
+}
+
 /// Renders a report in at most `width` columns, with ANSI colours or as plain text.
-pub(crate) fn render(report: &Report, width: usize, colour: bool) -> String {
+pub(crate) fn render(report: &Report, width: usize, colour: bool, extent: Extent) -> String {
     let page = Page::new(report);
-    let mut screen = Screen::new(width, colour);
+    let mut screen = Screen::new(width, colour, extent);
     for sheet in &page.sheets {
         if sheet.kind != SheetKind::Appendix {
             screen.sheet(sheet);
         }
     }
     screen.gap();
-    if !page.is_search {
+    let repeats_card = extent == Extent::Short && page.is_alone;
+    if !page.is_search && !repeats_card {
         screen.rule();
         if page.sheets.is_empty() {
             screen.text(Line::new(), PLAIN, "No scenario ran.");
@@ -48,6 +57,9 @@ pub(crate) fn render(report: &Report, width: usize, colour: bool) -> String {
         let code = format!("exit code {}", page.exit_code);
         screen.line(Line::new().add(DIM, code));
     }
+    if screen.is_cut {
+        screen.line(Line::new().add(DIM, "`--verbose` prints the whole card"));
+    }
     screen.out
 }
 
@@ -57,7 +69,7 @@ pub(crate) fn render_sections(
     width: usize,
     colour: bool,
 ) -> String {
-    let mut screen = Screen::new(width, colour);
+    let mut screen = Screen::new(width, colour, Extent::Full);
     for (at, (title, section)) in sections.iter().enumerate() {
         if at > 0 {
             screen.gap();
@@ -76,15 +88,20 @@ struct Screen {
     width: usize,
     limit: usize,
     colour: bool,
+    extent: Extent,
+    /// A section was left out.
+    is_cut: bool,
 }
 
 impl Screen {
-    fn new(width: usize, colour: bool) -> Self {
+    fn new(width: usize, colour: bool, extent: Extent) -> Self {
         Self {
             out: String::new(),
             width: width.clamp(NARROWEST, WIDEST),
             limit: width,
             colour,
+            extent,
+            is_cut: false,
         }
     }
 
@@ -127,7 +144,9 @@ impl Screen {
             self.text(Line::new(), DIM, &sheet.tiles_note);
         }
         for section in &sheet.sections {
-            if section.blocks.iter().any(is_visible) {
+            if self.extent == Extent::Short && !section.is_essential {
+                self.is_cut = true;
+            } else if section.blocks.iter().any(is_visible) {
                 self.gap();
                 if !section.title.is_empty() {
                     self.text(Line::new(), BOLD, &section.title);
@@ -209,6 +228,7 @@ impl Screen {
                         self.text(lead, PLAIN, value);
                     }
                 }
+                Block::Charts(_) if self.extent == Extent::Short => {}
                 Block::Charts(charts) => {
                     self.blocks(&charts.instead);
                     self.blocks(&charts.beside);
@@ -241,6 +261,11 @@ impl Screen {
         }
     }
 
+    /// Returns whether notes of a form are printed.
+    fn shows(&self, form: Form) -> bool {
+        self.extent == Extent::Full || !matches!(form, Form::Code | Form::Sample)
+    }
+
     fn table(&mut self, table: &Table) {
         let most = if table.is_list { MOST } else { usize::MAX };
         let has_titles = table.columns.iter().any(|column| !column.title.is_empty());
@@ -257,10 +282,16 @@ impl Screen {
         if last > 0 && matches!(table.columns[last].kind, ColumnKind::Text(_)) {
             text = text.wrap_last();
         }
+        if self.extent == Extent::Short {
+            text = text.drop_cells();
+        }
         for row in table.rows.iter().take(most) {
             let mut cells: Vec<TextCell> = Vec::new();
             let notes = row.cells.iter().rev().flat_map(|cell| &cell.notes);
-            let below = notes.map(|(_, note)| clean(note)).collect();
+            let below = notes
+                .filter(|(form, _)| self.shows(*form))
+                .map(|(_, note)| clean(note))
+                .collect();
             for (at, cell) in row.cells.iter().enumerate() {
                 let style = match (at, row.flag) {
                     (0, Some(_)) => BAD.bold(),

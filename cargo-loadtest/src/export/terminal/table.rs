@@ -28,6 +28,8 @@ pub(crate) struct Table {
     below: Vec<Vec<String>>,
     /// The last column is broken into lines.
     wraps_last: bool,
+    /// Cells without room are left out instead of below their row.
+    drops_cells: bool,
 }
 
 /// A text and its style.
@@ -72,12 +74,19 @@ impl Table {
             rows: Vec::new(),
             below: Vec::new(),
             wraps_last: false,
+            drops_cells: false,
         }
     }
 
     /// Breaks the texts of the last column into lines, with the texts below a row in the same column.
     pub(crate) fn wrap_last(mut self) -> Self {
         self.wraps_last = true;
+        self
+    }
+
+    /// Leaves out cells without room.
+    pub(crate) fn drop_cells(mut self) -> Self {
+        self.drops_cells = true;
         self
     }
 
@@ -93,8 +102,8 @@ impl Table {
         self.below.push(below);
     }
 
-    /// Returns the lines of the table within `limit` columns. Cells that had to leave are below their row,
-    /// before the other texts there.
+    /// Returns the lines of the table within `limit` columns. Cells without room are below their row, before
+    /// the other texts there.
     pub(crate) fn lines(&self, limit: usize) -> Vec<Line> {
         let mut kept: Vec<usize> = (0..self.columns.len()).collect();
         while self.total(&kept) > limit {
@@ -120,7 +129,7 @@ impl Table {
         }
         for (row, below) in self.rows.iter().zip(&self.below) {
             let left = (0..self.columns.len())
-                .filter(|i| !kept.contains(i) && !row[*i].1.is_empty())
+                .filter(|i| !self.drops_cells && !kept.contains(i) && !row[*i].1.is_empty())
                 .map(|i| {
                     format!("{} {}", self.columns[i].title, row[i].1)
                         .trim()
@@ -144,6 +153,10 @@ impl Table {
                 for (style, text) in rest.chain(notes.map(|note| (DIM, note))) {
                     lines.push(Line::new().to(begin).add(style, text));
                 }
+                continue;
+            }
+            if is_group_title(row) {
+                lines.push(Line::new().add(row[0].0, shorten(&row[0].1, limit)));
                 continue;
             }
             lines.push(self.line(&kept, &widths, |i| row[i].clone()));
@@ -202,6 +215,7 @@ impl Table {
     fn widest(&self, column: usize) -> usize {
         self.rows
             .iter()
+            .filter(|row| !is_group_title(row))
             .map(|row| width(&row[column].1))
             .chain([width(&self.columns[column].title)])
             .max()
@@ -222,6 +236,11 @@ impl Table {
         let first = least(kept[0]);
         first + kept[1..].iter().map(|&i| least(i) + GAP).sum::<usize>()
     }
+}
+
+/// Returns whether a row has its first cell only, which then has the whole width.
+fn is_group_title(row: &[TextCell]) -> bool {
+    row.len() > 1 && row[1..].iter().all(|(_, text)| text.is_empty())
 }
 
 /// Breaks a text into lines, and cuts what came from outside.

@@ -3,7 +3,34 @@ use crate::export::sample;
 
 /// A page without what differs from machine to machine; the samples have none of that.
 fn page(report: &Report, width: usize) -> String {
-    render(report, width, false)
+    render(report, width, false, Extent::Full)
+}
+
+/// The card as it is printed by default.
+fn short(report: &Report, width: usize) -> String {
+    render(report, width, false, Extent::Short)
+}
+
+#[test]
+fn the_short_card_has_the_verdict_steps_bottleneck_and_errors() {
+    let card = short(&sample::failed(), 100);
+    insta::assert_snapshot!("short_failed", card);
+    let card = short(&sample::passed(), 80);
+    insta::assert_snapshot!("short_passed", card);
+    assert!(card.lines().count() <= 28, "{card}");
+}
+
+#[test]
+fn the_short_card_of_a_comparison_or_search_has_its_figures() {
+    insta::assert_snapshot!("short_compared", short(&sample::compared(), 80));
+    insta::assert_snapshot!("short_search", short(&sample::search("too much"), 80));
+}
+
+#[test]
+fn the_short_card_tells_why_a_measurement_is_not_valid() {
+    let card = short(&sample::invalid(), 80);
+    assert!(card.contains("Measurement INVALID"), "{card}");
+    assert!(!short(&sample::passed(), 80).contains("Measurement"));
 }
 
 #[test]
@@ -134,8 +161,10 @@ fn nothing_is_wider_than_the_terminal() {
         sample::hostile(&"x".repeat(200)),
     ] {
         for limit in [20, 40, 60, 80, 120, 300] {
-            for line in render(&report, limit, false).lines() {
-                assert!(width(line) <= limit, "{} > {limit}: {line}", width(line));
+            for extent in [Extent::Short, Extent::Full] {
+                for line in render(&report, limit, false, extent).lines() {
+                    assert!(width(line) <= limit, "{} > {limit}: {line}", width(line));
+                }
             }
         }
     }
@@ -144,7 +173,7 @@ fn nothing_is_wider_than_the_terminal() {
 #[test]
 fn colour_changes_no_letter() {
     let report = sample::failed();
-    let coloured = render(&report, 100, true);
+    let coloured = render(&report, 100, true, Extent::Full);
     assert!(coloured.contains("\x1b["));
     let mut bare = String::new();
     let mut within = false;
