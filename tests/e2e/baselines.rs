@@ -27,7 +27,13 @@ fn a_run_that_became_slower_than_its_baseline_fails() {
         Reply::text("ok").delay(Duration::from_millis(now.load(Ordering::Relaxed)))
     });
     let sandbox = Sandbox::new();
-    sandbox.run(MINUTE, &server).judged().run().exits(0);
+    sandbox.run(MINUTE, &server).run().exits(0);
+    sandbox
+        .tool("baseline", "save main")
+        .run()
+        .exits(2)
+        .says(&["its validity was not judged"]);
+    sandbox.only_run().make_judged();
     sandbox
         .tool("baseline", "save main")
         .run()
@@ -64,6 +70,7 @@ fn a_run_that_became_slower_than_its_baseline_fails() {
     slower
         .run()
         .exits(99)
+        .says(&["the gate of `--baseline` does not notice a generator that was too slow"])
         .prints(&["p95 of `ask` regressed against the baseline `main`"]);
     let record = sandbox.runs().last().expect("a run").record();
     let found = regressed(&record);
@@ -127,7 +134,8 @@ fn what_cannot_be_a_baseline_is_refused_with_the_reason() {
     let server = Server::start(|_| Reply::text("ok"));
     let sandbox = Sandbox::new();
     let run = sandbox.run("single --iterations 20", &server);
-    run.judged().run().exits(0);
+    run.run().exits(0);
+    sandbox.only_run().make_judged();
     let before = server.requests();
     sandbox
         .tool("baseline", "save main")

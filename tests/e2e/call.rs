@@ -129,9 +129,8 @@ impl Call {
     }
 
     fn spawn(mut self) -> Running {
-        let is_gate = |arg: &OsStr| arg == "--ci" || arg == "--baseline";
         let is_decided = |(key, _): (&OsStr, _)| key == VALIDITY_VARIABLE;
-        if !self.command.get_envs().any(is_decided) && !self.command.get_args().any(is_gate) {
+        if !self.command.get_envs().any(is_decided) {
             self.command.env(VALIDITY_VARIABLE, "off");
         }
         let words = std::iter::once(self.command.get_program()).chain(self.command.get_args());
@@ -237,6 +236,20 @@ impl Output {
     pub(crate) fn exits(self, code: i32) -> Self {
         assert_eq!(self.status.code(), Some(code), "the exit code\n{self}");
         self
+    }
+
+    /// Returns the program of the target `name` among the messages of cargo.
+    #[track_caller]
+    pub(crate) fn executable(&self, name: &str) -> PathBuf {
+        let messages = self.stdout.lines();
+        messages
+            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+            .find_map(|message| {
+                let named = message["target"]["name"] == name;
+                let path = message["executable"].as_str().filter(|_| named)?;
+                Some(PathBuf::from(path))
+            })
+            .expect("cargo names the program it built")
     }
 
     /// Standard error holds each of `parts`.
@@ -399,16 +412,7 @@ fn built(package: &str) -> PathBuf {
         .arg(package)
         .run()
         .exits(0);
-    output
-        .stdout
-        .lines()
-        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-        .find_map(|message| {
-            let named = message["target"]["name"] == package;
-            let path = message["executable"].as_str().filter(|_| named)?;
-            Some(PathBuf::from(path))
-        })
-        .expect("cargo names the program it built")
+    output.executable(package)
 }
 
 /// What came out of a pipe so far.

@@ -5,7 +5,8 @@
 use crate::call::{Call, Output, wait_for};
 use crate::ci::Step;
 use crate::project::{Files, Project, all_files, dependency, header, kept};
-use crate::project::{LOAD_TEST, STANDS_ALONE};
+use crate::project::{LOAD_TEST, STANDS_ALONE, built_load_test};
+use crate::site::RunFolder;
 use crate::trial::{is_installed, trials};
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Request, Server};
@@ -194,7 +195,7 @@ impl Scene {
     fn call(&self, command: &str, line: &str) -> Call {
         let call = Call::tool(self.folder.path()).arg(command);
         let call = if crate::project::builds(command) {
-            call.args(["--profile", "dev"])
+            call.arg("--binary").arg(built_load_test(project().root()))
         } else {
             call
         };
@@ -343,11 +344,12 @@ fn nothing_that_is_written_holds_a_secret() {
     scene
         .note(run.exits(99))
         .says(&["[secret:CANARY]", "pieces: [secret:answer]"]);
-    let record = all_files(scene.folder.path())
+    let file = all_files(scene.folder.path())
         .into_iter()
         .find(|file| file.ends_with("record.json"))
         .expect("a record");
-    let record = fs::read_to_string(scene.folder.path().join(record)).expect("text");
+    let file = scene.folder.path().join(file);
+    let record = fs::read_to_string(&file).expect("text");
     for shown in [
         "for want of [secret:CANARY]",
         "saw \\\"[secret:CANARY]\\\"",
@@ -356,6 +358,8 @@ fn nothing_that_is_written_holds_a_secret() {
     ] {
         assert!(record.contains(shown), "the record lacks {shown}: {record}");
     }
+    let folder = file.parent().expect("the folder of the run");
+    RunFolder(folder.to_path_buf()).make_judged();
 
     for (command, line) in [
         ("report", format!("latest {exports}")),

@@ -21,6 +21,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_run_takes_what_a_list_shows,
         a_program_that_is_no_load_test_is_never_started,
         a_foreign_macro_of_the_same_name_is_refused_unseen,
+        a_built_load_test_runs_where_there_is_no_cargo,
+        a_program_that_cannot_be_run_is_refused,
     ]
 }
 
@@ -264,4 +266,36 @@ fn a_foreign_macro_of_the_same_name_is_refused_unseen() {
         !project.path("started").exists(),
         "a foreign program was started"
     );
+}
+
+fn a_built_load_test_runs_where_there_is_no_cargo() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let sandbox = Sandbox::new();
+    let run = sandbox.run("single --iterations 5", &server);
+    run.env("PATH", "").run().exits(0);
+    assert_eq!(server.requests(), 5);
+    let record = sandbox.only_run().record();
+    assert_eq!(
+        record.scenarios[0].definition.identity(),
+        "site::load::single"
+    );
+}
+
+fn a_program_that_cannot_be_run_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let call = |line: &str| Call::tool(folder.path()).line(line).run();
+    call("list --binary load-1a2b")
+        .exits(2)
+        .has_one_error()
+        .says(&["could not open `load-1a2b`"]);
+    std::fs::write(folder.path().join("load"), "no marker").expect("our own folder");
+    call("list --binary load").exits(2).has_one_error().says(&[
+        "`load` is not a load test",
+        "`cargo test --no-run` prints the path",
+    ]);
+    for other in ["--package shop", "--release", "--features fast"] {
+        call(&format!("run --binary load {other}"))
+            .exits(2)
+            .says(&["cannot be used with"]);
+    }
 }

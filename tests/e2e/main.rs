@@ -167,9 +167,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }
 
-/// How many trials run at once: most of their time they wait for loads to last as long as declared, so three
-/// for two processors, which leaves enough of those idle for what is measured to be true.
+/// Returns how many trials run at once: most of their time they wait for loads to last as long as declared.
 fn at_once() -> usize {
-    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-    processors + processors / 2
+    3 * std::thread::available_parallelism().map_or(1, NonZero::get)
 }

@@ -5,6 +5,7 @@ use crate::lonely;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// The folder of this workspace.
 pub(crate) fn workspace() -> &'static Path {
@@ -133,6 +134,21 @@ impl Project {
     pub(crate) fn cargo(&self, line: &str) -> Call {
         Call::cargo(&self.root).line(line)
     }
+}
+
+/// Builds the load test of the project at `root`, once for all tests of this process, and returns its path.
+pub(crate) fn built_load_test(root: &Path) -> PathBuf {
+    static BUILT: Mutex<BTreeMap<PathBuf, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut programs = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    let build = || {
+        let flags = "build --quiet --test load --message-format json-render-diagnostics";
+        let output = Call::cargo(root).line(flags).run().exits(0);
+        output.executable("load")
+    };
+    programs
+        .entry(root.to_path_buf())
+        .or_insert_with(build)
+        .clone()
 }
 
 /// Whether a command of the tool builds the load tests.

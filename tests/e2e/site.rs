@@ -2,13 +2,14 @@
 
 use crate::call::{Call, is_running, tool, wait_for};
 use crate::project::{
-    Files, LOAD_TEST, Project, STANDS_ALONE, all_files, builds, dependency, header,
+    Files, LOAD_TEST, Project, STANDS_ALONE, all_files, builds, built_load_test, dependency, header,
 };
-use loadtest_model::metrics::{StepTally, Tally};
+use loadtest_model::metrics::{Health, Histogram, StepTally, Tally};
 use loadtest_model::record::{NotRun, RunRecord, ScenarioRecord};
 use loadtest_tests::{Reply, Request, Server};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// The project.
@@ -48,6 +49,8 @@ pub(crate) fn site() -> &'static Project {
 #[derive(Debug)]
 pub(crate) struct Sandbox {
     folder: TempDir,
+    /// The load test of the project.
+    binary: PathBuf,
 }
 
 /// The folder of a run.
@@ -73,7 +76,10 @@ impl Sandbox {
             .expect("a folder in the project");
         let text = format!("[store]\ndirectory = \"runs\"\n{configuration}");
         std::fs::write(folder.path().join("loadtest.toml"), text).expect("the configuration");
-        Self { folder }
+        Self {
+            folder,
+            binary: built_load_test(root),
+        }
     }
 
     /// `cargo loadtest` from here.
@@ -85,7 +91,7 @@ impl Sandbox {
     pub(crate) fn tool(&self, command: &str, line: &str) -> Call {
         let call = self.call().arg(command);
         let call = if builds(command) {
-            call.args(["--profile", "dev"])
+            call.arg("--binary").arg(&self.binary)
         } else {
             call
         };
@@ -159,6 +165,27 @@ impl RunFolder {
         assert_eq!(record.not_run.len(), 1, "one scenario");
         self.has_page();
         record.not_run.remove(0)
+    }
+
+    /// Rewrites the record as an idle machine would have made it, with its validity judged: only such a run can
+    /// become a baseline.
+    #[track_caller]
+    pub(crate) fn make_judged(&self) {
+        let mut record = self.record();
+        for scenario in &mut record.scenarios {
+            scenario.validity_off = false;
+            for cell in &mut scenario.cells.cells {
+                cell.health = Health::default();
+            }
+            let windows = &mut scenario.windows;
+            for tally in [&mut windows.warm_up, &mut windows.ramp, &mut windows.steady] {
+                let starts = tally.journey.lateness.count();
+                tally.journey.lateness = Histogram::default();
+                tally.journey.lateness.record_n(Duration::ZERO, starts);
+            }
+        }
+        let text = serde_json::to_vec(&record).expect("a record is JSON");
+        std::fs::write(self.0.join("record.json"), text).expect("our own file");
     }
 
     /// The text of a file.

@@ -387,6 +387,15 @@ pub(crate) struct ProjectArgs {
         help_heading = "Package Selection"
     )]
     pub(crate) packages: Vec<String>,
+    /// Use this load test that is already built, and build nothing; repeatable
+    #[arg(
+        long = "binary",
+        value_name = "PATH",
+        help_heading = "Package Selection",
+        conflicts_with_all = ["packages", "profile", "release", "features", "all_features", "no_default_features"],
+        value_parser = values::path()
+    )]
+    pub(crate) binaries: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) cargo: CargoArgs,
     #[command(flatten)]

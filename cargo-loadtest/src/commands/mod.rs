@@ -78,7 +78,10 @@ impl<'a> Project<'a> {
             args,
             cli,
             interrupts: Interrupts::install()?,
-            workspace: load(&args.cargo)?,
+            workspace: match args.binaries.as_slice() {
+                [] => load(&args.cargo)?,
+                _ => Workspace::load_or_folder(&args.cargo)?,
+            },
         })
     }
 
@@ -108,15 +111,29 @@ impl<'a> Project<'a> {
     /// Builds the load tests of its packages, and asks them for all their scenarios.
     fn scenarios(&self) -> Result<Vec<Found>, Error> {
         let packages = &self.args.packages;
-        let tests = self.workspace.load_tests(packages)?;
+        let binaries = if self.args.binaries.is_empty() {
+            let tests = self.workspace.load_tests(packages)?;
+            build(&tests, self.cli, self.args, &self.interrupts)?
+        } else {
+            let paths = self.args.binaries.iter();
+            paths
+                .map(|path| Binary::open(path))
+                .collect::<Result<_, _>>()?
+        };
         let mut listings = Vec::new();
-        for binary in build(&tests, self.cli, self.args, &self.interrupts)? {
+        for mut binary in binaries {
             let listing = session::list(&binary, &self.interrupts)?;
+            if !self.args.binaries.is_empty() {
+                binary.belongs_to(&listing)?;
+            }
             listings.push((binary, listing));
         }
         let all = join_listings(listings)?;
         if all.is_empty() {
-            let place = workspace::place(packages);
+            let place = match self.args.binaries.as_slice() {
+                [] => workspace::place(packages),
+                _ => "`--binary`".to_owned(),
+            };
             let message = format!("no scenario is linked into the load tests of {place}");
             return Err(Error::nothing_found(message).with_help(
                 "a scenario is a function with `#[scenario]`; if they live in a library, add \
@@ -147,21 +164,19 @@ fn is_offline() -> Result<bool, Error> {
     is_offline_wanted(value.as_deref()).map_err(Error::usage)
 }
 
-/// Refuses a gate over a run whose validity the environment says not to judge.
+/// Warns of a gate over a run whose validity the environment says not to judge.
 ///
 /// # Errors
-/// When it is off.
-fn require_judged_validity(flag: Option<&str>) -> Result<(), Error> {
+/// When the environment says neither `on` nor `off`.
+fn warn_of_unjudged_gate(flag: Option<&str>) -> Result<(), Error> {
     let value = crate::process::variable(VALIDITY_VARIABLE);
-    let mistake = match (is_validity_off(value.as_deref()), flag) {
-        (Err(mistake), _) => mistake,
-        (Ok(true), Some(flag)) => format!(
-            "`{VALIDITY_VARIABLE}=off` is for tests of a tool, and not possible with `{flag}`: a gate needs a \
-             measurement that was judged"
-        ),
-        _ => return Ok(()),
-    };
-    Err(Error::usage(mistake))
+    let is_off = is_validity_off(value.as_deref()).map_err(Error::usage)?;
+    if let Some(flag) = flag.filter(|_| is_off) {
+        console::print_warning(format!(
+            "`{VALIDITY_VARIABLE}=off`: the gate of `{flag}` does not notice a generator that was too slow"
+        ));
+    }
+    Ok(())
 }
 
 /// The scenarios of all programs in the order (package, file, line). One that a library brings into
@@ -238,6 +253,8 @@ mod tests {
 
     fn listing(scenarios: Vec<ScenarioDef>) -> Listing {
         Listing {
+            package: String::new(),
+            package_root: PathBuf::new(),
             scenarios,
             problems: Vec::new(),
         }

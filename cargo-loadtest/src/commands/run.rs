@@ -1,6 +1,6 @@
 //! `cargo loadtest run`: one scenario after another or all at once, one record of all.
 
-use super::{Project, mix, publish, recorded, require_judged_validity};
+use super::{Project, mix, publish, recorded, warn_of_unjudged_gate};
 use crate::baselines::{Against, Baseline, Baselines};
 use crate::cli::{Cli, Format, RunArgs};
 use crate::config::Config;
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let mut config = project.config()?;
     let args = &config.defaults(args.gate.ci).complete(args);
     let gate = args.gate.baseline.as_ref().map(|_| "--baseline");
-    require_judged_validity(args.gate.ci.then_some("--ci").or(gate))?;
+    warn_of_unjudged_gate(args.gate.ci.then_some("--ci").or(gate))?;
     let mut exports = publish::Exports::check(&args.export, &args.reports)?;
     if args.gate.ci {
         exports = exports.for_ci(project.workspace.root());

@@ -38,11 +38,9 @@ const LIST_LIMIT: Duration = Duration::from_secs(60);
 /// When it does not answer.
 pub(crate) fn list(binary: &Binary, interrupts: &Interrupts) -> Result<Listing, Error> {
     let no_answer = |reason: String| {
-        let Binary {
-            target, package, ..
-        } = binary;
         Error::failure(format!(
-            "the {target} of package `{package}` did not answer: {reason}"
+            "the {} did not answer: {reason}",
+            binary.description()
         ))
     };
     let folder =

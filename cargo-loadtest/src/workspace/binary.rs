@@ -1,7 +1,7 @@
 //! Built load tests: known by the bytes they hold, never by running them.
 
 use crate::error::Error;
-use loadtest_model::protocol::{BASE_URL_VARIABLE, MARKER_PREFIX, VERSION};
+use loadtest_model::protocol::{BASE_URL_VARIABLE, Listing, MARKER_PREFIX, VERSION};
 use sha2::{Digest as _, Sha256};
 use std::fmt::{self, Write as _};
 use std::fs::File;
@@ -38,6 +38,61 @@ impl fmt::Debug for Script {
 }
 
 impl Binary {
+    /// Opens a load test that is already built.
+    ///
+    /// # Errors
+    /// When there is no load test at `path`, or one of another version of the protocol.
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let folder = crate::process::directory().map_err(Error::io("enter", PathBuf::from(".")))?;
+        let executable = folder.join(path);
+        let binary = Self {
+            package: String::new(),
+            package_root: folder,
+            target: format!("program `{}`", path.display()),
+            executable,
+            script: None,
+        };
+        let unreadable =
+            |error| Error::usage(format!("could not open `{}`: {error}", path.display()));
+        let found = File::open(&binary.executable).and_then(find_protocol);
+        match found.map_err(unreadable)? {
+            Some(VERSION) => Ok(binary),
+            Some(theirs) => Err(binary.wrong_protocol(theirs)),
+            None => Err(Error::usage(format!(
+                "`{}` is not a load test: no `loadtest::main!` is in it",
+                path.display()
+            ))
+            .with_help("`cargo test --no-run` prints the path of each program that it builds")),
+        }
+    }
+
+    /// Takes over the package that the program names in its listing.
+    ///
+    /// # Errors
+    /// When the folder of that package, with its data and `loadtest.toml`, is gone.
+    pub(crate) fn belongs_to(&mut self, listing: &Listing) -> Result<(), Error> {
+        if !listing.package_root.is_dir() {
+            return Err(Error::usage(format!(
+                "the {} was built in `{}`, which does not exist here",
+                self.target,
+                listing.package_root.display()
+            ))
+            .with_help("run it where its package is: `loadtest.toml` and data files are read from that folder"));
+        }
+        self.package.clone_from(&listing.package);
+        self.package_root.clone_from(&listing.package_root);
+        Ok(())
+    }
+
+    /// Returns the program in words: test `load` of package `shop`.
+    pub(crate) fn description(&self) -> String {
+        if self.package.is_empty() {
+            self.target.clone()
+        } else {
+            format!("{} of package `{}`", self.target, self.package)
+        }
+    }
+
     /// Returns the base URL of the environment. Curl commands name their own host.
     pub(crate) fn base_url_of_environment(&self) -> Option<String> {
         let given = match self.script {
@@ -58,10 +113,12 @@ impl Binary {
             Some(VERSION) => Ok(()),
             Some(theirs) => Err(self.wrong_protocol(theirs)),
             None => Err(Error::usage(format!(
-                "the {} of package `{}` is not a load test, though its source calls `loadtest::main!`",
-                self.target, self.package
+                "the {} is not a load test, though its source calls `loadtest::main!`",
+                self.description()
             ))
-            .with_help("does the macro come from this `loadtest`, not from another crate of that name?")),
+            .with_help(
+                "does the macro come from this `loadtest`, not from another crate of that name?",
+            )),
         }
     }
 
@@ -72,8 +129,8 @@ impl Binary {
             "update the dependency `loadtest` of the package to the version of this tool"
         };
         Error::usage(format!(
-            "the {} of package `{}` speaks version {theirs} of the protocol, this tool version {VERSION}",
-            self.target, self.package
+            "the {} speaks version {theirs} of the protocol, this tool version {VERSION}",
+            self.description()
         ))
         .with_help(help)
     }

@@ -180,6 +180,12 @@ pub struct RunRequest {
 /// The scenarios of a binary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Listing {
+    /// The package that holds the binary; empty if the tool itself is the binary.
+    #[serde(default)]
+    pub package: String,
+    /// The folder of that package where the binary was built.
+    #[serde(default)]
+    pub package_root: PathBuf,
     /// The scenarios, sorted by package, file and line.
     pub scenarios: Vec<ScenarioDef>,
     /// Mistakes that forbid a run, such as a name given twice.

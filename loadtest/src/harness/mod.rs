@@ -38,7 +38,10 @@ macro_rules! main {
         static __LOADTEST_MARKER: [u8; $crate::harness::MARKER.len()] = *$crate::harness::MARKER;
 
         fn main() -> ::std::process::ExitCode {
-            $crate::harness::main()
+            $crate::harness::main(
+                ::core::env!("CARGO_PKG_NAME"),
+                ::core::env!("CARGO_MANIFEST_DIR"),
+            )
         }
     };
 }
@@ -47,16 +50,23 @@ macro_rules! main {
 #[doc(hidden)]
 pub const MARKER: &[u8; 28] = b"\0loadtest-binary\0protocol=02";
 
-/// Runs what is asked for.
+/// Runs what is asked for; `package` is the one that holds the program, in the folder `root`.
 #[doc(hidden)]
-pub fn main() -> ExitCode {
+pub fn main(package: &str, root: &str) -> ExitCode {
     with_guarded_output(|| {
         let registry = Registry::collect();
         let Some(request) = std::env::var_os(REQUEST_VARIABLE) else {
             return smoke::run_smoke_tests(&registry);
         };
-        to_exit_code(answer_request(&registry, Path::new(&request)))
+        let program = ProgramOrigin { package, root };
+        to_exit_code(answer_request(&registry, &program, Path::new(&request)))
     })
+}
+
+/// The package that holds the program.
+struct ProgramOrigin<'a> {
+    package: &'a str,
+    root: &'a str,
 }
 
 /// Does the same with a scenario that comes as data: a [`Replay`] in JSON, the first line of standard input,
@@ -76,7 +86,11 @@ pub fn replay() -> ExitCode {
             scenarios: vec![scenario],
             problems: Vec::new(),
         };
-        answer_request(&registry, Path::new(&request))
+        let program = ProgramOrigin {
+            package: "",
+            root: "",
+        };
+        answer_request(&registry, &program, Path::new(&request))
     };
     with_guarded_output(|| to_exit_code(read()))
 }
@@ -99,7 +113,11 @@ fn to_exit_code(answered: io::Result<()>) -> ExitCode {
     }
 }
 
-fn answer_request(registry: &Registry, request: &Path) -> io::Result<()> {
+fn answer_request(
+    registry: &Registry,
+    program: &ProgramOrigin<'_>,
+    request: &Path,
+) -> io::Result<()> {
     let request = std::fs::read(request)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", request.display())))?;
     let request = serde_json::from_slice(&request)?;
@@ -115,6 +133,8 @@ fn answer_request(registry: &Registry, request: &Path) -> io::Result<()> {
                 .map(|scenario| redact_definition(&scenario.definition))
                 .collect();
             let listing = Listing {
+                package: program.package.to_owned(),
+                package_root: program.root.into(),
                 scenarios,
                 problems: registry.problems.clone(),
             };
