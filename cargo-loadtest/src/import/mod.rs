@@ -10,7 +10,6 @@ mod document;
 #[cfg(test)]
 mod fuzz;
 mod har;
-mod marked;
 mod naming;
 mod openapi;
 mod postman;
@@ -24,6 +23,7 @@ mod shell;
 mod source;
 mod text;
 
+pub(crate) use correlation::correlate;
 pub(crate) use curl::{Files, read_text, read_words};
 pub(crate) use document::format;
 pub(crate) use har::{HarOptions, read_har};
@@ -35,10 +35,3 @@ pub(crate) use rust::{Linked, NamedSecret, format_source, write_source};
 pub(crate) use secrets::{hide_secrets, redact_text};
 pub(crate) use shell::Environment;
 pub(crate) use source::{Input, Mistake};
-
-/// Replaces values of requests that earlier answers have by references.
-pub(crate) fn correlate(recording: &mut Recording) {
-    let mut marked = std::mem::take(recording).marked();
-    correlation::correlate(&mut marked);
-    *recording = marked.typed(false);
-}

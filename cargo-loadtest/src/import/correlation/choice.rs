@@ -1,6 +1,6 @@
 //! Which of several answers a value is from, and how certain that is.
 
-use super::super::marked::{Confidence, Origin};
+use super::super::recording::{Confidence, Origin};
 use super::answer::Offer;
 use super::kind::{Kind, is_time, kind};
 use super::request::{Form, Place, Slot};

@@ -9,21 +9,21 @@ mod choice;
 mod kind;
 mod label;
 mod layer;
-mod marker;
 mod page;
-mod replaced;
+mod references;
+mod replacements;
 mod request;
 #[cfg(test)]
 mod tests;
 mod wanted;
 
-use super::marked::{Confidence, Exchange, Recording};
+use super::recording::{Confidence, Exchange, Flat, Recording};
 use super::source::Note;
 use answer::{Offer, Offers};
 use choice::{Choice, choose};
 use kind::{Kind, kind};
-use marker::{Markers, Taken};
-use replaced::Replaced;
+use references::References;
+use replacements::Replacements;
 use request::{Form, Place, Slot, places};
 use std::collections::BTreeSet;
 
@@ -41,7 +41,6 @@ pub(crate) fn correlate(recording: &mut Recording) {
     if !answers.any(|answer| !answer.is_example) {
         return;
     }
-    let taken = Taken::new(recording);
     let mut offers = Offers::default();
     for exchange in &recording.exchanges {
         for place in places(exchange, false) {
@@ -49,8 +48,11 @@ pub(crate) fn correlate(recording: &mut Recording) {
                 offers.wanted.insert(&place.value);
             }
         }
-        for end in beginnings(&exchange.target) {
-            offers.wanted_targets.insert(&url(exchange, end));
+        let target = exchange.target.flat().text;
+        for end in beginnings(&target) {
+            offers
+                .wanted_targets
+                .insert(&join_url(exchange, &target[..end]));
         }
     }
     let base = recording
@@ -58,30 +60,30 @@ pub(crate) fn correlate(recording: &mut Recording) {
         .first()
         .map(|first| first.origin.clone());
     let base = recording.base.clone().or(base).unwrap_or_default();
-    let mut markers = Markers::new(&recording.references);
+    let mut references = References::after(&recording.references);
     for number in 0..recording.exchanges.len() {
         let exchange = &recording.exchanges[number];
-        let mut replaced = Replaced::default();
+        let target = exchange.target.flat();
+        let mut replacements = Replacements::default();
         let mut possible = Vec::new();
-        let mut found = places(exchange, true);
-        found.retain(|place| !taken.touches(place));
+        let found = places(exchange, true);
         let chosen: Vec<_> = found
             .iter()
             .map(|place| choose(place, offers.of(&place.value)))
             .collect();
-        let link = link(exchange, &found, &chosen, &offers, exchange.origin == base);
-        // Of a target that is a marker, nothing is left to name it by.
+        let link = find_link(exchange, &found, &chosen, &offers, exchange.origin == base);
+        // Of a target that is a reference, nothing is left to name it by.
         let pattern = link
             .filter(|_| exchange.pattern.is_none())
-            .map(|_| pattern(&exchange.target));
+            .map(|_| path_pattern(&target));
         if let Some((end, offer, confidence)) = link {
             let why = || format!("{} of its answer leads there", offer.name);
-            let marker = markers.of(offer, false, confidence, why);
-            replaced.put(Slot::Target, 0..end, marker);
+            let reference = references.number(offer, false, confidence, why);
+            replacements.insert(Slot::Target, 0..end, reference);
         }
         for (place, choice) in found.iter().zip(&chosen) {
             let Some(choice) = choice else { continue };
-            if replaced.has(place) {
+            if replacements.overlap(place) {
                 continue;
             }
             if choice.confidence == Confidence::Possible {
@@ -90,23 +92,18 @@ pub(crate) fn correlate(recording: &mut Recording) {
             }
             let is_number = choice.offer.is_number && matches!(place.form, Form::Number);
             let why = || why(place, choice);
-            let marker = markers.of(choice.offer, is_number, choice.confidence, why);
-            let marker = if is_number {
-                format!("\"{marker}\"")
-            } else {
-                marker
-            };
-            replaced.put(place.slot, place.range.clone(), marker);
+            let reference = references.number(choice.offer, is_number, choice.confidence, why);
+            replacements.insert(place.slot, place.range.clone(), reference);
         }
-        possible.retain(|(place, _)| !replaced.has(place));
-        let note = note(&possible, &recording.exchanges)
+        possible.retain(|(place, _)| !replacements.overlap(place));
+        let note = describe_possible(&possible, &recording.exchanges)
             .map(|words| Note::new(exchange.span.clone(), words));
         recording.notes.extend(note);
         for place in &found {
-            offers.sent(&place.value, &place.label, !replaced.has(place));
+            offers.sent(&place.value, &place.label, !replacements.overlap(place));
         }
-        for end in beginnings(&exchange.target) {
-            offers.sent_target(&url(exchange, end));
+        for end in beginnings(&target.text) {
+            offers.sent_target(&join_url(exchange, &target.text[..end]));
         }
         if let Some(answer) = &exchange.answer {
             let had_room = offers.has_room();
@@ -121,9 +118,9 @@ pub(crate) fn correlate(recording: &mut Recording) {
         }
         let exchange = &mut recording.exchanges[number];
         exchange.pattern = pattern.or(exchange.pattern.take());
-        replaced.write(exchange);
+        replacements.apply(exchange);
     }
-    recording.references.extend(markers.new);
+    recording.references.extend(references.new);
 }
 
 /// The ends of what a target begins with: whole segments, the path, all of it.
@@ -140,24 +137,25 @@ fn beginnings(target: &str) -> impl Iterator<Item = usize> {
     ends.into_iter().rev()
 }
 
-/// The URL of a request, its target up to this end.
-fn url(exchange: &Exchange, end: usize) -> String {
-    format!("{}{}", exchange.origin, &exchange.target[..end])
+/// Returns the URL of a request with this part of its target.
+fn join_url(exchange: &Exchange, target: &str) -> String {
+    format!("{}{target}", exchange.origin)
 }
 
 /// The longest beginning of the target that an earlier answer leads to, where it has something in it that no field
 /// of an answer gives.
-fn link<'a>(
+fn find_link<'a>(
     exchange: &Exchange,
     places: &[Place],
     chosen: &[Option<Choice<'_>>],
     offers: &'a Offers,
     is_of_base: bool,
 ) -> Option<(usize, &'a Offer, Confidence)> {
-    let whole = exchange.target.len();
+    let target = exchange.target.flat().text;
+    let whole = target.len();
     if !is_of_base {
         // A URL of somewhere else is what the answer says, all of it.
-        let offer = offers.link(&url(exchange, whole));
+        let offer = offers.link(&join_url(exchange, &target));
         let offer = offer.filter(|offer| offer.is_absolute)?;
         return Some((whole, offer, Confidence::Certain));
     }
@@ -174,8 +172,8 @@ fn link<'a>(
         })
         .map(|(place, _)| place)
         .collect();
-    beginnings(&exchange.target).find_map(|end| {
-        let offer = offers.link(&url(exchange, end))?;
+    beginnings(&target).find_map(|end| {
+        let offer = offers.link(&join_url(exchange, &target[..end]))?;
         let mut within = open.iter().filter(|place| place.range.end <= end);
         let first = within.next()?;
         let is_unique = kind(&first.value) == Kind::Unique
@@ -224,15 +222,15 @@ fn why(place: &Place, choice: &Choice<'_>) -> String {
     format!("{why}{which}")
 }
 
-/// What is said of values that might come from answers.
-fn note(possible: &[(&Place, &Offer)], exchanges: &[Exchange]) -> Option<String> {
+/// Describes values that may come from answers.
+fn describe_possible(possible: &[(&Place, &Offer)], exchanges: &[Exchange]) -> Option<String> {
     let mut told = Vec::new();
     for (place, offer) in possible {
         let source = &exchanges[offer.exchange];
         let path = source
             .pattern
             .clone()
-            .unwrap_or_else(|| pattern(&source.target));
+            .unwrap_or_else(|| path_pattern(&source.target.flat()));
         let words = format!(
             "{} may be {} of the answer to request {} ({} {path})",
             place.name,
@@ -254,11 +252,11 @@ fn note(possible: &[(&Place, &Offer)], exchanges: &[Exchange]) -> Option<String>
     (!told.is_empty()).then(|| format!("{}{rest}; left as recorded", told.join(", ")))
 }
 
-/// A path without what is a value in it: `/orders/{id}`.
-fn pattern(target: &str) -> String {
-    let path = target.split(['?', '#']).next().unwrap_or_default();
+/// Returns the path with names in the place of its values: `/orders/{id}`.
+fn path_pattern(target: &Flat) -> String {
+    let path = target.text.split(['?', '#']).next().unwrap_or_default();
     let segments = path.split('/').map(|segment| match kind(segment) {
-        Kind::Word | Kind::Plain => segment,
+        Kind::Word | Kind::Plain if !target.has_values(segment) => segment,
         _ => "{id}",
     });
     segments.collect::<Vec<_>>().join("/")

@@ -1,7 +1,7 @@
 //! The places of a request in which a value can stand.
 
 use super::super::document::{self, Node, Value};
-use super::super::marked::{Body, Exchange};
+use super::super::recording::{Body, Exchange, Text};
 use super::super::source::Input;
 use super::label::Label;
 use super::layer::Layer;
@@ -74,68 +74,55 @@ pub(super) enum Form {
 /// What a value is called, here and by people.
 type Called = (Rc<Label>, Rc<str>);
 
-/// All places of a request, outer ones before those in them; without their names where only the values are of
-/// interest.
+/// Returns all places of a request, outer ones before those in them. Without names where only the values are of
+/// interest. Ranges are those of [flat](Text::flat) texts; values that a reader put in are no places.
 pub(super) fn places(exchange: &Exchange, has_names: bool) -> Vec<Place> {
+    let target = exchange.target.flat().text;
     let mut finder = Finder {
         places: Vec::new(),
         nameless: (!has_names).then(|| (Rc::default(), Rc::from(""))),
         slot: Slot::Target,
-        target: &exchange.target,
+        target: &target,
     };
-    finder.target(&Layer::new(&exchange.target));
+    finder.search(Slot::Target, &exchange.target, |finder, layer| {
+        finder.target(layer);
+    });
     for (number, header) in exchange.headers.iter().enumerate() {
         let name = header.name.to_ascii_lowercase();
-        let is_silent = SILENT_HEADERS.contains(&&*name) || name.starts_with("sec-");
-        if let (Ok(value), false) = (std::str::from_utf8(&header.value), is_silent) {
-            finder.slot = Slot::Header(number);
-            finder.header(&name, &Layer::new(value));
+        if !SILENT_HEADERS.contains(&&*name) && !name.starts_with("sec-") {
+            finder.search(Slot::Header(number), &header.value, |finder, layer| {
+                finder.header(&name, layer);
+            });
         }
     }
     if let Some(credentials) = &exchange.credentials {
-        for (slot, bytes, name) in [
+        for (slot, text, name) in [
             (Slot::User, &credentials.user, "user"),
             (Slot::Password, &credentials.password, "password"),
         ] {
-            if let Ok(value) = std::str::from_utf8(bytes) {
-                finder.slot = slot;
-                let called = finder.called(|| (Label::name(name), name.to_owned()));
-                finder.whole(&Layer::new(value), &called);
-            }
+            let called = finder.called(|| (Label::name(name), name.to_owned()));
+            finder.search(slot, text, |finder, layer| finder.whole(layer, &called));
         }
     }
     match &exchange.body {
         Body::None => {}
-        Body::Bytes(bytes) => {
-            if let (Ok(text), true) = (std::str::from_utf8(bytes), bytes.len() <= LONGEST) {
-                finder.slot = Slot::Body;
-                finder.body(&Layer::new(text), content_type(exchange));
-            }
-        }
+        Body::Text(text) => finder.search(Slot::Body, text, |finder, layer| {
+            finder.body(layer, exchange.content_type().unwrap_or_default());
+        }),
         Body::Multipart(parts) => {
             for (number, part) in parts.iter().enumerate() {
-                let is_short = part.content.len() <= LONGEST;
-                if let (Ok(text), true) = (std::str::from_utf8(&part.content), is_short) {
-                    finder.slot = Slot::Part(number);
-                    let name = String::from_utf8_lossy(&part.name);
-                    let called = finder.called(|| {
-                        let label = Label::field(&name, [].into_iter(), finder.target);
-                        (label, name.to_string())
-                    });
-                    finder.leaf(&Layer::new(text), &called, 0);
-                }
+                let name = part.name.flat().text;
+                let called = finder.called(|| {
+                    let label = Label::field(&name, [].into_iter(), &target);
+                    (label, name.clone())
+                });
+                finder.search(Slot::Part(number), &part.content, |finder, layer| {
+                    finder.leaf(layer, &called, 0);
+                });
             }
         }
     }
     finder.places
-}
-
-/// What the body is said to be.
-fn content_type(exchange: &Exchange) -> &str {
-    let mut headers = exchange.headers.iter();
-    let header = headers.find(|header| header.name.eq_ignore_ascii_case("content-type"));
-    let value = header.and_then(|header| std::str::from_utf8(&header.value).ok());
-    value.unwrap_or_default()
 }
 
 struct Finder<'a> {
@@ -147,6 +134,20 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
+    /// Finds the places in the text of a slot.
+    fn search(&mut self, slot: Slot, text: &Text, find: impl FnOnce(&mut Self, &Layer<'_>)) {
+        let flat = text.flat();
+        if text.is_binary() || flat.text.len() > LONGEST {
+            return;
+        }
+        self.slot = slot;
+        let before = self.places.len();
+        find(self, &Layer::new(&flat.text));
+        let found = self.places.split_off(before).into_iter();
+        self.places
+            .extend(found.filter(|place| !flat.has_values(&place.value)));
+    }
+
     fn called(&self, call: impl FnOnce() -> (Label, String)) -> Called {
         if let Some(nameless) = &self.nameless {
             return nameless.clone();

@@ -1,7 +1,7 @@
 //! What answers have to offer.
 
 use super::super::document::{self, Node, Value};
-use super::super::marked::{Answer, Exchange, Key, Origin};
+use super::super::recording::{Answer, Exchange, Key, Origin};
 use super::super::source::Input;
 use super::kind::{Kind, kind};
 use super::label::Label;
@@ -127,7 +127,8 @@ impl Offers {
         let mut taker = Taker {
             offers: self,
             number,
-            exchange,
+            origin: &exchange.origin,
+            target: exchange.target.flat().text,
             items: Vec::new(),
         };
         let text = match std::str::from_utf8(&answer.body) {
@@ -140,7 +141,7 @@ impl Offers {
         let mut seen = HashSet::new();
         for header in &answer.headers {
             let name = header.name.to_ascii_lowercase();
-            let value = std::str::from_utf8(&header.value).unwrap_or_default();
+            let value = header.value.as_literal().unwrap_or_default();
             if name == "set-cookie" {
                 taker.cookie(value);
             } else if name == "link" {
@@ -169,7 +170,10 @@ impl Offers {
 struct Taker<'a> {
     offers: &'a mut Offers,
     number: usize,
-    exchange: &'a Exchange,
+    /// The origin of the request.
+    origin: &'a str,
+    /// The target of the request.
+    target: String,
     /// The lists that are gone through: which item of how many.
     items: Vec<(usize, usize)>,
 }
@@ -206,7 +210,7 @@ impl Taker<'_> {
         let whole = match url {
             _ if is_absolute => url.to_owned(),
             _ if url.starts_with('/') && !url.starts_with("//") => {
-                format!("{}{url}", self.exchange.origin)
+                format!("{}{url}", self.origin)
             }
             _ => return,
         };
@@ -281,7 +285,7 @@ impl Taker<'_> {
             let (last, outer) = names
                 .split_last()
                 .map_or(("", &[][..]), |(last, outer)| (*last, outer));
-            let label = Label::field(last, outer.iter().copied(), &self.exchange.target);
+            let label = Label::field(last, outer.iter().copied(), &self.target);
             let name = format!("`{}`", spelled(path));
             self.put(value, origin(path), label, is_number, name);
         }
@@ -301,7 +305,7 @@ impl Taker<'_> {
                 before: found.before.to_owned(),
                 after: found.after.to_owned(),
             };
-            let label = Label::field(found.name, [].into_iter(), &self.exchange.target);
+            let label = Label::field(found.name, [].into_iter(), &self.target);
             let name = format!("`{}`", found.name);
             self.put(found.value, origin, label, false, name);
         }

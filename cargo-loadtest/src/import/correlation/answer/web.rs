@@ -1,6 +1,6 @@
 //! Parts of URLs that answers give: of `location`, of `link`, of texts in JSON.
 
-use super::super::super::marked::Origin;
+use super::super::super::recording::Origin;
 use super::super::kind::{Kind, kind};
 use super::super::label::Label;
 use super::Taker;

@@ -2,8 +2,9 @@
 
 use super::rich::{exchange, header, reference};
 use super::*;
-use crate::import::marked::{
-    Answer, Body, Confidence, Credentials, Exchange, Group, Key, Origin, Part, Recording, Reference,
+use crate::import::recording::{
+    Answer, Body, Confidence, Credentials, Exchange, Group, Key, Origin, Part, Recording,
+    Reference, Text,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -43,23 +44,19 @@ fn content() -> impl Strategy<Value = Body> {
         text(),
     );
     let part = part.prop_map(|(name, content, file_name, content_type, line)| Part {
-        name: name.into_bytes(),
-        content: content.into_bytes(),
-        file_name: file_name.map(String::into_bytes),
+        name: name.into(),
+        content: content.into(),
+        file_name: file_name.map(Text::literal),
         content_type,
-        headers: vec![line.into_bytes()],
+        headers: vec![line.into()],
     });
     let json = (text(), text()).prop_map(|(key, value)| {
-        Body::Bytes(
-            serde_json::json!({ key: [value, 1] })
-                .to_string()
-                .into_bytes(),
-        )
+        Body::Text(serde_json::json!({ key: [value, 1] }).to_string().into())
     });
     prop_oneof![
         Just(Body::None),
-        text().prop_map(|text| Body::Bytes(text.into_bytes())),
-        vec(any::<u8>(), 0..9).prop_map(Body::Bytes),
+        text().prop_map(|text| Body::Text(text.into())),
+        vec(any::<u8>(), 0..9).prop_map(|bytes| Body::Text(Text::from_bytes(bytes))),
         json,
         vec(part, 0..3).prop_map(Body::Multipart),
     ]
@@ -90,8 +87,8 @@ fn sent() -> impl Strategy<Value = Exchange> {
             made.description = description;
             made.group = group;
             made.credentials = login.map(|(user, password)| Credentials {
-                user: user.into_bytes(),
-                password: password.into_bytes(),
+                user: user.into(),
+                password: password.into(),
             });
             made.answer = Some(Answer {
                 status: 200,
@@ -103,7 +100,7 @@ fn sent() -> impl Strategy<Value = Exchange> {
     )
 }
 
-fn link(at: usize) -> impl Strategy<Value = Reference> {
+fn link() -> impl Strategy<Value = Reference> {
     let key = prop_oneof![
         text().prop_map(Key::Field),
         (0..3_usize).prop_map(Key::Item)
@@ -118,7 +115,7 @@ fn link(at: usize) -> impl Strategy<Value = Reference> {
         (0..5_usize, text()).prop_map(|(exchange, name)| Origin::Header { exchange, name }),
     ];
     (from, any::<bool>(), text()).prop_map(move |(from, is_bare, why)| {
-        let mut link = reference(&format!("ltm{at}e"), from, is_bare);
+        let mut link = reference(from, is_bare);
         link.confidence = Confidence::Likely;
         link.why = why;
         link
@@ -127,7 +124,7 @@ fn link(at: usize) -> impl Strategy<Value = Reference> {
 
 fn recordings() -> impl Strategy<Value = Recording> {
     let words = (option::of(text()), option::of(text()), text(), text());
-    (vec(sent(), 0..5), (link(0), link(1), link(2)), words).prop_map(
+    (vec(sent(), 0..5), (link(), link(), link()), words).prop_map(
         |(exchanges, links, (name, description, note, base))| Recording {
             // Every second group that an exchange names is one.
             groups: exchanges

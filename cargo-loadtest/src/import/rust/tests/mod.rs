@@ -3,7 +3,7 @@ mod rich;
 mod shared;
 
 use super::*;
-use crate::import::marked::{self, Body};
+use crate::import::recording::{Body, Exchange, Recording};
 use crate::import::{Files, hide_secrets, read_text};
 
 fn written(text: &str) -> Written {
@@ -129,9 +129,9 @@ fn every_form_becomes_a_source_that_is_rust() {
 }
 
 /// The source of a recording that no reader made.
-fn made(recording: &marked::Recording) -> Written {
+fn made(recording: &Recording) -> Written {
     let input = Input::new("made", "one line\n".repeat(100));
-    let mut recording = recording.clone().typed(false);
+    let mut recording = rich::with_references(recording.clone());
     hide_secrets(&mut recording);
     let written = write_source(&recording, &input, "har");
     syn::parse_file(&written.source).unwrap_or_else(|error| panic!("{error}\n{}", written.source));
@@ -154,14 +154,14 @@ fn no_secret_is_in_a_source() {
     let sent = |target: &str, ty: &str, body: &str| {
         let mut exchange = rich::exchange("POST", target, 200);
         exchange.headers.push(rich::header("content-type", ty));
-        exchange.body = Body::Bytes(body.replace("CANARY", CANARY).into_bytes());
+        exchange.body = Body::Text(body.replace("CANARY", CANARY).into());
         exchange
     };
     let json = "application/json";
-    let found = |exchange: marked::Exchange| {
-        let recording = marked::Recording {
+    let found = |exchange: Exchange| {
+        let recording = Recording {
             exchanges: vec![exchange],
-            ..marked::Recording::default()
+            ..Recording::default()
         };
         made(&recording).source.contains(CANARY)
     };
@@ -201,10 +201,12 @@ fn no_secret_is_in_a_source() {
     }
     // What is secret in one place is so everywhere, also before it.
     let mut echo = sent("/echo?x=CANARY", json, r#"{"note":"it is CANARY"}"#);
-    echo.target = echo.target.replace("CANARY", CANARY);
-    let recording = marked::Recording {
+    echo.target = echo
+        .target
+        .map_literals(|text| text.replace("CANARY", CANARY));
+    let recording = Recording {
         exchanges: vec![echo, sent("/a", json, r#"{"password":"CANARY"}"#)],
-        ..marked::Recording::default()
+        ..Recording::default()
     };
     let written = made(&recording);
     assert!(!written.source.contains(CANARY), "{}", written.source);

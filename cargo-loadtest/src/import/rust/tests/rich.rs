@@ -1,8 +1,8 @@
 //! Recordings with all that one can have.
 
-use crate::import::marked::{
+use crate::import::recording::{
     Answer, Body, Client, Confidence, Credentials, Dropped, Exchange, Group, Header, Key, Origin,
-    Part, Recording, Reference, Secret,
+    Part, Piece, Recording, Reference, Secret, Text,
 };
 use crate::import::source::Note;
 use std::time::Duration;
@@ -13,7 +13,7 @@ pub(super) fn exchange(method: &str, target: &str, status: u16) -> Exchange {
     Exchange {
         method: method.to_owned(),
         origin: ORIGIN.to_owned(),
-        target: target.to_owned(),
+        target: target.into(),
         expect: vec![status],
         span: 100..110,
         ..Exchange::default()
@@ -26,15 +26,12 @@ fn json(method: &str, target: &str, status: u16, body: &str) -> Exchange {
 
 fn with_body(mut exchange: Exchange, content_type: &str, body: &str) -> Exchange {
     exchange.headers.push(header("Content-Type", content_type));
-    exchange.body = Body::Bytes(body.as_bytes().to_vec());
+    exchange.body = Body::Text(body.into());
     exchange
 }
 
 pub(super) fn header(name: &str, value: &str) -> Header {
-    Header {
-        name: name.to_owned(),
-        value: value.as_bytes().to_vec(),
-    }
+    Header::new(name, value)
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "as the model has it")]
@@ -56,9 +53,8 @@ fn path(text: &str) -> Vec<Key> {
     .collect()
 }
 
-pub(super) fn reference(marker: &str, from: Origin, is_bare: bool) -> Reference {
+pub(super) fn reference(from: Origin, is_bare: bool) -> Reference {
     Reference {
-        marker: marker.to_owned(),
         from,
         is_bare,
         confidence: Confidence::Certain,
@@ -66,12 +62,12 @@ pub(super) fn reference(marker: &str, from: Origin, is_bare: bool) -> Reference 
     }
 }
 
-fn body(marker: &str, exchange: usize, way: &str, is_bare: bool) -> Reference {
+fn body(exchange: usize, way: &str, is_bare: bool) -> Reference {
     let from = Origin::Body {
         exchange,
         path: path(way),
     };
-    reference(marker, from, is_bare)
+    reference(from, is_bare)
 }
 
 /// A shop, recorded: steps that are declared, with values of earlier answers in all places.
@@ -111,8 +107,8 @@ pub(super) fn shop() -> Recording {
     cancel.expect = vec![204, 200, 204];
     cancel.pattern = Some("/orders/{id}/lines".to_owned());
     cancel.credentials = Some(Credentials {
-        user: b"ltm5e".to_vec(),
-        password: b"canary-2".to_vec(),
+        user: "ltm5e".into(),
+        password: "canary-2".into(),
     });
     let note = with_body(exchange("PUT", "/note", 200), "text/plain", "found ltm1e");
     let form = with_body(
@@ -122,14 +118,14 @@ pub(super) fn shop() -> Recording {
     );
     let mut parts = exchange("POST", "/photos", 200);
     parts.body = Body::Multipart(vec![Part {
-        name: b"title".to_vec(),
-        content: b"of ltm5e".to_vec(),
+        name: "title".into(),
+        content: "of ltm5e".into(),
         ..Part::default()
     }]);
-    let mut likely = body("ltm1e", 1, "/items/0/id", true);
+    let mut likely = body(1, "/items/0/id", true);
     likely.confidence = Confidence::Likely;
     likely.why = "this value is in its answer".to_owned();
-    let mut possible = body("ltm2e", 1, "/items/1/price", true);
+    let mut possible = body(1, "/items/1/price", true);
     possible.confidence = Confidence::Possible;
     possible.why = String::new();
     let location = Origin::Header {
@@ -139,16 +135,16 @@ pub(super) fn shop() -> Recording {
     Recording {
         exchanges: vec![login, browse, buy, order, cancel, note, form, parts],
         references: vec![
-            body("ltm0e", 0, "/accessToken", false),
+            body(0, "/accessToken", false),
             likely,
             possible,
-            reference("ltm3e", location, false),
-            body("ltm4e", 0, "/type", false),
-            body("ltm5e", 0, "/user/name", false),
-            body("ltm6e", 3, "/0/id", false),
-            body("ltm7e", 0, "/user/odd key", false),
-            body("ltm8e", 1, "/items/0/tags", true),
-            body("ltm9e", 3, "/0/lines/0/sku", false),
+            reference(location, false),
+            body(0, "/type", false),
+            body(0, "/user/name", false),
+            body(3, "/0/id", false),
+            body(0, "/user/odd key", false),
+            body(1, "/items/0/tags", true),
+            body(3, "/0/lines/0/sku", false),
         ],
         name: Some("A visit to the shop".to_owned()),
         description: Some("As a customer does it.".to_owned()),
@@ -175,7 +171,6 @@ fn dropped(why: &str) -> Dropped {
 }
 
 /// What no attribute can say: functions.
-#[expect(clippy::too_many_lines, reason = "one of each kind")]
 pub(super) fn built() -> Recording {
     let mut page = exchange("GET", "/login", 200);
     page.answer = answer("<input name=\"csrf\" value=\"c0\">");
@@ -206,30 +201,26 @@ pub(super) fn built() -> Recording {
     ];
     upload.body = Body::Multipart(vec![
         Part {
-            name: b"title".to_vec(),
-            content: b"ltm1e".to_vec(),
-            headers: vec![
-                b"X-Part: one".to_vec(),
-                b"X-Two: 2".to_vec(),
-                b"no header".to_vec(),
-            ],
+            name: "title".into(),
+            content: "ltm1e".into(),
+            headers: vec!["X-Part: one".into(), "X-Two: 2".into(), "no header".into()],
             ..Part::default()
         },
         Part {
-            name: b"a picture with a long name".to_vec(),
-            content: b"\xff\xd8\xff".to_vec(),
-            file_name: Some(b"holiday picture.jpg".to_vec()),
+            name: "a picture with a long name".into(),
+            content: Text::from_bytes(b"\xff\xd8\xff"),
+            file_name: Some("holiday picture.jpg".into()),
             content_type: Some("image/jpeg".to_owned()),
             ..Part::default()
         },
         Part {
-            name: b"count".to_vec(),
-            content: b"ltm2e".to_vec(),
+            name: "count".into(),
+            content: "ltm2e".into(),
             ..Part::default()
         },
         Part {
-            name: b"password".to_vec(),
-            content: b"canary-5".to_vec(),
+            name: "password".into(),
+            content: "canary-5".into(),
             ..Part::default()
         },
     ]);
@@ -240,8 +231,8 @@ pub(super) fn built() -> Recording {
         r#"{"{{secret.X}}":1,"id":"ltm2e","token":"ltm1e","text":"say ltm1e","user":"ltm3e","list":"ltm8e","mixed":"ltm9e"}"#,
     );
     body_of_json.credentials = Some(Credentials {
-        user: b"a:b".to_vec(),
-        password: b"ltm1e".to_vec(),
+        user: "a:b".into(),
+        password: "ltm1e".into(),
     });
     let mut row = exchange("GET", "/a|b?user=ltm5e&n=ltm6e", 200);
     row.headers = vec![header("x-email", "ltm7e")];
@@ -262,22 +253,22 @@ pub(super) fn built() -> Recording {
     Recording {
         exchanges: vec![page, login, search, upload, body_of_json, row, template],
         references: vec![
-            reference("ltm0e", between, false),
-            body("ltm1e", 1, "/token", false),
-            body("ltm2e", 2, "/hits/1/id", false),
-            body("ltm3e", 1, "/user/id", true),
-            reference("ltm4e", location, false),
-            body("ltm5e", 2, "/user", false),
-            body("ltm6e", 2, "/n", true),
-            body("ltm7e", 2, "/hits/0/email", false),
-            body("ltm8e", 1, "/ids", true),
-            body("ltm9e", 2, "/mixed/1", false),
+            reference(between, false),
+            body(1, "/token", false),
+            body(2, "/hits/1/id", false),
+            body(1, "/user/id", true),
+            reference(location, false),
+            body(2, "/user", false),
+            body(2, "/n", true),
+            body(2, "/hits/0/email", false),
+            body(1, "/ids", true),
+            body(2, "/mixed/1", false),
         ],
-        secrets: vec![Secret {
-            name: "UNUSED".to_owned(),
-            what: "a variable of the collection".to_owned(),
-            value: "lts0e".to_owned(),
-        }],
+        secrets: vec![Secret::variable(
+            "UNUSED",
+            "a variable of the collection",
+            None,
+        )],
         ..Recording::default()
     }
 }
@@ -307,10 +298,10 @@ pub(super) fn groups() -> Recording {
     Recording {
         exchanges: vec![show, create, login, feed, circle, alone],
         references: vec![
-            body("ltm0e", 2, "/token", false),
-            body("ltm1e", 1, "/petId", false),
-            body("ltm2e", 4, "/id", false),
-            body("ltm3e", 3, "/id", false),
+            body(2, "/token", false),
+            body(1, "/petId", false),
+            body(4, "/id", false),
+            body(3, "/id", false),
         ],
         groups: ["Accounts", "Pets", "Feeding", "Empty", "Pets"]
             .map(|name| Group {
@@ -355,11 +346,11 @@ pub(super) fn hostile() -> Recording {
     page.answer = answer(EVIL);
     let mut parts = exchange("POST", "", 200);
     parts.body = Body::Multipart(vec![Part {
-        name: EVIL.as_bytes().to_vec(),
-        file_name: Some(EVIL.as_bytes().to_vec()),
-        content: EVIL.as_bytes().to_vec(),
+        name: EVIL.into(),
+        file_name: Some(EVIL.into()),
+        content: EVIL.into(),
         content_type: Some("text/plain".to_owned()),
-        headers: vec![EVIL.as_bytes().to_vec(), b"a: \"b\" \\".to_vec()],
+        headers: vec![EVIL.into(), "a: \"b\" \\".into()],
     }]);
     let keys = [
         "{{a}}", "a]b", "self", "Self", "", "é 订", "fn", "deep", "a_b", "aB",
@@ -381,8 +372,7 @@ pub(super) fn hostile() -> Recording {
     };
     let mut references: Vec<Reference> = keys
         .iter()
-        .enumerate()
-        .map(|(at, key)| {
+        .map(|key| {
             let mut path = vec![Key::Field((*key).to_owned())];
             match *key {
                 "é 订" => path.push(Key::Field("0".to_owned())),
@@ -392,14 +382,13 @@ pub(super) fn hostile() -> Recording {
                 _ => {}
             }
             let from = Origin::Body { exchange: 0, path };
-            let mut reference =
-                reference(&format!("ltm{at}e"), from, *key == "fn" || *key == "é 订");
+            let mut reference = reference(from, *key == "fn" || *key == "é 订");
             reference.confidence = Confidence::Possible;
             reference.why = EVIL.to_owned();
             reference
         })
         .collect();
-    references.push(reference("ltm10e", between, false));
+    references.push(reference(between, false));
     Recording {
         exchanges: vec![login, page, parts, values],
         references,
@@ -407,13 +396,59 @@ pub(super) fn hostile() -> Recording {
         description: Some(EVIL.to_owned()),
         notes: vec![Note::new(0..1, EVIL), Note::new(100..110, EVIL)],
         dropped: vec![dropped(EVIL)],
-        secrets: vec![Secret {
-            name: "NAME".to_owned(),
-            what: EVIL.to_owned(),
-            value: "lts0e".to_owned(),
-        }],
+        secrets: vec![Secret::variable("NAME", EVIL, None)],
         ..Recording::default()
     }
+}
+
+/// Puts the reference with the number 7 in the place of `ltm7e`; a bare one in JSON also in that of its quotes.
+pub(super) fn with_references(mut recording: Recording) -> Recording {
+    let references = &recording.references;
+    for exchange in &mut recording.exchanges {
+        let is_json =
+            matches!(&exchange.body, Body::Text(text) if text.start().starts_with(['{', '[']));
+        if let (Body::Text(text), true) = (&mut exchange.body, is_json) {
+            *text = split_markers(text, |number| references[number].is_bare, references.len());
+        }
+        for text in exchange.texts_mut() {
+            *text = split_markers(text, |_| false, references.len());
+        }
+    }
+    recording
+}
+
+fn split_markers(text: &Text, takes_quotes: impl Fn(usize) -> bool, count: usize) -> Text {
+    let split = |literal: &str| {
+        let mut split = Text::default();
+        let mut rest = literal;
+        loop {
+            let markers = (0..count).filter_map(|number| {
+                let marker = format!("ltm{number}e");
+                let marker = if takes_quotes(number) {
+                    format!("\"{marker}\"")
+                } else {
+                    marker
+                };
+                Some((rest.find(&marker)?, marker.len(), number))
+            });
+            let Some((at, length, number)) = markers.min() else {
+                break;
+            };
+            split.push_str(&rest[..at]);
+            split.push(Piece::Reference(number));
+            rest = &rest[at + length..];
+        }
+        split.push_str(rest);
+        split
+    };
+    let mut all = Text::default();
+    for piece in text.pieces() {
+        match piece {
+            Piece::Literal(literal) => all.append(split(literal)),
+            piece => all.push(piece.clone()),
+        }
+    }
+    all
 }
 
 /// All of them, with their names.

@@ -2,9 +2,9 @@
 
 use super::rich::{exchange, header, reference};
 use super::{made, written};
-use crate::import::marked::{Answer, Credentials, Exchange, Key, Origin, Recording};
+use crate::import::recording::{Answer, Credentials, Exchange, Key, Origin, Recording};
 
-const MARKER: &str = "ltmtoken";
+const MARKER: &str = "ltm0e";
 
 fn with(mut exchange: Exchange, name: &str, value: &str) -> Exchange {
     exchange.headers.push(header(name, value));
@@ -28,7 +28,7 @@ fn session(after: impl IntoIterator<Item = Exchange>) -> String {
     exchanges.extend(after);
     let recording = Recording {
         exchanges,
-        references: vec![reference(MARKER, from, false)],
+        references: vec![reference(from, false)],
         ..Recording::default()
     };
     made(&recording).source
@@ -74,8 +74,8 @@ fn no_step_gets_a_header_that_was_not_recorded() {
 fn a_step_with_credentials_of_its_own_keeps_them() {
     let mut own = exchange("GET", "/own", 200);
     own.credentials = Some(Credentials {
-        user: b"ada".to_vec(),
-        password: b"canary".to_vec(),
+        user: "ada".into(),
+        password: "canary".into(),
     });
     let source = session([asked("/a"), own, asked("/b"), asked("/c")]);
     assert_eq!(source.matches(BEARER).count(), 1, "{source}");
@@ -133,7 +133,7 @@ fn a_type_has_its_name_before_those_of_its_fields() {
             made_order,
             exchange("GET", &format!("/orders/{MARKER}"), 200),
         ],
-        references: vec![reference(MARKER, from, false)],
+        references: vec![reference(from, false)],
         ..Recording::default()
     };
     let source = made(&recording).source;
