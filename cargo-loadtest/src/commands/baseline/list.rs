@@ -1,11 +1,11 @@
 //! The baselines there are, for people and as data.
 
-use super::stay;
+use super::report_strange_files;
 use crate::baselines::{Baseline, Baselines, Contents, Kept};
 use crate::cli::ResultFormat;
 use crate::console::{self, clean};
 use crate::error::Error;
-use loadtest_model::card::view;
+use loadtest_model::card::{view, worst_exit_code};
 use loadtest_model::comparison::Side;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -38,12 +38,12 @@ pub(super) fn list(baselines: &Baselines, format: ResultFormat) -> Result<u8, Er
         }
     }
     for (_, contents) in &all {
-        stay(&contents.strange);
+        report_strange_files(&contents.strange);
     }
     for error in &damaged {
         console::print_error(error);
     }
-    Ok(damaged.iter().map(Error::exit_code).max().unwrap_or(0))
+    Ok(worst_exit_code(damaged.iter().map(Error::exit_code)))
 }
 
 fn render_table(all: &[(Baseline, Contents)]) -> String {

@@ -133,12 +133,12 @@ fn remove_baseline(baselines: &Baselines, name: &str) -> Result<u8, Error> {
     let (count, strange) = baseline.remove()?;
     let files = view::counted(count as u64, "file");
     console::print_status("Removed", format_args!("the baseline `{name}`: {files}"));
-    stay(&strange);
+    report_strange_files(&strange);
     Ok(0)
 }
 
 /// Tells of what is no part of a baseline.
-fn stay(strange: &[PathBuf]) {
+fn report_strange_files(strange: &[PathBuf]) {
     for path in strange {
         let path = clean(&path.display().to_string());
         console::print_verdict(

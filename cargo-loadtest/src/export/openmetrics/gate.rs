@@ -1,128 +1,140 @@
-//! The families of what keeps a run from passing, and of what changed against the baseline.
+//! The families of conditions and reasons, and of changes against the baseline.
 
 use super::Scenario;
-use super::page::{Page, Sums};
+use super::page::{FamilyKind, Labels, MetricsText, Sample, add_up, flag_value};
 use crate::console::clean;
 use crate::export::labels::unique_names;
 use loadtest_model::comparison::{Change, Compared, Outcome};
 
-/// Counts the reasons of each kind.
-pub(super) fn of_reasons(page: &mut Page, cards: &[Scenario<'_>]) {
-    let name = "loadtest_reasons";
-    page.family(
-        name,
-        "gauge",
-        "Reasons why the scenario did not pass, by kind.",
+/// A family with a sample per compared figure: its name, its help and the value.
+type ChangeFamily = (&'static str, &'static str, fn(&Compared) -> f64);
+
+const CHANGES: [ChangeFamily; 5] = [
+    (
+        "loadtest_regressed",
+        "1 where the figure is worse than that of the baseline, beyond margin and chance, else 0.",
+        |figure| f64::from(u8::from(figure.verdict == Change::Regressed)),
+    ),
+    (
+        "loadtest_change_ratio",
+        "The change: of times and rates a share of the baseline's, of errors the difference.",
+        |figure| figure.change,
+    ),
+    (
+        "loadtest_change_low_ratio",
+        "Where the change begins to lie with a confidence of 90 %.",
+        |figure| figure.interval.0,
+    ),
+    ("loadtest_change_high_ratio", "Where it ends.", |figure| {
+        figure.interval.1
+    }),
+    (
+        "loadtest_change_detectable_ratio",
+        "The smallest worsening that these runs would have shown nine times of ten.",
+        |figure| figure.detectable,
+    ),
+];
+
+pub(super) fn write_thresholds(text: &mut MetricsText, cards: &[Scenario<'_>]) {
+    let samples = cards.iter().flat_map(|scenario| {
+        let mut told: Vec<(Labels, bool)> = Vec::new();
+        for row in &scenario.card.thresholds {
+            let step = row.step.as_deref().map(clean).unwrap_or_default();
+            let labels = scenario.labels(&[("step", &step), ("condition", &row.condition)]);
+            match told.iter_mut().find(|(there, _)| *there == labels) {
+                Some((_, passed)) => *passed &= row.passed,
+                None => told.push((labels, row.passed)),
+            }
+        }
+        told
+    });
+    text.family(
+        FamilyKind::Gauge,
+        "loadtest_threshold_passed",
+        "1 where the threshold holds, else 0.",
+        samples.map(|(labels, passed)| (labels, flag_value(passed))),
     );
-    for Scenario { card, identity, .. } in cards {
-        let mut sums = Sums::default();
-        for reason in &card.reasons {
-            sums.add(vec![reason.kind.name().to_owned()], 1);
-        }
-        for (kind, count) in sums.0 {
-            let labels = [("scenario", *identity), ("kind", kind[0].as_str())];
-            page.sample(name, &labels, count as f64);
-        }
-    }
+}
+
+/// Counts the reasons of each kind.
+pub(super) fn write_reasons(text: &mut MetricsText, cards: &[Scenario<'_>]) {
+    let samples = cards.iter().flat_map(|scenario| {
+        let reasons = scenario.card.reasons.iter();
+        add_up(reasons.map(|reason| (scenario.labels(&[("kind", reason.kind.name())]), 1)))
+    });
+    text.family(
+        FamilyKind::Gauge,
+        "loadtest_reasons",
+        "Reasons why the scenario did not pass, by kind.",
+        samples,
+    );
 }
 
 /// Tells for each scenario if it reached the required grade.
-pub(super) fn of_grades(page: &mut Page, cards: &[Scenario<'_>]) {
-    if cards
-        .iter()
-        .all(|scenario| scenario.card.min_grade.is_none())
-    {
-        return;
-    }
-    let name = "loadtest_min_grade_passed";
-    page.family(
-        name,
-        "gauge",
+pub(super) fn write_grades(text: &mut MetricsText, cards: &[Scenario<'_>]) {
+    let samples = cards.iter().filter_map(|scenario| {
+        let least = scenario.card.min_grade?;
+        let grade = scenario.card.grade.letter;
+        let passed = grade.is_some_and(|letter| letter >= least);
+        let labels = scenario.labels(&[("min_grade", least.name())]);
+        Some((labels, flag_value(passed)))
+    });
+    text.optional_family(
+        FamilyKind::Gauge,
+        "loadtest_min_grade_passed",
         "1 where the grade is at least the one asked for, else 0.",
+        samples.collect(),
     );
-    for Scenario { card, identity, .. } in cards {
-        if let Some(least) = card.min_grade {
-            let labels = [("scenario", *identity), ("min_grade", least.name())];
-            let passed = card.grade.letter.is_some_and(|letter| letter >= least);
-            page.sample(name, &labels, f64::from(u8::from(passed)));
-        }
-    }
 }
 
 /// Writes the changes against the baseline; the step is empty for the journey.
-pub(super) fn of_comparisons(page: &mut Page, cards: &[Scenario<'_>]) {
-    if cards
+pub(super) fn write_comparisons(text: &mut MetricsText, cards: &[Scenario<'_>]) {
+    let compared: Vec<Sample> = cards
         .iter()
-        .all(|scenario| scenario.card.comparison.is_none())
-    {
+        .filter_map(|scenario| {
+            let beside = scenario.card.comparison.as_ref()?;
+            let is = matches!(beside.outcome, Outcome::Compared(_));
+            let labels = scenario.labels(&[("baseline", &beside.baseline)]);
+            Some((labels, flag_value(is)))
+        })
+        .collect();
+    if compared.is_empty() {
         return;
     }
-    let name = "loadtest_compared";
-    page.family(
-        name,
-        "gauge",
+    text.family(
+        FamilyKind::Gauge,
+        "loadtest_compared",
         "1 where the run was compared with the baseline, else 0.",
+        compared,
     );
-    for Scenario { card, identity, .. } in cards {
-        if let Some(beside) = &card.comparison {
-            let is = matches!(beside.outcome, Outcome::Compared(_));
-            let labels = [("scenario", *identity), ("baseline", &beside.baseline)];
-            page.sample(name, &labels, f64::from(u8::from(is)));
-        }
-    }
-    for (name, help, value) in [
-        (
-            "loadtest_regressed",
-            "1 where the figure is worse than that of the baseline, beyond margin and chance, else 0.",
-            (|figure| f64::from(u8::from(figure.verdict == Change::Regressed)))
-                as fn(&Compared) -> f64,
-        ),
-        (
-            "loadtest_change_ratio",
-            "The change: of times and rates a share of the baseline's, of errors the difference.",
-            |figure| figure.change,
-        ),
-        (
-            "loadtest_change_low_ratio",
-            "Where the change begins to lie with a confidence of 90 %.",
-            |figure| figure.interval.0,
-        ),
-        ("loadtest_change_high_ratio", "Where it ends.", |figure| {
-            figure.interval.1
-        }),
-        (
-            "loadtest_change_detectable_ratio",
-            "The smallest worsening that these runs would have shown nine times of ten.",
-            |figure| figure.detectable,
-        ),
-    ] {
-        page.family(name, "gauge", help);
-        for scenario in cards {
-            of_figures(page, name, scenario, value);
-        }
+    for (name, help, value) in CHANGES {
+        let figures = cards.iter().flat_map(list_figures);
+        let samples = figures.map(|(labels, figure)| (labels, Some(value(figure))));
+        text.family(FamilyKind::Gauge, name, help, samples);
     }
 }
 
-fn of_figures(page: &mut Page, name: &str, scenario: &Scenario<'_>, value: fn(&Compared) -> f64) {
+fn list_figures<'a>(scenario: &Scenario<'a>) -> Vec<(Labels, &'a Compared)> {
     let Some(beside) = &scenario.card.comparison else {
-        return;
+        return Vec::new();
     };
     let Outcome::Compared(comparison) = &beside.outcome else {
-        return;
+        return Vec::new();
     };
     let names = comparison.subjects.iter().map(|subject| {
         let step = subject.step.as_deref();
         step.map(clean).unwrap_or_default()
     });
+    let mut figures = Vec::new();
     for (subject, step) in comparison.subjects.iter().zip(unique_names(names)) {
-        for figure in &subject.figures {
-            let labels = [
-                ("scenario", scenario.identity),
-                ("baseline", &*beside.baseline),
-                ("step", &*step),
+        figures.extend(subject.figures.iter().map(|figure| {
+            let labels = scenario.labels(&[
+                ("baseline", &beside.baseline),
+                ("step", &step),
                 ("figure", figure.figure.name()),
-            ];
-            page.figure(name, &labels, Some(value(figure)));
-        }
+            ]);
+            (labels, figure)
+        }));
     }
+    figures
 }

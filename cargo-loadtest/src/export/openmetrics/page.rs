@@ -6,79 +6,137 @@ use loadtest_model::card::Quantiles;
 use std::fmt::Write as _;
 
 /// The labels of a sample.
-pub(super) type Labels<'a> = &'a [(&'static str, &'a str)];
+pub(super) type Labels = Vec<(&'static str, String)>;
+/// The labels and the value of a sample, which is left out without a finite value.
+pub(super) type Sample = (Labels, Option<f64>);
+
+/// The kind of a family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FamilyKind {
+    Counter,
+    Gauge,
+    Info,
+    StateSet,
+    Summary,
+}
 
 /// The text so far.
-#[derive(Debug)]
-pub(super) struct Page(pub(super) String);
+#[derive(Debug, Default)]
+pub(super) struct MetricsText(String);
 
-impl Page {
+impl MetricsText {
+    /// Returns the text with its end.
+    pub(super) fn finish(self) -> String {
+        self.0 + "# EOF\n"
+    }
+
+    /// Writes a family with all its samples.
+    pub(super) fn family(
+        &mut self,
+        kind: FamilyKind,
+        name: &str,
+        help: &str,
+        samples: impl IntoIterator<Item = Sample>,
+    ) {
+        self.head(kind, name, help);
+        let suffix = match kind {
+            FamilyKind::Counter => "_total",
+            FamilyKind::Info => "_info",
+            _ => "",
+        };
+        for (labels, value) in samples {
+            self.sample(&format!("{name}{suffix}"), &labels, value);
+        }
+    }
+
+    /// Writes a family that is left out without samples.
+    pub(super) fn optional_family(
+        &mut self,
+        kind: FamilyKind,
+        name: &str,
+        help: &str,
+        samples: Vec<Sample>,
+    ) {
+        if !samples.is_empty() {
+            self.family(kind, name, help, samples);
+        }
+    }
+
+    /// Writes a family of times: the quantile 1 is the longest.
+    pub(super) fn summary<'a>(
+        &mut self,
+        name: &str,
+        help: &str,
+        all: impl IntoIterator<Item = (Labels, &'a Quantiles)>,
+    ) {
+        self.head(FamilyKind::Summary, name, help);
+        for (labels, times) in all {
+            for (quantile, time) in [
+                ("0.5", times.p50),
+                ("0.9", times.p90),
+                ("0.95", times.p95),
+                ("0.99", times.p99),
+                ("0.999", times.p99_9),
+                ("1.0", times.max),
+            ] {
+                let mut labels = labels.clone();
+                labels.push(("quantile", quantile.to_owned()));
+                let seconds = time.map(|time| round_to_micros(time) as f64 / 1e6);
+                self.sample(name, &labels, seconds);
+            }
+            let samples = times.samples as f64;
+            self.sample(&format!("{name}_count"), &labels, Some(samples));
+            let sum = times.mean.map_or(0.0, |mean| mean.as_secs_f64() * samples);
+            self.sample(&format!("{name}_sum"), &labels, Some(sum));
+        }
+    }
+
     /// Begins a family; its unit is the end of its name, where there is one.
-    pub(super) fn family(&mut self, name: &str, kind: &str, help: &str) {
+    fn head(&mut self, kind: FamilyKind, name: &str, help: &str) {
+        let kind = format!("{kind:?}").to_lowercase();
         let _ = writeln!(self.0, "# TYPE {name} {kind}");
         for unit in ["seconds", "bytes", "ratio"] {
             if name.ends_with(&format!("_{unit}")) {
                 let _ = writeln!(self.0, "# UNIT {name} {unit}");
             }
         }
-        let _ = writeln!(self.0, "# HELP {name} {}", escaped(help));
+        let _ = writeln!(self.0, "# HELP {name} {}", escape_label(help));
     }
 
-    pub(super) fn sample(&mut self, name: &str, labels: Labels<'_>, value: f64) {
+    fn sample(&mut self, name: &str, labels: &Labels, value: Option<f64>) {
+        let Some(value) = value.filter(|value| value.is_finite()) else {
+            return;
+        };
         self.0.push_str(name);
         for (i, (label, text)) in labels.iter().enumerate() {
             let before = if i == 0 { '{' } else { ',' };
-            let _ = write!(self.0, "{before}{label}=\"{}\"", escaped(text));
+            let _ = write!(self.0, "{before}{label}=\"{}\"", escape_label(text));
         }
         let end = if labels.is_empty() { "" } else { "}" };
         let _ = writeln!(self.0, "{end} {value}");
     }
-
-    /// A sample, where there is a figure.
-    pub(super) fn figure(&mut self, name: &str, labels: Labels<'_>, value: Option<f64>) {
-        if let Some(value) = value.filter(|value| value.is_finite()) {
-            self.sample(name, labels, value);
-        }
-    }
-
-    /// The samples of a summary: the quantile 1 is the longest.
-    pub(super) fn summary(&mut self, name: &str, labels: Labels<'_>, times: &Quantiles) {
-        for (quantile, time) in [
-            ("0.5", times.p50),
-            ("0.9", times.p90),
-            ("0.95", times.p95),
-            ("0.99", times.p99),
-            ("0.999", times.p99_9),
-            ("1.0", times.max),
-        ] {
-            let labels = [labels, &[("quantile", quantile)]].concat();
-            self.figure(
-                name,
-                &labels,
-                time.map(|time| round_to_micros(time) as f64 / 1e6),
-            );
-        }
-        let samples = times.samples as f64;
-        self.sample(&format!("{name}_count"), labels, samples);
-        let sum = times.mean.map(|mean| mean.as_secs_f64() * samples);
-        self.sample(&format!("{name}_sum"), labels, sum.unwrap_or(0.0));
-    }
 }
 
-/// Counts by what they are of, in the order they came.
-#[derive(Debug, Default)]
-pub(super) struct Sums(pub(super) Vec<(Vec<String>, u64)>);
-
-impl Sums {
-    pub(super) fn add(&mut self, of: Vec<String>, count: u64) {
-        match self.0.iter_mut().find(|(there, _)| *there == of) {
+/// Adds up the samples with the same labels, in the order they came.
+pub(super) fn add_up(samples: impl IntoIterator<Item = (Labels, u64)>) -> Vec<Sample> {
+    let mut sums: Vec<(Labels, u64)> = Vec::new();
+    for (labels, count) in samples {
+        match sums.iter_mut().find(|(there, _)| *there == labels) {
             Some((_, sum)) => *sum += count,
-            None => self.0.push((of, count)),
+            None => sums.push((labels, count)),
         }
     }
+    let sums = sums.into_iter();
+    sums.map(|(labels, sum)| (labels, Some(sum as f64)))
+        .collect()
+}
+
+/// Returns the value of a state.
+pub(super) fn flag_value(is_set: bool) -> Option<f64> {
+    Some(f64::from(u8::from(is_set)))
 }
 
 /// Escapes a text for a label or a help line.
-fn escaped(text: &str) -> String {
+fn escape_label(text: &str) -> String {
     clean(text).replace('\\', "\\\\").replace('"', "\\\"")
 }
