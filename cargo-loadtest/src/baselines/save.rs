@@ -4,8 +4,9 @@ use super::kept::Kept;
 use super::{Baseline, files, in_force, read, remove};
 use crate::error::Error;
 use crate::file_names;
-use loadtest_model::card::{Card, Report, Trust, Verdict, view};
+use loadtest_model::card::{Card, Report, Trust, Verdict};
 use loadtest_model::comparison::{Differs, Refusal, SHORTEST_STEADY_PART};
+use loadtest_model::display;
 use loadtest_model::record::{Ending, RunRecord, ScenarioRecord};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -118,7 +119,11 @@ impl Baseline {
             left: left
                 .into_iter()
                 .map(|(why, count)| {
-                    format!("{}{}", view::counted(count as u64, "run"), why.words())
+                    format!(
+                        "{}{}",
+                        display::format_counted(count as u64, "run"),
+                        why.words()
+                    )
                 })
                 .collect(),
             failed: Vec::new(),

@@ -1,8 +1,9 @@
 //! Notes at lines of the source: why a run did not pass at the step that is to blame, and what speaks against it.
 
-use loadtest_model::card::{Card, ReasonKind, Report, ThresholdRow, Trust, Verdict, view};
+use loadtest_model::card::{Card, ReasonKind, Report, ThresholdRow, Trust, Verdict};
 use loadtest_model::comparison::{Change, Comparison, Outcome};
 use loadtest_model::definition::{Metric, Part};
+use loadtest_model::display;
 
 /// The severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,14 +26,14 @@ pub(super) struct Annotation {
 const FIGURES: usize = 3;
 
 /// All notes on a run, the gravest first; each scenario has its first before one has its second.
-pub(super) fn all(report: &Report) -> Vec<Annotation> {
+pub(super) fn list_annotations(report: &Report) -> Vec<Annotation> {
     let mut groups: Vec<Vec<Annotation>> = Vec::new();
     if let Some(search) = report.capacity.as_ref().filter(|_| report.exit_code() != 0) {
         let card = report.cards.first();
         let words: Vec<_> = search.remarks.iter().map(|remark| &*remark.words).collect();
         groups.push(vec![Annotation {
             level: Level::Error,
-            place: card.and_then(place),
+            place: card.and_then(place_of_card),
             title: format!("{}: capacity {}", search.scenario, search.verdict.name()),
             text: words.join("\n"),
         }]);
@@ -54,7 +55,7 @@ pub(super) fn all(report: &Report) -> Vec<Annotation> {
     groups.extend(not_run);
     // A search has one verdict, of which its trials are no part.
     let of_card = |card: &&Card| match report.capacity {
-        None => of(card),
+        None => annotate_card(card),
         Some(_) => Vec::new(),
     };
     groups.extend(cards.iter().map(of_card));
@@ -71,13 +72,13 @@ fn grade_of(card: &Card) -> (bool, u32) {
     (card.verdict == Verdict::Passed, (score * 1e6) as u32)
 }
 
-fn of(card: &Card) -> Vec<Annotation> {
-    let mut all = errors(card);
-    all.extend(warnings(card));
+fn annotate_card(card: &Card) -> Vec<Annotation> {
+    let mut all = annotate_errors(card);
+    all.extend(annotate_warnings(card));
     all
 }
 
-fn place(card: &Card) -> Option<(String, u32)> {
+fn place_of_card(card: &Card) -> Option<(String, u32)> {
     let (file, line) = card.source.rsplit_once(':')?;
     // What came from no file: `<stdin>`.
     if file.starts_with('<') {
@@ -88,13 +89,13 @@ fn place(card: &Card) -> Option<(String, u32)> {
 
 /// The line of a step; that of the scenario where there is no such step.
 fn place_of(card: &Card, step: Option<&str>) -> Option<(String, u32)> {
-    let (file, line) = place(card)?;
+    let (file, line) = place_of_card(card)?;
     let row = step.and_then(|step| card.steps.iter().find(|row| row.name == step));
     Some((file, row.map_or(line, |row| row.line)))
 }
 
 /// Returns a note for each reason of the verdict.
-fn errors(card: &Card) -> Vec<Annotation> {
+fn annotate_errors(card: &Card) -> Vec<Annotation> {
     let note = |step: Option<&str>, text: String| Annotation {
         level: Level::Error,
         place: place_of(card, step),
@@ -118,13 +119,13 @@ fn errors(card: &Card) -> Vec<Annotation> {
             text = format!(
                 "{text}\n`{}` takes {} of the time",
                 most.name,
-                view::percent(most.share)
+                display::format_percent(most.share)
             );
             step = Some(&most.name);
         }
         if let Some((step, row)) = step.zip(broken)
             && row.metric == Metric::Errors
-            && let Some(kinds) = failures(card, step)
+            && let Some(kinds) = describe_failures(card, step)
         {
             text = format!("{text}\n{kinds}");
         }
@@ -137,7 +138,7 @@ fn errors(card: &Card) -> Vec<Annotation> {
         let mut failed: Vec<_> = card.steps.iter().filter(|step| step.failed > 0).collect();
         failed.sort_by_key(|step| std::cmp::Reverse(step.failed));
         for step in failed {
-            if let Some(text) = failures(card, &step.name) {
+            if let Some(text) = describe_failures(card, &step.name) {
                 all.push(note(Some(&step.name), text));
             }
         }
@@ -146,7 +147,7 @@ fn errors(card: &Card) -> Vec<Annotation> {
 }
 
 /// Tells how often a step failed, and how; nothing where it did not.
-fn failures(card: &Card, name: &str) -> Option<String> {
+fn describe_failures(card: &Card, name: &str) -> Option<String> {
     let step = card.steps.iter().find(|step| step.name == name)?;
     let kinds: Vec<_> = card
         .errors
@@ -154,12 +155,15 @@ fn failures(card: &Card, name: &str) -> Option<String> {
         .filter(|error| error.step == name && error.count > 0)
         .take(FIGURES)
         .map(|error| {
-            let (count, kind) = (view::count(error.count), error.kind);
+            let (count, kind) = (display::format_count(error.count), error.kind);
             format!("{count} x {kind}: {}", error.example)
         })
         .collect();
     (step.failed > 0).then(|| {
-        let (failed, all) = (view::count(step.failed), view::count(step.executed));
+        let (failed, all) = (
+            display::format_count(step.failed),
+            display::format_count(step.executed),
+        );
         let counted = format!("`{name}` failed {failed} of {all} times");
         std::iter::once(counted)
             .chain(kinds)
@@ -169,7 +173,7 @@ fn failures(card: &Card, name: &str) -> Option<String> {
 }
 
 /// Returns the objections to the measurement, whatever the verdict.
-fn warnings(card: &Card) -> Vec<Annotation> {
+fn annotate_warnings(card: &Card) -> Vec<Annotation> {
     let note = |step: Option<&str>, about: &str, text: String| Annotation {
         level: Level::Warning,
         place: place_of(card, step),
@@ -185,7 +189,11 @@ fn warnings(card: &Card) -> Vec<Annotation> {
     }
     for failure in &card.dependency_failures {
         if failure.count > 0 {
-            let text = format!("{} times: {}", view::count(failure.count), failure.words());
+            let text = format!(
+                "{} times: {}",
+                display::format_count(failure.count),
+                failure.words()
+            );
             all.push(note(Some(&failure.step), "dependency failures", text));
         }
     }
@@ -194,7 +202,7 @@ fn warnings(card: &Card) -> Vec<Annotation> {
         match &beside.outcome {
             Outcome::Compared(comparison) => {
                 let about = format!("not told from the baseline {name}");
-                all.extend(undecided(comparison).map(|text| note(None, &about, text)));
+                all.extend(describe_undecided(comparison).map(|text| note(None, &about, text)));
             }
             Outcome::Absent => {
                 let text = format!("the baseline `{name}` holds no run of this scenario");
@@ -212,7 +220,7 @@ fn warnings(card: &Card) -> Vec<Annotation> {
 }
 
 /// The figures of which nothing could be said.
-fn undecided(comparison: &Comparison) -> Option<String> {
+fn describe_undecided(comparison: &Comparison) -> Option<String> {
     let mut lines = Vec::new();
     for subject in &comparison.subjects {
         for figure in &subject.figures {

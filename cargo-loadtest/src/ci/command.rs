@@ -16,7 +16,7 @@ static TOKEN: OnceLock<String> = OnceLock::new();
 
 /// From here on the runner takes no line for a command: what compilers, targets and scenarios print is theirs.
 pub(super) fn stop() {
-    let token = TOKEN.get_or_init(random);
+    let token = TOKEN.get_or_init(random_token);
     console::print_command(format_args!("::stop-commands::{token}"));
 }
 
@@ -28,23 +28,23 @@ pub(super) fn resume() {
 }
 
 /// A word that nobody can know beforehand.
-pub(super) fn random() -> String {
+pub(super) fn random_token() -> String {
     let part = || RandomState::new().hash_one("token");
     format!("loadtest-{:016x}{:016x}", part(), part())
 }
 
 /// A command as a line.
-pub(super) fn line(name: &str, properties: &[(&str, String)], text: &str) -> String {
+pub(super) fn command_line(name: &str, properties: &[(&str, String)], text: &str) -> String {
     let mut line = format!("::{name}");
     let set = properties.iter().filter(|(_, value)| !value.is_empty());
     for (i, (key, value)) in set.enumerate() {
         let separator = if i == 0 { ' ' } else { ',' };
-        let _ = write!(line, "{separator}{key}={}", property(value));
+        let _ = write!(line, "{separator}{key}={}", escape_property(value));
     }
-    format!("{line}::{}", data(text))
+    format!("{line}::{}", escape_data(text))
 }
 
-fn data(text: &str) -> String {
+fn escape_data(text: &str) -> String {
     let mut kept: String = text.chars().take(LONGEST).collect();
     if kept.len() < text.len() {
         kept.push_str(" …");
@@ -54,6 +54,6 @@ fn data(text: &str) -> String {
         .replace('\n', "%0A")
 }
 
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+fn escape_property(text: &str) -> String {
+    escape_data(text).replace(':', "%3A").replace(',', "%2C")
 }

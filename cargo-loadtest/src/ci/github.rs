@@ -25,14 +25,14 @@ static OUTPUT_LOST: Once = Once::new();
 
 /// The files through which a step receives messages.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Step {
+pub(super) struct JobStep {
     pub(super) summary: Option<PathBuf>,
     pub(super) output: Option<PathBuf>,
     /// The folder of the repository.
     pub(super) repository: Option<PathBuf>,
 }
 
-impl Step {
+impl JobStep {
     /// The step that this process is part of.
     pub(super) fn of_environment() -> Option<Self> {
         let path = |name: &str| {
@@ -50,7 +50,7 @@ impl Step {
     pub(super) fn tell(&self, run: &Published<'_>) {
         self.summarise(|room| export::markdown::render_within(run.report, room));
         self.put(&outputs::of(run));
-        let notes = annotation::all(run.report);
+        let notes = annotation::list_annotations(run.report);
         self.annotate(&notes, run.sources);
     }
 
@@ -158,7 +158,7 @@ impl Step {
             }
         }
         properties.push(("title", console::clean(&note.title)));
-        command::line(name, &properties, &text)
+        command::command_line(name, &properties, &text)
     }
 
     /// A file as the repository knows it; `None` where it is not in there.
@@ -179,9 +179,9 @@ pub(super) fn entry(name: &str, value: &str) -> String {
     if !value.contains(['\n', '\r']) {
         return format!("{name}={value}\n");
     }
-    let mut end = command::random();
+    let mut end = command::random_token();
     while value.contains(&end) {
-        end = command::random();
+        end = command::random_token();
     }
     format!("{name}<<{end}\n{value}\n{end}\n")
 }

@@ -12,7 +12,7 @@ mod tests;
 use crate::cli::Format;
 use crate::console;
 use crate::error::Error;
-use github::Step;
+use github::JobStep;
 use loadtest_model::card::Report;
 use std::path::Path;
 
@@ -41,7 +41,7 @@ pub(crate) struct Published<'a> {
 /// An invocation on a build server, from its first line to its exit code.
 #[derive(Debug)]
 pub(crate) struct Session {
-    github: Option<Step>,
+    github: Option<JobStep>,
 }
 
 impl Session {
@@ -50,7 +50,7 @@ impl Session {
         if asked {
             console::disable_redraw();
         }
-        let github = Step::of_environment().filter(|_| asked);
+        let github = JobStep::of_environment().filter(|_| asked);
         if github.is_some() {
             command::stop();
         }
@@ -76,7 +76,7 @@ impl Session {
 
 /// Tells of a run.
 pub(crate) fn tell(run: &Published<'_>) {
-    if let Some(github) = Step::of_environment() {
+    if let Some(github) = JobStep::of_environment() {
         github.tell(run);
     }
 }

@@ -10,7 +10,7 @@ const LONGEST: usize = 256 * 1024;
 
 /// The figures of a scenario.
 #[derive(Debug, Serialize)]
-struct Row<'a> {
+struct OutputRow<'a> {
     scenario: &'a str,
     verdict: String,
     grade: Option<String>,
@@ -20,19 +20,19 @@ struct Row<'a> {
     rps: Option<f64>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> OutputRow<'a> {
     fn of(card: &'a Card) -> Self {
         Self {
             scenario: &card.identity,
-            verdict: word(card.verdict.name()),
+            verdict: output_word(card.verdict.name()),
             grade: card.grade.letter.map(|letter| letter.to_string()),
-            score: card.grade.score.map(|score| rounded(score, 4)),
-            p95_ms: card.headline.time.p95.map(millis),
-            error_rate: card.headline.error_rate.map(|rate| rounded(rate, 6)),
+            score: card.grade.score.map(|score| round_digits(score, 4)),
+            p95_ms: card.headline.time.p95.map(to_millis),
+            error_rate: card.headline.error_rate.map(|rate| round_digits(rate, 6)),
             rps: card
                 .headline
                 .achieved_per_second
-                .map(|rate| rounded(rate, 3)),
+                .map(|rate| round_digits(rate, 3)),
         }
     }
 
@@ -53,7 +53,7 @@ impl<'a> Row<'a> {
 /// The names and values of a run: figures are those of the worst scenario.
 pub(super) fn of(run: &Published<'_>) -> Vec<(&'static str, String)> {
     let report = run.report;
-    let worst = row(report);
+    let worst = worst_row(report);
     let path = |path: Option<&std::path::Path>| {
         let path = path.map(|path| std::path::absolute(path).unwrap_or(path.to_path_buf()));
         path.map_or_else(String::new, |path| path.display().to_string())
@@ -68,7 +68,9 @@ pub(super) fn of(run: &Published<'_>) -> Vec<(&'static str, String)> {
         let verdict = report
             .capacity
             .as_ref()
-            .map_or(row.verdict.clone(), |search| word(search.verdict.name()));
+            .map_or(row.verdict.clone(), |search| {
+                output_word(search.verdict.name())
+            });
         all.extend([
             ("scenario", row.scenario.to_owned()),
             ("verdict", verdict),
@@ -81,9 +83,9 @@ pub(super) fn of(run: &Published<'_>) -> Vec<(&'static str, String)> {
     }
     if let Some(search) = &report.capacity {
         let rate = search.finding.confirmed_per_second;
-        all.push(("capacity", number(rate.map(|rate| rounded(rate, 3)))));
+        all.push(("capacity", number(rate.map(|rate| round_digits(rate, 3)))));
     }
-    let rows: Vec<_> = rows(report).collect();
+    let rows: Vec<_> = list_rows(report).collect();
     let rows = serde_json::to_string(&rows).unwrap_or_default();
     if rows.len() <= LONGEST {
         all.push(("scenarios", rows));
@@ -91,17 +93,17 @@ pub(super) fn of(run: &Published<'_>) -> Vec<(&'static str, String)> {
     all
 }
 
-fn rows(report: &Report) -> impl Iterator<Item = Row<'_>> {
+fn list_rows(report: &Report) -> impl Iterator<Item = OutputRow<'_>> {
     let not_run = report.not_run.iter();
     report
         .cards
         .iter()
-        .map(Row::of)
-        .chain(not_run.map(|scenario| Row::without(&scenario.scenario)))
+        .map(OutputRow::of)
+        .chain(not_run.map(|scenario| OutputRow::without(&scenario.scenario)))
 }
 
 /// Returns the row of the worst scenario: by the exit code, then by the score.
-fn row(report: &Report) -> Option<Row<'_>> {
+fn worst_row(report: &Report) -> Option<OutputRow<'_>> {
     let code = worst_exit_code(
         (report.cards.iter().map(|card| card.verdict.exit_code()))
             .chain(report.not_run.iter().map(|scenario| scenario.exit_code)),
@@ -116,20 +118,20 @@ fn row(report: &Report) -> Option<Row<'_>> {
         let mut those = report.not_run.iter();
         those.find(|scenario| scenario.exit_code == code)
     };
-    card.map(Row::of)
-        .or_else(|| not_run().map(|scenario| Row::without(&scenario.scenario)))
+    card.map(OutputRow::of)
+        .or_else(|| not_run().map(|scenario| OutputRow::without(&scenario.scenario)))
 }
 
 /// `NOT PERMITTED` as programs write it.
-fn word(name: &str) -> String {
+fn output_word(name: &str) -> String {
     name.to_lowercase().replace(' ', "_")
 }
 
-fn millis(time: Duration) -> f64 {
-    rounded(time.as_secs_f64() * 1e3, 3)
+fn to_millis(time: Duration) -> f64 {
+    round_digits(time.as_secs_f64() * 1e3, 3)
 }
 
-fn rounded(number: f64, digits: i32) -> f64 {
+fn round_digits(number: f64, digits: i32) -> f64 {
     let scale = 10_f64.powi(digits);
     (number * scale).round() / scale
 }

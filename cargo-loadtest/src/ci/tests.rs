@@ -1,7 +1,7 @@
 //! What the runner of GitHub makes of what it is told: its rules, written down once more.
 
 use super::annotation::{self, Level};
-use super::github::{Step, append, entry};
+use super::github::{JobStep, append, entry};
 use super::{Published, command, outputs};
 use crate::console::break_commands;
 use crate::store;
@@ -63,7 +63,7 @@ fn a_command_is_read_as_it_was_meant_whatever_is_in_it() {
         ("file", "a:b,c.rs".to_owned()),
         ("title", HOSTILE.to_owned()),
     ];
-    let line = command::line("error", &properties, HOSTILE);
+    let line = command::command_line("error", &properties, HOSTILE);
     assert!(!line.contains(['\n', '\r']), "{line}");
     let (name, properties, text) = read(&line).unwrap();
     assert_eq!((name.as_str(), text.as_str()), ("error", HOSTILE));
@@ -141,7 +141,7 @@ fn what_others_wrote_into_a_file_stays() {
 #[test]
 fn the_step_that_is_to_blame_is_noted_at_its_line() {
     let report = report("failed");
-    let all = annotation::all(&report);
+    let all = annotation::list_annotations(&report);
     let card = &report.cards[0];
     assert!(!card.reasons.is_empty());
     for reason in &card.reasons {
@@ -165,7 +165,7 @@ fn the_step_that_is_to_blame_is_noted_at_its_line() {
         assert_eq!(note.place.as_ref().unwrap().1, step.line, "{words}");
     }
     assert!(
-        annotation::all(&self::report("passed"))
+        annotation::list_annotations(&self::report("passed"))
             .iter()
             .all(|note| note.level == Level::Warning)
     );
@@ -175,9 +175,9 @@ fn the_step_that_is_to_blame_is_noted_at_its_line() {
 fn a_search_is_noted_once_and_what_did_not_run_without_a_place() {
     let mut report = report("capacity");
     assert_eq!(report.exit_code(), 0);
-    assert!(annotation::all(&report).is_empty());
+    assert!(annotation::list_annotations(&report).is_empty());
     report.capacity.as_mut().unwrap().verdict = loadtest_model::card::CapacityVerdict::TooLow;
-    let all = annotation::all(&report);
+    let all = annotation::list_annotations(&report);
     assert_eq!(all.len(), 1);
     assert!(all[0].title.ends_with("capacity TOO LOW") && all[0].place.is_some());
     report.capacity = None;
@@ -187,7 +187,7 @@ fn a_search_is_noted_once_and_what_did_not_run_without_a_place() {
         message: "nobody there".to_owned(),
         ..NotRun::default()
     });
-    let all = annotation::all(&report);
+    let all = annotation::list_annotations(&report);
     assert_eq!(
         (all[0].title.as_str(), &all[0].place),
         ("shop::load::gone: DID NOT RUN", &None)
@@ -211,7 +211,7 @@ fn every_scenario_has_a_note_before_one_has_its_second() {
             ..card.clone()
         })
         .collect();
-    let all = annotation::all(&report);
+    let all = annotation::list_annotations(&report);
     let first: Vec<_> = all.iter().take(5).map(|note| note.title.clone()).collect();
     let mut names = first.clone();
     names.dedup();
@@ -225,9 +225,9 @@ fn a_file_is_named_from_the_root_of_the_repository_or_not_at_all() {
     std::fs::create_dir_all(sources.join("tests")).unwrap();
     std::fs::write(sources.join("tests/load.rs"), "").unwrap();
     std::fs::write(folder.path().join("outside.rs"), "").unwrap();
-    let step = Step {
+    let step = JobStep {
         repository: Some(folder.path().join("repository")),
-        ..Step::default()
+        ..JobStep::default()
     };
     let note = |file: &str| annotation::Annotation {
         level: Level::Warning,

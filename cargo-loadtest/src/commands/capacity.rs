@@ -13,8 +13,8 @@ use crate::store::{self, Store};
 use crate::suggestion::find_similar;
 use crate::workspace;
 use loadtest_model::capacity::{Goal, Outcome, Purpose, Search, Trial};
-use loadtest_model::card::view;
 use loadtest_model::definition::{Bound, Load, Metric, Part, ScenarioDef, Threshold};
+use loadtest_model::display;
 use loadtest_model::plan::{PlanError, ScopedThreshold, with_error_limit};
 use loadtest_model::protocol::CapacityRequest;
 use loadtest_model::record::{RunRecord, SCHEMA_VERSION};
@@ -143,7 +143,10 @@ fn parse_goal(args: &CapacityArgs, definition: &ScenarioDef) -> Result<Goal, Err
     let first = from.unwrap_or_else(|| declared.map_or(FIRST, Load::peak).min(max));
     for (flag, rate) in [("--from", Some(first)), ("--min", min)] {
         if let Some(rate) = rate.filter(|rate| *rate > max) {
-            let (rate, max) = (view::exact_rate(rate), view::exact_rate(max));
+            let (rate, max) = (
+                display::format_exact_rate(rate),
+                display::format_exact_rate(max),
+            );
             return Err(
                 Error::usage(format!("`{flag} {rate}` is above the highest rate, {max}"))
                     .with_help("give a higher `--max`, or a lower rate"),
@@ -259,7 +262,7 @@ fn mistaken_plan_error(found: &Found, mistakes: &[PlanError]) -> Error {
 fn describe_search(goal: &Goal, record: &RunRecord) -> String {
     format!(
         "up to {}, the highest rate that meets {}",
-        view::exact_rate(goal.max_per_second),
+        display::format_exact_rate(goal.max_per_second),
         join_conditions(record)
     )
 }
@@ -289,7 +292,7 @@ fn announce_search(request: &CapacityRequest, record: &RunRecord) {
         format_args!(
             "{} ({trials} trials and {confirmations} confirmations), and up to 30 s for the last answers \
              of each",
-            view::span(longest)
+            display::format_span(longest)
         ),
     );
 }
@@ -302,16 +305,23 @@ fn print_trial(trial: &Trial, request: &CapacityRequest) {
         (Outcome::Missed, _) => "Missed",
         (Outcome::GeneratorLimited, _) => "Generator",
     };
-    let time = |time: Option<Duration>| time.map_or_else(|| view::NONE.to_owned(), view::duration);
-    let errors = |rate: Option<f64>| rate.map_or_else(|| view::NONE.to_owned(), view::percent);
+    let time = |time: Option<Duration>| {
+        time.map_or_else(|| display::NO_VALUE.to_owned(), display::format_duration)
+    };
+    let errors = |rate: Option<f64>| {
+        rate.map_or_else(|| display::NO_VALUE.to_owned(), display::format_percent)
+    };
     let mut line = format!(
         "{:>9}  p95 {:>7}  errors {}",
-        view::rate(trial.attempt.per_second),
+        display::format_rate(trial.attempt.per_second),
         time(trial.p95),
         errors(trial.error_rate)
     );
     if trial.attempt.purpose == Purpose::Confirmation {
-        line = format!("{line}  over {}", view::span(request.goal.confirm));
+        line = format!(
+            "{line}  over {}",
+            display::format_span(request.goal.confirm)
+        );
     }
     for reason in trial.reasons.iter().take(1) {
         line = format!("{line}: {}", console::clean(reason));

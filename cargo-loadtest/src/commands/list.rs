@@ -5,8 +5,8 @@ use crate::cli::{Cli, ListArgs, ResultFormat};
 use crate::console::{self, clean};
 use crate::error::Error;
 use crate::selection::Found;
-use loadtest_model::card::view;
 use loadtest_model::definition::{Load, ScenarioDef};
+use loadtest_model::display;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -37,8 +37,8 @@ fn render_table(scenario: &ScenarioDef) -> String {
         let _ = writeln!(text, "    {}", clean(line));
     }
     let load = match &scenario.load {
-        Some(load) => view::load(load),
-        None => format!("{} by default", view::load(&Load::DEFAULT)),
+        Some(load) => display::format_load(load),
+        None => format!("{} by default", display::format_load(&Load::DEFAULT)),
     };
     let target = match &scenario.base {
         Some(base) => base.to_string(),
@@ -51,9 +51,9 @@ fn render_table(scenario: &ScenarioDef) -> String {
     };
     let mut facts = vec![("load", load), ("target", target)];
     if !scenario.thresholds.is_empty() {
-        facts.push(("thresholds", words::thresholds(&scenario.thresholds)));
+        facts.push(("thresholds", words::join_thresholds(&scenario.thresholds)));
     }
-    if let Some(client) = words::client(&scenario.client) {
+    if let Some(client) = words::describe_client(&scenario.client) {
         facts.push(("client", client));
     }
     if !scenario.feeds.is_empty() {
@@ -67,7 +67,10 @@ fn render_table(scenario: &ScenarioDef) -> String {
         facts.push(("state", words::KEEPS_STATE.to_owned()));
     }
     if (scenario.weight - 1.0).abs() > f64::EPSILON {
-        let share = format!("weight {} beside others", weights::short(scenario.weight));
+        let share = format!(
+            "weight {} beside others",
+            weights::round_weight(scenario.weight)
+        );
         facts.push(("mix", share));
     }
     facts.push(("version", version));
@@ -80,7 +83,7 @@ fn render_table(scenario: &ScenarioDef) -> String {
 }
 
 fn describe_steps(text: &mut String, scenario: &ScenarioDef) {
-    let effective = weights::effective(&scenario.steps);
+    let effective = weights::effective_weights(&scenario.steps);
     let rows: Vec<[String; 3]> = scenario
         .steps
         .iter()
@@ -100,9 +103,13 @@ fn describe_steps(text: &mut String, scenario: &ScenarioDef) {
     };
     let [names, methods, urls] = [0, 1, 2].map(width);
     for (i, ([name, method, url], step)) in rows.iter().zip(scenario.steps.iter()).enumerate() {
-        let mut notes = vec![format!("weight {}", weights::short(step.weight))];
+        let mut notes = vec![format!("weight {}", weights::round_weight(step.weight))];
         if (effective[i] - step.weight).abs() > f64::EPSILON {
-            let _ = write!(notes[0], " (effective {})", weights::short(effective[i]));
+            let _ = write!(
+                notes[0],
+                " (effective {})",
+                weights::round_weight(effective[i])
+            );
         }
         let needed: Vec<_> = step
             .dependencies
@@ -116,9 +123,9 @@ fn describe_steps(text: &mut String, scenario: &ScenarioDef) {
         if !needed.is_empty() {
             notes.push(format!("uses {}", needed.join(", ")));
         }
-        notes.extend(words::marks(step));
+        notes.extend(words::list_marks(step));
         if !step.thresholds.is_empty() {
-            notes.push(words::thresholds(&step.thresholds));
+            notes.push(words::join_thresholds(&step.thresholds));
         }
         let _ = writeln!(
             text,
@@ -136,7 +143,7 @@ fn render_json(found: &[Found]) -> Result<String, Error> {
         let definition = &found.definition;
         let mut value = serde_json::to_value(definition).map_err(&not_encoded)?;
         value["identity"] = Value::from(definition.identity());
-        for (i, weight) in weights::effective(&definition.steps)
+        for (i, weight) in weights::effective_weights(&definition.steps)
             .into_iter()
             .enumerate()
         {

@@ -11,7 +11,8 @@ use crate::files;
 use crate::store::{self, RunFolder, Store};
 use crate::suggestion::join_some;
 use jiff::Timestamp;
-use loadtest_model::card::{Report, view, worst_exit_code};
+use loadtest_model::card::{Report, worst_exit_code};
+use loadtest_model::display;
 use loadtest_model::record::RunRecord;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -84,7 +85,7 @@ impl Exports {
     fn check_places(&self, folder: &RunFolder) -> Result<(), Error> {
         let mut taken: Vec<(Format, PathBuf)> = Vec::new();
         for export in self.all.iter().filter(|export| !export.is_result()) {
-            let path = place(export, folder);
+            let path = export_path(export, folder);
             if store::is_of_a_run(&path) {
                 return Err(over_record(&path));
             }
@@ -184,7 +185,7 @@ pub(super) fn conclude(
 fn prune_store(store: &Store, made: &RunFolder) {
     let pruned = store.prune(made, Timestamp::now());
     if !pruned.removed.is_empty() {
-        let count = view::counted(pruned.removed.len() as u64, "old run");
+        let count = display::format_counted(pruned.removed.len() as u64, "old run");
         let runs = join_some(&pruned.removed);
         console::print_status(
             "Removed",
@@ -219,7 +220,7 @@ pub(super) fn publish(
             result = Some(file);
             continue;
         }
-        let path = place(export, folder);
+        let path = export_path(export, folder);
         match files::write(&path, &file) {
             Ok(()) => written.push((export.format.word(), path)),
             Err(error) => {
@@ -319,7 +320,7 @@ fn is_device(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
 
-fn place(export: &Export, folder: &RunFolder) -> PathBuf {
+fn export_path(export: &Export, folder: &RunFolder) -> PathBuf {
     export
         .path
         .clone()

@@ -16,9 +16,9 @@ use crate::session::{self, Program};
 use crate::store::{self, RunFolder, Store};
 use crate::workspace::{self, Binary};
 use loadtest::redact;
-use loadtest_model::card::view;
 use loadtest_model::comparison::Ahead;
 use loadtest_model::definition::ScenarioDef;
+use loadtest_model::display;
 use loadtest_model::failure::FailureKind;
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan, PlanError};
 use loadtest_model::protocol::{Request, RunRequest};
@@ -86,8 +86,8 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         ..record.clone()
     })?;
     let planned = chosen.iter().zip(&plans);
-    let planned =
-        planned.map(|(found, plan)| Planned::new(&found.definition, view::load(&plan.load)));
+    let planned = planned
+        .map(|(found, plan)| Planned::new(&found.definition, display::format_load(&plan.load)));
     let told = webhooks.started(Run::new(&record, planned.collect()));
     let series = Series {
         folder: &folder,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 /// The probability that each step runs in an iteration without failures: its own weight and that of
 /// every step it cannot do without, each once, since each is drawn once.
-pub(super) fn effective(steps: &[StepDef]) -> Vec<f64> {
+pub(super) fn effective_weights(steps: &[StepDef]) -> Vec<f64> {
     let mut needed: Vec<BTreeSet<usize>> = Vec::with_capacity(steps.len());
     for (i, step) in steps.iter().enumerate() {
         let mut all = BTreeSet::from([i]);
@@ -38,7 +38,7 @@ fn format_weights(all: &BTreeSet<usize>, steps: &[StepDef]) -> f64 {
 }
 
 /// A weight as people read it: at most four decimals.
-pub(super) fn short(weight: f64) -> f64 {
+pub(super) fn round_weight(weight: f64) -> f64 {
     (weight * 1e4).round() / 1e4
 }
 
@@ -59,7 +59,7 @@ mod tests {
         steps.push(third.clone());
         third.dependencies = vec![needs(2, true)].into();
         steps.push(third);
-        let weights = effective(&definition.steps);
+        let weights = effective_weights(&definition.steps);
         for (found, expected) in weights.iter().zip([0.8, 0.4, 0.1, 0.25]) {
             assert!((found - expected).abs() < 1e-9, "{weights:?}");
         }
@@ -90,7 +90,7 @@ mod tests {
             step(1.0, None, &[2, 4]),
         ];
         let expected = [0.75, 0.25, 0.375, 0.1875, 0.125, 0.0, 0.0];
-        for (found, expected) in effective(&steps).iter().zip(expected) {
+        for (found, expected) in effective_weights(&steps).iter().zip(expected) {
             assert!((found - expected).abs() < 1e-9, "{found} for {expected}");
         }
     }

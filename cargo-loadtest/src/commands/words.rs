@@ -1,10 +1,10 @@
 //! What a scenario declares, in words that `list` and `plan` share.
 
 use crate::console::clean;
-use loadtest_model::card::view;
 use loadtest_model::definition::{
     Client, Cookies, Dns, HttpVersion, ScenarioDef, StepDef, Think, Threshold,
 };
+use loadtest_model::display;
 
 /// A note on per-user state for those who replay an iteration.
 pub(super) const KEEPS_STATE: &str =
@@ -24,13 +24,16 @@ pub(super) fn title(scenario: &ScenarioDef) -> String {
 }
 
 /// Conditions, one after another.
-pub(super) fn thresholds(thresholds: &[Threshold]) -> String {
-    let shown: Vec<_> = thresholds.iter().map(view::declared).collect();
+pub(super) fn join_thresholds(thresholds: &[Threshold]) -> String {
+    let shown: Vec<_> = thresholds
+        .iter()
+        .map(display::format_declared_threshold)
+        .collect();
     shown.join(", ")
 }
 
 /// Describes the settings of a client that differ from the default.
-pub(super) fn client(client: &Client) -> Option<String> {
+pub(super) fn describe_client(client: &Client) -> Option<String> {
     let mut words = Vec::new();
     match client.http {
         HttpVersion::Negotiated => {}
@@ -58,7 +61,7 @@ pub(super) fn client(client: &Client) -> Option<String> {
 }
 
 /// Describes the settings of a step that differ from one request per iteration.
-pub(super) fn marks(step: &StepDef) -> Vec<String> {
+pub(super) fn list_marks(step: &StepDef) -> Vec<String> {
     let mut marks = Vec::new();
     if let Some(group) = &step.one_of {
         marks.push(format!("one of `{group}`"));
@@ -72,22 +75,26 @@ pub(super) fn marks(step: &StepDef) -> Vec<String> {
     if step.sends_itself {
         marks.push("async".to_owned());
     }
-    marks.extend(step.retry.as_ref().map(view::retry));
-    marks.extend(step.until.as_ref().map(view::until));
+    marks.extend(step.retry.as_ref().map(display::format_retry));
+    marks.extend(step.until.as_ref().map(display::format_until));
     if step.redirects > 0 {
         marks.push(format!(
             "follows {}",
-            view::counted(u64::from(step.redirects), "redirect")
+            display::format_counted(u64::from(step.redirects), "redirect")
         ));
     }
     marks
 }
 
 /// A pause: `500 ms`, or `500 ms to 2 s`.
-pub(super) fn think(think: &Think) -> String {
+pub(super) fn format_think(think: &Think) -> String {
     if think.min == think.max {
-        view::span(think.min)
+        display::format_span(think.min)
     } else {
-        format!("{} to {}", view::span(think.min), view::span(think.max))
+        format!(
+            "{} to {}",
+            display::format_span(think.min),
+            display::format_span(think.max)
+        )
     }
 }

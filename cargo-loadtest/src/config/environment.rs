@@ -1,7 +1,7 @@
 //! `LOADTEST_TABLE_KEY`: the layer between the file and the command line.
 
-use super::key::{Given, Key, Kind};
-use super::{Origin, Setting};
+use super::key::{Given, Key, ValueKind};
+use super::{ConfigSetting, SettingOrigin};
 use crate::console::clean;
 use std::path::{Path, PathBuf};
 
@@ -58,7 +58,7 @@ impl Environment {
         section: &'static str,
         keys: &[Key<T>],
         target: &mut T,
-    ) -> Vec<Setting> {
+    ) -> Vec<ConfigSetting> {
         let mut settings = Vec::new();
         for key in keys {
             let variable = variable(section, key.name);
@@ -66,7 +66,7 @@ impl Environment {
             let Some((_, text)) = self.variables.iter().find(|(name, _)| *name == variable) else {
                 continue;
             };
-            let words = if key.kind == Kind::List {
+            let words = if key.kind == ValueKind::List {
                 let words = text
                     .split(',')
                     .map(str::trim)
@@ -80,15 +80,15 @@ impl Environment {
                 base: &self.folder,
             };
             match (key.read)(&given, target) {
-                Ok(()) => settings.push(Setting {
+                Ok(()) => settings.push(ConfigSetting {
                     section,
                     name: key.name,
                     words,
                     base: self.folder.clone(),
-                    origin: Origin::Environment { variable },
+                    origin: SettingOrigin::Environment { variable },
                 }),
                 Err(mistake) => {
-                    let colon = if key.kind == Kind::List { ":" } else { "" };
+                    let colon = if key.kind == ValueKind::List { ":" } else { "" };
                     let mistake = format!("`{variable}={text}`{colon} {mistake}");
                     self.mistakes.push(clean(&mistake));
                 }

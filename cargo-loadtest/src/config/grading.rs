@@ -1,6 +1,6 @@
 //! `[grading]`: how steps are graded that declare nothing themselves.
 
-use super::key::{BuiltIn, Key, Kind};
+use super::key::{BuiltIn, Key, ValueKind};
 use crate::cli::values;
 use crate::units;
 use loadtest_model::plan::GradingDefaults;
@@ -9,7 +9,7 @@ use loadtest_model::plan::GradingDefaults;
 pub(super) const KEYS: [Key<GradingDefaults>; 3] = [
     Key {
         name: "apdex",
-        kind: Kind::Text { unit: "ms" },
+        kind: ValueKind::Text { unit: "ms" },
         example: "\"300ms\"",
         built_in: BuiltIn::Value("500ms"),
         read: |given, grading| {
@@ -19,7 +19,7 @@ pub(super) const KEYS: [Key<GradingDefaults>; 3] = [
     },
     Key {
         name: "budget",
-        kind: Kind::Text { unit: "%" },
+        kind: ValueKind::Text { unit: "%" },
         example: "\"0.5%\"",
         built_in: BuiltIn::Value("1%"),
         read: |given, grading| {
@@ -29,7 +29,7 @@ pub(super) const KEYS: [Key<GradingDefaults>; 3] = [
     },
     Key {
         name: "grade_weight",
-        kind: Kind::Number,
+        kind: ValueKind::Number,
         example: "1",
         built_in: BuiltIn::Nothing("the step's weight"),
         read: |given, grading| {

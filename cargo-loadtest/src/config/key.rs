@@ -9,7 +9,7 @@ pub(crate) struct Key<T> {
     /// Its name within the table.
     pub(crate) name: &'static str,
     /// The kind of TOML value.
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     /// A value as it stands in the file, after the equals sign.
     pub(crate) example: &'static str,
     /// The default.
@@ -20,7 +20,7 @@ pub(crate) struct Key<T> {
 
 /// The kind of TOML value of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     /// A text; of a quantity with this unit, where somebody leaves it out.
     Text {
         /// The unit.
@@ -36,7 +36,7 @@ pub(crate) enum Kind {
     List,
 }
 
-impl Kind {
+impl ValueKind {
     /// A text without a unit.
     pub(crate) const TEXT: Self = Self::Text { unit: "" };
 }
@@ -82,7 +82,7 @@ impl Given<'_> {
 }
 
 /// Formats the mistake of a word that is none of `known`.
-pub(crate) fn unknown(word: &str, known: &[&str]) -> String {
+pub(crate) fn suggest_known(word: &str, known: &[&str]) -> String {
     find_similar(word, known.iter().copied()).map_or_else(
         || format!("there is {}", join_names(known)),
         |name| format!("did you mean `{name}`?"),

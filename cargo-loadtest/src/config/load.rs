@@ -1,7 +1,7 @@
 //! `[load.NAME]`: loads under a name, which `--load NAME` chooses.
 
-use super::key::{BuiltIn, Key, Kind};
-use super::reader::{Reader, Value};
+use super::key::{BuiltIn, Key, ValueKind};
+use super::reader::{ConfigReader, Value};
 use crate::cli::values;
 use crate::error::Error;
 use crate::suggestion::{find_similar, join_names};
@@ -20,7 +20,7 @@ pub(crate) struct Preset {
 
 /// Merges `flags` into `preset`. A rate, users or iterations among the flags replace those of the preset; ramp-up and
 /// duration stay where the new load has them.
-pub(crate) fn changed(preset: &Overrides, flags: &Overrides) -> Overrides {
+pub(crate) fn override_load(preset: &Overrides, flags: &Overrides) -> Overrides {
     let mut load = preset.clone();
     if flags.rate_per_second.is_some() {
         load = Overrides {
@@ -50,7 +50,7 @@ pub(crate) fn changed(preset: &Overrides, flags: &Overrides) -> Overrides {
 ///
 /// # Errors
 /// When there is none.
-pub(super) fn find<'p>(presets: &'p [Preset], name: &str) -> Result<&'p Preset, Error> {
+pub(super) fn find_preset<'p>(presets: &'p [Preset], name: &str) -> Result<&'p Preset, Error> {
     let found = presets.iter().find(|preset| preset.name == name);
     found.ok_or_else(|| {
         let known: Vec<_> = presets.iter().map(|preset| preset.name.clone()).collect();
@@ -71,7 +71,7 @@ pub(super) fn find<'p>(presets: &'p [Preset], name: &str) -> Result<&'p Preset, 
 pub(super) const KEYS: [Key<Overrides>; 5] = [
     Key {
         name: "rate",
-        kind: Kind::Text { unit: "/s" },
+        kind: ValueKind::Text { unit: "/s" },
         example: "\"200/s\"",
         built_in: BuiltIn::Nothing("none"),
         read: |given, load| {
@@ -81,7 +81,7 @@ pub(super) const KEYS: [Key<Overrides>; 5] = [
     },
     Key {
         name: "users",
-        kind: Kind::Whole,
+        kind: ValueKind::Whole,
         example: "50",
         built_in: BuiltIn::Nothing("none"),
         read: |given, load| {
@@ -91,7 +91,7 @@ pub(super) const KEYS: [Key<Overrides>; 5] = [
     },
     Key {
         name: "iterations",
-        kind: Kind::Whole,
+        kind: ValueKind::Whole,
         example: "1000",
         built_in: BuiltIn::Nothing("none"),
         read: |given, load| {
@@ -101,7 +101,7 @@ pub(super) const KEYS: [Key<Overrides>; 5] = [
     },
     Key {
         name: "ramp_up",
-        kind: Kind::Text { unit: "s" },
+        kind: ValueKind::Text { unit: "s" },
         example: "\"10s\"",
         built_in: BuiltIn::Nothing("as declared"),
         read: |given, load| {
@@ -111,7 +111,7 @@ pub(super) const KEYS: [Key<Overrides>; 5] = [
     },
     Key {
         name: "duration",
-        kind: Kind::Text { unit: "s" },
+        kind: ValueKind::Text { unit: "s" },
         example: "\"1m\"",
         built_in: BuiltIn::Nothing("as declared"),
         read: |given, load| {
@@ -122,7 +122,7 @@ pub(super) const KEYS: [Key<Overrides>; 5] = [
 ];
 
 /// Reads the tables below `load`.
-pub(super) fn read(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Preset> {
+pub(super) fn read(value: Value<'_, '_>, reader: &mut ConfigReader<'_>) -> Vec<Preset> {
     let mut presets = Vec::new();
     let Some(tables) = value.get_ref().as_table() else {
         let message = "`load` holds tables; write `[load.smoke]` on a line of its own";
@@ -250,7 +250,7 @@ mod tests {
             prop_assume!(preset.iterations.is_none());
             let declared = Some(Load::rate(5.0, Duration::from_secs(60)));
             let one_by_one = load(Some(load(declared.clone(), &preset)), &flags);
-            prop_assert_eq!(load(declared, &changed(&preset, &flags)), one_by_one);
+            prop_assert_eq!(load(declared, &override_load(&preset, &flags)), one_by_one);
         }
     }
 
@@ -265,13 +265,13 @@ mod tests {
             users: Some(20),
             ..Overrides::default()
         };
-        let shape = load(None, &changed(&preset, &flags)).shape;
+        let shape = load(None, &override_load(&preset, &flags)).shape;
         let (count, users) = (1_000, 20);
         assert_eq!(shape, Shape::Iterations { count, users });
         let flags = Overrides {
             rate_per_second: Some(5.0),
             ..Overrides::default()
         };
-        assert_eq!(changed(&preset, &flags), flags);
+        assert_eq!(override_load(&preset, &flags), flags);
     }
 }

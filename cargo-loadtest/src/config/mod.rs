@@ -19,7 +19,7 @@ use crate::console;
 use crate::error::Error;
 pub(crate) use environment::{Environment, variable};
 use key::Key;
-pub(crate) use key::{BuiltIn, Kind};
+pub(crate) use key::{BuiltIn, ValueKind};
 pub(crate) use load::Preset;
 use loadtest::targets::Listed;
 use loadtest_model::plan::{GradingDefaults, Overrides};
@@ -27,7 +27,7 @@ pub(crate) use notify::{Event, Notify, NotifyFormat, destination};
 #[cfg(test)]
 pub(crate) use organisation::Member;
 pub(crate) use organisation::{Level, Organisation, Plan};
-use reader::Reader;
+use reader::ConfigReader;
 pub(crate) use run::RunDefaults;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -63,12 +63,12 @@ pub(crate) struct Config {
     /// `[organisation]`.
     pub(crate) organisation: Option<Organisation>,
     /// Every key that is set, in the order in which one takes the place of another.
-    pub(crate) settings: Vec<Setting>,
+    pub(crate) settings: Vec<ConfigSetting>,
 }
 
 /// A key that somebody set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Setting {
+pub(crate) struct ConfigSetting {
     /// The table.
     pub(crate) section: &'static str,
     /// The key in it.
@@ -78,12 +78,12 @@ pub(crate) struct Setting {
     /// The folder that paths in it are relative to.
     base: PathBuf,
     /// The file or variable it comes from.
-    pub(crate) origin: Origin,
+    pub(crate) origin: SettingOrigin,
 }
 
 /// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum SettingOrigin {
     /// A line of the file.
     File {
         /// The line.
@@ -98,7 +98,7 @@ pub(crate) enum Origin {
 
 /// A key that there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct KnownKey {
     /// The table.
     pub(crate) section: &'static str,
     /// The key in it.
@@ -108,11 +108,11 @@ pub(crate) struct Known {
     /// A value as it stands in the file.
     pub(crate) example: &'static str,
     /// The kind of value it takes.
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
 }
 
 /// The keys that every layer has, in the order in which they are shown.
-pub(crate) fn layered() -> Vec<Known> {
+pub(crate) fn layered() -> Vec<KnownKey> {
     let mut all = known("store", &store::KEYS);
     all.extend(known("grading", &grading::KEYS));
     all.extend(known("run", &run::KEYS));
@@ -120,8 +120,8 @@ pub(crate) fn layered() -> Vec<Known> {
     all
 }
 
-fn known<T>(section: &'static str, keys: &[Key<T>]) -> Vec<Known> {
-    let known = keys.iter().map(|key| Known {
+fn known<T>(section: &'static str, keys: &[Key<T>]) -> Vec<KnownKey> {
+    let known = keys.iter().map(|key| KnownKey {
         section,
         name: key.name,
         built_in: key.built_in,
@@ -197,7 +197,7 @@ impl Config {
         config.settle();
         if knows_presets {
             for (origin, mistake) in config.unknown_presets() {
-                if let Origin::Environment { variable } = origin {
+                if let SettingOrigin::Environment { variable } = origin {
                     mistakes.push(format!("`{variable}`: {mistake}"));
                 }
             }
@@ -214,7 +214,7 @@ impl Config {
     /// Reads the text of the file; what is wrong with it, or with its syntax, so that nothing was read.
     fn read(&mut self, text: &str) -> Result<Vec<String>, Vec<String>> {
         let folder = self.folder.clone();
-        let mut reader = Reader::new(text, &folder);
+        let mut reader = ConfigReader::new(text, &folder);
         let (table, syntax) = DeTable::parse_recoverable(text);
         if !syntax.is_empty() {
             let mut lines = BTreeSet::new();
@@ -229,7 +229,7 @@ impl Config {
         }
         self.tables(table.get_ref(), &mut reader);
         for (origin, mistake) in self.unknown_presets() {
-            if let Origin::File { line } = origin {
+            if let SettingOrigin::File { line } = origin {
                 reader.mistake_in(*line, mistake);
             }
         }
@@ -244,7 +244,7 @@ impl Config {
         Ok(reader.finish())
     }
 
-    fn tables(&mut self, file: &DeTable<'_>, reader: &mut Reader<'_>) {
+    fn tables(&mut self, file: &DeTable<'_>, reader: &mut ConfigReader<'_>) {
         for (name, value) in file {
             let line = reader.line(name.span().start);
             let mut unused = RunDefaults::default();
@@ -282,13 +282,14 @@ impl Config {
                     continue;
                 }
             };
-            self.settings.extend(read.into_iter().map(|read| Setting {
-                section,
-                name: read.name,
-                words: read.words,
-                base: self.folder.clone(),
-                origin: Origin::File { line: read.line },
-            }));
+            self.settings
+                .extend(read.into_iter().map(|read| ConfigSetting {
+                    section,
+                    name: read.name,
+                    words: read.words,
+                    base: self.folder.clone(),
+                    origin: SettingOrigin::File { line: read.line },
+                }));
         }
     }
 
@@ -305,8 +306,8 @@ impl Config {
     /// Puts the settings in the order in which one takes the place of another, and finds out what `run`
     /// does without and with `--ci`.
     fn settle(&mut self) {
-        let rank = |setting: &Setting| {
-            let is_of_environment = matches!(setting.origin, Origin::Environment { .. });
+        let rank = |setting: &ConfigSetting| {
+            let is_of_environment = matches!(setting.origin, SettingOrigin::Environment { .. });
             (is_of_environment, setting.section == "ci")
         };
         self.settings.sort_by_key(rank);
@@ -330,19 +331,19 @@ impl Config {
     }
 
     /// Returns the presets that are named but do not exist.
-    fn unknown_presets(&self) -> Vec<(&Origin, String)> {
+    fn unknown_presets(&self) -> Vec<(&SettingOrigin, String)> {
         let names = self
             .settings
             .iter()
             .filter(|setting| setting.name == "load");
-        let mistake = |setting: &Setting| self.preset(&setting.words[0]).err();
+        let mistake = |setting: &ConfigSetting| self.preset(&setting.words[0]).err();
         names
             .filter_map(|setting| Some((&setting.origin, mistake(setting)?.to_string())))
             .collect()
     }
 
     /// Returns the setting that set a key last. With `ci`, `[ci]` may set a key of `[run]`.
-    pub(crate) fn setting(&self, section: &str, name: &str) -> Option<&Setting> {
+    pub(crate) fn setting(&self, section: &str, name: &str) -> Option<&ConfigSetting> {
         let sections = match section {
             "ci" => ["ci", "run"],
             section => [section; 2],
@@ -361,7 +362,7 @@ impl Config {
     /// # Errors
     /// When there is none.
     pub(crate) fn preset(&self, name: &str) -> Result<&Preset, Error> {
-        load::find(&self.presets, name)
+        load::find_preset(&self.presets, name)
     }
 
     /// Applies preset and flags to the load that a scenario declares.
@@ -371,7 +372,7 @@ impl Config {
     pub(crate) fn overrides(&self, load: &LoadArgs) -> Result<Overrides, Error> {
         let flags = load.overrides();
         match &load.preset {
-            Some(name) => Ok(load::changed(&self.preset(name)?.overrides, &flags)),
+            Some(name) => Ok(load::override_load(&self.preset(name)?.overrides, &flags)),
             None => Ok(flags),
         }
     }

@@ -1,6 +1,6 @@
 //! `[[notify]]`: who is told of events.
 
-use super::key::{BuiltIn, Given, Key, Kind, unknown};
+use super::key::{BuiltIn, Given, Key, ValueKind, suggest_known};
 use serde::{Serialize, Serializer};
 use url::Url;
 
@@ -61,7 +61,7 @@ impl Event {
     fn read(word: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|event| event.word() == word);
         known.ok_or_else(|| {
-            let instead = unknown(word, &Self::ALL.map(Self::word));
+            let instead = suggest_known(word, &Self::ALL.map(Self::word));
             format!("`{word}` is no event; {instead}")
         })
     }
@@ -87,7 +87,7 @@ pub(crate) enum NotifyFormat {
 pub(super) const KEYS: [Key<Notify>; 4] = [
     Key {
         name: "url",
-        kind: Kind::Private,
+        kind: ValueKind::Private,
         example: "\"https://hooks.example.com/loadtest\"",
         built_in: BuiltIn::Required,
         read: |given, notify| {
@@ -100,17 +100,17 @@ pub(super) const KEYS: [Key<Notify>; 4] = [
     },
     Key {
         name: "events",
-        kind: Kind::List,
+        kind: ValueKind::List,
         example: "[\"run.finished\", \"gate.failed\"]",
         built_in: BuiltIn::Value("run.started, run.finished, gate.failed"),
         read: |given, notify| {
-            notify.events = events(given)?;
+            notify.events = parse_events(given)?;
             Ok(())
         },
     },
     Key {
         name: "format",
-        kind: Kind::TEXT,
+        kind: ValueKind::TEXT,
         example: "\"json\"",
         built_in: BuiltIn::Value("json"),
         read: |given, notify| {
@@ -118,7 +118,7 @@ pub(super) const KEYS: [Key<Notify>; 4] = [
                 "json" => NotifyFormat::Json,
                 "slack" => NotifyFormat::Slack,
                 word => {
-                    let instead = unknown(word, &["json", "slack"]);
+                    let instead = suggest_known(word, &["json", "slack"]);
                     return Err(format!("is no format; {instead}"));
                 }
             };
@@ -127,7 +127,7 @@ pub(super) const KEYS: [Key<Notify>; 4] = [
     },
     Key {
         name: "secret_env",
-        kind: Kind::Private,
+        kind: ValueKind::Private,
         example: "\"LOADTEST_WEBHOOK_KEY\"",
         built_in: BuiltIn::Nothing("no signature"),
         read: |given, notify| {
@@ -140,7 +140,7 @@ pub(super) const KEYS: [Key<Notify>; 4] = [
     },
 ];
 
-fn events(given: &Given<'_>) -> Result<Vec<Event>, String> {
+fn parse_events(given: &Given<'_>) -> Result<Vec<Event>, String> {
     let mut events = Vec::new();
     for word in given.words {
         let event = Event::read(word)?;

@@ -1,7 +1,7 @@
 //! `[organisation]`: who may do what. It has no variables: the committed file decides.
 
-use super::key::{BuiltIn, Key, Kind, unknown};
-use super::reader::{Reader, Value};
+use super::key::{BuiltIn, Key, ValueKind, suggest_known};
+use super::reader::{ConfigReader, Value};
 
 /// Members and plan of the organisation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -80,21 +80,30 @@ impl Organisation {
 /// The keys of the table, but for its members.
 pub(super) const KEYS: [Key<Plan>; 1] = [Key {
     name: "plan",
-    kind: Kind::TEXT,
+    kind: ValueKind::TEXT,
     example: "\"pro\"",
     built_in: BuiltIn::Value("pro"),
     read: |given, plan| {
         *plan = match given.text() {
             "pro" => Plan::Pro,
             "free" => Plan::Free,
-            word => return Err(format!("is no plan; {}", unknown(word, &["pro", "free"]))),
+            word => {
+                return Err(format!(
+                    "is no plan; {}",
+                    suggest_known(word, &["pro", "free"])
+                ));
+            }
         };
         Ok(())
     },
 }];
 
 /// Reads the table.
-pub(super) fn read(value: Value<'_, '_>, line: usize, reader: &mut Reader<'_>) -> Organisation {
+pub(super) fn read(
+    value: Value<'_, '_>,
+    line: usize,
+    reader: &mut ConfigReader<'_>,
+) -> Organisation {
     let mut organisation = Organisation {
         line,
         ..Organisation::default()
@@ -116,7 +125,7 @@ pub(super) fn read(value: Value<'_, '_>, line: usize, reader: &mut Reader<'_>) -
     organisation
 }
 
-fn read_members(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Member> {
+fn read_members(value: Value<'_, '_>, reader: &mut ConfigReader<'_>) -> Vec<Member> {
     const EXAMPLE: &str = "write `\"ada@example.com\" = \"tester\"` below `[organisation.members]`";
     let mut members: Vec<Member> = Vec::new();
     let Some(table) = value.get_ref().as_table() else {
@@ -140,7 +149,7 @@ fn read_members(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Member> {
             continue;
         };
         let Some(level) = Level::ALL.into_iter().find(|level| level.word() == word) else {
-            let instead = unknown(word, &words);
+            let instead = suggest_known(word, &words);
             reader.mistake(
                 value.span().start,
                 format!("`{word}` is no level; {instead}"),

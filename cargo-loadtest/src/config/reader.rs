@@ -1,6 +1,6 @@
 //! `loadtest.toml` key by key: every mistake with its line, all of them at once.
 
-use super::key::{BuiltIn, Given, Key, Kind, unknown};
+use super::key::{BuiltIn, Given, Key, ValueKind, suggest_known};
 use crate::console::clean;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,7 +15,7 @@ pub(super) type Value<'v, 'i> = &'v Spanned<DeValue<'i>>;
 
 /// Reads one file, and keeps what is wrong with it.
 #[derive(Debug)]
-pub(super) struct Reader<'a> {
+pub(super) struct ConfigReader<'a> {
     text: &'a str,
     /// The folder of the file.
     folder: &'a Path,
@@ -33,7 +33,7 @@ pub(super) struct Read {
     pub(super) line: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ConfigReader<'a> {
     pub(super) fn new(text: &'a str, folder: &'a Path) -> Self {
         Self {
             text,
@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
 
     /// Keeps that there is no such key.
     pub(super) fn unknown(&mut self, name: Name<'_, '_>, known: &[&str]) {
-        let instead = unknown(name.get_ref(), known);
+        let instead = suggest_known(name.get_ref(), known);
         self.mistake(
             name.span().start,
             format!("unknown key `{}`; {instead}", name.get_ref()),
@@ -212,8 +212,8 @@ impl<'a> Reader<'a> {
         };
         if let Err(mistake) = (key.read)(&given, target) {
             let message = match (key.kind, self.text.get(value.span())) {
-                (Kind::List, _) => format!("`{name}`: {mistake}"),
-                (Kind::Private, _) | (_, None) => format!("`{name}` {mistake}"),
+                (ValueKind::List, _) => format!("`{name}`: {mistake}"),
+                (ValueKind::Private, _) | (_, None) => format!("`{name}` {mistake}"),
                 (_, Some(source)) => format!("`{name} = {source}` {mistake}"),
             };
             self.mistake(value.span().start, message);
@@ -239,7 +239,7 @@ impl<'a> Reader<'a> {
         let a_number = matches!(found.type_str(), "integer" | "float");
         let whole = found.type_str() == "integer";
         let (is, instead) = match kind {
-            Kind::Text { unit } => {
+            ValueKind::Text { unit } => {
                 if let Some(text) = found.as_str() {
                     return Ok(vec![text.to_owned()]);
                 }
@@ -250,14 +250,14 @@ impl<'a> Reader<'a> {
                 };
                 ("text", instead)
             }
-            Kind::Private => {
+            ValueKind::Private => {
                 if let Some(text) = found.as_str() {
                     return Ok(vec![text.to_owned()]);
                 }
                 ("text", format!("write `{name} = {example}`"))
             }
-            Kind::Whole | Kind::Number => {
-                let wanted = if *kind == Kind::Whole {
+            ValueKind::Whole | ValueKind::Number => {
+                let wanted = if *kind == ValueKind::Whole {
                     whole
                 } else {
                     a_number
@@ -265,14 +265,14 @@ impl<'a> Reader<'a> {
                 if wanted {
                     return Ok(vec![source.replace('_', "")]);
                 }
-                let is = if *kind == Kind::Whole {
+                let is = if *kind == ValueKind::Whole {
                     "a whole number"
                 } else {
                     "a number"
                 };
                 (is, format!("write `{name} = {example}`"))
             }
-            Kind::List => {
+            ValueKind::List => {
                 let texts = found.as_array().and_then(|array| {
                     let texts = array.iter().map(|entry| entry.get_ref().as_str());
                     texts.map(|text| text.map(str::to_owned)).collect()

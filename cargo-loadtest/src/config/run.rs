@@ -1,6 +1,6 @@
 //! `[run]` and `[ci]`: what `run` does where its command line says nothing.
 
-use super::key::{BuiltIn, Given, Key, Kind};
+use super::key::{BuiltIn, Given, Key, ValueKind};
 use crate::cli::{Export, LoadArgs, RunArgs, values};
 use crate::file_names::check_baseline_name;
 use loadtest_model::definition::Letter;
@@ -58,7 +58,7 @@ impl RunDefaults {
 pub(super) const KEYS: [Key<RunDefaults>; 6] = [
     Key {
         name: "load",
-        kind: Kind::TEXT,
+        kind: ValueKind::TEXT,
         example: "\"smoke\"",
         built_in: BuiltIn::Nothing("as scenarios declare"),
         read: |given, run| {
@@ -68,7 +68,7 @@ pub(super) const KEYS: [Key<RunDefaults>; 6] = [
     },
     Key {
         name: "seed",
-        kind: Kind::Whole,
+        kind: ValueKind::Whole,
         example: "7",
         built_in: BuiltIn::Nothing("another one each run"),
         read: |given, run| {
@@ -78,7 +78,7 @@ pub(super) const KEYS: [Key<RunDefaults>; 6] = [
     },
     Key {
         name: "min_grade",
-        kind: Kind::TEXT,
+        kind: ValueKind::TEXT,
         example: "\"B\"",
         built_in: BuiltIn::Nothing("any grade passes"),
         read: |given, run| {
@@ -88,7 +88,7 @@ pub(super) const KEYS: [Key<RunDefaults>; 6] = [
     },
     Key {
         name: "baseline",
-        kind: Kind::TEXT,
+        kind: ValueKind::TEXT,
         example: "\"main\"",
         built_in: BuiltIn::Nothing("no comparison"),
         read: |given, run| {
@@ -98,7 +98,7 @@ pub(super) const KEYS: [Key<RunDefaults>; 6] = [
     },
     Key {
         name: "export",
-        kind: Kind::List,
+        kind: ValueKind::List,
         example: "[\"junit\", \"markdown\"]",
         built_in: BuiltIn::Nothing("the page only"),
         read: |given, run| {
@@ -108,7 +108,7 @@ pub(super) const KEYS: [Key<RunDefaults>; 6] = [
     },
     Key {
         name: "pdf_font",
-        kind: Kind::List,
+        kind: ValueKind::List,
         example: "[\"fonts/NotoSansJP.ttf\"]",
         built_in: BuiltIn::Nothing("the bundled one only"),
         read: |given, run| {

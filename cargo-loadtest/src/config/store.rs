@@ -1,6 +1,6 @@
 //! `[store]`: where runs are kept, and how many.
 
-use super::key::{BuiltIn, Key, Kind};
+use super::key::{BuiltIn, Key, ValueKind};
 use crate::units;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub(crate) struct StoreConfig {
 pub(super) const KEYS: [Key<StoreConfig>; 3] = [
     Key {
         name: "directory",
-        kind: Kind::TEXT,
+        kind: ValueKind::TEXT,
         example: "\"target/loadtest\"",
         built_in: BuiltIn::Value("target/loadtest"),
         read: |given, store| {
@@ -30,7 +30,7 @@ pub(super) const KEYS: [Key<StoreConfig>; 3] = [
     },
     Key {
         name: "keep",
-        kind: Kind::Whole,
+        kind: ValueKind::Whole,
         example: "50",
         built_in: BuiltIn::Nothing("every run"),
         read: |given, store| {
@@ -42,7 +42,7 @@ pub(super) const KEYS: [Key<StoreConfig>; 3] = [
     },
     Key {
         name: "max_age",
-        kind: Kind::Text { unit: "d" },
+        kind: ValueKind::Text { unit: "d" },
         example: "\"90d\"",
         built_in: BuiltIn::Nothing("of any age"),
         read: |given, store| {

@@ -1,7 +1,8 @@
 //! Labels and units that every data format shares, so that a name or a figure is the same wherever it is read.
 
 use crate::console::clean;
-use loadtest_model::card::{Card, Report, view};
+use loadtest_model::card::{Card, Report};
+use loadtest_model::display;
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -46,10 +47,10 @@ pub(super) fn describe_regrading(card: &Card) -> Option<String> {
     let parts = [
         policy
             .apdex
-            .map(|time| format!("apdex={}", view::span(time))),
+            .map(|time| format!("apdex={}", display::format_span(time))),
         policy
             .budget
-            .map(|share| format!("budget={}", view::exact_percent(share))),
+            .map(|share| format!("budget={}", display::format_exact_percent(share))),
         policy
             .grade_weight
             .map(|weight| format!("grade_weight={weight}")),

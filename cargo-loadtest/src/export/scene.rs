@@ -190,10 +190,10 @@ fn svg_of(shape: &Shape, out: &mut String) {
         } => write!(
             out,
             r#"<rect x="{}" y="{}" width="{}" height="{}" fill="{}" class="f-{}"/>"#,
-            number(*x),
-            number(*y),
-            number(*width),
-            number(*height),
+            format_coordinate(*x),
+            format_coordinate(*y),
+            format_coordinate(*width),
+            format_coordinate(*height),
             paint.light(),
             paint.role()
         ),
@@ -205,7 +205,7 @@ fn svg_of(shape: &Shape, out: &mut String) {
         } => write!(
             out,
             r#"<polyline points="{}" fill="none" stroke="{}" stroke-width="{width}" stroke-linejoin="round" stroke-linecap="round"{} class="l-{}"/>"#,
-            listed(points),
+            format_points(points),
             paint.light(),
             if *dashed {
                 r#" stroke-dasharray="5 4""#
@@ -221,7 +221,7 @@ fn svg_of(shape: &Shape, out: &mut String) {
         } => write!(
             out,
             r#"<polygon points="{}" fill="{}" fill-opacity="{opacity}" class="f-{}"/>"#,
-            listed(points),
+            format_points(points),
             paint.light(),
             paint.role()
         ),
@@ -234,8 +234,8 @@ fn svg_of(shape: &Shape, out: &mut String) {
         } => write!(
             out,
             r#"<text x="{}" y="{}" font-size="{size}" fill="{}" text-anchor="{}" class="f-{}">{}</text>"#,
-            number(*x),
-            number(*y),
+            format_coordinate(*x),
+            format_coordinate(*y),
             paint.light(),
             match anchor {
                 Anchor::Start => "start",
@@ -250,20 +250,20 @@ fn svg_of(shape: &Shape, out: &mut String) {
 }
 
 /// Points, to a tenth.
-fn listed(points: &[At]) -> String {
+fn format_points(points: &[At]) -> String {
     let mut out = String::with_capacity(points.len() * 10);
     for (i, (x, y)) in points.iter().enumerate() {
         if i > 0 {
             out.push(' ');
         }
-        out.push_str(&number(*x));
+        out.push_str(&format_coordinate(*x));
         out.push(',');
-        out.push_str(&number(*y));
+        out.push_str(&format_coordinate(*y));
     }
     out
 }
 
-fn number(number: f64) -> String {
+fn format_coordinate(number: f64) -> String {
     let rounded = (number * 10.0).round() / 10.0;
     format!("{rounded}")
 }

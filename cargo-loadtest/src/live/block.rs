@@ -1,6 +1,9 @@
 //! A few lines at the bottom of the terminal, drawn anew and cleared at the end.
 
-use super::course::{Course, StepWindow, Window, doubt, percent, rate, time, users};
+use super::course::{
+    Course, StepWindow, Window, describe_doubt, format_share, format_time, format_users,
+    format_window_rate,
+};
 use super::keys::UnseenKeys;
 use crate::console::{self, clean};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -26,14 +29,14 @@ const RATE: usize = 11;
 
 /// The line of the whole in `room` columns. The figures are there in any case; name and bar share what
 /// they leave.
-fn head(course: &Course, window: &Window, elapsed: Duration, room: usize) -> String {
-    let rate = rate(window);
+fn format_head(course: &Course, window: &Window, elapsed: Duration, room: usize) -> String {
+    let rate = format_window_rate(window);
     let times = format!(
         "p95 {}, errors {}",
-        time(window.p95),
-        percent(window.errors)
+        format_time(window.p95),
+        format_share(window.errors)
     );
-    let mut figures = format!("{rate}, {}, {times}", users(window));
+    let mut figures = format!("{rate}, {}, {times}", format_users(window));
     if figures.width() > room {
         figures = format!("{rate}, {times}");
     }
@@ -95,23 +98,23 @@ fn shorten(text: &str, limit: usize) -> String {
 
 /// The lines of all scenarios: one text, which is drawn when it changes and no more often.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct LiveBlock {
     text: ProgressBar,
     drawn: String,
     _keys: UnseenKeys,
     /// The lines of each scenario, once it has begun.
-    parts: Vec<Option<Part>>,
+    parts: Vec<Option<LinePart>>,
 }
 
 /// The lines of one scenario; where several run at once, steps have none.
 #[derive(Debug)]
-struct Part {
+struct LinePart {
     /// The names of the steps that have a line.
     names: Vec<String>,
     window: Window,
 }
 
-impl Block {
+impl LiveBlock {
     pub(super) fn new(scenarios: usize) -> Self {
         let style = ProgressStyle::with_template("{msg}")
             .unwrap_or_else(|_| ProgressStyle::default_spinner());
@@ -131,7 +134,7 @@ impl Block {
             _ => 0,
         };
         let names = steps.iter().take(shown);
-        self.parts[at] = Some(Part {
+        self.parts[at] = Some(LinePart {
             names: names.map(|step| clean(&step.name)).collect(),
             // Nothing yet, of every step.
             window: course.window(WINDOW, 1),
@@ -172,7 +175,7 @@ impl Block {
     }
 }
 
-impl Part {
+impl LinePart {
     fn lines(
         &self,
         course: &Course,
@@ -181,13 +184,18 @@ impl Part {
         has_steps: bool,
     ) -> Vec<String> {
         let window = &self.window;
-        let mut lines = vec![head(course, window, course.elapsed(since_spawn), room)];
+        let mut lines = vec![format_head(
+            course,
+            window,
+            course.elapsed(since_spawn),
+            room,
+        )];
         let worst = course.validity.causes.first();
-        lines.extend(worst.map(|cause| format!("  ! {}", doubt(cause))));
+        lines.extend(worst.map(|cause| format!("  ! {}", describe_doubt(cause))));
         if has_steps {
-            lines.extend(steps(&self.names, &window.steps, room));
+            lines.extend(format_steps(&self.names, &window.steps, room));
             if self.names.len() < window.steps.len() {
-                lines.push(rest(&window.steps, self.names.len()));
+                lines.push(format_rest(&window.steps, self.names.len()));
             }
         }
         lines
@@ -202,7 +210,7 @@ fn shown_steps(all: usize, rows: usize) -> usize {
 }
 
 /// The lines of the steps in `room` columns.
-fn steps(names: &[String], now: &[StepWindow], room: usize) -> Vec<String> {
+fn format_steps(names: &[String], now: &[StepWindow], room: usize) -> Vec<String> {
     let longest = names.iter().map(|name| name.width()).max().unwrap_or(0);
     let has_rate = room >= FIGURES + longest.min(FIGURES / 2);
     let figures = FIGURES - if has_rate { 0 } else { RATE };
@@ -217,22 +225,22 @@ fn steps(names: &[String], now: &[StepWindow], room: usize) -> Vec<String> {
         format!(
             "  {name}{}  p95 {:>8}{rate}  errors {}",
             " ".repeat(most.saturating_sub(name.width())),
-            time(now.p95),
-            percent(now.errors),
+            format_time(now.p95),
+            format_share(now.errors),
         )
     };
     names.iter().zip(now).map(line).collect()
 }
 
 /// Sums up the steps from the number `from` on: the worst of them.
-fn rest(steps: &[StepWindow], from: usize) -> String {
+fn format_rest(steps: &[StepWindow], from: usize) -> String {
     let steps = steps.get(from..).unwrap_or_default();
     let errors = steps.iter().filter_map(|step| step.errors);
     format!(
         "  and {} more  p95 up to {}  errors up to {}",
         steps.len(),
-        time(steps.iter().filter_map(|step| step.p95).max()),
-        percent(errors.max_by(f64::total_cmp)),
+        format_time(steps.iter().filter_map(|step| step.p95).max()),
+        format_share(errors.max_by(f64::total_cmp)),
     )
 }
 
@@ -261,7 +269,7 @@ mod tests {
             errors: Some(0.143),
         };
         let now = [now.clone(), now];
-        let lines = |room| steps(&names, &now, room);
+        let lines = |room| format_steps(&names, &now, room);
         assert_eq!(
             lines(80),
             [
@@ -295,10 +303,13 @@ mod tests {
             step(None, None),
         ];
         assert_eq!(
-            rest(&steps, 1),
+            format_rest(&steps, 1),
             "  and 3 more  p95 up to 31.0 ms  errors up to 2.0 %"
         );
-        assert_eq!(rest(&steps, 3), "  and 1 more  p95 up to –  errors up to –");
+        assert_eq!(
+            format_rest(&steps, 3),
+            "  and 1 more  p95 up to –  errors up to –"
+        );
     }
 
     fn course(name: &str) -> Course {
@@ -325,7 +336,7 @@ mod tests {
             "注文を作成する",
         ] {
             for room in 20..200 {
-                let line = head(&course(name), &window, Duration::from_secs(30), room);
+                let line = format_head(&course(name), &window, Duration::from_secs(30), room);
                 let figures = if room < figures.width() {
                     fewer
                 } else {
@@ -336,7 +347,7 @@ mod tests {
                 assert!(line.width() <= most, "{room}: {line}");
             }
         }
-        let line = |room| head(&course("visit"), &window, Duration::from_secs(30), room);
+        let line = |room| format_head(&course("visit"), &window, Duration::from_secs(30), room);
         assert_eq!(line(40), fewer);
         assert_eq!(line(60), format!("visit {figures}"));
         assert_eq!(line(61), format!("30s/1m  {figures}"));

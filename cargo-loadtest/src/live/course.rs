@@ -2,8 +2,9 @@
 
 use crate::console::clean;
 use crate::units;
-use loadtest_model::card::{Cause, Trust, Validity, view};
+use loadtest_model::card::{Cause, Trust, Validity};
 use loadtest_model::definition::Shape;
+use loadtest_model::display;
 use loadtest_model::metrics::{Frame, Histogram};
 use loadtest_model::record::{ScenarioRecord, Start};
 use loadtest_model::schedule::Schedule;
@@ -111,12 +112,12 @@ impl Course {
         lines
     }
 
-    /// A line for each cause to doubt the measurement that was not there before, or was less bad.
+    /// A line for each cause to describe_doubt the measurement that was not there before, or was less bad.
     pub(super) fn first_doubts(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         for cause in &self.validity.causes {
             if self.told.insert((cause.trust, cause.remedy.clone())) {
-                lines.push(format!("[{}s] {}", self.second(), doubt(cause)));
+                lines.push(format!("[{}s] {}", self.second(), describe_doubt(cause)));
             }
         }
         lines
@@ -220,7 +221,7 @@ impl Course {
         }
         window.rate = started as f64 / length;
         window.p95 = time.quantile(0.95);
-        window.errors = share(bad, ok + bad);
+        window.errors = share_of(bad, ok + bad);
         let load = &self.record.plan.load;
         window.target = load.is_open().then(|| {
             let schedule = Schedule::new(load);
@@ -236,38 +237,38 @@ impl Course {
         {
             step.rate = executed as f64 / length;
             step.p95 = response.quantile(0.95);
-            step.errors = share(failed, executed);
+            step.errors = share_of(failed, executed);
         }
         window
     }
 }
 
 /// `DEGRADED so far: ..`.
-pub(super) fn doubt(cause: &Cause) -> String {
+pub(super) fn describe_doubt(cause: &Cause) -> String {
     format!("{} so far: {}", cause.trust.name(), clean(&cause.what))
 }
 
-fn share(part: u64, whole: u64) -> Option<f64> {
+fn share_of(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 /// `31.0 ms`, or a dash.
-pub(super) fn time(time: Option<Duration>) -> String {
-    time.map_or_else(|| view::NONE.to_owned(), view::duration)
+pub(super) fn format_time(time: Option<Duration>) -> String {
+    time.map_or_else(|| display::NO_VALUE.to_owned(), display::format_duration)
 }
 
 /// `0.42 %`, or a dash.
-pub(super) fn percent(share: Option<f64>) -> String {
-    share.map_or_else(|| view::NONE.to_owned(), view::percent)
+pub(super) fn format_share(share: Option<f64>) -> String {
+    share.map_or_else(|| display::NO_VALUE.to_owned(), display::format_percent)
 }
 
 /// `1 user`.
-pub(super) fn users(window: &Window) -> String {
-    view::counted(window.users.into(), "user")
+pub(super) fn format_users(window: &Window) -> String {
+    display::format_counted(window.users.into(), "user")
 }
 
 /// `201/200 it/s`, or without a target `201 it/s`.
-pub(super) fn rate(window: &Window) -> String {
+pub(super) fn format_window_rate(window: &Window) -> String {
     let number = |rate: f64| {
         if rate < 10.0 {
             format!("{}", (rate * 10.0).round() / 10.0)

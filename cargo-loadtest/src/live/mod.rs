@@ -7,7 +7,7 @@ mod keys;
 mod plain;
 
 use crate::console::{self, clean};
-use block::Block;
+use block::LiveBlock;
 use course::Course;
 use loadtest_model::metrics::Frame;
 use loadtest_model::record::Start;
@@ -32,7 +32,7 @@ const OVERRUN: Duration = Duration::from_secs(1);
 enum View {
     Quiet,
     Plain(Vec<Plain>),
-    Block(Block),
+    Block(LiveBlock),
 }
 
 impl Live {
@@ -41,7 +41,7 @@ impl Live {
         let view = if quiet {
             View::Quiet
         } else if console::can_redraw() {
-            View::Block(Block::new(scenarios))
+            View::Block(LiveBlock::new(scenarios))
         } else {
             View::Plain((0..scenarios).map(|_| Plain::default()).collect())
         };

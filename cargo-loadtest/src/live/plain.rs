@@ -1,6 +1,6 @@
 //! Lines for logs: one at the beginning, one every ten seconds.
 
-use super::course::{Course, percent, rate, time, users};
+use super::course::{Course, format_share, format_time, format_users, format_window_rate};
 use std::time::Duration;
 
 /// Seconds between lines.
@@ -42,10 +42,10 @@ impl Plain {
         format!(
             "[{}] {}, {}, p95 {}, errors {} (last {EVERY} s)",
             course.position(Duration::from_secs(u64::from(end))),
-            rate(&window),
-            users(&window),
-            time(window.p95),
-            percent(window.errors),
+            format_window_rate(&window),
+            format_users(&window),
+            format_time(window.p95),
+            format_share(window.errors),
         )
     }
 }

@@ -20,7 +20,7 @@ const HEAD: usize = 16 * 1_024;
 
 /// A message and its receiver.
 #[derive(Clone)]
-pub(super) struct Letter {
+pub(super) struct WebhookRequest {
     pub(super) url: Url,
     pub(super) headers: Vec<(&'static str, String)>,
     pub(super) body: Vec<u8>,
@@ -41,33 +41,33 @@ pub(super) enum Attempt {
     },
 }
 
-/// Sends a letter once, and waits for the answer for `limit` at most.
-pub(super) fn send(letter: &Letter, limit: Duration) -> Attempt {
-    let mut request = agent(&letter.url, limit)
-        .post(letter.url.as_str())
+/// Sends a request once, and waits for the answer for `limit` at most.
+pub(super) fn send_request(request: &WebhookRequest, limit: Duration) -> Attempt {
+    let mut call = build_agent(&request.url, limit)
+        .post(request.url.as_str())
         .header(CONTENT_TYPE, "application/json");
-    for (name, value) in &letter.headers {
-        request = request.header(*name, value);
+    for (name, value) in &request.headers {
+        call = call.header(*name, value);
     }
-    match request.send(&letter.body) {
-        Ok(response) => judge(response),
-        Err(error) => unanswered(&error),
+    match call.send(&request.body) {
+        Ok(response) => judge_answer(response),
+        Err(error) => judge_error(&error),
     }
 }
 
-fn agent(url: &Url, limit: Duration) -> Agent {
+fn build_agent(url: &Url, limit: Duration) -> Agent {
     let mut config = Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
         .max_redirects_will_error(false)
         .max_response_header_size(HEAD)
         .timeout_global(Some(limit))
-        .proxy(proxy(url.scheme()))
+        .proxy(find_proxy(url.scheme()))
         .user_agent(concat!("loadtest/", env!("CARGO_PKG_VERSION")));
     if url.scheme() == "https" {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = TlsConfig::builder()
-            .root_certs(RootCerts::Specific(Arc::clone(authorities())))
+            .root_certs(RootCerts::Specific(Arc::clone(read_authorities())))
             .unversioned_rustls_crypto_provider(provider);
         config = config.tls_config(tls.build());
     }
@@ -75,7 +75,7 @@ fn agent(url: &Url, limit: Duration) -> Agent {
 }
 
 /// Whom the system trusts; read once.
-fn authorities() -> &'static Arc<Vec<Certificate<'static>>> {
+fn read_authorities() -> &'static Arc<Vec<Certificate<'static>>> {
     static AUTHORITIES: OnceLock<Arc<Vec<Certificate<'static>>>> = OnceLock::new();
     AUTHORITIES.get_or_init(|| {
         // What cannot be read is missing, and the handshake says so.
@@ -88,7 +88,7 @@ fn authorities() -> &'static Arc<Vec<Certificate<'static>>> {
 }
 
 /// The proxy that the environment names for a scheme, as curl reads it.
-fn proxy(scheme: &str) -> Option<Proxy> {
+fn find_proxy(scheme: &str) -> Option<Proxy> {
     let own: &[&str] = match scheme {
         "https" => &["https_proxy", "HTTPS_PROXY"],
         // In a CGI program the other one is a header of somebody's request.
@@ -118,7 +118,7 @@ fn proxy(scheme: &str) -> Option<Proxy> {
     proxy.build().ok()
 }
 
-fn judge(response: Response<Body>) -> Attempt {
+fn judge_answer(response: Response<Body>) -> Attempt {
     let status = response.status();
     if status.is_success() {
         return Attempt::Delivered;
@@ -132,10 +132,10 @@ fn judge(response: Response<Body>) -> Attempt {
         let after = after.and_then(|value| value.to_str().ok());
         return Attempt::Failed {
             why: words,
-            after: after.and_then(|value| pause(value, SystemTime::now())),
+            after: after.and_then(|value| parse_retry_after(value, SystemTime::now())),
         };
     }
-    let said = reason(response);
+    let said = read_reason(response);
     Attempt::Refused(if said.is_empty() {
         words
     } else {
@@ -144,7 +144,7 @@ fn judge(response: Response<Body>) -> Attempt {
 }
 
 /// Parses the value of `Retry-After`: seconds, or a date.
-fn pause(value: &str, now: SystemTime) -> Option<Duration> {
+fn parse_retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse() {
         return Some(Duration::from_secs(seconds));
@@ -155,7 +155,7 @@ fn pause(value: &str, now: SystemTime) -> Option<Duration> {
 }
 
 /// The first line of an answer, as it may be shown.
-fn reason(mut response: Response<Body>) -> String {
+fn read_reason(mut response: Response<Body>) -> String {
     let mut bytes = Vec::new();
     // What came before the connection broke says as much.
     let _ = response
@@ -174,7 +174,7 @@ fn reason(mut response: Response<Body>) -> String {
 }
 
 /// Explains why there was no answer. No word of it comes from the URL, which may be a secret.
-fn unanswered(error: &ureq::Error) -> Attempt {
+fn judge_error(error: &ureq::Error) -> Attempt {
     let certificate = match error {
         ureq::Error::Rustls(error) => Some(error),
         ureq::Error::Io(error) => error
@@ -232,14 +232,14 @@ mod tests {
                 why: told.to_owned(),
                 after: None,
             };
-            assert_eq!(unanswered(&ureq::Error::Io(error)), expected);
+            assert_eq!(judge_error(&ureq::Error::Io(error)), expected);
         }
     }
 
     #[test]
     fn a_receiver_says_how_long_to_wait_in_seconds_or_by_a_date() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_445_412_480);
-        let seconds = |value| pause(value, now).map(|pause| pause.as_secs());
+        let seconds = |value| parse_retry_after(value, now).map(|pause| pause.as_secs());
         assert_eq!(seconds("3"), Some(3));
         assert_eq!(seconds(" 0 "), Some(0));
         assert_eq!(seconds("Wed, 21 Oct 2015 07:28:30 GMT"), Some(30));

@@ -12,7 +12,7 @@ const WHOLE: [&str; 4] = [
 ];
 
 /// The address of the page, by the variables of the environment.
-pub(super) fn url(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+pub(super) fn job_page_url(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     let github = || {
         let server = variable("GITHUB_SERVER_URL")?;
         let repository = variable("GITHUB_REPOSITORY")?;
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     fn found(variables: &[(&str, &str)]) -> Option<String> {
-        url(|wanted| {
+        job_page_url(|wanted| {
             let mut all = variables.iter();
             let found = all.find(|(name, _)| *name == wanted);
             found.map(|(_, value)| (*value).to_owned())

@@ -15,7 +15,7 @@ use crate::config::{Event, Notify, NotifyFormat, destination};
 use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::{console, process, store};
-use client::Letter;
+use client::WebhookRequest;
 use loadtest_model::card::Report;
 use loadtest_model::record::RunRecord;
 use outbox::Outbox;
@@ -131,10 +131,10 @@ impl Webhook {
         self.url.origin().ascii_serialization()
     }
 
-    fn letter(&self, payload: &Payload<'_>) -> Letter {
+    fn letter(&self, payload: &Payload<'_>) -> WebhookRequest {
         let body = match self.format {
             NotifyFormat::Json => serde_json::to_vec(payload),
-            NotifyFormat::Slack => serde_json::to_vec(&slack::message(payload)),
+            NotifyFormat::Slack => serde_json::to_vec(&slack::slack_message(payload)),
         };
         let body = body.expect("an event has no maps with odd keys");
         let mut headers = vec![
@@ -144,7 +144,7 @@ impl Webhook {
         if let Some(key) = &self.key {
             headers.push(("x-hub-signature-256", signature(key, &body)));
         }
-        Letter {
+        WebhookRequest {
             url: self.url.clone(),
             headers,
             body,

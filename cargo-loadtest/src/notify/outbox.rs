@@ -1,6 +1,6 @@
 //! Deliveries under way, a thread each: the run goes on meanwhile.
 
-use super::client::{self, Attempt, Letter};
+use super::client::{self, Attempt, WebhookRequest};
 use crate::interrupt::Interrupts;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -58,11 +58,11 @@ impl Outbox {
     }
 
     /// Begins a delivery; its number counts from 0.
-    pub(super) fn post(&mut self, letter: Letter) {
+    pub(super) fn post(&mut self, request: WebhookRequest) {
         let number = self.deliveries.len();
         let sender = self.sender.clone();
         let deliver = move || {
-            deliver(&letter, |news| {
+            deliver_in_attempts(&request, |news| {
                 // Nobody listens any more once the program ends.
                 let _ = sender.send((number, news));
             });
@@ -120,15 +120,15 @@ impl Delivery {
 }
 
 /// Tries until the receiver has it, or refuses it, or for long enough.
-fn deliver(letter: &Letter, tell: impl Fn(News)) {
+fn deliver_in_attempts(request: &WebhookRequest, tell: impl Fn(News)) {
     let begin = now();
     for attempt in 1.. {
         let limit = ATTEMPT.min(ALL.saturating_sub(begin.elapsed()));
-        let (why, pause) = match client::send(letter, limit) {
+        let (why, pause) = match client::send_request(request, limit) {
             Attempt::Delivered => (None, None),
             Attempt::Refused(why) => (Some(why), None),
             Attempt::Failed { why, after } => {
-                let pause = pause(attempt, after, begin.elapsed(), random());
+                let pause = pause_before(attempt, after, begin.elapsed(), random_share());
                 (Some(why), pause)
             }
         };
@@ -143,7 +143,7 @@ fn deliver(letter: &Letter, tell: impl Fn(News)) {
 
 /// Returns the pause after a failed attempt, the first of which is 1; `None` when there is no
 /// further one. `random`, from 0 to 1, keeps many runs from asking a receiver at the same moment.
-fn pause(
+fn pause_before(
     attempt: u32,
     asked: Option<Duration>,
     elapsed: Duration,
@@ -157,7 +157,7 @@ fn pause(
     (attempt < ATTEMPTS && is_time).then_some(pause)
 }
 
-fn random() -> f64 {
+fn random_share() -> f64 {
     RandomState::new().hash_one("pause") as f64 / u64::MAX as f64
 }
 
@@ -178,18 +178,19 @@ mod tests {
 
     #[test]
     fn pauses_double_and_there_are_as_many_as_attempts_but_one() {
-        let longest = |attempt| pause(attempt, None, NOTHING, 1.0).map(|pause| pause.as_millis());
+        let longest =
+            |attempt| pause_before(attempt, None, NOTHING, 1.0).map(|pause| pause.as_millis());
         assert_eq!(
             [1, 2, 3, 4, 5, 99].map(longest),
             [Some(500), Some(1_000), Some(2_000), Some(4_000), None, None]
         );
-        let least = pause(3, None, NOTHING, 0.0).unwrap();
+        let least = pause_before(3, None, NOTHING, 0.0).unwrap();
         assert_eq!(least, Duration::from_secs(1));
     }
 
     #[test]
     fn a_receiver_that_names_a_time_is_not_asked_before_it_nor_waited_for_too_long() {
-        let asked = |seconds| pause(1, Some(Duration::from_secs(seconds)), NOTHING, 0.5);
+        let asked = |seconds| pause_before(1, Some(Duration::from_secs(seconds)), NOTHING, 0.5);
         assert_eq!(asked(3), Some(Duration::from_secs(3)));
         assert!(asked(0).unwrap() >= PAUSE / 2);
         assert_eq!(asked(30), None);
@@ -224,7 +225,7 @@ mod tests {
             attempt in 1..9_u32, asked in proptest::option::of(0..99_u64), elapsed in 0..60_000_u64, random in 0.0..=1.0,
         ) {
             let (asked, elapsed) = (asked.map(Duration::from_secs), Duration::from_millis(elapsed));
-            if let Some(pause) = pause(attempt, asked, elapsed, random) {
+            if let Some(pause) = pause_before(attempt, asked, elapsed, random) {
                 prop_assert!(elapsed + pause < ALL);
                 prop_assert!(pause >= asked.unwrap_or(PAUSE / 2));
             }

@@ -50,14 +50,14 @@ pub(super) struct Payload<'a> {
     time: String,
     #[serde(flatten)]
     pub(super) run: &'a Run,
-    pub(super) scenarios: Vec<Scenario<'a>>,
-    pub(super) capacity: Option<Search>,
+    pub(super) scenarios: Vec<ScenarioEvent<'a>>,
+    pub(super) capacity: Option<SearchResult>,
     /// The outcome of the run, once it has ended.
     pub(super) outcome: Option<Ended>,
 }
 
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Scenario<'a> {
+pub(super) struct ScenarioEvent<'a> {
     #[serde(flatten)]
     pub(super) planned: &'a Planned,
     pub(super) result: Option<Graded>,
@@ -79,7 +79,7 @@ pub(super) struct Graded {
     dependency_failures: u64,
     pub(super) reasons: Vec<Reason>,
     broken_thresholds: Vec<Broken>,
-    comparison: Option<Compared>,
+    comparison: Option<ComparisonResult>,
 }
 
 /// A threshold that does not hold.
@@ -92,7 +92,7 @@ struct Broken {
 
 /// The result of the comparison with a baseline.
 #[derive(Debug, Clone, Serialize)]
-struct Compared {
+struct ComparisonResult {
     baseline: String,
     outcome: &'static str,
     regressions: Vec<Regression>,
@@ -108,7 +108,7 @@ struct Regression {
 
 /// The result of a search for the capacity.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Search {
+pub(super) struct SearchResult {
     pub(super) verdict: String,
     pub(super) slo: String,
     confirmed_per_second: Option<f64>,
@@ -133,7 +133,7 @@ impl Run {
             started_at: record.started_at.clone(),
             tool_version: record.tool_version.clone(),
             environment: record.environment.clone(),
-            job_url: job::url(crate::process::variable),
+            job_url: job::job_page_url(crate::process::variable),
             scenarios,
         }
     }
@@ -173,7 +173,7 @@ impl<'a> Payload<'a> {
             id: String::new(),
             time,
             run,
-            scenarios: run.scenarios.iter().map(Scenario::planned).collect(),
+            scenarios: run.scenarios.iter().map(ScenarioEvent::planned).collect(),
             capacity: None,
             outcome: None,
         }
@@ -186,13 +186,13 @@ impl<'a> Payload<'a> {
         for scenario in &mut payload.scenarios {
             scenario.end(report);
         }
-        payload.capacity = report.capacity.as_ref().map(Search::of);
+        payload.capacity = report.capacity.as_ref().map(SearchResult::of);
         payload.outcome = Some(ended);
         payload
     }
 }
 
-impl<'a> Scenario<'a> {
+impl<'a> ScenarioEvent<'a> {
     fn planned(planned: &'a Planned) -> Self {
         Self {
             planned,
@@ -211,8 +211,8 @@ impl<'a> Scenario<'a> {
         self.not_run = not_run
             .find(|not_run| not_run.scenario == *identity)
             .map(|not_run| NotRun {
-                message: shown(&not_run.message),
-                help: not_run.help.as_deref().map(shown),
+                message: redact_words(&not_run.message),
+                help: not_run.help.as_deref().map(redact_words),
                 ..not_run.clone()
             });
     }
@@ -237,7 +237,7 @@ impl Graded {
                 .reasons
                 .iter()
                 .map(|reason| Reason {
-                    words: shown(&reason.words),
+                    words: redact_words(&reason.words),
                     ..reason.clone()
                 })
                 .collect(),
@@ -248,20 +248,20 @@ impl Graded {
                     actual: threshold.actual_words.clone(),
                 })
                 .collect(),
-            comparison: card.comparison.as_ref().map(|beside| Compared {
+            comparison: card.comparison.as_ref().map(|beside| ComparisonResult {
                 baseline: beside.baseline.clone(),
                 outcome: match &beside.outcome {
                     Outcome::Compared(_) => "compared",
                     Outcome::Refused { .. } => "refused",
                     Outcome::Absent => "absent",
                 },
-                regressions: regressions(&beside.outcome),
+                regressions: list_regressions(&beside.outcome),
             }),
         }
     }
 }
 
-fn regressions(outcome: &Outcome) -> Vec<Regression> {
+fn list_regressions(outcome: &Outcome) -> Vec<Regression> {
     let Outcome::Compared(comparison) = outcome else {
         return Vec::new();
     };
@@ -276,7 +276,7 @@ fn regressions(outcome: &Outcome) -> Vec<Regression> {
         .collect()
 }
 
-impl Search {
+impl SearchResult {
     fn of(capacity: &Capacity) -> Self {
         let remarks = capacity.remarks.iter();
         Self {
@@ -284,7 +284,7 @@ impl Search {
             slo: capacity.slo(),
             confirmed_per_second: capacity.finding.confirmed_per_second,
             min_per_second: capacity.goal.min_per_second,
-            remarks: remarks.map(|remark| shown(&remark.words)).collect(),
+            remarks: remarks.map(|remark| redact_words(&remark.words)).collect(),
         }
     }
 }
@@ -292,7 +292,7 @@ impl Search {
 impl Ended {
     pub(super) fn new(exit_code: u8, report: Option<String>) -> Self {
         Self {
-            verdict: verdict(exit_code),
+            verdict: verdict_of_code(exit_code),
             exit_code,
             report,
         }
@@ -300,7 +300,7 @@ impl Ended {
 }
 
 /// Returns the verdict that an exit code stands for.
-fn verdict(exit_code: u8) -> &'static str {
+fn verdict_of_code(exit_code: u8) -> &'static str {
     match exit_code {
         0 => "passed",
         3 => "empty",
@@ -325,6 +325,6 @@ pub(super) fn gate_failed(report: &Report) -> bool {
 }
 
 /// Redacts a text. Records are redacted already; texts put together from them may not be.
-fn shown(text: &str) -> String {
+fn redact_words(text: &str) -> String {
     redact::redact_text(text).into_owned()
 }

@@ -98,7 +98,7 @@ fn events(report: &Report) -> Vec<(Value, Value)> {
     failed.event = Event::GateFailed;
     let both = |payload: &Payload<'_>| {
         let json = serde_json::to_value(payload).unwrap();
-        (json, slack::message(payload))
+        (json, slack::slack_message(payload))
     };
     [started, finished, failed].iter().map(both).collect()
 }

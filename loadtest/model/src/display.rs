@@ -8,10 +8,10 @@ use std::time::Duration;
 const GROUP: char = '\u{202f}';
 
 /// Stands where there is no figure.
-pub const NONE: &str = "–";
+pub const NO_VALUE: &str = "–";
 
 /// A measured time, to three digits: `840 µs`, `1.24 ms`, `312 ms`, `2.0 s`, `125 s`.
-pub fn duration(time: Duration) -> String {
+pub fn format_duration(time: Duration) -> String {
     // As the exports round, so that a figure is the same wherever it is read.
     let us = ((time.as_nanos() + 500) / 1_000) as f64;
     let ms = us / 1e3;
@@ -28,12 +28,17 @@ pub fn duration(time: Duration) -> String {
     } else if ms < 99_950.0 {
         format!("{:.1} s", ms / 1e3)
     } else {
-        format!("{} s", count((ms / 1e3).round() as u64))
+        format!("{} s", format_count((ms / 1e3).round() as u64))
     }
 }
 
+/// Formats a measured time in microseconds.
+pub fn format_micros(us: u64) -> String {
+    format_duration(Duration::from_micros(us))
+}
+
 /// A declared time, exactly: `500 ms`, `1.5 s`, `10 s`, `5 min`, `1 min 30 s`, `2 h`.
-pub fn span(time: Duration) -> String {
+pub fn format_span(time: Duration) -> String {
     let seconds = time.as_secs();
     if time.subsec_nanos() != 0 || seconds == 0 {
         let ms = time.as_nanos() as f64 / 1e6;
@@ -57,7 +62,7 @@ pub fn span(time: Duration) -> String {
 }
 
 /// A number of things, in groups of three digits.
-pub fn count(number: u64) -> String {
+pub fn format_count(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() + 6);
     for (i, digit) in digits.chars().enumerate() {
@@ -70,22 +75,22 @@ pub fn count(number: u64) -> String {
 }
 
 /// A name that stands as code in a sentence: between backticks, of which it has none itself.
-pub fn quoted(name: &str) -> String {
+pub fn quote_name(name: &str) -> String {
     format!("`{}`", name.replace('`', "'"))
 }
 
 /// A number of things and their name, in the plural where it is not one.
-pub fn counted(number: u64, singular: &str) -> String {
+pub fn format_counted(number: u64, singular: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
-    format!("{} {singular}{ending}", count(number))
+    format!("{} {singular}{ending}", format_count(number))
 }
 
 /// A share of one: `0 %`, `< 0.01 %`, `0.42 %`, `1.3 %`, `48.6 %`, `> 99.9 %`, `100 %`.
 ///
 /// What is not nothing is never shown as `0 %`, and what is not all of it never as `100 %`.
-pub fn percent(ratio: f64) -> String {
+pub fn format_percent(ratio: f64) -> String {
     if !ratio.is_finite() {
-        NONE.to_owned()
+        NO_VALUE.to_owned()
     } else if ratio <= 0.0 {
         "0 %".to_owned()
     } else if ratio < 0.000_1 {
@@ -97,37 +102,37 @@ pub fn percent(ratio: f64) -> String {
     } else if ratio < 1.0 {
         "> 99.9 %".to_owned()
     } else {
-        whole_percent(ratio)
+        format_whole_percent(ratio)
     }
 }
 
 /// A share of one without decimals, for a sentence: `88 %`, `130 %`.
-pub fn whole_percent(ratio: f64) -> String {
+pub fn format_whole_percent(ratio: f64) -> String {
     let rounded = (ratio * 100.0).round();
     if ratio < 1.0 && rounded >= 100.0 {
-        return percent(ratio);
+        return format_percent(ratio);
     }
     if ratio > 0.0 && rounded < 1.0 {
-        return percent(ratio);
+        return format_percent(ratio);
     }
-    format!("{} %", count(rounded as u64))
+    format!("{} %", format_count(rounded as u64))
 }
 
 /// A declared share of one, exactly: `1 %`, `0.5 %`.
-pub fn exact_percent(ratio: f64) -> String {
+pub fn format_exact_percent(ratio: f64) -> String {
     format!("{} %", trimmed(ratio * 100.0))
 }
 
 /// A frequency, to three digits: `< 0.01/s`, `0.5/s`, `7.25/s`, `19.8/s`, `50/s`, `608/s`.
 ///
 /// What is not nothing is never shown as `0/s`; a round number is written as [`exact_rate`] does.
-pub fn rate(per_second: f64) -> String {
+pub fn format_rate(per_second: f64) -> String {
     if !per_second.is_finite() {
-        NONE.to_owned()
+        NO_VALUE.to_owned()
     } else if per_second > 0.0 && per_second < 0.005 {
         "< 0.01/s".to_owned()
     } else {
-        exact_rate(if per_second < 9.995 {
+        format_exact_rate(if per_second < 9.995 {
             (per_second * 1e2).round() / 1e2
         } else if per_second < 99.95 {
             (per_second * 1e1).round() / 1e1
@@ -138,15 +143,15 @@ pub fn rate(per_second: f64) -> String {
 }
 
 /// A declared frequency, exactly: `200/s`, `0.5/s`.
-pub fn exact_rate(per_second: f64) -> String {
+pub fn format_exact_rate(per_second: f64) -> String {
     if per_second.fract() == 0.0 && (0.0..1e15).contains(&per_second) {
-        return format!("{}/s", count(per_second as u64));
+        return format!("{}/s", format_count(per_second as u64));
     }
     format!("{}/s", trimmed(per_second))
 }
 
 /// An amount of data in powers of ten: `512 B`, `1.2 kB`, `38 MB`.
-pub fn bytes(number: u64) -> String {
+pub fn format_bytes(number: u64) -> String {
     let mut amount = number as f64;
     for unit in ["B", "kB", "MB", "GB"] {
         if amount < 999.5 {
@@ -162,12 +167,12 @@ pub fn bytes(number: u64) -> String {
 }
 
 /// A throughput: `38 MB/s`.
-pub fn throughput(bytes_per_second: f64) -> String {
-    format!("{}/s", bytes(bytes_per_second.round() as u64))
+pub fn format_throughput(bytes_per_second: f64) -> String {
+    format!("{}/s", format_bytes(bytes_per_second.round() as u64))
 }
 
 /// A declared throughput, exactly: `1.5 MB/s`.
-pub fn exact_throughput(bytes_per_second: f64) -> String {
+pub fn format_exact_throughput(bytes_per_second: f64) -> String {
     let units = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
     let found = units.iter().find(|(_, size)| bytes_per_second >= *size);
     let (unit, size) = found.copied().unwrap_or(("B", 1.0));
@@ -175,12 +180,12 @@ pub fn exact_throughput(bytes_per_second: f64) -> String {
 }
 
 /// A score to three decimals, rounded down so that it never looks better than its letter.
-pub fn score(score: f64) -> String {
+pub fn format_score(score: f64) -> String {
     format!("{:.3}", ((score + 1e-9) * 1e3).floor() / 1e3)
 }
 
 /// Points that a score lost: `−0.39`, `−0.004`; `<0.001` rather than nothing.
-pub fn points(points: f64) -> String {
+pub fn format_points(points: f64) -> String {
     if points < 0.000_5 {
         "<0.001".to_owned()
     } else if points < 0.009_5 {
@@ -191,54 +196,54 @@ pub fn points(points: f64) -> String {
 }
 
 /// A condition: `p95 < 300 ms`, `errors < 1 %`, `rps > 190/s`.
-pub fn threshold(threshold: &Threshold) -> String {
-    format!("{} {}", threshold.metric, condition(threshold))
+pub fn format_threshold(threshold: &Threshold) -> String {
+    format!("{} {}", threshold.metric, format_condition(threshold))
 }
 
 /// The right half of a condition: `< 300 ms`.
-pub fn condition(threshold: &Threshold) -> String {
+pub fn format_condition(threshold: &Threshold) -> String {
     let bound = match threshold.bound {
-        Bound::Time(time) => span(time),
-        Bound::Ratio(ratio) => exact_percent(ratio),
-        Bound::PerSecond(rate) => exact_rate(rate),
-        Bound::BytesPerSecond(rate) => exact_throughput(rate),
-        Bound::Count(number) => count(number),
+        Bound::Time(time) => format_span(time),
+        Bound::Ratio(ratio) => format_exact_percent(ratio),
+        Bound::PerSecond(rate) => format_exact_rate(rate),
+        Bound::BytesPerSecond(rate) => format_exact_throughput(rate),
+        Bound::Count(number) => format_count(number),
     };
     format!("{} {bound}", threshold.comparison.symbol())
 }
 
 /// A condition as it is declared, with what happens once it is broken: `p95 < 300 ms or abort after 30 s`.
-pub fn declared(threshold: &Threshold) -> String {
-    let words = self::threshold(threshold);
+pub fn format_declared_threshold(threshold: &Threshold) -> String {
+    let words = format_threshold(threshold);
     match threshold.abort_after {
         Some(Duration::ZERO) => format!("{words} or abort"),
-        Some(after) => format!("{words} or abort after {}", span(after)),
+        Some(after) => format!("{words} or abort after {}", format_span(after)),
         None => words,
     }
 }
 
 /// A declared repetition: `retry 3, backoff 100 ms, on 503 | timeout`.
-pub fn retry(retry: &Retry) -> String {
+pub fn format_retry(retry: &Retry) -> String {
     let on: Vec<String> = retry.on.iter().map(ToString::to_string).collect();
-    let (times, backoff) = (retry.times, span(retry.backoff));
+    let (times, backoff) = (retry.times, format_span(retry.backoff));
     format!("retry {times}, backoff {backoff}, on {}", on.join(" | "))
 }
 
 /// A declared wait: `until |r| r.done, every 500 ms, within 30 s`.
-pub fn until(until: &Until) -> String {
-    let (every, within) = (span(until.every), span(until.within));
+pub fn format_until(until: &Until) -> String {
+    let (every, within) = (format_span(until.every), format_span(until.within));
     format!("until {}, every {every}, within {within}", until.condition)
 }
 
 /// A load: `200/s for 1 min, ramp-up 10 s (open model)`.
-pub fn load(load: &Load) -> String {
+pub fn format_load(load: &Load) -> String {
     let (mut words, model) = match &load.shape {
         Shape::Rate {
             per_second,
             ramp_up,
             duration,
         } => (
-            course(&exact_rate(*per_second), *ramp_up, *duration),
+            course(&format_exact_rate(*per_second), *ramp_up, *duration),
             "open model",
         ),
         Shape::Users {
@@ -246,7 +251,11 @@ pub fn load(load: &Load) -> String {
             ramp_up,
             duration,
         } => (
-            course(&counted(u64::from(*users), "user"), *ramp_up, *duration),
+            course(
+                &format_counted(u64::from(*users), "user"),
+                *ramp_up,
+                *duration,
+            ),
             "closed model",
         ),
         Shape::Iterations {
@@ -255,8 +264,8 @@ pub fn load(load: &Load) -> String {
         } => (
             format!(
                 "{} shared by {}",
-                counted(*iterations, "iteration"),
-                counted(u64::from(*users), "user")
+                format_counted(*iterations, "iteration"),
+                format_counted(u64::from(*users), "user")
             ),
             "closed model",
         ),
@@ -264,15 +273,15 @@ pub fn load(load: &Load) -> String {
         Shape::UserStages { stages } => (staged(stages, " users"), "closed model"),
     };
     if !load.warm_up.is_zero() {
-        let _ = write!(words, ", after a warm-up of {}", span(load.warm_up));
+        let _ = write!(words, ", after a warm-up of {}", format_span(load.warm_up));
     }
     format!("{words} ({model})")
 }
 
 fn course(target: &str, ramp_up: Duration, duration: Duration) -> String {
-    let mut words = format!("{target} for {}", span(duration));
+    let mut words = format!("{target} for {}", format_span(duration));
     if !ramp_up.is_zero() {
-        let _ = write!(words, ", ramp-up {}", span(ramp_up));
+        let _ = write!(words, ", ramp-up {}", format_span(ramp_up));
     }
     words
 }
@@ -282,7 +291,7 @@ fn staged(stages: &[Stage], unit: &str) -> String {
         .iter()
         .map(|stage| {
             let (from, to) = (trimmed(stage.from), trimmed(stage.to));
-            let time = span(stage.duration);
+            let time = format_span(stage.duration);
             if from == to {
                 format!("{to}{unit} for {time}")
             } else {
@@ -320,7 +329,7 @@ mod tests {
             (2_000_000.0, "2.0 s"),
             (125_300_000.0, "125 s"),
         ] {
-            assert_eq!(duration(Duration::from_secs_f64(us / 1e6)), words);
+            assert_eq!(format_duration(Duration::from_secs_f64(us / 1e6)), words);
         }
     }
 
@@ -334,7 +343,7 @@ mod tests {
             (7_200_000, "2 h"),
             (0, "0 ms"),
         ] {
-            assert_eq!(span(Duration::from_millis(ms)), words);
+            assert_eq!(format_span(Duration::from_millis(ms)), words);
         }
     }
 
@@ -351,13 +360,13 @@ mod tests {
             (1.0, "100 %"),
             (1.3, "130 %"),
         ] {
-            assert_eq!(percent(ratio), words);
+            assert_eq!(format_percent(ratio), words);
         }
-        assert_eq!(whole_percent(0.001), "0.10 %");
-        assert_eq!(whole_percent(0.998), "99.8 %");
-        assert_eq!(exact_percent(0.07), "7 %");
+        assert_eq!(format_whole_percent(0.001), "0.10 %");
+        assert_eq!(format_whole_percent(0.998), "99.8 %");
+        assert_eq!(format_exact_percent(0.07), "7 %");
         assert_eq!(
-            (exact_rate(200.0), exact_rate(0.5)),
+            (format_exact_rate(200.0), format_exact_rate(0.5)),
             ("200/s".to_owned(), "0.5/s".to_owned())
         );
     }
@@ -373,28 +382,28 @@ mod tests {
             (19.8, "19.8/s"),
             (2_000.0, "2\u{202f}000/s"),
         ] {
-            assert_eq!(rate(per_second), words);
+            assert_eq!(format_rate(per_second), words);
             if per_second == 0.0 || per_second >= 0.5 {
-                assert_eq!(exact_rate(per_second), words);
+                assert_eq!(format_exact_rate(per_second), words);
             }
         }
-        assert_eq!(rate(7.249_9), "7.25/s");
-        assert_eq!(rate(49.98), "50/s");
-        assert_eq!(rate(607.6), "608/s");
-        assert_eq!(rate(f64::NAN), NONE);
+        assert_eq!(format_rate(7.249_9), "7.25/s");
+        assert_eq!(format_rate(49.98), "50/s");
+        assert_eq!(format_rate(607.6), "608/s");
+        assert_eq!(format_rate(f64::NAN), NO_VALUE);
     }
 
     #[test]
     fn counts_are_grouped() {
-        assert_eq!(count(999), "999");
-        assert_eq!(count(1_000), "1\u{202f}000");
-        assert_eq!(count(182_440_123), "182\u{202f}440\u{202f}123");
+        assert_eq!(format_count(999), "999");
+        assert_eq!(format_count(1_000), "1\u{202f}000");
+        assert_eq!(format_count(182_440_123), "182\u{202f}440\u{202f}123");
     }
 
     #[test]
     fn a_score_never_looks_better_than_its_letter() {
-        assert_eq!(score(0.939_999), "0.939");
-        assert_eq!(score(0.94), "0.940");
-        assert_eq!(score(1.0), "1.000");
+        assert_eq!(format_score(0.939_999), "0.939");
+        assert_eq!(format_score(0.94), "0.940");
+        assert_eq!(format_score(1.0), "1.000");
     }
 }

@@ -1,6 +1,7 @@
 //! The start times of iterations: pure arithmetic from the start of the run, so that nothing drifts.
 
 use crate::definition::{Load, Shape, Stage};
+use serde::Serialize;
 use std::time::Duration;
 
 /// Users of a closed load who may begin at the same instant.
@@ -36,7 +37,8 @@ pub enum Model {
 }
 
 /// The part of the load that an iteration is due in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Window {
     /// The warm-up: discarded.
     WarmUp,
@@ -48,11 +50,15 @@ pub enum Window {
 
 /// A linear piece of the course; times in seconds from the start of the run.
 #[derive(Debug, Clone, Copy)]
-struct Segment {
-    start: f64,
-    length: f64,
-    from: f64,
-    to: f64,
+pub struct Segment {
+    /// The start of the piece.
+    pub start: f64,
+    /// The length of the piece.
+    pub length: f64,
+    /// The target at the start: iterations per second, or users.
+    pub from: f64,
+    /// The target at the end.
+    pub to: f64,
     /// Arrivals before this piece (open model).
     before: f64,
 }
@@ -118,6 +124,11 @@ impl Schedule {
                 .unwrap_or(schedule.steady),
         };
         schedule
+    }
+
+    /// Returns the linear pieces of the load; none for a fixed amount of work.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
     }
 
     /// Returns the model of the load.
@@ -290,7 +301,8 @@ fn ramp_stages(target: f64, ramp_up: Duration, duration: Duration) -> Vec<Stage>
 }
 
 impl Segment {
-    fn area(&self) -> f64 {
+    /// Returns the integral of the target: the arrivals in the piece (open model).
+    pub fn area(&self) -> f64 {
         f64::midpoint(self.from, self.to) * self.length
     }
 

@@ -1,6 +1,7 @@
 //! Every record that a released version wrote is read and graded as it was then.
 
-use loadtest_model::card::{Report, view};
+use loadtest_model::card::Report;
+use loadtest_model::display;
 use loadtest_model::record::RunRecord;
 use std::path::PathBuf;
 
@@ -32,12 +33,15 @@ fn records_of_version_1_have_the_grades_and_verdicts_they_had() {
             "{name}: {} {} {}, {} started, p95 {}, {} dependency failures, exit code {}",
             card.verdict.name(),
             card.grade.label(),
-            card.grade.score.map(view::score).unwrap_or_default(),
+            card.grade
+                .score
+                .map(display::format_score)
+                .unwrap_or_default(),
             card.accounts.started,
             card.headline
                 .time
                 .p95
-                .map(view::duration)
+                .map(display::format_duration)
                 .unwrap_or_default(),
             card.headline.dependency_failures,
             report.exit_code(),

@@ -5,8 +5,9 @@ use crate::baselines::{Baseline, Baselines, Contents, Kept};
 use crate::cli::ResultFormat;
 use crate::console::{self, clean};
 use crate::error::Error;
-use loadtest_model::card::{view, worst_exit_code};
+use loadtest_model::card::worst_exit_code;
 use loadtest_model::comparison::Side;
+use loadtest_model::display;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -57,7 +58,7 @@ fn render_table(all: &[(Baseline, Contents)]) -> String {
             let about = format!(
                 "version {}, {}, {}",
                 shorten_commit(scenario.definition.revision()),
-                view::load(&scenario.plan.load),
+                display::format_load(&scenario.plan.load),
                 format_target(newest)
             );
             let _ = writeln!(text, "    {}", clean(&about));
@@ -88,7 +89,7 @@ fn render_line(run: &Kept) -> String {
             line.push_str(" with changes");
         }
     }
-    let _ = write!(line, "  {}", view::bytes(file_size(run)));
+    let _ = write!(line, "  {}", display::format_bytes(file_size(run)));
     line
 }
 

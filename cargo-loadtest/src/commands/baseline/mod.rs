@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::policy::{self, Action};
 use crate::store::{self, Store};
 use crate::workspace::Workspace;
-use loadtest_model::card::view;
+use loadtest_model::display;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -65,7 +65,7 @@ fn save_baseline(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> 
         let scenario = clean(&scenario);
         match outcome {
             Ok(place) => {
-                let runs = view::counted(place.runs as u64, "run");
+                let runs = display::format_counted(place.runs as u64, "run");
                 console::print_status(
                     "Saved",
                     format_args!("`{scenario}` in the baseline `{name}`, which has {runs} of it"),
@@ -131,7 +131,7 @@ fn not_saved(run_id: &str, saved: &[Saved]) -> Error {
 fn remove_baseline(baselines: &Baselines, name: &str) -> Result<u8, Error> {
     let baseline = baselines.open(name)?;
     let (count, strange) = baseline.remove()?;
-    let files = view::counted(count as u64, "file");
+    let files = display::format_counted(count as u64, "file");
     console::print_status("Removed", format_args!("the baseline `{name}`: {files}"));
     report_strange_files(&strange);
     Ok(0)

@@ -1,11 +1,11 @@
 //! A comparison as data.
 
-use super::Compared;
+use super::RunComparison;
 use crate::error::Error;
 use loadtest_model::comparison::{Comparison, Outcome, Refusal};
 use serde_json::{Value, json};
 
-pub(super) fn render(compared: &Compared) -> Result<String, Error> {
+pub(super) fn render(compared: &RunComparison) -> Result<String, Error> {
     let not_encoded = Error::encode("the comparison");
     let mut scenarios = Vec::new();
     for (identity, outcome) in &compared.scenarios {

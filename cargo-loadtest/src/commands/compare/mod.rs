@@ -18,7 +18,7 @@ use loadtest_model::record::{RunRecord, ScenarioRecord};
 
 /// The result of a comparison.
 #[derive(Debug)]
-struct Compared {
+struct RunComparison {
     /// The name of a baseline, or the identifier of a run.
     base: String,
     is_baseline: bool,
@@ -57,7 +57,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
             runs.into_iter().flatten().map(|kept| kept.side()).collect()
         };
         let known = contents.scenarios.iter().map(|runs| runs[0].identity());
-        Compared::of(&args.base, true, &new, known.collect(), &base)
+        RunComparison::of(&args.base, true, &new, known.collect(), &base)
     } else {
         let base = open_base(args, &baselines)?;
         let sides = |identity: &str| {
@@ -68,7 +68,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
         };
         let known = base.scenarios.iter();
         let known = known.map(|scenario| scenario.definition.identity());
-        Compared::of(&base.run_id, false, &new, known.collect(), &sides)
+        RunComparison::of(&base.run_id, false, &new, known.collect(), &sides)
     };
     match args.format {
         ResultFormat::Human => {
@@ -100,7 +100,7 @@ fn comparison_side<'a>(record: &'a RunRecord, scenario: &'a ScenarioRecord) -> S
     }
 }
 
-impl Compared {
+impl RunComparison {
     fn of<'a>(
         base: &str,
         is_baseline: bool,
@@ -139,10 +139,15 @@ impl Compared {
             ComparisonBase::Run(&self.base)
         };
         let scenarios = self.scenarios.iter();
-        let compared = scenarios
-            .map(|(identity, outcome)| (identity.clone(), comparison::complete(base, outcome)));
+        let compared = scenarios.map(|(identity, outcome)| {
+            (
+                identity.clone(),
+                comparison::build_complete_section(base, outcome),
+            )
+        });
         let missing = self.missing.iter();
-        let missing = missing.map(|identity| (identity.clone(), comparison::missing(base)));
+        let missing =
+            missing.map(|identity| (identity.clone(), comparison::build_missing_section(base)));
         let mut sections: Vec<_> = compared.chain(missing).collect();
         for (_, section) in &mut sections {
             section.title = format!("The run {} against {base}", self.new);

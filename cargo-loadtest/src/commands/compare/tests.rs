@@ -20,7 +20,7 @@ fn found(figure: Figure, base: f64, new: f64, change: f64, verdict: Change) -> F
     }
 }
 
-fn compared() -> Compared {
+fn compared() -> RunComparison {
     let subject = |step: Option<&str>, skipped, figures| Subject {
         step: step.map(str::to_owned),
         skipped,
@@ -87,7 +87,7 @@ fn compared() -> Compared {
             new: "50/s for 5 min (open model)".to_owned(),
         },
     ];
-    Compared {
+    RunComparison {
         base: "main".to_owned(),
         is_baseline: true,
         new: "20261121-143005-k3f9".to_owned(),

@@ -1,11 +1,11 @@
 //! What is in force, for people.
 
-use super::{InForce, View, events, format, host, place, place_in_file};
+use super::{InForce, View, describe_place, event_names, format_name, place_in_file, webhook_host};
 use crate::config::Organisation;
 use crate::export::terminal::text::{ACCENT, BOLD, DIM, Line, PLAIN, clean, width};
 use crate::units;
 use loadtest::targets::Listed;
-use loadtest_model::card::view as words;
+use loadtest_model::display;
 use loadtest_model::plan::Overrides;
 
 /// The column of names.
@@ -20,7 +20,7 @@ const NARROWEST: usize = 60;
 const LEAST: usize = 16;
 
 /// A name, a value, and where it stands.
-struct Row {
+struct ConfigRow {
     name: String,
     value: String,
     place: String,
@@ -28,10 +28,10 @@ struct Row {
 }
 
 /// Rows under a title.
-struct Table {
+struct ConfigTable {
     title: String,
     note: &'static str,
-    rows: Vec<Row>,
+    rows: Vec<ConfigRow>,
 }
 
 /// Renders the effective configuration in at most `limit` columns, with ANSI colours or as plain text.
@@ -39,7 +39,7 @@ pub(super) fn render(view: &View<'_>, limit: usize, colour: bool) -> String {
     let tables = render_tables(view);
     let limit = limit.clamp(NARROWEST, WIDEST);
     let rows = || tables.iter().flat_map(|table| &table.rows);
-    let widest = |of: fn(&Row) -> &str| rows().map(|row| width(of(row))).max().unwrap_or(0);
+    let widest = |of: fn(&ConfigRow) -> &str| rows().map(|row| width(of(row))).max().unwrap_or(0);
     let places = (VALUES + widest(|row| &row.value) + 2)
         .min(limit.saturating_sub(widest(|row| &row.place)))
         .max(VALUES + LEAST);
@@ -80,13 +80,13 @@ pub(super) fn render(view: &View<'_>, limit: usize, colour: bool) -> String {
     out
 }
 
-fn render_tables(view: &View<'_>) -> Vec<Table> {
-    let mut tables: Vec<Table> = Vec::new();
+fn render_tables(view: &View<'_>) -> Vec<ConfigTable> {
+    let mut tables: Vec<ConfigTable> = Vec::new();
     let mut section = "";
     for key in InForce::all(view) {
         if key.known.section != section {
             section = key.known.section;
-            tables.push(Table {
+            tables.push(ConfigTable {
                 title: format!("[{section}]"),
                 note: match section {
                     "ci" => "  with --ci, and [run] where it says nothing",
@@ -96,10 +96,10 @@ fn render_tables(view: &View<'_>) -> Vec<Table> {
             });
         }
         if let Some(table) = tables.last_mut() {
-            table.rows.push(Row {
+            table.rows.push(ConfigRow {
                 name: key.known.name.to_owned(),
                 value: key.words(),
-                place: place(key.origin.as_ref()),
+                place: describe_place(key.origin.as_ref()),
                 is_set: key.origin.is_some(),
             });
         }
@@ -108,9 +108,9 @@ fn render_tables(view: &View<'_>) -> Vec<Table> {
     tables
 }
 
-fn render_lists(view: &View<'_>) -> Vec<Table> {
+fn render_lists(view: &View<'_>) -> Vec<ConfigTable> {
     let config = view.config;
-    let row = |name: &str, value: String, line: usize| Row {
+    let row = |name: &str, value: String, line: usize| ConfigRow {
         name: name.to_owned(),
         value,
         place: place_in_file(line),
@@ -127,8 +127,12 @@ fn render_lists(view: &View<'_>) -> Vec<Table> {
             Some(name) if (view.is_set)(name) => format!("signed by ${name}"),
             Some(name) => format!("${name} is not set"),
         };
-        let words = format!("{} on {}; {key}", host(notify), events(notify).join(", "));
-        row(format(notify), words, *line)
+        let words = format!(
+            "{} on {}; {key}",
+            webhook_host(notify),
+            event_names(notify).join(", ")
+        );
+        row(format_name(notify), words, *line)
     });
     let targets = config
         .targets
@@ -147,7 +151,7 @@ fn render_lists(view: &View<'_>) -> Vec<Table> {
             .chain(members)
             .chain(caller(view, organisation))
     });
-    let tables: [(&str, &'static str, Vec<Row>); 4] = [
+    let tables: [(&str, &'static str, Vec<ConfigRow>); 4] = [
         ("[load]", "  chosen by --load NAME", presets.collect()),
         ("[[notify]]", "", notify.collect()),
         ("[[targets]]", "", targets.collect()),
@@ -156,7 +160,7 @@ fn render_lists(view: &View<'_>) -> Vec<Table> {
     tables
         .into_iter()
         .filter(|(_, _, rows)| !rows.is_empty())
-        .map(|(title, note, rows)| Table {
+        .map(|(title, note, rows)| ConfigTable {
             title: title.to_owned(),
             note,
             rows,
@@ -164,7 +168,7 @@ fn render_lists(view: &View<'_>) -> Vec<Table> {
         .collect()
 }
 
-fn caller(view: &View<'_>, organisation: &Organisation) -> Option<Row> {
+fn caller(view: &View<'_>, organisation: &Organisation) -> Option<ConfigRow> {
     if organisation.members.is_empty() {
         return None;
     }
@@ -177,7 +181,7 @@ fn caller(view: &View<'_>, organisation: &Organisation) -> Option<Row> {
             (format!("{names}: {level}"), caller.source.to_owned())
         }
     };
-    Some(Row {
+    Some(ConfigRow {
         name: "you".to_owned(),
         value,
         place,
@@ -190,11 +194,11 @@ fn load_rows(load: &Overrides) -> String {
         time.map(|time| format!("{name} {}", units::show(time)))
     };
     let parts = [
-        load.rate_per_second.map(words::exact_rate),
+        load.rate_per_second.map(display::format_exact_rate),
         load.iterations
-            .map(|count| words::counted(count, "iteration")),
+            .map(|count| display::format_counted(count, "iteration")),
         load.users
-            .map(|users| words::counted(u64::from(users), "user")),
+            .map(|users| display::format_counted(u64::from(users), "user")),
         time("for", load.duration),
         time("ramp-up", load.ramp_up),
     ];
@@ -208,7 +212,7 @@ fn target_rows(target: &Listed) -> String {
         Some(format!("{place} of {}", target.owner)),
         target
             .max_rate
-            .map(|rate| format!("at most {}", words::exact_rate(rate))),
+            .map(|rate| format!("at most {}", display::format_exact_rate(rate))),
         target.max_in_flight.map(|most| format!("{most} in flight")),
         target
             .max_duration

@@ -6,8 +6,8 @@ mod human;
 
 use crate::cli::{ConfigArgs, ResultFormat};
 use crate::config::{
-    BuiltIn, Config, Event, FILE_NAME, Kind, Known, Level, Notify, NotifyFormat, Origin, layered,
-    variable,
+    BuiltIn, Config, Event, FILE_NAME, KnownKey, Level, Notify, NotifyFormat, SettingOrigin,
+    ValueKind, layered, variable,
 };
 use crate::console;
 use crate::error::Error;
@@ -65,17 +65,17 @@ struct View<'a> {
 /// A key and what is in force of it.
 #[derive(Debug)]
 struct InForce {
-    known: Known,
+    known: KnownKey,
     /// The value; `None` where there is none.
     value: Option<Vec<String>>,
     /// The source; `None` if it is built in.
-    origin: Option<Origin>,
+    origin: Option<SettingOrigin>,
 }
 
 impl InForce {
     /// Every key of the layers. Those of `[ci]` are what `--ci` makes of `[run]`.
     fn all(view: &View<'_>) -> Vec<Self> {
-        let in_force = |known: Known| {
+        let in_force = |known: KnownKey| {
             let setting = view.config.setting(known.section, known.name);
             let value = match (known.section, known.name) {
                 ("store", "directory") => Some(vec![view.shown(&view.store)]),
@@ -107,7 +107,7 @@ impl InForce {
     }
 }
 
-fn built_in(known: &Known) -> Option<Vec<String>> {
+fn built_in(known: &KnownKey) -> Option<Vec<String>> {
     match known.built_in {
         BuiltIn::Value(value) => Some(vec![value.to_owned()]),
         BuiltIn::Nothing(_) | BuiltIn::Required => None,
@@ -129,11 +129,11 @@ impl View<'_> {
 }
 
 /// Formats the source of a value.
-fn place(origin: Option<&Origin>) -> String {
+fn describe_place(origin: Option<&SettingOrigin>) -> String {
     match origin {
         None => "built-in".to_owned(),
-        Some(Origin::File { line }) => place_in_file(*line),
-        Some(Origin::Environment { variable }) => variable.clone(),
+        Some(SettingOrigin::File { line }) => place_in_file(*line),
+        Some(SettingOrigin::Environment { variable }) => variable.clone(),
     }
 }
 
@@ -143,7 +143,7 @@ fn place_in_file(line: usize) -> String {
 
 /// Scheme and host of a webhook: the rest of a URL of Slack is a secret. Of one that a variable holds, the
 /// variable.
-fn host(notify: &Notify) -> String {
+fn webhook_host(notify: &Notify) -> String {
     if notify.url_variable().is_some() {
         return notify.url.clone();
     }
@@ -151,11 +151,11 @@ fn host(notify: &Notify) -> String {
     url.map_or_else(String::new, |url| url.origin().ascii_serialization())
 }
 
-fn events(notify: &Notify) -> Vec<&'static str> {
+fn event_names(notify: &Notify) -> Vec<&'static str> {
     notify.events.iter().copied().map(Event::word).collect()
 }
 
-fn format(notify: &Notify) -> &'static str {
+fn format_name(notify: &Notify) -> &'static str {
     match notify.format {
         NotifyFormat::Json => "json",
         NotifyFormat::Slack => "slack",
@@ -167,7 +167,7 @@ fn config_json(view: &View<'_>) -> Value {
     let keys: Vec<_> = InForce::all(view)
         .iter()
         .map(|key| {
-            let Known {
+            let KnownKey {
                 section,
                 name,
                 kind,
@@ -175,13 +175,15 @@ fn config_json(view: &View<'_>) -> Value {
             } = key.known;
             let (from, line) = match &key.origin {
                 None => ("built_in", None),
-                Some(Origin::File { line }) => ("file", Some(line)),
-                Some(Origin::Environment { .. }) => ("environment", None),
+                Some(SettingOrigin::File { line }) => ("file", Some(line)),
+                Some(SettingOrigin::Environment { .. }) => ("environment", None),
             };
             let number = |words: &[String]| words.first()?.parse::<serde_json::Number>().ok();
             let value = match &key.value {
-                Some(words) if kind == Kind::List => json!(words),
-                Some(words) if matches!(kind, Kind::Whole | Kind::Number) => json!(number(words)),
+                Some(words) if kind == ValueKind::List => json!(words),
+                Some(words) if matches!(kind, ValueKind::Whole | ValueKind::Number) => {
+                    json!(number(words))
+                }
                 Some(words) => json!(words.first()),
                 None => Value::Null,
             };
@@ -190,7 +192,7 @@ fn config_json(view: &View<'_>) -> Value {
                 "value": value,
                 "from": from,
                 "line": line,
-                "place": place(key.origin.as_ref()),
+                "place": describe_place(key.origin.as_ref()),
                 "variable": key.variable(),
             })
         })
@@ -210,9 +212,9 @@ fn config_json(view: &View<'_>) -> Value {
             let secret_env = notify.secret_env.as_deref();
             json!({
                 "line": line,
-                "host": host(notify),
-                "events": events(notify),
-                "format": format(notify),
+                "host": webhook_host(notify),
+                "events": event_names(notify),
+                "format": format_name(notify),
                 "secret_env": secret_env,
                 "is_secret_set": secret_env.map(view.is_set),
             })

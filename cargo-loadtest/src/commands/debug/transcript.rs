@@ -5,8 +5,8 @@ use crate::commands::words;
 use crate::export::terminal::text::{BAD, BOLD, DIM, FAIR, GOOD, PLAIN, clean};
 use anstyle::Style;
 use loadtest::debug::{Answer, Body, End, Event, Exchange, Hop, Outcome, Start, Step};
-use loadtest_model::card::view;
 use loadtest_model::definition::{Load, ScenarioDef};
+use loadtest_model::display;
 use loadtest_model::metrics::Phases;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -47,7 +47,7 @@ impl Transcript {
             Event::Exchange(exchange) => self.exchange(exchange),
             Event::Step(step) => self.step(step),
             Event::Think { time, .. } => {
-                let words = format!("would think for {} now", view::duration(*time));
+                let words = format!("would think for {} now", display::format_duration(*time));
                 self.line(DIM, &words);
             }
             Event::End(end) => self.end(end),
@@ -62,7 +62,7 @@ impl Transcript {
         let title = format!("{}, iteration {}", definition.identity(), start.number);
         self.line(BOLD, &title);
         if let Some(load) = &self.load {
-            let load = view::load(load);
+            let load = display::format_load(load);
             self.fact("load", PLAIN, &load);
         }
         self.fact("seed", PLAIN, &start.seed.to_string());
@@ -74,7 +74,7 @@ impl Transcript {
             (None, _) => "that of each step".to_owned(),
         };
         self.fact("target", PLAIN, &target);
-        if let Some(client) = words::client(&definition.client) {
+        if let Some(client) = words::describe_client(&definition.client) {
             self.fact("client", PLAIN, &client);
         }
         if definition.steps.iter().any(|step| step.think.is_some()) {
@@ -144,7 +144,7 @@ impl Transcript {
     fn body(&mut self, mark: char, body: Option<&Body>) {
         let Some(body) = body else { return };
         self.marked(mark, PLAIN, "");
-        let bytes = view::counted(body.bytes as u64, "byte");
+        let bytes = display::format_counted(body.bytes as u64, "byte");
         let Some(text) = &body.text else {
             let more = if body.is_cut { " and more" } else { "" };
             self.marked(mark, DIM, &format!("({bytes}{more}, and no text)"));
@@ -268,9 +268,9 @@ fn format_timing(service_time: Duration, phases: &Phases) -> String {
     ];
     let parts: Vec<_> = parts
         .into_iter()
-        .filter_map(|(name, time)| Some(format!("{name} {}", view::duration(time?))))
+        .filter_map(|(name, time)| Some(format!("{name} {}", display::format_duration(time?))))
         .collect();
-    let whole = view::duration(service_time);
+    let whole = display::format_duration(service_time);
     if parts.is_empty() {
         format!("  {whole}")
     } else {

@@ -10,7 +10,7 @@ use crate::policy::Action;
 use crate::selection::{Found, one};
 use crate::workspace::{Workspace, folder};
 use loadtest_model::definition::ScenarioDef;
-use source::{Duplicated, Original, Refusal};
+use source::{CopyRefusal, Duplicated, Original};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -166,15 +166,15 @@ fn source_of(definition: &ScenarioDef, workspace: &Workspace) -> Result<PathBuf,
     Ok(path)
 }
 
-fn help(refusal: &Refusal, definition: &ScenarioDef) -> String {
+fn help(refusal: &CopyRefusal, definition: &ScenarioDef) -> String {
     let place = format!("{}:{}", definition.file, definition.line);
     match refusal {
-        Refusal::Moved { .. } => format!("was {place} just changed? Try again"),
-        Refusal::Taken { .. } => ANOTHER_NAME.to_owned(),
-        Refusal::Unnamed { .. } => {
+        CopyRefusal::Moved { .. } => format!("was {place} just changed? Try again"),
+        CopyRefusal::Taken { .. } => ANOTHER_NAME.to_owned(),
+        CopyRefusal::Unnamed { .. } => {
             format!("write `name = \"..\"` in the attribute, or copy it by hand: {place}")
         }
-        Refusal::Made { .. } | Refusal::Unreadable { .. } | Refusal::Lost => {
+        CopyRefusal::Made { .. } | CopyRefusal::Unreadable { .. } | CopyRefusal::Lost => {
             format!("copy it by hand: {place}")
         }
     }

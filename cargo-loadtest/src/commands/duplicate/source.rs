@@ -33,7 +33,7 @@ pub(super) struct Duplicated {
 
 /// The reason why there is no copy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Refusal {
+pub(super) enum CopyRefusal {
     #[error("its file cannot be read as Rust: {message}, on line {line}")]
     Unreadable { message: String, line: usize },
     #[error(
@@ -58,14 +58,14 @@ pub(super) fn duplicate(
     text: &str,
     original: &Original<'_>,
     name: &Ident,
-) -> Result<Duplicated, Refusal> {
+) -> Result<Duplicated, CopyRefusal> {
     let file = parse_source(text)?;
     let Some((module, function)) = find_function(&file.items, original.function, original.line)
     else {
         return Err(explain_missing(text, original));
     };
     if let Some(line) = module.iter().find_map(|item| has_name(item, name)) {
-        return Err(Refusal::Taken {
+        return Err(CopyRefusal::Taken {
             name: name.to_string(),
             line,
         });
@@ -75,7 +75,7 @@ pub(super) fn duplicate(
         Some(shown) => edits.push((bytes(text, shown.span()), format!("\"{}\"", name.unraw()))),
         None if original.shown == original.function => {}
         None => {
-            return Err(Refusal::Unnamed {
+            return Err(CopyRefusal::Unnamed {
                 shown: original.shown.to_owned(),
             });
         }
@@ -86,8 +86,8 @@ pub(super) fn duplicate(
     let lines = |text: &str| text.matches('\n').count();
     let line = original.line + lines(&new.text[..new.at]) - lines(&text[..whole.start]);
     // A file is only written when the copy is found in it again.
-    let again = parse_source(&new.text).map_err(|_| Refusal::Lost)?;
-    find_function(&again.items, &name.unraw().to_string(), line).ok_or(Refusal::Lost)?;
+    let again = parse_source(&new.text).map_err(|_| CopyRefusal::Lost)?;
+    find_function(&again.items, &name.unraw().to_string(), line).ok_or(CopyRefusal::Lost)?;
     Ok(Duplicated {
         text: new.text,
         line,
@@ -97,7 +97,7 @@ pub(super) fn duplicate(
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-fn parse_source(text: &str) -> Result<syn::File, Refusal> {
+fn parse_source(text: &str) -> Result<syn::File, CopyRefusal> {
     let code = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     // Spaces in place of a line for the shell, so that all else stays where it is.
     let is_for_shell = |line: &str| {
@@ -110,7 +110,7 @@ fn parse_source(text: &str) -> Result<syn::File, Refusal> {
         }
         _ => Cow::Borrowed(code),
     };
-    syn::parse_str(&code).map_err(|error| Refusal::Unreadable {
+    syn::parse_str(&code).map_err(|error| CopyRefusal::Unreadable {
         message: error.to_string(),
         line: error.span().start().line,
     })
@@ -145,18 +145,18 @@ fn find_function<'a>(
 }
 
 /// Returns the reason why the function is missing.
-fn explain_missing(text: &str, original: &Original<'_>) -> Refusal {
+fn explain_missing(text: &str, original: &Original<'_>) -> CopyRefusal {
     let line = text.lines().nth(original.line.saturating_sub(1));
     let stands_there = line.is_some_and(|line| {
         line.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'))
             .any(|word| word == original.function)
     });
     if stands_there {
-        Refusal::Made {
+        CopyRefusal::Made {
             line: original.line,
         }
     } else {
-        Refusal::Moved {
+        CopyRefusal::Moved {
             function: original.function.to_owned(),
             line: original.line,
         }
@@ -304,7 +304,7 @@ mod tests {
         text[..text.find(part).unwrap()].matches('\n').count() + 1
     }
 
-    fn copy(text: &str, line: usize, shown: &str, name: &str) -> Result<Duplicated, Refusal> {
+    fn copy(text: &str, line: usize, shown: &str, name: &str) -> Result<Duplicated, CopyRefusal> {
         let original = Original {
             function: "visit",
             shown,
@@ -428,7 +428,7 @@ fn after() {}
         let made = "#[scenario(name = concat!(\"a\"))]\nfn visit() {}\n";
         assert!(matches!(
             copy(made, 2, "a", "twin"),
-            Err(Refusal::Unnamed { .. })
+            Err(CopyRefusal::Unnamed { .. })
         ));
     }
 
@@ -449,7 +449,7 @@ fn after() {}
             let text = format!("fn visit() {{}}\n{item}\n");
             let refusal = copy(&text, 1, "visit", "twin").unwrap_err();
             let name = "twin".to_owned();
-            assert_eq!(refusal, Refusal::Taken { name, line: 2 }, "{item}");
+            assert_eq!(refusal, CopyRefusal::Taken { name, line: 2 }, "{item}");
         }
         assert!(copy("fn visit() {}\nuse twin::x;\n", 1, "visit", "twin").is_ok());
     }
@@ -459,20 +459,20 @@ fn after() {}
         let made = "scenarios! {\n    fn visit() {}\n}\n";
         assert_eq!(
             copy(made, 2, "visit", "twin").unwrap_err(),
-            Refusal::Made { line: 2 }
+            CopyRefusal::Made { line: 2 }
         );
         let moved = "\nfn visits() {}\nfn visit() {}\n";
         assert!(matches!(
             copy(moved, 2, "visit", "twin"),
-            Err(Refusal::Moved { .. })
+            Err(CopyRefusal::Moved { .. })
         ));
         assert!(matches!(
             copy("fn visit() {}", 9, "visit", "twin"),
-            Err(Refusal::Moved { .. })
+            Err(CopyRefusal::Moved { .. })
         ));
         assert!(matches!(
             copy("fn visit() {\n", 1, "visit", "twin"),
-            Err(Refusal::Unreadable { .. })
+            Err(CopyRefusal::Unreadable { .. })
         ));
     }
 }

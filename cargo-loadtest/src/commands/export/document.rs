@@ -38,9 +38,9 @@ pub(super) struct Document<'a> {
     budget: Option<f64>,
     grade_weight: Option<f64>,
     client: ClientDocument<'a>,
-    feeds: Vec<Feed<'a>>,
+    feeds: Vec<FeedDocument<'a>>,
     secrets: Vec<&'a str>,
-    steps: Vec<Step<'a>>,
+    steps: Vec<StepDocument<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -54,7 +54,7 @@ struct ClientDocument<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Feed<'a> {
+struct FeedDocument<'a> {
     name: &'a str,
     line: u32,
 }
@@ -124,14 +124,14 @@ enum BoundDocument {
 }
 
 #[derive(Debug, Serialize)]
-struct Step<'a> {
+struct StepDocument<'a> {
     name: &'a str,
     line: u32,
     description: &'a str,
     method: Option<&'a str>,
     url: Option<String>,
-    headers: Vec<Header<'a>>,
-    body: Option<Body>,
+    headers: Vec<HeaderDocument<'a>>,
+    body: Option<BodyDocument>,
     sends_itself: bool,
     expected_status: &'a [StatusRange],
     weight: f64,
@@ -152,13 +152,13 @@ struct Step<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Header<'a> {
+struct HeaderDocument<'a> {
     name: &'a str,
     value: String,
 }
 
 #[derive(Debug, Serialize)]
-struct Body {
+struct BodyDocument {
     kind: BodyKind,
     template: String,
 }
@@ -226,7 +226,7 @@ impl<'a> Document<'a> {
             feeds: scenario
                 .feeds
                 .iter()
-                .map(|feed| Feed {
+                .map(|feed| FeedDocument {
                     name: &feed.name,
                     line: feed.line,
                 })
@@ -235,7 +235,7 @@ impl<'a> Document<'a> {
             steps: scenario
                 .steps
                 .iter()
-                .map(|step| Step::of(step, &scenario.steps))
+                .map(|step| StepDocument::of(step, &scenario.steps))
                 .collect(),
         }
     }
@@ -310,7 +310,7 @@ fn threshold_documents(thresholds: &[Threshold]) -> Vec<ThresholdDocument> {
         .collect()
 }
 
-impl<'a> Step<'a> {
+impl<'a> StepDocument<'a> {
     fn of(step: &'a StepDef, all: &'a [StepDef]) -> Self {
         Self {
             name: &step.name,
@@ -321,12 +321,12 @@ impl<'a> Step<'a> {
             headers: step
                 .headers
                 .iter()
-                .map(|header| Header {
+                .map(|header| HeaderDocument {
                     name: &header.name,
                     value: header.value.to_string(),
                 })
                 .collect(),
-            body: step.body.as_ref().map(|body| Body {
+            body: step.body.as_ref().map(|body| BodyDocument {
                 kind: body.kind,
                 template: body.template.to_string(),
             }),

@@ -2,10 +2,10 @@
 
 use super::course::{Course, Row, SettingCourse, Trend, VersionCourse};
 use super::entry::{Archive, Entry, Outcome, short};
-use crate::export::terminal::table::{Column, Table};
+use crate::export::terminal::table::{TextColumn, TextTable};
 use crate::export::terminal::text::{ACCENT, BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean, wrap};
 use anstyle::Style;
-use loadtest_model::card::view;
+use loadtest_model::display;
 use std::time::Duration;
 
 /// From so many columns on there is room for when a run began; its name begins with it anyway.
@@ -77,14 +77,14 @@ fn render_scenario(course: &Course<'_>, limit: usize, width: usize, lines: &mut 
         }
     }
     if hidden > 0 {
-        let older = view::counted(hidden as u64, "older run");
+        let older = display::format_counted(hidden as u64, "older run");
         lines.push(Line::new().add(DIM, format!("  {older} not shown: `-n` shows more")));
     }
 }
 
 /// `version 1f3a9c02 "2": 12 runs, 2026-11-20 10:02 to 2026-11-22 00:10`
 fn render_title(course: &VersionCourse<'_>) -> Line {
-    let runs = view::counted(course.count as u64, "run");
+    let runs = display::format_counted(course.count as u64, "run");
     let (first, last) = (
         format_time(course.first_seen),
         format_time(course.last_seen),
@@ -134,21 +134,21 @@ fn render_heading(course: &SettingCourse<'_>, limit: usize, width: usize) -> Vec
     lines
 }
 
-fn render_table(rows: &[&Row<'_>], width: usize) -> Table {
+fn render_table(rows: &[&Row<'_>], width: usize) -> TextTable {
     let is_wide = width >= WIDE;
-    let mut columns = vec![Column::left("run")];
+    let mut columns = vec![TextColumn::left("run")];
     if is_wide {
-        columns.push(Column::left("when (UTC)"));
+        columns.push(TextColumn::left("when (UTC)"));
     }
     columns.extend([
-        Column::left("commit"),
-        Column::left("grade"),
-        Column::right("p95"),
-        Column::right("errors"),
-        Column::right("trend"),
-        Column::left("verdict"),
+        TextColumn::left("commit"),
+        TextColumn::left("grade"),
+        TextColumn::right("p95"),
+        TextColumn::right("errors"),
+        TextColumn::right("trend"),
+        TextColumn::left("verdict"),
     ]);
-    let mut table = Table::new(columns);
+    let mut table = TextTable::new(columns);
     for row in rows {
         let entry = row.entry;
         let mut cells = vec![(PLAIN, clean(&entry.run))];
@@ -157,11 +157,11 @@ fn render_table(rows: &[&Row<'_>], width: usize) -> Table {
         }
         cells.extend([(DIM, commit(entry)), format_grade(entry)]);
         let figures = entry.figures();
-        let none = || view::NONE.to_owned();
+        let none = || display::NO_VALUE.to_owned();
         let p95 = figures.and_then(|figures| figures.p95);
-        cells.push((PLAIN, p95.map_or_else(none, view::duration)));
+        cells.push((PLAIN, p95.map_or_else(none, display::format_duration)));
         let errors = figures.and_then(|figures| figures.error_rate);
-        cells.push((PLAIN, errors.map_or_else(none, view::percent)));
+        cells.push((PLAIN, errors.map_or_else(none, display::format_percent)));
         cells.push((PLAIN, row.trend.as_ref().map_or_else(String::new, arrow)));
         cells.push(format_verdict(entry));
         table.row(cells, entry.reason().map(clean));
@@ -172,7 +172,7 @@ fn render_table(rows: &[&Row<'_>], width: usize) -> Table {
 /// `1a2b3c4*`, the star where the work tree differed.
 fn commit(entry: &Entry) -> String {
     let Some(commit) = &entry.commit else {
-        return view::NONE.to_owned();
+        return display::NO_VALUE.to_owned();
     };
     let short: String = clean(short(commit)).chars().take(7).collect();
     let star = if entry.dirty == Some(true) { "*" } else { "" };
@@ -182,7 +182,7 @@ fn commit(entry: &Entry) -> String {
 fn format_grade(entry: &Entry) -> (Style, String) {
     match entry.figures().and_then(|figures| figures.grade) {
         Some(letter) => (PLAIN, letter.to_string()),
-        None => (PLAIN, view::NONE.to_owned()),
+        None => (PLAIN, display::NO_VALUE.to_owned()),
     }
 }
 
@@ -199,7 +199,7 @@ fn format_verdict(entry: &Entry) -> (Style, String) {
         ..
     } = entry.outcome
     {
-        words = format!("{words} {}", view::rate(rate));
+        words = format!("{words} {}", display::format_rate(rate));
     }
     (style, words)
 }

@@ -10,7 +10,7 @@ const DEPENDENCIES: [&str; 3] = ["dependencies", "dev-dependencies", "dev_depend
 
 /// The source of a dependency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum LoadtestOrigin {
     /// The package registry, where the name belongs to somebody else.
     Registry,
     /// Inherited from the workspace.
@@ -49,14 +49,14 @@ impl Manifest {
     }
 
     /// The dependency of the package on a `loadtest`.
-    pub(super) fn dependency(&self) -> Option<Origin> {
+    pub(super) fn dependency(&self) -> Option<LoadtestOrigin> {
         DEPENDENCIES
             .iter()
             .find_map(|table| origin(self.document.get(table)?))
     }
 
     /// The `loadtest` that members of this workspace can inherit.
-    pub(super) fn shared_dependency(&self) -> Option<Origin> {
+    pub(super) fn shared_dependency(&self) -> Option<LoadtestOrigin> {
         origin(self.document.get("workspace")?.get("dependencies")?)
     }
 
@@ -153,18 +153,18 @@ fn table_of(source: &Source) -> InlineTable {
 }
 
 /// Returns the source of `loadtest` among these dependencies.
-fn origin(dependencies: &Item) -> Option<Origin> {
+fn origin(dependencies: &Item) -> Option<LoadtestOrigin> {
     let dependency = dependencies.as_table_like()?.get("loadtest")?;
     let Some(table) = dependency.as_table_like() else {
-        return Some(Origin::Registry);
+        return Some(LoadtestOrigin::Registry);
     };
     let named = ["path", "git", "registry", "registry-index", "package"];
     Some(if table.contains_key("workspace") {
-        Origin::Workspace
+        LoadtestOrigin::Workspace
     } else if named.iter().any(|key| table.contains_key(key)) {
-        Origin::Named
+        LoadtestOrigin::Named
     } else {
-        Origin::Registry
+        LoadtestOrigin::Registry
     })
 }
 
@@ -224,7 +224,7 @@ mod tests {
         let after = manifest.document.to_string();
         assert!(after.contains("loadtest.workspace = true"), "{after}");
         let manifest = parse(&after);
-        assert_eq!(manifest.dependency(), Some(Origin::Workspace));
+        assert_eq!(manifest.dependency(), Some(LoadtestOrigin::Workspace));
         assert!(manifest.has_test("load"));
     }
 
@@ -246,7 +246,7 @@ mod tests {
         let shared = |text| parse(text).shared_dependency();
         assert_eq!(
             shared("[workspace.dependencies]\nloadtest = { git = \"x\" }\n"),
-            Some(Origin::Named)
+            Some(LoadtestOrigin::Named)
         );
         assert_eq!(shared("[workspace]\nmembers = []\n"), None);
     }
@@ -259,14 +259,14 @@ mod tests {
             "[dev-dependencies]\nloadtest = { version = \"0.9\", features = [] }\n",
             "[dependencies.loadtest]\nversion = \"0.9\"\n",
         ] {
-            assert_eq!(origin(text), Origin::Registry, "{text}");
+            assert_eq!(origin(text), LoadtestOrigin::Registry, "{text}");
         }
         for text in [
             "[dependencies.loadtest]\npath = \"x\"\n",
             "[dev-dependencies]\nloadtest = { git = \"x\", version = \"1\" }\n",
             "[dev-dependencies]\nloadtest = { registry = \"ours\", version = \"1\" }\n",
         ] {
-            assert_eq!(origin(text), Origin::Named, "{text}");
+            assert_eq!(origin(text), LoadtestOrigin::Named, "{text}");
         }
         assert!(parse("[patch.crates-io]\nloadtest = { path = \"x\" }\n").patches_loadtest());
     }

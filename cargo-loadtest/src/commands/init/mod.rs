@@ -13,7 +13,7 @@ use crate::files;
 use crate::suggestion::join_names;
 use crate::workspace::{Workspace, folder};
 use cargo_metadata::Package;
-use manifest::{Manifest, Origin};
+use manifest::{LoadtestOrigin, Manifest};
 use source::Source;
 use std::path::{Path, PathBuf};
 
@@ -40,10 +40,10 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8, Error> {
     let own = manifest.dependency();
     let shared = workspace_manifest.shared_dependency();
     let used = match own {
-        None | Some(Origin::Workspace) => shared,
+        None | Some(LoadtestOrigin::Workspace) => shared,
         own => own,
     };
-    if used == Some(Origin::Registry) && !workspace_manifest.patches_loadtest() {
+    if used == Some(LoadtestOrigin::Registry) && !workspace_manifest.patches_loadtest() {
         return Err(refuse_registry(args));
     }
     if own.is_some() {

@@ -11,7 +11,7 @@ pub(super) struct Destination {
     /// The URL that paths are joined to, where it is known before the run.
     pub(super) base: Option<String>,
     /// The source of the base URL.
-    pub(super) from: Origin,
+    pub(super) from: AddressOrigin,
     /// True if the setup of the scenario starts a target, which a given base URL replaces.
     pub(super) starts_target: bool,
     /// The hosts that are known, of the base and of steps with an absolute URL.
@@ -21,7 +21,7 @@ pub(super) struct Destination {
 /// The source of a base URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Origin {
+pub(super) enum AddressOrigin {
     /// `--base-url`.
     CommandLine,
     /// `LOADTEST_BASE_URL`.
@@ -72,17 +72,17 @@ impl Destination {
         let urls = || scenario.steps.iter().filter_map(|step| step.url.as_deref());
         let needed = urls().next().is_none() || urls().any(|url| url.starts_with('/'));
         let (base, from) = if let Some(flag) = flag {
-            (Some(flag), Origin::CommandLine)
+            (Some(flag), AddressOrigin::CommandLine)
         } else if let Some(variable) = environment {
-            (Some(variable), Origin::Environment)
+            (Some(variable), AddressOrigin::Environment)
         } else if scenario.starts_target {
-            (None, Origin::Setup)
+            (None, AddressOrigin::Setup)
         } else if let Some(base) = &scenario.base {
-            (Some(&**base), Origin::Declared)
+            (Some(&**base), AddressOrigin::Declared)
         } else if needed {
-            (None, Origin::Missing)
+            (None, AddressOrigin::Missing)
         } else {
-            (None, Origin::NotNeeded)
+            (None, AddressOrigin::NotNeeded)
         };
         let mut hosts: Vec<Host> = Vec::new();
         for url in base.into_iter().chain(urls()) {
@@ -155,20 +155,23 @@ mod tests {
             let destination = Destination::of(scenario, flag, environment, &Permissions::default());
             (destination.base, destination.from)
         };
-        assert_eq!(seen(&scenario, None, None), (None, Origin::Missing));
+        assert_eq!(seen(&scenario, None, None), (None, AddressOrigin::Missing));
         scenario.base = Some("http://declared".into());
         let declared = Some("http://declared".to_owned());
-        assert_eq!(seen(&scenario, None, None), (declared, Origin::Declared));
+        assert_eq!(
+            seen(&scenario, None, None),
+            (declared, AddressOrigin::Declared)
+        );
         scenario.starts_target = true;
-        assert_eq!(seen(&scenario, None, None), (None, Origin::Setup));
+        assert_eq!(seen(&scenario, None, None), (None, AddressOrigin::Setup));
         let given = Some("http://given".to_owned());
         assert_eq!(
             seen(&scenario, None, Some("http://given")),
-            (given.clone(), Origin::Environment)
+            (given.clone(), AddressOrigin::Environment)
         );
         assert_eq!(
             seen(&scenario, Some("http://given"), Some("http://other")),
-            (given, Origin::CommandLine)
+            (given, AddressOrigin::CommandLine)
         );
     }
 
@@ -202,7 +205,7 @@ mod tests {
         scenario.base = None;
         assert_eq!(
             Destination::of(&scenario, None, None, &Permissions::default()).from,
-            Origin::NotNeeded
+            AddressOrigin::NotNeeded
         );
     }
 }

@@ -11,8 +11,8 @@ use crate::console;
 use crate::error::Error;
 use destination::Destination;
 use loadtest::targets::Permissions;
-use loadtest_model::card::view;
 use loadtest_model::definition::ScenarioDef;
+use loadtest_model::display;
 use loadtest_model::plan::Plan;
 use outlook::Outlook;
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ fn plan_json(prospect: &Prospect<'_>) -> Value {
         "tags": scenario.tags,
         "seed": seed,
         "load": plan.load,
-        "load_in_words": view::load(&plan.load).replace('\u{202f}', " "),
+        "load_in_words": display::format_load(&plan.load).replace('\u{202f}', " "),
         "default_load": plan.default_load,
         "max_users": plan.max_users,
         "graceful_stop_us": u64::try_from(plan.graceful_stop.as_micros()).unwrap_or(u64::MAX),

@@ -1,7 +1,7 @@
 //! What a run is expected to send: pure arithmetic on a plan, where no request fails.
 
-use crate::commands::weights::{effective, short};
-use loadtest_model::definition::{Load, ScenarioDef, Shape, Stage, StepDef};
+use crate::commands::weights::{effective_weights, round_weight};
+use loadtest_model::definition::{Load, ScenarioDef, Shape, StepDef};
 use loadtest_model::plan::{Plan, StepGrading};
 use loadtest_model::schedule::{Schedule, Window};
 use serde::Serialize;
@@ -14,14 +14,15 @@ pub(super) struct Outlook {
     pub(super) phases: Vec<Phase>,
     pub(super) iterations: Iterations,
     /// The requests of all steps together.
-    pub(super) requests: Requests,
-    pub(super) steps: Vec<Step>,
+    pub(super) requests: RequestOutlook,
+    pub(super) steps: Vec<StepOutlook>,
 }
 
 /// A piece of the load with a linear course.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Phase {
-    pub(super) kind: PhaseKind,
+    /// The use of the results.
+    pub(super) kind: Window,
     pub(super) start_us: u64,
     pub(super) duration_us: u64,
     /// The target at its start: iterations per second, or users.
@@ -30,18 +31,6 @@ pub(super) struct Phase {
     pub(super) to: f64,
     /// Iterations that start in it; only the target knows where users go on at their own pace.
     pub(super) iterations: Option<f64>,
-}
-
-/// The use of the results of a phase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum PhaseKind {
-    /// Discarded.
-    WarmUp,
-    /// Only in the accounts.
-    Ramp,
-    /// Also in the headline figures.
-    Steady,
 }
 
 /// The expected number of iterations.
@@ -56,7 +45,7 @@ pub(super) struct Iterations {
 
 /// The expected number of requests, where it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(super) struct Requests {
+pub(super) struct RequestOutlook {
     pub(super) per_iteration: Option<f64>,
     /// The rate of the steady part.
     pub(super) per_second: Option<f64>,
@@ -80,18 +69,18 @@ pub(super) enum Bound {
 
 /// The expected traffic of a step.
 #[derive(Debug, Serialize)]
-pub(super) struct Step {
+pub(super) struct StepOutlook {
     pub(super) name: String,
     pub(super) weight: f64,
     pub(super) effective_weight: f64,
-    pub(super) requests: Requests,
+    pub(super) requests: RequestOutlook,
     pub(super) grading: StepGrading,
 }
 
 impl Outlook {
     /// Returns the outlook of `plan` for `scenario`.
     pub(super) fn of(scenario: &ScenarioDef, plan: &Plan) -> Self {
-        let weights = effective(&scenario.steps);
+        let weights = effective_weights(&scenario.steps);
         let phases = split_phases(&plan.load);
         let iterations = count_iterations(scenario, plan, &phases, &weights);
         let steps: Vec<_> = scenario
@@ -99,10 +88,10 @@ impl Outlook {
             .iter()
             .zip(&weights)
             .zip(&plan.grading)
-            .map(|((step, &weight), grading)| Step {
+            .map(|((step, &weight), grading)| StepOutlook {
                 name: step.name.to_string(),
                 weight: step.weight,
-                effective_weight: short(weight),
+                effective_weight: round_weight(weight),
                 requests: count_requests(step, weight, iterations, plan.max_users),
                 grading: *grading,
             })
@@ -116,65 +105,22 @@ impl Outlook {
     }
 }
 
-/// The pieces of a load, as [`Schedule`] runs them.
+/// Returns the pieces of a load, as it runs.
 fn split_phases(load: &Load) -> Vec<Phase> {
-    let ramped = |target: f64, ramp_up: Duration, duration: Duration| {
-        let stage = |from, duration| Stage {
-            from,
-            to: target,
-            duration,
-        };
-        vec![
-            stage(0.0, ramp_up),
-            stage(target, duration.saturating_sub(ramp_up)),
-        ]
-    };
-    let mut stages = match &load.shape {
-        Shape::Rate {
-            per_second,
-            ramp_up,
-            duration,
-        } => ramped(*per_second, *ramp_up, *duration),
-        Shape::Users {
-            users,
-            ramp_up,
-            duration,
-        } => ramped(f64::from(*users), *ramp_up, *duration),
-        Shape::Iterations { .. } => return Vec::new(),
-        Shape::RateStages { stages } | Shape::UserStages { stages } => stages.to_vec(),
-    };
-    stages.insert(
-        0,
-        Stage {
-            from: load.peak(),
-            to: load.peak(),
-            duration: load.warm_up,
-        },
-    );
     let schedule = Schedule::new(load);
-    let mut start = Duration::ZERO;
-    let mut phases = Vec::new();
-    for stage in stages.iter().filter(|stage| !stage.duration.is_zero()) {
-        let area = f64::midpoint(stage.from, stage.to) * stage.duration.as_secs_f64();
-        phases.push(Phase {
-            kind: match schedule.window(start + stage.duration / 2) {
-                Window::WarmUp => PhaseKind::WarmUp,
-                Window::Ramp => PhaseKind::Ramp,
-                Window::Steady => PhaseKind::Steady,
-            },
-            start_us: to_micros(start),
-            duration_us: to_micros(stage.duration),
-            from: stage.from,
-            to: stage.to,
-            iterations: load.is_open().then(|| short(area)),
-        });
-        start += stage.duration;
-    }
-    phases
-}
-
-fn to_micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+    let to_micros = |seconds: f64| (seconds * 1e6).round() as u64;
+    let phases = schedule.segments().iter().map(|segment| {
+        let middle = Duration::from_secs_f64(segment.start + segment.length / 2.0);
+        Phase {
+            kind: schedule.window(middle),
+            start_us: to_micros(segment.start),
+            duration_us: to_micros(segment.length),
+            from: segment.from,
+            to: segment.to,
+            iterations: load.is_open().then(|| round_weight(segment.area())),
+        }
+    });
+    phases.collect()
 }
 
 fn count_iterations(
@@ -184,9 +130,7 @@ fn count_iterations(
     weights: &[f64],
 ) -> Iterations {
     if plan.load.is_open() {
-        let steady = phases
-            .iter()
-            .filter(|phase| phase.kind == PhaseKind::Steady);
+        let steady = phases.iter().filter(|phase| phase.kind == Window::Steady);
         let (area, time) = steady.fold((0.0, 0.0), |(area, time), phase| {
             let seconds = phase.duration_us as f64 / 1e6;
             let mean = f64::midpoint(phase.from, phase.to);
@@ -194,7 +138,7 @@ fn count_iterations(
         });
         return Iterations {
             total: Some(Schedule::new(&plan.load).arrivals()),
-            per_second: (time > 0.0).then(|| short(area / time)),
+            per_second: (time > 0.0).then(|| round_weight(area / time)),
             most_per_second: None,
         };
     }
@@ -214,28 +158,37 @@ fn count_iterations(
             _ => None,
         },
         per_second: None,
-        most_per_second: (think > 0.0).then(|| short(plan.load.peak() / think)),
+        most_per_second: (think > 0.0).then(|| round_weight(plan.load.peak() / think)),
     }
 }
 
-fn count_requests(step: &StepDef, weight: f64, iterations: Iterations, users: u32) -> Requests {
+fn count_requests(
+    step: &StepDef,
+    weight: f64,
+    iterations: Iterations,
+    users: u32,
+) -> RequestOutlook {
     let more =
         step.retry.is_some() || step.until.is_some() || step.sends_itself || step.redirects > 0;
     if step.once || step.last {
-        return Requests {
+        return RequestOutlook {
             per_iteration: None,
             per_second: None,
-            per_user: Some(short(weight)),
+            per_user: Some(round_weight(weight)),
             // Neither bound holds where both the users and the requests of each are open.
-            total: (!more).then(|| short(weight * f64::from(users))),
+            total: (!more).then(|| round_weight(weight * f64::from(users))),
             bound: if more { Bound::AtLeast } else { Bound::AtMost },
         };
     }
-    Requests {
-        per_iteration: Some(short(weight)),
-        per_second: iterations.per_second.map(|rate| short(rate * weight)),
+    RequestOutlook {
+        per_iteration: Some(round_weight(weight)),
+        per_second: iterations
+            .per_second
+            .map(|rate| round_weight(rate * weight)),
         per_user: None,
-        total: iterations.total.map(|total| short(total as f64 * weight)),
+        total: iterations
+            .total
+            .map(|total| round_weight(total as f64 * weight)),
         bound: if more {
             Bound::AtLeast
         } else {
@@ -245,19 +198,19 @@ fn count_requests(step: &StepDef, weight: f64, iterations: Iterations, users: u3
 }
 
 /// The sum over all steps; those that run once per user come on top.
-fn sum_requests(steps: &[Step]) -> Requests {
-    let sum = |figure: fn(&Requests) -> Option<f64>| {
+fn sum_requests(steps: &[StepOutlook]) -> RequestOutlook {
+    let sum = |figure: fn(&RequestOutlook) -> Option<f64>| {
         let figures: Vec<f64> = steps
             .iter()
             .filter_map(|step| figure(&step.requests))
             .collect();
-        (!figures.is_empty()).then(|| short(figures.iter().sum()))
+        (!figures.is_empty()).then(|| round_weight(figures.iter().sum()))
     };
-    let repeated = |step: &Step| step.requests.per_user.is_none();
+    let repeated = |step: &StepOutlook| step.requests.per_user.is_none();
     let exact = steps
         .iter()
         .all(|step| repeated(step) && step.requests.bound == Bound::Expected);
-    Requests {
+    RequestOutlook {
         per_iteration: sum(|requests| requests.per_iteration),
         per_second: sum(|requests| requests.per_second),
         per_user: sum(|requests| requests.per_user),
@@ -274,6 +227,7 @@ fn sum_requests(steps: &[Step]) -> Requests {
 mod tests {
     use super::*;
     use crate::session::sample;
+    use loadtest_model::definition::Stage;
     use loadtest_model::definition::{Dependency, Retry, Think};
     use loadtest_model::plan::{GradingDefaults, Overrides};
 
@@ -309,10 +263,7 @@ mod tests {
             .collect();
         assert_eq!(
             phases,
-            [
-                (PhaseKind::Ramp, Some(20.0)),
-                (PhaseKind::Steady, Some(1_160.0))
-            ]
+            [(Window::Ramp, Some(20.0)), (Window::Steady, Some(1_160.0))]
         );
         let second = &outlook.steps[1];
         assert_eq!((second.weight, second.effective_weight), (0.5, 0.4));
@@ -444,10 +395,10 @@ mod tests {
         assert_eq!(
             seen,
             [
-                (PhaseKind::WarmUp, 0, Some(30.0)),
-                (PhaseKind::Ramp, 3, Some(10.0)),
-                (PhaseKind::Steady, 5, Some(50.0)),
-                (PhaseKind::Ramp, 10, Some(10.0)),
+                (Window::WarmUp, 0, Some(30.0)),
+                (Window::Ramp, 3, Some(10.0)),
+                (Window::Steady, 5, Some(50.0)),
+                (Window::Ramp, 10, Some(10.0)),
             ]
         );
         assert_eq!(outlook.iterations.total, Some(100));

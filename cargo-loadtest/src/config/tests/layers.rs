@@ -27,9 +27,12 @@ fn every_layer_takes_the_place_of_the_one_below() {
     let variable = "LOADTEST_GRADING_APDEX".to_owned();
     assert_eq!(
         place("grading", "apdex"),
-        Some(&Origin::Environment { variable })
+        Some(&SettingOrigin::Environment { variable })
     );
-    assert_eq!(place("store", "keep"), Some(&Origin::File { line: 5 }));
+    assert_eq!(
+        place("store", "keep"),
+        Some(&SettingOrigin::File { line: 5 })
+    );
     assert_eq!(place("grading", "budget"), None);
 }
 
@@ -37,14 +40,14 @@ fn every_layer_takes_the_place_of_the_one_below() {
 fn a_key_of_the_file_has_the_same_effect_as_its_variable() {
     let loads = "[load.smoke]\nusers = 1\n";
     for known in layered() {
-        let Known {
+        let KnownKey {
             section,
             name,
             kind,
             ..
         } = known;
         let value = known.example;
-        let given = if kind == Kind::List {
+        let given = if kind == ValueKind::List {
             value.trim_matches(['[', ']']).replace('"', "")
         } else {
             value.trim_matches('"').to_owned()

@@ -19,7 +19,7 @@ fn example(title: &str) -> &str {
 fn the_examples_of_the_page_are_what_is_read() {
     let config = parse(example("A whole example")).unwrap();
     for known in layered().iter().filter(|known| known.section != "run") {
-        let Known { section, name, .. } = *known;
+        let KnownKey { section, name, .. } = *known;
         let is_set = config.setting(section, name).is_some();
         assert_eq!(
             is_set,
@@ -35,7 +35,7 @@ fn the_examples_of_the_page_are_what_is_read() {
 
 #[test]
 fn the_page_has_every_key_with_its_variable() {
-    for Known {
+    for KnownKey {
         section: table,
         name,
         ..

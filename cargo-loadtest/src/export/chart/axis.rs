@@ -1,7 +1,7 @@
 //! Round steps and labels of axes.
 
 /// The smallest of 1, 2, 2.5 and 5 times a power of ten that is at least `least`.
-pub(super) fn nice(least: f64) -> f64 {
+pub(super) fn round_step(least: f64) -> f64 {
     if least <= 0.0 {
         return 1.0;
     }
@@ -29,7 +29,7 @@ pub(super) fn clock_step(seconds: f64) -> f64 {
 }
 
 /// `0:30`, `12:00`, `1:05:00`.
-pub(super) fn clock(seconds: f64) -> String {
+pub(super) fn format_clock(seconds: f64) -> String {
     let seconds = seconds.round() as u64;
     let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if hours > 0 {
@@ -46,10 +46,14 @@ mod tests {
     #[test]
     fn steps_of_an_axis_are_round() {
         for (least, step) in [(0.7, 1.0), (13.0, 20.0), (0.021, 0.025), (260.0, 500.0)] {
-            assert!((nice(least) - step).abs() < 1e-9, "{}", nice(least));
+            assert!(
+                (round_step(least) - step).abs() < 1e-9,
+                "{}",
+                round_step(least)
+            );
         }
         assert_eq!(
-            (clock(65.0), clock(3_900.0)),
+            (format_clock(65.0), format_clock(3_900.0)),
             ("1:05".to_owned(), "1:05:00".to_owned())
         );
     }

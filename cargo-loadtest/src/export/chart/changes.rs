@@ -1,9 +1,9 @@
 //! What changed against the baseline, by how much and how surely.
 
 use super::Chart;
-use super::slowest::cut;
+use super::slowest::cut_name;
 use crate::export::labels::JOURNEY;
-use crate::export::page::comparison::{gravity, mark};
+use crate::export::page::comparison::{change_gravity, change_mark};
 use crate::export::scene::{Anchor, Paint, Scene, Shape};
 use loadtest_model::card::Card;
 use loadtest_model::comparison::{Change, Compared, Comparison, Figure, Outcome, Subject};
@@ -32,19 +32,19 @@ pub(crate) fn draw_changes(card: &Card) -> Option<Chart> {
     let Outcome::Compared(comparison) = &beside.outcome else {
         return None;
     };
-    let rows = rows(comparison);
+    let rows = select_changes(comparison);
     if rows.is_empty() {
         return None;
     }
     let around = |row: &Compared| comparison.margin.around(row);
     let axis = Axis::of(rows.iter().flat_map(|(_, row)| {
-        let (low, high) = within(around(row));
+        let (low, high) = margin_range(around(row));
         [row.change, row.interval.0, row.interval.1, low, high]
     }));
     let high = ROW * rows.len() as f64;
     let mut scene = Scene::new((WIDE, TOP + high + BOTTOM));
     for (at, (_, row)) in rows.iter().enumerate() {
-        let (low, up) = within(around(row));
+        let (low, up) = margin_range(around(row));
         let (y, x) = (TOP + ROW * at as f64, (axis.x(low), axis.x(up)));
         scene.shapes.push(Shape::Area {
             points: vec![(x.0, y), (x.1, y), (x.1, y + ROW), (x.0, y + ROW)],
@@ -61,10 +61,10 @@ pub(crate) fn draw_changes(card: &Card) -> Option<Chart> {
         };
         scene.line(vec![(x, TOP), (x, TOP + high)], paint, width);
         let below = (x, TOP + high + 16.0);
-        scene.text(below, percent(change), Paint::Muted, Anchor::Middle);
+        scene.text(below, format_tick(change), Paint::Muted, Anchor::Middle);
     }
     for (at, (subject, row)) in rows.iter().enumerate() {
-        draw(
+        draw_change(
             &mut scene,
             &axis,
             TOP + ROW * (at as f64 + 0.5),
@@ -74,13 +74,13 @@ pub(crate) fn draw_changes(card: &Card) -> Option<Chart> {
     }
     Some(Chart {
         title: "Change, and where it lies with a confidence of 90 %".to_owned(),
-        label: format!("Change against the baseline: {}", label(&rows)),
+        label: format!("Change against the baseline: {}", describe_changes(&rows)),
         scene,
         readout: None,
     })
 }
 
-fn rows(comparison: &Comparison) -> Vec<(&Subject, &Compared)> {
+fn select_changes(comparison: &Comparison) -> Vec<(&Subject, &Compared)> {
     let mut rows = Vec::new();
     for subject in &comparison.subjects {
         for row in &subject.figures {
@@ -91,7 +91,7 @@ fn rows(comparison: &Comparison) -> Vec<(&Subject, &Compared)> {
             }
         }
     }
-    rows.sort_by_key(|(at, _, row)| (gravity(row.verdict), *at));
+    rows.sort_by_key(|(at, _, row)| (change_gravity(row.verdict), *at));
     rows.truncate(ROWS);
     rows.sort_by_key(|(at, ..)| *at);
     rows.into_iter()
@@ -101,11 +101,11 @@ fn rows(comparison: &Comparison) -> Vec<(&Subject, &Compared)> {
 
 /// Returns the changes within a margin, on a scale on which twice and half are equally far from
 /// none.
-fn within(margin: f64) -> (f64, f64) {
+fn margin_range(margin: f64) -> (f64, f64) {
     (1.0 / (1.0 + margin) - 1.0, margin)
 }
 
-fn draw(scene: &mut Scene, axis: &Axis, y: f64, subject: &Subject, row: &Compared) {
+fn draw_change(scene: &mut Scene, axis: &Axis, y: f64, subject: &Subject, row: &Compared) {
     let (paint, ink) = match row.verdict {
         Change::Regressed => (Paint::Alarm, Paint::Alarm),
         Change::Improved => (Paint::Series(3), Paint::Ink),
@@ -114,7 +114,7 @@ fn draw(scene: &mut Scene, axis: &Axis, y: f64, subject: &Subject, row: &Compare
     };
     let base = y + 4.0;
     let name = subject.step.as_deref().unwrap_or(JOURNEY);
-    scene.text((FIGURE - 8.0, base), cut(name), ink, Anchor::End);
+    scene.text((FIGURE - 8.0, base), cut_name(name), ink, Anchor::End);
     scene.text(
         (FIGURE, base),
         row.figure.label(),
@@ -134,7 +134,7 @@ fn draw(scene: &mut Scene, axis: &Axis, y: f64, subject: &Subject, row: &Compare
         paint,
         opacity: 1.0,
     });
-    let words = format!("{} {}", mark(row.verdict), row.change_words());
+    let words = format!("{} {}", change_mark(row.verdict), row.change_words());
     scene.text((TO + 12.0, base), words, ink, Anchor::Start);
 }
 
@@ -192,7 +192,7 @@ impl Axis {
     }
 }
 
-fn percent(change: f64) -> String {
+fn format_tick(change: f64) -> String {
     let sign = match change {
         change if change < 0.0 => "−",
         change if change > 0.0 => "+",
@@ -201,7 +201,7 @@ fn percent(change: f64) -> String {
     format!("{sign}{:.0} %", change.abs() * 100.0)
 }
 
-fn label(rows: &[(&Subject, &Compared)]) -> String {
+fn describe_changes(rows: &[(&Subject, &Compared)]) -> String {
     let words = rows.iter().map(|(subject, row)| {
         let name = subject.step.as_deref().unwrap_or(JOURNEY);
         format!(

@@ -37,12 +37,12 @@ pub(crate) struct Readout {
     /// The time or quantile of each point.
     pub(crate) at: Vec<String>,
     /// The series in the order of drawing, which is that of the groups of the scene.
-    pub(crate) series: Vec<Figures>,
+    pub(crate) series: Vec<SeriesFigures>,
 }
 
 /// The figures of one series.
 #[derive(Debug)]
-pub(crate) struct Figures {
+pub(crate) struct SeriesFigures {
     pub(crate) name: String,
     pub(crate) paint: Paint,
     pub(crate) dashed: bool,

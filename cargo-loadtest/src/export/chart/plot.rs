@@ -1,7 +1,7 @@
 //! Lines and areas above an axis.
 
-use super::axis::{nice, round_up};
-use super::{Chart, Figures, Readout};
+use super::axis::{round_step, round_up};
+use super::{Chart, Readout, SeriesFigures};
 use crate::export::scene::{Anchor, At, Legend, Paint, Scene, Shape};
 
 /// Width and height.
@@ -12,7 +12,7 @@ const FRAME: (f64, f64, f64, f64) = (58.0, 26.0, 10.0, 24.0);
 const LEGEND: f64 = 16.0;
 
 /// A value per point; `None` leaves a gap.
-pub(super) struct Series {
+pub(super) struct PlotSeries {
     pub(super) name: String,
     pub(super) paint: Paint,
     pub(super) values: Vec<Option<f64>>,
@@ -39,7 +39,7 @@ pub(super) struct Axis {
 /// The series to draw, and the words for their values.
 pub(super) struct Plot<'a> {
     pub(super) title: &'a str,
-    pub(super) series: &'a [Series],
+    pub(super) series: &'a [PlotSeries],
     /// A value beside the vertical axis.
     pub(super) tick: fn(f64) -> String,
     /// A value that was measured.
@@ -48,7 +48,7 @@ pub(super) struct Plot<'a> {
     pub(super) whole: bool,
 }
 
-impl Series {
+impl PlotSeries {
     pub(super) fn new(name: &str, paint: Paint) -> Self {
         Self {
             name: name.to_owned(),
@@ -86,8 +86,12 @@ impl Plot<'_> {
     pub(super) fn over(&self, axis: &Axis) -> Chart {
         let (left, top, right, bottom) = FRAME;
         let (wide, high) = (SIZE.0 - left - right, SIZE.1 - top - bottom);
-        let highest = self.series.iter().map(Series::highest).fold(0.0, f64::max);
-        let step = match nice(highest / 4.0) {
+        let highest = self
+            .series
+            .iter()
+            .map(PlotSeries::highest)
+            .fold(0.0, f64::max);
+        let step = match round_step(highest / 4.0) {
             step if self.whole => step.ceil(),
             step => step,
         };
@@ -121,10 +125,10 @@ impl Plot<'_> {
         }
         for series in self.series {
             let first = scene.shapes.len();
-            draw(&mut scene, series, |point| x(axis.share(point)), y);
+            draw_series(&mut scene, series, |point| x(axis.share(point)), y);
             scene.groups.push(first..scene.shapes.len());
         }
-        legend(&mut scene, self.series, left);
+        draw_legend(&mut scene, self.series, left);
         let names: Vec<&str> = self.series.iter().map(|series| &*series.name).collect();
         Chart {
             title: self.title.to_owned(),
@@ -149,9 +153,9 @@ impl Plot<'_> {
         }
     }
 
-    fn figures(&self, series: &Series) -> Figures {
+    fn figures(&self, series: &PlotSeries) -> SeriesFigures {
         let words = |value: &Option<f64>| value.map(self.exact).unwrap_or_default();
-        Figures {
+        SeriesFigures {
             name: series.name.clone(),
             paint: series.paint,
             dashed: series.dashed,
@@ -161,7 +165,12 @@ impl Plot<'_> {
 }
 
 /// A line or area, in as many pieces as gaps leave of it.
-fn draw(scene: &mut Scene, series: &Series, x: impl Fn(usize) -> f64, y: impl Fn(f64) -> f64) {
+fn draw_series(
+    scene: &mut Scene,
+    series: &PlotSeries,
+    x: impl Fn(usize) -> f64,
+    y: impl Fn(f64) -> f64,
+) {
     let mut pieces: Vec<Vec<usize>> = vec![Vec::new()];
     for (i, value) in series.values.iter().enumerate() {
         if value.is_some() {
@@ -193,7 +202,7 @@ fn draw(scene: &mut Scene, series: &Series, x: impl Fn(usize) -> f64, y: impl Fn
     }
 }
 
-fn legend(scene: &mut Scene, series: &[Series], left: f64) {
+fn draw_legend(scene: &mut Scene, series: &[PlotSeries], left: f64) {
     let first = scene.shapes.len();
     let mut x = left;
     for series in series {
@@ -219,24 +228,24 @@ mod tests {
     #[test]
     fn a_gap_in_the_data_is_a_gap_in_the_line() {
         let mut scene = Scene::new(SIZE);
-        let series = Series {
+        let series = PlotSeries {
             values: vec![Some(1.0), Some(2.0), None, Some(1.0), Some(2.0)],
-            ..Series::new("p50", Paint::Ink)
+            ..PlotSeries::new("p50", Paint::Ink)
         };
-        draw(&mut scene, &series, |x| x as f64, |y| y);
+        draw_series(&mut scene, &series, |x| x as f64, |y| y);
         assert_eq!(scene.shapes.len(), 2);
     }
 
     #[test]
     fn an_area_covers_what_it_stands_for_and_nothing_below() {
         let mut scene = Scene::new(SIZE);
-        let series = Series {
+        let series = PlotSeries {
             values: vec![Some(1.0), Some(2.0)],
             below: vec![3.0, 4.0],
             filled: true,
-            ..Series::new("timeout", Paint::Ink)
+            ..PlotSeries::new("timeout", Paint::Ink)
         };
-        draw(&mut scene, &series, |x| x as f64, |y| y);
+        draw_series(&mut scene, &series, |x| x as f64, |y| y);
         let Shape::Area { points, .. } = &scene.shapes[0] else {
             panic!("{:?}", scene.shapes);
         };

@@ -2,7 +2,8 @@
 
 use super::Chart;
 use crate::export::scene::{Anchor, Paint, Scene, Shape};
-use loadtest_model::card::{Card, view};
+use loadtest_model::card::Card;
+use loadtest_model::display;
 
 /// The share of time of each step, side by side; the bottleneck in the colour of alarm.
 pub(crate) fn draw_shares(card: &Card) -> Option<Chart> {
@@ -19,7 +20,7 @@ pub(crate) fn draw_shares(card: &Card) -> Option<Chart> {
         let width = wide * share;
         let shown = (width - 2.0).max(0.5);
         scene.rect((x, 0.0), (shown, high), paint_of(i, bottleneck.step));
-        let text = format!("{} {}", step.name, view::percent(share));
+        let text = format!("{} {}", step.name, display::format_percent(share));
         if text.chars().count() as f64 * 7.6 + 20.0 < width {
             scene.shapes.push(Shape::Text {
                 at: (x + 10.0, 25.0),

@@ -1,11 +1,11 @@
 //! Waterfalls of the slowest journeys.
 
-use super::axis::nice;
-use super::time::seconds;
+use super::axis::round_step;
+use super::time::format_seconds;
 use super::{Chart, paint_of};
 use crate::export::scene::{Anchor, Paint, Scene};
-use loadtest_model::card::{Card, SlowRow, SlowStepRow, view};
-use std::time::Duration;
+use loadtest_model::card::{Card, SlowRow, SlowStepRow};
+use loadtest_model::display;
 use unicode_width::UnicodeWidthChar;
 
 /// Width of a drawing, and of the names in it.
@@ -22,19 +22,25 @@ const CELLS: usize = 17;
 
 /// A waterfall of each of the slowest journeys, all on one scale.
 pub(crate) fn draw_slowest(card: &Card) -> Vec<Chart> {
-    let end = card.slowest.iter().map(end).max().unwrap_or(0).max(1);
+    let end = card
+        .slowest
+        .iter()
+        .map(end_of_journey)
+        .max()
+        .unwrap_or(0)
+        .max(1);
     let rows = card.slowest.iter();
-    rows.map(|row| waterfall(card, row, end)).collect()
+    rows.map(|row| draw_waterfall(card, row, end)).collect()
 }
 
 /// Returns the end of the last step, in microseconds from when the journey was to start.
-fn end(row: &SlowRow) -> u64 {
+fn end_of_journey(row: &SlowRow) -> u64 {
     let steps = row.steps.iter().map(|step| step.begin_us + step.time_us);
     steps.fold(row.delay_us, u64::max)
 }
 
-fn waterfall(card: &Card, row: &SlowRow, end: u64) -> Chart {
-    let steps = shown(row);
+fn draw_waterfall(card: &Card, row: &SlowRow, end: u64) -> Chart {
+    let steps = longest_steps(row);
     // What is too short to be seen is not drawn.
     let delayed = row.delay_us * 200 > end;
     let (top, right, bottom) = FRAME;
@@ -43,7 +49,7 @@ fn waterfall(card: &Card, row: &SlowRow, end: u64) -> Chart {
     let wide = WIDE - NAMES - right;
     let x = |us: u64| NAMES + wide * us as f64 / end as f64;
 
-    for (from, to) in pauses(row).filter(|(from, to)| (to - from) * 200 > end) {
+    for (from, to) in list_pauses(row).filter(|(from, to)| (to - from) * 200 > end) {
         let width = x(to) - x(from);
         scene.rect((x(from), top), (width, high), Paint::Shade);
         if width > 32.0 {
@@ -51,7 +57,7 @@ fn waterfall(card: &Card, row: &SlowRow, end: u64) -> Chart {
             scene.text(at, "think", Paint::Muted, Anchor::Middle);
         }
     }
-    let step = nice(end as f64 / 4.0);
+    let step = round_step(end as f64 / 4.0);
     for us in (0..=4)
         .map(|i| f64::from(i) * step)
         .take_while(|us| *us <= end as f64)
@@ -60,7 +66,12 @@ fn waterfall(card: &Card, row: &SlowRow, end: u64) -> Chart {
         let line = vec![(at, top), (at, top + high)];
         scene.line(line, Paint::Grid, 1.0);
         let below = (at, top + high + 16.0);
-        scene.text(below, seconds(us / 1e6), Paint::Muted, Anchor::Middle);
+        scene.text(
+            below,
+            format_seconds(us / 1e6),
+            Paint::Muted,
+            Anchor::Middle,
+        );
     }
     let mut y = top;
     let mut stretch = |name: &str, from: u64, time: u64, bar: Paint, ok: bool| {
@@ -71,9 +82,9 @@ fn waterfall(card: &Card, row: &SlowRow, end: u64) -> Chart {
             ("✗ ", Paint::Alarm)
         };
         let base = y + ROW / 2.0 + 4.0;
-        scene.text((NAMES - 8.0, base), cut(name), ink, Anchor::End);
+        scene.text((NAMES - 8.0, base), cut_name(name), ink, Anchor::End);
         scene.rect((x(from), y + (ROW - BAR) / 2.0), (shown, BAR), bar);
-        let words = format!("{mark}{}", duration(time));
+        let words = format!("{mark}{}", display::format_micros(time));
         let after = (x(from) + shown + 5.0, base);
         scene.text(after, words, ink, Anchor::Start);
         y += ROW;
@@ -99,16 +110,16 @@ fn waterfall(card: &Card, row: &SlowRow, end: u64) -> Chart {
         title: format!(
             "Iteration {} · {}{state}{of}",
             row.number,
-            duration(row.time_us)
+            display::format_micros(row.time_us)
         ),
-        label: label(row, &steps),
+        label: describe_journey(row, &steps),
         scene,
         readout: None,
     }
 }
 
 /// The longest steps, in the order in which they ran.
-fn shown(row: &SlowRow) -> Vec<&SlowStepRow> {
+fn longest_steps(row: &SlowRow) -> Vec<&SlowStepRow> {
     let mut steps: Vec<&SlowStepRow> = row.steps.iter().collect();
     steps.sort_by_key(|step| std::cmp::Reverse(step.time_us));
     steps.truncate(ROWS);
@@ -117,26 +128,32 @@ fn shown(row: &SlowRow) -> Vec<&SlowStepRow> {
 }
 
 /// From and to, wherever no step ran between two: think time, and the pauses of repetitions.
-fn pauses(row: &SlowRow) -> impl Iterator<Item = (u64, u64)> {
+fn list_pauses(row: &SlowRow) -> impl Iterator<Item = (u64, u64)> {
     row.steps.windows(2).filter_map(|pair| {
         let from = pair[0].begin_us + pair[0].time_us;
         (from < pair[1].begin_us).then_some((from, pair[1].begin_us))
     })
 }
 
-fn label(row: &SlowRow, steps: &[&SlowStepRow]) -> String {
-    let mut words = vec![format!("start delay {}", duration(row.delay_us))];
+fn describe_journey(row: &SlowRow, steps: &[&SlowStepRow]) -> String {
+    let mut words = vec![format!(
+        "start delay {}",
+        display::format_micros(row.delay_us)
+    )];
     words.extend(steps.iter().map(|step| {
-        let (time, begin) = (duration(step.time_us), duration(step.begin_us));
+        let (time, begin) = (
+            display::format_micros(step.time_us),
+            display::format_micros(step.begin_us),
+        );
         let state = if step.ok { "" } else { ", failed" };
         format!("{} {time} at {begin}{state}", step.name)
     }));
-    let time = duration(row.time_us);
+    let time = display::format_micros(row.time_us);
     format!("Iteration {}, {time}: {}", row.number, words.join("; "))
 }
 
 /// A name that fits beside its bar.
-pub(super) fn cut(name: &str) -> String {
+pub(super) fn cut_name(name: &str) -> String {
     let width = |c: char| c.width().unwrap_or(0);
     if name.chars().map(width).sum::<usize>() <= CELLS {
         return name.to_owned();
@@ -147,10 +164,6 @@ pub(super) fn cut(name: &str) -> String {
         cells <= CELLS
     });
     fits.chain(['…']).collect()
-}
-
-fn duration(us: u64) -> String {
-    view::duration(Duration::from_micros(us))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The percentile spectrum: the whole distribution of times, its tail stretched.
 
 use super::Chart;
-use super::plot::{Axis, Plot, Series};
-use super::time::{exactly, seconds};
+use super::plot::{Axis, Plot, PlotSeries};
+use super::time::{format_exact_seconds, format_seconds};
 use crate::export::scene::Paint;
 use loadtest_model::card::Card;
 
@@ -32,13 +32,13 @@ pub(crate) fn draw_spectrum(card: &Card) -> Option<Chart> {
     // What would stand over the word at the end gives way to it.
     ticks.retain(|(share, _)| *share < 0.87);
     ticks.push((1.0, "max".to_owned()));
-    let series = [Series {
+    let series = [PlotSeries {
         values: points
             .iter()
             .map(|point| Some(point.time.as_secs_f64()))
             .collect(),
         filled: true,
-        ..Series::new(
+        ..PlotSeries::new(
             if card.headline.single_request {
                 "response time"
             } else {
@@ -49,7 +49,10 @@ pub(crate) fn draw_spectrum(card: &Card) -> Option<Chart> {
     }];
     let axis = Axis {
         ends: (0.0, 1.0),
-        at: points.iter().map(|point| share(point.quantile)).collect(),
+        at: points
+            .iter()
+            .map(|point| format_quantile(point.quantile))
+            .collect(),
         ticks,
         shade: None,
         words: "by the share of all that stay within".to_owned(),
@@ -57,15 +60,15 @@ pub(crate) fn draw_spectrum(card: &Card) -> Option<Chart> {
     let plot = Plot {
         title: "Percentile spectrum",
         series: &series,
-        tick: seconds,
-        exact: exactly,
+        tick: format_seconds,
+        exact: format_exact_seconds,
         whole: false,
     };
     Some(plot.over(&axis))
 }
 
 /// A quantile, with as many digits as tell it from its neighbours: `93.7 %`, `99.937 %`.
-fn share(quantile: f64) -> String {
+fn format_quantile(quantile: f64) -> String {
     let rest = 1.0 - quantile;
     if rest <= 0.0 {
         return "longest".to_owned();
@@ -84,12 +87,12 @@ fn share(quantile: f64) -> String {
 mod tests {
     use super::*;
     use crate::export::sample;
-    use loadtest_model::card::view;
+    use loadtest_model::display;
 
     #[test]
     fn quantiles_have_the_digits_that_tell_them_apart() {
         let words: Vec<String> = [0.0, 0.498_8, 0.9, 0.993_69, 0.999_9, 1.0]
-            .map(share)
+            .map(format_quantile)
             .to_vec();
         assert_eq!(
             words,
@@ -116,10 +119,10 @@ mod tests {
         };
         assert_eq!(
             of("99 % within"),
-            view::duration(card.headline.time.p99.unwrap())
+            display::format_duration(card.headline.time.p99.unwrap())
         );
         let longest = card.headline.time.max.unwrap();
-        assert_eq!(of("longest"), view::duration(longest));
+        assert_eq!(of("longest"), display::format_duration(longest));
         assert!(draw_spectrum(&sample::empty().cards[0]).is_none());
     }
 }

@@ -1,10 +1,11 @@
 //! The course of a run, drawn over time.
 
 use super::Chart;
-use super::axis::{clock, clock_step};
-use super::plot::{Axis, Plot, Series};
+use super::axis::{clock_step, format_clock};
+use super::plot::{Axis, Plot, PlotSeries};
 use crate::export::scene::Paint;
-use loadtest_model::card::{Card, Course, Point, view};
+use loadtest_model::card::{Card, Course, Point};
+use loadtest_model::display;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ pub(crate) fn draw_over_time(card: &Card) -> Vec<Chart> {
     if card.course.points.len() < 2 {
         return Vec::new();
     }
-    let mut charts = vec![times(card), rate(card)];
+    let mut charts = vec![draw_times(card), draw_rate(card)];
     // Of a fast target no user is ever seen at work.
     if card
         .course
@@ -23,9 +24,9 @@ pub(crate) fn draw_over_time(card: &Card) -> Vec<Chart> {
         .iter()
         .any(|point| point.active_users > 0)
     {
-        charts.push(users(&card.course));
+        charts.push(draw_users(&card.course));
     }
-    charts.extend(errors(&card.course));
+    charts.extend(draw_errors(&card.course));
     charts
 }
 
@@ -35,9 +36,9 @@ pub(crate) fn draw_generator(card: &Card) -> Vec<Chart> {
     if course.points.len() < 2 {
         return Vec::new();
     }
-    let line = |name: &str, paint, of: fn(&Point) -> f64| Series {
-        values: each(course, |point| Some(of(point))),
-        ..Series::new(name, paint)
+    let line = |name: &str, paint, of: fn(&Point) -> f64| PlotSeries {
+        values: collect_values(course, |point| Some(of(point))),
+        ..PlotSeries::new(name, paint)
     };
     let late = vec![
         line("latest start", Paint::Series(0), |point| {
@@ -54,18 +55,18 @@ pub(crate) fn draw_generator(card: &Card) -> Vec<Chart> {
     ];
     let waits = line("waited", Paint::Series(2), |point| point.waited_per_second);
     let mut charts = vec![
-        chart("Start lateness", course, &with_trouble(late), TIMES),
-        chart("Processor time", course, &with_trouble(cpu), SHARES),
+        draw_chart("Start lateness", course, &with_trouble(late), TIMES),
+        draw_chart("Processor time", course, &with_trouble(cpu), SHARES),
     ];
     if waits.highest() > 0.0 {
         let title = "Waits for a free user per second";
-        charts.push(chart(title, course, &[waits], RATES));
+        charts.push(draw_chart(title, course, &[waits], RATES));
     }
     charts
 }
 
 /// The first series, and of the others those in which there is something to see.
-fn with_trouble(mut series: Vec<Series>) -> Vec<Series> {
+fn with_trouble(mut series: Vec<PlotSeries>) -> Vec<PlotSeries> {
     let mut first = true;
     series.retain(|series| std::mem::take(&mut first) || series.highest() > 0.0);
     series
@@ -74,30 +75,30 @@ fn with_trouble(mut series: Vec<Series>) -> Vec<Series> {
 /// The words for values of a kind: beside the axis, and as measured.
 type Words = (fn(f64) -> String, fn(f64) -> String);
 
-const TIMES: Words = (seconds, exactly);
-const RATES: Words = (view::exact_rate, view::rate);
-const SHARES: Words = (view::whole_percent, view::percent);
+const TIMES: Words = (format_seconds, format_exact_seconds);
+const RATES: Words = (display::format_exact_rate, display::format_rate);
+const SHARES: Words = (display::format_whole_percent, display::format_percent);
 
 /// A round time, given in seconds.
-pub(super) fn seconds(value: f64) -> String {
-    view::span(nanos(value))
+pub(super) fn format_seconds(value: f64) -> String {
+    display::format_span(duration_of_seconds(value))
 }
 
 /// A measured time, given in seconds.
-pub(super) fn exactly(value: f64) -> String {
-    view::duration(nanos(value))
+pub(super) fn format_exact_seconds(value: f64) -> String {
+    display::format_duration(duration_of_seconds(value))
 }
 
-fn nanos(seconds: f64) -> Duration {
+fn duration_of_seconds(seconds: f64) -> Duration {
     Duration::from_nanos((seconds * 1e9).round() as u64)
 }
 
-fn times(card: &Card) -> Chart {
-    let quantile = |name: &str, paint, of: fn(&Point) -> Option<Duration>| Series {
-        values: each(&card.course, |point| {
+fn draw_times(card: &Card) -> Chart {
+    let quantile = |name: &str, paint, of: fn(&Point) -> Option<Duration>| PlotSeries {
+        values: collect_values(&card.course, |point| {
             of(point).map(|time| time.as_secs_f64())
         }),
-        ..Series::new(name, paint)
+        ..PlotSeries::new(name, paint)
     };
     let series = [
         quantile("p50", Paint::Series(0), |point| point.p50),
@@ -109,44 +110,44 @@ fn times(card: &Card) -> Chart {
     } else {
         "Journey time"
     };
-    chart(title, &card.course, &series, TIMES)
+    draw_chart(title, &card.course, &series, TIMES)
 }
 
-fn rate(card: &Card) -> Chart {
+fn draw_rate(card: &Card) -> Chart {
     let course = &card.course;
     let title = if card.headline.single_request {
         "Requests per second"
     } else {
         "Journeys per second"
     };
-    let mut series = vec![Series {
-        values: each(course, |point| Some(point.finished_per_second)),
-        ..Series::new("achieved", Paint::Series(0))
+    let mut series = vec![PlotSeries {
+        values: collect_values(course, |point| Some(point.finished_per_second)),
+        ..PlotSeries::new("achieved", Paint::Series(0))
     }];
     let mut points = course.points.iter();
     if points.any(|point| point.target_per_second.is_some()) {
         // Last, so that it is seen where it was achieved.
-        series.push(Series {
-            values: each(course, |point| point.target_per_second),
+        series.push(PlotSeries {
+            values: collect_values(course, |point| point.target_per_second),
             dashed: true,
-            ..Series::new("target", Paint::Ink)
+            ..PlotSeries::new("target", Paint::Ink)
         });
     }
-    chart(title, course, &series, RATES)
+    draw_chart(title, course, &series, RATES)
 }
 
-fn users(course: &Course) -> Chart {
-    let series = [Series {
-        values: each(course, |point| Some(f64::from(point.active_users))),
+fn draw_users(course: &Course) -> Chart {
+    let series = [PlotSeries {
+        values: collect_values(course, |point| Some(f64::from(point.active_users))),
         filled: true,
-        ..Series::new("active", Paint::Series(3))
+        ..PlotSeries::new("active", Paint::Series(3))
     }];
-    let words = |value: f64| view::count(value.round() as u64);
-    chart(USERS, course, &series, (words, words))
+    let words = |value: f64| display::format_count(value.round() as u64);
+    draw_chart(USERS, course, &series, (words, words))
 }
 
 /// Failures by kind, the most frequent at the bottom; what is beyond five kinds is one.
-fn errors(course: &Course) -> Option<Chart> {
+fn draw_errors(course: &Course) -> Option<Chart> {
     let mut kinds: BTreeMap<&str, f64> = BTreeMap::new();
     for point in &course.points {
         for (kind, rate) in &point.errors_per_second {
@@ -180,24 +181,24 @@ fn errors(course: &Course) -> Option<Chart> {
                 of_kind.map(|(_, rate)| rate).sum()
             })
             .collect();
-        series.push(Series {
+        series.push(PlotSeries {
             values: values.iter().copied().map(Some).collect(),
             below: below.clone(),
             filled: true,
-            ..Series::new(name, paint)
+            ..PlotSeries::new(name, paint)
         });
         for (below, value) in below.iter_mut().zip(values) {
             *below += value;
         }
     }
-    Some(chart("Errors per second", course, &series, RATES))
+    Some(draw_chart("Errors per second", course, &series, RATES))
 }
 
-fn each(course: &Course, of: impl Fn(&Point) -> Option<f64>) -> Vec<Option<f64>> {
+fn collect_values(course: &Course, of: impl Fn(&Point) -> Option<f64>) -> Vec<Option<f64>> {
     course.points.iter().map(of).collect()
 }
 
-fn chart(title: &str, course: &Course, series: &[Series], words: Words) -> Chart {
+fn draw_chart(title: &str, course: &Course, series: &[PlotSeries], words: Words) -> Chart {
     let points = course.points.len() as f64;
     let width = f64::from(course.width);
     let seconds = width * points;
@@ -208,17 +209,20 @@ fn chart(title: &str, course: &Course, series: &[Series], words: Words) -> Chart
         at: course
             .points
             .iter()
-            .map(|point| clock(f64::from(point.second)))
+            .map(|point| format_clock(f64::from(point.second)))
             .collect(),
         ticks: labels
             .take_while(|second| *second <= seconds)
-            .map(|second| (second / seconds, clock(second)))
+            .map(|second| (second / seconds, format_clock(second)))
             .collect(),
         shade: course
             .steady_from
             .filter(|steady| *steady < seconds)
             .map(|steady| (steady / seconds, "ramp")),
-        words: format!("over {}", view::span(Duration::from_secs(seconds as u64))),
+        words: format!(
+            "over {}",
+            display::format_span(Duration::from_secs(seconds as u64))
+        ),
     };
     let plot = Plot {
         title,

@@ -45,7 +45,7 @@ pub(crate) fn render(report: &Report) -> String {
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n<title>{}</title>\n\
          <style>\n{STYLE}\n</style>\n</head>\n<body>\n<main>\n",
-        policy::of(script),
+        policy::content_policy(script),
         escape_text(&page.title)
     );
     if !page.is_alone && !page.is_search {

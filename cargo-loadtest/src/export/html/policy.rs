@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
 /// The content security policy of a page with that script.
-pub(super) fn of(script: Option<&str>) -> String {
+pub(super) fn content_policy(script: Option<&str>) -> String {
     let mut policy = "default-src 'none'; style-src 'unsafe-inline'".to_owned();
     if let Some(script) = script {
         // A parser of HTML reads every end of a line as one character.

@@ -1,6 +1,6 @@
 //! The cases of what must hold beyond the thresholds: the least grade, and nothing worse than the baseline.
 
-use super::{NOT_DECIDED, case, plain_lines};
+use super::{NOT_DECIDED, named_case, plain_lines};
 use crate::console::clean;
 use crate::export::labels::JOURNEY;
 use loadtest_model::card::{Card, ReasonKind};
@@ -18,20 +18,20 @@ pub(super) fn has_case(card: &Card, kind: ReasonKind) -> bool {
 }
 
 /// The least grade, where one was asked for.
-pub(super) fn of_min_grade(card: &Card, identity: &str) -> Option<TestCase> {
+pub(super) fn build_grade_case(card: &Card, identity: &str) -> Option<TestCase> {
     let least = card.min_grade?;
     let status = match card.grade.letter {
         Some(letter) if letter >= least => TestCaseStatus::success(),
-        Some(_) => decided(card, ReasonKind::MinGrade, None),
-        None => skipped("not decided: the run has no grade"),
+        Some(_) => decided_status(card, ReasonKind::MinGrade, None),
+        None => skipped_status("not decided: the run has no grade"),
     };
-    let mut case = case(identity, &format!("grade: at least {least}"), status);
+    let mut case = named_case(identity, &format!("grade: at least {least}"), status);
     case.set_system_out(clean(&format!("the grade is {}", card.grade.label())));
     Some(case)
 }
 
 /// Builds the cases of a comparison, each with its step; none without a comparison.
-pub(super) fn of_comparison<'a>(
+pub(super) fn build_comparison_cases<'a>(
     card: &'a Card,
     identity: &str,
 ) -> Vec<(TestCase, Option<&'a str>)> {
@@ -39,7 +39,7 @@ pub(super) fn of_comparison<'a>(
         return Vec::new();
     };
     let name = |of: &str| format!("{of}: against the baseline {}", beside.baseline);
-    let whole = |status| vec![(case(identity, &name(JOURNEY), status), None)];
+    let whole = |status| vec![(named_case(identity, &name(JOURNEY), status), None)];
     match &beside.outcome {
         Outcome::Compared(comparison) => comparison
             .subjects
@@ -47,21 +47,22 @@ pub(super) fn of_comparison<'a>(
             .map(|subject| {
                 let step = subject.step.as_deref();
                 let name = name(step.unwrap_or(JOURNEY));
-                let mut case = case(identity, &name, of_subject(card, comparison, subject));
+                let mut case =
+                    named_case(identity, &name, subject_status(card, comparison, subject));
                 if !subject.figures.is_empty() {
-                    case.set_system_out(figures(subject));
+                    case.set_system_out(describe_figures(subject));
                 }
                 (case, step)
             })
             .collect(),
-        Outcome::Refused { .. } => whole(decided(card, ReasonKind::NotCompared, None)),
-        Outcome::Absent => whole(skipped(
+        Outcome::Refused { .. } => whole(decided_status(card, ReasonKind::NotCompared, None)),
+        Outcome::Absent => whole(skipped_status(
             "not compared: the baseline has no run of this scenario",
         )),
     }
 }
 
-fn of_subject(card: &Card, comparison: &Comparison, subject: &Subject) -> TestCaseStatus {
+fn subject_status(card: &Card, comparison: &Comparison, subject: &Subject) -> TestCaseStatus {
     let is = |verdict| move |figure: &Compared| figure.verdict == verdict;
     let figures = &subject.figures;
     // What only follows from something else that is worse is no finding of its own.
@@ -70,24 +71,28 @@ fn of_subject(card: &Card, comparison: &Comparison, subject: &Subject) -> TestCa
         .any(|(worse, _)| worse.step == subject.step);
     match (subject.skipped, subject.step.is_some()) {
         (Some(Skipped::Changed), true) => {
-            skipped("not compared: its source is another one than in the baseline")
+            skipped_status("not compared: its source is another one than in the baseline")
         }
-        (Some(Skipped::Added), _) => skipped("not compared: the baseline does not have it"),
-        (Some(Skipped::Removed), _) => skipped("not compared: only the baseline has it"),
+        (Some(Skipped::Added), _) => skipped_status("not compared: the baseline does not have it"),
+        (Some(Skipped::Removed), _) => skipped_status("not compared: only the baseline has it"),
         (Some(Skipped::Changed), false) => {
-            skipped("not compared: its steps are others than in the baseline")
+            skipped_status("not compared: its steps are others than in the baseline")
         }
-        (Some(Skipped::Idle), _) => skipped("not compared: one of the runs did not execute it"),
-        (None, _) if is_worse => decided(card, ReasonKind::Regression, subject.step.as_deref()),
+        (Some(Skipped::Idle), _) => {
+            skipped_status("not compared: one of the runs did not execute it")
+        }
+        (None, _) if is_worse => {
+            decided_status(card, ReasonKind::Regression, subject.step.as_deref())
+        }
         (None, _) if figures.iter().all(is(Change::Inconclusive)) => {
-            skipped("inconclusive: these runs are too short or too noisy to tell")
+            skipped_status("inconclusive: these runs are too short or too noisy to tell")
         }
         (None, _) => TestCaseStatus::success(),
     }
 }
 
 /// A line per figure.
-fn figures(subject: &Subject) -> String {
+fn describe_figures(subject: &Subject) -> String {
     let lines = subject.figures.iter().map(|figure| {
         let words = figure.words();
         format!("{}: {words}", figure.verdict)
@@ -96,12 +101,12 @@ fn figures(subject: &Subject) -> String {
 }
 
 /// Failed with the words of the card; skipped where what does not hold is no reason of its verdict.
-fn decided(card: &Card, kind: ReasonKind, step: Option<&str>) -> TestCaseStatus {
+fn decided_status(card: &Card, kind: ReasonKind, step: Option<&str>) -> TestCaseStatus {
     let reasons = card.reasons.iter();
     let reasons = reasons.filter(|reason| reason.kind == kind && reason.step.as_deref() == step);
     let words: Vec<&str> = reasons.map(|reason| &*reason.words).collect();
     if words.is_empty() {
-        return skipped(NOT_DECIDED);
+        return skipped_status(NOT_DECIDED);
     }
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
     status
@@ -111,7 +116,7 @@ fn decided(card: &Card, kind: ReasonKind, step: Option<&str>) -> TestCaseStatus 
     status
 }
 
-fn skipped(message: &str) -> TestCaseStatus {
+fn skipped_status(message: &str) -> TestCaseStatus {
     let mut status = TestCaseStatus::skipped();
     status.set_message(message);
     status

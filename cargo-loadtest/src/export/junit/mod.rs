@@ -13,10 +13,9 @@ use crate::console::clean;
 use crate::export::labels::{
     NOT_RUN, describe_regrading, label_scenarios, label_steps, unique_names,
 };
-use loadtest_model::card::{
-    Capacity, Card, ReasonKind, Report, StepRow, ThresholdRow, Verdict, view,
-};
+use loadtest_model::card::{Capacity, Card, ReasonKind, Report, StepRow, ThresholdRow, Verdict};
 use loadtest_model::definition::Metric;
+use loadtest_model::display;
 use loadtest_model::record::NotRun;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use std::fmt::Write as _;
@@ -33,17 +32,17 @@ pub(crate) fn render(report: &Report) -> String {
     let names = label_scenarios(report);
     let (ran, not_run) = names.split_at(report.cards.len());
     for (card, identity) in report.cards.iter().zip(ran) {
-        all.add_test_suite(suite(report, card, identity));
+        all.add_test_suite(build_suite(report, card, identity));
     }
     for (scenario, identity) in report.not_run.iter().zip(not_run) {
-        all.add_test_suite(of_not_run(report, scenario, identity));
+        all.add_test_suite(build_not_run_suite(report, scenario, identity));
     }
     if let Some(search) = &report.capacity {
-        all.add_test_suite(of_search(report, search));
+        all.add_test_suite(build_search_suite(report, search));
     }
     if all.test_suites.is_empty() {
-        let mut suite = begin(report, "loadtest");
-        suite.add_test_case(unlike(
+        let mut suite = begin_suite(report, "loadtest");
+        suite.add_test_case(error_case(
             "loadtest",
             RUN,
             "no scenario ran",
@@ -56,71 +55,71 @@ pub(crate) fn render(report: &Report) -> String {
 }
 
 /// A suite with what is known of every run.
-fn begin(report: &Report, identity: &str) -> TestSuite {
+fn begin_suite(report: &Report, identity: &str) -> TestSuite {
     let mut suite = TestSuite::new(identity);
     // As it is in the other formats.
     let time = clean(&report.started_at);
     suite.extra.insert("timestamp".into(), time.into());
-    property(&mut suite, "run_id", &report.run_id);
-    property(&mut suite, "exit_code", &report.exit_code().to_string());
-    property(&mut suite, "tool_version", &report.tool_version);
+    add_property(&mut suite, "run_id", &report.run_id);
+    add_property(&mut suite, "exit_code", &report.exit_code().to_string());
+    add_property(&mut suite, "tool_version", &report.tool_version);
     if let Some(commit) = &report.environment.git_commit {
-        property(&mut suite, "commit", commit);
+        add_property(&mut suite, "commit", commit);
     }
     if let Some(dirty) = report.environment.git_dirty {
-        property(&mut suite, "uncommitted_changes", &dirty.to_string());
+        add_property(&mut suite, "uncommitted_changes", &dirty.to_string());
     }
     suite
 }
 
-fn suite(report: &Report, card: &Card, identity: &str) -> TestSuite {
-    let mut suite = begin(report, identity);
+fn build_suite(report: &Report, card: &Card, identity: &str) -> TestSuite {
+    let mut suite = begin_suite(report, identity);
     let setting = &card.setting;
     let time = clean(&setting.started_at);
     suite.extra.insert("timestamp".into(), time.into());
     suite.set_time(Duration::from_micros(setting.elapsed_us));
-    property(&mut suite, "name", &card.name);
-    property(&mut suite, "verdict", card.verdict.name());
-    property(&mut suite, "grade", &card.grade.label());
+    add_property(&mut suite, "name", &card.name);
+    add_property(&mut suite, "verdict", card.verdict.name());
+    add_property(&mut suite, "grade", &card.grade.label());
     if let Some(score) = card.grade.score {
-        property(&mut suite, "score", &score.to_string());
+        add_property(&mut suite, "score", &score.to_string());
     }
     if let Some(least) = card.min_grade {
-        property(&mut suite, "min_grade", least.name());
+        add_property(&mut suite, "min_grade", least.name());
     }
     if let Some(policy) = describe_regrading(card) {
-        property(&mut suite, "regraded", &policy);
+        add_property(&mut suite, "regraded", &policy);
     }
     if let Some(beside) = &card.comparison {
-        property(&mut suite, "baseline", &beside.baseline);
+        add_property(&mut suite, "baseline", &beside.baseline);
     }
-    property(&mut suite, "validity", card.validity.trust.name());
-    property(&mut suite, "load", &setting.load);
-    property(&mut suite, "seed", &setting.seed.to_string());
-    property(&mut suite, "fingerprint", &setting.fingerprint);
+    add_property(&mut suite, "validity", card.validity.trust.name());
+    add_property(&mut suite, "load", &setting.load);
+    add_property(&mut suite, "seed", &setting.seed.to_string());
+    add_property(&mut suite, "fingerprint", &setting.fingerprint);
     if let Some(version) = &setting.version {
-        property(&mut suite, "version", version);
+        add_property(&mut suite, "version", version);
     }
     if let Some(base) = &setting.base_url {
-        property(&mut suite, "target", base);
+        add_property(&mut suite, "target", base);
     }
-    property(&mut suite, "source", &card.source);
-    suite.add_test_cases(cases(report, card, identity));
+    add_property(&mut suite, "source", &card.source);
+    suite.add_test_cases(build_cases(report, card, identity));
     suite
 }
 
 /// The cases of a scenario; in a search the trials decide, and the gate of one of them does not.
-fn cases(report: &Report, card: &Card, identity: &str) -> Vec<TestCase> {
+fn build_cases(report: &Report, card: &Card, identity: &str) -> Vec<TestCase> {
     // Each with the step that it is about.
     let mut cases: Vec<(TestCase, Option<&str>)> = Vec::new();
     if report.capacity.is_none() {
-        cases.push((of_run(card, identity), None));
+        cases.push((build_run_case(card, identity), None));
         cases.extend(card.thresholds.iter().map(|row| {
-            let case = of_threshold(card, row, identity);
+            let case = build_threshold_case(card, row, identity);
             (case, row.step.as_deref())
         }));
-        cases.extend(gate::of_min_grade(card, identity).map(|case| (case, None)));
-        cases.extend(gate::of_comparison(card, identity));
+        cases.extend(gate::build_grade_case(card, identity).map(|case| (case, None)));
+        cases.extend(gate::build_comparison_cases(card, identity));
     }
     let names = label_steps(card);
     let steps = card.steps.iter().zip(&names);
@@ -130,7 +129,7 @@ fn cases(report: &Report, card: &Card, identity: &str) -> Vec<TestCase> {
             .is_none()
             .then(|| errors_broken_by(card, step))
             .flatten();
-        let case = of_step(card, step, name, identity, broken);
+        let case = build_step_case(card, step, name, identity, broken);
         (case, Some(step.name.as_str()))
     }));
     let names = cases.iter().map(|(case, _)| case.name.as_str().to_owned());
@@ -139,20 +138,20 @@ fn cases(report: &Report, card: &Card, identity: &str) -> Vec<TestCase> {
     cases
         .map(|((mut case, step), name)| {
             case.name = name.into();
-            located(case, card, step)
+            locate_case(case, card, step)
         })
         .collect()
 }
 
 /// The verdict, as far as no other case says it.
-fn of_run(card: &Card, identity: &str) -> TestCase {
+fn build_run_case(card: &Card, identity: &str) -> TestCase {
     let mut reasons = card
         .reasons
         .iter()
         .filter(|reason| !gate::has_case(card, reason.kind))
         .peekable();
     let Some(first) = reasons.peek() else {
-        return case(identity, RUN, TestCaseStatus::success());
+        return named_case(identity, RUN, TestCaseStatus::success());
     };
     let kind = first.kind.name();
     let message: Vec<&str> = reasons.map(|reason| &*reason.words).collect();
@@ -160,7 +159,7 @@ fn of_run(card: &Card, identity: &str) -> TestCase {
     for cause in &card.validity.causes {
         let _ = writeln!(help, "{}: {}", clean(&cause.what), clean(&cause.remedy));
     }
-    let mut case = unlike(identity, RUN, &message.join("; "), kind, &help);
+    let mut case = error_case(identity, RUN, &message.join("; "), kind, &help);
     // A run that gave itself up is a gate that failed.
     if let (Verdict::Failed, TestCaseStatus::NonSuccess { kind, .. }) =
         (card.verdict, &mut case.status)
@@ -170,7 +169,7 @@ fn of_run(card: &Card, identity: &str) -> TestCase {
     case
 }
 
-fn of_threshold(card: &Card, row: &ThresholdRow, identity: &str) -> TestCase {
+fn build_threshold_case(card: &Card, row: &ThresholdRow, identity: &str) -> TestCase {
     let of = row.step.as_deref().unwrap_or("journey");
     let name = format!("{of}: {}", row.condition);
     let mut status = if row.passed {
@@ -189,7 +188,7 @@ fn of_threshold(card: &Card, row: &ThresholdRow, identity: &str) -> TestCase {
     } else {
         status.set_message(NOT_DECIDED);
     }
-    let mut case = case(identity, &name, status);
+    let mut case = named_case(identity, &name, status);
     let implied = if row.implied { ", by default" } else { "" };
     case.set_system_out(clean(&format!(
         "{}: {}{implied}",
@@ -214,7 +213,7 @@ fn errors_broken_by<'a>(card: &'a Card, step: &StepRow) -> Option<&'a ThresholdR
     })
 }
 
-fn of_step(
+fn build_step_case(
     card: &Card,
     step: &StepRow,
     name: &str,
@@ -223,16 +222,18 @@ fn of_step(
 ) -> TestCase {
     let status = if step.executed == 0 {
         let mut status = TestCaseStatus::skipped();
-        status.set_message(clean(&why_not(card, step)));
+        status.set_message(clean(&explain_absence(card, step)));
         status
     } else if let Some(broken) = broken {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        let rate = step.error_rate.map_or_else(String::new, view::percent);
-        let failed = view::count(step.failed);
-        let executed = view::count(step.executed);
+        let rate = step
+            .error_rate
+            .map_or_else(String::new, display::format_percent);
+        let failed = display::format_count(step.failed);
+        let executed = display::format_count(step.executed);
         let condition = &broken.condition;
         let words = format!("{failed} of {executed} failed ({rate}), which breaks {condition}");
-        status.set_description(format!("{words}\n{}", errors(card, step)));
+        status.set_description(format!("{words}\n{}", describe_errors(card, step)));
         status
             .set_message(words)
             .set_type(ReasonKind::Threshold.name());
@@ -240,16 +241,16 @@ fn of_step(
     } else {
         TestCaseStatus::success()
     };
-    let mut case = case(identity, name, status);
+    let mut case = named_case(identity, name, status);
     if let Some(mean) = step.response.mean {
         // The crate rounds to milliseconds, in which a fast step takes none.
         let seconds = format!("{:.6}", mean.as_secs_f64());
         case.extra.insert("time".into(), seconds.into());
     }
     if step.executed > 0 {
-        let mut words = figures(step);
+        let mut words = describe_figures(step);
         if broken.is_none() {
-            words = format!("{words}\n{}", errors(card, step));
+            words = format!("{words}\n{}", describe_errors(card, step));
         }
         case.set_system_out(words.trim_end());
     }
@@ -257,7 +258,7 @@ fn of_step(
 }
 
 /// Explains why a step never ran.
-fn why_not(card: &Card, step: &StepRow) -> String {
+fn explain_absence(card: &Card, step: &StepRow) -> String {
     let mut failures = card.dependency_failures.iter().chain(&card.not_drawn);
     let failure = failures.find(|failure| failure.step == step.name);
     match failure {
@@ -270,27 +271,32 @@ fn why_not(card: &Card, step: &StepRow) -> String {
     }
 }
 
-fn figures(step: &StepRow) -> String {
+fn describe_figures(step: &StepRow) -> String {
     let time = |name: &str, time: Option<Duration>| {
-        time.map(|time| format!("{name} {}", view::duration(time)))
+        time.map(|time| format!("{name} {}", display::format_duration(time)))
     };
-    let share = |ratio: f64| format!("{} of the time", view::percent(ratio));
+    let share = |ratio: f64| format!("{} of the time", display::format_percent(ratio));
     let words = [
-        Some(format!("{} executed", view::count(step.executed))),
+        Some(format!("{} executed", display::format_count(step.executed))),
         step.error_rate
-            .map(|rate| format!("errors {}", view::percent(rate))),
+            .map(|rate| format!("errors {}", display::format_percent(rate))),
         time("p50", step.response.p50),
         time("p95", step.response.p95),
         time("p99", step.response.p99),
         step.time_share.map(share),
-        step.grade
-            .map(|grade| format!("grade {} ({})", grade.letter, view::score(grade.score))),
+        step.grade.map(|grade| {
+            format!(
+                "grade {} ({})",
+                grade.letter,
+                display::format_score(grade.score)
+            )
+        }),
     ];
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// The failures of a step, a line each.
-fn errors(card: &Card, step: &StepRow) -> String {
+fn describe_errors(card: &Card, step: &StepRow) -> String {
     let mut lines = String::new();
     for row in card
         .errors
@@ -300,7 +306,11 @@ fn errors(card: &Card, step: &StepRow) -> String {
         let status = row
             .status
             .map_or_else(String::new, |status| format!(" {status}"));
-        let (count, kind, example) = (view::count(row.count), row.kind, clean(&row.example));
+        let (count, kind, example) = (
+            display::format_count(row.count),
+            row.kind,
+            clean(&row.example),
+        );
         let _ = writeln!(lines, "{count} × {kind}{status}, first: {example}");
     }
     for row in card
@@ -311,33 +321,33 @@ fn errors(card: &Card, step: &StepRow) -> String {
         let _ = writeln!(
             lines,
             "{} × {}",
-            view::count(row.count),
+            display::format_count(row.count),
             clean(&row.words())
         );
     }
     plain_lines(&lines)
 }
 
-fn of_not_run(report: &Report, scenario: &NotRun, identity: &str) -> TestSuite {
-    let mut suite = begin(report, identity);
-    property(&mut suite, "verdict", NOT_RUN);
+fn build_not_run_suite(report: &Report, scenario: &NotRun, identity: &str) -> TestSuite {
+    let mut suite = begin_suite(report, identity);
+    add_property(&mut suite, "verdict", NOT_RUN);
     let help = scenario.help.as_deref().unwrap_or_default();
     let kind = "did_not_run";
-    suite.add_test_case(unlike(identity, RUN, &scenario.message, kind, help));
+    suite.add_test_case(error_case(identity, RUN, &scenario.message, kind, help));
     suite
 }
 
-fn of_search(report: &Report, search: &Capacity) -> TestSuite {
+fn build_search_suite(report: &Report, search: &Capacity) -> TestSuite {
     let identity = clean(&search.scenario);
-    let mut suite = begin(report, &format!("capacity of {identity}"));
-    property(&mut suite, "verdict", search.verdict.name());
-    property(&mut suite, "capacity", &search.headline());
+    let mut suite = begin_suite(report, &format!("capacity of {identity}"));
+    add_property(&mut suite, "verdict", search.verdict.name());
+    add_property(&mut suite, "capacity", &search.headline());
     let name = format!("capacity: {}", search.slo());
     let kind = search.verdict.name().to_lowercase().replace(' ', "_");
     let remarks: Vec<&str> = search.remarks.iter().map(|remark| &*remark.words).collect();
     suite.add_test_case(match search.exit_code() {
         0 => {
-            let mut case = case(&identity, &name, TestCaseStatus::success());
+            let mut case = named_case(&identity, &name, TestCaseStatus::success());
             case.set_system_out(clean(&remarks.join("; ")));
             case
         }
@@ -346,29 +356,29 @@ fn of_search(report: &Report, search: &Capacity) -> TestSuite {
             status.set_message(clean(&remarks.join("; ")));
             status.set_type(kind);
             status.set_description(plain_lines(&remarks.join("\n")));
-            case(&identity, &name, status)
+            named_case(&identity, &name, status)
         }
-        _ => unlike(&identity, &name, &remarks.join("; "), &kind, ""),
+        _ => error_case(&identity, &name, &remarks.join("; "), &kind, ""),
     });
     suite
 }
 
-fn case(identity: &str, name: &str, status: TestCaseStatus) -> TestCase {
+fn named_case(identity: &str, name: &str, status: TestCaseStatus) -> TestCase {
     let mut case = TestCase::new(clean(name), status);
     case.set_classname(clean(identity));
     case
 }
 
 /// A case that could not be decided as a test is.
-fn unlike(identity: &str, name: &str, message: &str, kind: &str, help: &str) -> TestCase {
+fn error_case(identity: &str, name: &str, message: &str, kind: &str, help: &str) -> TestCase {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
     status.set_message(clean(message)).set_type(kind);
     status.set_description(plain_lines(&format!("{message}\n{help}")));
-    case(identity, name, status)
+    named_case(identity, name, status)
 }
 
 /// With the place of its step, or else of the scenario.
-fn located(mut case: TestCase, card: &Card, step: Option<&str>) -> TestCase {
+fn locate_case(mut case: TestCase, card: &Card, step: Option<&str>) -> TestCase {
     let Some((file, line)) = card.source.rsplit_once(':') else {
         return case;
     };
@@ -380,7 +390,7 @@ fn located(mut case: TestCase, card: &Card, step: Option<&str>) -> TestCase {
     case
 }
 
-fn property(suite: &mut TestSuite, name: &str, value: &str) {
+fn add_property(suite: &mut TestSuite, name: &str, value: &str) {
     suite.add_property((clean(name), clean(value)));
 }
 

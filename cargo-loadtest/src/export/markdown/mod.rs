@@ -11,9 +11,10 @@ use crate::export::page::{
     Table, Tile, Tone,
 };
 use crate::export::terminal::text::bar;
-use loadtest_model::card::{Report, view};
+use loadtest_model::card::Report;
+use loadtest_model::display;
 use std::fmt::Write as _;
-use text::{code, prose};
+use text::{escape_code, escape_prose};
 
 /// The most that GitHub takes, in bytes.
 const LIMIT: usize = 1_024 * 1_024;
@@ -31,7 +32,7 @@ pub(crate) fn render(report: &Report) -> String {
 
 /// A part of the text, which is left out as a whole.
 #[derive(Debug)]
-struct Part {
+struct MarkdownPart {
     /// Parts of a higher rank go first: sections by their own rank, then sheets, then rows of the summary.
     rank: (u8, u8),
     /// Parts of scenarios that passed go before others of the same rank.
@@ -76,7 +77,7 @@ pub(crate) fn render_within(report: &Report, limit: usize) -> String {
         let _ = write!(
             text,
             "\n> **Left out, to stay within {}**: {}. The other formats have it.\n",
-            view::bytes(limit as u64),
+            display::format_bytes(limit as u64),
             names.collect::<Vec<_>>().join(", ")
         );
     }
@@ -86,14 +87,14 @@ pub(crate) fn render_within(report: &Report, limit: usize) -> String {
 fn render_footer(page: &Page) -> String {
     format!(
         "\n<sub>loadtest {} · run {} · {} · exit code {}</sub>\n",
-        code(&page.tool_version),
-        code(&page.run_id),
-        code(&page.started_at),
+        escape_code(&page.tool_version),
+        escape_code(&page.run_id),
+        escape_code(&page.started_at),
         page.exit_code
     )
 }
 
-fn build_parts(page: &Page) -> Vec<Part> {
+fn build_parts(page: &Page) -> Vec<MarkdownPart> {
     let mut parts = Vec::new();
     let is_summarised = !page.is_search && page.sheets.len() != 1;
     if is_summarised {
@@ -103,40 +104,40 @@ fn build_parts(page: &Page) -> Vec<Part> {
             text.push('\n');
             text.push_str(&render_table_head(&page.scenarios.columns));
         }
-        parts.push(Part::fixed(text));
+        parts.push(MarkdownPart::fixed(text));
         let rows = page.sheets.iter().zip(&page.scenarios.rows);
-        parts.extend(rows.map(|(sheet, row)| Part {
+        parts.extend(rows.map(|(sheet, row)| MarkdownPart {
             rank: SUMMARY,
             title: "rows of the summary".to_owned(),
-            ..Part::of_sheet(sheet, render_row(row))
+            ..MarkdownPart::of_sheet(sheet, render_row(row))
         }));
     }
     for (at, sheet) in page.sheets.iter().enumerate() {
         let level = if is_summarised || at > 0 { "###" } else { "##" };
         let gap = if parts.is_empty() { "" } else { "\n" };
-        parts.push(Part {
+        parts.push(MarkdownPart {
             rank: SHEET,
             title: "cards".to_owned(),
-            ..Part::of_sheet(sheet, format!("{gap}{}", render_head(sheet, level)))
+            ..MarkdownPart::of_sheet(sheet, format!("{gap}{}", render_head(sheet, level)))
         });
         parts.extend(sheet.sections.iter().filter_map(|section| {
             let text = render_section(section)?;
             let title = section.title.split(" VALID").next().unwrap_or_default();
-            Some(Part {
+            Some(MarkdownPart {
                 rank: (2, section.rank),
                 title: if title.is_empty() {
                     "notes".to_owned()
                 } else {
-                    prose(title)
+                    escape_prose(title)
                 },
-                ..Part::of_sheet(sheet, text)
+                ..MarkdownPart::of_sheet(sheet, text)
             })
         }));
     }
     parts
 }
 
-impl Part {
+impl MarkdownPart {
     fn fixed(text: String) -> Self {
         Self {
             rank: ALWAYS,
@@ -157,7 +158,11 @@ impl Part {
 /// Renders verdict, grade, reasons and the figures in large type.
 fn render_head(sheet: &Sheet, level: &str) -> String {
     let mark = mark(sheet.tone);
-    let mut head = format!("{level} {mark} {}: {}", sheet.verdict, code(&sheet.name));
+    let mut head = format!(
+        "{level} {mark} {}: {}",
+        sheet.verdict,
+        escape_code(&sheet.name)
+    );
     if let Some(Badge {
         title,
         label,
@@ -174,23 +179,23 @@ fn render_head(sheet: &Sheet, level: &str) -> String {
     if !sheet.about.is_empty() {
         let (identity, load) = sheet.about.split_once(" · ").unwrap_or((&sheet.about, ""));
         let identity = if sheet.kind == SheetKind::Card {
-            code(identity)
+            escape_code(identity)
         } else {
-            prose(identity)
+            escape_prose(identity)
         };
-        let _ = write!(head, "{identity} · {}\n\n", prose(load));
+        let _ = write!(head, "{identity} · {}\n\n", escape_prose(load));
     }
     if !sheet.description.is_empty() {
-        let _ = write!(head, "{}\n\n", prose(&sheet.description));
+        let _ = write!(head, "{}\n\n", escape_prose(&sheet.description));
     }
     if !sheet.tags.is_empty() {
-        let tags: Vec<_> = sheet.tags.iter().map(|tag| code(tag)).collect();
+        let tags: Vec<_> = sheet.tags.iter().map(|tag| escape_code(tag)).collect();
         let _ = write!(head, "Tags: {}\n\n", tags.join(", "));
     }
     head.push_str(&render_sentences(&sheet.remarks));
     if !sheet.tiles.is_empty() {
         head.push_str(&render_tiles(&sheet.tiles));
-        let _ = write!(head, "\n{}\n", prose(&sheet.tiles_note));
+        let _ = write!(head, "\n{}\n", escape_prose(&sheet.tiles_note));
     }
     head
 }
@@ -236,7 +241,7 @@ fn render_section(section: &Section) -> Option<String> {
     if contents.is_empty() {
         return None;
     }
-    let title = prose(&section.title);
+    let title = escape_prose(&section.title);
     Some(if title.is_empty() {
         format!("\n{contents}")
     } else if section.is_folded() {
@@ -255,7 +260,7 @@ fn render_blocks(blocks: &[Block]) -> String {
             Block::Facts(facts) => {
                 let mut rows = String::from("| | |\n|---|---|\n");
                 for (label, value) in facts {
-                    rows.push_str(&join_row([label.clone(), code(value)].into_iter()));
+                    rows.push_str(&join_row([label.clone(), escape_code(value)].into_iter()));
                 }
                 rows
             }
@@ -287,14 +292,14 @@ fn render_sentences(sentences: &[Sentence]) -> String {
         if !sentence.lead.is_empty() {
             let _ = write!(text, "**{}** ", sentence.lead);
         }
-        let words = prose(&sentence.words);
+        let words = escape_prose(&sentence.words);
         let _ = if sentence.is_small {
             write!(text, "<sub>{words}</sub>")
         } else {
             write!(text, "{words}")
         };
         if let Some(help) = &sentence.help {
-            let _ = write!(text, " → {}", prose(help));
+            let _ = write!(text, " → {}", escape_prose(help));
         }
         text.push('\n');
     }
@@ -313,7 +318,7 @@ fn render_table(table: &Table) -> String {
 
 fn render_table_head(columns: &[Column]) -> String {
     let titles = columns.iter().map(|column| {
-        let title = prose(&column.title);
+        let title = escape_prose(&column.title);
         if column.group.is_empty() {
             title
         } else {
@@ -360,8 +365,8 @@ fn render_cell(cell: &Cell, is_strong: bool) -> String {
 fn render_text(form: Form, text: &str) -> String {
     match form {
         Form::Figure | Form::Chip => bind_units(&escape_star(text)).replace('<', "&lt;"),
-        Form::Name | Form::Code | Form::Sample => code(text),
-        Form::Prose => prose(text),
+        Form::Name | Form::Code | Form::Sample => escape_code(text),
+        Form::Prose => escape_prose(text),
     }
 }
 

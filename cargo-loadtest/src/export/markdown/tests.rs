@@ -1,4 +1,4 @@
-use super::text::{code, prose};
+use super::text::{escape_code, escape_prose};
 use super::*;
 use crate::export::sample;
 
@@ -53,7 +53,7 @@ fn text_from_outside_is_code_or_does_nothing() {
         ("\u{202e}evil", "`\u{fffd}evil`"),
         (" ", ""),
     ] {
-        assert_eq!(code(text), markdown);
+        assert_eq!(escape_code(text), markdown);
     }
     for (text, markdown) in [
         ("`a` failed: *b* _c_", "`a` failed: &#42;b&#42; &#95;c&#95;"),
@@ -69,9 +69,9 @@ fn text_from_outside_is_code_or_does_nothing() {
         ("a `b", "a &#96;b"),
         ("1.3 % of 280/s, < 0.01 %", "1.3 % of 280/s, &#60; 0.01 %"),
     ] {
-        assert_eq!(prose(text), markdown);
+        assert_eq!(escape_prose(text), markdown);
     }
-    assert_eq!(code(&"x".repeat(1_000)).chars().count(), 303);
+    assert_eq!(escape_code(&"x".repeat(1_000)).chars().count(), 303);
 }
 
 /// A run of many scenarios, of which every third failed.
@@ -179,9 +179,9 @@ fn the_figures_are_those_of_the_terminal() {
     let page = render(&report);
     let card = &report.cards[0];
     for words in [
-        view::duration(card.headline.time.p95.unwrap()),
-        view::percent(card.headline.error_rate.unwrap()),
-        view::percent(card.bottleneck.as_ref().unwrap().share),
+        display::format_duration(card.headline.time.p95.unwrap()),
+        display::format_percent(card.headline.error_rate.unwrap()),
+        display::format_percent(card.bottleneck.as_ref().unwrap().share),
     ] {
         assert!(page.contains(&words), "{words}");
     }
@@ -190,6 +190,6 @@ fn the_figures_are_those_of_the_terminal() {
         "{page}"
     );
     for reason in &card.reasons {
-        assert!(page.contains(&prose(&reason.words)), "{reason}");
+        assert!(page.contains(&escape_prose(&reason.words)), "{reason}");
     }
 }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 const LONGEST: usize = 300;
 
 /// A name, a URL or what a server said: as code, on one line, cut where it is long.
-pub(super) fn code(text: &str) -> String {
+pub(super) fn escape_code(text: &str) -> String {
     let text = clean(text);
     let mut text = text.trim().to_owned();
     if let Some((at, _)) = text.char_indices().nth(LONGEST) {
@@ -20,13 +20,13 @@ pub(super) fn code(text: &str) -> String {
     }
     // Nothing escapes a backtick within backticks, nor, in a table, a backslash before a bar.
     if text.contains(['`', '|', '\\']) {
-        return format!("<code>{}</code>", entities(&text));
+        return format!("<code>{}</code>", encode_entities(&text));
     }
     format!("`{text}`")
 }
 
 /// Every sign that could mean anything, as an entity: those never make markup.
-fn entities(text: &str) -> String {
+fn encode_entities(text: &str) -> String {
     let mut html = String::new();
     for letter in text.chars() {
         if letter.is_ascii_punctuation() {
@@ -40,34 +40,34 @@ fn entities(text: &str) -> String {
 
 /// A sentence of ours, in which what stands between two backticks is code, and what else came from outside
 /// does nothing.
-pub(super) fn prose(text: &str) -> String {
+pub(super) fn escape_prose(text: &str) -> String {
     let text = clean(text);
     let parts: Vec<&str> = text.split('`').collect();
     let mut markdown = String::new();
     for (i, part) in parts.iter().enumerate() {
         // A backtick without a second one is a backtick.
         if i % 2 == 1 && i + 1 < parts.len() {
-            markdown.push_str(&code(part));
+            markdown.push_str(&escape_code(part));
             continue;
         }
         if i % 2 == 1 {
             markdown.push_str("&#96;");
         }
-        let words = part.split(' ').map(word);
+        let words = part.split(' ').map(escape_word);
         markdown.push_str(&words.collect::<Vec<_>>().join(" "));
     }
     markdown
 }
 
-fn word(word: &str) -> String {
-    if links(word) {
-        return code(word);
+fn escape_word(word: &str) -> String {
+    if is_linked(word) {
+        return escape_code(word);
     }
     // At the start of a line these would begin a list.
     let digits = word.trim_end_matches(['.', ')']);
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     if word.starts_with(['-', '=']) || word == "+" || (is_number && digits.len() < word.len()) {
-        return entities(word);
+        return encode_entities(word);
     }
     let mut markdown = String::new();
     for letter in word.chars() {
@@ -82,7 +82,7 @@ fn word(word: &str) -> String {
 
 /// Returns true where a site would make a link of a word: to a person, an issue, a commit or a
 /// page.
-fn links(word: &str) -> bool {
+fn is_linked(word: &str) -> bool {
     let hexadecimal = word.trim_matches(|letter: char| !letter.is_ascii_alphanumeric());
     word.contains(['@', '#', '!', '$', '~', '&'])
         || word.contains("//")

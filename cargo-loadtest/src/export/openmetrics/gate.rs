@@ -1,6 +1,6 @@
 //! The families of conditions and reasons, and of changes against the baseline.
 
-use super::Scenario;
+use super::LabelledCard;
 use super::page::{FamilyKind, Labels, MetricsText, Sample, add_up, flag_value};
 use crate::console::clean;
 use crate::export::labels::unique_names;
@@ -35,7 +35,7 @@ const CHANGES: [ChangeFamily; 5] = [
     ),
 ];
 
-pub(super) fn write_thresholds(text: &mut MetricsText, cards: &[Scenario<'_>]) {
+pub(super) fn write_thresholds(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
     let samples = cards.iter().flat_map(|scenario| {
         let mut told: Vec<(Labels, bool)> = Vec::new();
         for row in &scenario.card.thresholds {
@@ -57,7 +57,7 @@ pub(super) fn write_thresholds(text: &mut MetricsText, cards: &[Scenario<'_>]) {
 }
 
 /// Counts the reasons of each kind.
-pub(super) fn write_reasons(text: &mut MetricsText, cards: &[Scenario<'_>]) {
+pub(super) fn write_reasons(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
     let samples = cards.iter().flat_map(|scenario| {
         let reasons = scenario.card.reasons.iter();
         add_up(reasons.map(|reason| (scenario.labels(&[("kind", reason.kind.name())]), 1)))
@@ -71,7 +71,7 @@ pub(super) fn write_reasons(text: &mut MetricsText, cards: &[Scenario<'_>]) {
 }
 
 /// Tells for each scenario if it reached the required grade.
-pub(super) fn write_grades(text: &mut MetricsText, cards: &[Scenario<'_>]) {
+pub(super) fn write_grades(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
     let samples = cards.iter().filter_map(|scenario| {
         let least = scenario.card.min_grade?;
         let grade = scenario.card.grade.letter;
@@ -88,7 +88,7 @@ pub(super) fn write_grades(text: &mut MetricsText, cards: &[Scenario<'_>]) {
 }
 
 /// Writes the changes against the baseline; the step is empty for the journey.
-pub(super) fn write_comparisons(text: &mut MetricsText, cards: &[Scenario<'_>]) {
+pub(super) fn write_comparisons(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
     let compared: Vec<Sample> = cards
         .iter()
         .filter_map(|scenario| {
@@ -114,7 +114,7 @@ pub(super) fn write_comparisons(text: &mut MetricsText, cards: &[Scenario<'_>]) 
     }
 }
 
-fn list_figures<'a>(scenario: &Scenario<'a>) -> Vec<(Labels, &'a Compared)> {
+fn list_figures<'a>(scenario: &LabelledCard<'a>) -> Vec<(Labels, &'a Compared)> {
     let Some(beside) = &scenario.card.comparison else {
         return Vec::new();
     };

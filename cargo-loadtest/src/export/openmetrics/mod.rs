@@ -18,11 +18,11 @@ use page::{FamilyKind, Labels, MetricsText, add_up, flag_value};
 pub(crate) fn render(report: &Report) -> String {
     let mut text = MetricsText::default();
     let names = label_scenarios(report);
-    let cards: Vec<Scenario<'_>> = report
+    let cards: Vec<LabelledCard<'_>> = report
         .cards
         .iter()
         .zip(&names)
-        .map(|(card, identity)| Scenario {
+        .map(|(card, identity)| LabelledCard {
             card,
             identity,
             steps: label_steps(card),
@@ -44,13 +44,13 @@ pub(crate) fn render(report: &Report) -> String {
 
 /// A card with the names that its labels have.
 #[derive(Debug)]
-struct Scenario<'a> {
+struct LabelledCard<'a> {
     card: &'a Card,
     identity: &'a str,
     steps: Vec<String>,
 }
 
-impl<'a> Scenario<'a> {
+impl<'a> LabelledCard<'a> {
     /// Returns the label of the scenario, and these.
     fn labels(&self, more: &[(&'static str, &str)]) -> Labels {
         own_labels(&[&[("scenario", self.identity)], more].concat())
@@ -69,7 +69,7 @@ fn own_labels(labels: &[(&'static str, &str)]) -> Labels {
         .collect()
 }
 
-fn write_run(text: &mut MetricsText, report: &Report, cards: &[Scenario<'_>]) {
+fn write_run(text: &mut MetricsText, report: &Report, cards: &[LabelledCard<'_>]) {
     let environment = &report.environment;
     let run = own_labels(&[
         ("run_id", &report.run_id),
@@ -120,7 +120,7 @@ fn write_verdicts(
     text: &mut MetricsText,
     report: &Report,
     names: &[String],
-    cards: &[Scenario<'_>],
+    cards: &[LabelledCard<'_>],
 ) {
     let passed = names.iter().enumerate().map(|(at, identity)| {
         let card = cards.get(at).map(|scenario| scenario.card);
@@ -183,7 +183,7 @@ const JOURNEYS: [JourneyFamily; 4] = [
     ),
 ];
 
-fn write_journeys(text: &mut MetricsText, cards: &[Scenario<'_>]) {
+fn write_journeys(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
     for (name, help, figure) in JOURNEYS {
         let samples = cards.iter().map(|one| (one.labels(&[]), figure(one.card)));
         text.family(FamilyKind::Gauge, name, help, samples);
@@ -212,7 +212,7 @@ fn write_journeys(text: &mut MetricsText, cards: &[Scenario<'_>]) {
     );
 }
 
-fn write_failures(text: &mut MetricsText, cards: &[Scenario<'_>]) {
+fn write_failures(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
     let errors = cards.iter().flat_map(|scenario| {
         add_up(scenario.card.errors.iter().map(|row| {
             let status = row.status.map(|status| status.to_string());
@@ -249,7 +249,7 @@ fn write_failures(text: &mut MetricsText, cards: &[Scenario<'_>]) {
 }
 
 /// Writes what the scenarios counted and timed by themselves.
-fn write_custom_metrics(text: &mut MetricsText, cards: &[Scenario<'_>]) {
+fn write_custom_metrics(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
     let counters = cards.iter().flat_map(|scenario| {
         let rows = &scenario.card.counters;
         let names = unique_names(rows.iter().map(|row| clean(&row.name)));

@@ -1,6 +1,6 @@
 //! The families of steps, and of the requests of steps that send for themselves.
 
-use super::Scenario;
+use super::LabelledCard;
 use super::page::{FamilyKind, Labels, MetricsText, Sample};
 use crate::console::clean;
 use crate::export::labels::unique_names;
@@ -66,8 +66,8 @@ const SUMMARIES: [StepTimes; 2] = [
     ),
 ];
 
-pub(super) fn write_steps(text: &mut MetricsText, cards: &[Scenario<'_>]) {
-    let steps = || cards.iter().flat_map(Scenario::steps);
+pub(super) fn write_steps(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
+    let steps = || cards.iter().flat_map(LabelledCard::steps);
     for (name, help, figure) in GAUGES {
         let samples = steps().map(|(step, labels)| (labels, figure(step)));
         text.family(FamilyKind::Gauge, name, help, samples);
@@ -112,9 +112,9 @@ fn with_label(labels: &Labels, label: &'static str, text: &str) -> Labels {
 }
 
 /// Writes the requests of steps that send for themselves.
-pub(super) fn write_requests(text: &mut MetricsText, cards: &[Scenario<'_>]) {
+pub(super) fn write_requests(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
     let mut rows: Vec<(&InnerRow, Labels)> = Vec::new();
-    for (step, labels) in cards.iter().flat_map(Scenario::steps) {
+    for (step, labels) in cards.iter().flat_map(LabelledCard::steps) {
         let names = unique_names(step.inner.iter().map(|row| clean(&row.name)));
         let inner = step.inner.iter().zip(names);
         rows.extend(inner.map(|(row, name)| (row, with_label(&labels, "request", &name))));

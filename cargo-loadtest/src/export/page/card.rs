@@ -5,8 +5,9 @@ use super::{
     is_error_rate_alarming, steps, tone_of_letter, tone_of_verdict,
 };
 use crate::console::clean;
-use loadtest_model::card::{Card, Reason, ReasonKind, Report, view};
+use loadtest_model::card::{Card, Reason, ReasonKind, Report};
 use loadtest_model::comparison::Outcome;
+use loadtest_model::display;
 use std::fmt::Write as _;
 
 /// The most regressions that the verdict names.
@@ -75,11 +76,15 @@ pub(super) fn build_sheet(report: &Report, card: &Card, at: usize) -> Sheet {
 fn build_badge(card: &Card) -> Badge {
     let grade = &card.grade;
     let mut notes = Vec::new();
-    notes.extend(grade.score.map(view::score));
+    notes.extend(grade.score.map(display::format_score));
     let interval = grade.interval;
-    notes.extend(
-        interval.map(|(low, high)| format!("{} – {}", view::score(low), view::score(high))),
-    );
+    notes.extend(interval.map(|(low, high)| {
+        format!(
+            "{} – {}",
+            display::format_score(low),
+            display::format_score(high)
+        )
+    }));
     if grade.partial && !grade.withheld {
         notes.push("partial".to_owned());
     }
@@ -116,7 +121,7 @@ fn list_reasons(card: &Card) -> Vec<String> {
         }
     }
     if all > most {
-        let more = view::counted((all - most) as u64, "further figure");
+        let more = display::format_counted((all - most) as u64, "further figure");
         words.push(format!("{more} regressed against the baseline"));
     }
     words
@@ -126,7 +131,7 @@ fn list_reasons(card: &Card) -> Vec<String> {
 fn describe_success(card: &Card) -> String {
     let mut words = format!(
         "{} kept",
-        view::counted(card.thresholds.len() as u64, "threshold")
+        display::format_counted(card.thresholds.len() as u64, "threshold")
     );
     if let Some(least) = card.min_grade {
         let _ = write!(words, ", graded {least} or better");
@@ -136,7 +141,7 @@ fn describe_success(card: &Card) -> String {
             Outcome::Compared(_) => "nothing regressed against",
             _ => "not compared with",
         };
-        let baseline = view::quoted(&clean(&compared.baseline));
+        let baseline = display::quote_name(&clean(&compared.baseline));
         let _ = write!(words, ", {state} the baseline {baseline}");
     }
     words
@@ -144,16 +149,16 @@ fn describe_success(card: &Card) -> String {
 
 fn build_tiles(card: &Card) -> Vec<Tile> {
     let head = &card.headline;
-    let none = || view::NONE.to_owned();
+    let none = || display::NO_VALUE.to_owned();
     let tile = |title, figure: Option<String>| Tile {
         title,
         figure: figure.unwrap_or_else(none),
         note: String::new(),
         is_alarming: false,
     };
-    let mut failed = format!("{} failed", view::count(head.failed));
+    let mut failed = format!("{} failed", display::format_count(head.failed));
     if head.dropped > 0 {
-        let _ = write!(failed, ", {} dropped", view::count(head.dropped));
+        let _ = write!(failed, ", {} dropped", display::format_count(head.dropped));
     }
     let (success, rate) = if head.single_request {
         ("Success rate", "RPS")
@@ -161,7 +166,7 @@ fn build_tiles(card: &Card) -> Vec<Tile> {
         ("Error rate", "Journeys/s")
     };
     let errors = head.error_rate.map(|rate| {
-        view::percent(if head.single_request {
+        display::format_percent(if head.single_request {
             1.0 - rate
         } else {
             rate
@@ -169,12 +174,12 @@ fn build_tiles(card: &Card) -> Vec<Tile> {
     });
     let target = head.target_per_second.map_or_else(
         || "closed model: no target".to_owned(),
-        |target| format!("of {} targeted", view::rate(target)),
+        |target| format!("of {} targeted", display::format_rate(target)),
     );
     let mut tiles = vec![
-        tile("p50", head.time.p50.map(view::duration)),
-        tile("p95", head.time.p95.map(view::duration)),
-        tile("p99", head.time.p99.map(view::duration)),
+        tile("p50", head.time.p50.map(display::format_duration)),
+        tile("p95", head.time.p95.map(display::format_duration)),
+        tile("p99", head.time.p99.map(display::format_duration)),
         Tile {
             note: failed,
             is_alarming: is_error_rate_alarming(card),
@@ -182,14 +187,14 @@ fn build_tiles(card: &Card) -> Vec<Tile> {
         },
         Tile {
             note: target,
-            ..tile(rate, head.achieved_per_second.map(view::rate))
+            ..tile(rate, head.achieved_per_second.map(display::format_rate))
         },
     ];
     if !head.single_request {
         let failures = head.dependency_failures;
         tiles.push(Tile {
             is_alarming: failures > 0,
-            ..tile("Dependency failures", Some(view::count(failures)))
+            ..tile("Dependency failures", Some(display::format_count(failures)))
         });
     }
     tiles

@@ -5,10 +5,11 @@ use super::{Block, Cell, Charts, Column, Row, Section, Sentence, Table, Tone};
 use crate::console::clean;
 use crate::export::chart;
 use crate::export::labels::JOURNEY;
-use loadtest_model::card::{Card, view};
+use loadtest_model::card::Card;
 use loadtest_model::comparison::{
     Beside, Change, Compared, Comparison, Figure, Margin, Outcome, Skipped, Subject,
 };
+use loadtest_model::display;
 use std::fmt;
 
 /// The most rows of figures.
@@ -41,7 +42,7 @@ enum Selection {
 }
 
 /// The sign of a change, so that colour is not all that tells changes apart.
-pub(crate) const fn mark(change: Change) -> char {
+pub(crate) const fn change_mark(change: Change) -> char {
     match change {
         Change::Regressed => '✗',
         Change::Improved => '✓',
@@ -60,7 +61,7 @@ const fn tone_of_change(change: Change) -> Tone {
 }
 
 /// Orders changes by how much they matter: the inconclusive before the unchanged.
-pub(crate) const fn gravity(change: Change) -> u8 {
+pub(crate) const fn change_gravity(change: Change) -> u8 {
     match change {
         Change::Regressed => 0,
         Change::Improved => 1,
@@ -89,12 +90,12 @@ pub(super) fn build_of_card(card: &Card) -> Option<Section> {
 }
 
 /// Builds the section of a comparison with all of its figures.
-pub(crate) fn complete(base: ComparisonBase<'_>, outcome: &Outcome) -> Section {
+pub(crate) fn build_complete_section(base: ComparisonBase<'_>, outcome: &Outcome) -> Section {
     build_section(base, outcome, Selection::All)
 }
 
 /// Builds the section of a scenario that only `base` has.
-pub(crate) fn missing(base: ComparisonBase<'_>) -> Section {
+pub(crate) fn build_missing_section(base: ComparisonBase<'_>) -> Section {
     let lead = Sentence::plain(format!("Not compared: only {base} has this scenario."));
     wrap_section(base, vec![Block::Sentences(vec![lead])])
 }
@@ -133,7 +134,7 @@ fn build_section(base: ComparisonBase<'_>, outcome: &Outcome, selection: Selecti
     wrap_section(base, blocks)
 }
 
-fn figures(comparison: &Comparison) -> impl Iterator<Item = &Compared> {
+fn list_figures(comparison: &Comparison) -> impl Iterator<Item = &Compared> {
     comparison
         .subjects
         .iter()
@@ -153,7 +154,7 @@ fn build_compared(
         Change::Unchanged,
     ];
     let count = |change| {
-        figures(comparison)
+        list_figures(comparison)
             .filter(|figure| figure.verdict == change)
             .count()
     };
@@ -161,14 +162,14 @@ fn build_compared(
     let counts: Vec<_> = counts.into_iter().filter(|(_, count)| *count > 0).collect();
     let mut lead = match base {
         ComparisonBase::Baseline(_) => {
-            let runs = view::counted(comparison.base.len() as u64, "run");
+            let runs = display::format_counted(comparison.base.len() as u64, "run");
             format!("Beside {runs} of it: ")
         }
         ComparisonBase::Run(_) => "Beside it: ".to_owned(),
     };
     let parts = counts
         .iter()
-        .map(|(change, count)| format!("{} {count} {change}", mark(*change)));
+        .map(|(change, count)| format!("{} {count} {change}", change_mark(*change)));
     lead.push_str(&parts.collect::<Vec<_>>().join(" · "));
     if counts.is_empty() {
         lead.push_str("no figure can be compared.");
@@ -182,7 +183,7 @@ fn build_compared(
     };
     let rows = select_rows(comparison, selection);
     let mut notes = describe_rest(comparison, &counts, &rows);
-    if figures(comparison).any(|figure| figure.verdict == Change::Inconclusive) {
+    if list_figures(comparison).any(|figure| figure.verdict == Change::Inconclusive) {
         notes.push(
             "Inconclusive: these runs are too short or too noisy to tell, which blocks nothing."
                 .to_owned(),
@@ -263,7 +264,7 @@ fn figure_cells(compared: &Compared) -> [Cell; 6] {
         Cell::figure(compared.change_words()).tone(tone),
         // The change beside it has the unit.
         Cell::figure(compared.interval_words().replace(" points", "")),
-        Cell::figure(format!("{} {change}", mark(change))).tone(tone),
+        Cell::figure(format!("{} {change}", change_mark(change))).tone(tone),
     ]
 }
 
@@ -279,7 +280,7 @@ fn select_rows(comparison: &Comparison, selection: Selection) -> Vec<(&Subject, 
         }
     }
     if selection == Selection::Gravest {
-        rows.sort_by_key(|(at, _, figure)| (gravity(figure.verdict), *at));
+        rows.sort_by_key(|(at, _, figure)| (change_gravity(figure.verdict), *at));
         rows.truncate(ROWS);
         rows.sort_by_key(|(at, ..)| *at);
     }
@@ -308,7 +309,7 @@ fn describe_rest(
         } else {
             "further figure"
         };
-        let rest = view::counted((count - shown) as u64, what);
+        let rest = display::format_counted((count - shown) as u64, what);
         let within = match change {
             Change::Unchanged => format!(" within {}", describe_margin(&comparison.margin)),
             _ => String::new(),
@@ -320,13 +321,13 @@ fn describe_rest(
 
 /// Returns the share that times and rates may change by: `10 %`.
 fn describe_margin(margin: &Margin) -> String {
-    view::exact_percent(margin.relative)
+    display::format_exact_percent(margin.relative)
 }
 
 /// Names the figures of which a run has too few, and how many it takes.
 fn describe_needs(comparison: &Comparison) -> Option<String> {
     let mut all: Vec<(&str, u64)> = Vec::new();
-    for figure in figures(comparison) {
+    for figure in list_figures(comparison) {
         let Some(needs) = figure.needs else {
             continue;
         };
@@ -338,7 +339,7 @@ fn describe_needs(comparison: &Comparison) -> Option<String> {
     }
     let parts = all
         .iter()
-        .map(|(name, needs)| format!("{name} needs {}", view::count(*needs)));
+        .map(|(name, needs)| format!("{name} needs {}", display::format_count(*needs)));
     let parts: Vec<_> = parts.collect();
     let words = parts.join(", ");
     (!parts.is_empty()).then(|| format!("Too few in one of these runs: {words} in each."))
@@ -352,7 +353,9 @@ fn describe_skipped(comparison: &Comparison) -> Vec<String> {
             .iter()
             .filter(|subject| subject.skipped == Some(why));
         let names = skipped.filter_map(|subject| subject.step.as_deref());
-        let names: Vec<_> = names.map(|name| view::quoted(&clean(name))).collect();
+        let names: Vec<_> = names
+            .map(|name| display::quote_name(&clean(name)))
+            .collect();
         let more = names.len().saturating_sub(ROWS);
         let mut words = names[..names.len() - more].join(", ");
         if more > 0 {
@@ -402,8 +405,9 @@ fn describe_detectable(comparison: &Comparison) -> Option<String> {
         ));
     }
     all.sort_by(|(_, one), (_, other)| one.detectable.total_cmp(&other.detectable));
-    let name =
-        |subject: &Subject| view::quoted(&clean(subject.step.as_deref().unwrap_or_default()));
+    let name = |subject: &Subject| {
+        display::quote_name(&clean(subject.step.as_deref().unwrap_or_default()))
+    };
     let ((low_at, low), (high_at, high)) = (all.first()?, all.last()?);
     let (low, high) = (low.detectable_words(), high.detectable_words());
     let which = if low == high {
@@ -483,7 +487,7 @@ mod tests {
                 further.map(|note| note.split(' ').next().unwrap().parse::<usize>().unwrap());
             assert_eq!(
                 rows.len() + further.sum::<usize>(),
-                figures(&comparison).count(),
+                list_figures(&comparison).count(),
                 "{notes:?}"
             );
         }

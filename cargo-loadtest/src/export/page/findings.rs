@@ -2,8 +2,8 @@
 
 use super::{Block, Cell, Charts, Column, Form, Section, Sentence, Table, Tone};
 use crate::export::chart::{self, Chart};
-use loadtest_model::card::{Card, Report, Trust, view};
-use std::time::Duration;
+use loadtest_model::card::{Card, Report, Trust};
+use loadtest_model::display;
 
 /// The most rows of figures over time.
 const POINTS: usize = 16;
@@ -23,14 +23,18 @@ pub(super) fn build_weights(card: &Card) -> Option<Section> {
         let outside = if row.plausible { "" } else { " (outside)" };
         table.push(vec![
             Cell::name(&*row.step),
-            Cell::figure(view::percent(row.configured)),
-            Cell::optional(row.observed, view::percent).tone(if row.plausible {
+            Cell::figure(display::format_percent(row.configured)),
+            Cell::optional(row.observed, display::format_percent).tone(if row.plausible {
                 Tone::Plain
             } else {
                 Tone::Fair
             }),
             Cell::optional(row.interval, |(low, high)| {
-                format!("{} – {}{outside}", view::percent(low), view::percent(high))
+                format!(
+                    "{} – {}{outside}",
+                    display::format_percent(low),
+                    display::format_percent(high)
+                )
             }),
             Cell::count(row.draws),
         ]);
@@ -52,7 +56,7 @@ pub(super) fn build_statuses(card: &Card) -> Option<Section> {
     for (status, count) in &card.statuses {
         let share = *count as f64 / all as f64;
         let tone = if *status < 400 { Tone::Good } else { Tone::Bad };
-        let mut bar = Cell::figure(view::percent(share)).tone(tone);
+        let mut bar = Cell::figure(display::format_percent(share)).tone(tone);
         bar.bar = Some(share);
         table.push(vec![
             Cell::figure(status.to_string()).tone(tone),
@@ -75,7 +79,7 @@ pub(super) fn build_custom_metrics(card: &Card) -> Option<Section> {
         ],
     );
     for row in &card.counters {
-        let rate = Cell::optional(row.per_second, view::rate);
+        let rate = Cell::optional(row.per_second, display::format_rate);
         counters.push(vec![Cell::name(&*row.name), Cell::count(row.count), rate]);
     }
     let mut timings = Table::new(
@@ -142,7 +146,7 @@ fn figures_over_time(charts: &[Chart]) -> Option<Table> {
         let mut cells = vec![Cell::figure(at)];
         let series = readouts.iter().flat_map(|(_, readout)| &readout.series);
         cells.extend(series.map(|figures| match figures.words[point].as_str() {
-            "" => Cell::figure(view::NONE),
+            "" => Cell::figure(display::NO_VALUE),
             words => Cell::figure(words),
         }));
         table.push(cells);
@@ -168,7 +172,7 @@ pub(super) fn build_distribution(card: &Card) -> Option<Section> {
         ("all", time.max),
     ];
     let facts = percentiles.into_iter().map(|(share, time)| {
-        let time = time.map_or_else(|| view::NONE.to_owned(), view::duration);
+        let time = time.map_or_else(|| display::NO_VALUE.to_owned(), display::format_duration);
         (format!("{share} within"), time)
     });
     let charts = Charts {
@@ -259,7 +263,7 @@ pub(super) fn build_thresholds(card: &Card) -> Option<Section> {
 /// Accounts for every iteration.
 pub(super) fn build_iterations(card: &Card) -> Section {
     let accounts = &card.accounts;
-    let count = view::count;
+    let count = display::format_count;
     let balance = match accounts.balanced {
         None => Sentence::small("What was in flight at the end is unknown."),
         Some(false) => Sentence::marked(Tone::Bad, "The accounts do not balance."),
@@ -379,8 +383,8 @@ pub(super) fn build_environment(report: &Report, card: &Card) -> Section {
         ""
     };
     fact("load", format!("{}{by_default}", setting.load));
-    let workers = view::counted(u64::from(setting.workers), "worker thread");
-    let users = view::counted(u64::from(setting.max_users), "virtual user");
+    let workers = display::format_counted(u64::from(setting.workers), "worker thread");
+    let users = display::format_counted(u64::from(setting.max_users), "virtual user");
     fact("generator", format!("{workers}, at most {users}"));
     fact("seed", setting.seed.to_string());
     if let Some(base) = &setting.base_url {
@@ -402,13 +406,13 @@ pub(super) fn build_environment(report: &Report, card: &Card) -> Section {
     if let Some(offline) = &setting.offline {
         fact("offline", format!("yes: {offline}"));
     }
-    let cpus = view::counted(environment.cpus as u64, "processor");
+    let cpus = display::format_counted(environment.cpus as u64, "processor");
     fact(
         "host",
         format!("{} {}, {cpus}", environment.os, environment.arch),
     );
     fact("executable", shorten_hash(&setting.executable_hash));
-    let elapsed = view::duration(Duration::from_micros(setting.elapsed_us));
+    let elapsed = display::format_micros(setting.elapsed_us);
     fact("time", format!("{}, for {elapsed}", setting.started_at));
     fact(
         "run",
@@ -435,7 +439,10 @@ mod tests {
         for (i, row) in table.rows.iter().enumerate() {
             let point = &card.course.points[4 * i];
             assert_eq!(row.cells[0].text, format!("0:{:02}", point.second));
-            assert_eq!(row.cells[2].text, view::duration(point.p95.unwrap()));
+            assert_eq!(
+                row.cells[2].text,
+                display::format_duration(point.p95.unwrap())
+            );
             assert_eq!(row.cells.len(), table.columns.len());
         }
         assert!(figures_over_time(&[]).is_none());

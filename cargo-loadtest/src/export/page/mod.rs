@@ -14,8 +14,9 @@ mod tests;
 use super::chart::Chart;
 use super::labels::NOT_RUN;
 use super::scene::Paint;
-use loadtest_model::card::{Card, Report, Verdict, view};
+use loadtest_model::card::{Card, Report, Verdict};
 use loadtest_model::definition::Letter;
+use loadtest_model::display;
 use loadtest_model::record::NotRun;
 
 /// The whole report.
@@ -283,7 +284,7 @@ impl Page {
             .first()
             .filter(|_| self.is_alone || self.is_search);
         let words = first.map_or_else(
-            || view::counted(all as u64, "scenario"),
+            || display::format_counted(all as u64, "scenario"),
             |sheet| {
                 let label = sheet.badge.as_ref().map_or("", |badge| &badge.label);
                 format!("{} {label} · {}", sheet.verdict, sheet.name)
@@ -304,8 +305,8 @@ fn describe_outcome(report: &Report) -> String {
     } else {
         format!(
             "{} of {} passed",
-            view::count(passed.count() as u64),
-            view::counted(all, "scenario")
+            display::format_count(passed.count() as u64),
+            display::format_counted(all, "scenario")
         )
     }
 }
@@ -342,9 +343,9 @@ fn build_scenarios(report: &Report) -> Table {
             Cell::time(head.time.p50),
             Cell::time(head.time.p95),
             Cell::time(head.time.p99),
-            Cell::optional(head.error_rate, view::percent),
+            Cell::optional(head.error_rate, display::format_percent),
             Cell::optional(head.achieved_per_second, |rate| {
-                format!("{} {unit}", view::rate(rate))
+                format!("{} {unit}", display::format_rate(rate))
             }),
         ]);
     }
@@ -354,7 +355,7 @@ fn build_scenarios(report: &Report) -> Table {
             ..Cell::name(&scenario.scenario).note(Form::Prose, &*scenario.message)
         };
         let mut cells = vec![name, Cell::chip(NOT_RUN, Tone::Bad)];
-        cells.resize(table.columns.len(), Cell::figure(view::NONE));
+        cells.resize(table.columns.len(), Cell::figure(display::NO_VALUE));
         table.push(cells);
     }
     table
@@ -580,16 +581,16 @@ impl Cell {
     }
 
     fn count(number: u64) -> Self {
-        Self::figure(view::count(number))
+        Self::figure(display::format_count(number))
     }
 
     /// A figure, or a dash.
     fn optional<T>(figure: Option<T>, words: impl Fn(T) -> String) -> Self {
-        Self::figure(figure.map_or_else(|| view::NONE.to_owned(), words))
+        Self::figure(figure.map_or_else(|| display::NO_VALUE.to_owned(), words))
     }
 
     fn time(time: Option<std::time::Duration>) -> Self {
-        Self::optional(time, view::duration)
+        Self::optional(time, display::format_duration)
     }
 
     /// A count, and how often the same happened in the ramp.
@@ -599,7 +600,7 @@ impl Cell {
             0 => cell,
             _ => cell.note(
                 Form::Figure,
-                format!("+ {} in the ramp", view::count(in_ramp)),
+                format!("+ {} in the ramp", display::format_count(in_ramp)),
             ),
         }
     }

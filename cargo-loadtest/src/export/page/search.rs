@@ -4,8 +4,9 @@ use super::{
     Badge, Block, Cell, Column, Form, Section, Sentence, Sheet, SheetKind, Table, Tone, findings,
 };
 use loadtest_model::capacity::{Outcome, Trial};
-use loadtest_model::card::{Capacity, CapacityVerdict, Report, Tone as RemarkTone, view};
+use loadtest_model::card::{Capacity, CapacityVerdict, Report, Tone as RemarkTone};
 use loadtest_model::definition::Metric;
+use loadtest_model::display;
 
 pub(super) fn build_sheet(report: &Report, found: &Capacity) -> Sheet {
     let tone = match found.verdict {
@@ -41,8 +42,8 @@ pub(super) fn build_sheet(report: &Report, found: &Capacity) -> Sheet {
         about: format!(
             "capacity at {} · trials of {}, confirmed over {}",
             found.slo(),
-            view::span(found.goal.window),
-            view::span(found.goal.confirm)
+            display::format_span(found.goal.window),
+            display::format_span(found.goal.confirm)
         ),
         badge: Some(Badge {
             title: "capacity",
@@ -80,13 +81,13 @@ fn build_trials(found: &Capacity) -> Table {
             Tone::alarm(of_journey.any(|(at, _)| trial.breaks(at)))
         };
         let mut cells = vec![
-            Cell::figure(view::rate(trial.attempt.per_second)),
-            Cell::optional(trial.achieved_per_second, view::rate),
+            Cell::figure(display::format_rate(trial.attempt.per_second)),
+            Cell::optional(trial.achieved_per_second, display::format_rate),
             Cell::time(trial.p95).tone(breaks(Metric::P95)),
-            Cell::optional(trial.error_rate, view::percent).tone(breaks(Metric::Errors)),
+            Cell::optional(trial.error_rate, display::format_percent).tone(breaks(Metric::Errors)),
         ];
         cells.extend(further.iter().map(|(at, _)| further_cell(trial, *at)));
-        cells.push(Cell::figure(view::span(trial.window)));
+        cells.push(Cell::figure(display::format_span(trial.window)));
         let mut result = Cell::figure(format!("{mark} {}", trial.words())).tone(tone);
         if !trial.reasons.is_empty() {
             result = result.note(Form::Prose, trial.reasons.join("; "));

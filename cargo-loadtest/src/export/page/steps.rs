@@ -4,10 +4,10 @@ use super::{
     Block, Cell, Charts, Column, Form, Row, Section, Sentence, Table, Tone, tone_of_letter,
 };
 use crate::export::chart::{self, paint_of};
-use loadtest_model::card::{Card, DependencyFailure, InnerRow, LossKind, SlowRow, StepRow, view};
+use loadtest_model::card::{Card, DependencyFailure, InnerRow, LossKind, SlowRow, StepRow};
+use loadtest_model::display;
 use loadtest_model::metrics::RootCause;
 use std::cmp::Reverse;
-use std::time::Duration;
 
 /// Parts of a journey are named from a fifth of its time.
 const NOTABLE: u64 = 5;
@@ -22,7 +22,7 @@ pub(super) fn build_losses(card: &Card) -> Option<Section> {
             LossKind::Latency | LossKind::StartDelay => Tone::Fair,
         };
         table.push(vec![
-            Cell::figure(view::points(loss.points)).tone(tone),
+            Cell::figure(display::format_points(loss.points)).tone(tone),
             Cell::prose(&*loss.words),
         ]);
     }
@@ -102,7 +102,7 @@ fn further_columns(card: &Card) -> Vec<Further> {
     if in_table && any(|step| step.kept) {
         further.push((Column::figure("Kept").leaves(6), |step| {
             Cell::figure(if step.kept > 0 {
-                view::count(step.kept)
+                display::format_count(step.kept)
             } else {
                 String::new()
             })
@@ -119,7 +119,7 @@ fn step_cells(card: &Card, at: usize, step: &StepRow) -> Vec<Cell> {
     let grade = match &step.grade {
         Some(grade) if grade.interval.is_some() => format!("{}*", grade.letter),
         Some(grade) => grade.letter.to_string(),
-        None if card.grade.withheld => view::NONE.to_owned(),
+        None if card.grade.withheld => display::NO_VALUE.to_owned(),
         None => "NS".to_owned(),
     };
     let mut name = Cell::name(&*step.name);
@@ -138,13 +138,13 @@ fn step_cells(card: &Card, at: usize, step: &StepRow) -> Vec<Cell> {
         name,
         Cell::chip(grade, tone_of_letter(step.grade.map(|grade| grade.letter))),
         Cell::count(step.executed),
-        Cell::optional(step.per_second, view::rate),
-        Cell::optional(step.error_rate, view::percent).tone(Tone::alarm(step.failed > 0)),
+        Cell::optional(step.per_second, display::format_rate),
+        Cell::optional(step.error_rate, display::format_percent).tone(Tone::alarm(step.failed > 0)),
         Cell::time(step.response.p50),
         Cell::time(step.response.p95),
         Cell::time(step.response.p99),
-        Cell::optional(step.time_share, view::percent),
-        Cell::optional(step.received_bytes_per_second, view::throughput),
+        Cell::optional(step.time_share, display::format_percent),
+        Cell::optional(step.received_bytes_per_second, display::format_throughput),
     ]
 }
 
@@ -161,7 +161,7 @@ fn inner_cells(row: &InnerRow) -> Vec<Cell> {
         Cell::default(),
         Cell::count(row.requests).tone(Tone::Muted),
         Cell::default(),
-        Cell::optional(row.error_rate, view::percent).tone(errors),
+        Cell::optional(row.error_rate, display::format_percent).tone(errors),
         time(row.service.p50),
         time(row.service.p95),
         time(row.service.p99),
@@ -177,8 +177,8 @@ pub(super) fn build_time(card: &Card) -> Option<Section> {
         let mut table = Table::new("", vec![Column::text("Step", 1.0), Column::word("Time")]);
         for (at, step) in card.steps.iter().enumerate() {
             let share = step.time_share.unwrap_or(0.0);
-            let mut bar =
-                Cell::figure(view::percent(share)).tone(Tone::alarm(at == bottleneck.step));
+            let mut bar = Cell::figure(display::format_percent(share))
+                .tone(Tone::alarm(at == bottleneck.step));
             bar.bar = Some(share);
             table.push(vec![Cell::name(&*step.name), bar]);
         }
@@ -188,7 +188,7 @@ pub(super) fn build_time(card: &Card) -> Option<Section> {
             instead: vec![Block::Table(table)],
             ..Charts::default()
         }));
-        let share = view::percent(bottleneck.share);
+        let share = display::format_percent(bottleneck.share);
         let words = format!(
             "`{}` takes {share} of the time. {}",
             bottleneck.name, bottleneck.why
@@ -201,17 +201,13 @@ pub(super) fn build_time(card: &Card) -> Option<Section> {
         let words = format!(
             "`{}` takes {} of the time of the slowest 5 % of journeys, those of {} and more.",
             tail.name,
-            view::percent(tail.share),
-            duration(tail.at_least_us)
+            display::format_percent(tail.share),
+            display::format_micros(tail.at_least_us)
         );
         sentences.push(Sentence::led("Slow tail:", words));
     }
     blocks.push(Block::Sentences(sentences));
     Some(Section::new("Where the time goes", 4, blocks).essential())
-}
-
-fn duration(us: u64) -> String {
-    view::duration(Duration::from_micros(us))
 }
 
 /// Returns whether steps were kept from running or cut off; the table of steps has all other reasons.
@@ -359,7 +355,7 @@ pub(super) fn build_slowest(card: &Card) -> Option<Section> {
 fn describe_journey(row: &SlowRow) -> String {
     let mut parts = Vec::new();
     if row.delay_us * NOTABLE >= row.time_us {
-        parts.push(format!("{} late", duration(row.delay_us)));
+        parts.push(format!("{} late", display::format_micros(row.delay_us)));
     }
     let mut steps: Vec<_> = row.steps.iter().collect();
     steps.sort_by_key(|step| Reverse(step.time_us));
@@ -371,19 +367,19 @@ fn describe_journey(row: &SlowRow) -> String {
         parts.push(format!(
             "`{}` {}{failed}",
             step.name,
-            duration(step.time_us)
+            display::format_micros(step.time_us)
         ));
     }
     if !short.is_empty() {
-        let others = view::counted(short.len() as u64, "other step");
-        let time = duration(short.iter().map(|step| step.time_us).sum());
+        let others = display::format_counted(short.len() as u64, "other step");
+        let time = display::format_micros(short.iter().map(|step| step.time_us).sum());
         parts.push(format!("{others} {time}"));
     }
     let failed = if row.ok { "" } else { ", failed" };
     format!(
         "Iteration {} took {}{failed}: {}.",
         row.number,
-        duration(row.time_us),
+        display::format_micros(row.time_us),
         parts.join(", ")
     )
 }

@@ -321,7 +321,7 @@ fn all_formats_show_the_same_digits() {
         let time = Some(Duration::from_nanos(ns));
         report.cards[0].headline.time.p99_9 = time;
         report.cards[0].steps[0].response.p95 = time;
-        let words = view::duration(Duration::from_nanos(ns));
+        let words = display::format_duration(Duration::from_nanos(ns));
         for text in [
             terminal::render(&report, 200, false, terminal::Extent::Full),
             markdown::render(&report).replace('\u{a0}', " "),

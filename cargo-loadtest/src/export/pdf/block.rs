@@ -1,7 +1,7 @@
 //! What is drawn, in pieces that no page parts; all lengths are points, from the upper left corner down.
 
 use super::fonts::{Face, Fonts};
-use super::text::{CODE, Colour, Line, PAPER, Span, Style, lines, plain};
+use super::text::{CODE, Colour, Line, PAPER, Span, Style, break_lines, plain_spans};
 use crate::export::scene::{Anchor, Paint, Scene, Shape};
 
 /// Letters below this size are hard to read on paper.
@@ -54,12 +54,12 @@ impl Item {
 
 /// A drawing of some height.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Block {
+pub(super) struct Drawing {
     pub(super) items: Vec<Item>,
     pub(super) height: f64,
 }
 
-impl Block {
+impl Drawing {
     /// Nothing, of this height.
     pub(super) fn gap(height: f64) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl Block {
 
     pub(super) fn rect(&mut self, at: At, size: At, colour: Colour) {
         self.items.push(Item::Area {
-            points: corners(at, size, 0.0),
+            points: outline_rect(at, size, 0.0),
             colour,
         });
     }
@@ -78,14 +78,14 @@ impl Block {
     /// An area with round corners.
     pub(super) fn plate(&mut self, at: At, size: At, radius: f64, colour: Colour) {
         self.items.push(Item::Area {
-            points: corners(at, size, radius),
+            points: outline_rect(at, size, radius),
             colour,
         });
     }
 
     pub(super) fn frame(&mut self, at: At, size: At, radius: f64, colour: Colour) {
         self.items.push(Item::Stroke {
-            points: corners(at, size, radius),
+            points: outline_rect(at, size, radius),
             colour,
             width: 0.7,
             dashed: false,
@@ -149,12 +149,12 @@ impl Block {
     /// A paragraph as a whole.
     pub(super) fn words(spans: &[Span], width: f64, most: usize, fonts: &Fonts) -> Self {
         let size = spans.iter().map(|span| span.style.size).fold(0.0, f64::max);
-        Self::lines(lines(spans, width, most, fonts), size)
+        Self::lines(break_lines(spans, width, most, fonts), size)
     }
 
     /// Draws a single line of one style.
     pub(super) fn label(text: &str, style: Style, width: f64, fonts: &Fonts) -> Self {
-        Self::words(&plain(text, style), width, 1, fonts)
+        Self::words(&plain_spans(text, style), width, 1, fonts)
     }
 
     /// A drawing of charts at this width.
@@ -163,7 +163,7 @@ impl Block {
         let mut block = Self::gap(scene.size.1 * scale);
         for (i, shape) in scene.shapes.iter().enumerate() {
             let (from, to) = (i.checked_sub(1).and_then(|before| scene.shapes.get(before)))
-                .and_then(|before| around(before, shape))
+                .and_then(|before| ground_edges(before, shape))
                 .unwrap_or((0.0, scene.size.0));
             block.shape(shape, scale, (from * scale, to * scale), fonts);
         }
@@ -178,7 +178,7 @@ impl Block {
                 at: corner,
                 size,
                 paint,
-            } => self.rect(at(*corner), at(*size), colour(*paint)),
+            } => self.rect(at(*corner), at(*size), light_colour(*paint)),
             Shape::Line {
                 points,
                 paint,
@@ -186,7 +186,7 @@ impl Block {
                 dashed,
             } => self.items.push(Item::Stroke {
                 points: points.iter().copied().map(at).collect(),
-                colour: colour(*paint),
+                colour: light_colour(*paint),
                 width: (width * scale).max(0.4),
                 dashed: *dashed,
                 closed: false,
@@ -198,7 +198,7 @@ impl Block {
                 opacity,
             } => self.items.push(Item::Area {
                 points: points.iter().copied().map(at).collect(),
-                colour: colour(*paint).tint(*opacity),
+                colour: light_colour(*paint).tint(*opacity),
             }),
             Shape::Text {
                 at: place,
@@ -207,14 +207,14 @@ impl Block {
                 paint,
                 anchor,
             } => {
-                let style = Style::new((size * scale).max(SMALLEST)).colour(colour(*paint));
+                let style = Style::new((size * scale).max(SMALLEST)).colour(light_colour(*paint));
                 let (x, y) = at(*place);
                 let room = match anchor {
                     Anchor::Start => room.1 - x,
                     Anchor::Middle => 2.0 * f64::min(x - room.0, room.1 - x) + MARGIN,
                     Anchor::End => x - room.0,
                 };
-                let words = lines(&plain(&**text, style), room + MARGIN, 1, fonts);
+                let words = break_lines(&plain_spans(&**text, style), room + MARGIN, 1, fonts);
                 let line = words.into_iter().next().unwrap_or_default();
                 let x = match anchor {
                     Anchor::Start => x,
@@ -228,7 +228,7 @@ impl Block {
 }
 
 /// The edges of the area that words are written on, where it was drawn just before them.
-fn around(before: &Shape, words: &Shape) -> Option<At> {
+fn ground_edges(before: &Shape, words: &Shape) -> Option<At> {
     let (Shape::Rect { at, size, .. }, Shape::Text { at: words, .. }) = (before, words) else {
         return None;
     };
@@ -238,13 +238,13 @@ fn around(before: &Shape, words: &Shape) -> Option<At> {
 }
 
 /// The colour that a role has on light paper.
-pub(super) fn colour(paint: Paint) -> Colour {
+pub(super) fn light_colour(paint: Paint) -> Colour {
     let digits = paint.light().trim_start_matches('#');
     u32::from_str_radix(digits, 16).map_or(PAPER, Colour)
 }
 
 /// The outline of a rectangle whose corners are round.
-fn corners((x, y): At, (width, height): At, radius: f64) -> Vec<At> {
+fn outline_rect((x, y): At, (width, height): At, radius: f64) -> Vec<At> {
     if radius <= 0.0 {
         return vec![
             (x, y),
@@ -281,7 +281,7 @@ mod tests {
         let mut scene = Scene::new((1_000.0, 100.0));
         scene.rect((0.0, 0.0), (500.0, 100.0), Paint::Alarm);
         scene.text((1_000.0, 50.0), "right", Paint::Ink, Anchor::End);
-        let block = Block::scene(&scene, 250.0, &fonts);
+        let block = Drawing::scene(&scene, 250.0, &fonts);
         assert!((block.height - 25.0).abs() < 1e-9);
         let [Item::Area { points, .. }, Item::Text { at, size, .. }] = &block.items[..] else {
             panic!("{block:?}");
@@ -298,7 +298,7 @@ mod tests {
         scene.text((130.0, 50.0), name, Paint::Ink, Anchor::End);
         scene.rect((200.0, 40.0), (60.0, 20.0), Paint::Alarm);
         scene.text((205.0, 50.0), name, Paint::Paper, Anchor::Start);
-        let block = Block::scene(&scene, 250.0, &fonts);
+        let block = Drawing::scene(&scene, 250.0, &fonts);
         for (i, (from, to)) in [(0, (0.0, 65.0)), (2, (100.0, 130.0))] {
             let Item::Text { at, text, size, .. } = &block.items[i] else {
                 panic!("{block:?}");
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn round_corners_stay_within_the_rectangle() {
-        for (x, y) in corners((10.0, 20.0), (30.0, 8.0), 9.0) {
+        for (x, y) in outline_rect((10.0, 20.0), (30.0, 8.0), 9.0) {
             assert!((9.99..=40.01).contains(&x) && (19.99..=28.01).contains(&y));
         }
     }

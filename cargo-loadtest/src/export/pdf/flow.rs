@@ -1,8 +1,8 @@
 //! Fills pages from top to bottom: a heading stays with what follows it, and nothing is cut.
 
-use super::block::{At, Block, Item};
+use super::block::{At, Drawing, Item};
 use super::fonts::Fonts;
-use super::text::{ALARM, GRID, MUTED, Span, Style, lines, plain, prose};
+use super::text::{ALARM, GRID, MUTED, Span, Style, break_lines, plain_spans, prose_spans};
 use std::collections::BTreeSet;
 
 /// The width and height of a page: A4.
@@ -33,7 +33,7 @@ pub(super) struct Mark {
 struct Heading {
     /// Space above it; none at the top of a page.
     above: f64,
-    block: Block,
+    block: Drawing,
     /// Title and level in the outline.
     mark: Option<(String, usize)>,
 }
@@ -76,7 +76,7 @@ impl<'a> Flow<'a> {
 
     /// A title of a section, which stays with what follows.
     pub(super) fn heading(&mut self, title: &str) {
-        let mut block = Block::label(title, Style::new(11.5).bold(), WIDTH, self.fonts);
+        let mut block = Drawing::label(title, Style::new(11.5).bold(), WIDTH, self.fonts);
         block.height += 5.0;
         self.heading = Some(Heading {
             above: 20.0,
@@ -86,7 +86,7 @@ impl<'a> Flow<'a> {
     }
 
     /// Something that stays with what follows it, below a heading or not.
-    pub(super) fn before_next(&mut self, block: Block) {
+    pub(super) fn before_next(&mut self, block: Drawing) {
         let heading = self.heading.get_or_insert_default();
         heading.block.below(block);
     }
@@ -94,7 +94,7 @@ impl<'a> Flow<'a> {
     /// A sentence below a heading, which stays with what follows.
     pub(super) fn caption(&mut self, words: &str) {
         let style = Style::new(8.0).colour(MUTED);
-        let mut block = Block::words(&prose(words, style), WIDTH, 6, self.fonts);
+        let mut block = Drawing::words(&prose_spans(words, style), WIDTH, 6, self.fonts);
         block.height += 5.0;
         self.before_next(block);
     }
@@ -128,7 +128,7 @@ impl<'a> Flow<'a> {
         self.pages.len() > pages
     }
 
-    fn put(&mut self, block: Block) {
+    fn put(&mut self, block: Drawing) {
         let at = (SIDE, self.y);
         self.y += block.height;
         let page = self.pages.last_mut().expect("never empty");
@@ -136,14 +136,14 @@ impl<'a> Flow<'a> {
     }
 
     /// Places a block as a whole.
-    pub(super) fn place(&mut self, block: Block) {
+    pub(super) fn place(&mut self, block: Drawing) {
         self.room(block.height);
         self.put(block);
     }
 
     /// Places blocks one below another, the first two on one page unless they are high; `top` comes again above
     /// those that begin a page.
-    pub(super) fn rows(&mut self, top: &Block, rows: Vec<Block>) {
+    pub(super) fn rows(&mut self, top: &Drawing, rows: Vec<Drawing>) {
         let mut first: f64 = rows.iter().take(2).map(|row| row.height).sum();
         if first > TOGETHER {
             first = rows[0].height;
@@ -164,18 +164,23 @@ impl<'a> Flow<'a> {
     }
 
     /// The same further right, each line with what `beside` draws of it.
-    pub(super) fn paragraph_at(&mut self, left: f64, spans: &[Span], beside: impl Fn(&mut Block)) {
+    pub(super) fn paragraph_at(
+        &mut self,
+        left: f64,
+        spans: &[Span],
+        beside: impl Fn(&mut Drawing),
+    ) {
         let size = spans.iter().map(|span| span.style.size).fold(0.0, f64::max);
-        let rows = lines(spans, WIDTH - left, usize::MAX, self.fonts)
+        let rows = break_lines(spans, WIDTH - left, usize::MAX, self.fonts)
             .into_iter()
             .map(|line| {
-                let mut row = Block::default();
-                row.add(Block::lines(vec![line], size), (left, 0.0));
+                let mut row = Drawing::default();
+                row.add(Drawing::lines(vec![line], size), (left, 0.0));
                 beside(&mut row);
                 row
             })
             .collect();
-        self.rows(&Block::default(), rows);
+        self.rows(&Drawing::default(), rows);
     }
 
     /// The characters that no font has, of what is on the pages by now.
@@ -211,20 +216,20 @@ impl<'a> Flow<'a> {
         let many = self.pages.len();
         let style = Style::new(7.5).colour(MUTED);
         for (number, page) in self.pages.iter_mut().enumerate() {
-            let mut block = Block::default();
+            let mut block = Drawing::default();
             block.rule((0.0, 0.0), WIDTH, GRID);
             let place = format!("page {} / {many}", number + 1);
-            let place = lines(&plain(place, style), WIDTH, 1, self.fonts);
+            let place = break_lines(&plain_spans(place, style), WIDTH, 1, self.fonts);
             let right = place.iter().map(|line| line.width).fold(0.0, f64::max);
             block.add(
-                Block::label(foot, style, WIDTH - right - 12.0, self.fonts),
+                Drawing::label(foot, style, WIDTH - right - 12.0, self.fonts),
                 (0.0, 7.0),
             );
-            block.add(Block::lines(place, style.size), (WIDTH - right, 7.0));
+            block.add(Drawing::lines(place, style.size), (WIDTH - right, 7.0));
             if Self::escapes(page) {
                 let note = "\\u{..} stands for a character that no font of this document has: see its end.";
                 let style = style.colour(ALARM);
-                block.add(Block::label(note, style, WIDTH, self.fonts), (0.0, -13.0));
+                block.add(Drawing::label(note, style, WIDTH, self.fonts), (0.0, -13.0));
             }
             let at = (SIDE, BOTTOM + 16.0);
             page.extend(block.items.into_iter().map(|item| item.moved(at)));
@@ -246,8 +251,8 @@ mod tests {
             .collect()
     }
 
-    fn row(text: &str, height: f64, fonts: &Fonts) -> Block {
-        let mut block = Block::label(text, Style::new(9.0), WIDTH, fonts);
+    fn row(text: &str, height: f64, fonts: &Fonts) -> Drawing {
+        let mut block = Drawing::label(text, Style::new(9.0), WIDTH, fonts);
         block.height = height;
         block
     }
@@ -256,7 +261,7 @@ mod tests {
     fn a_heading_goes_where_the_block_below_it_goes() {
         let fonts = Fonts::new(&[]);
         let mut flow = Flow::new(&fonts);
-        flow.place(Block::gap(BOTTOM - TOP - 60.0));
+        flow.place(Drawing::gap(BOTTOM - TOP - 60.0));
         flow.heading("Errors");
         flow.place(row("first", 40.0, &fonts));
         let (pages, marks) = flow.finish("foot");
@@ -294,10 +299,10 @@ mod tests {
     fn two_rows_at_least_stay_with_their_heading() {
         let fonts = Fonts::new(&[]);
         let mut flow = Flow::new(&fonts);
-        flow.place(Block::gap(BOTTOM - TOP - 75.0));
+        flow.place(Drawing::gap(BOTTOM - TOP - 75.0));
         flow.heading("Steps");
         flow.rows(
-            &Block::gap(10.0),
+            &Drawing::gap(10.0),
             vec![row("a", 20.0, &fonts), row("b", 20.0, &fonts)],
         );
         let (pages, _) = flow.finish("");
@@ -308,10 +313,10 @@ mod tests {
     fn of_high_rows_one_stays_with_their_heading() {
         let fonts = Fonts::new(&[]);
         let mut flow = Flow::new(&fonts);
-        flow.place(Block::gap(BOTTOM - TOP - 250.0));
+        flow.place(Drawing::gap(BOTTOM - TOP - 250.0));
         flow.heading("Steps");
         let rows = vec![row("a", 150.0, &fonts), row("b", 150.0, &fonts)];
-        flow.rows(&Block::gap(10.0), rows);
+        flow.rows(&Drawing::gap(10.0), rows);
         let (pages, _) = flow.finish("");
         let has =
             |page: usize, word: &str| texts(&pages[page]).iter().any(|(text, _)| *text == word);
@@ -322,9 +327,9 @@ mod tests {
     fn a_page_says_that_it_escapes() {
         let fonts = Fonts::new(&[]);
         let mut flow = Flow::new(&fonts);
-        flow.paragraph(&plain("注", Style::new(9.0)));
+        flow.paragraph(&plain_spans("注", Style::new(9.0)));
         flow.page();
-        flow.paragraph(&plain("all is well", Style::new(9.0)));
+        flow.paragraph(&plain_spans("all is well", Style::new(9.0)));
         let (pages, _) = flow.finish("");
         let says = |page: &[Item]| {
             texts(page)

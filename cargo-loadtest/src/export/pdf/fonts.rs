@@ -18,9 +18,9 @@ static BOLD: LazyLock<Font> = LazyLock::new(|| {
 
 /// A font in the format of TrueType or OpenType.
 #[derive(Clone)]
-pub(crate) struct Font(Arc<Inner>);
+pub(crate) struct Font(Arc<FontData>);
 
-struct Inner {
+struct FontData {
     name: String,
     bytes: Cow<'static, [u8]>,
     parsed: ParsedFont,
@@ -58,7 +58,7 @@ impl Font {
             .chars()
             .filter(|letter| letter.is_ascii_alphanumeric() || *letter == '-')
             .collect();
-        let font = Self(Arc::new(Inner {
+        let font = Self(Arc::new(FontData {
             name,
             bytes,
             parsed,

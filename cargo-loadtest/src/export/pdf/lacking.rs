@@ -2,7 +2,7 @@
 
 use super::SUB;
 use super::flow::Flow;
-use super::text::{plain, prose};
+use super::text::{plain_spans, prose_spans};
 use std::collections::BTreeMap;
 
 /// Scripts and a free font of each: from, to, what it is, the usual name of the file.
@@ -54,7 +54,7 @@ const SCRIPTS: [(u32, u32, &str, &str); 21] = [
 const MOST: usize = 12;
 
 /// Names the script of a character, and a font that has it.
-fn hint(letter: char) -> (&'static str, Option<&'static str>) {
+fn find_script(letter: char) -> (&'static str, Option<&'static str>) {
     let code = u32::from(letter);
     let invisible = letter.is_control()
         || matches!(code, 0x61c | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f | 0xfeff | 0xfe00..=0xfe0f);
@@ -71,19 +71,19 @@ fn hint(letter: char) -> (&'static str, Option<&'static str>) {
 }
 
 /// A section at the end where something was escaped.
-pub(super) fn place(flow: &mut Flow<'_>) {
+pub(super) fn place_lacking(flow: &mut Flow<'_>) {
     let lacking = flow.lacking();
     if lacking.is_empty() {
         return;
     }
     let mut scripts: BTreeMap<_, Vec<char>> = BTreeMap::new();
     for letter in lacking {
-        scripts.entry(hint(letter)).or_default().push(letter);
+        scripts.entry(find_script(letter)).or_default().push(letter);
     }
     flow.heading("Characters that are not shown");
     let words = "The fonts of this document lack these characters, which stand above by their numbers. \
                  A font file that has them is added with `--pdf-font FILE`.";
-    flow.paragraph(&prose(words, SUB));
+    flow.paragraph(&prose_spans(words, SUB));
     flow.gap(4.0);
     for ((script, file), letters) in scripts {
         let mut words: Vec<String> = letters
@@ -95,7 +95,7 @@ pub(super) fn place(flow: &mut Flow<'_>) {
             words.push(format!("and {} more", letters.len() - MOST));
         }
         let file = file.map_or(String::new(), |file| format!(": {file}"));
-        flow.paragraph(&plain(
+        flow.paragraph(&plain_spans(
             format!("{script}{file} ({})", words.join(", ")),
             SUB,
         ));

@@ -20,12 +20,12 @@ mod text;
 mod write;
 
 use super::page::{Page, SheetKind, Tone};
-use block::{Block, Item};
+use block::{Drawing, Item};
 use flow::{Flow, Mark, WIDTH};
 use fonts::Fonts;
 pub(crate) use fonts::{Font, NoFont};
 use loadtest_model::card::Report;
-use text::{ALARM, Colour, FAIR, GOOD, INK, MUTED, Style, plain};
+use text::{ALARM, Colour, FAIR, GOOD, INK, MUTED, Style, plain_spans};
 use write::About;
 
 /// The style of sentences.
@@ -46,7 +46,7 @@ pub(crate) fn render(report: &Report, more: &[Font]) -> Vec<u8> {
         time: time.map_or(0, jiff::Timestamp::as_second),
         identifier: page.run_id,
     };
-    write::file(&pages, &marks, &about, &fonts)
+    write::write_file(&pages, &marks, &about, &fonts)
 }
 
 /// Returns the pages, and what their outline names.
@@ -61,18 +61,18 @@ fn lay_out(page: &Page, fonts: &Fonts) -> (Vec<Vec<Item>>, Vec<Mark>) {
         } else {
             flow.page();
         }
-        sheet::place(&mut flow, sheet);
+        sheet::place_sheet(&mut flow, sheet);
     }
-    lacking::place(&mut flow);
+    lacking::place_lacking(&mut flow);
     flow.finish(&page.footer())
 }
 
 fn place_summary(flow: &mut Flow<'_>, page: &Page) {
     let title = "Load test report";
     flow.mark(title, 0);
-    let mut head = Block::label(title, Style::new(21.0).bold(), WIDTH, flow.fonts);
-    head.below(Block::words(
-        &plain(&*page.about, SUB),
+    let mut head = Drawing::label(title, Style::new(21.0).bold(), WIDTH, flow.fonts);
+    head.below(Drawing::words(
+        &plain_spans(&*page.about, SUB),
         WIDTH,
         2,
         flow.fonts,
@@ -80,10 +80,10 @@ fn place_summary(flow: &mut Flow<'_>, page: &Page) {
     head.height += 14.0;
     if page.sheets.is_empty() {
         flow.place(head);
-        flow.paragraph(&plain("No scenario ran.", BODY));
+        flow.paragraph(&plain_spans("No scenario ran.", BODY));
     } else {
         flow.before_next(head);
-        table::place(flow, &page.scenarios);
+        table::place_table(flow, &page.scenarios);
     }
 }
 

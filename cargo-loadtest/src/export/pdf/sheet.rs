@@ -1,9 +1,9 @@
 //! Places a sheet on pages, from its verdict to its notes.
 
-use super::block::Block;
+use super::block::Drawing;
 use super::flow::{Flow, WIDTH};
 use super::fonts::Fonts;
-use super::text::{ALARM, GRID, INK, MUTED, Span, Style, lines, plain, prose};
+use super::text::{ALARM, GRID, INK, MUTED, Span, Style, break_lines, plain_spans, prose_spans};
 use super::{BODY, SUB, colour_of, table};
 use crate::export::chart::Chart;
 use crate::export::page::{self, Badge, Charts, Section, Sentence, Sheet, Tile};
@@ -19,16 +19,16 @@ const INDENT: f64 = 12.0;
 /// The width of the labels of facts.
 const LABELS: f64 = 78.0;
 
-pub(super) fn place(flow: &mut Flow<'_>, sheet: &Sheet) {
+pub(super) fn place_sheet(flow: &mut Flow<'_>, sheet: &Sheet) {
     flow.mark(&sheet.name, 0);
     flow.before_next(draw_head(sheet, flow.fonts));
     let remarks = sentence_rows(&sheet.remarks, WIDTH, flow.fonts);
-    flow.rows(&Block::default(), remarks);
+    flow.rows(&Drawing::default(), remarks);
     if !sheet.tiles.is_empty() {
         flow.gap(16.0);
         flow.place(draw_tiles(&sheet.tiles, flow.fonts));
         flow.gap(3.0);
-        flow.paragraph(&plain(&*sheet.tiles_note, SUB));
+        flow.paragraph(&plain_spans(&*sheet.tiles_note, SUB));
     }
     for section in &sheet.sections {
         place_section(flow, section);
@@ -36,30 +36,30 @@ pub(super) fn place(flow: &mut Flow<'_>, sheet: &Sheet) {
 }
 
 /// Draws the verdict, the name and what is below them, beside the badge.
-fn draw_head(sheet: &Sheet, fonts: &Fonts) -> Block {
+fn draw_head(sheet: &Sheet, fonts: &Fonts) -> Drawing {
     let room = WIDTH - sheet.badge.as_ref().map_or(0.0, |_| BADGE + 16.0);
     let tone = colour_of(sheet.tone);
-    let mut block = Block::default();
+    let mut block = Drawing::default();
     let style = Style::new(8.0).bold().colour(tone);
-    for line in lines(&plain(&*sheet.verdict, style), room, 1, fonts) {
+    for line in break_lines(&plain_spans(&*sheet.verdict, style), room, 1, fonts) {
         block.frame((0.4, 0.4), (line.width + 16.0, 15.0), 7.5, tone);
         block.line(line, (8.4, 10.9));
     }
     block.height = 22.0;
-    let name = plain(&*sheet.name, Style::new(21.0).bold());
-    block.below(Block::words(&name, room, 4, fonts));
+    let name = plain_spans(&*sheet.name, Style::new(21.0).bold());
+    block.below(Drawing::words(&name, room, 4, fonts));
     let tags = match sheet.tags.len() {
         0 => String::new(),
         _ => format!("Tags: {}", sheet.tags.join(", ")),
     };
     for words in [
-        prose(&sheet.about, SUB),
-        plain(&*sheet.description, BODY),
-        plain(tags, SUB),
+        prose_spans(&sheet.about, SUB),
+        plain_spans(&*sheet.description, BODY),
+        plain_spans(tags, SUB),
     ] {
         if words.iter().any(|span| !span.text.is_empty()) {
             block.height += 2.0;
-            block.below(Block::words(&words, room, 8, fonts));
+            block.below(Drawing::words(&words, room, 8, fonts));
         }
     }
     if let Some(found) = &sheet.badge {
@@ -70,7 +70,7 @@ fn draw_head(sheet: &Sheet, fonts: &Fonts) -> Block {
 }
 
 /// Draws the result in large type.
-fn draw_badge(badge: &Badge, fonts: &Fonts) -> Block {
+fn draw_badge(badge: &Badge, fonts: &Fonts) -> Drawing {
     let tone = colour_of(badge.tone);
     let size = match badge.label.chars().count() {
         0..=2 => 40.0,
@@ -79,8 +79,8 @@ fn draw_badge(badge: &Badge, fonts: &Fonts) -> Block {
         _ => 14.0,
     };
     let room = BADGE - 8.0;
-    let large = lines(
-        &plain(&*badge.label, Style::new(size).bold().colour(tone)),
+    let large = break_lines(
+        &plain_spans(&*badge.label, Style::new(size).bold().colour(tone)),
         room,
         1,
         fonts,
@@ -89,10 +89,10 @@ fn draw_badge(badge: &Badge, fonts: &Fonts) -> Block {
     let notes = badge
         .notes
         .iter()
-        .flat_map(|note| lines(&plain(&**note, small), room, 2, fonts));
-    let mut block = Block::default();
+        .flat_map(|note| break_lines(&plain_spans(&**note, small), room, 2, fonts));
+    let mut block = Drawing::default();
     let mut y = 29.0 + 0.42 * size;
-    let mut texts = Block::default();
+    let mut texts = Drawing::default();
     for line in large {
         texts.line(line.clone(), ((BADGE - line.width) / 2.0, y));
     }
@@ -107,24 +107,24 @@ fn draw_badge(badge: &Badge, fonts: &Fonts) -> Block {
     block
 }
 
-fn draw_tiles(tiles: &[Tile], fonts: &Fonts) -> Block {
+fn draw_tiles(tiles: &[Tile], fonts: &Fonts) -> Drawing {
     let width = WIDTH / tiles.len() as f64;
-    let mut block = Block::default();
+    let mut block = Drawing::default();
     let mut height: f64 = 0.0;
     for (i, tile) in tiles.iter().enumerate() {
         let colour = |other| if tile.is_alarming { ALARM } else { other };
-        let mut one = Block::gap(8.0);
+        let mut one = Drawing::gap(8.0);
         let room = width - 8.0;
-        one.below(Block::label(
+        one.below(Drawing::label(
             tile.title,
             SUB.colour(colour(MUTED)),
             room,
             fonts,
         ));
         let large = Style::new(15.0).bold().colour(colour(INK));
-        one.below(Block::label(&tile.figure, large, room, fonts));
-        let note = plain(&*tile.note, Style::new(7.2).colour(colour(MUTED)));
-        one.below(Block::words(&note, room, 2, fonts));
+        one.below(Drawing::label(&tile.figure, large, room, fonts));
+        let note = plain_spans(&*tile.note, Style::new(7.2).colour(colour(MUTED)));
+        one.below(Drawing::words(&note, room, 2, fonts));
         height = height.max(one.height + 6.0);
         block.add(one, (width * i as f64, 0.0));
     }
@@ -146,14 +146,14 @@ fn place_section(flow: &mut Flow<'_>, section: &Section) {
             flow.gap(7.0);
         }
         match block {
-            page::Block::Table(table) => table::place(flow, table),
+            page::Block::Table(table) => table::place_table(flow, table),
             page::Block::Sentences(sentences) => {
                 let rows = sentence_rows(sentences, WIDTH, flow.fonts);
-                flow.rows(&Block::default(), rows);
+                flow.rows(&Drawing::default(), rows);
             }
             page::Block::Facts(facts) => {
                 let rows = fact_rows(facts, WIDTH, flow.fonts);
-                flow.rows(&Block::default(), rows);
+                flow.rows(&Drawing::default(), rows);
             }
             page::Block::Charts(charts) => place_charts(flow, charts),
             page::Block::Folded(..) => {}
@@ -162,8 +162,8 @@ fn place_section(flow: &mut Flow<'_>, section: &Section) {
 }
 
 /// Draws sentences, a row per line.
-fn sentence_rows(sentences: &[Sentence], width: f64, fonts: &Fonts) -> Vec<Block> {
-    let mut rows: Vec<Block> = Vec::new();
+fn sentence_rows(sentences: &[Sentence], width: f64, fonts: &Fonts) -> Vec<Drawing> {
+    let mut rows: Vec<Drawing> = Vec::new();
     for sentence in sentences {
         let colour = colour_of(sentence.tone);
         let style = match sentence {
@@ -180,14 +180,14 @@ fn sentence_rows(sentences: &[Sentence], width: f64, fonts: &Fonts) -> Vec<Block
                 style: style.bold(),
             });
         }
-        spans.extend(prose(&sentence.words, style));
+        spans.extend(prose_spans(&sentence.words, style));
         let indent = if sentence.is_marked { INDENT } else { 0.0 };
         let help = sentence.help.as_ref();
-        let help = help.map(|help| (prose(&format!("→ {help}"), SUB), SUB.size));
+        let help = help.map(|help| (prose_spans(&format!("→ {help}"), SUB), SUB.size));
         for (spans, size) in std::iter::once((spans, style.size)).chain(help) {
-            for line in lines(&spans, width - indent, usize::MAX, fonts) {
-                let mut row = Block::default();
-                row.add(Block::lines(vec![line], size), (indent, 0.0));
+            for line in break_lines(&spans, width - indent, usize::MAX, fonts) {
+                let mut row = Drawing::default();
+                row.add(Drawing::lines(vec![line], size), (indent, 0.0));
                 if sentence.is_marked {
                     let height = row.height;
                     row.rect((0.0, 0.0), (2.2, height), colour);
@@ -203,13 +203,13 @@ fn sentence_rows(sentences: &[Sentence], width: f64, fonts: &Fonts) -> Vec<Block
 }
 
 /// Draws labels and values, a row for each.
-fn fact_rows(facts: &[(String, String)], width: f64, fonts: &Fonts) -> Vec<Block> {
+fn fact_rows(facts: &[(String, String)], width: f64, fonts: &Fonts) -> Vec<Drawing> {
     let rows = facts.iter().map(|(label, value)| {
-        let mut row = Block::default();
-        row.add(Block::label(label, SUB, LABELS, fonts), (0.0, 2.6));
-        let value = plain(&**value, Style::new(8.0));
+        let mut row = Drawing::default();
+        row.add(Drawing::label(label, SUB, LABELS, fonts), (0.0, 2.6));
+        let value = plain_spans(&**value, Style::new(8.0));
         row.add(
-            Block::words(&value, width - LABELS, 12, fonts),
+            Drawing::words(&value, width - LABELS, 12, fonts),
             (LABELS, 2.6),
         );
         row.height += 2.6;
@@ -222,7 +222,7 @@ fn fact_rows(facts: &[(String, String)], width: f64, fonts: &Fonts) -> Vec<Block
 fn place_charts(flow: &mut Flow<'_>, charts: &Charts) {
     if charts.is_wide {
         for chart in &charts.drawings {
-            let mut drawing = Block::scene(&chart.scene, WIDTH, flow.fonts);
+            let mut drawing = Drawing::scene(&chart.scene, WIDTH, flow.fonts);
             drawing.height += 7.0;
             flow.before_next(drawing);
         }
@@ -231,12 +231,12 @@ fn place_charts(flow: &mut Flow<'_>, charts: &Charts) {
     if !charts.caption.is_empty() {
         flow.caption(&charts.caption);
     }
-    let mut drawings: Vec<Block> = charts
+    let mut drawings: Vec<Drawing> = charts
         .drawings
         .iter()
         .map(|chart| draw_chart(chart, flow.fonts))
         .collect();
-    let mut beside = Block::default();
+    let mut beside = Drawing::default();
     for block in &charts.beside {
         let rows = match block {
             page::Block::Sentences(sentences) => sentence_rows(sentences, HALF, flow.fonts),
@@ -251,7 +251,7 @@ fn place_charts(flow: &mut Flow<'_>, charts: &Charts) {
         drawings.push(beside);
     }
     for pair in drawings.chunks(2) {
-        let mut row = Block::default();
+        let mut row = Drawing::default();
         for (i, drawing) in pair.iter().enumerate() {
             row.add(drawing.clone(), ((HALF + BETWEEN) * i as f64, 0.0));
         }
@@ -260,9 +260,9 @@ fn place_charts(flow: &mut Flow<'_>, charts: &Charts) {
     }
 }
 
-fn draw_chart(chart: &Chart, fonts: &Fonts) -> Block {
-    let mut block = Block::label(&chart.title, Style::new(8.5).bold(), HALF, fonts);
+fn draw_chart(chart: &Chart, fonts: &Fonts) -> Drawing {
+    let mut block = Drawing::label(&chart.title, Style::new(8.5).bold(), HALF, fonts);
     block.height += 4.0;
-    block.below(Block::scene(&chart.scene, HALF, fonts));
+    block.below(Drawing::scene(&chart.scene, HALF, fonts));
     block
 }

@@ -1,10 +1,12 @@
 //! Tables: columns as wide as their figures need, words in what is left.
 
-use super::block::{Block, colour};
+use super::block::{Drawing, light_colour};
 use super::colour_of;
 use super::flow::{Flow, WIDTH};
 use super::fonts::Fonts;
-use super::text::{ALARM, Colour, GRID, Line, MUTED, Span, Style, lines, plain, prose};
+use super::text::{
+    ALARM, Colour, GRID, Line, MUTED, Span, Style, break_lines, plain_spans, prose_spans,
+};
 use crate::export::page::{self, Cell, Column, ColumnKind, Form, Tone};
 
 /// The size of letters in tables.
@@ -19,7 +21,7 @@ const MOST_LINES: usize = 36;
 const PAD: f64 = 4.2;
 
 /// Places a table on as many pages as it takes.
-pub(super) fn place(flow: &mut Flow<'_>, table: &page::Table) {
+pub(super) fn place_table(flow: &mut Flow<'_>, table: &page::Table) {
     if !table.caption.is_empty() {
         flow.caption(&table.caption);
     }
@@ -49,21 +51,21 @@ impl CellLayout {
         if cell.form == Form::Chip || is_first && !row.is_inner && cell.tone == Tone::Plain {
             style = style.bold();
         }
-        let mut first = spans(cell.form, &cell.text, style);
+        let mut first = build_spans(cell.form, &cell.text, style);
         if let Some(flag) = flag {
             let style = Style::new(6.6).bold().colour(ALARM);
-            first.extend(plain(format!(" {flag}"), style));
+            first.extend(plain_spans(format!(" {flag}"), style));
         }
         let small = Style::new(7.2).colour(MUTED);
         let notes = cell.notes.iter().map(|(form, note)| match form {
             // A request below the name of its step.
-            Form::Code => plain(&**note, Style::new(6.8).colour(MUTED)),
-            _ => spans(*form, note, small),
+            Form::Code => plain_spans(&**note, Style::new(6.8).colour(MUTED)),
+            _ => build_spans(*form, note, small),
         });
         Self {
             text: std::iter::once(first).chain(notes).collect(),
             chip: (cell.form == Form::Chip).then(|| colour_of(cell.tone)),
-            key: cell.key.map(colour),
+            key: cell.key.map(light_colour),
             indent: if row.is_inner && is_first { 20.0 } else { 0.0 },
         }
     }
@@ -75,11 +77,11 @@ impl CellLayout {
     fn lines(&self, width: f64, scale: f64, fonts: &Fonts) -> Vec<(Line, f64)> {
         let mut all = Vec::new();
         for spans in &self.text {
-            let spans = scaled(spans, scale);
+            let spans = scale_spans(spans, scale);
             let size = spans.iter().map(|span| span.style.size).fold(0.0, f64::max);
             let most = MOST_LINES.saturating_sub(all.len());
             if most > 0 {
-                let lines = lines(&spans, width - self.left(), most, fonts);
+                let lines = break_lines(&spans, width - self.left(), most, fonts);
                 all.extend(lines.into_iter().map(|line| (line, size)));
             }
         }
@@ -87,7 +89,7 @@ impl CellLayout {
     }
 }
 
-fn scaled(spans: &[Span], scale: f64) -> Vec<Span> {
+fn scale_spans(spans: &[Span], scale: f64) -> Vec<Span> {
     let mut spans = spans.to_vec();
     for span in &mut spans {
         span.style.size *= scale;
@@ -95,17 +97,17 @@ fn scaled(spans: &[Span], scale: f64) -> Vec<Span> {
     spans
 }
 
-fn spans(form: Form, text: &str, style: Style) -> Vec<Span> {
+fn build_spans(form: Form, text: &str, style: Style) -> Vec<Span> {
     match form {
-        Form::Prose => prose(text, style),
-        Form::Code | Form::Sample => plain(
+        Form::Prose => prose_spans(text, style),
+        Form::Code | Form::Sample => plain_spans(
             text,
             Style {
                 code: true,
                 ..style
             },
         ),
-        Form::Figure | Form::Name | Form::Chip => plain(text, style),
+        Form::Figure | Form::Name | Form::Chip => plain_spans(text, style),
     }
 }
 
@@ -154,7 +156,7 @@ impl<'a> Layout<'a> {
     fn place(&self, flow: &mut Flow<'_>) {
         let grid = self.grid(flow.fonts);
         let head = self.head(&grid, flow.fonts);
-        let mut rows: Vec<Block> = Vec::new();
+        let mut rows: Vec<Drawing> = Vec::new();
         let mut first_inner = false;
         for (i, row) in self.rows.iter().enumerate() {
             let block = self.drawn(row, i == 0, &grid, flow.fonts);
@@ -224,8 +226,8 @@ impl<'a> Layout<'a> {
         }
     }
 
-    fn head(&self, grid: &Grid, fonts: &Fonts) -> Block {
-        let mut block = Block::default();
+    fn head(&self, grid: &Grid, fonts: &Fonts) -> Drawing {
+        let mut block = Drawing::default();
         if self.columns.iter().all(|column| column.title.is_empty()) {
             return block;
         }
@@ -241,7 +243,7 @@ impl<'a> Layout<'a> {
             // Titles stand on the rule.
             let mut y = (most - lines.len()) as f64 * size * 1.25;
             for line in lines {
-                let x = placed(column.kind, *left, *width, line.width);
+                let x = align_line(column.kind, *left, *width, line.width);
                 y += size * 1.25;
                 block.line(line, (x, y - size * 0.2));
             }
@@ -251,12 +253,12 @@ impl<'a> Layout<'a> {
         block
     }
 
-    fn drawn(&self, row: &RowLayout, first: bool, grid: &Grid, fonts: &Fonts) -> Block {
-        let mut block = Block::default();
+    fn drawn(&self, row: &RowLayout, first: bool, grid: &Grid, fonts: &Fonts) -> Drawing {
+        let mut block = Drawing::default();
         let pad = PAD * grid.scale.max(0.85);
         let above = if row.is_inner { 0.0 } else { pad };
         let mut height = 0.0;
-        let mut cells = Block::default();
+        let mut cells = Drawing::default();
         for ((cell, (left, width)), column) in row.cells.iter().zip(&grid.columns).zip(self.columns)
         {
             let mut y = above;
@@ -265,7 +267,7 @@ impl<'a> Layout<'a> {
                 .into_iter()
                 .enumerate()
             {
-                let x = placed(
+                let x = align_line(
                     column.kind,
                     *left + cell.left(),
                     *width - cell.left(),
@@ -309,7 +311,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-fn placed(kind: ColumnKind, left: f64, width: f64, line: f64) -> f64 {
+fn align_line(kind: ColumnKind, left: f64, width: f64, line: f64) -> f64 {
     match kind {
         ColumnKind::Figure => left + width - line,
         _ => left,
@@ -322,10 +324,10 @@ fn title_lines(column: &Column, width: f64, scale: f64, fonts: &Fonts) -> Vec<Li
     let widest = column
         .title
         .split(' ')
-        .flat_map(|word| lines(&plain(word, style), f64::INFINITY, 1, fonts))
+        .flat_map(|word| break_lines(&plain_spans(word, style), f64::INFINITY, 1, fonts))
         .map(|line| line.width)
         .fold(width, f64::max);
-    lines(&plain(&*column.title, style), widest, 3, fonts)
+    break_lines(&plain_spans(&*column.title, style), widest, 3, fonts)
 }
 
 #[cfg(test)]
@@ -431,10 +433,10 @@ mod tests {
         let fonts = Fonts::new(&[]);
         for above in 640..760 {
             let mut flow = Flow::new(&fonts);
-            flow.place(Block::gap(f64::from(above)));
+            flow.place(Drawing::gap(f64::from(above)));
             let mut table = table(&steps(3), &["1"]);
             table.rows[2].is_inner = true;
-            place(&mut flow, &table);
+            place_table(&mut flow, &table);
             let (pages, _) = flow.finish("");
             let page_of = |name: &str| {
                 let is = |item: &Item| matches!(item, Item::Text { text, .. } if text == name);
@@ -448,7 +450,7 @@ mod tests {
     fn the_title_of_a_table_comes_again_on_the_next_page() {
         let fonts = Fonts::new(&[]);
         let mut flow = Flow::new(&fonts);
-        place(&mut flow, &table(&steps(43), &["1", "2"]));
+        place_table(&mut flow, &table(&steps(43), &["1", "2"]));
         let (pages, _) = flow.finish("");
         assert_eq!(pages.len(), 2);
         for page in pages {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::export::labels::NOT_RUN;
 use crate::export::sample;
-use loadtest_model::card::view;
+use loadtest_model::display;
 use std::sync::LazyLock;
 
 /// Text that would break out of wherever something stands in a PDF file.
@@ -156,11 +156,11 @@ fn the_document_shows_the_digits_of_the_page() {
     let text = pages(&report, &[]).concat();
     let head = &report.cards[0].headline;
     for time in [head.time.p50, head.time.p95, head.time.p99] {
-        assert!(text.contains(&view::duration(time.unwrap())));
+        assert!(text.contains(&display::format_duration(time.unwrap())));
     }
     for step in &report.cards[0].steps {
-        assert!(text.contains(&view::duration(step.response.p99.unwrap())));
-        assert!(text.contains(&view::count(step.executed)));
+        assert!(text.contains(&display::format_duration(step.response.p99.unwrap())));
+        assert!(text.contains(&display::format_count(step.executed)));
     }
     for says in [
         "bottleneck",

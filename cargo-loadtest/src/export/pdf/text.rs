@@ -69,7 +69,7 @@ pub(super) struct Span {
 
 /// Words of one look and font, at their place in a line.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Run {
+pub(super) struct TextRun {
     pub(super) x: f64,
     pub(super) width: f64,
     pub(super) text: String,
@@ -82,12 +82,12 @@ pub(super) struct Run {
 /// A line, its letters in the order in which they are seen.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Line {
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<TextRun>,
     pub(super) width: f64,
 }
 
 /// A paragraph of one look.
-pub(super) fn plain(text: impl Into<String>, style: Style) -> Vec<Span> {
+pub(super) fn plain_spans(text: impl Into<String>, style: Style) -> Vec<Span> {
     vec![Span {
         text: text.into(),
         style,
@@ -95,7 +95,7 @@ pub(super) fn plain(text: impl Into<String>, style: Style) -> Vec<Span> {
 }
 
 /// A sentence in which what stands between two backticks is code.
-pub(super) fn prose(text: &str, style: Style) -> Vec<Span> {
+pub(super) fn prose_spans(text: &str, style: Style) -> Vec<Span> {
     let parts: Vec<&str> = text.split('`').collect();
     let mut spans = Vec::new();
     for (i, part) in parts.iter().enumerate() {
@@ -119,19 +119,19 @@ pub(super) fn prose(text: &str, style: Style) -> Vec<Span> {
 
 /// A letter that will be drawn.
 #[derive(Debug, Clone, Copy)]
-struct Letter {
+struct Glyph {
     sign: char,
     face: Face,
     width: f64,
     style: Style,
     escaped: bool,
     /// A line may end after it.
-    ends: Option<End>,
+    ends: Option<LineEnd>,
 }
 
 /// The quality of a line break after a letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum LineEnd {
     Must,
     Space,
     /// Within a word that has no room in a line.
@@ -148,20 +148,20 @@ fn is_unseen(letter: char) -> bool {
         )
 }
 
-fn letters(spans: &[Span], fonts: &Fonts) -> Vec<Letter> {
-    let mut all: Vec<Letter> = Vec::new();
+fn measure_letters(spans: &[Span], fonts: &Fonts) -> Vec<Glyph> {
+    let mut all: Vec<Glyph> = Vec::new();
     for Span { text, style } in spans {
         let text = text.replace("\r\n", "\n").replace('\t', "    ");
         for letter in text.chars() {
             if letter == '\n' {
                 if let Some(last) = all.last_mut() {
-                    last.ends = Some(End::Must);
+                    last.ends = Some(LineEnd::Must);
                 }
                 continue;
             }
             let face = Some(letter).filter(|letter| !is_unseen(*letter));
             if let Some(face) = face.and_then(|letter| fonts.face_of(letter, style.bold)) {
-                all.push(Letter {
+                all.push(Glyph {
                     sign: letter,
                     face,
                     width: fonts.width(face, letter) * style.size,
@@ -177,13 +177,13 @@ fn letters(spans: &[Span], fonts: &Fonts) -> Vec<Letter> {
                 ..*style
             };
             let escape = format!("\\u{{{:X}}}", u32::from(letter));
-            all.extend(escape.chars().map(|letter| Letter {
+            all.extend(escape.chars().map(|letter| Glyph {
                 sign: letter,
                 face: Face::REGULAR,
                 width: fonts.width(Face::REGULAR, letter) * style.size,
                 style,
                 escaped: true,
-                ends: (letter == '}').then_some(End::Joint),
+                ends: (letter == '}').then_some(LineEnd::Joint),
             }));
         }
     }
@@ -192,7 +192,7 @@ fn letters(spans: &[Span], fonts: &Fonts) -> Vec<Letter> {
 }
 
 /// A line does not end between a figure and its unit.
-fn bind_units(letters: &mut [Letter]) {
+fn bind_units(letters: &mut [Glyph]) {
     const UNITS: [&str; 7] = ["%", "ms", "s", "µs", "min", "h", "kB"];
     for i in 1..letters.len() {
         if letters[i].sign != ' ' || !letters[i - 1].sign.is_ascii_digit() {
@@ -209,13 +209,13 @@ fn bind_units(letters: &mut [Letter]) {
     }
 }
 
-fn end_after(letter: char) -> Option<End> {
+fn end_after(letter: char) -> Option<LineEnd> {
     match letter {
-        ' ' => Some(End::Space),
-        '/' | '_' | '-' | '.' | ':' | ',' | ';' | '&' | '?' | '=' | '·' => Some(End::Joint),
+        ' ' => Some(LineEnd::Space),
+        '/' | '_' | '-' | '.' | ':' | ',' | ';' | '&' | '?' | '=' | '·' => Some(LineEnd::Joint),
         // Scripts that put no spaces between words.
         '\u{2e80}'..='\u{a4cf}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' => {
-            Some(End::Joint)
+            Some(LineEnd::Joint)
         }
         _ => None,
     }
@@ -223,52 +223,52 @@ fn end_after(letter: char) -> Option<End> {
 
 /// The lines of a paragraph in a column of this width: at most `most`, of which the last ends with `…` where
 /// something is left out.
-pub(super) fn lines(spans: &[Span], width: f64, most: usize, fonts: &Fonts) -> Vec<Line> {
-    let letters = letters(spans, fonts);
+pub(super) fn break_lines(spans: &[Span], width: f64, most: usize, fonts: &Fonts) -> Vec<Line> {
+    let letters = measure_letters(spans, fonts);
     let mut lines = Vec::new();
     let mut begin = 0;
     while begin < letters.len() {
         let (end, rest) = first_line(&letters[begin..], width);
         let (end, rest) = (begin + end, begin + rest);
         if lines.len() + 1 == most && rest < letters.len() {
-            lines.push(shortened(&letters[begin..end], width, fonts));
+            lines.push(shorten_line(&letters[begin..end], width, fonts));
             return lines;
         }
-        lines.push(set(&letters[begin..end], fonts));
+        lines.push(join_runs(&letters[begin..end], fonts));
         begin = rest;
     }
     lines
 }
 
 /// Returns the end of the first line and the beginning of the next one.
-fn first_line(letters: &[Letter], width: f64) -> (usize, usize) {
+fn first_line(letters: &[Glyph], width: f64) -> (usize, usize) {
     let mut x = 0.0;
     let (mut space, mut joint) = (None, None);
     for (i, letter) in letters.iter().enumerate() {
         let too_wide = x + letter.width > width + 1e-6;
         if too_wide && letter.sign != ' ' && i > 0 {
             let end = space.or(joint).unwrap_or(i);
-            return (trimmed(&letters[..end]), end);
+            return (trimmed_length(&letters[..end]), end);
         }
         x += letter.width;
         match letter.ends {
-            Some(End::Must) => return (trimmed(&letters[..=i]), i + 1),
-            Some(End::Space) => space = Some(i + 1),
-            Some(End::Joint) => joint = Some(i + 1),
+            Some(LineEnd::Must) => return (trimmed_length(&letters[..=i]), i + 1),
+            Some(LineEnd::Space) => space = Some(i + 1),
+            Some(LineEnd::Joint) => joint = Some(i + 1),
             None => {}
         }
     }
-    (trimmed(letters), letters.len())
+    (trimmed_length(letters), letters.len())
 }
 
-fn trimmed(letters: &[Letter]) -> usize {
+fn trimmed_length(letters: &[Glyph]) -> usize {
     letters
         .iter()
         .rposition(|letter| letter.sign != ' ')
         .map_or(0, |last| last + 1)
 }
 
-fn shortened(letters: &[Letter], width: f64, fonts: &Fonts) -> Line {
+fn shorten_line(letters: &[Glyph], width: f64, fonts: &Fonts) -> Line {
     let mut kept = letters.to_vec();
     let Some(last) = kept.last().copied() else {
         return Line::default();
@@ -278,7 +278,7 @@ fn shortened(letters: &[Letter], width: f64, fonts: &Fonts) -> Line {
     } else {
         Face::REGULAR
     };
-    let dots = Letter {
+    let dots = Glyph {
         sign: '…',
         face,
         width: fonts.width(face, '…') * last.style.size,
@@ -298,13 +298,13 @@ fn shortened(letters: &[Letter], width: f64, fonts: &Fonts) -> Line {
         kept.pop();
     }
     kept.push(dots);
-    set(&kept, fonts)
+    join_runs(&kept, fonts)
 }
 
 /// Puts the letters of a line next to one another.
-fn set(letters: &[Letter], fonts: &Fonts) -> Line {
+fn join_runs(letters: &[Glyph], fonts: &Fonts) -> Line {
     let mut line = Line::default();
-    for letter in in_sight(letters, fonts) {
+    for letter in visual_order(letters, fonts) {
         let width = letter.width;
         match line.runs.last_mut() {
             Some(run)
@@ -314,7 +314,7 @@ fn set(letters: &[Letter], fonts: &Fonts) -> Line {
                 run.text.push(letter.sign);
                 run.width += width;
             }
-            _ => line.runs.push(Run {
+            _ => line.runs.push(TextRun {
                 x: line.width,
                 width,
                 text: letter.sign.to_string(),
@@ -329,8 +329,8 @@ fn set(letters: &[Letter], fonts: &Fonts) -> Line {
 }
 
 /// The letters from left to right as they are seen; written from left to right as a whole.
-fn in_sight(letters: &[Letter], fonts: &Fonts) -> Vec<Letter> {
-    let is_rightwards = |letter: &Letter| matches!(letter.sign, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}');
+fn visual_order(letters: &[Glyph], fonts: &Fonts) -> Vec<Glyph> {
+    let is_rightwards = |letter: &Glyph| matches!(letter.sign, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}');
     if !letters.iter().any(is_rightwards) {
         return letters.to_vec();
     }
@@ -350,7 +350,7 @@ fn in_sight(letters: &[Letter], fonts: &Fonts) -> Vec<Letter> {
             if levels[run.start].is_ltr() {
                 seen.extend_from_slice(part);
             } else {
-                seen.extend(backwards(part, fonts));
+                seen.extend(reverse_letters(part, fonts));
             }
         }
     }
@@ -358,12 +358,12 @@ fn in_sight(letters: &[Letter], fonts: &Fonts) -> Vec<Letter> {
 }
 
 /// From the last to the first, each with its marks behind it, and what has two sides turned round.
-fn backwards(letters: &[Letter], fonts: &Fonts) -> Vec<Letter> {
-    let mut clusters: Vec<Vec<Letter>> = Vec::new();
+fn reverse_letters(letters: &[Glyph], fonts: &Fonts) -> Vec<Glyph> {
+    let mut clusters: Vec<Vec<Glyph>> = Vec::new();
     for letter in letters {
-        let turned = turned(letter.sign);
+        let turned = mirror_sign(letter.sign);
         let letter = match fonts.face_of(turned, letter.style.bold) {
-            Some(face) if turned != letter.sign => Letter {
+            Some(face) if turned != letter.sign => Glyph {
                 sign: turned,
                 face,
                 width: fonts.width(face, turned) * letter.style.size,
@@ -379,7 +379,7 @@ fn backwards(letters: &[Letter], fonts: &Fonts) -> Vec<Letter> {
     clusters.into_iter().rev().flatten().collect()
 }
 
-fn turned(letter: char) -> char {
+fn mirror_sign(letter: char) -> char {
     const PAIRS: [(char, char); 5] = [('(', ')'), ('[', ']'), ('{', '}'), ('<', '>'), ('«', '»')];
     let mut pairs = PAIRS.into_iter().flat_map(|(a, b)| [(a, b), (b, a)]);
     pairs
@@ -395,7 +395,7 @@ mod tests {
 
     fn set_in(text: &str, width: f64, most: usize) -> Vec<String> {
         let fonts = Fonts::new(&[]);
-        let lines = lines(&plain(text, STYLE), width, most, &fonts);
+        let lines = break_lines(&plain_spans(text, STYLE), width, most, &fonts);
         for line in &lines {
             let runs: f64 = line.runs.iter().map(|run| run.width).sum();
             assert!((line.width - runs).abs() < 1e-6);
@@ -435,13 +435,16 @@ mod tests {
     #[test]
     fn a_column_narrower_than_a_letter_ends_all_the_same() {
         let fonts = Fonts::new(&[]);
-        assert_eq!(lines(&plain("mmm", STYLE), 1.0, 9, &fonts).len(), 3);
+        assert_eq!(
+            break_lines(&plain_spans("mmm", STYLE), 1.0, 9, &fonts).len(),
+            3
+        );
     }
 
     #[test]
     fn what_no_font_has_is_escaped_in_a_form_of_its_own() {
         let fonts = Fonts::new(&[]);
-        let lines = lines(&plain("a注🚀\u{7}\u{202e}b", STYLE), 500.0, 1, &fonts);
+        let lines = break_lines(&plain_spans("a注🚀\u{7}\u{202e}b", STYLE), 500.0, 1, &fonts);
         let runs: Vec<(&str, bool)> = lines[0]
             .runs
             .iter()
@@ -466,7 +469,7 @@ mod tests {
 
     #[test]
     fn code_stands_between_two_backticks() {
-        let spans = prose("`login` takes 5 ` of", STYLE);
+        let spans = prose_spans("`login` takes 5 ` of", STYLE);
         let parts: Vec<(&str, bool)> = spans
             .iter()
             .map(|span| (&*span.text, span.style.code))

@@ -24,14 +24,19 @@ pub(super) struct About {
 }
 
 /// The file of these pages, in which the outline names the marks.
-pub(super) fn file(pages: &[Vec<Item>], marks: &[Mark], about: &About, fonts: &Fonts) -> Vec<u8> {
+pub(super) fn write_file(
+    pages: &[Vec<Item>],
+    marks: &[Mark],
+    about: &About,
+    fonts: &Fonts,
+) -> Vec<u8> {
     let mut document = PdfDocument::new(&about.title);
-    for (face, font) in fonts.subsets(&used(pages)) {
+    for (face, font) in fonts.subsets(&collect_letters(pages)) {
         document
             .resources
             .fonts
             .map
-            .insert(id(face), PdfFont::new(font));
+            .insert(font_id(face), PdfFont::new(font));
     }
     let info = &mut document.metadata.info;
     if let Ok(time) = OffsetDateTime::from_unix_timestamp(about.time) {
@@ -46,21 +51,27 @@ pub(super) fn file(pages: &[Vec<Item>], marks: &[Mark], about: &About, fonts: &F
     info.identifier.clone_from(&about.identifier);
     document.pages = pages
         .iter()
-        .map(|items| PdfPage::new(Mm(210.0), Mm(297.0), items.iter().flat_map(ops).collect()))
+        .map(|items| {
+            PdfPage::new(
+                Mm(210.0),
+                Mm(297.0),
+                items.iter().flat_map(to_ops).collect(),
+            )
+        })
         .collect();
     let mut file =
         printpdf::serialize::to_lopdf_doc(&document, &PdfSaveOptions::default(), &mut Vec::new());
     // What the crate writes here is the standard of a printing press, which this is not, a version that
     // lacks the fonts of today, and a number that counts the documents of the process.
     "1.7".clone_into(&mut file.version);
-    if let Some(info) = referenced(&mut file, b"Info") {
+    if let Some(info) = referenced_dictionary(&mut file, b"Info") {
         info.remove(b"GTS_PDFXVersion");
     }
     let identifier =
         || Object::String(about.identifier.clone().into_bytes(), StringFormat::Literal);
     file.trailer.set("ID", vec![identifier(), identifier()]);
-    let outline = outline(&mut file, marks);
-    if let Some(catalog) = referenced(&mut file, b"Root") {
+    let outline = add_outline(&mut file, marks);
+    if let Some(catalog) = referenced_dictionary(&mut file, b"Root") {
         catalog.set("Lang", Object::string_literal("en"));
         catalog.set(
             "ViewerPreferences",
@@ -78,13 +89,16 @@ pub(super) fn file(pages: &[Vec<Item>], marks: &[Mark], about: &About, fonts: &F
     bytes
 }
 
-fn referenced<'a>(file: &'a mut lopdf::Document, key: &[u8]) -> Option<&'a mut Dictionary> {
+fn referenced_dictionary<'a>(
+    file: &'a mut lopdf::Document,
+    key: &[u8],
+) -> Option<&'a mut Dictionary> {
     let id = file.trailer.get(key).and_then(Object::as_reference).ok()?;
     file.get_object_mut(id).and_then(Object::as_dict_mut).ok()
 }
 
 /// The characters that are drawn in each font.
-fn used(pages: &[Vec<Item>]) -> BTreeMap<Face, BTreeSet<char>> {
+fn collect_letters(pages: &[Vec<Item>]) -> BTreeMap<Face, BTreeSet<char>> {
     let mut used: BTreeMap<Face, BTreeSet<char>> = BTreeMap::new();
     for item in pages.iter().flatten() {
         if let Item::Text { face, text, .. } = item {
@@ -94,30 +108,30 @@ fn used(pages: &[Vec<Item>]) -> BTreeMap<Face, BTreeSet<char>> {
     used
 }
 
-fn whole(number: usize) -> i64 {
+fn to_integer(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn id(face: Face) -> FontId {
+fn font_id(face: Face) -> FontId {
     FontId(format!("Face{}", face.0))
 }
 
-fn point((x, y): At) -> Point {
+fn to_point((x, y): At) -> Point {
     Point {
         x: Pt(x as f32),
         y: Pt((PAGE.1 - y) as f32),
     }
 }
 
-fn path(points: &[At]) -> Vec<LinePoint> {
+fn to_path(points: &[At]) -> Vec<LinePoint> {
     let point = |at: &At| LinePoint {
-        p: point(*at),
+        p: to_point(*at),
         bezier: false,
     };
     points.iter().map(point).collect()
 }
 
-fn paint(colour: Colour) -> Color {
+fn to_color(colour: Colour) -> Color {
     let channel = |shift: u32| (colour.0 >> shift & 0xff) as f32 / 255.0;
     Color::Rgb(Rgb {
         r: channel(16),
@@ -127,16 +141,16 @@ fn paint(colour: Colour) -> Color {
     })
 }
 
-fn ops(item: &Item) -> Vec<Op> {
+fn to_ops(item: &Item) -> Vec<Op> {
     match item {
         Item::Area { points, colour } => vec![
             Op::SetFillColor {
-                col: paint(*colour),
+                col: to_color(*colour),
             },
             Op::DrawPolygon {
                 polygon: Polygon {
                     rings: vec![PolygonRing {
-                        points: path(points),
+                        points: to_path(points),
                     }],
                     mode: PaintMode::Fill,
                     winding_order: WindingOrder::NonZero,
@@ -153,7 +167,7 @@ fn ops(item: &Item) -> Vec<Op> {
             let mut ops = vec![
                 Op::SaveGraphicsState,
                 Op::SetOutlineColor {
-                    col: paint(*colour),
+                    col: to_color(*colour),
                 },
                 Op::SetOutlineThickness {
                     pt: Pt(*width as f32),
@@ -172,7 +186,7 @@ fn ops(item: &Item) -> Vec<Op> {
             }
             ops.push(Op::DrawLine {
                 line: Line {
-                    points: path(points),
+                    points: to_path(points),
                     is_closed: *closed,
                 },
             });
@@ -189,13 +203,13 @@ fn ops(item: &Item) -> Vec<Op> {
         } => vec![
             Op::StartTextSection,
             Op::SetFont {
-                font: PdfFontHandle::External(id(*face)),
+                font: PdfFontHandle::External(font_id(*face)),
                 size: Pt(*size as f32),
             },
             Op::SetFillColor {
-                col: paint(*colour),
+                col: to_color(*colour),
             },
-            Op::SetTextCursor { pos: point(*at) },
+            Op::SetTextCursor { pos: to_point(*at) },
             Op::ShowText {
                 items: vec![TextItem::Text(text.clone())],
             },
@@ -205,7 +219,7 @@ fn ops(item: &Item) -> Vec<Op> {
 }
 
 /// The outline, a scenario with its sections below it; the crate has one level only, and in another order.
-fn outline(file: &mut lopdf::Document, marks: &[Mark]) -> Option<ObjectId> {
+fn add_outline(file: &mut lopdf::Document, marks: &[Mark]) -> Option<ObjectId> {
     if marks.is_empty() {
         return None;
     }
@@ -253,12 +267,12 @@ fn outline(file: &mut lopdf::Document, marks: &[Mark]) -> Option<ObjectId> {
         }
         let below = children(Some(i));
         if !below.is_empty() {
-            entry.set("Count", whole(below.len()));
+            entry.set("Count", to_integer(below.len()));
         }
         family(&mut entry, below);
         file.set_object(ids[i], entry);
     }
-    let mut whole = dictionary! { "Type" => "Outlines", "Count" => whole(marks.len()) };
+    let mut whole = dictionary! { "Type" => "Outlines", "Count" => to_integer(marks.len()) };
     family(&mut whole, children(None));
     file.set_object(root, whole);
     Some(root)

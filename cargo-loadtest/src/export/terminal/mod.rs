@@ -10,7 +10,7 @@ use crate::export::page::{
 };
 use anstyle::Style;
 use loadtest_model::card::Report;
-use table::{Column, Table as TextTable, TextCell};
+use table::{TextCell, TextColumn, TextTable};
 use text::{ACCENT, BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, bar, clean, shorten, width, wrap};
 
 /// Columns left of everything.
@@ -272,8 +272,8 @@ impl Screen {
         let columns = table.columns.iter().map(|column| {
             let title = lower_first(&column.title);
             let laid_out = match column.kind {
-                ColumnKind::Figure => Column::right(title),
-                ColumnKind::Word | ColumnKind::Text(_) => Column::left(title),
+                ColumnKind::Figure => TextColumn::right(title),
+                ColumnKind::Word | ColumnKind::Text(_) => TextColumn::left(title),
             };
             laid_out.leaves(column.leaves)
         });

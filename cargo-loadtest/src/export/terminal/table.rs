@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 /// A column of a table.
 #[derive(Debug)]
-pub(crate) struct Column {
+pub(crate) struct TextColumn {
     title: Cow<'static, str>,
     align: Align,
     /// The column with the highest rank leaves first; 0 never does.
@@ -21,8 +21,8 @@ enum Align {
 
 /// A table; its first column is the one that is shortened.
 #[derive(Debug)]
-pub(crate) struct Table {
-    columns: Vec<Column>,
+pub(crate) struct TextTable {
+    columns: Vec<TextColumn>,
     rows: Vec<Vec<TextCell>>,
     /// Texts below each row.
     below: Vec<Vec<String>>,
@@ -44,7 +44,7 @@ const LEAST_WRAPPED: usize = 24;
 /// The most lines of a text that came from outside.
 const MOST_LINES: usize = 4;
 
-impl Column {
+impl TextColumn {
     pub(crate) fn left(title: impl Into<Cow<'static, str>>) -> Self {
         Self {
             title: title.into(),
@@ -67,8 +67,8 @@ impl Column {
     }
 }
 
-impl Table {
-    pub(crate) fn new(columns: Vec<Column>) -> Self {
+impl TextTable {
+    pub(crate) fn new(columns: Vec<TextColumn>) -> Self {
         Self {
             columns,
             rows: Vec::new(),
@@ -274,11 +274,11 @@ fn packed(parts: impl Iterator<Item = String>, room: usize) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn table() -> Table {
-        let mut table = Table::new(vec![
-            Column::left("step"),
-            Column::right("RPS").leaves(1),
-            Column::right("p95"),
+    fn table() -> TextTable {
+        let mut table = TextTable::new(vec![
+            TextColumn::left("step"),
+            TextColumn::right("RPS").leaves(1),
+            TextColumn::right("p95"),
         ]);
         for (name, rate) in [("a_rather_long_name", "9.1"), ("b", "12.0")] {
             let cells = [name, rate, "31 ms"].map(|text| (PLAIN, text.to_owned()));

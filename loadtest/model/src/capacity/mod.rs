@@ -286,7 +286,7 @@ impl Search {
         let condition = |scoped: &ScopedThreshold| Condition {
             step: (scoped.step.and_then(|step| scenario.steps.get(step)))
                 .map(|step| step.name.to_string()),
-            words: display::threshold(&scoped.threshold),
+            words: display::format_threshold(&scoped.threshold),
         };
         Self {
             scenario: scenario.identity(),

@@ -101,12 +101,13 @@ fn explain_step(row: &StepRow, tally: &StepTally) -> String {
     // A request that ends at its deadline has no phase of the answer that it waited for.
     let total = known.max(tally.service.sum());
     let rest = total.saturating_sub(known);
-    let share = |part: Duration| display::whole_percent(part.as_secs_f64() / total.as_secs_f64());
+    let share =
+        |part: Duration| display::format_whole_percent(part.as_secs_f64() / total.as_secs_f64());
     let opened = || {
         format!(
             "{} opened for {}",
-            display::counted(connections, "connection"),
-            display::counted(row.requests.max(row.executed), "request")
+            display::format_counted(connections, "connection"),
+            display::format_counted(row.requests.max(row.executed), "request")
         )
     };
     let largest = first_byte.max(body).max(connect).max(tls).max(rest);
@@ -123,7 +124,7 @@ fn explain_step(row: &StepRow, tally: &StepTally) -> String {
         format!(
             "{} of its time is reading the body, {} each: size and streaming of the answer.",
             share(body),
-            display::bytes(each)
+            display::format_bytes(each)
         )
     } else if largest == tls {
         format!(
@@ -175,7 +176,7 @@ fn explain_time_outside_phases(
     };
     format!(
         "{share} of its time is waiting for {awaited} that did not come in time: {} of {} timed out.",
-        display::count(timeouts),
-        display::counted(row.executed, "execution")
+        display::format_count(timeouts),
+        display::format_counted(row.executed, "execution")
     )
 }

@@ -152,9 +152,9 @@ impl Capacity {
     /// The capacity in large type: `1 280/s`, `≥ 1 280/s` where nothing broke beyond it, or a dash.
     pub fn headline(&self) -> String {
         match (self.finding.confirmed_per_second, self.finding.limit) {
-            (Some(rate), Some(Limit::Target) | None) => display::rate(rate),
-            (Some(rate), _) => format!("≥ {}", display::rate(rate)),
-            (None, _) => display::NONE.to_owned(),
+            (Some(rate), Some(Limit::Target) | None) => display::format_rate(rate),
+            (Some(rate), _) => format!("≥ {}", display::format_rate(rate)),
+            (None, _) => display::NO_VALUE.to_owned(),
         }
     }
 }
@@ -213,7 +213,7 @@ fn collect_remarks(search: &Search, finding: &Finding) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let mut say = |tone, words: String| remarks.push(Remark { tone, words });
     let goal = &search.goal;
-    let rate = |per_second| display::rate(per_second);
+    let rate = |per_second| display::format_rate(per_second);
     if let Some(per_second) = finding.confirmed_per_second {
         let held = search
             .decisive()
@@ -223,7 +223,7 @@ fn collect_remarks(search: &Search, finding: &Finding) -> Vec<Remark> {
             format!(
                 "{} met the SLO for {}: {}",
                 rate(per_second),
-                display::span(goal.confirm),
+                display::format_span(goal.confirm),
                 held.unwrap_or_default()
             ),
         );
@@ -233,8 +233,8 @@ fn collect_remarks(search: &Search, finding: &Finding) -> Vec<Remark> {
             format!(
                 "{} met the SLO for {}, and was not confirmed for {}",
                 rate(per_second),
-                display::span(goal.window),
-                display::span(goal.confirm)
+                display::format_span(goal.window),
+                display::format_span(goal.confirm)
             ),
         );
     } else if finding.limit == Some(Limit::Target) {
@@ -304,7 +304,7 @@ fn say_limit(search: &Search, finding: &Finding, say: &mut impl FnMut(Tone, Stri
             Tone::Note,
             format!(
                 "limited by `--max {}`: no higher rate was tried",
-                display::exact_rate(search.goal.max_per_second)
+                display::format_exact_rate(search.goal.max_per_second)
             ),
         ),
         _ => {}
@@ -315,9 +315,9 @@ fn say_limit(search: &Search, finding: &Finding, say: &mut impl FnMut(Tone, Stri
 fn format_figures(trial: &Trial) -> String {
     let p95 = trial
         .p95
-        .map(|time| format!("p95 {}", display::duration(time)));
+        .map(|time| format!("p95 {}", display::format_duration(time)));
     let errors = trial.error_rate;
-    let errors = errors.map(|rate| format!("errors {}", display::percent(rate)));
+    let errors = errors.map(|rate| format!("errors {}", display::format_percent(rate)));
     let all: Vec<String> = p95.into_iter().chain(errors).collect();
     all.join(", ")
 }
@@ -414,7 +414,7 @@ mod tests {
         let capacity = Capacity::of(&unknown);
         assert_eq!(
             (capacity.exit_code(), &*capacity.headline()),
-            (102, display::NONE)
+            (102, display::NO_VALUE)
         );
     }
 

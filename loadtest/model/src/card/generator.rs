@@ -91,32 +91,35 @@ impl Generator {
     pub fn words(&self) -> String {
         let mut words = Vec::new();
         if let Some(late) = self.late_p99 {
-            words.push(format!("p99 of start lateness {}", display::duration(late)));
+            words.push(format!(
+                "p99 of start lateness {}",
+                display::format_duration(late)
+            ));
         }
         words.push(format!(
             "busiest worker {}",
-            display::whole_percent(self.busiest_worker.min(1.0))
+            display::format_whole_percent(self.busiest_worker.min(1.0))
         ));
         words.push(match self.stalled_seconds {
             0 => "no stall".to_owned(),
             stalled => format!(
                 "stalled in {} of {}",
-                display::count(stalled),
-                display::counted(self.seconds, "second")
+                display::format_count(stalled),
+                display::format_counted(self.seconds, "second")
             ),
         });
         words.push(match self.throttled {
             Duration::ZERO => "not throttled".to_owned(),
-            throttled => format!("throttled for {}", display::duration(throttled)),
+            throttled => format!("throttled for {}", display::format_duration(throttled)),
         });
         if self.stolen_seconds > 0 {
-            let stolen = display::whole_percent(self.stolen);
+            let stolen = display::format_whole_percent(self.stolen);
             words.push(format!("up to {stolen} stolen by the host"));
         }
         if self.waited > 0 {
             words.push(format!(
                 "{} waited",
-                display::counted(self.waited, "arrival")
+                display::format_counted(self.waited, "arrival")
             ));
         }
         words.join(", ")

@@ -180,7 +180,7 @@ impl Grade {
         match self.letter {
             Some(letter) if self.interval.is_some() => format!("{letter}*"),
             Some(letter) => letter.to_string(),
-            None if self.withheld => super::display::NONE.to_owned(),
+            None if self.withheld => super::display::NO_VALUE.to_owned(),
             None => "NS".to_owned(),
         }
     }

@@ -53,7 +53,7 @@ impl Headline {
             } else {
                 "that succeeded"
             };
-            format!("of the {} {what}", display::whole_percent(covered))
+            format!("of the {} {what}", display::format_whole_percent(covered))
         });
         let target_per_second = match &record.plan.load.shape {
             Shape::Rate { per_second, .. } => Some(*per_second),

@@ -29,7 +29,7 @@ pub struct DependencyFailure {
 impl DependencyFailure {
     /// Describes the failure: `` `order` needed the response of `buy`, which was not drawn ``.
     pub fn words(&self) -> String {
-        let step = display::quoted(&self.step);
+        let step = display::quote_name(&self.step);
         let Some(variable) = &self.variable else {
             let what = match self.cause {
                 RootCause::Invalid => "had values that make no valid request",
@@ -42,7 +42,10 @@ impl DependencyFailure {
                 format!("{step} {what}: {}", self.example)
             };
         };
-        let (value, upstream) = (display::quoted(variable), display::quoted(&self.upstream));
+        let (value, upstream) = (
+            display::quote_name(variable),
+            display::quote_name(&self.upstream),
+        );
         if self.cause == RootCause::NotInFeed && self.root_step == self.step {
             return format!("{step} needed {value}, which the row of the feed {upstream} lacks");
         }
@@ -63,7 +66,7 @@ impl DependencyFailure {
         if self.root_step == self.upstream {
             format!("{step} needed {needed}, which {cause}")
         } else {
-            let root = display::quoted(&self.root_step);
+            let root = display::quote_name(&self.root_step);
             format!("{step} needed {needed}: {root} {cause}")
         }
     }

@@ -81,8 +81,8 @@ pub(super) fn losses_of_step(
             count: tally.skipped - known,
             words: format!(
                 "{} could not run in {}",
-                display::quoted(names[step]),
-                display::counted(tally.skipped - known, "iteration")
+                display::quote_name(names[step]),
+                display::format_counted(tally.skipped - known, "iteration")
             ),
         });
     }
@@ -96,8 +96,8 @@ fn describe_errors(name: &str, tally: &StepTally, grade: &StepGrade) -> String {
     let share = tally.failed as f64 / grade.attempts as f64;
     let mut words = format!(
         "{} errors on {}",
-        display::percent(rate),
-        display::quoted(name)
+        display::format_percent(rate),
+        display::quote_name(name)
     );
     if grade.budget <= 0.0 {
         words.push_str(", where none is allowed");
@@ -105,13 +105,13 @@ fn describe_errors(name: &str, tally: &StepTally, grade: &StepGrade) -> String {
         let burn = share / grade.budget;
         words.push_str(" spent ");
         if burn >= 9.995 {
-            words.push_str(&display::count(burn.round() as u64));
+            words.push_str(&display::format_count(burn.round() as u64));
             words.push_str(" × its budget of ");
         } else {
-            words.push_str(&display::whole_percent(burn));
+            words.push_str(&display::format_whole_percent(burn));
             words.push_str(" of its budget of ");
         }
-        words.push_str(&display::exact_percent(grade.budget));
+        words.push_str(&display::format_exact_percent(grade.budget));
     }
     words
 }
@@ -138,11 +138,11 @@ fn count_skips(
     causes
         .into_iter()
         .map(|(cause, count, first)| {
-            let name = display::quoted(names[step]);
+            let name = display::quote_name(names[step]);
             let root = names.get(cause.step).copied().unwrap_or("?");
-            let times = display::counted(count, "iteration");
-            let variable = display::quoted(first.variable.as_deref().unwrap_or(root));
-            let root = display::quoted(root);
+            let times = display::format_counted(count, "iteration");
+            let variable = display::quote_name(first.variable.as_deref().unwrap_or(root));
+            let root = display::quote_name(root);
             let words = match cause.root {
                 RootCause::Failed => {
                     format!("{root} failing left {name} without {variable} in {times}")
@@ -194,18 +194,18 @@ fn find_slow_losses(step: usize, name: &str, tally: &StepTally, grade: &StepGrad
     } else {
         0.0
     };
-    let share = |part: u64| display::percent(part as f64 / tally.ok as f64);
-    let name = display::quoted(name);
+    let share = |part: u64| display::format_percent(part as f64 / tally.ok as f64);
+    let name = display::quote_name(name);
     let mut words = format!(
         "{} of the answers of {name} took over {}",
         share(over),
-        display::span(grade.target)
+        display::format_span(grade.target)
     );
     if beyond > 0 {
         words.push_str(", ");
         words.push_str(&share(beyond));
         words.push_str(" over ");
-        words.push_str(&display::span(grade.target * 4));
+        words.push_str(&display::format_span(grade.target * 4));
     }
     let loss = |points, kind, count, words| Loss {
         points,
@@ -218,8 +218,8 @@ fn find_slow_losses(step: usize, name: &str, tally: &StepTally, grade: &StepGrad
     let delayed = || {
         format!(
             "start delay: {} of {name} were over {} only since their iteration started late",
-            display::counted(response - service, "answer"),
-            display::span(grade.target)
+            display::format_counted(response - service, "answer"),
+            display::format_span(grade.target)
         )
     };
     if late >= 0.99 {
@@ -286,9 +286,9 @@ pub(super) fn losses_overall(steps: &[(&str, Option<&StepGrade>, &[Loss])]) -> V
         let words = if let [_] = names[..] {
             first.words.clone()
         } else {
-            let culprit = display::quoted(steps.get(root).map_or("?", |(name, ..)| name));
-            let names: Vec<String> = names.iter().map(|name| display::quoted(name)).collect();
-            let times = display::count(count);
+            let culprit = display::quote_name(steps.get(root).map_or("?", |(name, ..)| name));
+            let names: Vec<String> = names.iter().map(|name| display::quote_name(name)).collect();
+            let times = display::format_count(count);
             format!(
                 "{culprit} kept {} from running, {times} times in all",
                 join_names(&names)

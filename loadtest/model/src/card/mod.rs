@@ -31,8 +31,6 @@ mod validity;
 mod verdict;
 mod weight;
 
-#[doc(hidden)]
-pub use crate::display as view;
 pub use crate::record::Trust;
 pub use accounts::Accounts;
 pub use bottleneck::{Bottleneck, TailBottleneck};
@@ -281,10 +279,10 @@ impl Card {
 fn graded_anew(policy: &GradingDefaults) -> String {
     let target = policy
         .apdex
-        .map(|target| format!("T = {}", display::span(target)));
+        .map(|target| format!("T = {}", display::format_span(target)));
     let budget = policy
         .budget
-        .map(|budget| format!("an error budget of {}", display::percent(budget)));
+        .map(|budget| format!("an error budget of {}", display::format_percent(budget)));
     let weight = policy
         .grade_weight
         .map(|weight| format!("a weight of {weight}"));
@@ -444,7 +442,7 @@ fn collect_notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     if card.headline.dropped > 0 {
         notes.push(format!(
             "{} never started: each is a failed journey, in the error rate and in no percentile.",
-            display::counted(card.headline.dropped, "iteration")
+            display::format_counted(card.headline.dropped, "iteration")
         ));
     }
     if card.grade.partial && card.grade.score.is_some() {

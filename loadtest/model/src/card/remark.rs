@@ -26,8 +26,8 @@ pub(super) fn collect_remarks(card: &Card, record: &ScenarioRecord) -> Vec<Strin
 /// Remarks that a feed ended the load.
 fn ran_out(record: &ScenarioRecord) -> Option<String> {
     let limit = record.plan.rows.as_ref().filter(|_| record.out_of_rows)?;
-    let feed = display::quoted(&limit.feed);
-    let iterations = |count| display::counted(count, "iteration");
+    let feed = display::quote_name(&limit.feed);
+    let iterations = |count| display::format_counted(count, "iteration");
     Some(if record.planned < limit.rows {
         format!(
             "the feed {feed} ran out of rows for some users, who stopped early: it has rows for {}, \
@@ -56,7 +56,7 @@ fn note_clipped_times(record: &ScenarioRecord) -> Option<String> {
     (most > 0).then(|| {
         format!(
             "{} took longer than an hour: the percentiles count them as an hour, the maximum is exact",
-            display::counted(most, if journeys >= steps { "journey" } else { "request" })
+            display::format_counted(most, if journeys >= steps { "journey" } else { "request" })
         )
     })
 }
@@ -70,12 +70,12 @@ fn note_odd_answers(record: &ScenarioRecord) -> Vec<String> {
         let (ambiguous, unsolicited) = tallies.fold((0, 0), |(ambiguous, unsolicited), tally| {
             (ambiguous + tally.ambiguous, unsolicited + tally.unsolicited)
         });
-        let name = display::quoted(&step.name);
+        let name = display::quote_name(&step.name);
         if ambiguous > 0 {
             remarks.push(format!(
                 "{} in {name} had both a `content-length` and a `transfer-encoding` (`http.ambiguous`): the \
                  latter holds, but what stands between may read them otherwise",
-                display::counted(ambiguous, "answer")
+                display::format_counted(ambiguous, "answer")
             ));
         }
         if unsolicited > 0 {
@@ -83,7 +83,7 @@ fn note_odd_answers(record: &ScenarioRecord) -> Vec<String> {
             remarks.push(format!(
                 "{} {were} given up in {name} since more came over it than was asked for \
                  (`http.unsolicited`): none of it was taken for an answer",
-                display::counted(unsolicited, "connection")
+                display::format_counted(unsolicited, "connection")
             ));
         }
     }
@@ -111,7 +111,7 @@ fn never_came(card: &Card, record: &ScenarioRecord) -> Vec<String> {
         if names.contains(&&**name) {
             continue;
         }
-        let some = names.iter().take(4).map(|name| display::quoted(name));
+        let some = names.iter().take(4).map(|name| display::quote_name(name));
         let some: Vec<_> = some.collect();
         let does = match (some.is_empty(), names.len() > 4) {
             (true, _) => format!("{does} nothing"),
@@ -178,11 +178,11 @@ fn find_stricter_policy(card: &Card, row: &ThresholdRow) -> Option<String> {
         Metric::Errors if row.bound < grade.budget => {
             format!(
                 "an error budget of {}",
-                display::exact_percent(grade.budget)
+                display::format_exact_percent(grade.budget)
             )
         }
         Metric::Time(Part::Whole, _) if row.bound < target_us => {
-            format!("T = {}", display::span(grade.target))
+            format!("T = {}", display::format_span(grade.target))
         }
         _ => return None,
     };

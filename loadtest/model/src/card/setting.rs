@@ -58,7 +58,7 @@ impl Setting {
         Self {
             fingerprint: record.definition.fingerprint.to_string(),
             version: record.definition.version.as_deref().map(str::to_owned),
-            load: display::load(&record.plan.load),
+            load: display::format_load(&record.plan.load),
             default_load: record.plan.default_load,
             open_model: record.plan.load.is_open(),
             max_users: record.plan.max_users,

@@ -17,18 +17,20 @@ impl fmt::Display for Card {
         let headline = &self.headline;
         write!(f, "{} {}", self.verdict, self.name)?;
         if let (Some(letter), Some(score)) = (self.grade.letter, self.grade.score) {
-            write!(f, ", grade {letter} ({})", display::score(score))?;
+            write!(f, ", grade {letter} ({})", display::format_score(score))?;
         }
         write!(f, "\n{}, seed {}", self.setting.load, self.setting.seed)?;
         write!(
             f,
             "\n{} ok, {} failed, p50 {}, p95 {}, p99 {}, errors {}",
-            display::count(headline.ok),
-            display::count(headline.failed + headline.dropped),
+            display::format_count(headline.ok),
+            display::format_count(headline.failed + headline.dropped),
             format_time(headline.time.p50),
             format_time(headline.time.p95),
             format_time(headline.time.p99),
-            headline.error_rate.map_or_else(dash, display::percent),
+            headline
+                .error_rate
+                .map_or_else(dash, display::format_percent),
         )?;
         // What makes a run invalid stands below, with its remedy.
         let is_cause = |reason: &str| {
@@ -60,7 +62,7 @@ impl fmt::Display for Card {
             write!(
                 f,
                 "\n  {} x {} in {}: {}",
-                display::count(error.count),
+                display::format_count(error.count),
                 error.kind,
                 error.step,
                 error.example
@@ -70,7 +72,7 @@ impl fmt::Display for Card {
             write!(
                 f,
                 "\n  {} x {}",
-                display::count(failure.count),
+                display::format_count(failure.count),
                 failure.words()
             )?;
         }
@@ -87,9 +89,9 @@ fn write_step_row(f: &mut fmt::Formatter<'_>, step: &StepRow, width: usize) -> f
         f,
         "\n  {:width$}  {grade:2}  {} ok, {} failed, {} skipped, p50 {}, p95 {}, p99 {}",
         step.name,
-        display::count(step.ok),
-        display::count(step.failed),
-        display::count(step.skipped),
+        display::format_count(step.ok),
+        display::format_count(step.failed),
+        display::format_count(step.skipped),
         format_time(step.response.p50),
         format_time(step.response.p95),
         format_time(step.response.p99),
@@ -97,9 +99,9 @@ fn write_step_row(f: &mut fmt::Formatter<'_>, step: &StepRow, width: usize) -> f
 }
 
 fn dash() -> String {
-    display::NONE.to_owned()
+    display::NO_VALUE.to_owned()
 }
 
 fn format_time(time: Option<Duration>) -> String {
-    time.map_or_else(dash, display::duration)
+    time.map_or_else(dash, display::format_duration)
 }

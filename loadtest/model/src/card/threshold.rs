@@ -59,7 +59,7 @@ impl ThresholdRow {
                 .step
                 .or_else(|| (of_requests && names.len() == 1).then_some(0))
                 .map(|step| names.get(step).copied().unwrap_or("?").to_owned()),
-            condition: display::threshold(threshold),
+            condition: display::format_threshold(threshold),
             metric: threshold.metric.clone(),
             bound,
             actual,
@@ -76,7 +76,7 @@ impl ThresholdRow {
     pub fn reason(&self) -> String {
         let of = self.step.as_deref().map_or_else(
             || " of the journey".to_owned(),
-            |step| format!(" of {}", display::quoted(step)),
+            |step| format!(" of {}", display::quote_name(step)),
         );
         let name = self.metric.to_string();
         let of = if self.metric.is_own() { "" } else { &*of };
@@ -92,11 +92,13 @@ impl ThresholdRow {
 /// Formats a measured value in the unit of the bound.
 fn format_measured(bound: Bound, actual: f64) -> String {
     match bound {
-        Bound::Time(_) => display::duration(Duration::from_nanos((actual * 1e3).round() as u64)),
-        Bound::Ratio(_) => display::percent(actual),
-        Bound::PerSecond(_) => display::rate(actual),
-        Bound::BytesPerSecond(_) => display::throughput(actual),
-        Bound::Count(_) => display::count(actual as u64),
+        Bound::Time(_) => {
+            display::format_duration(Duration::from_nanos((actual * 1e3).round() as u64))
+        }
+        Bound::Ratio(_) => display::format_percent(actual),
+        Bound::PerSecond(_) => display::format_rate(actual),
+        Bound::BytesPerSecond(_) => display::format_throughput(actual),
+        Bound::Count(_) => display::format_count(actual as u64),
     }
 }
 

@@ -139,8 +139,8 @@ fn explain_unfinished(record: &ScenarioRecord) -> Option<String> {
     (due > 0 && (ended as f64) < FINISHED * due as f64).then(|| {
         format!(
             "of {} only {} came to an end",
-            display::counted(due, "arrival"),
-            display::count(ended)
+            display::format_counted(due, "arrival"),
+            display::format_count(ended)
         )
     })
 }
@@ -165,8 +165,8 @@ fn fell_behind(record: &ScenarioRecord, card: &Card) -> Option<String> {
     is_behind.then(|| {
         format!(
             "journeys ended at {} while {} arrived: a queue grew",
-            display::rate(ended),
-            display::rate(rate)
+            display::format_rate(ended),
+            display::format_rate(rate)
         )
     })
 }
@@ -218,7 +218,7 @@ fn find_excuse(record: &ScenarioRecord, card: &Card, broken: &[&ThresholdRow]) -
         _ => holds_without(row, waited(row)),
     };
     (generator.waited > 0 && broken.iter().all(|row| is_wait(row))).then(|| {
-        let users = display::counted(u64::from(record.plan.max_users), "virtual user");
+        let users = display::format_counted(u64::from(record.plan.max_users), "virtual user");
         new_cause(
             format!(
                 "arrivals waited since all {users} were busy, and without that the SLO would have held"

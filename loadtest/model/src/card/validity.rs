@@ -151,7 +151,7 @@ fn own_errors(record: &ScenarioRecord) -> Option<Cause> {
         trust: Trust::Invalid,
         what: format!(
             "{} of requests failed in the generator itself, most as {}: {}",
-            display::percent(share),
+            display::format_percent(share),
             worst.kind,
             worst.example
         ),
@@ -199,7 +199,7 @@ fn judge_lateness(record: &ScenarioRecord) -> Option<Cause> {
         .map_or_else(String::new, |median| {
             format!(
                 ", against a median journey of {}",
-                display::duration(median)
+                display::format_duration(median)
             )
         });
     Some(Cause {
@@ -211,10 +211,10 @@ fn judge_lateness(record: &ScenarioRecord) -> Option<Cause> {
         what: format!(
             "the generator fell behind: {} of {} iterations started more than {} late, {latest} \
              {}{compared}",
-            display::count(above(limit)),
-            display::count(started),
-            display::span(limit),
-            display::duration(late)
+            display::format_count(above(limit)),
+            display::format_count(started),
+            display::format_span(limit),
+            display::format_duration(late)
         ),
         remedy: "use a machine with more or idle processors, a release build, or a lower rate"
             .to_owned(),
@@ -227,22 +227,22 @@ fn judge_waits(record: &ScenarioRecord) -> Option<Cause> {
     (waits > 0).then(|| {
         let mut what = format!(
             "{} waited since {} busy",
-            display::counted(waits, "arrival"),
+            display::format_counted(waits, "arrival"),
             match record.plan.max_users {
                 1 => "the only virtual user was".to_owned(),
                 users => format!(
                     "all {} virtual users were",
-                    display::count(u64::from(users))
+                    display::format_count(u64::from(users))
                 ),
             }
         );
         if let Some(longest) = journey.waits.max() {
             what.push_str(", the longest ");
-            what.push_str(&display::duration(longest));
+            what.push_str(&display::format_duration(longest));
         }
         if journey.dropped > 0 {
             what.push_str("; ");
-            what.push_str(&display::count(journey.dropped));
+            what.push_str(&display::format_count(journey.dropped));
             what.push_str(" never started");
         }
         Cause {
@@ -260,7 +260,7 @@ fn judge_stalls(generator: &Generator) -> Option<Cause> {
     let many = stalled as f64 > STALLED_SECONDS * generator.seconds as f64;
     let by = generator.kept_by.as_ref();
     let by = by.map_or_else(String::new, |step| {
-        format!("; the code of {} kept it", display::quoted(step))
+        format!("; the code of {} kept it", display::quote_name(step))
     });
     many.then(|| Cause {
         trust: if stalled >= STALLS {
@@ -270,10 +270,10 @@ fn judge_stalls(generator: &Generator) -> Option<Cause> {
         },
         what: format!(
             "a worker thread stalled in {} of {}: it did not come back for {} or longer, up to {}{by}",
-            display::count(stalled),
-            display::counted(generator.seconds, "second"),
-            display::span(Health::STALL),
-            display::duration(generator.longest_stall)
+            display::format_count(stalled),
+            display::format_counted(generator.seconds, "second"),
+            display::format_span(Health::STALL),
+            display::format_duration(generator.longest_stall)
         ),
         remedy: "a step must not block: let it use no `std::thread::sleep`, no blocking call and no long \
                  computation; if none does, use a machine with idle processors that nothing suspends"
@@ -287,10 +287,10 @@ pub(crate) fn judge_busy_workers(generator: &Generator) -> Option<Cause> {
         trust: Trust::Degraded,
         what: format!(
             "a worker thread used over {} of its core in {} of {}, up to {}",
-            display::whole_percent(BUSY),
-            display::count(seconds),
-            display::counted(generator.seconds, "second"),
-            display::whole_percent(generator.busiest_worker.min(1.0))
+            display::format_whole_percent(BUSY),
+            display::format_count(seconds),
+            display::format_counted(generator.seconds, "second"),
+            display::format_whole_percent(generator.busiest_worker.min(1.0))
         ),
         remedy: "use a machine with more processors, a release build, or a lower load".to_owned(),
     })
@@ -302,8 +302,8 @@ pub(crate) fn judge_throttling(generator: &Generator) -> Option<Cause> {
         what: format!(
             "the system throttled the generator for {} in {}: its control group had used up its quota of \
              processor time",
-            display::duration(generator.throttled),
-            display::counted(generator.seconds, "second")
+            display::format_duration(generator.throttled),
+            display::format_counted(generator.seconds, "second")
         ),
         remedy: "raise the processor limit of the container (`--cpus`, `resources.limits.cpu`), keep the \
                  target out of it, or lower the load"
@@ -318,10 +318,10 @@ fn judge_stolen_time(generator: &Generator) -> Option<Cause> {
         what: format!(
             "the host of this virtual machine gave over {} of its processor time to others in {} of {}, \
              up to {}",
-            display::whole_percent(STOLEN),
-            display::count(seconds),
-            display::counted(generator.seconds, "second"),
-            display::whole_percent(generator.stolen)
+            display::format_whole_percent(STOLEN),
+            display::format_count(seconds),
+            display::format_counted(generator.seconds, "second"),
+            display::format_whole_percent(generator.stolen)
         ),
         remedy: "use a machine whose processors are its own, or measure when its neighbours are quiet"
             .to_owned(),

@@ -245,8 +245,8 @@ fn explain_blocked_target(card: &Card) -> Vec<Reason> {
         .map(|error| {
             let words = format!(
                 "{} of {} not sent: {}",
-                display::counted(error.count + error.elsewhere, "request"),
-                display::quoted(&error.step),
+                display::format_counted(error.count + error.elsewhere, "request"),
+                display::quote_name(&error.step),
                 error.example
             );
             Reason::of_step(ReasonKind::NotPermitted, &error.step, words)
@@ -286,7 +286,7 @@ fn explain_empty_run(card: &Card, ending: &Ending) -> Vec<String> {
         } else if cancelled == card.accounts.started {
             format!(
                 "no step ended before the run did: {} cut off; run it longer",
-                display::counted(cancelled, "iteration")
+                display::format_counted(cancelled, "iteration")
             )
         } else {
             "no step was executed in the measured part; run it longer".to_owned()
@@ -309,7 +309,7 @@ fn explain_panics(card: &Card) -> Option<String> {
         let count = card.panics.iter().map(|panic| panic.count).sum();
         return Some(format!(
             "no step was executed, since the scenario panicked: {}, most at {}: {}",
-            display::counted(count, "panic"),
+            display::format_counted(count, "panic"),
             worst.location,
             worst.message
         ));
@@ -323,8 +323,8 @@ fn explain_panics(card: &Card) -> Option<String> {
     let count = errors().map(|error| error.count + error.elsewhere).sum();
     Some(format!(
         "no step was executed, since the scenario panicked: {}, most in {}: {}",
-        display::counted(count, "panic"),
-        display::quoted(&first.step),
+        display::format_counted(count, "panic"),
+        display::quote_name(&first.step),
         first.example
     ))
 }
@@ -345,7 +345,7 @@ fn given_up(card: &Card, ending: &Ending) -> Vec<String> {
         Ending::ThresholdBroken {
             after_us, reason, ..
         } => {
-            let after = display::span(Duration::from_micros(*after_us));
+            let after = display::format_span(Duration::from_micros(*after_us));
             return vec![format!("given up after {after}: {reason}")];
         }
         _ => return Vec::new(),
@@ -395,10 +395,10 @@ fn beside_baseline(card: &Card) -> Vec<Reason> {
                 words: format!(
                     "{} of {} regressed against the baseline `{}`: {}",
                     figure.figure.label(),
-                    subject
-                        .step
-                        .as_ref()
-                        .map_or_else(|| "the journey".to_owned(), |step| display::quoted(step)),
+                    subject.step.as_ref().map_or_else(
+                        || "the journey".to_owned(),
+                        |step| display::quote_name(step)
+                    ),
                     beside.baseline,
                     figure.difference_words()
                 ),

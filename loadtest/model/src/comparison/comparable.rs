@@ -226,8 +226,8 @@ pub fn refusals_before(base: &[Side<'_>], ahead: &Ahead<'_>) -> Vec<Refusal> {
 
 fn compare_loads(base: &Load, new: &Load) -> Option<Refusal> {
     (!is_same_load(base, new)).then(|| Refusal::Load {
-        base: display::load(base),
-        new: display::load(new),
+        base: display::format_load(base),
+        new: display::format_load(new),
     })
 }
 
@@ -282,7 +282,7 @@ pub(super) fn bare_url(url: &str) -> String {
 }
 
 fn describe_machine(environment: &Environment) -> String {
-    let processors = display::counted(environment.cpus as u64, "processor");
+    let processors = display::format_counted(environment.cpus as u64, "processor");
     format!("{} {}, {processors}", environment.os, environment.arch)
 }
 
@@ -303,16 +303,16 @@ impl fmt::Display for Refusal {
                 )
             }
             Self::TooShort { run_id, steady_us } => {
-                let steady = display::duration(Duration::from_micros(*steady_us));
-                let least = display::span(SHORTEST_STEADY_PART);
+                let steady = display::format_micros(*steady_us);
+                let least = display::format_span(SHORTEST_STEADY_PART);
                 write!(
                     f,
                     "the run {run_id} measured {steady} after its ramp, and chance needs {least} to be told apart"
                 )
             }
             Self::PlannedTooShort { steady_us } => {
-                let steady = display::span(Duration::from_micros(*steady_us));
-                let least = display::span(SHORTEST_STEADY_PART);
+                let steady = display::format_span(Duration::from_micros(*steady_us));
+                let least = display::format_span(SHORTEST_STEADY_PART);
                 write!(
                     f,
                     "its load lasts {steady} after the ramp, and chance needs {least} to be told apart"

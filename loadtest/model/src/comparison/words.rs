@@ -73,22 +73,25 @@ impl Figure {
             Self::P50 | Self::P95 | Self::P99 => {
                 // Nothing that was measured is less than nothing, but a file may say so.
                 let seconds = Duration::try_from_secs_f64(value / 1e6);
-                seconds.map_or_else(|_| display::NONE.to_owned(), display::duration)
+                seconds.map_or_else(|_| display::NO_VALUE.to_owned(), display::format_duration)
             }
-            Self::Errors => display::percent(value),
-            Self::Rps => display::rate(value),
+            Self::Errors => display::format_percent(value),
+            Self::Rps => display::format_rate(value),
         }
     }
 
     /// A change of it, with its sign.
     fn signed(self, change: f64) -> String {
         if !change.is_finite() {
-            return display::NONE.to_owned();
+            return display::NO_VALUE.to_owned();
         }
         let (amount, unit) = match self {
             Self::Errors => (format!("{:.2}", change.abs() * 100.0), "points"),
             _ if change.abs() < FINE => (format!("{:.1}", change.abs() * 100.0), "%"),
-            _ => (display::count((change.abs() * 100.0).round() as u64), "%"),
+            _ => (
+                display::format_count((change.abs() * 100.0).round() as u64),
+                "%",
+            ),
         };
         let sign = if amount.bytes().all(|byte| byte == b'0' || byte == b'.') {
             '±'
@@ -106,7 +109,7 @@ impl Margin {
     pub fn words(&self) -> String {
         format!(
             "a change counts beyond {}, of times {} ms at least, of error rates beyond {} points",
-            display::exact_percent(self.relative),
+            display::format_exact_percent(self.relative),
             self.time_us as f64 / 1e3,
             // Shares of one have no exact hundredths.
             (self.errors * 1e4).round() / 1e2,

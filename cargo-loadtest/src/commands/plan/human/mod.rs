@@ -2,14 +2,14 @@
 
 mod tables;
 
-use super::destination::{Destination, Origin, Permission};
-use super::outlook::{Bound, Requests};
+use super::destination::{AddressOrigin, Destination, Permission};
+use super::outlook::{Bound, RequestOutlook};
 use super::{Prospect, words};
-use crate::commands::weights::short;
+use crate::commands::weights::round_weight;
 use crate::export::terminal::text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean, wrap};
 use anstyle::Style;
-use loadtest_model::card::view;
 use loadtest_model::definition::Shape;
+use loadtest_model::display;
 use tables::{course, figure, mark, steps};
 
 /// Columns left of everything below the title.
@@ -23,7 +23,7 @@ const NARROWEST: usize = 40;
 
 /// The plan in at most `width` columns, with ANSI colours or as plain text.
 pub(super) fn render(prospect: &Prospect<'_>, width: usize, colour: bool) -> String {
-    let mut page = Page {
+    let mut page = PlanPage {
         out: String::new(),
         width: width.clamp(NARROWEST, WIDEST),
         colour,
@@ -36,13 +36,13 @@ pub(super) fn render(prospect: &Prospect<'_>, width: usize, colour: bool) -> Str
     page.out
 }
 
-struct Page {
+struct PlanPage {
     out: String,
     width: usize,
     colour: bool,
 }
 
-impl Page {
+impl PlanPage {
     fn line(&mut self, line: &Line) {
         line.print(&mut self.out, self.width, self.colour);
     }
@@ -70,13 +70,13 @@ fn margin(columns: usize) -> Line {
     Line::new().to(columns)
 }
 
-fn render_title(page: &mut Page, prospect: &Prospect<'_>) {
+fn render_title(page: &mut PlanPage, prospect: &Prospect<'_>) {
     page.text(Line::new(), BOLD, &words::title(prospect.scenario));
 }
 
-fn render_facts(page: &mut Page, prospect: &Prospect<'_>) {
+fn render_facts(page: &mut PlanPage, prospect: &Prospect<'_>) {
     let plan = &prospect.plan;
-    let mut load = view::load(&plan.load);
+    let mut load = display::format_load(&plan.load);
     if plan.default_load {
         load.push_str(", since none is declared");
     }
@@ -87,7 +87,7 @@ fn render_facts(page: &mut Page, prospect: &Prospect<'_>) {
     };
     page.fact("seed", PLAIN, &seed);
     render_target(page, &prospect.destination);
-    if let Some(client) = words::client(&prospect.scenario.client) {
+    if let Some(client) = words::describe_client(&prospect.scenario.client) {
         let style = if prospect.scenario.client.insecure {
             FAIR
         } else {
@@ -95,7 +95,7 @@ fn render_facts(page: &mut Page, prospect: &Prospect<'_>) {
         };
         page.fact("client", style, &client);
     }
-    let users = view::counted(u64::from(plan.max_users), "user");
+    let users = display::format_counted(u64::from(plan.max_users), "user");
     let users = if plan.load.is_open() {
         format!("{users} at most, as arrivals need them")
     } else {
@@ -109,7 +109,7 @@ fn render_facts(page: &mut Page, prospect: &Prospect<'_>) {
         .iter()
         .filter(|scoped| scoped.step.is_none())
         .map(|scoped| {
-            let words = view::declared(&scoped.threshold);
+            let words = display::format_declared_threshold(&scoped.threshold);
             if scoped.implied {
                 format!("{words} (applies unless errors have a threshold)")
             } else {
@@ -125,7 +125,7 @@ fn render_facts(page: &mut Page, prospect: &Prospect<'_>) {
     }
 }
 
-fn render_target(page: &mut Page, destination: &Destination) {
+fn render_target(page: &mut PlanPage, destination: &Destination) {
     let base = destination.base.as_deref().unwrap_or_default();
     let replaced = if destination.starts_target {
         "; the setup that starts a target is not run"
@@ -133,19 +133,19 @@ fn render_target(page: &mut Page, destination: &Destination) {
         ""
     };
     let words = match destination.from {
-        Origin::CommandLine => format!("{base} from `--base-url`{replaced}"),
-        Origin::Environment => format!("{base} from LOADTEST_BASE_URL{replaced}"),
-        Origin::Declared => format!("{base} as declared"),
-        Origin::Setup => "started by the scenario on this machine: permitted".to_owned(),
-        Origin::NotNeeded => "each step names its own".to_owned(),
-        Origin::Missing => {
+        AddressOrigin::CommandLine => format!("{base} from `--base-url`{replaced}"),
+        AddressOrigin::Environment => format!("{base} from LOADTEST_BASE_URL{replaced}"),
+        AddressOrigin::Declared => format!("{base} as declared"),
+        AddressOrigin::Setup => "started by the scenario on this machine: permitted".to_owned(),
+        AddressOrigin::NotNeeded => "each step names its own".to_owned(),
+        AddressOrigin::Missing => {
             "none: a run is refused; give `--base-url`, set LOADTEST_BASE_URL, or declare `base`"
                 .to_owned()
         }
     };
     let style = match destination.from {
-        Origin::Missing => BAD,
-        Origin::Setup => GOOD,
+        AddressOrigin::Missing => BAD,
+        AddressOrigin::Setup => GOOD,
         _ => PLAIN,
     };
     page.fact("target", style, &words);
@@ -182,40 +182,50 @@ fn render_iterations(prospect: &Prospect<'_>) -> String {
     let iterations = prospect.outlook.iterations;
     let load = &prospect.plan.load;
     if let Shape::Iterations { count, .. } = load.shape {
-        return format!("{}; how fast depends on the target", view::count(count));
+        return format!(
+            "{}; how fast depends on the target",
+            display::format_count(count)
+        );
     }
     let Some(total) = iterations.total else {
         let bound = iterations.most_per_second.map_or(String::new(), |rate| {
-            format!("; the think times allow {} at most", view::rate(rate))
+            format!(
+                "; the think times allow {} at most",
+                display::format_rate(rate)
+            )
         });
         return format!("as many as the target allows{bound}");
     };
     let time = load.warm_up + load.duration().unwrap_or_default();
     let steady = iterations.per_second.map_or(String::new(), |rate| {
-        format!("; {} when steady", view::rate(rate))
+        format!("; {} when steady", display::format_rate(rate))
     });
-    format!("{} in {}{steady}", view::count(total), view::span(time))
+    format!(
+        "{} in {}{steady}",
+        display::format_count(total),
+        display::format_span(time)
+    )
 }
 
-fn all_requests(requests: &Requests) -> String {
+fn all_requests(requests: &RequestOutlook) -> String {
     let mark = mark(requests.bound);
     let mut words = Vec::new();
     if let Some(figure) = requests.per_iteration {
-        words.push(format!("{mark}{} per iteration", short(figure)));
+        words.push(format!("{mark}{} per iteration", round_weight(figure)));
     }
     if let Some(rate) = requests.per_second {
-        words.push(format!("{mark}{} when steady", view::rate(rate)));
+        words.push(format!("{mark}{} when steady", display::format_rate(rate)));
     }
     if let Some(total) = requests.total {
         words.push(format!("{mark}{} in all", figure(total)));
     }
     if let Some(figure) = requests.per_user {
-        words.push(format!("{} per user besides", short(figure)));
+        words.push(format!("{} per user besides", round_weight(figure)));
     }
     words.join("; ")
 }
 
-fn render_notes(page: &mut Page, prospect: &Prospect<'_>) {
+fn render_notes(page: &mut PlanPage, prospect: &Prospect<'_>) {
     let outlook = &prospect.outlook;
     let mut notes = Vec::new();
     if !prospect.plan.load.is_open() {

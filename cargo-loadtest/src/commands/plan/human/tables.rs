@@ -1,36 +1,37 @@
 //! The tables of a plan: the course of the load, and the steps.
 
-use super::super::outlook::{Bound, Phase, PhaseKind};
+use super::super::outlook::{Bound, Phase};
 use super::super::{Prospect, words};
-use super::{MARGIN, Page, margin};
-use crate::commands::weights::short;
-use crate::export::terminal::table::{Column, Table};
+use super::{MARGIN, PlanPage, margin};
+use crate::commands::weights::round_weight;
+use crate::export::terminal::table::{TextColumn, TextTable};
 use crate::export::terminal::text::{BOLD, DIM, FAIR, PLAIN, clean};
-use loadtest_model::card::view;
 use loadtest_model::definition::StepDef;
+use loadtest_model::display;
 use loadtest_model::plan::StepGrading;
+use loadtest_model::schedule::Window;
 use std::time::Duration;
 
-pub(super) fn course(page: &mut Page, prospect: &Prospect<'_>) {
+pub(super) fn course(page: &mut PlanPage, prospect: &Prospect<'_>) {
     let phases = &prospect.outlook.phases;
     if phases.is_empty() {
         return;
     }
     let open = prospect.plan.load.is_open();
     let mut columns = vec![
-        Column::left("Course"),
-        Column::left("from"),
-        Column::left("to"),
-        Column::right(if open { "iterations/s" } else { "users" }),
+        TextColumn::left("Course"),
+        TextColumn::left("from"),
+        TextColumn::left("to"),
+        TextColumn::right(if open { "iterations/s" } else { "users" }),
     ];
     if open {
-        columns.push(Column::right("iterations"));
+        columns.push(TextColumn::right("iterations"));
     }
-    let mut table = Table::new(columns);
+    let mut table = TextTable::new(columns);
     for phase in phases {
         let time = |us: u64| match us {
             0 => "0 s".to_owned(),
-            us => view::span(Duration::from_micros(us)),
+            us => display::format_span(Duration::from_micros(us)),
         };
         let mut row = vec![
             (PLAIN, format_phase(phase).to_owned()),
@@ -51,10 +52,10 @@ pub(super) fn course(page: &mut Page, prospect: &Prospect<'_>) {
 
 fn format_phase(phase: &Phase) -> &'static str {
     match phase.kind {
-        PhaseKind::WarmUp => "warm-up, discarded",
-        PhaseKind::Ramp if phase.to >= phase.from => "ramp-up",
-        PhaseKind::Ramp => "ramp-down",
-        PhaseKind::Steady => "measured",
+        Window::WarmUp => "warm-up, discarded",
+        Window::Ramp if phase.to >= phase.from => "ramp-up",
+        Window::Ramp => "ramp-down",
+        Window::Steady => "measured",
     }
 }
 
@@ -67,7 +68,7 @@ fn level(phase: &Phase) -> String {
     }
 }
 
-pub(super) fn steps(page: &mut Page, prospect: &Prospect<'_>) {
+pub(super) fn steps(page: &mut PlanPage, prospect: &Prospect<'_>) {
     let rates = prospect.outlook.iterations.per_second.is_some();
     let totals = prospect
         .outlook
@@ -75,44 +76,44 @@ pub(super) fn steps(page: &mut Page, prospect: &Prospect<'_>) {
         .iter()
         .any(|step| step.requests.total.is_some());
     let mut columns = vec![
-        Column::left("Steps"),
-        Column::right("weight"),
-        Column::right("effective"),
-        Column::right("per iteration"),
+        TextColumn::left("Steps"),
+        TextColumn::right("weight"),
+        TextColumn::right("effective"),
+        TextColumn::right("per iteration"),
     ];
     if rates {
-        columns.push(Column::right("per second"));
+        columns.push(TextColumn::right("per second"));
     }
     if totals {
-        columns.push(Column::right("in all"));
+        columns.push(TextColumn::right("in all"));
     }
-    let mut table = Table::new(columns);
+    let mut table = TextTable::new(columns);
     for (i, step) in prospect.outlook.steps.iter().enumerate() {
         let requests = &step.requests;
         let per_iteration = match (requests.per_iteration, requests.per_user) {
-            (Some(number), _) => format!("{}{}", mark(requests.bound), short(number)),
+            (Some(number), _) => format!("{}{}", mark(requests.bound), round_weight(number)),
             (None, Some(number)) if requests.bound == Bound::AtLeast => {
-                format!("≥ {} per user", short(number))
+                format!("≥ {} per user", round_weight(number))
             }
-            (None, Some(number)) => format!("{} per user", short(number)),
-            (None, None) => view::NONE.to_owned(),
+            (None, Some(number)) => format!("{} per user", round_weight(number)),
+            (None, None) => display::NO_VALUE.to_owned(),
         };
         let marked = |number: Option<f64>, shown: fn(f64) -> String| {
             let words = number.map(|number| format!("{}{}", mark(requests.bound), shown(number)));
-            (PLAIN, words.unwrap_or_else(|| view::NONE.to_owned()))
+            (PLAIN, words.unwrap_or_else(|| display::NO_VALUE.to_owned()))
         };
         let differs = (step.effective_weight - step.weight).abs() > 1e-9;
         let mut row = vec![
             (BOLD, format!("{} {}", i + 1, clean(&step.name))),
-            (PLAIN, short(step.weight).to_string()),
+            (PLAIN, round_weight(step.weight).to_string()),
             (
                 if differs { FAIR } else { PLAIN },
-                short(step.effective_weight).to_string(),
+                round_weight(step.effective_weight).to_string(),
             ),
             (PLAIN, per_iteration),
         ];
         if rates {
-            row.push(marked(requests.per_second, view::rate));
+            row.push(marked(requests.per_second, display::format_rate));
         }
         if totals {
             row.push(marked(requests.total, figure));
@@ -143,19 +144,19 @@ fn format_request(step: &StepDef) -> String {
 }
 
 fn step_details(step: &StepDef, grading: &StepGrading) -> Vec<String> {
-    let mut words = words::marks(step);
+    let mut words = words::list_marks(step);
     if let Some(think) = &step.think {
-        words.push(format!("then thinks {}", words::think(think)));
+        words.push(format!("then thinks {}", words::format_think(think)));
     }
     if !step.thresholds.is_empty() {
-        words.push(words::thresholds(&step.thresholds));
+        words.push(words::join_thresholds(&step.thresholds));
     }
-    words.push(format!("timeout {}", view::span(step.timeout)));
+    words.push(format!("timeout {}", display::format_span(step.timeout)));
     words.push(format!(
         "graded by {}, {} errors, weight {}",
-        view::span(grading.target),
-        view::exact_percent(grading.budget),
-        short(grading.weight)
+        display::format_span(grading.target),
+        display::format_exact_percent(grading.budget),
+        round_weight(grading.weight)
     ));
     words
 }
@@ -171,9 +172,9 @@ pub(super) fn mark(bound: Bound) -> &'static str {
 /// A number of things that need not be whole: `350`, `12.5`, `0.04`.
 pub(super) fn figure(number: f64) -> String {
     if number >= 99.95 || number.fract().abs() < 1e-9 {
-        view::count(number.round() as u64)
+        display::format_count(number.round() as u64)
     } else {
-        short(if number >= 1.0 {
+        round_weight(if number >= 1.0 {
             (number * 10.0).round() / 10.0
         } else {
             number
