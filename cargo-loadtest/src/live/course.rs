@@ -112,7 +112,7 @@ impl Course {
         lines
     }
 
-    /// A line for each cause to describe_doubt the measurement that was not there before, or was less bad.
+    /// A line for each cause to doubt the measurement that was not there before, or was less bad.
     pub(super) fn first_doubts(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         for cause in &self.validity.causes {

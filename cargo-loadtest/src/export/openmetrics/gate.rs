@@ -13,7 +13,7 @@ const CHANGES: [ChangeFamily; 5] = [
     (
         "loadtest_regressed",
         "1 where the figure is worse than that of the baseline, beyond margin and chance, else 0.",
-        |figure| f64::from(u8::from(figure.verdict == Change::Regressed)),
+        |figure| flag_value(figure.verdict == Change::Regressed),
     ),
     (
         "loadtest_change_ratio",
@@ -52,7 +52,7 @@ pub(super) fn write_thresholds(text: &mut MetricsText, cards: &[LabelledCard<'_>
         FamilyKind::Gauge,
         "loadtest_threshold_passed",
         "1 where the threshold holds, else 0.",
-        samples.map(|(labels, passed)| (labels, flag_value(passed))),
+        samples.map(|(labels, passed)| (labels, Some(flag_value(passed)))),
     );
 }
 
@@ -77,7 +77,7 @@ pub(super) fn write_grades(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
         let grade = scenario.card.grade.letter;
         let passed = grade.is_some_and(|letter| letter >= least);
         let labels = scenario.labels(&[("min_grade", least.name())]);
-        Some((labels, flag_value(passed)))
+        Some((labels, Some(flag_value(passed))))
     });
     text.optional_family(
         FamilyKind::Gauge,
@@ -95,7 +95,7 @@ pub(super) fn write_comparisons(text: &mut MetricsText, cards: &[LabelledCard<'_
             let beside = scenario.card.comparison.as_ref()?;
             let is = matches!(beside.outcome, Outcome::Compared(_));
             let labels = scenario.labels(&[("baseline", &beside.baseline)]);
-            Some((labels, flag_value(is)))
+            Some((labels, Some(flag_value(is))))
         })
         .collect();
     if compared.is_empty() {

@@ -128,7 +128,7 @@ fn write_verdicts(
         let of_search = report.capacity.as_ref().map(Capacity::exit_code);
         let code = card.map(|card| of_search.unwrap_or(card.verdict.exit_code()));
         let labels = own_labels(&[("scenario", identity)]);
-        (labels, flag_value(code == Some(0)))
+        (labels, Some(flag_value(code == Some(0))))
     });
     text.family(
         FamilyKind::Gauge,
@@ -141,7 +141,7 @@ fn write_verdicts(
         [Trust::Valid, Trust::Degraded, Trust::Invalid].map(|trust| {
             let labels = scenario.labels(&[(name, &trust.name().to_lowercase())]);
             let is = scenario.card.validity.trust == trust;
-            (labels, flag_value(is))
+            (labels, Some(flag_value(is)))
         })
     });
     let help = "How far the measurement can be trusted.";

@@ -132,8 +132,8 @@ pub(super) fn add_up(samples: impl IntoIterator<Item = (Labels, u64)>) -> Vec<Sa
 }
 
 /// Returns the value of a state.
-pub(super) fn flag_value(is_set: bool) -> Option<f64> {
-    Some(f64::from(u8::from(is_set)))
+pub(super) fn flag_value(is_set: bool) -> f64 {
+    f64::from(u8::from(is_set))
 }
 
 /// Escapes a text for a label or a help line.
