@@ -5,7 +5,7 @@ use crate::project::{Files, Project};
 use crate::site::{RunFolder, assert_balanced, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_model::card::view;
+use loadtest_model::display;
 use loadtest_model::metrics::RootCause;
 use loadtest_tests::{Reply, Request, Server};
 use std::sync::OnceLock;
@@ -125,7 +125,7 @@ fn every_row_is_sent_once_and_the_load_ends_there() {
             .text("report.html")
             .contains("ran out of rows")
     );
-    assert_eq!(view::counted(5, "iteration"), "5 iterations");
+    assert_eq!(display::format_counted(5, "iteration"), "5 iterations");
 }
 
 fn a_seed_gives_one_order_and_another_seed_another() {

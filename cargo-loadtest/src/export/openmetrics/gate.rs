@@ -1,38 +1,22 @@
 //! The families of conditions and reasons, and of changes against the baseline.
 
 use super::LabelledCard;
-use super::page::{FamilyKind, Labels, MetricsText, Sample, add_up, flag_value};
+use super::page::{Labels, MetricsText, Sample, add_up, flag_value};
 use crate::console::clean;
 use crate::export::labels::unique_names;
 use loadtest_model::comparison::{Change, Compared, Outcome};
 
-/// A family with a sample per compared figure: its name, its help and the value.
-type ChangeFamily = (&'static str, &'static str, fn(&Compared) -> f64);
+/// A family with a sample per compared figure: its name and the value.
+type ChangeFamily = (&'static str, fn(&Compared) -> f64);
 
 const CHANGES: [ChangeFamily; 5] = [
-    (
-        "loadtest_regressed",
-        "1 where the figure is worse than that of the baseline, beyond margin and chance, else 0.",
-        |figure| flag_value(figure.verdict == Change::Regressed),
-    ),
-    (
-        "loadtest_change_ratio",
-        "The change: of times and rates a share of the baseline's, of errors the difference.",
-        |figure| figure.change,
-    ),
-    (
-        "loadtest_change_low_ratio",
-        "Where the change begins to lie with a confidence of 90 %.",
-        |figure| figure.interval.0,
-    ),
-    ("loadtest_change_high_ratio", "Where it ends.", |figure| {
-        figure.interval.1
+    ("regressed", |figure| {
+        flag_value(figure.verdict == Change::Regressed)
     }),
-    (
-        "loadtest_change_detectable_ratio",
-        "The smallest worsening that these runs would have shown nine times of ten.",
-        |figure| figure.detectable,
-    ),
+    ("change_ratio", |figure| figure.change),
+    ("change_low_ratio", |figure| figure.interval.0),
+    ("change_high_ratio", |figure| figure.interval.1),
+    ("change_detectable_ratio", |figure| figure.detectable),
 ];
 
 pub(super) fn write_thresholds(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
@@ -49,9 +33,7 @@ pub(super) fn write_thresholds(text: &mut MetricsText, cards: &[LabelledCard<'_>
         told
     });
     text.family(
-        FamilyKind::Gauge,
-        "loadtest_threshold_passed",
-        "1 where the threshold holds, else 0.",
+        "threshold_passed",
         samples.map(|(labels, passed)| (labels, Some(flag_value(passed)))),
     );
 }
@@ -62,12 +44,7 @@ pub(super) fn write_reasons(text: &mut MetricsText, cards: &[LabelledCard<'_>]) 
         let reasons = scenario.card.reasons.iter();
         add_up(reasons.map(|reason| (scenario.labels(&[("kind", reason.kind.name())]), 1)))
     });
-    text.family(
-        FamilyKind::Gauge,
-        "loadtest_reasons",
-        "Reasons why the scenario did not pass, by kind.",
-        samples,
-    );
+    text.family("reasons", samples);
 }
 
 /// Tells for each scenario if it reached the required grade.
@@ -79,12 +56,7 @@ pub(super) fn write_grades(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
         let labels = scenario.labels(&[("min_grade", least.name())]);
         Some((labels, Some(flag_value(passed))))
     });
-    text.optional_family(
-        FamilyKind::Gauge,
-        "loadtest_min_grade_passed",
-        "1 where the grade is at least the one asked for, else 0.",
-        samples.collect(),
-    );
+    text.optional_family("min_grade_passed", samples.collect());
 }
 
 /// Writes the changes against the baseline; the step is empty for the journey.
@@ -101,16 +73,11 @@ pub(super) fn write_comparisons(text: &mut MetricsText, cards: &[LabelledCard<'_
     if compared.is_empty() {
         return;
     }
-    text.family(
-        FamilyKind::Gauge,
-        "loadtest_compared",
-        "1 where the run was compared with the baseline, else 0.",
-        compared,
-    );
-    for (name, help, value) in CHANGES {
+    text.family("compared", compared);
+    for (name, value) in CHANGES {
         let figures = cards.iter().flat_map(list_figures);
         let samples = figures.map(|(labels, figure)| (labels, Some(value(figure))));
-        text.family(FamilyKind::Gauge, name, help, samples);
+        text.family(name, samples);
     }
 }
 

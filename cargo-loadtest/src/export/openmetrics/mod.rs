@@ -12,7 +12,7 @@ mod tests;
 use crate::console::clean;
 use crate::export::labels::{describe_regrading, label_scenarios, label_steps, unique_names};
 use loadtest_model::card::{Capacity, Card, Report, StepRow, Trust};
-use page::{FamilyKind, Labels, MetricsText, add_up, flag_value};
+use page::{Labels, MetricsText, add_up, flag_value};
 
 /// The report as the text of OpenMetrics.
 pub(crate) fn render(report: &Report) -> String {
@@ -83,11 +83,9 @@ fn write_run(text: &mut MetricsText, report: &Report, cards: &[LabelledCard<'_>]
         ("arch", &environment.arch),
     ]);
     let one = Some(1.0);
-    text.family(FamilyKind::Info, "loadtest_run", "The run.", [(run, one)]);
+    text.family("run", [(run, one)]);
     text.family(
-        FamilyKind::Gauge,
-        "loadtest_exit_code",
-        "The exit code of the run.",
+        "exit_code",
         [(Labels::new(), Some(f64::from(report.exit_code())))],
     );
     let scenarios = cards.iter().map(|scenario| {
@@ -108,12 +106,7 @@ fn write_run(text: &mut MetricsText, report: &Report, cards: &[LabelledCard<'_>]
         ]);
         (labels, one)
     });
-    text.family(
-        FamilyKind::Info,
-        "loadtest_scenario",
-        "What was run.",
-        scenarios,
-    );
+    text.family("scenario", scenarios);
 }
 
 fn write_verdicts(
@@ -130,63 +123,42 @@ fn write_verdicts(
         let labels = own_labels(&[("scenario", identity)]);
         (labels, Some(flag_value(code == Some(0))))
     });
-    text.family(
-        FamilyKind::Gauge,
-        "loadtest_passed",
-        "1 where the scenario passed, else 0.",
-        passed,
-    );
-    let name = "loadtest_validity";
+    text.family("passed", passed);
     let states = cards.iter().flat_map(|scenario| {
         [Trust::Valid, Trust::Degraded, Trust::Invalid].map(|trust| {
-            let labels = scenario.labels(&[(name, &trust.name().to_lowercase())]);
+            let labels = scenario.labels(&[("loadtest_validity", &trust.name().to_lowercase())]);
             let is = scenario.card.validity.trust == trust;
             (labels, Some(flag_value(is)))
         })
     });
-    let help = "How far the measurement can be trusted.";
-    text.family(FamilyKind::StateSet, name, help, states);
+    text.family("validity", states);
     if let Some(search) = &report.capacity {
         let labels = own_labels(&[("scenario", &clean(&search.scenario))]);
         text.family(
-            FamilyKind::Gauge,
-            "loadtest_capacity_per_second",
-            "The highest arrival rate that was confirmed to meet the SLO.",
+            "capacity_per_second",
             [(labels, search.finding.confirmed_per_second)],
         );
     }
 }
 
-/// A family with a sample per scenario: its name, its help and the figure.
-type JourneyFamily = (&'static str, &'static str, fn(&Card) -> Option<f64>);
+/// A family with a sample per scenario: its name and the figure.
+type JourneyFamily = (&'static str, fn(&Card) -> Option<f64>);
 
 const JOURNEYS: [JourneyFamily; 4] = [
-    (
-        "loadtest_score_ratio",
-        "The score of the overall grade.",
-        |card| card.grade.score,
-    ),
-    (
-        "loadtest_journey_error_ratio",
-        "Failed and dropped of all journeys finished and dropped.",
-        |card| card.headline.error_rate,
-    ),
-    (
-        "loadtest_journeys_per_second",
-        "Journeys finished per second; of a test of one request, requests.",
-        |card| card.headline.achieved_per_second,
-    ),
-    (
-        "loadtest_journeys_target_per_second",
-        "Journeys that were to start per second.",
-        |card| card.headline.target_per_second,
-    ),
+    ("score_ratio", |card| card.grade.score),
+    ("journey_error_ratio", |card| card.headline.error_rate),
+    ("journeys_per_second", |card| {
+        card.headline.achieved_per_second
+    }),
+    ("journeys_target_per_second", |card| {
+        card.headline.target_per_second
+    }),
 ];
 
 fn write_journeys(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
-    for (name, help, figure) in JOURNEYS {
+    for (name, figure) in JOURNEYS {
         let samples = cards.iter().map(|one| (one.labels(&[]), figure(one.card)));
-        text.family(FamilyKind::Gauge, name, help, samples);
+        text.family(name, samples);
     }
     let results = cards.iter().flat_map(|scenario| {
         let headline = &scenario.card.headline;
@@ -197,15 +169,9 @@ fn write_journeys(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
         ]
         .map(|(result, count)| (scenario.labels(&[("result", result)]), Some(count as f64)))
     });
-    text.family(
-        FamilyKind::Counter,
-        "loadtest_journeys",
-        "Journeys by result.",
-        results,
-    );
+    text.family("journeys", results);
     text.summary(
-        "loadtest_journey_time_seconds",
-        "Time of ok journeys, think time apart; of a test of one request, its response time.",
+        "journey_time_seconds",
         cards
             .iter()
             .map(|one| (one.labels(&[]), &one.card.headline.time)),
@@ -224,12 +190,7 @@ fn write_failures(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
             (labels, row.count)
         }))
     });
-    text.family(
-        FamilyKind::Counter,
-        "loadtest_errors",
-        "Failed executions by kind and status.",
-        errors,
-    );
+    text.family("errors", errors);
     let dependencies = cards.iter().flat_map(|scenario| {
         add_up(scenario.card.dependency_failures.iter().map(|row| {
             let labels = scenario.labels(&[
@@ -240,12 +201,7 @@ fn write_failures(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
             (labels, row.count)
         }))
     });
-    text.family(
-        FamilyKind::Counter,
-        "loadtest_dependency_failures",
-        "Steps skipped for want of an upstream value, by the step at fault.",
-        dependencies,
-    );
+    text.family("dependency_failures", dependencies);
 }
 
 /// Writes what the scenarios counted and timed by themselves.
@@ -256,12 +212,7 @@ fn write_custom_metrics(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
         let rows = rows.iter().zip(names);
         rows.map(|(row, name)| (scenario.labels(&[("name", &name)]), Some(row.count as f64)))
     });
-    text.optional_family(
-        FamilyKind::Counter,
-        "loadtest_own_counter",
-        "What the scenario counted by itself.",
-        counters.collect(),
-    );
+    text.optional_family("own_counter", counters.collect());
     let timings = cards.iter().flat_map(|scenario| {
         let rows = &scenario.card.timings;
         let names = unique_names(rows.iter().map(|row| clean(&row.name)));
@@ -270,7 +221,6 @@ fn write_custom_metrics(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
     });
     let timings: Vec<_> = timings.collect();
     if !timings.is_empty() {
-        let help = "What the scenario timed by itself.";
-        text.summary("loadtest_own_time_seconds", help, timings);
+        text.summary("own_time_seconds", timings);
     }
 }

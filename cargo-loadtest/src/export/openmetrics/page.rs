@@ -10,15 +10,10 @@ pub(super) type Labels = Vec<(&'static str, String)>;
 /// The labels and the value of a sample, which is left out without a finite value.
 pub(super) type Sample = (Labels, Option<f64>);
 
-/// The kind of a family.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FamilyKind {
-    Counter,
-    Gauge,
-    Info,
-    StateSet,
-    Summary,
-}
+/// The families: full name, kind and help.
+const FAMILIES: &str = include_str!("families.tsv");
+/// Begins the name of every family.
+const PREFIX: &str = "loadtest_";
 
 /// The text so far.
 #[derive(Debug, Default)]
@@ -30,18 +25,12 @@ impl MetricsText {
         self.0 + "# EOF\n"
     }
 
-    /// Writes a family with all its samples.
-    pub(super) fn family(
-        &mut self,
-        kind: FamilyKind,
-        name: &str,
-        help: &str,
-        samples: impl IntoIterator<Item = Sample>,
-    ) {
-        self.head(kind, name, help);
+    /// Writes a family with all its samples; `name` is without its prefix.
+    pub(super) fn family(&mut self, name: &str, samples: impl IntoIterator<Item = Sample>) {
+        let (name, kind) = self.head(name);
         let suffix = match kind {
-            FamilyKind::Counter => "_total",
-            FamilyKind::Info => "_info",
+            "counter" => "_total",
+            "info" => "_info",
             _ => "",
         };
         for (labels, value) in samples {
@@ -50,15 +39,9 @@ impl MetricsText {
     }
 
     /// Writes a family that is left out without samples.
-    pub(super) fn optional_family(
-        &mut self,
-        kind: FamilyKind,
-        name: &str,
-        help: &str,
-        samples: Vec<Sample>,
-    ) {
+    pub(super) fn optional_family(&mut self, name: &str, samples: Vec<Sample>) {
         if !samples.is_empty() {
-            self.family(kind, name, help, samples);
+            self.family(name, samples);
         }
     }
 
@@ -66,10 +49,9 @@ impl MetricsText {
     pub(super) fn summary<'a>(
         &mut self,
         name: &str,
-        help: &str,
         all: impl IntoIterator<Item = (Labels, &'a Quantiles)>,
     ) {
-        self.head(FamilyKind::Summary, name, help);
+        let (name, _) = self.head(name);
         for (labels, times) in all {
             for (quantile, time) in [
                 ("0.5", times.p50),
@@ -91,9 +73,14 @@ impl MetricsText {
         }
     }
 
-    /// Begins a family; its unit is the end of its name, where there is one.
-    fn head(&mut self, kind: FamilyKind, name: &str, help: &str) {
-        let kind = format!("{kind:?}").to_lowercase();
+    /// Begins a family, and returns its full name and kind; its unit is the end of its name, where there is one.
+    fn head(&mut self, name: &str) -> (&'static str, &'static str) {
+        let mut families = FAMILIES.lines().filter_map(|line| {
+            let (full_name, rest) = line.split_once('\t')?;
+            let (kind, help) = rest.split_once('\t')?;
+            (full_name.strip_prefix(PREFIX)? == name).then_some((full_name, kind, help))
+        });
+        let (name, kind, help) = families.next().expect("a family of the list");
         let _ = writeln!(self.0, "# TYPE {name} {kind}");
         for unit in ["seconds", "bytes", "ratio"] {
             if name.ends_with(&format!("_{unit}")) {
@@ -101,6 +88,7 @@ impl MetricsText {
             }
         }
         let _ = writeln!(self.0, "# HELP {name} {}", escape_label(help));
+        (name, kind)
     }
 
     fn sample(&mut self, name: &str, labels: &Labels, value: Option<f64>) {

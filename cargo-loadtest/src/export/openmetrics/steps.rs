@@ -1,90 +1,54 @@
 //! The families of steps, and of the requests of steps that send for themselves.
 
 use super::LabelledCard;
-use super::page::{FamilyKind, Labels, MetricsText, Sample};
+use super::page::{Labels, MetricsText, Sample};
 use crate::console::clean;
 use crate::export::labels::unique_names;
 use loadtest_model::card::{InnerRow, Quantiles, StepRow};
 
-/// A family with a sample per step: its name, its help and the figure.
-type StepFamily<T> = (&'static str, &'static str, fn(&StepRow) -> T);
+/// A family with a sample per step: its name and the figure.
+type StepFamily<T> = (&'static str, fn(&StepRow) -> T);
 
 const GAUGES: [StepFamily<Option<f64>>; 4] = [
-    (
-        "loadtest_step_score_ratio",
-        "The score of the grade of the step.",
-        |step| step.grade.map(|grade| grade.score),
-    ),
-    (
-        "loadtest_step_error_ratio",
-        "Failed of all executions.",
-        |step| step.error_rate,
-    ),
-    (
-        "loadtest_step_executions_per_second",
-        "Executions per second that sent something.",
-        |step| step.per_second,
-    ),
-    (
-        "loadtest_step_time_share_ratio",
-        "The share of the service time of all steps.",
-        |step| step.time_share,
-    ),
+    ("step_score_ratio", |step| {
+        step.grade.map(|grade| grade.score)
+    }),
+    ("step_error_ratio", |step| step.error_rate),
+    ("step_executions_per_second", |step| step.per_second),
+    ("step_time_share_ratio", |step| step.time_share),
 ];
 
 const COUNTERS: [StepFamily<u64>; 3] = [
-    (
-        "loadtest_step_requests",
-        "Requests written to a connection, repeated ones included.",
-        |step| step.requests,
-    ),
-    (
-        "loadtest_step_sent_bytes",
-        "Bytes written, heads included.",
-        |step| step.sent_bytes,
-    ),
-    (
-        "loadtest_step_received_bytes",
-        "Bytes read, heads included.",
-        |step| step.received_bytes,
-    ),
+    ("step_requests", |step| step.requests),
+    ("step_sent_bytes", |step| step.sent_bytes),
+    ("step_received_bytes", |step| step.received_bytes),
 ];
 
 /// The same of the times of each step.
-type StepTimes = (&'static str, &'static str, fn(&StepRow) -> &Quantiles);
+type StepTimes = (&'static str, fn(&StepRow) -> &Quantiles);
 
 const SUMMARIES: [StepTimes; 2] = [
-    (
-        "loadtest_step_response_time_seconds",
-        "Response time of ok executions, and of timeouts at their deadline.",
-        |step| &step.response,
-    ),
-    (
-        "loadtest_step_service_time_seconds",
-        "The same without the delay of a late start.",
-        |step| &step.service,
-    ),
+    ("step_response_time_seconds", |step| &step.response),
+    ("step_service_time_seconds", |step| &step.service),
 ];
 
 pub(super) fn write_steps(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
     let steps = || cards.iter().flat_map(LabelledCard::steps);
-    for (name, help, figure) in GAUGES {
+    for (name, figure) in GAUGES {
         let samples = steps().map(|(step, labels)| (labels, figure(step)));
-        text.family(FamilyKind::Gauge, name, help, samples);
+        text.family(name, samples);
     }
     text.family(
-        FamilyKind::Counter,
-        "loadtest_step_executions",
-        "Times an iteration came by the step, by what became of it.",
+        "step_executions",
         steps().flat_map(|(step, labels)| count_results(step, &labels)),
     );
-    for (name, help, count) in COUNTERS {
+    for (name, count) in COUNTERS {
         let samples = steps().map(|(step, labels)| (labels, Some(count(step) as f64)));
-        text.family(FamilyKind::Counter, name, help, samples);
+        text.family(name, samples);
     }
-    for (name, help, times) in SUMMARIES {
+    for (name, times) in SUMMARIES {
         let all = steps().map(|(step, labels)| (labels, times(step)));
-        text.summary(name, help, all);
+        text.summary(name, all);
     }
 }
 
@@ -127,15 +91,9 @@ pub(super) fn write_requests(text: &mut MetricsText, cards: &[LabelledCard<'_>])
         [("ok", ok), ("failed", row.failed)]
             .map(|(result, count)| (with_label(labels, "result", result), Some(count as f64)))
     });
-    text.family(
-        FamilyKind::Counter,
-        "loadtest_requests",
-        "Requests of steps that send for themselves.",
-        results,
-    );
+    text.family("requests", results);
     text.summary(
-        "loadtest_request_service_time_seconds",
-        "Service time of these requests.",
+        "request_service_time_seconds",
         rows.iter()
             .map(|(row, labels)| (labels.clone(), &row.service)),
     );
