@@ -20,11 +20,8 @@ pub(super) fn read_answers(
         .collect();
     let mut expect = expected.to_vec();
     if expect.is_empty() {
-        expect = saved
-            .iter()
-            .map(|(code, _)| *code)
-            .filter(|code| *code < 400)
-            .collect();
+        let codes = saved.iter().map(|(code, _)| *code);
+        expect = codes.filter(|code| *code < 400).collect();
     }
     expect.sort_unstable();
     expect.dedup();
@@ -51,12 +48,12 @@ fn read_answer(status: u16, response: &Node<'_>, request: &Node<'_>) -> Answer {
     }
 }
 
-/// Whether an answer is to this very request, so that later requests may have its values.
+/// Returns true where an answer is to this very request, so that later requests may have its values.
 fn is_same_request(original: Option<&Node<'_>>, request: &Node<'_>) -> bool {
     let Some(original) = original.filter(|original| original.is_object()) else {
         return false;
     };
-    let of = |request: &Node<'_>| {
+    let parts = |request: &Node<'_>| {
         let url = request.get("url").map(|url| match url.text_of("raw") {
             Some(raw) => raw.to_owned(),
             None => value_text(url),
@@ -68,7 +65,7 @@ fn is_same_request(original: Option<&Node<'_>>, request: &Node<'_>) -> bool {
         let method = request.text_of("method").unwrap_or("GET").to_owned();
         (method, url, body)
     };
-    of(original) == of(request)
+    parts(original) == parts(request)
 }
 
 fn read_headers(list: &Node<'_>) -> Vec<Header> {

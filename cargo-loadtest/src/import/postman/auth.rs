@@ -2,9 +2,10 @@
 
 use super::super::document::Node;
 use super::super::recording::{Credentials, Exchange, Header, Text};
-use super::Reader;
+use super::super::text::form_encode;
+use super::CollectionReader;
 use super::environment::value_text;
-use super::variables::{Scope, find_variable};
+use super::variables::{VariableScope, find_variable};
 
 /// Secret parameters.
 const SECRET: [&str; 6] = [
@@ -34,10 +35,8 @@ fn find_parameter(auth: &Node<'_>, kind: &str, name: &str) -> Option<String> {
 pub(super) fn variable_names(auth: &Node<'_>) -> Vec<String> {
     let kind = auth.text_of("type").unwrap_or_default();
     let mut names = Vec::new();
-    for parameter in SECRET
-        .iter()
-        .filter_map(|name| find_parameter(auth, kind, name))
-    {
+    let parameters = SECRET.iter();
+    for parameter in parameters.filter_map(|name| find_parameter(auth, kind, name)) {
         let mut rest = parameter.as_str();
         while let Some((_, name, after)) = find_variable(rest) {
             names.push(name.to_owned());
@@ -51,8 +50,8 @@ pub(super) fn variable_names(auth: &Node<'_>) -> Vec<String> {
 pub(super) fn apply_auth(
     auth: &Node<'_>,
     exchange: &mut Exchange,
-    reader: &mut Reader<'_>,
-    scope: Scope<'_>,
+    reader: &mut CollectionReader<'_>,
+    scope: VariableScope<'_>,
 ) {
     let kind = auth.text_of("type").unwrap_or("noauth");
     let get = |name: &str| find_parameter(auth, kind, name);
@@ -87,10 +86,8 @@ pub(super) fn apply_auth(
                 remove_header(exchange, &name);
                 exchange.headers.push(Header::new(name, text));
             } else {
-                reader.note(
-                    &auth.name(kind).unwrap_or_else(|| auth.beginning()),
-                    "the name of the API key can be no header, and it is left out",
-                );
+                let words = "the name of the API key can be no header, and it is left out";
+                reader.note(&auth.name(kind).unwrap_or_default(), words);
             }
         }
         "oauth2" => {
@@ -109,10 +106,8 @@ pub(super) fn apply_auth(
             let words = format!(
                 "credentials of the kind `{other}` are made anew for each request, which is not done: the requests are sent without"
             );
-            let span = auth
-                .get("type")
-                .map_or_else(|| auth.beginning(), Node::beginning);
-            reader.note_at_once(&span, words);
+            let span = auth.get("type").unwrap_or(auth).beginning();
+            reader.variables.note_place_once(&span, words);
         }
     }
 }
@@ -122,8 +117,8 @@ fn resolve_secret(
     text: &str,
     wanted: &str,
     what: &str,
-    reader: &mut Reader<'_>,
-    scope: Scope<'_>,
+    reader: &mut CollectionReader<'_>,
+    scope: VariableScope<'_>,
 ) -> Text {
     let text = reader.variables.resolve(text, scope);
     match text.as_literal() {
@@ -154,9 +149,4 @@ fn append_query(exchange: &mut Exchange, name: &str, value: &Text) {
     exchange.target.push_str(&form_encode(name));
     exchange.target.push_str("=");
     exchange.target.append(value.map_literals(form_encode));
-}
-
-/// Encodes a text as a field of a form.
-pub(super) fn form_encode(text: &str) -> String {
-    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }

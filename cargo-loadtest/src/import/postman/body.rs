@@ -2,49 +2,45 @@
 
 use super::super::document::Node;
 use super::super::recording::{BOUNDARY, Body, Part, Text};
-use super::Reader;
-use super::auth::form_encode;
+use super::super::text::{escape_json, form_encode};
+use super::CollectionReader;
 use super::dynamic;
-use super::environment::{name_place, value_text};
-use super::variables::{Scope, find_variable};
+use super::environment::{is_disabled, name_place, value_text};
+use super::variables::{VariableScope, find_variable};
 
 /// Content that is sent in the place of a file.
 const PLACEHOLDER: &str = "In the place of a file.\n";
 
 /// A body, and the type that goes without saying.
-pub(super) type Typed = (Body, Option<String>);
+pub(super) type TypedBody = (Body, Option<String>);
 
 /// Reads the body of a request; `content_type` is the one of its header.
 pub(super) fn read_body(
     body: &Node<'_>,
     content_type: Option<&str>,
-    reader: &mut Reader<'_>,
-    scope: Scope<'_>,
-) -> Typed {
+    reader: &mut CollectionReader<'_>,
+    scope: VariableScope<'_>,
+) -> TypedBody {
     let nothing = (Body::None, None);
-    if body.get("disabled").and_then(Node::boolean) == Some(true) || !body.is_object() {
+    if is_disabled(body) || !body.is_object() {
         return match body.text() {
             // As in version 1.
             Some(text) if !text.is_empty() => read_raw(text, None, content_type, reader, scope),
             _ => nothing,
         };
     }
-    let modes = ["raw", "urlencoded", "formdata", "file", "graphql"];
-    let mode = body.text_of("mode").unwrap_or_else(|| {
-        let mut modes = modes.into_iter();
-        modes
-            .find(|mode| body.get(mode).is_some())
-            .unwrap_or("none")
-    });
+    let mut modes = ["raw", "urlencoded", "formdata", "file", "graphql"].into_iter();
+    let mode = body.text_of("mode");
+    let mode = mode.or_else(|| modes.find(|mode| body.get(mode).is_some()));
+    let mode = mode.unwrap_or("none");
     let content = body.get(mode);
     let at = body.name(mode).unwrap_or_else(|| body.beginning());
-    let scope = Scope { at: &at, ..scope };
+    let scope = VariableScope { at: &at, ..scope };
     match (mode, content) {
         ("raw", Some(content)) => {
             let text = value_text(content);
-            let language = body
-                .at(&["options", "raw", "language"])
-                .and_then(Node::text);
+            let language = body.at(&["options", "raw", "language"]);
+            let language = language.and_then(Node::text);
             if text.is_empty() {
                 nothing
             } else {
@@ -68,9 +64,9 @@ fn read_raw(
     text: &str,
     language: Option<&str>,
     content_type: Option<&str>,
-    reader: &mut Reader<'_>,
-    scope: Scope<'_>,
-) -> Typed {
+    reader: &mut CollectionReader<'_>,
+    scope: VariableScope<'_>,
+) -> TypedBody {
     let is_json = match content_type {
         Some(content_type) => content_type.to_ascii_lowercase().contains("json"),
         None => language == Some("json"),
@@ -91,7 +87,11 @@ fn read_raw(
 }
 
 /// Resolves a text of JSON: a value that is not known yet and has no quotes gets them, unless it is an answer's.
-fn resolve_json(template: &str, reader: &mut Reader<'_>, scope: Scope<'_>) -> Text {
+fn resolve_json(
+    template: &str,
+    reader: &mut CollectionReader<'_>,
+    scope: VariableScope<'_>,
+) -> Text {
     let template = clean_json(template, reader, scope);
     let mut json = Text::default();
     let mut quotes = Quotes::default();
@@ -119,7 +119,7 @@ fn resolve_json(template: &str, reader: &mut Reader<'_>, scope: Scope<'_>) -> Te
                 let words = format!(
                     "`{variable}` stands in JSON without quotes and has no value: it is sent as a string"
                 );
-                reader.note_once(scope.at, &words);
+                reader.variables.note_once(scope.at, words);
             }
             json.push_str("\"");
             json.append(value.map_literals(escape_json));
@@ -131,7 +131,11 @@ fn resolve_json(template: &str, reader: &mut Reader<'_>, scope: Scope<'_>) -> Te
 }
 
 /// Removes comments, as Postman does before it sends, and replaces kinds of values.
-fn clean_json(template: &str, reader: &mut Reader<'_>, scope: Scope<'_>) -> String {
+fn clean_json(
+    template: &str,
+    reader: &mut CollectionReader<'_>,
+    scope: VariableScope<'_>,
+) -> String {
     let is_valid = |template: &str| {
         let mut json = String::new();
         let mut rest = template;
@@ -153,20 +157,14 @@ fn clean_json(template: &str, reader: &mut Reader<'_>, scope: Scope<'_>) -> Stri
     match dynamic::replace_kinds(&template) {
         Some(known) => {
             let words = "kinds of values, such as `<string>`, are replaced by a value of that kind";
-            reader.note_once(scope.at, words);
+            reader.variables.note_once(scope.at, words);
             known
         }
         None => template,
     }
 }
 
-/// Escapes a text for a string of JSON.
-fn escape_json(text: &str) -> String {
-    let quoted = serde_json::Value::from(text).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
-}
-
-/// Whether the rest of a string, and what follows it, make it the name of a field.
+/// Returns true where the rest of a string, and what follows it, make it the name of a field.
 fn is_key(rest: &str) -> bool {
     let end = rest.split_once('"').map(|(_, after)| after.trim_start());
     end.is_some_and(|after| after.starts_with(':'))
@@ -176,7 +174,7 @@ fn is_json(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// Whether a text of JSON is within a string.
+/// The state within a text of JSON: in a string, or not.
 #[derive(Default)]
 struct Quotes {
     are_open: bool,
@@ -222,39 +220,33 @@ fn remove_comments(json: &str) -> String {
     plain
 }
 
-/// Whether there is something to send.
+/// Returns true where there is something to send.
 pub(super) fn has_content(body: &Node<'_>) -> bool {
     let mode = body.text_of("mode").unwrap_or("none");
-    let is_off = body.get("disabled").and_then(Node::boolean) == Some(true);
-    let has_content = body.get(mode).is_some_and(|content| {
-        let text = value_text(content);
-        !matches!(text.as_str(), "" | "{}" | "[]")
-    });
-    has_content && !is_off
+    let content = body.get(mode).map(value_text).unwrap_or_default();
+    !is_disabled(body) && !matches!(content.as_str(), "" | "{}" | "[]")
 }
 
 /// Returns the fields of a form that are sent, with their names.
 fn sent_fields<'n, 'a>(list: &'n Node<'a>) -> impl Iterator<Item = (String, &'n Node<'a>)> {
-    list.items().iter().filter_map(|field| {
-        let is_off = field.get("disabled").and_then(Node::boolean) == Some(true)
-            || field.get("enabled").and_then(Node::boolean) == Some(false);
-        let name = field.get("key").map(value_text)?;
-        (!is_off).then_some((name, field))
-    })
+    let fields = list.items().iter().filter(|field| !is_disabled(field));
+    fields.filter_map(|field| Some((field.get("key").map(value_text)?, field)))
 }
 
-fn read_urlencoded(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> Typed {
+fn read_urlencoded(
+    content: &Node<'_>,
+    reader: &mut CollectionReader<'_>,
+    scope: VariableScope<'_>,
+) -> TypedBody {
     let content_type = Some("application/x-www-form-urlencoded".to_owned());
     if let Some(text) = content.text() {
-        return (
-            Body::Text(reader.variables.resolve(text, scope)),
-            content_type,
-        );
+        let text = reader.variables.resolve(text, scope);
+        return (Body::Text(text), content_type);
     }
     let mut form = Text::default();
     for (name, field) in sent_fields(content) {
         let at = name_place(field);
-        let scope = Scope { at: &at, ..scope };
+        let scope = VariableScope { at: &at, ..scope };
         let text = field.get("value").map(value_text).unwrap_or_default();
         let name = form_encode(&reader.fixed_name(&name, scope));
         let separator = if form.is_empty() { "" } else { "&" };
@@ -268,21 +260,22 @@ fn read_urlencoded(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>
     (Body::Text(form), content_type)
 }
 
-fn read_form(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> Typed {
+fn read_form(
+    content: &Node<'_>,
+    reader: &mut CollectionReader<'_>,
+    scope: VariableScope<'_>,
+) -> TypedBody {
     let mut parts = Vec::new();
     for (name, field) in sent_fields(content) {
         let at = name_place(field);
-        let scope = Scope { at: &at, ..scope };
+        let scope = VariableScope { at: &at, ..scope };
         let name = reader.fixed_name(&name, scope);
-        let said = field
-            .get("contentType")
-            .filter(|kind| kind.text() != Some(""));
-        let content_type = said.and_then(Node::text).filter(|kind| is_type(kind));
-        if let Some(said) = said.filter(|said| content_type.is_none() && said.kind() != "null") {
-            reader.note(
-                &said.beginning(),
-                "this is no type of a part: it is left out",
-            );
+        let node = field.get("contentType");
+        let node = node.filter(|node| node.text() != Some("") && node.kind() != "null");
+        let content_type = node.and_then(Node::text).filter(|kind| is_type(kind));
+        if let Some(node) = node.filter(|_| content_type.is_none()) {
+            let words = "this is no type of a part: it is left out";
+            reader.note(&node.beginning(), words);
         }
         let part = Part {
             name: name.as_str().into(),
@@ -296,13 +289,13 @@ fn read_form(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> T
             parts.push(Part { content, ..part });
             continue;
         }
-        let files: Vec<String> = match field.get("src") {
-            Some(list) if list.is_list() => list.items().iter().map(value_text).collect(),
-            Some(one) => vec![value_text(one)],
-            None => vec![String::new()],
+        let source = field.get("src");
+        let files = match source {
+            Some(list) if list.is_list() => list.items().iter().map(last_segment).collect(),
+            Some(one) => vec![last_segment(one)],
+            None => vec!["file".to_owned()],
         };
-        for path in files {
-            let file = last_segment(&path);
+        for file in files {
             let words = format!(
                 "the file `{file}` of the field `{name}` is not read, and a placeholder is sent; `file(\"..\")` sends one"
             );
@@ -321,39 +314,40 @@ fn read_form(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> T
     (Body::Multipart(parts), Some(content_type))
 }
 
-/// Whether this is a type such as `text/csv`.
+/// Returns true for a type such as `text/csv`.
 fn is_type(text: &str) -> bool {
-    let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&byte);
-    let plain = text.split(';').next().unwrap_or_default();
-    plain.split_once('/').is_some_and(|(kind, of)| {
-        !kind.is_empty() && !of.is_empty() && (kind.bytes().all(is_sign) && of.bytes().all(is_sign))
-    }) && text.len() == plain.len()
+    let is_word = |word: &str| {
+        let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&byte);
+        !word.is_empty() && word.bytes().all(is_sign)
+    };
+    let parts = text.split_once('/');
+    parts.is_some_and(|(kind, subtype)| is_word(kind) && is_word(subtype))
 }
 
 /// Returns the last part of a path of any system.
-fn last_segment(path: &str) -> String {
+fn last_segment(path: &Node<'_>) -> String {
+    let path = value_text(path);
     let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
-    let name: String = name
-        .chars()
-        .filter(|letter| !letter.is_control())
-        .take(100)
-        .collect();
+    let letters = name.chars().filter(|letter| !letter.is_control());
+    let name: String = letters.take(100).collect();
     if name.is_empty() {
-        "file".to_owned()
-    } else {
-        name
+        return "file".to_owned();
     }
+    name
 }
 
-fn read_file(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> Typed {
+fn read_file(
+    content: &Node<'_>,
+    reader: &mut CollectionReader<'_>,
+    scope: VariableScope<'_>,
+) -> TypedBody {
     let content_type = Some("application/octet-stream".to_owned());
     if let Some(text) = content.text_of("content") {
-        return (
-            Body::Text(reader.variables.resolve(text, scope)),
-            content_type,
-        );
+        let text = reader.variables.resolve(text, scope);
+        return (Body::Text(text), content_type);
     }
-    let file = last_segment(&content.get("src").map(value_text).unwrap_or_default());
+    let source = content.get("src");
+    let file = source.map_or_else(|| "file".to_owned(), last_segment);
     let words = format!(
         "the file `{file}`, which is the body, is not read, and a placeholder is sent; `body = file(\"..\")` sends it"
     );
@@ -361,21 +355,23 @@ fn read_file(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> T
     (Body::Text(PLACEHOLDER.into()), content_type)
 }
 
-fn read_graphql(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> Typed {
+fn read_graphql(
+    content: &Node<'_>,
+    reader: &mut CollectionReader<'_>,
+    scope: VariableScope<'_>,
+) -> TypedBody {
     let query = content.get("query").map(value_text).unwrap_or_default();
     let query = reader.variables.resolve(&query, scope);
     let at = content
         .name("variables")
         .unwrap_or_else(|| scope.at.clone());
-    let scope = Scope { at: &at, ..scope };
+    let scope = VariableScope { at: &at, ..scope };
     let variables = content.get("variables").map(value_text).unwrap_or_default();
     let mut variables = resolve_json(variables.trim(), reader, scope);
     if !is_json(&variables.shown(|_| "0".to_owned())) {
         if !variables.is_empty() {
-            reader.note(
-                scope.at,
-                "the variables of the query are no JSON, and are left out",
-            );
+            let words = "the variables of the query are no JSON, and are left out";
+            reader.note(scope.at, words);
         }
         variables = "{}".into();
     }
@@ -383,10 +379,8 @@ fn read_graphql(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -
     text.append(query.map_literals(escape_json));
     text.push_str("\",\"variables\":");
     text.append(variables);
-    if let Some(name) = content
-        .text_of("operationName")
-        .filter(|name| !name.is_empty())
-    {
+    let name = content.text_of("operationName");
+    if let Some(name) = name.filter(|name| !name.is_empty()) {
         let name = reader.variables.resolve(name, scope);
         text.push_str(",\"operationName\":\"");
         text.append(name.map_literals(escape_json));

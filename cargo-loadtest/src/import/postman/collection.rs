@@ -2,7 +2,7 @@
 
 use super::super::document::{self, Node};
 use super::super::source::{Mistake, Note, Span};
-use super::environment::{Layer, note_faults, read_layer};
+use super::environment::{VariableLayer, note_faults, read_layer};
 
 /// Most requests of a collection.
 const MOST_REQUESTS: usize = 5000;
@@ -14,7 +14,7 @@ pub(super) struct Folder<'n, 'a> {
     pub(super) name: String,
     /// Number of the folder around it.
     pub(super) parent: Option<usize>,
-    pub(super) variables: Layer,
+    pub(super) variables: VariableLayer,
 }
 
 #[derive(Debug)]
@@ -45,17 +45,15 @@ pub(super) fn find_collection<'n, 'a>(root: &'n Node<'a>) -> Result<&'n Node<'a>
         .unwrap_or(root);
     let place = |name: &str| root.name(name).unwrap_or_else(|| document::told_by(root));
     let has = |name: &str| root.get(name).is_some();
-    let schema = root
-        .at(&["info", "schema"])
+    let schema = root.at(&["info", "schema"]);
+    let is_version_1 = schema
         .and_then(Node::text)
-        .unwrap_or_default();
+        .is_some_and(|schema| schema.contains("/v1."));
     let export = "in Postman, choose Export and then Collection v2.1; what was exported earlier is imported first";
-    if has("requests") && !has("item") || schema.contains("/v1.") {
+    if has("requests") && !has("item") || is_version_1 {
         let words = "this is a collection of version 1, which Postman has not exported for years";
-        let span = match root.at(&["info", "schema"]) {
-            Some(schema) if !has("requests") => schema.span.clone(),
-            _ => place("requests"),
-        };
+        let schema = schema.filter(|_| !has("requests"));
+        let span = schema.map_or_else(|| place("requests"), |schema| schema.span.clone());
         return Err(Mistake::new(span, words).help(export));
     }
     if has("values") && !has("item") {
@@ -76,10 +74,8 @@ pub(super) fn find_collection<'n, 'a>(root: &'n Node<'a>) -> Result<&'n Node<'a>
     match root.get("item") {
         Some(items) if items.is_list() => Ok(root),
         Some(items) => {
-            let words = format!(
-                "`item` is {}, and should be a list of requests and folders",
-                items.kind()
-            );
+            let kind = items.kind();
+            let words = format!("`item` is {kind}, and should be a list of requests and folders");
             Err(Mistake::new(items.beginning(), words).help(export))
         }
         None => {
@@ -131,10 +127,9 @@ impl<'n, 'a> Collection<'n, 'a> {
     ) -> Result<(), Mistake> {
         let Some(items) = node.get("item").filter(|items| items.is_list()) else {
             if let Some(items) = node.get("item") {
-                let words = format!(
-                    "`item` is {}, and should be a list: the folder is left out",
-                    items.kind()
-                );
+                let kind = items.kind();
+                let words =
+                    format!("`item` is {kind}, and should be a list: the folder is left out");
                 self.left.push(Note::new(items.beginning(), words));
             }
             return Ok(());
@@ -144,33 +139,25 @@ impl<'n, 'a> Collection<'n, 'a> {
                 .text_of("name")
                 .map(str::trim)
                 .filter(|name| !name.is_empty());
+            let has_request = item.get("request").is_some();
+            let inner = item.get("item");
             // Some have both, where a program wrote them.
-            if item
-                .get("item")
-                .is_some_and(|inner| inner.is_list() || item.get("request").is_none())
-            {
-                self.folders.push(read_folder(
-                    item,
-                    name.unwrap_or("folder"),
-                    Some(within),
-                    notes,
-                ));
+            if inner.is_some_and(|inner| inner.is_list() || !has_request) {
+                let name = name.unwrap_or("folder");
+                self.folders
+                    .push(read_folder(item, name, Some(within), notes));
                 self.walk(item, self.folders.len() - 1, notes)?;
                 continue;
             }
-            let request = item
-                .get("request")
-                .filter(|request| request.is_object() || request.text().is_some());
-            let Some(request) = request else {
-                let words = match item.get("request") {
-                    Some(other) => format!(
-                        "`request` is {}, and should be an object: it is left out",
-                        other.kind()
-                    ),
-                    None => format!(
-                        "this is {} without a `request`, and is left out",
-                        item.kind()
-                    ),
+            let request = item.get("request");
+            let is_request = |node: &&Node<'_>| node.is_object() || node.text().is_some();
+            let Some(request) = request.filter(is_request) else {
+                let kind = request.unwrap_or(item).kind();
+                let words = match request {
+                    Some(_) => {
+                        format!("`request` is {kind}, and should be an object: it is left out")
+                    }
+                    None => format!("this is {kind} without a `request`, and is left out"),
                 };
                 self.left.push(Note::new(item_place(item), words));
                 continue;
@@ -192,38 +179,28 @@ impl<'n, 'a> Collection<'n, 'a> {
 
     /// Returns a folder and those around it, the innermost first.
     pub(super) fn folders_around(&self, folder: usize) -> Vec<&Folder<'n, 'a>> {
-        let mut way = vec![&self.folders[folder]];
-        while let Some(parent) = way.last().and_then(|folder| folder.parent) {
-            way.push(&self.folders[parent]);
-        }
-        way
+        let numbers = self.numbers_around(folder).into_iter();
+        numbers.map(|number| &self.folders[number]).collect()
     }
 
     /// Returns the numbers of a folder and those around it, the innermost first.
     pub(super) fn numbers_around(&self, folder: usize) -> Vec<usize> {
-        let mut numbers = vec![folder];
-        while let Some(parent) = numbers
-            .last()
-            .and_then(|number| self.folders[*number].parent)
-        {
-            numbers.push(parent);
-        }
-        numbers
+        let parent = |number: &usize| self.folders[*number].parent;
+        std::iter::successors(Some(folder), parent).collect()
     }
 }
 
 /// Returns the place of an item's name.
 pub(super) fn item_place(item: &Node<'_>) -> Span {
-    let part = item
-        .get("name")
-        .filter(|name| name.text().is_some_and(|name| !name.is_empty()));
-    part.map_or_else(
+    let name = item.get("name");
+    let name = name.filter(|name| name.text().is_some_and(|name| !name.is_empty()));
+    name.map_or_else(
         || item.span.start..(item.span.start + 1).min(item.span.end),
-        |part| part.span.clone(),
+        |name| name.span.clone(),
     )
 }
 
-/// Whether a name is not one that Postman gives.
+/// Returns true for a name that is not one that Postman gives.
 fn is_telling(name: &str) -> bool {
     let is_url = name.contains("://") || name.contains("{{") || name.starts_with('/');
     let lower = name.to_ascii_lowercase();

@@ -26,7 +26,7 @@ pub(super) fn make_value(name: &str, number: usize) -> String {
 }
 
 /// Returns a value in JSON for a kind as converters write it: `<integer>`.
-pub(super) fn kind_value(kind: &str) -> Option<&'static str> {
+fn kind_value(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "<integer>" | "<long>" | "<int32>" | "<int64>" => "1",
         "<number>" | "<float>" | "<double>" => "1.5",
@@ -41,6 +41,12 @@ pub(super) fn kind_value(kind: &str) -> Option<&'static str> {
         "<array>" => "[]",
         _ => return None,
     })
+}
+
+/// Replaces a kind of value, such as `<string>`, by a value without quotes.
+pub(super) fn replace_kind(value: &str) -> String {
+    let known = kind_value(value).map(|known| known.trim_matches('"'));
+    known.unwrap_or(value).to_owned()
 }
 
 /// Replaces the kinds in a text of JSON by values; returns nothing where there are none.

@@ -5,7 +5,7 @@ use super::super::source::{Input, Mistake, Note, Span};
 use std::collections::HashMap;
 
 /// The variables of one place, by name.
-pub(super) type Layer = HashMap<String, Variable>;
+pub(super) type VariableLayer = HashMap<String, Variable>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Variable {
@@ -19,14 +19,14 @@ pub(super) struct Variable {
 
 /// An exported environment, or exported globals.
 #[derive(Debug, Clone)]
-pub(crate) struct Environment {
-    pub(super) variables: Layer,
+pub(crate) struct PostmanEnvironment {
+    pub(super) variables: VariableLayer,
     /// Globals come after all others.
     pub(super) is_global: bool,
 }
 
 /// Reads an environment that was exported.
-pub(crate) fn read_environment(input: &Input) -> Result<Environment, Mistake> {
+pub(crate) fn read_environment(input: &Input) -> Result<PostmanEnvironment, Mistake> {
     let root = document::read(input)?;
     let root = root.get("environment").unwrap_or(&root);
     let Some(values) = root.get("values") else {
@@ -40,54 +40,56 @@ pub(crate) fn read_environment(input: &Input) -> Result<Environment, Mistake> {
         return Err(mistake.help(help));
     };
     if !values.is_list() {
-        let words = format!(
-            "`values` is {}, and should be a list of variables",
-            values.kind()
-        );
+        let kind = values.kind();
+        let words = format!("`values` is {kind}, and should be a list of variables");
         return Err(Mistake::new(values.beginning(), words));
     }
     let mut variables = read_layer(values);
     for variable in variables.values_mut() {
         variable.span = None;
     }
-    Ok(Environment {
+    Ok(PostmanEnvironment {
         variables,
         is_global: root.text_of("_postman_variable_scope") == Some("globals"),
     })
 }
 
 /// Reads the variables of a list, of version 2.0 and 2.1.
-pub(super) fn read_layer(list: &Node<'_>) -> Layer {
-    let mut layer = Layer::new();
-    for variable in list.items() {
-        let is_off = variable.get("enabled").and_then(Node::boolean) == Some(false)
-            || variable.get("disabled").and_then(Node::boolean) == Some(true);
-        let name = variable.text_of("key").or_else(|| variable.text_of("id"));
-        let Some(name) = name
-            .map(str::trim)
-            .filter(|name| !name.is_empty() && !is_off)
-        else {
-            continue;
-        };
+pub(super) fn read_layer(list: &Node<'_>) -> VariableLayer {
+    let enabled = list
+        .items()
+        .iter()
+        .filter(|variable| !is_disabled(variable));
+    let variables = enabled.filter_map(|variable| {
+        let name = variable.text_of("key").or_else(|| variable.text_of("id"))?;
         let known = Variable {
             value: variable.get("value").map(value_text).unwrap_or_default(),
             is_secret: variable.text_of("type") == Some("secret"),
             span: Some(name_place(variable)),
         };
-        layer.insert(name.to_owned(), known);
+        Some((name.trim().to_owned(), known))
+    });
+    variables.collect()
+}
+
+/// Returns true for a variable, header, field, script or body that is switched off.
+pub(super) fn is_disabled(node: &Node<'_>) -> bool {
+    node.get("enabled").and_then(Node::boolean) == Some(false)
+        || node.get("disabled").and_then(Node::boolean) == Some(true)
+}
+
+/// Notes a field that should be a list.
+pub(super) fn note_no_list(name: &str, node: &Node<'_>, notes: &mut Vec<Note>) {
+    if !node.is_list() && node.kind() != "null" {
+        let kind = node.kind();
+        let words = format!("`{name}` is {kind}, and should be a list: it is left out");
+        notes.push(Note::new(node.beginning(), words));
     }
-    layer
 }
 
 /// Notes the items of a list that are not variables.
 pub(super) fn note_faults(list: &Node<'_>, notes: &mut Vec<Note>) {
-    if !list.is_list() && list.kind() != "null" {
-        let words = format!(
-            "`variable` is {}, and should be a list: it is left out",
-            list.kind()
-        );
-        notes.push(Note::new(list.beginning(), words));
-    }
+    note_no_list("variable", list, notes);
     for variable in list.items() {
         let named = ["key", "id"]
             .iter()

@@ -1,12 +1,12 @@
 //! Selects requests, and groups them into scenarios.
 
 use super::super::document::Node;
+use super::super::naming::unique;
 use super::super::recording::{Exchange, Group, Origin, Piece, Recording, Text};
 use super::super::source::{Mistake, Note};
 use super::collection::{Collection, item_place};
-use super::names::unique;
 use super::request::read_description;
-use crate::suggestion::find_similar;
+use crate::suggestion::{find_similar, join_names};
 use std::collections::{HashMap, HashSet};
 
 /// Returns the numbers of the folders that are asked for.
@@ -20,53 +20,32 @@ pub(super) fn select_folders(
 ) -> Result<Vec<usize>, Mistake> {
     let mut selected = Vec::new();
     for wanted in names {
-        let same = |name: &str, exactly: bool| {
-            name == wanted || !exactly && name.to_lowercase() == wanted.trim().to_lowercase()
-        };
-        let find = |exactly: bool| -> Vec<usize> {
-            let folders = collection.folders.iter().enumerate().skip(1);
-            let found = folders.filter(|(_, folder)| same(&folder.name, exactly));
-            found.map(|(number, _)| number).collect()
-        };
-        let mut found = find(true);
-        if found.is_empty() {
-            found = find(false);
-        }
-        if found.is_empty() {
+        let name = wanted.trim().to_lowercase();
+        let folders = collection.folders.iter().enumerate().skip(1);
+        let found = folders.filter(|(_, folder)| folder.name.to_lowercase() == name);
+        let count = selected.len();
+        selected.extend(found.map(|(number, _)| number));
+        if selected.len() == count {
             return Err(no_folder(collection, wanted, root));
         }
-        selected.extend(found);
     }
     Ok(selected)
 }
 
 fn no_folder(collection: &Collection<'_, '_>, wanted: &str, root: &Node<'_>) -> Mistake {
-    let names: Vec<&str> = collection.folders[1..]
-        .iter()
-        .map(|folder| folder.name.as_str())
-        .collect();
+    let folders = collection.folders[1..].iter();
+    let names: Vec<&str> = folders.clone().map(|folder| folder.name.as_str()).collect();
     let near = find_similar(wanted, names.iter().copied());
-    let mut folders = collection.folders[1..].iter();
-    let place = folders.find(|folder| near.is_none_or(|near| folder.name == near));
-    let place = place
-        .map(|folder| item_place(folder.node))
-        .or_else(|| root.name("item"));
-    let mistake = Mistake::new(
-        place.unwrap_or_else(|| root.beginning()),
-        format!("there is no folder `{wanted}` in it"),
-    );
-    match near {
-        Some(near) => mistake.help(format!("there is one that is called `{near}`")),
-        None if names.is_empty() => mistake.help("there are none: leave `--folder` out"),
-        None => {
-            let some: Vec<String> = names
-                .iter()
-                .take(10)
-                .map(|name| format!("`{name}`"))
-                .collect();
-            mistake.help(format!("it has {}", some.join(", ")))
-        }
-    }
+    let place = folders.filter(|folder| near.is_none_or(|near| folder.name == near));
+    let place = place.map(|folder| item_place(folder.node)).next();
+    let place = place.or_else(|| root.name("item"));
+    let words = format!("there is no folder `{wanted}` in it");
+    let help = match near {
+        Some(near) => format!("there is one that is called `{near}`"),
+        None if names.is_empty() => "there are none: leave `--folder` out".to_owned(),
+        None => format!("it has {}", join_names(&names[..names.len().min(10)])),
+    };
+    Mistake::new(place.unwrap_or_else(|| root.beginning()), words).help(help)
 }
 
 /// Explains why no request can be sent; `left` are those that were left out.
@@ -89,14 +68,11 @@ pub(super) fn explain_nothing_left(
         let words = "there is no request in it that can be sent";
         return Mistake::new(place.unwrap_or_else(|| root.beginning()), words);
     };
-    let words = match left.len() {
-        1 => format!("{}, and there is no other request", first.words),
-        number => format!(
-            "{}, and none of the {number} requests can be sent",
-            first.words
-        ),
+    let rest = match left.len() {
+        1 => "there is no other request".to_owned(),
+        number => format!("none of the {number} requests can be sent"),
     };
-    Mistake::new(first.span.clone(), words)
+    Mistake::new(first.span.clone(), format!("{}, and {rest}", first.words))
 }
 
 /// Groups requests into scenarios: one for each folder at the top, one for the requests beside them. Leaves out those
@@ -148,20 +124,15 @@ fn name_groups(
     collection: &Collection<'_, '_>,
     folders: &[Option<usize>],
 ) {
-    let mut groups: HashMap<usize, String> = HashMap::new();
+    let (mut groups, mut names) = (HashMap::new(), HashSet::new());
     let mut seen: HashMap<(usize, Option<String>), usize> = HashMap::new();
     for (exchange, folder) in recording.exchanges.iter_mut().zip(folders) {
         let Some(number) = *folder else { continue };
         *seen.entry((number, exchange.name.clone())).or_default() += 1;
-        let group = groups.entry(number).or_insert_with(|| {
+        let group: &mut String = groups.entry(number).or_insert_with(|| {
             let folder = &collection.folders[number];
-            let names: HashSet<&str> = recording
-                .groups
-                .iter()
-                .map(|group| group.name.as_str())
-                .collect();
             let group = Group {
-                name: unique(&folder.name, " ", |name| names.contains(name)),
+                name: unique(&folder.name, &mut names),
                 description: read_description(folder.node.get("info").unwrap_or(folder.node)),
             };
             recording.groups.push(group.clone());
@@ -174,10 +145,8 @@ fn name_groups(
         let own = collection.entries[*entry].folder;
         if seen[&(number, exchange.name.clone())] > 1 && own != number && own > 0 {
             let folder = &collection.folders[own].name;
-            exchange.name = exchange
-                .name
-                .as_ref()
-                .map(|name| format!("{folder} {name}"));
+            let name = exchange.name.take();
+            exchange.name = name.map(|name| format!("{folder} {name}"));
         }
     }
 }
@@ -260,31 +229,20 @@ pub(super) fn drop_unused(recording: &mut Recording) {
 
 /// Chooses the origin of most requests as the base, also for targets that are a whole URL at run time.
 pub(super) fn choose_base(recording: &mut Recording) {
-    let mut counts: Vec<(String, usize)> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
-    for exchange in recording
-        .exchanges
-        .iter()
-        .filter(|exchange| !exchange.origin.is_empty())
-    {
-        let place = *places.entry(exchange.origin.clone()).or_insert_with(|| {
-            counts.push((exchange.origin.clone(), 0));
-            counts.len() - 1
-        });
-        counts[place].1 += 1;
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    let exchanges = recording.exchanges.iter();
+    let origins = exchanges.map(|exchange| exchange.origin.as_str());
+    let origins = origins.filter(|origin| !origin.is_empty());
+    for origin in origins.clone() {
+        *counts.entry(origin).or_default() += 1;
     }
     // The first of those with the most.
-    let most = counts.iter().rev().max_by_key(|(_, count)| *count);
-    let base = most.map_or_else(
-        || super::url::SOMEWHERE.to_owned(),
-        |(origin, _)| origin.clone(),
-    );
-    for exchange in recording
-        .exchanges
-        .iter_mut()
-        .filter(|exchange| exchange.origin.is_empty())
-    {
-        exchange.origin.clone_from(&base);
+    let most = origins.rev().max_by_key(|origin| counts[origin]);
+    let base = most.unwrap_or(super::url::SOMEWHERE).to_owned();
+    for exchange in &mut recording.exchanges {
+        if exchange.origin.is_empty() {
+            exchange.origin.clone_from(&base);
+        }
     }
     recording.base = Some(base);
 }

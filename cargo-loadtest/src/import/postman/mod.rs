@@ -11,7 +11,6 @@ mod collection;
 mod dynamic;
 mod environment;
 mod folders;
-mod names;
 mod request;
 mod script;
 #[cfg(test)]
@@ -22,12 +21,13 @@ mod variables;
 use super::document::{self, Node};
 use super::recording::{Client, Dropped, Recording};
 use super::source::{Input, Mistake, Note, Span};
-use collection::{Collection, Entry};
-pub(crate) use environment::{Environment, read_environment};
-use environment::{Layer, read_layer};
+use crate::suggestion::join_names;
+use collection::Collection;
+pub(crate) use environment::{PostmanEnvironment, read_environment};
+use environment::{VariableLayer, is_disabled, read_layer};
 use script::Script;
-use std::collections::{HashMap, HashSet};
-use variables::{Scope, Variables};
+use std::collections::HashMap;
+use variables::{PostmanVariables, VariableScope};
 
 /// Options of an import.
 #[derive(Debug, Clone, Default)]
@@ -35,43 +35,27 @@ pub(crate) struct PostmanOptions {
     /// Names of the folders to take; all without any.
     pub(crate) folders: Vec<String>,
     /// An exported environment.
-    pub(crate) environment: Option<Environment>,
+    pub(crate) environment: Option<PostmanEnvironment>,
 }
 
 /// State of the reader of a collection.
-struct Reader<'a> {
-    variables: Variables<'a>,
+struct CollectionReader<'a> {
+    variables: PostmanVariables<'a>,
     dropped: Vec<Dropped>,
     /// Requests that cannot be sent, with the reason.
     left: Vec<Note>,
     is_insecure: bool,
     /// Names of headers and parameters that hold keys.
     keys: Vec<String>,
-    /// Notes that are made once.
-    noted: HashSet<String>,
 }
 
-impl Reader<'_> {
+impl CollectionReader<'_> {
     fn note(&mut self, span: &Span, words: impl Into<String>) {
         self.variables.notes.push(Note::new(span.clone(), words));
     }
 
-    /// Adds a note the first time only.
-    fn note_once(&mut self, span: &Span, words: &str) {
-        if self.noted.insert(words.to_owned()) {
-            self.note(span, words);
-        }
-    }
-
-    /// Adds a note once for a place, however many requests it is about.
-    fn note_at_once(&mut self, span: &Span, words: String) {
-        if self.noted.insert(format!("{} {words}", span.start)) {
-            self.note(span, words);
-        }
-    }
-
     /// Resolves a name, which is the same in every run, and so has no variables that are not known.
-    fn fixed_name(&mut self, text: &str, scope: Scope<'_>) -> String {
+    fn fixed_name(&mut self, text: &str, scope: VariableScope<'_>) -> String {
         let text = self.variables.resolve(text, scope);
         if let Some(name) = text.as_literal() {
             return name.to_owned();
@@ -83,16 +67,16 @@ impl Reader<'_> {
     }
 
     /// Leaves out a request that is not HTTP or cannot be sent.
-    fn leave_out(&mut self, span: &Span, what: String, why: &Fault) {
+    fn leave_out(&mut self, span: &Span, what: String, why: &RequestFault) {
         let words = match why {
-            Fault::NotHttp => {
+            RequestFault::NotHttp => {
                 let why = "not HTTP".to_owned();
                 let words = format!("`{what}` is not HTTP");
                 let span = span.clone();
                 self.dropped.push(Dropped { span, what, why });
                 words
             }
-            Fault::Other(why) => {
+            RequestFault::Other(why) => {
                 let words = format!("{why}: `{what}` is left out");
                 self.note(span, words.as_str());
                 words
@@ -101,40 +85,33 @@ impl Reader<'_> {
         self.left.push(Note::new(span.clone(), words));
     }
 
-    /// Notes the address of requests whose host has no value.
+    /// Notes that the host of requests has no value.
     fn note_unknown_host(&mut self, span: &Span, names: &[String]) {
-        let names: Vec<_> = names
-            .iter()
-            .map(|name| format!("`{{{{{name}}}}}`"))
-            .collect();
+        let names: Vec<_> = names.iter().map(|name| format!("{{{{{name}}}}}")).collect();
         let what = if names.is_empty() {
             "the URL has no host".to_owned()
         } else {
-            format!("there is no host for {}", names.join(" and "))
+            format!("there is no host for {}", join_names(&names))
         };
-        if self.noted.insert(format!("host {what}")) {
-            let somewhere = url::SOMEWHERE;
-            self.note(
-                span,
-                format!("{what}, so requests go to `{somewhere}`: give `--environment FILE`, or write another `base`"),
-            );
-        }
+        let somewhere = url::SOMEWHERE;
+        let words = format!(
+            "{what}, so requests go to `{somewhere}`: give `--environment FILE`, or write another `base`"
+        );
+        self.variables.note_once(span, words);
     }
 }
 
 /// Why a request cannot be sent.
-enum Fault {
+enum RequestFault {
     NotHttp,
     Other(String),
 }
 
-/// The scripts of a request.
+/// The script of an event, and the place of the event's name.
 #[derive(Default)]
-struct Scripts {
-    before: Vec<Script>,
-    after: Vec<Script>,
-    /// Places of the names of the events.
-    places: [Option<Span>; 2],
+struct EventScript {
+    script: Script,
+    place: Option<Span>,
 }
 
 /// Reads a collection.
@@ -142,13 +119,12 @@ pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Re
     let mut document = document::read(input)?;
     let doubles = document::without_doubles(&mut document);
     let root = collection::find_collection(&document)?;
-    let mut reader = Reader {
-        variables: Variables::new(options.environment.as_ref()),
+    let mut reader = CollectionReader {
+        variables: PostmanVariables::new(options.environment.as_ref()),
         dropped: Vec::new(),
         left: Vec::new(),
         is_insecure: false,
         keys: Vec::new(),
-        noted: HashSet::new(),
     };
     reader.variables.notes = doubles;
     let collection = collection::read_collection(root, &mut reader.variables.notes)?;
@@ -189,170 +165,135 @@ pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Re
 /// entries.
 fn read_exchanges(
     collection: &Collection<'_, '_>,
-    reader: &mut Reader<'_>,
+    reader: &mut CollectionReader<'_>,
 ) -> (Recording, Vec<usize>) {
     let mut recording = Recording::default();
     let mut entries = Vec::new();
     let scripts = read_scripts(collection, reader);
-    for folder in &collection.folders {
-        let auth = folder.node.get("auth");
-        reader
-            .variables
-            .in_credentials
-            .extend(auth.map(auth::variable_names).unwrap_or_default());
+    let folders = collection.folders.iter().map(|folder| folder.node);
+    let requests = collection.entries.iter().map(|entry| entry.request);
+    for auth in folders.chain(requests).filter_map(|node| node.get("auth")) {
+        let names = auth::variable_names(auth);
+        reader.variables.in_credentials.extend(names);
     }
-    for entry in &collection.entries {
-        let auth = entry.request.get("auth");
-        reader
-            .variables
-            .in_credentials
-            .extend(auth.map(auth::variable_names).unwrap_or_default());
-    }
-    for (place, (entry, scripts)) in collection.entries.iter().zip(&scripts).enumerate() {
-        let own = entry
-            .item
-            .get("variable")
-            .map(read_layer)
-            .unwrap_or_default();
+    for (place, (entry, [before, after])) in collection.entries.iter().zip(scripts).enumerate() {
+        let own = entry.item.get("variable").map(read_layer);
+        let own = own.unwrap_or_default();
         let way = collection.folders_around(entry.folder);
-        let layers: Vec<&Layer> = std::iter::once(&own)
-            .chain(way.iter().map(|folder| &folder.variables))
-            .collect();
-        let scope = Scope {
+        let outer = way.iter().map(|folder| &folder.variables);
+        let layers: Vec<&VariableLayer> = std::iter::once(&own).chain(outer).collect();
+        let scope = VariableScope {
             layers: &layers,
             span: &entry.span,
             at: &entry.span,
         };
         let name = entry.name.as_deref().unwrap_or("a request without a name");
-        for (variable, kept) in scripts.before.iter().flat_map(|script| &script.sets) {
-            reader.variables.keep(variable, kept.as_ref(), None, name);
+        let variables = &mut reader.variables;
+        for (variable, kept) in &before.script.sets {
+            variables.set_variable(variable, kept.as_ref(), None, name);
         }
         let exchange = request::read_request(entry, collection, reader, scope);
         let number = exchange.as_ref().map(|_| recording.exchanges.len());
         if let Some(mut exchange) = exchange {
-            let statuses: Vec<u16> = scripts
-                .after
-                .iter()
-                .flat_map(|script| script.statuses.clone())
-                .collect();
             (exchange.answer, exchange.expect) =
-                answers::read_answers(entry.item, entry.request, &statuses);
+                answers::read_answers(entry.item, entry.request, &after.script.statuses);
             recording.exchanges.push(exchange);
             entries.push(place);
-            note_scripts(entry, scripts, name, reader);
+            for (script, what) in [(&before, "pre-request script"), (&after, "test script")] {
+                note_effects(script, &format!("the {what} of `{name}`"), reader);
+            }
+            if let Some(place) = after.place.as_ref().filter(|_| after.script.checks_more) {
+                let words = "of what scripts check, here and elsewhere, only the status is checked";
+                reader.variables.note_once(place, words);
+            }
         }
-        for (variable, kept) in scripts.after.iter().flat_map(|script| &script.sets) {
-            reader.variables.keep(variable, kept.as_ref(), number, name);
+        for (variable, kept) in &after.script.sets {
+            let variables = &mut reader.variables;
+            variables.set_variable(variable, kept.as_ref(), number, name);
         }
     }
     (recording, entries)
 }
 
 /// Reads the scripts of all requests, and notes those of folders and the collection.
-fn read_scripts(collection: &Collection<'_, '_>, reader: &mut Reader<'_>) -> Vec<Scripts> {
+fn read_scripts(
+    collection: &Collection<'_, '_>,
+    reader: &mut CollectionReader<'_>,
+) -> Vec<[EventScript; 2]> {
     for (number, folder) in collection.folders.iter().enumerate() {
-        let scripts = item_scripts(folder.node);
-        let what = if number == 0 {
-            "the collection"
-        } else {
-            "a folder"
-        };
-        for (scripts, when) in [(&scripts.before, "before"), (&scripts.after, "after")] {
-            let does_something = scripts.iter().any(|script| {
-                !script.sets.is_empty() || !script.effects.is_empty() || !script.statuses.is_empty()
-            });
-            if does_something {
-                let span = folder.node.name("event");
-                let span = span.unwrap_or_else(|| folder.node.beginning());
-                let words = format!(
-                    "not run: the script of {what} {when} each of its requests{}",
-                    describe_effects(scripts)
-                );
-                reader.note(&span, words);
+        let what = ["the collection", "a folder"][number.min(1)];
+        for (event, when) in item_scripts(folder.node).iter().zip(["before", "after"]) {
+            let Script {
+                sets,
+                statuses,
+                effects,
+                ..
+            } = &event.script;
+            if let Some(place) = &event.place
+                && !(sets.is_empty() && statuses.is_empty() && effects.is_empty())
+            {
+                let effects = describe_effects(&event.script);
+                let what = format!("the script of {what} {when} each of its requests");
+                reader.note(place, format!("not run: {what}{effects}"));
             }
         }
     }
-    let scripts: Vec<Scripts> = collection
-        .entries
-        .iter()
-        .map(|entry| item_scripts(entry.item))
-        .collect();
-    let mut by = HashMap::new();
-    for (entry, scripts) in collection.entries.iter().zip(&scripts) {
-        for (variable, _) in scripts.after.iter().flat_map(|script| &script.sets) {
-            let name = entry.name.clone().unwrap_or_else(|| "a request".to_owned());
-            by.entry(variable.clone()).or_insert(name);
+    let entries = collection.entries.iter();
+    let scripts: Vec<_> = entries.map(|entry| item_scripts(entry.item)).collect();
+    let mut set_by = HashMap::new();
+    for (entry, [_, after]) in collection.entries.iter().zip(&scripts) {
+        for (variable, _) in &after.script.sets {
+            let name = entry.name.as_deref().unwrap_or("a request").to_owned();
+            set_by.entry(variable.clone()).or_insert(name);
         }
     }
-    reader.variables.set_by = by;
+    reader.variables.set_by = set_by;
     scripts
 }
 
-/// Reads the scripts of an item.
-fn item_scripts(item: &Node<'_>) -> Scripts {
-    let mut scripts = Scripts::default();
-    for event in item.get("event").map(Node::items).unwrap_or_default() {
-        let is_off = event.get("disabled").and_then(Node::boolean) == Some(true);
-        let Some(node) = event.get("script").filter(|_| !is_off) else {
-            continue;
-        };
-        let exec = node.get("exec").unwrap_or(node);
-        let lines: Vec<_> = exec.items().iter().filter_map(Node::text).collect();
-        let text = exec.text().map_or_else(|| lines.join("\n"), str::to_owned);
-        let Some(listen) = event.get("listen") else {
-            continue;
-        };
-        let (scripts, place) = match listen.text() {
-            Some("prerequest") => (&mut scripts.before, &mut scripts.places[0]),
-            Some("test") => (&mut scripts.after, &mut scripts.places[1]),
-            _ => continue,
-        };
-        scripts.push(script::read_script(&text));
-        place.get_or_insert_with(|| listen.span.clone());
-    }
-    scripts
-}
-
-/// Notes the effects of scripts that are not honoured.
-fn note_scripts(entry: &Entry<'_, '_>, scripts: &Scripts, name: &str, reader: &mut Reader<'_>) {
-    let [before, after] = &scripts.places;
-    for (place, scripts, what) in [
-        (before, &scripts.before, "pre-request script"),
-        (after, &scripts.after, "test script"),
-    ] {
-        let effects = describe_effects(scripts);
-        if !effects.is_empty() {
-            let span = place.as_ref().unwrap_or(&entry.span);
-            reader.note(span, format!("not run: the {what} of `{name}`{effects}"));
+/// Reads the scripts of an item: before a request, and after it.
+fn item_scripts(item: &Node<'_>) -> [EventScript; 2] {
+    ["prerequest", "test"].map(|listen| {
+        let events = item.get("event").map_or(&[][..], Node::items).iter();
+        let events =
+            events.filter(|event| event.text_of("listen") == Some(listen) && !is_disabled(event));
+        let mut text = String::new();
+        let mut place = None;
+        for event in events {
+            let Some(script) = event.get("script") else {
+                continue;
+            };
+            let exec = script.get("exec").unwrap_or(script);
+            for line in exec.items().iter().chain([exec]).filter_map(Node::text) {
+                text.push_str(line);
+                text.push('\n');
+            }
+            let listen = event.get("listen").map(|listen| listen.span.clone());
+            place = place.or(listen);
         }
-    }
-    if let Some(place) = after
-        && scripts.after.iter().any(|script| script.checks_more)
-    {
-        let words = "of what scripts check, here and elsewhere, only the status is checked";
-        reader.note_once(place, words);
+        let script = script::read_script(&text);
+        EventScript { script, place }
+    })
+}
+
+/// Notes the effects of a script that are not honoured.
+fn note_effects(event: &EventScript, what: &str, reader: &mut CollectionReader<'_>) {
+    let effects = describe_effects(&event.script);
+    if let Some(place) = event.place.as_ref().filter(|_| !effects.is_empty()) {
+        reader.note(place, format!("not run: {what}{effects}"));
     }
 }
 
-/// Describes the effects of scripts that are not honoured, as the end of a sentence.
-fn describe_effects(scripts: &[Script]) -> String {
-    let unknown: Vec<String> = scripts
-        .iter()
-        .flat_map(|script| &script.sets)
-        .filter(|(_, kept)| kept.is_none())
-        .map(|(name, _)| format!("`{name}`"))
-        .collect();
-    let mut effects: Vec<String> = Vec::new();
+/// Describes the effects of a script that are not honoured, as the end of a sentence.
+fn describe_effects(script: &Script) -> String {
+    let unknown = script.sets.iter().filter(|(_, kept)| kept.is_none());
+    let unknown: Vec<String> = unknown.map(|(name, _)| format!("`{name}`")).collect();
+    let mut effects = Vec::new();
     if !unknown.is_empty() {
-        effects.push(format!(
-            "sets {} in a way that is not known",
-            unknown.join(", ")
-        ));
+        let unknown = unknown.join(", ");
+        effects.push(format!("sets {unknown} in a way that is not known"));
     }
-    for effect in scripts.iter().flat_map(|script| &script.effects) {
-        effects.push((*effect).to_owned());
-    }
-    effects.dedup();
+    effects.extend(script.effects.iter().map(|effect| (*effect).to_owned()));
     if effects.is_empty() {
         return String::new();
     }

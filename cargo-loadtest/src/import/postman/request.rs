@@ -2,11 +2,11 @@
 
 use super::super::document::Node;
 use super::super::recording::{Body, Exchange, Header, Piece, Text};
-use super::behaviour::Behaviour;
+use super::behaviour::{apply_settings, find_setting};
 use super::collection::{Collection, Entry};
-use super::environment::{name_place, value_text};
-use super::variables::Scope;
-use super::{Fault, Reader, auth, body, url};
+use super::environment::{is_disabled, name_place, note_no_list, value_text};
+use super::variables::VariableScope;
+use super::{CollectionReader, RequestFault, auth, body, url};
 
 /// Methods whose body Postman sends only with `disableBodyPruning`.
 const WITHOUT_BODY: [&str; 6] = ["GET", "HEAD", "COPY", "PURGE", "UNLOCK", "VIEW"];
@@ -25,8 +25,8 @@ const SENDERS_OWN: [&str; 5] = [
 pub(super) fn read_request(
     entry: &Entry<'_, '_>,
     collection: &Collection<'_, '_>,
-    reader: &mut Reader<'_>,
-    scope: Scope<'_>,
+    reader: &mut CollectionReader<'_>,
+    scope: VariableScope<'_>,
 ) -> Option<Exchange> {
     let request = entry.request;
     let method = request.get("method").map(value_text).unwrap_or_default();
@@ -34,40 +34,41 @@ pub(super) fn read_request(
         "" => "GET".to_owned(),
         method => reader.fixed_name(method, scope).to_ascii_uppercase(),
     };
+    let is_url = |node: &&Node<'_>| {
+        node.is_object() || node.text().is_some_and(|text| !text.trim().is_empty())
+    };
     let node = if request.is_object() {
         request.get("url")
     } else {
         Some(request)
     };
-    let node = node
-        .filter(|node| node.is_object() || node.text().is_some_and(|text| !text.trim().is_empty()));
-    let url_span = node.map(url::url_place);
-    let scope_of_url = Scope {
-        at: url_span.as_ref().unwrap_or(&entry.span),
-        ..scope
-    };
+    let node = node.filter(is_url);
     let (url, at) = match node {
         _ if !is_header_name(&method) => {
-            let why = Fault::Other("this is no method of HTTP".to_owned());
+            let why = RequestFault::Other("this is no method of HTTP".to_owned());
             (Err(why), request.get("method").map(Node::beginning))
         }
         None => {
-            let why = Fault::Other("there is no URL".to_owned());
+            let why = RequestFault::Other("there is no URL".to_owned());
             (Err(why), request.name("url").or(request.name("method")))
         }
-        Some(node) => (url::read_url(node, reader, scope_of_url), url_span.clone()),
+        Some(node) => {
+            let at = url::url_place(node);
+            let scope = VariableScope { at: &at, ..scope };
+            (url::read_url(node, reader, scope), Some(at))
+        }
     };
+    let at = at.unwrap_or_else(|| entry.span.clone());
     let url = match url {
         Ok(url) => url,
         Err(why) => {
             let name = entry.name.as_deref().unwrap_or("without a name");
-            let span = at.unwrap_or_else(|| entry.span.clone());
-            reader.leave_out(&span, format!("{method} {name}"), &why);
+            reader.leave_out(&at, format!("{method} {name}"), &why);
             return None;
         }
     };
     if let Some(names) = &url.unknown {
-        reader.note_unknown_host(scope_of_url.at, names);
+        reader.note_unknown_host(&at, names);
     }
     let mut exchange = Exchange {
         span: entry.span.clone(),
@@ -82,29 +83,25 @@ pub(super) fn read_request(
         ..Exchange::default()
     };
     read_headers(request, &mut exchange, reader, scope);
-    let behaviour = Behaviour { entry, collection };
+    let folders = collection.folders_around(entry.folder).into_iter();
+    let folders: Vec<&Node<'_>> = folders.map(|folder| folder.node).collect();
+    let items = [&[entry.item], &folders[..]].concat();
     if let Some(node) = request.get("body") {
-        if behaviour.is("disableBodyPruning", true)
-            || !WITHOUT_BODY.contains(&exchange.method.as_str())
-        {
+        let keeps_body = find_setting(&items, "disableBodyPruning").and_then(Node::boolean);
+        if keeps_body == Some(true) || !WITHOUT_BODY.contains(&exchange.method.as_str()) {
             add_body(node, &mut exchange, reader, scope);
         } else if body::has_content(node) {
             let words = format!(
                 "a `{}` is sent without a body, as in Postman, unless `disableBodyPruning` is set",
                 exchange.method
             );
-            let span = request.name("body");
-            reader.note(&span.unwrap_or_else(|| node.beginning()), words);
+            let span = request.name("body").unwrap_or_default();
+            reader.note(&span, words);
         }
     }
-    behaviour.apply(&mut exchange, reader);
-    let inherited = collection
-        .folders_around(entry.folder)
-        .into_iter()
-        .map(|folder| folder.node);
-    let mut nodes = std::iter::once(request).chain(inherited);
+    apply_settings(&items, request, &mut exchange, reader);
     // `null` is as nothing: the folder says.
-    let auth = nodes.find_map(|node| {
+    let auth = std::iter::once(request).chain(folders).find_map(|node| {
         let auth = node.get("auth");
         auth.filter(|auth| auth.text_of("type").is_some_and(|kind| kind != "inherit"))
     });
@@ -114,7 +111,12 @@ pub(super) fn read_request(
     Some(exchange)
 }
 
-fn add_body(node: &Node<'_>, exchange: &mut Exchange, reader: &mut Reader<'_>, scope: Scope<'_>) {
+fn add_body(
+    node: &Node<'_>,
+    exchange: &mut Exchange,
+    reader: &mut CollectionReader<'_>,
+    scope: VariableScope<'_>,
+) {
     let is_type = |header: &Header| header.name.eq_ignore_ascii_case("content-type");
     let known = exchange.headers.iter().find(|header| is_type(header));
     let known = known.map(|header| header.value.start().to_owned());
@@ -136,7 +138,7 @@ pub(super) fn read_description(node: &Node<'_>) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Whether this can be the name of a header.
+/// Returns true where this can be the name of a header.
 pub(super) fn is_header_name(name: &str) -> bool {
     let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(is_sign)
@@ -145,65 +147,47 @@ pub(super) fn is_header_name(name: &str) -> bool {
 fn read_headers(
     request: &Node<'_>,
     exchange: &mut Exchange,
-    reader: &mut Reader<'_>,
-    scope: Scope<'_>,
+    reader: &mut CollectionReader<'_>,
+    scope: VariableScope<'_>,
 ) {
     let Some(list) = request.get("header") else {
         return;
     };
     let at = request.name("header").unwrap_or_else(|| list.beginning());
-    let scope = Scope { at: &at, ..scope };
+    let scope = VariableScope { at: &at, ..scope };
     if let Some(text) = list.text() {
-        for line in text
+        let lines = text
             .lines()
-            .filter(|line| !line.trim_start().starts_with("//"))
-        {
-            if let Some((name, value)) = line.split_once(':') {
-                add_header(name, value, exchange, reader, scope);
-            }
+            .filter(|line| !line.trim_start().starts_with("//"));
+        for (name, value) in lines.filter_map(|line| line.split_once(':')) {
+            add_header(name, value, exchange, reader, scope);
         }
         return;
     }
-    for node in list.items() {
+    for node in list.items().iter().filter(|node| !is_disabled(node)) {
         let at = name_place(node);
-        let scope = Scope { at: &at, ..scope };
-        if node.get("disabled").and_then(Node::boolean) == Some(true) {
-            continue;
-        }
+        let scope = VariableScope { at: &at, ..scope };
+        let name = node.get("key").map(value_text).unwrap_or_default();
+        let value = node.get("value");
         if let Some((name, value)) = node.text().and_then(|text| text.split_once(':')) {
             add_header(name, value, exchange, reader, scope);
-        } else if let Some(name) = node
-            .get("key")
-            .map(value_text)
-            .filter(|name| !name.trim().is_empty())
-        {
-            let value = node.get("value").map(value_text).unwrap_or_default();
+        } else if !name.trim().is_empty() {
+            let value = value.map(value_text).unwrap_or_default();
             add_header(&name, &value, exchange, reader, scope);
-        } else if node
-            .get("value")
-            .is_some_and(|value| value.text() != Some(""))
-        {
-            reader.note(
-                &at,
-                "a header has a name as its `key`, and this has none: it is left out",
-            );
+        } else if value.is_some_and(|value| value.text() != Some("")) {
+            let words = "a header has a name as its `key`, and this has none: it is left out";
+            reader.note(&at, words);
         }
     }
-    if !list.is_list() && !matches!(list.kind(), "null") {
-        let words = format!(
-            "`header` is {}, and should be a list: it is left out",
-            list.kind()
-        );
-        reader.note(&list.beginning(), words);
-    }
+    note_no_list("header", list, &mut reader.variables.notes);
 }
 
 fn add_header(
     name: &str,
     value: &str,
     exchange: &mut Exchange,
-    reader: &mut Reader<'_>,
-    scope: Scope<'_>,
+    reader: &mut CollectionReader<'_>,
+    scope: VariableScope<'_>,
 ) {
     let name = reader.fixed_name(name.trim(), scope);
     let lower = name.to_ascii_lowercase();
@@ -219,16 +203,14 @@ fn add_header(
         return;
     }
     if !is_header_name(&name) || has_control(&value) {
-        reader.note(
-            scope.at,
-            "a header whose name or value has letters that no header has is left out",
-        );
+        let words = "a header whose name or value has letters that no header has is left out";
+        reader.note(scope.at, words);
         return;
     }
     exchange.headers.push(Header { name, value });
 }
 
-/// Whether a value has letters that no header has.
+/// Returns true where a value has letters that no header has.
 fn has_control(value: &Text) -> bool {
     let is_control = |letter: char| letter.is_ascii_control() && letter != '\t';
     let mut pieces = value.pieces().iter();

@@ -1,53 +1,40 @@
 //! Resolves `{{name}}`: to the value of a scope, a part of an earlier answer, or a secret.
 
 use super::dynamic;
-use super::environment::{Environment, Layer, Variable};
-use super::names;
-use super::script::Kept;
+use super::environment::{PostmanEnvironment, Variable, VariableLayer};
+use super::script::KeptValue;
+use crate::import::naming::unique;
 use crate::import::recording::{Confidence, Origin, Piece, Reference, Secret, Text};
-use crate::import::secrets::variable;
+use crate::import::secrets::{self, find_secrets, has_secret};
 use crate::import::source::{Note, Span};
 use std::collections::{HashMap, HashSet};
 
 /// Deepest nesting of variables within variables, as in Postman.
 const DEEPEST: usize = 20;
-const MOST_LOOKUPS: usize = 200_000;
 /// Most bytes of all values.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 /// Most bytes of one value with variables in it.
 const MOST_BYTES_OF_ONE: usize = 64 * 1024;
-/// Most bytes of all such values.
-const MOST_BYTES_NESTED: usize = 1024 * 1024;
 /// Most variables that may be given at run time.
 const MOST_SECRETS: usize = 1000;
 const LONGEST_NAME: usize = 100;
-/// Most variables that are shown of a circle.
-const MOST_SHOWN: usize = 8;
+const TOO_LARGE: &str = "variables stand for more than can be kept, here and further down: they are asked for at run time";
 
 /// The surroundings of a text, as far as its variables need them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scope<'a> {
+pub(super) struct VariableScope<'a> {
     /// Variables of the folders and of the collection, the nearest ones first.
-    pub(super) layers: &'a [&'a Layer],
+    pub(super) layers: &'a [&'a VariableLayer],
     /// Place of the request.
     pub(super) span: &'a Span,
     /// Place that notes about the text show.
     pub(super) at: &'a Span,
 }
 
-/// Variables whose values are being resolved, the outermost first.
-type Open = Vec<String>;
-
-/// Why a value cannot be resolved.
-enum Unresolved {
-    Circular,
-    TooLarge,
-}
-
 /// All variables, as they are when a request is sent.
 #[derive(Default)]
-pub(super) struct Variables<'a> {
-    environment: Option<&'a Environment>,
+pub(super) struct PostmanVariables<'a> {
+    environment: Option<&'a PostmanEnvironment>,
     /// Values that scripts have set so far.
     set: HashMap<String, Text>,
     /// All variables that scripts set, with the name of the request.
@@ -66,35 +53,48 @@ pub(super) struct Variables<'a> {
     pub(super) notes: Vec<Note>,
     /// Notes that are made once.
     noted: HashSet<String>,
-    /// Variables that stand for themselves.
-    circular: HashSet<String>,
-    /// Whether the text is a host, which is not secret.
+    /// Variables whose values are being resolved, the outermost first.
+    open: Vec<String>,
+    /// True for a host, which is not secret.
     is_host: bool,
     made_up: usize,
-    lookups: usize,
     bytes: usize,
     bytes_of_one: usize,
-    bytes_nested: usize,
 }
 
-impl<'a> Variables<'a> {
-    pub(super) fn new(environment: Option<&'a Environment>) -> Self {
+impl<'a> PostmanVariables<'a> {
+    pub(super) fn new(environment: Option<&'a PostmanEnvironment>) -> Self {
         Self {
             environment,
             ..Self::default()
         }
     }
 
-    /// Sets a variable as a script of the request `of` does; `exchange` is the number of its answer.
-    pub(super) fn keep(
+    /// Adds a note the first time only.
+    pub(super) fn note_once(&mut self, span: &Span, words: impl Into<String>) {
+        let words = words.into();
+        if self.noted.insert(words.clone()) {
+            self.notes.push(Note::new(span.clone(), words));
+        }
+    }
+
+    /// Adds a note once for a place, however many requests it is about.
+    pub(super) fn note_place_once(&mut self, span: &Span, words: String) {
+        if self.noted.insert(format!("{} {words}", span.start)) {
+            self.notes.push(Note::new(span.clone(), words));
+        }
+    }
+
+    /// Sets a variable as a script of a request does; `exchange` is the number of its answer.
+    pub(super) fn set_variable(
         &mut self,
         name: &str,
-        kept: Option<&Kept>,
+        kept: Option<&KeptValue>,
         exchange: Option<usize>,
-        of: &str,
+        request: &str,
     ) {
         let from = match (kept, exchange) {
-            (Some(Kept::Text(text)), _) if !text.is_empty() => {
+            (Some(KeptValue::Text(text)), _) if !text.is_empty() => {
                 let text = if self.is_secret(name, text) {
                     self.secret_variable(name, Some(text))
                 } else {
@@ -103,11 +103,11 @@ impl<'a> Variables<'a> {
                 self.set.insert(name.to_owned(), text);
                 return;
             }
-            (Some(Kept::Json(path)), Some(exchange)) if !path.is_empty() => Origin::Body {
+            (Some(KeptValue::Json(path)), Some(exchange)) if !path.is_empty() => Origin::Body {
                 exchange,
                 path: path.clone(),
             },
-            (Some(Kept::Header(header)), Some(exchange)) => Origin::Header {
+            (Some(KeptValue::Header(header)), Some(exchange)) => Origin::Header {
                 exchange,
                 name: header.to_ascii_lowercase(),
             },
@@ -116,27 +116,23 @@ impl<'a> Variables<'a> {
                 return;
             }
         };
-        let why = format!("the script of `{of}` keeps it as `{name}`");
+        let why = format!("the script of `{request}` keeps it as `{name}`");
         let text = Text::reference(self.add_reference(from, why, false));
         self.set.insert(name.to_owned(), text);
     }
 
     /// Resolves a text.
-    pub(super) fn resolve(&mut self, text: &str, scope: Scope<'_>) -> Text {
+    pub(super) fn resolve(&mut self, text: &str, scope: VariableScope<'_>) -> Text {
         // Without an open variable, failures have been replaced.
-        self.expand(text, scope, &mut Open::new())
-            .unwrap_or_default()
+        self.expand(text, scope).unwrap_or_default()
     }
 
     /// Resolves scheme, credentials, host and port: variables of the host have their values there, even secret ones.
-    pub(super) fn resolve_host(&mut self, text: &str, scope: Scope<'_>) -> Text {
-        let (who, host) = match text.rsplit_once('@') {
-            Some((who, host)) => (format!("{who}@"), host),
-            None => (String::new(), text),
-        };
-        let mut resolved = self.resolve(&who, scope);
+    pub(super) fn resolve_host(&mut self, text: &str, scope: VariableScope<'_>) -> Text {
+        let host = text.rfind('@').map_or(0, |at| at + 1);
+        let mut resolved = self.resolve(&text[..host], scope);
         self.is_host = true;
-        resolved.append(self.resolve(host, scope));
+        resolved.append(self.resolve(&text[host..], scope));
         self.is_host = false;
         resolved
     }
@@ -165,156 +161,110 @@ impl<'a> Variables<'a> {
         Some(Text::reference(self.add_reference(from, why, true)))
     }
 
-    /// Whether a part of a text has no value in the collection.
+    /// Returns true where a part of a text has no value in the collection.
     pub(super) fn is_missing(&self, piece: &Piece) -> bool {
         matches!(piece, Piece::Secret(number) if self.secrets[*number].value.is_none())
     }
 
-    fn expand(
-        &mut self,
-        text: &str,
-        scope: Scope<'_>,
-        open: &mut Open,
-    ) -> Result<Text, Unresolved> {
+    /// Returns nothing where a variable within others stands for itself or for too much.
+    fn expand(&mut self, text: &str, scope: VariableScope<'_>) -> Option<Text> {
         let mut expanded = Text::default();
         let mut rest = text;
         while let Some((before, name, after)) = find_variable(rest) {
             expanded.push_str(before);
-            expanded.append(self.look_up(name, scope, open)?);
+            expanded.append(self.expand_variable(name, scope)?);
             rest = after;
         }
         expanded.push_str(rest);
-        Ok(expanded)
+        Some(expanded)
     }
 
-    fn look_up(
-        &mut self,
-        name: &str,
-        scope: Scope<'_>,
-        open: &mut Open,
-    ) -> Result<Text, Unresolved> {
-        self.lookups += 1;
-        if self.lookups > MOST_LOOKUPS || self.bytes > MOST_BYTES {
-            self.note_too_large(scope);
-            return Ok(self.secret_variable(name, None));
+    fn expand_variable(&mut self, name: &str, scope: VariableScope<'_>) -> Option<Text> {
+        if self.bytes > MOST_BYTES {
+            self.note_once(scope.at, TOO_LARGE);
+            return Some(self.secret_variable(name, None));
         }
-        if open.len() >= DEEPEST {
+        if self.open.len() >= DEEPEST {
             let words = format!(
                 "variables within variables end after {DEEPEST} levels: `{name}` is asked for at run time"
             );
             self.note_once(scope.at, words);
-            return Ok(self.secret_variable(name, None));
+            return Some(self.secret_variable(name, None));
         }
         if let Some(kind) = name.strip_prefix('$') {
-            return Ok(self.make_up(kind, scope));
+            return Some(self.make_up(kind, scope));
         }
         if let Some(text) = self.set.get(name) {
-            self.bytes += text.pieces().iter().map(piece_length).sum::<usize>();
-            return Ok(text.clone());
+            self.bytes += text.start().len();
+            return Some(text.clone());
         }
-        let Some(Variable {
-            value,
-            is_secret,
-            span,
-        }) = self.find(name, scope).cloned()
-        else {
-            return Ok(self.secret_variable(name, None));
+        let Some(variable) = self.find(name, scope).cloned() else {
+            return Some(self.secret_variable(name, None));
         };
-        let span = span.as_ref().unwrap_or(scope.at);
-        if is_secret || self.is_secret(name, &value) {
+        let span = variable.span.as_ref().unwrap_or(scope.at);
+        if variable.is_secret || self.is_secret(name, &variable.value) {
             if !self.is_host {
-                return Ok(self.secret_variable(name, Some(&value)));
+                return Some(self.secret_variable(name, Some(&variable.value)));
             }
             let words = format!(
                 "the value of `{name}`, which is the host, is in the scenario, also where it is marked as secret"
             );
             self.note_once(span, words);
         }
-        if open.iter().any(|other| other == name) {
-            self.note_circle(name, open, span);
-            return Err(Unresolved::Circular);
+        if let Some(first) = self.open.iter().position(|open| open == name) {
+            let way: Vec<_> = self.open[first..]
+                .iter()
+                .map(|open| format!("`{open}`"))
+                .collect();
+            let words = format!(
+                "`{name}` stands for itself ({} → `{name}`): it has no value, and is asked for at run time",
+                way.join(" → ")
+            );
+            self.note_once(span, words);
+            return None;
         }
-        let resolved = self.expand_value(name, &value, scope, open);
-        if matches!(resolved, Err(Unresolved::Circular)) {
-            self.circular.insert(name.to_owned());
-        }
-        match resolved {
-            Err(_) if open.is_empty() => Ok(self.secret_variable(name, None)),
-            resolved => resolved,
-        }
+        let expanded = self.expand_value(name, &variable.value, scope);
+        let is_inner = !self.open.is_empty();
+        expanded.or_else(|| (!is_inner).then(|| self.secret_variable(name, None)))
     }
 
-    fn expand_value(
-        &mut self,
-        name: &str,
-        value: &str,
-        scope: Scope<'_>,
-        open: &mut Open,
-    ) -> Result<Text, Unresolved> {
-        self.bytes += value.len();
-        if open.is_empty() {
+    fn expand_value(&mut self, name: &str, value: &str, scope: VariableScope<'_>) -> Option<Text> {
+        if self.open.is_empty() {
             self.bytes_of_one = 0;
         }
-        if !open.is_empty() || find_variable(value).is_some() {
-            self.bytes_of_one += value.len();
-            self.bytes_nested += value.len();
-            if self.bytes_of_one > MOST_BYTES_OF_ONE || self.bytes_nested > MOST_BYTES_NESTED {
-                self.note_too_large(scope);
-                return Err(Unresolved::TooLarge);
-            }
+        self.bytes += value.len();
+        self.bytes_of_one += value.len();
+        let is_plain = self.open.is_empty() && find_variable(value).is_none();
+        if self.bytes_of_one > MOST_BYTES_OF_ONE && !is_plain {
+            self.note_once(scope.at, TOO_LARGE);
+            return None;
         }
-        open.push(name.to_owned());
-        let expanded = self.expand(value, scope, open);
-        open.pop();
+        self.open.push(name.to_owned());
+        let expanded = self.expand(value, scope);
+        self.open.pop();
         expanded
     }
 
-    fn note_once(&mut self, span: &Span, words: String) {
-        if self.noted.insert(words.clone()) {
-            self.notes.push(Note::new(span.clone(), words));
-        }
-    }
-
-    fn note_too_large(&mut self, scope: Scope<'_>) {
-        let words = "variables stand for more than can be kept, here and further down: they are asked for at run time";
-        self.note_once(scope.at, words.to_owned());
-    }
-
-    fn note_circle(&mut self, name: &str, open: &Open, span: &Span) {
-        let way = open.iter().map(String::as_str);
-        let way = way.skip_while(|open| *open != name).chain([name]);
-        let way: Vec<_> = way
-            .take(MOST_SHOWN)
-            .map(|name| format!("`{name}`"))
-            .collect();
-        let words = format!(
-            "`{name}` stands for itself ({}): it has no value, and is asked for at run time",
-            way.join(" → ")
-        );
-        if self.circular.insert(name.to_owned()) {
-            self.note_once(span, words);
-        }
-    }
-
     /// Returns the nearest variable with a value: of the environment, the folders, the collection, the globals.
-    fn find<'s>(&'s self, name: &str, scope: Scope<'s>) -> Option<&'s Variable> {
-        let of = |is_global: bool| {
-            let environment = self
-                .environment
-                .filter(|found| found.is_global == is_global);
-            environment.map(|environment| &environment.variables)
-        };
-        let layers = scope.layers.iter().copied();
-        let mut layers = of(false).into_iter().chain(layers).chain(of(true));
+    fn find<'s>(&'s self, name: &str, scope: VariableScope<'s>) -> Option<&'s Variable> {
+        let exported = self.environment.map(|exported| &exported.variables);
+        let is_global = self.environment.is_some_and(|exported| exported.is_global);
+        let before = exported.filter(|_| !is_global).into_iter();
+        let mut layers = before.chain(scope.layers.iter().copied()).chain(exported);
         layers.find_map(|layer| {
-            layer
-                .get(name)
-                .filter(|variable| !variable.value.is_empty())
+            let variable = layer.get(name);
+            variable.filter(|variable| !variable.value.is_empty())
         })
     }
 
     fn is_secret(&self, name: &str, value: &str) -> bool {
-        self.in_credentials.contains(name) || names::is_secret(name, value)
+        if self.in_credentials.contains(name) {
+            return true;
+        }
+        if value.starts_with("http://") || value.starts_with("https://") {
+            return has_secret(value) || !find_secrets(value).is_empty();
+        }
+        secrets::is_secret(name) || secrets::is_secret_value(name, value)
     }
 
     /// Returns a secret for a variable, which may have a value in the collection.
@@ -324,9 +274,6 @@ impl<'a> Variables<'a> {
             Some(request) => format!(
                 "the variable `{name}`, which `{request}` sets only later or in a way that is not known"
             ),
-            None if self.circular.contains(name) => {
-                format!("the variable `{name}`, which stands for itself in the collection")
-            }
             None => format!("the variable `{name}`, which has no value in the collection"),
         };
         let value = value.filter(|value| !value.contains("{{"));
@@ -350,10 +297,7 @@ impl<'a> Variables<'a> {
         if number >= MOST_SECRETS {
             return Text::literal("x");
         }
-        let name = names::unique(&variable(wanted, "VARIABLE"), "_", |name| {
-            self.names.contains(name)
-        });
-        self.names.insert(name.clone());
+        let name = unique(&secrets::variable(wanted, "VARIABLE"), &mut self.names);
         self.secret_numbers.insert(key, number);
         self.secret_names.push(wanted.to_owned());
         self.secrets.push(make(name));
@@ -375,7 +319,7 @@ impl<'a> Variables<'a> {
         number
     }
 
-    fn make_up(&mut self, kind: &str, scope: Scope<'_>) -> Text {
+    fn make_up(&mut self, kind: &str, scope: VariableScope<'_>) -> Text {
         self.made_up += 1;
         let value = dynamic::make_value(kind, self.made_up);
         if self.noted.insert(format!("{} ${kind}", scope.span.start)) {
@@ -393,13 +337,6 @@ impl<'a> Variables<'a> {
             self.notes.push(Note::new(scope.at.clone(), words));
         }
         value.into()
-    }
-}
-
-fn piece_length(piece: &Piece) -> usize {
-    match piece {
-        Piece::Literal(text) => text.len(),
-        _ => size_of::<Piece>(),
     }
 }
 
@@ -424,10 +361,51 @@ pub(super) fn find_variable(text: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-/// Whether this is the name of a variable, not a template of another kind.
+/// Returns true for the name of a variable, not a template of another kind.
 fn is_name(name: &str) -> bool {
     let is_letter = |letter: char| letter.is_alphanumeric() || "_-. $:".contains(letter);
     name.len() <= LONGEST_NAME
         && name.chars().all(is_letter)
         && name.chars().any(char::is_alphanumeric)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_named_as_in_an_environment() {
+        for (name, named) in [
+            ("apiKey", "API_KEY"),
+            ("api-key 2", "API_KEY_2"),
+            ("accessTokenURL", "ACCESS_TOKEN_URL"),
+            ("user", "API_USER"),
+            ("path", "API_PATH"),
+            ("2fa", "VARIABLE_2FA"),
+            ("é", "VARIABLE"),
+            ("cargo_home", "API_CARGO_HOME"),
+        ] {
+            assert_eq!(secrets::variable(name, "VARIABLE"), named);
+        }
+    }
+
+    #[test]
+    fn secrets_are_known_by_name() {
+        let variables = PostmanVariables::new(None);
+        for (name, value, is_secret) in [
+            ("apiKey", "abc", true),
+            ("access_token", "abc", true),
+            ("jwt", "abc", true),
+            ("pw", "", true),
+            ("clientKey", "abc", true),
+            ("key", "7Qx2bV9mTz4K", true),
+            ("key", "name", false),
+            ("tokenUrl", "/oauth/token", false),
+            ("token", "https://auth.example/", false),
+            ("baseUrl", "https://ada:canary@h/", true),
+            ("userId", "17", false),
+        ] {
+            assert_eq!(variables.is_secret(name, value), is_secret, "{name}");
+        }
+    }
 }

@@ -32,9 +32,14 @@ pub(super) fn form_encode(text: &str) -> String {
 
 /// Encodes what no URL can have as it is.
 pub(super) fn encode_url(url: &str) -> String {
-    let mut encoded = String::with_capacity(url.len());
-    for letter in url.chars() {
-        if letter.is_ascii_graphic() && !"\"#<>`".contains(letter) {
+    percent_encode(url, "\"#<>`")
+}
+
+/// Encodes these letters and those that cannot stand in a URL; escapes in the text stay.
+pub(super) fn percent_encode(text: &str, letters: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_ascii_graphic() && !letters.contains(letter) {
             encoded.push(letter);
         } else {
             for byte in letter.encode_utf8(&mut [0; 4]).bytes() {

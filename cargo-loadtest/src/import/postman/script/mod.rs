@@ -8,8 +8,10 @@ use tokens::{Token, split_tokens};
 
 /// Longest script that is read, in bytes.
 const LONGEST: usize = 256 * 1024;
-/// Deepest value in an answer.
-const DEEPEST: usize = 10;
+/// Most links of a chain.
+const MOST_LINKS: usize = 16;
+/// Most tokens of the arguments of a call that something may follow.
+const MOST_ARGUMENTS: usize = 32;
 /// Most variables that a script may set.
 const MOST_SETS: usize = 100;
 
@@ -17,10 +19,10 @@ const MOST_SETS: usize = 100;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Script {
     /// The variables that it sets, in their order; no value where it is not known.
-    pub(super) sets: Vec<(String, Option<Kept>)>,
+    pub(super) sets: Vec<(String, Option<KeptValue>)>,
     /// The statuses that it expects.
     pub(super) statuses: Vec<u16>,
-    /// Whether it checks something else.
+    /// True where it checks something else.
     pub(super) checks_more: bool,
     /// Other effects, as the end of a sentence: `sends a request of its own`.
     pub(super) effects: Vec<&'static str>,
@@ -28,7 +30,7 @@ pub(super) struct Script {
 
 /// A value that a script keeps in a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum KeptValue {
     Text(String),
     /// The value at this path of the JSON that was answered.
     Json(Vec<Key>),
@@ -36,42 +38,18 @@ pub(super) enum Kept {
     Header(String),
 }
 
-/// A part of the answer, as an expression names it.
-#[derive(Debug, Clone, PartialEq)]
-enum Source {
-    Answer,
-    Headers,
-    Body,
-    Kept(Kept),
+/// A part of an expression such as `pm.response.json().items[0]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Link<'s> {
+    /// `.id` or `["id"]`; also the first word.
+    Name(&'s str),
+    /// `[0]`
+    Item(usize),
+    /// A call, with the place of its first argument.
+    Call(usize),
 }
 
-const SETTERS: [&[&str]; 6] = [
-    &["pm", "environment", "set"],
-    &["pm", "collectionVariables", "set"],
-    &["pm", "globals", "set"],
-    &["pm", "variables", "set"],
-    &["postman", "setEnvironmentVariable"],
-    &["postman", "setGlobalVariable"],
-];
-const EFFECTS: [(&[&str], &str); 6] = [
-    (&["pm", "sendRequest"], "sends a request of its own"),
-    (
-        &["postman", "setNextRequest"],
-        "chooses the request that follows",
-    ),
-    (
-        &["pm", "execution", "setNextRequest"],
-        "chooses the request that follows",
-    ),
-    (
-        &["pm", "execution", "skipRequest"],
-        "may leave the request out",
-    ),
-    (&["pm", "execution", "runRequest"], "sends another request"),
-    (&["pm", "vault"], "reads the vault"),
-];
-/// Methods that change the request.
-const CHANGES: [&str; 5] = ["add", "upsert", "remove", "update", "addHeader"];
+use Link::{Call, Item, Name};
 
 /// Reads a script.
 pub(super) fn read_script(script: &str) -> Script {
@@ -95,13 +73,13 @@ pub(super) fn read_script(script: &str) -> Script {
 
 struct ScriptReader<'t, 's> {
     tokens: &'t [Token<'s>],
-    /// Names of variables of the script for parts of the answer.
-    names: HashMap<&'s str, Source>,
+    /// Variables of the script that stand for parts of the answer.
+    names: HashMap<&'s str, Vec<Link<'s>>>,
     script: Script,
 }
 
 impl<'s> ScriptReader<'_, 's> {
-    fn is(&self, at: usize, sign: char) -> bool {
+    fn is_sign(&self, at: usize, sign: char) -> bool {
         self.tokens.get(at) == Some(&Token::Sign(sign))
     }
 
@@ -119,187 +97,227 @@ impl<'s> ScriptReader<'_, 's> {
         }
     }
 
-    /// Returns the place behind these words with dots between them.
-    fn skip_path(&self, mut at: usize, words: &[&str]) -> Option<usize> {
-        for (number, word) in words.iter().enumerate() {
-            if number > 0 {
-                at = self.skip_dot(at)?;
-            }
-            (self.word(at)? == *word).then_some(())?;
-            at += 1;
-        }
-        Some(at)
-    }
-
-    /// Returns the place behind `.` or `?.`.
-    fn skip_dot(&self, at: usize) -> Option<usize> {
-        let at = at + usize::from(self.is(at, '?'));
-        self.is(at, '.').then_some(at + 1)
-    }
-
     /// Reads the idiom that begins at a place, if one does.
     fn read_statement(&mut self, at: usize) {
-        let is_field = at > 0 && self.is(at - 1, '.');
-        match self.word(at) {
-            Some("status") if is_field => self.read_status_check(at),
-            _ if is_field => {}
-            Some("var" | "let" | "const") if self.is(at + 1, '{') => {
-                self.read_destructuring(at + 2);
+        let Some(word) = self
+            .word(at)
+            .filter(|_| at == 0 || !self.is_sign(at - 1, '.'))
+        else {
+            return;
+        };
+        let is_assigned = |at| self.is_sign(at, '=') && !self.is_sign(at + 1, '=');
+        match word {
+            "var" | "let" | "const" if self.is_sign(at + 1, '{') => self.read_destructuring(at + 2),
+            "tests" if self.is_sign(at + 1, '[') => self.read_test(at + 4),
+            name if is_assigned(at + 1) && !self.is_sign(at + 2, '>') => {
+                let chain = self.read_whole_chain(at + 2);
+                self.assign(name, chain);
             }
-            Some("pm" | "postman") => self.read_call(at),
-            Some("tests") if self.is(at + 1, '[') => self.read_test(at + 1),
-            Some(name)
-                if self.is(at + 1, '=') && !self.is(at + 2, '=') && !self.is(at + 2, '>') =>
-            {
-                match self.read_whole_source(at + 2) {
-                    Some(source) => self.names.insert(name, source),
-                    None => self.names.remove(name),
-                };
-            }
-            _ => {}
+            _ => self.read_call(at),
         }
     }
 
-    /// Reads `token, user: { id } } = pm.response.json()`.
+    /// Keeps a name for a part of the answer.
+    fn assign(&mut self, name: &'s str, chain: Option<Vec<Link<'s>>>) {
+        let chain = chain.filter(|chain| {
+            matches!(
+                chain.as_slice(),
+                [Name("responseBody" | "responseHeaders" | "JSON"), ..]
+                    | [Name("pm"), Name("response"), ..]
+                    | [Name("postman"), Name("getResponseHeader"), ..]
+            )
+        });
+        match chain {
+            Some(chain) => self.names.insert(name, chain),
+            None => self.names.remove(name),
+        };
+    }
+
+    /// Reads `token, user: { id: user } } = pm.response.json()`.
     fn read_destructuring(&mut self, mut at: usize) {
-        let mut path = Vec::new();
-        let mut fields = Vec::new();
+        let (mut path, mut fields) = (Vec::new(), Vec::new());
         loop {
-            if self.is(at, ',') {
-                at += 1;
-            } else if self.is(at, '}') {
-                at += 1;
+            if let Some(field) = self.word(at).filter(|_| path.len() < MOST_LINKS) {
+                path.push(Name(field));
+                let is_renamed = self.is_sign(at + 1, ':');
+                at += if is_renamed { 2 } else { 0 };
+                if let Some(name) = self.word(at) {
+                    fields.push((name, path.clone()));
+                    path.pop();
+                } else if !self.is_sign(at, '{') {
+                    return;
+                }
+            } else if self.is_sign(at, '}') {
                 if path.pop().is_none() {
                     break;
                 }
-            } else if let Some(field) = self.word(at).filter(|_| path.len() < DEEPEST) {
-                path.push(field);
-                if self.is(at + 1, ':') && self.is(at + 2, '{') {
-                    at += 3;
-                    continue;
-                }
-                let renamed = self.word(at + 2).filter(|_| self.is(at + 1, ':'));
-                fields.push((renamed.unwrap_or(field), path.clone()));
-                at += if renamed.is_some() { 3 } else { 1 };
-                path.pop();
-            } else {
+            } else if !self.is_sign(at, ',') {
                 return;
             }
+            at += 1;
         }
-        let source = self.is(at, '=').then(|| self.read_whole_source(at + 1));
-        let source = source.flatten();
+        let is_assigned = self.is_sign(at + 1, '=');
+        let whole = is_assigned.then(|| self.read_whole_chain(at + 2)).flatten();
         for (name, path) in fields {
-            let mut path = path.into_iter();
-            match path.try_fold(source.clone(), |source, field| Some(source?.field(field))) {
-                Some(Some(source)) => self.names.insert(name, source),
-                _ => self.names.remove(name),
-            };
+            let chain = whole.as_ref().map(|whole| [&whole[..], &path[..]].concat());
+            self.assign(name, chain);
         }
     }
 
-    /// Reads a part of the answer that is a whole expression. Of `a || b` it is `a`.
-    fn read_whole_source(&self, at: usize) -> Option<Source> {
-        let (source, at) = self.read_source(at)?;
+    /// Reads a chain that is a whole expression. Of `a || b` it is `a`.
+    fn read_whole_chain(&self, at: usize) -> Option<Vec<Link<'s>>> {
+        let (chain, at) = self.read_chain(at)?;
         let ends = match self.tokens.get(at) {
-            Some(Token::Sign('?')) => self.is(at + 1, '?'),
+            Some(Token::Sign('?')) => self.is_sign(at + 1, '?'),
             Some(Token::Sign(sign)) => matches!(sign, ')' | ']' | '}' | ',' | ';' | '|'),
             _ => true,
         };
-        ends.then_some(source)
+        ends.then_some(chain)
     }
 
-    /// Reads a part of the answer; also returns the place behind it.
-    fn read_source(&self, at: usize) -> Option<(Source, usize)> {
-        let (mut source, mut at) = self.read_root(at)?;
-        loop {
-            let behind_dot = self.skip_dot(at);
-            let is_index = |at| self.is(at, '[');
-            if let Some(open) = [Some(at), behind_dot]
-                .into_iter()
-                .flatten()
-                .find(|at| is_index(*at))
-            {
-                self.is(open + 2, ']').then_some(())?;
-                source = match self.tokens.get(open + 1)? {
-                    Token::Number(number) => source.item(number.parse().ok()?)?,
-                    _ => source.field(self.text(open + 1)?)?,
-                };
-                at = open + 3;
-            } else if let Some(word) = behind_dot.and_then(|at| self.word(at)) {
-                at = behind_dot? + 1;
-                if self.is(at, '(') {
-                    (source, at) = self.read_method(source, word, at)?;
-                } else {
-                    source = source.field(word)?;
+    /// Reads a chain; also returns the place behind it.
+    fn read_chain(&self, at: usize) -> Option<(Vec<Link<'s>>, usize)> {
+        let word = self.word(at)?;
+        let known = self.names.get(word);
+        let mut chain = known.map_or_else(|| vec![Name(word)], Clone::clone);
+        let mut at = at + 1;
+        while chain.len() < MOST_LINKS {
+            let dot = at + usize::from(self.is_sign(at, '?'));
+            let has_dot = self.is_sign(dot, '.');
+            let next = if has_dot { dot + 1 } else { at };
+            if let Some(name) = self.word(next).filter(|_| has_dot) {
+                chain.push(Name(name));
+                at = next + 1;
+            } else if self.is_sign(next, '[') {
+                chain.push(match self.tokens.get(next + 1)? {
+                    Token::Number(number) => Item(number.parse().ok()?),
+                    _ => Name(self.text(next + 1)?),
+                });
+                self.is_sign(next + 2, ']').then_some(())?;
+                at = next + 3;
+            } else if self.is_sign(next, '(') {
+                chain.push(Call(next + 1));
+                match self.call_end(next) {
+                    Some(end) => at = end,
+                    None => return Some((chain, next)),
                 }
             } else {
-                return Some((source, at));
+                return Some((chain, at));
             }
         }
+        None
     }
 
-    fn read_root(&self, at: usize) -> Option<(Source, usize)> {
-        if let Some(at) = self.skip_path(at, &["pm", "response"]) {
-            return Some((Source::Answer, at));
-        }
-        if let Some(open) = self.skip_path(at, &["postman", "getResponseHeader"]) {
-            let name = self.text(open + 1)?.to_owned();
-            let is_call = self.is(open, '(') && self.is(open + 2, ')');
-            return is_call.then_some((Source::Kept(Kept::Header(name)), open + 3));
-        }
-        if let Some(open) = self.skip_path(at, &["JSON", "parse"]) {
-            let (source, at) = self.read_source(open + 1)?;
-            let is_whole = source == Source::Body && self.is(open, '(') && self.is(at, ')');
-            return is_whole.then_some((Source::Kept(Kept::Json(Vec::new())), at + 1));
-        }
-        let source = match self.word(at)? {
-            "responseBody" => Source::Body,
-            "responseHeaders" => Source::Headers,
-            name => self.names.get(name)?.clone(),
-        };
-        Some((source, at + 1))
+    /// Returns the place behind the `)` of a short call.
+    fn call_end(&self, open: usize) -> Option<usize> {
+        let mut depth = 0;
+        (open..open + MOST_ARGUMENTS).find_map(|at| {
+            depth += i32::from(self.is_sign(at, '(')) - i32::from(self.is_sign(at, ')'));
+            (depth == 0).then_some(at + 1)
+        })
     }
 
-    fn read_method(&self, source: Source, name: &str, open: usize) -> Option<(Source, usize)> {
-        let result = match (source, name) {
-            (Source::Headers, "get") => {
-                let header = self.text(open + 1).filter(|_| self.is(open + 2, ')'))?;
-                let source = Source::Kept(Kept::Header(header.to_owned()));
-                return Some((source, open + 3));
+    /// Returns the part of the answer that a chain names.
+    fn find_value(&self, chain: &[Link<'s>]) -> Option<KeptValue> {
+        match chain {
+            [
+                Name("pm"),
+                Name("response"),
+                Name("json"),
+                Call(_),
+                path @ ..,
+            ] => json_path(path),
+            [Name("JSON"), Name("parse"), Call(body), path @ ..] => {
+                let body = self.read_whole_chain(*body)?;
+                let is_body = matches!(
+                    body.as_slice(),
+                    [Name("responseBody")] | [Name("pm"), Name("response"), Name("text"), Call(_)]
+                );
+                json_path(path).filter(|_| is_body)
             }
-            (Source::Answer, "json") => Source::Kept(Kept::Json(Vec::new())),
-            (Source::Answer, "text") => Source::Body,
-            (source @ Source::Kept(_), "toString" | "trim") => source,
-            _ => return None,
-        };
-        self.is(open + 1, ')').then_some((result, open + 2))
+            [
+                Name("pm"),
+                Name("response"),
+                Name("headers"),
+                Name("get"),
+                Call(name),
+            ]
+            | [Name("responseHeaders"), Name("get"), Call(name)]
+            | [Name("postman"), Name("getResponseHeader"), Call(name)] => {
+                Some(KeptValue::Header(self.text(*name)?.to_owned()))
+            }
+            [Name("pm"), Name("response"), Name("headers"), Name(name)]
+            | [Name("responseHeaders"), Name(name)] => Some(KeptValue::Header((*name).to_owned())),
+            _ => None,
+        }
     }
 
     /// Reads a call of Postman's own functions.
     fn read_call(&mut self, at: usize) {
-        for setter in SETTERS {
-            if let Some(open) = self
-                .skip_path(at, setter)
-                .filter(|open| self.is(*open, '('))
+        let Some((chain, end)) = self.read_chain(at) else {
+            return;
+        };
+        let effect = match chain.as_slice() {
+            [
+                Name("pm"),
+                Name("environment" | "collectionVariables" | "globals" | "variables"),
+                Name("set"),
+                Call(name),
+            ]
+            | [
+                Name("postman"),
+                Name("setEnvironmentVariable" | "setGlobalVariable"),
+                Call(name),
+            ] => {
+                return self.read_setter(*name);
+            }
+            [
+                Name("pm"),
+                Name("response"),
+                chain @ ..,
+                Name("status"),
+                Call(status),
+            ] => {
+                return self.read_statuses(chain, Some(*status));
+            }
+            [
+                Name("pm"),
+                Name("expect"),
+                Call(subject),
+                chain @ ..,
+                Name(check),
+                Call(status),
+            ] => {
+                let is_equal = ["equal", "equals", "eql", "eq", "oneOf"].contains(check);
+                let is_known =
+                    *check == "status" || is_equal && self.skip_status(*subject).is_some();
+                return self.read_statuses(chain, Some(*status).filter(|_| is_known));
+            }
+            [Name("pm"), Name("expect"), ..] => {
+                self.script.checks_more = true;
+                return;
+            }
+            [Name("pm"), Name("request"), .., Name(change), Call(_)]
+                if ["add", "upsert", "remove", "update", "addHeader"].contains(change) =>
             {
-                return self.read_setter(open);
+                "changes the request"
             }
-        }
-        let mut effects = EFFECTS.iter();
-        if let Some((_, effect)) = effects.find(|(path, _)| self.skip_path(at, path).is_some()) {
-            return self.add_effect(effect);
-        }
-        if let Some(mut at) = self.skip_path(at, &["pm", "request"]) {
-            while self.is(at, '.') {
-                let word = self.word(at + 1).unwrap_or_default();
-                if CHANGES.contains(&word) || self.is(at + 2, '=') && !self.is(at + 3, '=') {
-                    return self.add_effect("changes the request");
-                }
-                at += 2;
+            [Name("pm"), Name("request"), ..]
+                if self.is_sign(end, '=') && !self.is_sign(end + 1, '=') =>
+            {
+                "changes the request"
             }
-        } else if let Some(open) = self.skip_path(at, &["pm", "expect"]) {
-            self.read_expectation(open);
-        }
+            [Name("pm"), Name("sendRequest"), ..] => "sends a request of its own",
+            [Name("postman"), Name("setNextRequest"), ..]
+            | [Name("pm"), Name("execution"), Name("setNextRequest"), ..] => {
+                "chooses the request that follows"
+            }
+            [Name("pm"), Name("execution"), Name("skipRequest"), ..] => "may leave the request out",
+            [Name("pm"), Name("execution"), Name("runRequest"), ..] => "sends another request",
+            [Name("pm"), Name("vault"), ..] => "reads the vault",
+            _ => return,
+        };
+        self.add_effect(effect);
     }
 
     fn add_effect(&mut self, effect: &'static str) {
@@ -308,53 +326,47 @@ impl<'s> ScriptReader<'_, 's> {
         }
     }
 
-    /// Reads `("name", value)`.
-    fn read_setter(&mut self, open: usize) {
-        let Some(name) = self.text(open + 1) else {
+    /// Reads `"name", value)`.
+    fn read_setter(&mut self, at: usize) {
+        let Some(name) = self.text(at) else {
             return self.add_effect("sets variables");
         };
-        let kept = match self.tokens.get(open + 3) {
-            _ if !self.is(open + 2, ',') => None,
-            Some(Token::Text(text) | Token::Number(text)) if self.is(open + 4, ')') => {
-                Some(Kept::Text((*text).to_owned()))
+        let kept = match self.tokens.get(at + 2) {
+            _ if !self.is_sign(at + 1, ',') => None,
+            Some(Token::Text(text) | Token::Number(text)) if self.is_sign(at + 3, ')') => {
+                Some(KeptValue::Text((*text).to_owned()))
             }
-            _ => match self.read_whole_source(open + 3) {
-                Some(Source::Kept(kept)) => Some(kept),
-                _ => None,
-            },
+            _ => {
+                let chain = self.read_whole_chain(at + 2);
+                chain.and_then(|chain| self.find_value(&chain))
+            }
         };
         if self.script.sets.len() < MOST_SETS {
             self.script.sets.push((name.to_owned(), kept));
         }
     }
 
-    /// Reads `status(201)` behind `pm.response.to.have.`.
-    fn read_status_check(&mut self, at: usize) {
-        if !self.is(at + 1, '(') {
-            return;
-        }
-        let named = match self.text(at + 2) {
+    /// Reads the statuses that are expected at a place, unless the chain before it negates them. Without any, something
+    /// else is checked.
+    fn read_statuses(&mut self, chain: &[Link<'_>], at: Option<usize>) {
+        let at = at.unwrap_or(self.tokens.len());
+        let named = match self.text(at) {
             Some("OK") => Some(200),
             Some("Created") => Some(201),
             Some("Accepted") => Some(202),
             Some("No Content") => Some(204),
-            _ => self.status(at + 2),
+            _ => None,
         };
-        let chain = (1..10).map_while(|back| at.checked_sub(2 * back));
-        let mut chain = chain.take_while(|at| self.is(at + 1, '.'));
-        let is_negated = chain.any(|at| self.word(at) == Some("not"));
-        self.expect_statuses(named.filter(|_| !is_negated).into_iter().collect());
-    }
-
-    fn status(&self, at: usize) -> Option<u16> {
-        match self.tokens.get(at)? {
+        let is_list = self.is_sign(at, '[');
+        let numbers = (at + usize::from(is_list)..).step_by(2);
+        let numbers = numbers.map_while(|at| match self.tokens.get(at)? {
             Token::Number(number) => number.parse().ok().filter(|code| (100..600).contains(code)),
             _ => None,
+        });
+        let mut statuses: Vec<u16> = named.into_iter().chain(numbers).collect();
+        if chain.contains(&Name("not")) {
+            statuses.clear();
         }
-    }
-
-    /// Adds statuses; none is a check of something else.
-    fn expect_statuses(&mut self, statuses: Vec<u16>) {
         self.script.checks_more |= statuses.is_empty();
         for status in statuses {
             if !self.script.statuses.contains(&status) {
@@ -365,64 +377,38 @@ impl<'s> ScriptReader<'_, 's> {
 
     /// Returns the place behind the status of the answer.
     fn skip_status(&self, at: usize) -> Option<usize> {
-        let new = self.skip_path(at, &["pm", "response", "code"]);
-        new.or_else(|| self.skip_path(at, &["responseCode", "code"]))
+        let (chain, end) = self.read_chain(at)?;
+        let is_status = matches!(
+            chain.as_slice(),
+            [Name("responseCode"), Name("code")] | [Name("pm"), Name("response"), Name("code")]
+        );
+        is_status.then_some(end)
     }
 
-    /// Reads `(pm.response.code).to.equal(201)`.
-    fn read_expectation(&mut self, open: usize) {
-        let mut words = Vec::new();
-        let mut at = self.skip_status(open + 1).map_or(0, |at| at + 1);
-        while at > 0 && self.is(at, '.') {
-            words.extend(self.word(at + 1));
-            at += 2;
-        }
-        let statuses = match words.last() {
-            _ if words.contains(&"not") => Vec::new(),
-            Some(&("equal" | "equals" | "eql" | "eq")) => self.status(at + 1).into_iter().collect(),
-            Some(&"oneOf") => {
-                let items = (at + 2..).step_by(2);
-                items.map_while(|at| self.status(at)).collect()
-            }
-            _ => Vec::new(),
-        };
-        self.expect_statuses(statuses);
-    }
-
-    /// Reads `["name"] = responseCode.code === 200`.
-    fn read_test(&mut self, open: usize) {
-        let is_assigned = self.is(open + 2, ']') && self.is(open + 3, '=');
-        let at = self.skip_status(open + 4).filter(|_| is_assigned);
-        let at = at.filter(|at| self.is(*at, '=') && self.is(at + 1, '='));
-        let status = at.and_then(|at| self.status(at + 2 + usize::from(self.is(at + 2, '='))));
-        self.expect_statuses(status.into_iter().collect());
+    /// Reads `= responseCode.code === 200` behind `tests["name"]`.
+    fn read_test(&mut self, at: usize) {
+        let is_assigned = self.is_sign(at - 1, ']') && self.is_sign(at, '=');
+        let end = self.skip_status(at + 1).filter(|_| is_assigned);
+        let status = end.filter(|end| self.is_sign(*end, '=') && self.is_sign(end + 1, '='));
+        let status = status.map(|end| end + 2 + usize::from(self.is_sign(end + 2, '=')));
+        self.read_statuses(&[], status);
     }
 }
 
-impl Source {
-    fn field(self, name: &str) -> Option<Self> {
-        match self {
-            Self::Answer if name == "headers" => Some(Self::Headers),
-            Self::Headers => Some(Self::Kept(Kept::Header(name.to_owned()))),
-            // The length of a list is not a field of it.
-            source if name != "length" => source.with_key(Key::Field(name.to_owned())),
-            _ => None,
-        }
-    }
-
-    fn item(self, number: usize) -> Option<Self> {
-        self.with_key(Key::Item(number))
-    }
-
-    fn with_key(self, key: Key) -> Option<Self> {
-        match self {
-            Self::Kept(Kept::Json(mut path)) if path.len() < DEEPEST => {
-                path.push(key);
-                Some(Self::Kept(Kept::Json(path)))
-            }
-            _ => None,
-        }
-    }
+/// Returns the value at a path of the JSON that was answered.
+fn json_path(path: &[Link<'_>]) -> Option<KeptValue> {
+    let path = if let [path @ .., Name("toString" | "trim"), Call(_)] = path {
+        path
+    } else {
+        path
+    };
+    let keys = path.iter().map(|link| match link {
+        // The length of a list is not a field of it.
+        Call(_) | Name("length") => None,
+        Name(name) => Some(Key::Field((*name).to_owned())),
+        Item(number) => Some(Key::Item(*number)),
+    });
+    Some(KeptValue::Json(keys.collect::<Option<_>>()?))
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@ use super::*;
 
 /// What a script sets, as one line each.
 fn sets(script: &str) -> Vec<String> {
-    let shown = |kept: Kept| match kept {
-        Kept::Text(text) => format!("{text:?}"),
-        Kept::Json(path) => path.iter().fold("$".to_owned(), |shown, key| match key {
+    let shown = |kept: KeptValue| match kept {
+        KeptValue::Text(text) => format!("{text:?}"),
+        KeptValue::Json(path) => path.iter().fold("$".to_owned(), |shown, key| match key {
             Key::Field(name) => format!("{shown}.{name}"),
             Key::Item(number) => format!("{shown}[{number}]"),
         }),
-        Kept::Header(name) => format!("header {name}"),
+        KeptValue::Header(name) => format!("header {name}"),
     };
     let sets = read_script(script).sets.into_iter();
     let sets = sets.map(|(name, kept)| format!("{name} = {}", kept.map_or("?".to_owned(), shown)));

@@ -53,9 +53,9 @@ fn a_value_that_is_too_large_is_asked_for_and_others_are_kept() {
         format!("/{}/y/y", "x".repeat(kept))
     );
     assert_eq!(target(&nested(kept + 1), path), "/<A>/y/y");
-    // All of them come to 1 MiB.
-    let all = target(&nested(kept), &"{{a}}/".repeat(18));
-    assert_eq!(all.matches("<A>").count(), 2);
+    // All of them come to 16 MiB.
+    let all = target(&nested(kept), &"{{a}}/".repeat(260));
+    assert_eq!(all.matches("<A>").count(), 3);
     // A text without variables in it is as large as it is.
     let plain = target(&nested(100_000), "{{b}}");
     assert_eq!(plain.len(), 100_001);
