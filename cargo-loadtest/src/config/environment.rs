@@ -1,6 +1,6 @@
 //! `LOADTEST_TABLE_KEY`: the layer between the file and the command line.
 
-use super::key::{Given, Key, ValueKind};
+use super::key::{ConfigTable, Given, ValueKind, keys_of};
 use super::{ConfigSetting, SettingOrigin};
 use crate::console::clean;
 use std::path::{Path, PathBuf};
@@ -53,14 +53,13 @@ impl Environment {
     }
 
     /// Reads the variables of a table's keys into `target`.
-    pub(super) fn read<T>(
+    pub(super) fn read<T: ConfigTable>(
         &mut self,
         section: &'static str,
-        keys: &[Key<T>],
         target: &mut T,
     ) -> Vec<ConfigSetting> {
         let mut settings = Vec::new();
-        for key in keys {
+        for key in keys_of(T::SECTION) {
             let variable = variable(section, key.name);
             self.known.push(variable[PREFIX.len()..].to_owned());
             let Some((_, text)) = self.variables.iter().find(|(name, _)| *name == variable) else {
@@ -79,7 +78,7 @@ impl Environment {
                 words: &words,
                 base: &self.folder,
             };
-            match (key.read)(&given, target) {
+            match target.set_key(key.name, &given) {
                 Ok(()) => settings.push(ConfigSetting {
                     section,
                     name: key.name,

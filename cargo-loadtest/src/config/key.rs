@@ -2,10 +2,18 @@
 
 use crate::suggestion::{find_similar, join_names};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-/// A key of a table that is read into a `T`.
-#[derive(Debug)]
-pub(crate) struct Key<T> {
+/// All keys: table, name, kind with its unit, example, and default. A default begins with `=` if it is a value, and
+/// is `!` if the key is required.
+const TABLE: &str = include_str!("keys.tsv");
+static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| TABLE.lines().map(Key::parse).collect());
+
+/// A key of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Key {
+    /// The table.
+    pub(crate) section: &'static str,
     /// Its name within the table.
     pub(crate) name: &'static str,
     /// The kind of TOML value.
@@ -14,8 +22,49 @@ pub(crate) struct Key<T> {
     pub(crate) example: &'static str,
     /// The default.
     pub(crate) built_in: BuiltIn,
-    /// Reads a value; what is wrong with it continues a sentence about it.
-    pub(crate) read: fn(&Given<'_>, &mut T) -> Result<(), String>,
+}
+
+impl Key {
+    fn parse(line: &'static str) -> Self {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [section, name, kind, example, built_in] = fields[..] else {
+            panic!("five fields: {line}");
+        };
+        Self {
+            section,
+            name,
+            kind: match kind.split_once(' ').unwrap_or((kind, "")) {
+                ("private", _) => ValueKind::Private,
+                ("whole", _) => ValueKind::Whole,
+                ("number", _) => ValueKind::Number,
+                ("list", _) => ValueKind::List,
+                (_, unit) => ValueKind::Text { unit },
+            },
+            example,
+            built_in: match (built_in, built_in.strip_prefix('=')) {
+                ("!", _) => BuiltIn::Required,
+                (_, Some(value)) => BuiltIn::Value(value),
+                (words, None) => BuiltIn::Nothing(words),
+            },
+        }
+    }
+}
+
+/// Returns the keys of a table.
+pub(super) fn keys_of(section: &str) -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().filter(move |key| key.section == section)
+}
+
+/// A table whose keys are read one by one.
+pub(super) trait ConfigTable {
+    /// The name of the table.
+    const SECTION: &'static str;
+
+    /// Sets the key `name`.
+    ///
+    /// # Errors
+    /// The mistake in the value, which continues a sentence about it.
+    fn set_key(&mut self, name: &str, given: &Given<'_>) -> Result<(), String>;
 }
 
 /// The kind of TOML value of a key.
@@ -34,11 +83,6 @@ pub(crate) enum ValueKind {
     Number,
     /// A list of texts.
     List,
-}
-
-impl ValueKind {
-    /// A text without a unit.
-    pub(crate) const TEXT: Self = Self::Text { unit: "" };
 }
 
 /// The default of a key.

@@ -1,6 +1,6 @@
 //! `[load.NAME]`: loads under a name, which `--load NAME` chooses.
 
-use super::key::{BuiltIn, Key, ValueKind};
+use super::key::{ConfigTable, Given, keys_of};
 use super::reader::{ConfigReader, Value};
 use crate::cli::values;
 use crate::error::Error;
@@ -67,59 +67,22 @@ pub(super) fn find_preset<'p>(presets: &'p [Preset], name: &str) -> Result<&'p P
     })
 }
 
-/// The keys of each table.
-pub(super) const KEYS: [Key<Overrides>; 5] = [
-    Key {
-        name: "rate",
-        kind: ValueKind::Text { unit: "/s" },
-        example: "\"200/s\"",
-        built_in: BuiltIn::Nothing("none"),
-        read: |given, load| {
-            load.rate_per_second = Some(values::rate(given.text())?);
-            Ok(())
-        },
-    },
-    Key {
-        name: "users",
-        kind: ValueKind::Whole,
-        example: "50",
-        built_in: BuiltIn::Nothing("none"),
-        read: |given, load| {
-            load.users = Some(values::users(given.text())?);
-            Ok(())
-        },
-    },
-    Key {
-        name: "iterations",
-        kind: ValueKind::Whole,
-        example: "1000",
-        built_in: BuiltIn::Nothing("none"),
-        read: |given, load| {
-            load.iterations = Some(values::iterations(given.text())?);
-            Ok(())
-        },
-    },
-    Key {
-        name: "ramp_up",
-        kind: ValueKind::Text { unit: "s" },
-        example: "\"10s\"",
-        built_in: BuiltIn::Nothing("as declared"),
-        read: |given, load| {
-            load.ramp_up = Some(values::ramp_up(given.text())?);
-            Ok(())
-        },
-    },
-    Key {
-        name: "duration",
-        kind: ValueKind::Text { unit: "s" },
-        example: "\"1m\"",
-        built_in: BuiltIn::Nothing("as declared"),
-        read: |given, load| {
-            load.duration = Some(values::duration(given.text())?);
-            Ok(())
-        },
-    },
-];
+impl ConfigTable for Overrides {
+    const SECTION: &'static str = "load";
+
+    fn set_key(&mut self, name: &str, given: &Given<'_>) -> Result<(), String> {
+        let text = given.text();
+        match name {
+            "rate" => self.rate_per_second = Some(values::rate(text)?),
+            "users" => self.users = Some(values::users(text)?),
+            "iterations" => self.iterations = Some(values::iterations(text)?),
+            "ramp_up" => self.ramp_up = Some(values::ramp_up(text)?),
+            "duration" => self.duration = Some(values::duration(text)?),
+            _ => return Err("is no key of this table".to_owned()),
+        }
+        Ok(())
+    }
+}
 
 /// Reads the tables below `load`.
 pub(super) fn read(value: Value<'_, '_>, reader: &mut ConfigReader<'_>) -> Vec<Preset> {
@@ -133,7 +96,7 @@ pub(super) fn read(value: Value<'_, '_>, reader: &mut ConfigReader<'_>) -> Vec<P
         let line = reader.line(name.span().start);
         let name = name.get_ref();
         let Some(table) = value.get_ref().as_table() else {
-            let message = if KEYS.iter().any(|key| key.name == name) {
+            let message = if keys_of(Overrides::SECTION).any(|key| key.name == name) {
                 format!("`{name}` is part of a load with a name: write it below `[load.smoke]`")
             } else {
                 format!("`load.{name}` is a table; write `[load.{name}]` on a line of its own")
@@ -148,7 +111,7 @@ pub(super) fn read(value: Value<'_, '_>, reader: &mut ConfigReader<'_>) -> Vec<P
             continue;
         };
         let mut overrides = Overrides::default();
-        let read = reader.keys(table, &KEYS, &mut overrides);
+        let read = reader.keys(table, &mut overrides);
         // Of keys that could not be read there is nothing more to say.
         if read.len() == table.len() {
             for mistake in list_mistakes(&overrides) {

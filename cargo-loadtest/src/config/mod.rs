@@ -18,8 +18,8 @@ use crate::cli::LoadArgs;
 use crate::console;
 use crate::error::Error;
 pub(crate) use environment::{Environment, variable};
-use key::Key;
-pub(crate) use key::{BuiltIn, ValueKind};
+pub(crate) use key::{BuiltIn, Key, ValueKind};
+use key::{ConfigTable as _, keys_of};
 pub(crate) use load::Preset;
 use loadtest::targets::Listed;
 use loadtest_model::plan::{GradingDefaults, Overrides};
@@ -96,39 +96,14 @@ pub(crate) enum SettingOrigin {
     },
 }
 
-/// A key that there is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct KnownKey {
-    /// The table.
-    pub(crate) section: &'static str,
-    /// The key in it.
-    pub(crate) name: &'static str,
-    /// The default.
-    pub(crate) built_in: BuiltIn,
-    /// A value as it stands in the file.
-    pub(crate) example: &'static str,
-    /// The kind of value it takes.
-    pub(crate) kind: ValueKind,
-}
-
 /// The keys that every layer has, in the order in which they are shown.
-pub(crate) fn layered() -> Vec<KnownKey> {
-    let mut all = known("store", &store::KEYS);
-    all.extend(known("grading", &grading::KEYS));
-    all.extend(known("run", &run::KEYS));
-    all.extend(known("ci", &run::KEYS));
-    all
-}
-
-fn known<T>(section: &'static str, keys: &[Key<T>]) -> Vec<KnownKey> {
-    let known = keys.iter().map(|key| KnownKey {
-        section,
-        name: key.name,
-        built_in: key.built_in,
-        example: key.example,
-        kind: key.kind,
+pub(crate) fn layered() -> Vec<Key> {
+    let sections = ["store", "grading", "run"].into_iter();
+    let ci = keys_of("run").map(|key| Key {
+        section: "ci",
+        ..*key
     });
-    known.collect()
+    sections.flat_map(keys_of).copied().chain(ci).collect()
 }
 
 impl Config {
@@ -249,26 +224,21 @@ impl Config {
             let line = reader.line(name.span().start);
             let mut unused = RunDefaults::default();
             let (section, read) = match &**name.get_ref() {
-                "store" => (
-                    "store",
-                    reader.keys_of("store", value, &store::KEYS, &mut self.store),
-                ),
+                "store" => ("store", reader.keys_of("store", value, &mut self.store)),
                 "grading" => (
                     "grading",
-                    reader.keys_of("grading", value, &grading::KEYS, &mut self.grading),
+                    reader.keys_of("grading", value, &mut self.grading),
                 ),
                 // What is in force is known when all layers are.
-                "run" => ("run", reader.keys_of("run", value, &run::KEYS, &mut unused)),
-                "ci" => ("ci", reader.keys_of("ci", value, &run::KEYS, &mut unused)),
+                "run" => ("run", reader.keys_of("run", value, &mut unused)),
+                "ci" => ("ci", reader.keys_of("ci", value, &mut unused)),
                 "load" => {
                     self.presets = load::read(value, reader);
                     continue;
                 }
                 "notify" => {
-                    (self.notify_lines, self.notify) = reader
-                        .entries("notify", value, &notify::KEYS)
-                        .into_iter()
-                        .unzip();
+                    (self.notify_lines, self.notify) =
+                        reader.entries("notify", value).into_iter().unzip();
                     continue;
                 }
                 // The library reads it, which heeds it.
@@ -296,10 +266,10 @@ impl Config {
     /// Lets the variables of the environment take the place of what the file says.
     fn take(&mut self, environment: &mut Environment) {
         let mut unused = RunDefaults::default();
-        let mut settings = environment.read("store", &store::KEYS, &mut self.store);
-        settings.extend(environment.read("grading", &grading::KEYS, &mut self.grading));
-        settings.extend(environment.read("run", &run::KEYS, &mut unused));
-        settings.extend(environment.read("ci", &run::KEYS, &mut unused));
+        let mut settings = environment.read("store", &mut self.store);
+        settings.extend(environment.read("grading", &mut self.grading));
+        settings.extend(environment.read("run", &mut unused));
+        settings.extend(environment.read("ci", &mut unused));
         self.settings.extend(settings);
     }
 
@@ -322,10 +292,8 @@ impl Config {
                     words: &setting.words,
                     base: &setting.base,
                 };
-                for key in run::KEYS.iter().filter(|key| key.name == setting.name) {
-                    // It was read before, where what is wrong with it was told.
-                    let _ = (key.read)(&given, target);
-                }
+                // It was read before, where what is wrong with it was told.
+                let _ = target.set_key(setting.name, &given);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! `[[notify]]`: who is told of events.
 
-use super::key::{BuiltIn, Given, Key, ValueKind, suggest_known};
+use super::key::{ConfigTable, Given, suggest_known};
 use serde::{Serialize, Serializer};
 use url::Url;
 
@@ -83,62 +83,40 @@ pub(crate) enum NotifyFormat {
     Slack,
 }
 
-/// The keys of an entry.
-pub(super) const KEYS: [Key<Notify>; 4] = [
-    Key {
-        name: "url",
-        kind: ValueKind::Private,
-        example: "\"https://hooks.example.com/loadtest\"",
-        built_in: BuiltIn::Required,
-        read: |given, notify| {
-            notify.url = match given.text().strip_prefix('$') {
-                Some(name) => format!("${}", read_variable(name, "url = \"$SLACK_WEBHOOK_URL\"")?),
-                None => destination(given.text())?.into(),
-            };
-            Ok(())
-        },
-    },
-    Key {
-        name: "events",
-        kind: ValueKind::List,
-        example: "[\"run.finished\", \"gate.failed\"]",
-        built_in: BuiltIn::Value("run.started, run.finished, gate.failed"),
-        read: |given, notify| {
-            notify.events = parse_events(given)?;
-            Ok(())
-        },
-    },
-    Key {
-        name: "format",
-        kind: ValueKind::TEXT,
-        example: "\"json\"",
-        built_in: BuiltIn::Value("json"),
-        read: |given, notify| {
-            notify.format = match given.text() {
-                "json" => NotifyFormat::Json,
-                "slack" => NotifyFormat::Slack,
-                word => {
-                    let instead = suggest_known(word, &["json", "slack"]);
-                    return Err(format!("is no format; {instead}"));
+impl ConfigTable for Notify {
+    const SECTION: &'static str = "notify";
+
+    fn set_key(&mut self, name: &str, given: &Given<'_>) -> Result<(), String> {
+        let text = given.text();
+        match name {
+            "url" => {
+                self.url = match text.strip_prefix('$') {
+                    Some(name) => {
+                        format!("${}", read_variable(name, "url = \"$SLACK_WEBHOOK_URL\"")?)
+                    }
+                    None => destination(text)?.into(),
                 }
-            };
-            Ok(())
-        },
-    },
-    Key {
-        name: "secret_env",
-        kind: ValueKind::Private,
-        example: "\"LOADTEST_WEBHOOK_KEY\"",
-        built_in: BuiltIn::Nothing("no signature"),
-        read: |given, notify| {
-            notify.secret_env = Some(read_variable(
-                given.text(),
-                "secret_env = \"LOADTEST_WEBHOOK_KEY\"",
-            )?);
-            Ok(())
-        },
-    },
-];
+            }
+            "events" => self.events = parse_events(given)?,
+            "format" => {
+                self.format = match text {
+                    "json" => NotifyFormat::Json,
+                    "slack" => NotifyFormat::Slack,
+                    word => {
+                        let instead = suggest_known(word, &["json", "slack"]);
+                        return Err(format!("is no format; {instead}"));
+                    }
+                }
+            }
+            "secret_env" => {
+                let example = "secret_env = \"LOADTEST_WEBHOOK_KEY\"";
+                self.secret_env = Some(read_variable(text, example)?);
+            }
+            _ => return Err("is no key of this table".to_owned()),
+        }
+        Ok(())
+    }
+}
 
 fn parse_events(given: &Given<'_>) -> Result<Vec<Event>, String> {
     let mut events = Vec::new();

@@ -1,6 +1,6 @@
 //! `[organisation]`: who may do what. It has no variables: the committed file decides.
 
-use super::key::{BuiltIn, Key, ValueKind, suggest_known};
+use super::key::{ConfigTable, Given, keys_of, suggest_known};
 use super::reader::{ConfigReader, Value};
 
 /// Members and plan of the organisation.
@@ -77,26 +77,21 @@ impl Organisation {
     }
 }
 
-/// The keys of the table, but for its members.
-pub(super) const KEYS: [Key<Plan>; 1] = [Key {
-    name: "plan",
-    kind: ValueKind::TEXT,
-    example: "\"pro\"",
-    built_in: BuiltIn::Value("pro"),
-    read: |given, plan| {
-        *plan = match given.text() {
-            "pro" => Plan::Pro,
-            "free" => Plan::Free,
+impl ConfigTable for Plan {
+    const SECTION: &'static str = "organisation";
+
+    fn set_key(&mut self, _: &str, given: &Given<'_>) -> Result<(), String> {
+        *self = match given.text() {
+            "pro" => Self::Pro,
+            "free" => Self::Free,
             word => {
-                return Err(format!(
-                    "is no plan; {}",
-                    suggest_known(word, &["pro", "free"])
-                ));
+                let instead = suggest_known(word, &["pro", "free"]);
+                return Err(format!("is no plan; {instead}"));
             }
         };
         Ok(())
-    },
-}];
+    }
+}
 
 /// Reads the table.
 pub(super) fn read(
@@ -114,9 +109,9 @@ pub(super) fn read(
     for (name, value) in table {
         match &**name.get_ref() {
             "plan" => {
-                if let Some(read) = reader.key(&KEYS[0], value, &mut organisation.plan) {
-                    organisation.line = read.line;
-                }
+                let plan = keys_of(Plan::SECTION).next();
+                let read = plan.and_then(|key| reader.key(key, value, &mut organisation.plan));
+                organisation.line = read.map_or(line, |read| read.line);
             }
             "members" => organisation.members = read_members(value, reader),
             _ => reader.unknown(name, &["plan", "members"]),

@@ -1,6 +1,6 @@
 //! `loadtest.toml` key by key: every mistake with its line, all of them at once.
 
-use super::key::{BuiltIn, Given, Key, ValueKind, suggest_known};
+use super::key::{BuiltIn, ConfigTable, Given, Key, ValueKind, keys_of, suggest_known};
 use crate::console::clean;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -122,48 +122,45 @@ impl<'a> ConfigReader<'a> {
     }
 
     /// Reads the table at `path` into `target`.
-    pub(super) fn keys_of<T>(
+    pub(super) fn keys_of<T: ConfigTable>(
         &mut self,
         path: &str,
         value: Value<'_, '_>,
-        keys: &[Key<T>],
         target: &mut T,
     ) -> Vec<Read> {
         match self.table(path, value) {
-            Some(table) => self.keys(table, keys, target),
+            Some(table) => self.keys(table, target),
             None => Vec::new(),
         }
     }
 
     /// Reads a list of tables; each with its line.
-    pub(super) fn entries<T: Default>(
+    pub(super) fn entries<T: ConfigTable + Default>(
         &mut self,
         path: &str,
         value: Value<'_, '_>,
-        keys: &[Key<T>],
     ) -> Vec<(usize, T)> {
         let mut entries = Vec::new();
         for entry in self.tables(path, value) {
             let mut target = T::default();
-            self.entry(path, &entry, keys, &mut target);
+            self.entry(path, &entry, &mut target);
             entries.push((self.line(entry.0.start), target));
         }
         entries
     }
 
-    /// Reads the `keys` of a table into `target`.
-    pub(super) fn keys<T>(
+    /// Reads the keys of a table into `target`.
+    pub(super) fn keys<T: ConfigTable>(
         &mut self,
         table: &DeTable<'_>,
-        keys: &[Key<T>],
         target: &mut T,
     ) -> Vec<Read> {
         let mut read = Vec::new();
         for (name, value) in table {
-            if let Some(key) = keys.iter().find(|key| key.name == &**name.get_ref()) {
+            if let Some(key) = keys_of(T::SECTION).find(|key| key.name == &**name.get_ref()) {
                 read.extend(self.key(key, value, target));
             } else {
-                let known: Vec<_> = keys.iter().map(|key| key.name).collect();
+                let known: Vec<_> = keys_of(T::SECTION).map(|key| key.name).collect();
                 self.unknown(name, &known);
             }
         }
@@ -171,15 +168,14 @@ impl<'a> ConfigReader<'a> {
     }
 
     /// The same of an entry of a list, in which some keys must stand.
-    pub(super) fn entry<T>(
+    fn entry<T: ConfigTable>(
         &mut self,
         path: &str,
         (place, table): &(Range<usize>, &DeTable<'_>),
-        keys: &[Key<T>],
         target: &mut T,
-    ) -> Vec<Read> {
-        let read = self.keys(table, keys, target);
-        for key in keys {
+    ) {
+        self.keys(table, target);
+        for key in keys_of(T::SECTION) {
             if key.built_in == BuiltIn::Required && !table.contains_key(key.name) {
                 let Key { name, example, .. } = key;
                 self.mistake(
@@ -188,13 +184,12 @@ impl<'a> ConfigReader<'a> {
                 );
             }
         }
-        read
     }
 
     /// Reads the value of one key into `target`.
-    pub(super) fn key<T>(
+    pub(super) fn key<T: ConfigTable>(
         &mut self,
-        key: &Key<T>,
+        key: &Key,
         value: Value<'_, '_>,
         target: &mut T,
     ) -> Option<Read> {
@@ -210,7 +205,7 @@ impl<'a> ConfigReader<'a> {
             words: &words,
             base: self.folder,
         };
-        if let Err(mistake) = (key.read)(&given, target) {
+        if let Err(mistake) = target.set_key(name, &given) {
             let message = match (key.kind, self.text.get(value.span())) {
                 (ValueKind::List, _) => format!("`{name}`: {mistake}"),
                 (ValueKind::Private, _) | (_, None) => format!("`{name}` {mistake}"),
@@ -227,7 +222,7 @@ impl<'a> ConfigReader<'a> {
     }
 
     /// The words of a value of the right kind.
-    fn words<T>(&self, key: &Key<T>, value: Value<'_, '_>) -> Result<Vec<String>, String> {
+    fn words(&self, key: &Key, value: Value<'_, '_>) -> Result<Vec<String>, String> {
         let Key {
             name,
             example,

@@ -1,6 +1,6 @@
 //! `[run]` and `[ci]`: what `run` does where its command line says nothing.
 
-use super::key::{BuiltIn, Given, Key, ValueKind};
+use super::key::{ConfigTable, Given};
 use crate::cli::{Export, LoadArgs, RunArgs, values};
 use crate::file_names::check_baseline_name;
 use loadtest_model::definition::Letter;
@@ -54,69 +54,24 @@ impl RunDefaults {
     }
 }
 
-/// The keys of both tables.
-pub(super) const KEYS: [Key<RunDefaults>; 6] = [
-    Key {
-        name: "load",
-        kind: ValueKind::TEXT,
-        example: "\"smoke\"",
-        built_in: BuiltIn::Nothing("as scenarios declare"),
-        read: |given, run| {
-            run.load = Some(given.name()?);
-            Ok(())
-        },
-    },
-    Key {
-        name: "seed",
-        kind: ValueKind::Whole,
-        example: "7",
-        built_in: BuiltIn::Nothing("another one each run"),
-        read: |given, run| {
-            run.seed = Some(values::seed(given.text())?);
-            Ok(())
-        },
-    },
-    Key {
-        name: "min_grade",
-        kind: ValueKind::TEXT,
-        example: "\"B\"",
-        built_in: BuiltIn::Nothing("any grade passes"),
-        read: |given, run| {
-            run.min_grade = Some(given.text().parse()?);
-            Ok(())
-        },
-    },
-    Key {
-        name: "baseline",
-        kind: ValueKind::TEXT,
-        example: "\"main\"",
-        built_in: BuiltIn::Nothing("no comparison"),
-        read: |given, run| {
-            run.baseline = Some(parse_baseline(given.text())?);
-            Ok(())
-        },
-    },
-    Key {
-        name: "export",
-        kind: ValueKind::List,
-        example: "[\"junit\", \"markdown\"]",
-        built_in: BuiltIn::Nothing("the page only"),
-        read: |given, run| {
-            run.export = parse_exports(given)?;
-            Ok(())
-        },
-    },
-    Key {
-        name: "pdf_font",
-        kind: ValueKind::List,
-        example: "[\"fonts/NotoSansJP.ttf\"]",
-        built_in: BuiltIn::Nothing("the bundled one only"),
-        read: |given, run| {
-            run.pdf_font = given.words.iter().map(|word| given.path(word)).collect();
-            Ok(())
-        },
-    },
-];
+impl ConfigTable for RunDefaults {
+    const SECTION: &'static str = "run";
+
+    fn set_key(&mut self, name: &str, given: &Given<'_>) -> Result<(), String> {
+        match name {
+            "load" => self.load = Some(given.name()?),
+            "seed" => self.seed = Some(values::seed(given.text())?),
+            "min_grade" => self.min_grade = Some(given.text().parse()?),
+            "baseline" => self.baseline = Some(parse_baseline(given.text())?),
+            "export" => self.export = parse_exports(given)?,
+            "pdf_font" => {
+                self.pdf_font = given.words.iter().map(|word| given.path(word)).collect();
+            }
+            _ => return Err("is no key of this table".to_owned()),
+        }
+        Ok(())
+    }
+}
 
 fn parse_baseline(name: &str) -> Result<String, String> {
     match check_baseline_name(name) {

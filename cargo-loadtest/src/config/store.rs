@@ -1,6 +1,6 @@
 //! `[store]`: where runs are kept, and how many.
 
-use super::key::{BuiltIn, Key, ValueKind};
+use super::key::{ConfigTable, Given};
 use crate::units;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,41 +16,22 @@ pub(crate) struct StoreConfig {
     pub(crate) max_age: Option<Duration>,
 }
 
-/// The keys of the table.
-pub(super) const KEYS: [Key<StoreConfig>; 3] = [
-    Key {
-        name: "directory",
-        kind: ValueKind::TEXT,
-        example: "\"target/loadtest\"",
-        built_in: BuiltIn::Value("target/loadtest"),
-        read: |given, store| {
-            store.directory = Some(given.path(&given.name()?));
-            Ok(())
-        },
-    },
-    Key {
-        name: "keep",
-        kind: ValueKind::Whole,
-        example: "50",
-        built_in: BuiltIn::Nothing("every run"),
-        read: |given, store| {
-            let runs = given.text().parse().ok().filter(|runs| *runs > 0);
-            let runs = runs.ok_or("is no number of runs; write `50`, at least `1`")?;
-            store.keep = Some(runs);
-            Ok(())
-        },
-    },
-    Key {
-        name: "max_age",
-        kind: ValueKind::Text { unit: "d" },
-        example: "\"90d\"",
-        built_in: BuiltIn::Nothing("of any age"),
-        read: |given, store| {
-            store.max_age = match units::duration(given.text())? {
+impl ConfigTable for StoreConfig {
+    const SECTION: &'static str = "store";
+
+    fn set_key(&mut self, name: &str, given: &Given<'_>) -> Result<(), String> {
+        match name {
+            "directory" => self.directory = Some(given.path(&given.name()?)),
+            "keep" => {
+                let runs = given.text().parse().ok().filter(|runs| *runs > 0);
+                self.keep = Some(runs.ok_or("is no number of runs; write `50`, at least `1`")?);
+            }
+            "max_age" => match units::duration(given.text())? {
                 Duration::ZERO => return Err("would keep no run; use for example `90d`".to_owned()),
-                age => Some(age),
-            };
-            Ok(())
-        },
-    },
-];
+                age => self.max_age = Some(age),
+            },
+            _ => return Err("is no key of this table".to_owned()),
+        }
+        Ok(())
+    }
+}

@@ -6,8 +6,8 @@ mod human;
 
 use crate::cli::{ConfigArgs, ResultFormat};
 use crate::config::{
-    BuiltIn, Config, Event, FILE_NAME, KnownKey, Level, Notify, NotifyFormat, SettingOrigin,
-    ValueKind, layered, variable,
+    BuiltIn, Config, Event, FILE_NAME, Key, Level, Notify, NotifyFormat, SettingOrigin, ValueKind,
+    layered, variable,
 };
 use crate::console;
 use crate::error::Error;
@@ -65,7 +65,7 @@ struct View<'a> {
 /// A key and what is in force of it.
 #[derive(Debug)]
 struct InForce {
-    known: KnownKey,
+    known: Key,
     /// The value; `None` where there is none.
     value: Option<Vec<String>>,
     /// The source; `None` if it is built in.
@@ -75,7 +75,7 @@ struct InForce {
 impl InForce {
     /// Every key of the layers. Those of `[ci]` are what `--ci` makes of `[run]`.
     fn all(view: &View<'_>) -> Vec<Self> {
-        let in_force = |known: KnownKey| {
+        let in_force = |known: Key| {
             let setting = view.config.setting(known.section, known.name);
             let value = match (known.section, known.name) {
                 ("store", "directory") => Some(vec![view.shown(&view.store)]),
@@ -107,7 +107,7 @@ impl InForce {
     }
 }
 
-fn built_in(known: &KnownKey) -> Option<Vec<String>> {
+fn built_in(known: &Key) -> Option<Vec<String>> {
     match known.built_in {
         BuiltIn::Value(value) => Some(vec![value.to_owned()]),
         BuiltIn::Nothing(_) | BuiltIn::Required => None,
@@ -167,7 +167,7 @@ fn config_json(view: &View<'_>) -> Value {
     let keys: Vec<_> = InForce::all(view)
         .iter()
         .map(|key| {
-            let KnownKey {
+            let Key {
                 section,
                 name,
                 kind,

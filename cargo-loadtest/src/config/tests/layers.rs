@@ -40,7 +40,7 @@ fn every_layer_takes_the_place_of_the_one_below() {
 fn a_key_of_the_file_has_the_same_effect_as_its_variable() {
     let loads = "[load.smoke]\nusers = 1\n";
     for known in layered() {
-        let KnownKey {
+        let Key {
             section,
             name,
             kind,

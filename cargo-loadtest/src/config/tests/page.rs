@@ -19,7 +19,7 @@ fn example(title: &str) -> &str {
 fn the_examples_of_the_page_are_what_is_read() {
     let config = parse(example("A whole example")).unwrap();
     for known in layered().iter().filter(|known| known.section != "run") {
-        let KnownKey { section, name, .. } = *known;
+        let Key { section, name, .. } = *known;
         let is_set = config.setting(section, name).is_some();
         assert_eq!(
             is_set,
@@ -35,7 +35,7 @@ fn the_examples_of_the_page_are_what_is_read() {
 
 #[test]
 fn the_page_has_every_key_with_its_variable() {
-    for KnownKey {
+    for Key {
         section: table,
         name,
         ..
@@ -62,11 +62,11 @@ fn the_page_has_every_key_with_its_variable() {
     };
     keys(
         "`[load.NAME]`",
-        load::KEYS.iter().map(|key| key.name).collect(),
+        keys_of("load").map(|key| key.name).collect(),
     );
     keys(
         "`[[notify]]`",
-        notify::KEYS.iter().map(|key| key.name).collect(),
+        keys_of("notify").map(|key| key.name).collect(),
     );
     keys("`[[targets]]`", loadtest::targets::KEYS.to_vec());
     keys("`[organisation]`", vec!["plan", "members"]);

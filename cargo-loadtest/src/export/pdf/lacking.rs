@@ -5,50 +5,8 @@ use super::flow::Flow;
 use super::text::{plain_spans, prose_spans};
 use std::collections::BTreeMap;
 
-/// Scripts and a free font of each: from, to, what it is, the usual name of the file.
-const SCRIPTS: [(u32, u32, &str, &str); 21] = [
-    (0x0700, 0x074f, "Syriac", "NotoSansSyriac-Regular.ttf"),
-    (0x0780, 0x07bf, "Thaana", "NotoSansThaana-Regular.ttf"),
-    (
-        0x0900,
-        0x097f,
-        "Devanagari",
-        "NotoSansDevanagari-Regular.ttf",
-    ),
-    (0x0980, 0x09ff, "Bengali", "NotoSansBengali-Regular.ttf"),
-    (0x0a00, 0x0a7f, "Gurmukhi", "NotoSansGurmukhi-Regular.ttf"),
-    (0x0a80, 0x0aff, "Gujarati", "NotoSansGujarati-Regular.ttf"),
-    (0x0b80, 0x0bff, "Tamil", "NotoSansTamil-Regular.ttf"),
-    (0x0c00, 0x0c7f, "Telugu", "NotoSansTelugu-Regular.ttf"),
-    (0x0c80, 0x0cff, "Kannada", "NotoSansKannada-Regular.ttf"),
-    (0x0d00, 0x0d7f, "Malayalam", "NotoSansMalayalam-Regular.ttf"),
-    (0x0e00, 0x0e7f, "Thai", "NotoSansThai-Regular.ttf"),
-    (0x1000, 0x109f, "Myanmar", "NotoSansMyanmar-Regular.ttf"),
-    (0x1200, 0x139f, "Ethiopic", "NotoSansEthiopic-Regular.ttf"),
-    (0x1780, 0x17ff, "Khmer", "NotoSansKhmer-Regular.ttf"),
-    (0x1100, 0x11ff, "Korean", "NotoSansCJK-Regular.ttc"),
-    (
-        0x2e80,
-        0x9fff,
-        "Chinese, Japanese",
-        "NotoSansCJK-Regular.ttc",
-    ),
-    (0xac00, 0xd7ff, "Korean", "NotoSansCJK-Regular.ttc"),
-    (
-        0xf900,
-        0xffef,
-        "Chinese, Japanese",
-        "NotoSansCJK-Regular.ttc",
-    ),
-    (0x1d400, 0x1d7ff, "mathematics", "NotoSansMath-Regular.ttf"),
-    (0x1f000, 0x1faff, "emoji", "NotoEmoji-Regular.ttf"),
-    (
-        0x20000,
-        0x3ffff,
-        "Chinese, Japanese",
-        "NotoSansCJK-Regular.ttc",
-    ),
-];
+/// Scripts and a free font of each: first and last character, name, the usual name of the file.
+const SCRIPTS: &str = include_str!("scripts.tsv");
 
 /// More of a script are left out.
 const MOST: usize = 12;
@@ -61,13 +19,19 @@ fn find_script(letter: char) -> (&'static str, Option<&'static str>) {
     if invisible {
         return ("not to be seen, whatever the font", None);
     }
-    SCRIPTS
-        .into_iter()
-        .find(|(from, to, _, _)| (*from..=*to).contains(&code))
-        .map_or(
-            ("other", Some("a font that has them")),
-            |(_, _, script, file)| (script, Some(file)),
-        )
+    let mut scripts = SCRIPTS.lines().filter_map(|line| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [from, to, script, file] = fields[..] else {
+            return None;
+        };
+        let [from, to] = [from, to].map(|digits| u32::from_str_radix(digits, 16).ok());
+        (from?..=to?)
+            .contains(&code)
+            .then_some((script, Some(file)))
+    });
+    scripts
+        .next()
+        .unwrap_or(("other", Some("a font that has them")))
 }
 
 /// A section at the end where something was escaped.
