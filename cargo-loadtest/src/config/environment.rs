@@ -14,14 +14,14 @@ const OTHERS: [&str; 6] = [
 
 /// The variables of this tool, and where it was called.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Environment {
+pub(crate) struct ConfigEnvironment {
     variables: Vec<(String, String)>,
     folder: PathBuf,
     known: Vec<String>,
     mistakes: Vec<String>,
 }
 
-impl Environment {
+impl ConfigEnvironment {
     /// Reads the environment of the call.
     pub(crate) fn of_process() -> Self {
         let variables = crate::process::variables()

@@ -17,7 +17,7 @@ mod tests;
 use crate::cli::LoadArgs;
 use crate::console;
 use crate::error::Error;
-pub(crate) use environment::{Environment, variable};
+pub(crate) use environment::{ConfigEnvironment, variable};
 pub(crate) use key::{BuiltIn, Key, ValueKind};
 use key::{ConfigTable as _, keys_of};
 pub(crate) use load::Preset;
@@ -113,7 +113,7 @@ impl Config {
     /// # Errors
     /// Every mistake at once; a file that cannot be read.
     pub(crate) fn load(start: &Path, root: &Path) -> Result<Self, Error> {
-        let (config, doubts) = Self::layers(start, root, Environment::of_process())?;
+        let (config, doubts) = Self::layers(start, root, ConfigEnvironment::of_process())?;
         for doubt in doubts {
             console::print_warning(doubt);
         }
@@ -123,7 +123,7 @@ impl Config {
     fn layers(
         start: &Path,
         root: &Path,
-        environment: Environment,
+        environment: ConfigEnvironment,
     ) -> Result<(Self, Vec<String>), Error> {
         let below_root = start
             .ancestors()
@@ -144,7 +144,7 @@ impl Config {
     pub(crate) fn decode(
         bytes: Option<&[u8]>,
         path: &Path,
-        mut environment: Environment,
+        mut environment: ConfigEnvironment,
     ) -> Result<(Self, Vec<String>), Error> {
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut config = Self {
@@ -264,7 +264,7 @@ impl Config {
     }
 
     /// Lets the variables of the environment take the place of what the file says.
-    fn take(&mut self, environment: &mut Environment) {
+    fn take(&mut self, environment: &mut ConfigEnvironment) {
         let mut unused = RunDefaults::default();
         let mut settings = environment.read("store", &mut self.store);
         settings.extend(environment.read("grading", &mut self.grading));

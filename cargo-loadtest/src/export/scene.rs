@@ -72,7 +72,7 @@ pub(crate) enum Anchor {
 pub(crate) type At = (f64, f64);
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Shape {
+pub(crate) enum SceneShape {
     Rect {
         at: At,
         size: At,
@@ -102,7 +102,7 @@ pub(crate) enum Shape {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Scene {
     pub(crate) size: At,
-    pub(crate) shapes: Vec<Shape>,
+    pub(crate) shapes: Vec<SceneShape>,
     /// Shapes that belong together, in their order.
     pub(crate) groups: Vec<Range<usize>>,
     pub(crate) legend: Option<Legend>,
@@ -126,7 +126,7 @@ impl Scene {
     }
 
     pub(crate) fn text(&mut self, at: At, text: impl Into<String>, paint: Paint, anchor: Anchor) {
-        self.shapes.push(Shape::Text {
+        self.shapes.push(SceneShape::Text {
             at,
             size: 11.0,
             text: text.into(),
@@ -136,11 +136,11 @@ impl Scene {
     }
 
     pub(crate) fn rect(&mut self, at: At, size: At, paint: Paint) {
-        self.shapes.push(Shape::Rect { at, size, paint });
+        self.shapes.push(SceneShape::Rect { at, size, paint });
     }
 
     pub(crate) fn line(&mut self, points: Vec<At>, paint: Paint, width: f64) {
-        self.shapes.push(Shape::Line {
+        self.shapes.push(SceneShape::Line {
             points,
             paint,
             width,
@@ -181,9 +181,9 @@ impl Scene {
     }
 }
 
-fn svg_of(shape: &Shape, out: &mut String) {
+fn svg_of(shape: &SceneShape, out: &mut String) {
     let done = match shape {
-        Shape::Rect {
+        SceneShape::Rect {
             at: (x, y),
             size: (width, height),
             paint,
@@ -197,7 +197,7 @@ fn svg_of(shape: &Shape, out: &mut String) {
             paint.light(),
             paint.role()
         ),
-        Shape::Line {
+        SceneShape::Line {
             points,
             paint,
             width,
@@ -214,7 +214,7 @@ fn svg_of(shape: &Shape, out: &mut String) {
             },
             paint.role()
         ),
-        Shape::Area {
+        SceneShape::Area {
             points,
             paint,
             opacity,
@@ -225,7 +225,7 @@ fn svg_of(shape: &Shape, out: &mut String) {
             paint.light(),
             paint.role()
         ),
-        Shape::Text {
+        SceneShape::Text {
             at: (x, y),
             size,
             text,

@@ -266,7 +266,7 @@ fn config_json(view: &View<'_>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Environment;
+    use crate::config::ConfigEnvironment;
 
     const FILE: &str = "\
 [store]
@@ -307,8 +307,8 @@ plan = \"free\"
     fn shown<T>(file: Option<&str>, show: impl Fn(&View<'_>) -> T) -> T {
         let variables = [("LOADTEST_GRADING_BUDGET".to_owned(), "0.5%".to_owned())];
         let environment = match file {
-            Some(_) => Environment::new(variables, Path::new("/tmp")),
-            None => Environment::default(),
+            Some(_) => ConfigEnvironment::new(variables, Path::new("/tmp")),
+            None => ConfigEnvironment::default(),
         };
         let path = Path::new("/home/ada/shop/loadtest.toml");
         let (config, _) = Config::decode(file.map(str::as_bytes), path, environment).unwrap();

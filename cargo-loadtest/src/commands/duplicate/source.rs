@@ -53,7 +53,7 @@ pub(super) enum CopyRefusal {
 /// Copies the function below itself under the name `name`.
 ///
 /// # Errors
-/// A [`Refusal`].
+/// A [`CopyRefusal`].
 pub(super) fn duplicate(
     text: &str,
     original: &Original<'_>,

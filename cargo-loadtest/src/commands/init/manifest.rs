@@ -1,6 +1,6 @@
 //! Changes to a `Cargo.toml` that leave everything else as its authors wrote it.
 
-use super::source::Source;
+use super::source::DependencySource;
 use crate::error::Error;
 use crate::files;
 use std::path::{Path, PathBuf};
@@ -98,7 +98,7 @@ impl Manifest {
     }
 
     /// Adds a dependency on `source`.
-    pub(super) fn add_dependency(&mut self, source: &Source) {
+    pub(super) fn add_dependency(&mut self, source: &DependencySource) {
         self.add("loadtest", value(table_of(source)));
     }
 
@@ -132,17 +132,17 @@ impl Manifest {
 }
 
 /// A dependency on `source` as it stands in a `Cargo.toml`, after the equals sign.
-pub(super) fn entry(source: &Source) -> String {
+pub(super) fn entry(source: &DependencySource) -> String {
     table_of(source).to_string()
 }
 
-fn table_of(source: &Source) -> InlineTable {
+fn table_of(source: &DependencySource) -> InlineTable {
     let mut table = InlineTable::new();
     match source {
-        Source::Path(path) => {
+        DependencySource::Path(path) => {
             table.insert("path", path.to_string_lossy().as_ref().into());
         }
-        Source::Git { url, rev } => {
+        DependencySource::Git { url, rev } => {
             table.insert("git", url.as_str().into());
             if let Some(rev) = rev {
                 table.insert("rev", rev.as_str().into());
@@ -176,8 +176,8 @@ mod tests {
         Manifest::parse(Path::new("Cargo.toml"), text).unwrap()
     }
 
-    fn git() -> Source {
-        Source::Git {
+    fn git() -> DependencySource {
+        DependencySource::Git {
             url: "https://example.com/loadtest".to_owned(),
             rev: Some("0123abc".to_owned()),
         }

@@ -14,7 +14,7 @@ use crate::suggestion::join_names;
 use crate::workspace::{Workspace, folder};
 use cargo_metadata::Package;
 use manifest::{LoadtestOrigin, Manifest};
-use source::Source;
+use source::DependencySource;
 use std::path::{Path, PathBuf};
 
 const EXAMPLE: &str = include_str!("templates/load.rs");
@@ -52,7 +52,7 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8, Error> {
         manifest.inherit_dependency();
         done.push("Cargo.toml: a dev-dependency on the `loadtest` of the workspace".to_owned());
     } else {
-        let source = Source::find(args)?;
+        let source = DependencySource::find(args)?;
         manifest.add_dependency(&source);
         done.push(format!(
             "Cargo.toml: a dev-dependency on `loadtest` from {source}"
@@ -84,7 +84,7 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8, Error> {
 
 /// The crate of that name on the package registry is not ours.
 fn refuse_registry(args: &InitArgs) -> Error {
-    let instead = match Source::find(args) {
+    let instead = match DependencySource::find(args) {
         Ok(source) => manifest::entry(&source),
         Err(_) => "{ git = \"https://..\", rev = \"..\" }".to_owned(),
     };

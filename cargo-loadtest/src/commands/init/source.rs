@@ -14,7 +14,7 @@ const BUILT_IN: &str = env!("CARGO_MANIFEST_DIR");
 
 /// The source of the library for a dependency.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum DependencySource {
     /// Its folder.
     Path(PathBuf),
     /// Its repository.
@@ -26,7 +26,7 @@ pub(super) enum Source {
     },
 }
 
-impl Source {
+impl DependencySource {
     /// Asks in this order: the command line, the environment, cargo's list of installed programs,
     /// the folder the tool was built in.
     ///
@@ -80,7 +80,7 @@ impl Source {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for DependencySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Path(path) => write!(f, "{}", path.display()),
@@ -94,29 +94,29 @@ impl fmt::Display for Source {
 }
 
 /// The folder of the library, if `path` is one.
-fn find_library(path: &Path) -> Option<Source> {
+fn find_library(path: &Path) -> Option<DependencySource> {
     let manifest = std::fs::read_to_string(path.join("Cargo.toml")).ok()?;
     let manifest: toml_edit::DocumentMut = manifest.parse().ok()?;
     let name = manifest.get("package")?.get("name")?.as_str()?;
     (name == "loadtest")
-        .then(|| path.canonicalize().ok().map(Source::Path))
+        .then(|| path.canonicalize().ok().map(DependencySource::Path))
         .flatten()
 }
 
 /// Returns the source that `cargo install` noted beside this program.
-fn find_installed() -> Option<Source> {
+fn find_installed() -> Option<DependencySource> {
     let program = std::env::current_exe().ok()?;
     let notes = program.parent()?.parent()?.join(".crates2.json");
     parse_notes(&std::fs::read_to_string(notes).ok()?)
 }
 
 /// Keys are such as `cargo-loadtest 0.1.0 (git+https://host/path?branch=main#0123abc)`.
-fn parse_notes(notes: &str) -> Option<Source> {
+fn parse_notes(notes: &str) -> Option<DependencySource> {
     let notes: serde_json::Value = serde_json::from_str(notes).ok()?;
     notes.get("installs")?.as_object()?.keys().find_map(|key| {
         let source = key.strip_prefix("cargo-loadtest ")?.split_once(" (git+")?.1;
         let (url, rev) = source.strip_suffix(')')?.split_once('#')?;
-        Some(Source::Git {
+        Some(DependencySource::Git {
             url: url.split_once('?').map_or(url, |(url, _)| url).to_owned(),
             rev: Some(rev.to_owned()),
         })
@@ -124,13 +124,13 @@ fn parse_notes(notes: &str) -> Option<Source> {
 }
 
 /// The library beside the folder of the tool: a checkout of cargo's, or one of the user's.
-fn built_in(tool: &Path) -> Option<Source> {
+fn built_in(tool: &Path) -> Option<DependencySource> {
     let repository = tool.parent()?;
     find_checkout(repository).or_else(|| find_library(&repository.join("loadtest")))
 }
 
 /// `CARGO_HOME/git/checkouts/NAME-HASH/REV`; where it comes from stands in `CARGO_HOME/git/db/NAME-HASH`.
-fn find_checkout(repository: &Path) -> Option<Source> {
+fn find_checkout(repository: &Path) -> Option<DependencySource> {
     let name = repository.parent()?;
     let checkouts = name.parent()?;
     let git = checkouts.parent()?;
@@ -145,7 +145,7 @@ fn find_checkout(repository: &Path) -> Option<Source> {
     let fetched = git.join("db").join(name.file_name()?).join("FETCH_HEAD");
     let fetched = std::fs::read_to_string(fetched).ok()?;
     let from = fetched.lines().next()?.rsplit('\t').next()?;
-    Some(Source::Git {
+    Some(DependencySource::Git {
         url: from.rsplit(" of ").next()?.trim().to_owned(),
         rev: Some(full.unwrap_or(short)),
     })
@@ -155,8 +155,8 @@ fn find_checkout(repository: &Path) -> Option<Source> {
 mod tests {
     use super::*;
 
-    fn git(url: &str, rev: &str) -> Source {
-        Source::Git {
+    fn git(url: &str, rev: &str) -> DependencySource {
+        DependencySource::Git {
             url: url.to_owned(),
             rev: Some(rev.to_owned()),
         }
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_tool_built_from_a_folder_uses_the_library_beside_it() {
-        let Some(Source::Path(path)) = built_in(Path::new(BUILT_IN)) else {
+        let Some(DependencySource::Path(path)) = built_in(Path::new(BUILT_IN)) else {
             panic!("the library is beside the tool");
         };
         assert!(path.ends_with("loadtest"));
@@ -212,13 +212,13 @@ mod tests {
 
     #[test]
     fn a_source_may_be_given_as_url_or_path() {
-        let url = Source::parse("https://example.com/x#ff").unwrap();
+        let url = DependencySource::parse("https://example.com/x#ff").unwrap();
         assert_eq!(url, git("https://example.com/x", "ff"));
-        assert!(Source::parse("/nowhere").is_err());
+        assert!(DependencySource::parse("/nowhere").is_err());
         let repository = Path::new(BUILT_IN).parent().unwrap();
         assert!(matches!(
-            Source::parse(&repository.to_string_lossy()),
-            Ok(Source::Path(_))
+            DependencySource::parse(&repository.to_string_lossy()),
+            Ok(DependencySource::Path(_))
         ));
     }
 }

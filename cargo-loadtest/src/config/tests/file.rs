@@ -49,7 +49,7 @@ fn broken_toml_names_the_line() {
 
 #[test]
 fn text_in_another_encoding_names_the_line() {
-    let (path, environment) = (Path::new(FILE), Environment::default());
+    let (path, environment) = (Path::new(FILE), ConfigEnvironment::default());
     let bytes = b"[store]\ndirectory = \"\xff\"\n";
     let error = Config::decode(Some(bytes), path, environment).unwrap_err();
     assert_eq!(error.exit_code(), 2);
@@ -73,7 +73,7 @@ fn the_nearest_file_up_to_the_workspace_counts() {
         std::fs::write(folder.join(FILE_NAME), text).unwrap();
     };
     let budget = || {
-        let (config, _) = Config::layers(&member, &root, Environment::default()).unwrap();
+        let (config, _) = Config::layers(&member, &root, ConfigEnvironment::default()).unwrap();
         config.grading.budget
     };
     write(outside.path(), "1%");

@@ -53,7 +53,8 @@ fn a_key_of_the_file_has_the_same_effect_as_its_variable() {
             value.trim_matches('"').to_owned()
         };
         let by_file = parse(&format!("{loads}[{section}]\n{name} = {value}\n")).unwrap();
-        let here = Environment::new([(variable(section, name), given)], Path::new("/home/ada"));
+        let here =
+            ConfigEnvironment::new([(variable(section, name), given)], Path::new("/home/ada"));
         let path = Path::new(FILE);
         let (by_variable, doubts) = Config::decode(Some(loads.as_bytes()), path, here).unwrap();
         assert_eq!(doubts, Vec::<String>::new());

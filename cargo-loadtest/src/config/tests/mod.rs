@@ -21,7 +21,7 @@ fn layers(text: &str, variables: &[(&str, &str)]) -> Result<(Config, Vec<String>
     let variables = variables
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    let environment = Environment::new(variables, Path::new("/tmp/here"));
+    let environment = ConfigEnvironment::new(variables, Path::new("/tmp/here"));
     Config::decode(Some(text.as_bytes()), Path::new(FILE), environment)
         .map_err(|error| error.to_string())
 }

@@ -3,8 +3,8 @@
 use super::Chart;
 use super::slowest::cut_name;
 use crate::export::labels::JOURNEY;
-use crate::export::page::comparison::{change_gravity, change_mark};
-use crate::export::scene::{Anchor, Paint, Scene, Shape};
+use crate::export::page::comparison::{change_mark, select_gravest};
+use crate::export::scene::{Anchor, Paint, Scene, SceneShape};
 use loadtest_model::card::Card;
 use loadtest_model::comparison::{Change, Compared, Comparison, Figure, Outcome, Subject};
 use std::ops::RangeInclusive;
@@ -46,7 +46,7 @@ pub(crate) fn draw_changes(card: &Card) -> Option<Chart> {
     for (at, (_, row)) in rows.iter().enumerate() {
         let (low, up) = margin_range(around(row));
         let (y, x) = (TOP + ROW * at as f64, (axis.x(low), axis.x(up)));
-        scene.shapes.push(Shape::Area {
+        scene.shapes.push(SceneShape::Area {
             points: vec![(x.0, y), (x.1, y), (x.1, y + ROW), (x.0, y + ROW)],
             paint: Paint::Muted,
             opacity: 0.14,
@@ -81,22 +81,10 @@ pub(crate) fn draw_changes(card: &Card) -> Option<Chart> {
 }
 
 fn select_changes(comparison: &Comparison) -> Vec<(&Subject, &Compared)> {
-    let mut rows = Vec::new();
-    for subject in &comparison.subjects {
-        for row in &subject.figures {
-            let is_drawn = row.figure != Figure::Errors
-                && (row.figure == Figure::P95 || row.verdict != Change::Unchanged);
-            if is_drawn && row.change.is_finite() {
-                rows.push((rows.len(), subject, row));
-            }
-        }
-    }
-    rows.sort_by_key(|(at, _, row)| (change_gravity(row.verdict), *at));
-    rows.truncate(ROWS);
-    rows.sort_by_key(|(at, ..)| *at);
-    rows.into_iter()
-        .map(|(_, subject, row)| (subject, row))
-        .collect()
+    select_gravest(comparison, ROWS, |_, row| {
+        let is_drawn = row.figure == Figure::P95 || row.verdict != Change::Unchanged;
+        is_drawn && row.figure != Figure::Errors && row.change.is_finite()
+    })
 }
 
 /// Returns the changes within a margin, on a scale on which twice and half are equally far from
@@ -124,7 +112,7 @@ fn draw_change(scene: &mut Scene, axis: &Axis, y: f64, subject: &Subject, row: &
     let (from, to) = (axis.x(row.interval.0), axis.x(row.interval.1));
     scene.line(vec![(from, y), (to, y)], paint, 2.0);
     let x = axis.x(row.change);
-    scene.shapes.push(Shape::Area {
+    scene.shapes.push(SceneShape::Area {
         points: vec![
             (x - POINT, y),
             (x, y - POINT),
@@ -227,7 +215,7 @@ mod tests {
         let (mut grounds, mut lines, mut points) = (vec![], vec![], vec![]);
         for shape in &chart.scene.shapes {
             match shape {
-                Shape::Area {
+                SceneShape::Area {
                     points: at,
                     opacity,
                     paint,
@@ -235,10 +223,10 @@ mod tests {
                     assert_eq!(*paint, Paint::Muted);
                     grounds.push((at[0].0, at[1].0));
                 }
-                Shape::Area {
+                SceneShape::Area {
                     points: at, paint, ..
                 } => points.push((at[1].0, *paint)),
-                Shape::Line { points, width, .. } if *width > 1.5 => {
+                SceneShape::Line { points, width, .. } if *width > 1.5 => {
                     lines.push((points[0].0, points[1].0));
                 }
                 _ => {}
@@ -293,7 +281,7 @@ mod tests {
         (row.change, row.interval) = (400.0, (-1.0, f64::INFINITY));
         let chart = draw_changes(&card).unwrap();
         for shape in &chart.scene.shapes {
-            if let Shape::Line { points, .. } = shape {
+            if let SceneShape::Line { points, .. } = shape {
                 assert!(
                     points
                         .iter()

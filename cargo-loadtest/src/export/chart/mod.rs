@@ -54,7 +54,7 @@ pub(crate) struct SeriesFigures {
 mod tests {
     use super::*;
     use crate::export::sample;
-    use crate::export::scene::Shape;
+    use crate::export::scene::SceneShape;
 
     #[test]
     fn no_shape_leaves_its_drawing() {
@@ -76,11 +76,13 @@ mod tests {
                 let (wide, high) = chart.scene.size;
                 for shape in &chart.scene.shapes {
                     let points = match shape {
-                        Shape::Rect { at, size, .. } => {
+                        SceneShape::Rect { at, size, .. } => {
                             vec![*at, (at.0 + size.0, at.1 + size.1)]
                         }
-                        Shape::Line { points, .. } | Shape::Area { points, .. } => points.clone(),
-                        Shape::Text { at, .. } => vec![*at],
+                        SceneShape::Line { points, .. } | SceneShape::Area { points, .. } => {
+                            points.clone()
+                        }
+                        SceneShape::Text { at, .. } => vec![*at],
                     };
                     for (x, y) in points {
                         assert!((0.0..=wide + 0.01).contains(&x), "{}: {x}", chart.title);

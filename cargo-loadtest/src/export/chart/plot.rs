@@ -2,7 +2,7 @@
 
 use super::axis::{round_step, round_up};
 use super::{Chart, Readout, SeriesFigures};
-use crate::export::scene::{Anchor, At, Legend, Paint, Scene, Shape};
+use crate::export::scene::{Anchor, At, Legend, Paint, Scene, SceneShape};
 
 /// Width and height.
 const SIZE: At = (520.0, 220.0);
@@ -184,7 +184,7 @@ fn draw_series(
         let mut points: Vec<At> = tops.map(|(i, top)| (x(i), y(top))).collect();
         if series.filled {
             let floor = piece.iter().rev().map(|i| (x(*i), y(series.floor(*i))));
-            scene.shapes.push(Shape::Area {
+            scene.shapes.push(SceneShape::Area {
                 points: points.iter().copied().chain(floor).collect(),
                 paint: series.paint,
                 opacity: 0.28,
@@ -193,7 +193,7 @@ fn draw_series(
         if let [only] = points[..] {
             points.push((only.0 + 1.0, only.1));
         }
-        scene.shapes.push(Shape::Line {
+        scene.shapes.push(SceneShape::Line {
             points,
             paint: series.paint,
             width: 1.6,
@@ -206,7 +206,7 @@ fn draw_legend(scene: &mut Scene, series: &[PlotSeries], left: f64) {
     let first = scene.shapes.len();
     let mut x = left;
     for series in series {
-        scene.shapes.push(Shape::Line {
+        scene.shapes.push(SceneShape::Line {
             points: vec![(x, 9.0), (x + 16.0, 9.0)],
             paint: series.paint,
             width: 2.5,
@@ -246,7 +246,7 @@ mod tests {
             ..PlotSeries::new("timeout", Paint::Ink)
         };
         draw_series(&mut scene, &series, |x| x as f64, |y| y);
-        let Shape::Area { points, .. } = &scene.shapes[0] else {
+        let SceneShape::Area { points, .. } = &scene.shapes[0] else {
             panic!("{:?}", scene.shapes);
         };
         assert_eq!(points, &[(0.0, 4.0), (1.0, 6.0), (1.0, 4.0), (0.0, 3.0)]);

@@ -1,7 +1,7 @@
 //! Where the time goes, step by step.
 
 use super::Chart;
-use crate::export::scene::{Anchor, Paint, Scene, Shape};
+use crate::export::scene::{Anchor, Paint, Scene, SceneShape};
 use loadtest_model::card::Card;
 use loadtest_model::display;
 
@@ -22,7 +22,7 @@ pub(crate) fn draw_shares(card: &Card) -> Option<Chart> {
         scene.rect((x, 0.0), (shown, high), paint_of(i, bottleneck.step));
         let text = format!("{} {}", step.name, display::format_percent(share));
         if text.chars().count() as f64 * 7.6 + 20.0 < width {
-            scene.shapes.push(Shape::Text {
+            scene.shapes.push(SceneShape::Text {
                 at: (x + 10.0, 25.0),
                 size: 14.0,
                 text: text.clone(),
@@ -41,7 +41,7 @@ pub(crate) fn draw_shares(card: &Card) -> Option<Chart> {
     })
 }
 
-/// The colour of a step in [`shares`].
+/// Returns the colour of a step.
 pub(crate) fn paint_of(step: usize, bottleneck: usize) -> Paint {
     // Those on which a name in the colour of paper can be read.
     const CALM: [usize; 4] = [0, 3, 4, 5];

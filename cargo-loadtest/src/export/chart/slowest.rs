@@ -170,7 +170,7 @@ pub(super) fn cut_name(name: &str) -> String {
 mod tests {
     use super::*;
     use crate::export::sample;
-    use crate::export::scene::Shape;
+    use crate::export::scene::SceneShape;
 
     fn row() -> SlowRow {
         let step = |step: usize, begin_us, time_us, ok| SlowStepRow {
@@ -197,7 +197,7 @@ mod tests {
     fn bars(chart: &Chart, of: Paint) -> Vec<(f64, f64)> {
         let shapes = chart.scene.shapes.iter();
         let bars = shapes.filter_map(|shape| match shape {
-            Shape::Rect { at, size, paint } if *paint == of => Some((at.0, at.0 + size.0)),
+            SceneShape::Rect { at, size, paint } if *paint == of => Some((at.0, at.0 + size.0)),
             _ => None,
         });
         bars.collect()
@@ -228,9 +228,9 @@ mod tests {
         assert!(chart.label.ends_with("step_1 400 ms at 600 ms, failed"));
     }
 
-    fn text(shape: &Shape) -> Option<&str> {
+    fn text(shape: &SceneShape) -> Option<&str> {
         match shape {
-            Shape::Text { text, .. } => Some(text),
+            SceneShape::Text { text, .. } => Some(text),
             _ => None,
         }
     }

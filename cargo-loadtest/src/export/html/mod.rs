@@ -22,8 +22,8 @@ mod tests;
 use crate::export::chart::Chart;
 use crate::export::markup::{escape, escape_prose, escape_text};
 use crate::export::page::{
-    Block, Cell, Charts, Column, ColumnKind, Form, Page, Row, Section, Sentence, Sheet, Table,
-    Tile, Tone,
+    Block, Charts, Column, ColumnKind, Form, Page, Section, Sentence, Sheet, Table, TableCell,
+    TableRow, Tile, Tone,
 };
 use loadtest_model::card::Report;
 use std::fmt::Write as _;
@@ -392,11 +392,11 @@ const fn class_of(kind: ColumnKind) -> &'static str {
     }
 }
 
-fn write_row(html: &mut String, columns: &[Column], row: &Row) {
+fn write_row(html: &mut String, columns: &[Column], row: &TableRow) {
     let class = match row {
-        Row { is_inner: true, .. } => " class=\"inner\"",
-        Row { flag: Some(_), .. } => " class=\"slow\"",
-        Row { .. } => "",
+        TableRow { is_inner: true, .. } => " class=\"inner\"",
+        TableRow { flag: Some(_), .. } => " class=\"slow\"",
+        TableRow { .. } => "",
     };
     let _ = write!(html, "<tr{class}>");
     for (at, (cell, column)) in row.cells.iter().zip(columns).enumerate() {
@@ -420,7 +420,7 @@ fn write_row(html: &mut String, columns: &[Column], row: &Row) {
     html.push_str("</tr>\n");
 }
 
-fn write_cell(html: &mut String, cell: &Cell, flag: Option<&str>) {
+fn write_cell(html: &mut String, cell: &TableCell, flag: Option<&str>) {
     if let Some(paint) = cell.key {
         let _ = write!(
             html,

@@ -7,8 +7,8 @@ mod tests;
 mod text;
 
 use crate::export::page::{
-    Badge, Block, Cell, Column, ColumnKind, Form, Page, Row, Section, Sentence, Sheet, SheetKind,
-    Table, Tile, Tone,
+    Badge, Block, Column, ColumnKind, Form, Page, Section, Sentence, Sheet, SheetKind, Table,
+    TableCell, TableRow, Tile, Tone,
 };
 use crate::export::terminal::text::bar;
 use loadtest_model::card::Report;
@@ -336,7 +336,7 @@ fn render_table_head(columns: &[Column]) -> String {
     head + "\n"
 }
 
-fn render_row(row: &Row) -> String {
+fn render_row(row: &TableRow) -> String {
     let cells = row.cells.iter().enumerate().map(|(at, cell)| {
         let inner = if row.is_inner && at == 0 { "↳ " } else { "" };
         let is_strong =
@@ -346,7 +346,7 @@ fn render_row(row: &Row) -> String {
     join_row(cells)
 }
 
-fn render_cell(cell: &Cell, is_strong: bool) -> String {
+fn render_cell(cell: &TableCell, is_strong: bool) -> String {
     let mut text = render_text(cell.form, &cell.text);
     if let Some(share) = cell.bar {
         let drawn = format!("{} {text}", bar(share, BAR));

@@ -1,7 +1,7 @@
 //! The section of changes against a baseline or another run: figures of the journey and of what changed as
 //! rows, the rest as sentences.
 
-use super::{Block, Cell, Charts, Column, Row, Section, Sentence, Table, Tone};
+use super::{Block, Charts, Column, Section, Sentence, Table, TableCell, TableRow, Tone};
 use crate::console::clean;
 use crate::export::chart;
 use crate::export::labels::JOURNEY;
@@ -61,7 +61,7 @@ const fn tone_of_change(change: Change) -> Tone {
 }
 
 /// Orders changes by how much they matter: the inconclusive before the unchanged.
-pub(crate) const fn change_gravity(change: Change) -> u8 {
+const fn change_gravity(change: Change) -> u8 {
     match change {
         Change::Regressed => 0,
         Change::Improved => 1,
@@ -238,55 +238,67 @@ fn build_groups(rows: &[(&Subject, &Compared)]) -> Table {
     table.columns.remove(0);
     for group in rows.chunk_by(|(one, _), (other, _)| one.step == other.step) {
         let mut title = vec![subject_cell(group[0].0)];
-        title.resize(table.columns.len(), Cell::default());
+        title.resize(table.columns.len(), TableCell::default());
         table.push(title);
-        table.rows.extend(group.iter().map(|(_, compared)| Row {
-            cells: figure_cells(compared).into(),
-            is_inner: true,
-            ..Row::default()
-        }));
+        table
+            .rows
+            .extend(group.iter().map(|(_, compared)| TableRow {
+                cells: figure_cells(compared).into(),
+                is_inner: true,
+                ..TableRow::default()
+            }));
     }
     table
 }
 
-fn subject_cell(subject: &Subject) -> Cell {
+fn subject_cell(subject: &Subject) -> TableCell {
     let step = subject.step.as_ref();
-    step.map_or_else(|| Cell::figure(JOURNEY), Cell::name)
+    step.map_or_else(|| TableCell::figure(JOURNEY), TableCell::name)
 }
 
-fn figure_cells(compared: &Compared) -> [Cell; 6] {
+fn figure_cells(compared: &Compared) -> [TableCell; 6] {
     let change = compared.verdict;
     let tone = tone_of_change(change);
     [
-        Cell::figure(compared.figure.label()),
-        Cell::figure(compared.base_words()),
-        Cell::figure(compared.new_words()),
-        Cell::figure(compared.change_words()).tone(tone),
+        TableCell::figure(compared.figure.label()),
+        TableCell::figure(compared.base_words()),
+        TableCell::figure(compared.new_words()),
+        TableCell::figure(compared.change_words()).tone(tone),
         // The change beside it has the unit.
-        Cell::figure(compared.interval_words().replace(" points", "")),
-        Cell::figure(format!("{} {change}", change_mark(change))).tone(tone),
+        TableCell::figure(compared.interval_words().replace(" points", "")),
+        TableCell::figure(format!("{} {change}", change_mark(change))).tone(tone),
     ]
 }
 
 /// Selects the figures that become rows, in the order of the scenario.
 fn select_rows(comparison: &Comparison, selection: Selection) -> Vec<(&Subject, &Compared)> {
-    let mut rows: Vec<(usize, &Subject, &Compared)> = Vec::new();
+    let is_shown = |subject: &Subject, figure: &Compared| {
+        selection == Selection::All || subject.step.is_none() || figure.verdict != Change::Unchanged
+    };
+    let most = match selection {
+        Selection::Gravest => ROWS,
+        Selection::All => usize::MAX,
+    };
+    select_gravest(comparison, most, is_shown)
+}
+
+/// Selects at most so many figures, the gravest, in the order of the scenario.
+pub(crate) fn select_gravest(
+    comparison: &Comparison,
+    most: usize,
+    is_shown: impl Fn(&Subject, &Compared) -> bool,
+) -> Vec<(&Subject, &Compared)> {
+    let mut rows = Vec::new();
     for subject in &comparison.subjects {
-        let shows_all = selection == Selection::All || subject.step.is_none();
-        for figure in &subject.figures {
-            if shows_all || figure.verdict != Change::Unchanged {
-                rows.push((rows.len(), subject, figure));
-            }
-        }
+        let shown = subject.figures.iter();
+        let shown = shown.filter(|figure| is_shown(subject, figure));
+        rows.extend(shown.map(|figure| (subject, figure)));
     }
-    if selection == Selection::Gravest {
-        rows.sort_by_key(|(at, _, figure)| (change_gravity(figure.verdict), *at));
-        rows.truncate(ROWS);
-        rows.sort_by_key(|(at, ..)| *at);
-    }
-    rows.into_iter()
-        .map(|(_, subject, figure)| (subject, figure))
-        .collect()
+    let mut order: Vec<_> = rows.into_iter().enumerate().collect();
+    order.sort_by_key(|(at, (_, figure))| (change_gravity(figure.verdict), *at));
+    order.truncate(most);
+    order.sort_by_key(|(at, _)| *at);
+    order.into_iter().map(|(_, row)| row).collect()
 }
 
 /// Counts the figures that are no rows.
@@ -449,7 +461,7 @@ mod tests {
     }
 
     /// The rows and the notes of the section of a card.
-    fn contents(card: &Card) -> (Vec<Vec<Cell>>, Vec<String>) {
+    fn contents(card: &Card) -> (Vec<Vec<TableCell>>, Vec<String>) {
         let Some(Beside {
             outcome: Outcome::Compared(comparison),
             ..

@@ -1,6 +1,6 @@
 //! Sections of findings, of the course of a run, and of how it was measured.
 
-use super::{Block, Cell, Charts, Column, Form, Section, Sentence, Table, Tone};
+use super::{Block, Charts, Column, Form, Section, Sentence, Table, TableCell, Tone};
 use crate::export::chart::{self, Chart};
 use loadtest_model::card::{Card, Report, Trust};
 use loadtest_model::display;
@@ -22,21 +22,21 @@ pub(super) fn build_weights(card: &Card) -> Option<Section> {
     for row in &card.weights {
         let outside = if row.plausible { "" } else { " (outside)" };
         table.push(vec![
-            Cell::name(&*row.step),
-            Cell::figure(display::format_percent(row.configured)),
-            Cell::optional(row.observed, display::format_percent).tone(if row.plausible {
+            TableCell::name(&*row.step),
+            TableCell::figure(display::format_percent(row.configured)),
+            TableCell::optional(row.observed, display::format_percent).tone(if row.plausible {
                 Tone::Plain
             } else {
                 Tone::Fair
             }),
-            Cell::optional(row.interval, |(low, high)| {
+            TableCell::optional(row.interval, |(low, high)| {
                 format!(
                     "{} – {}{outside}",
                     display::format_percent(low),
                     display::format_percent(high)
                 )
             }),
-            Cell::count(row.draws),
+            TableCell::count(row.draws),
         ]);
     }
     (!card.weights.is_empty()).then(|| Section::new("Weights", 12, vec![Block::Table(table)]))
@@ -56,11 +56,11 @@ pub(super) fn build_statuses(card: &Card) -> Option<Section> {
     for (status, count) in &card.statuses {
         let share = *count as f64 / all as f64;
         let tone = if *status < 400 { Tone::Good } else { Tone::Bad };
-        let mut bar = Cell::figure(display::format_percent(share)).tone(tone);
+        let mut bar = TableCell::figure(display::format_percent(share)).tone(tone);
         bar.bar = Some(share);
         table.push(vec![
-            Cell::figure(status.to_string()).tone(tone),
-            Cell::count(*count),
+            TableCell::figure(status.to_string()).tone(tone),
+            TableCell::count(*count),
             bar,
         ]);
     }
@@ -79,8 +79,12 @@ pub(super) fn build_custom_metrics(card: &Card) -> Option<Section> {
         ],
     );
     for row in &card.counters {
-        let rate = Cell::optional(row.per_second, display::format_rate);
-        counters.push(vec![Cell::name(&*row.name), Cell::count(row.count), rate]);
+        let rate = TableCell::optional(row.per_second, display::format_rate);
+        counters.push(vec![
+            TableCell::name(&*row.name),
+            TableCell::count(row.count),
+            rate,
+        ]);
     }
     let mut timings = Table::new(
         "What the scenario timed by itself",
@@ -95,8 +99,8 @@ pub(super) fn build_custom_metrics(card: &Card) -> Option<Section> {
     );
     for row in &card.timings {
         let times = [row.time.p50, row.time.p95, row.time.p99, row.time.max];
-        let mut cells = vec![Cell::name(&*row.name), Cell::count(row.count)];
-        cells.extend(times.map(Cell::time));
+        let mut cells = vec![TableCell::name(&*row.name), TableCell::count(row.count)];
+        cells.extend(times.map(TableCell::time));
         timings.push(cells);
     }
     let tables = [counters, timings]
@@ -143,11 +147,11 @@ fn figures_over_time(charts: &[Chart]) -> Option<Table> {
             }));
     }
     for (point, at) in at.iter().enumerate().step_by(every) {
-        let mut cells = vec![Cell::figure(at)];
+        let mut cells = vec![TableCell::figure(at)];
         let series = readouts.iter().flat_map(|(_, readout)| &readout.series);
         cells.extend(series.map(|figures| match figures.words[point].as_str() {
-            "" => Cell::figure(display::NO_VALUE),
-            words => Cell::figure(words),
+            "" => TableCell::figure(display::NO_VALUE),
+            words => TableCell::figure(words),
         }));
         table.push(cells);
     }
@@ -204,7 +208,7 @@ pub(super) fn build_errors(card: &Card) -> Option<Section> {
         let status = row
             .status
             .map_or_else(String::new, |status| format!(" {status}"));
-        let mut example = Cell::prose(&*row.example);
+        let mut example = TableCell::prose(&*row.example);
         if let Some(sample) = row
             .sample
             .as_ref()
@@ -213,18 +217,18 @@ pub(super) fn build_errors(card: &Card) -> Option<Section> {
             example = example.note(Form::Sample, sample);
         }
         table.push(vec![
-            Cell::count_and_ramp(row.count, row.elsewhere).tone(Tone::Bad),
-            Cell::name(&*row.step),
-            Cell::figure(format!("{}{status}", row.kind.name())),
+            TableCell::count_and_ramp(row.count, row.elsewhere).tone(Tone::Bad),
+            TableCell::name(&*row.step),
+            TableCell::figure(format!("{}{status}", row.kind.name())),
             example,
         ]);
     }
     for panic in &card.panics {
         table.push(vec![
-            Cell::count(panic.count).tone(Tone::Bad),
-            Cell::name(&*panic.location),
-            Cell::figure("panic"),
-            Cell::prose(&*panic.message),
+            TableCell::count(panic.count).tone(Tone::Bad),
+            TableCell::name(&*panic.location),
+            TableCell::figure("panic"),
+            TableCell::prose(&*panic.message),
         ]);
     }
     (!table.rows.is_empty())
@@ -249,12 +253,12 @@ pub(super) fn build_thresholds(card: &Card) -> Option<Section> {
         };
         let by_default = if row.implied { ", by default" } else { "" };
         table.push(vec![
-            Cell::code(&*row.condition),
+            TableCell::code(&*row.condition),
             row.step
                 .as_ref()
-                .map_or_else(|| Cell::figure("journey"), Cell::name),
-            Cell::figure(&*row.actual_words).tone(Tone::alarm(!row.passed)),
-            Cell::figure(format!("{result}{by_default}")).tone(tone),
+                .map_or_else(|| TableCell::figure("journey"), TableCell::name),
+            TableCell::figure(&*row.actual_words).tone(Tone::alarm(!row.passed)),
+            TableCell::figure(format!("{result}{by_default}")).tone(tone),
         ]);
     }
     (!table.rows.is_empty()).then(|| Section::new("Thresholds", 7, vec![Block::Table(table)]))

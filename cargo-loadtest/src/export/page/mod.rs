@@ -166,7 +166,7 @@ pub(crate) struct Table {
     /// Explains the table; a document shows it above.
     pub(crate) caption: String,
     pub(crate) columns: Vec<Column>,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<TableRow>,
     /// A list of findings that a format may cut.
     pub(crate) is_list: bool,
     /// Many rows of small figures.
@@ -194,8 +194,8 @@ pub(crate) enum ColumnKind {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Row {
-    pub(crate) cells: Vec<Cell>,
+pub(crate) struct TableRow {
+    pub(crate) cells: Vec<TableCell>,
     /// Belongs to the row above it.
     pub(crate) is_inner: bool,
     /// Stands out, with this word beside its name.
@@ -203,7 +203,7 @@ pub(crate) struct Row {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Cell {
+pub(crate) struct TableCell {
     pub(crate) text: String,
     pub(crate) form: Form,
     pub(crate) tone: Tone,
@@ -334,28 +334,28 @@ fn build_scenarios(report: &Report) -> Table {
             "journeys"
         };
         table.push(vec![
-            Cell {
+            TableCell {
                 link: Some(anchor(at)),
-                ..Cell::name(&card.name)
+                ..TableCell::name(&card.name)
             },
-            Cell::chip(card.verdict.name(), tone_of_verdict(card.verdict)),
-            Cell::chip(card.grade.label(), tone_of_letter(card.grade.letter)),
-            Cell::time(head.time.p50),
-            Cell::time(head.time.p95),
-            Cell::time(head.time.p99),
-            Cell::optional(head.error_rate, display::format_percent),
-            Cell::optional(head.achieved_per_second, |rate| {
+            TableCell::chip(card.verdict.name(), tone_of_verdict(card.verdict)),
+            TableCell::chip(card.grade.label(), tone_of_letter(card.grade.letter)),
+            TableCell::time(head.time.p50),
+            TableCell::time(head.time.p95),
+            TableCell::time(head.time.p99),
+            TableCell::optional(head.error_rate, display::format_percent),
+            TableCell::optional(head.achieved_per_second, |rate| {
                 format!("{} {unit}", display::format_rate(rate))
             }),
         ]);
     }
     for (at, scenario) in report.not_run.iter().enumerate() {
-        let name = Cell {
+        let name = TableCell {
             link: Some(anchor_not_run(at)),
-            ..Cell::name(&scenario.scenario).note(Form::Prose, &*scenario.message)
+            ..TableCell::name(&scenario.scenario).note(Form::Prose, &*scenario.message)
         };
-        let mut cells = vec![name, Cell::chip(NOT_RUN, Tone::Bad)];
-        cells.resize(table.columns.len(), Cell::figure(display::NO_VALUE));
+        let mut cells = vec![name, TableCell::chip(NOT_RUN, Tone::Bad)];
+        cells.resize(table.columns.len(), TableCell::figure(display::NO_VALUE));
         table.push(cells);
     }
     table
@@ -514,11 +514,11 @@ impl Table {
         }
     }
 
-    fn push(&mut self, cells: Vec<Cell>) {
+    fn push(&mut self, cells: Vec<TableCell>) {
         debug_assert_eq!(cells.len(), self.columns.len());
-        self.rows.push(Row {
+        self.rows.push(TableRow {
             cells,
-            ..Row::default()
+            ..TableRow::default()
         });
     }
 }
@@ -551,7 +551,7 @@ impl Column {
     }
 }
 
-impl Cell {
+impl TableCell {
     fn new(form: Form, text: impl Into<String>) -> Self {
         Self {
             text: text.into(),

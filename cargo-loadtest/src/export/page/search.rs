@@ -1,7 +1,8 @@
 //! The sheet of a search for the capacity.
 
 use super::{
-    Badge, Block, Cell, Column, Form, Section, Sentence, Sheet, SheetKind, Table, Tone, findings,
+    Badge, Block, Column, Form, Section, Sentence, Sheet, SheetKind, Table, TableCell, Tone,
+    findings,
 };
 use loadtest_model::capacity::{Outcome, Trial};
 use loadtest_model::card::{Capacity, CapacityVerdict, Report, Tone as RemarkTone};
@@ -81,14 +82,15 @@ fn build_trials(found: &Capacity) -> Table {
             Tone::alarm(of_journey.any(|(at, _)| trial.breaks(at)))
         };
         let mut cells = vec![
-            Cell::figure(display::format_rate(trial.attempt.per_second)),
-            Cell::optional(trial.achieved_per_second, display::format_rate),
-            Cell::time(trial.p95).tone(breaks(Metric::P95)),
-            Cell::optional(trial.error_rate, display::format_percent).tone(breaks(Metric::Errors)),
+            TableCell::figure(display::format_rate(trial.attempt.per_second)),
+            TableCell::optional(trial.achieved_per_second, display::format_rate),
+            TableCell::time(trial.p95).tone(breaks(Metric::P95)),
+            TableCell::optional(trial.error_rate, display::format_percent)
+                .tone(breaks(Metric::Errors)),
         ];
         cells.extend(further.iter().map(|(at, _)| further_cell(trial, *at)));
-        cells.push(Cell::figure(display::format_span(trial.window)));
-        let mut result = Cell::figure(format!("{mark} {}", trial.words())).tone(tone);
+        cells.push(TableCell::figure(display::format_span(trial.window)));
+        let mut result = TableCell::figure(format!("{mark} {}", trial.words())).tone(tone);
         if !trial.reasons.is_empty() {
             result = result.note(Form::Prose, trial.reasons.join("; "));
         }
@@ -98,8 +100,8 @@ fn build_trials(found: &Capacity) -> Table {
     table
 }
 
-fn further_cell(trial: &Trial, condition: usize) -> Cell {
+fn further_cell(trial: &Trial, condition: usize) -> TableCell {
     let measured = trial.slo.get(condition);
-    Cell::optional(measured, |measured| measured.words.clone())
+    TableCell::optional(measured, |measured| measured.words.clone())
         .tone(Tone::alarm(trial.breaks(condition)))
 }

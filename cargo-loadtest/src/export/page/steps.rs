@@ -1,7 +1,8 @@
 //! Sections about steps: lost points, figures, time, and what kept steps from running.
 
 use super::{
-    Block, Cell, Charts, Column, Form, Row, Section, Sentence, Table, Tone, tone_of_letter,
+    Block, Charts, Column, Form, Section, Sentence, Table, TableCell, TableRow, Tone,
+    tone_of_letter,
 };
 use crate::export::chart::{self, paint_of};
 use loadtest_model::card::{Card, DependencyFailure, InnerRow, LossKind, SlowRow, StepRow};
@@ -22,8 +23,8 @@ pub(super) fn build_losses(card: &Card) -> Option<Section> {
             LossKind::Latency | LossKind::StartDelay => Tone::Fair,
         };
         table.push(vec![
-            Cell::figure(display::format_points(loss.points)).tone(tone),
-            Cell::prose(&*loss.words),
+            TableCell::figure(display::format_points(loss.points)).tone(tone),
+            TableCell::prose(&*loss.words),
         ]);
     }
     let title = "Where the grade lost points";
@@ -31,7 +32,7 @@ pub(super) fn build_losses(card: &Card) -> Option<Section> {
 }
 
 /// A column that only some cards have.
-type Further = (Column, fn(&StepRow) -> Cell);
+type Further = (Column, fn(&StepRow) -> TableCell);
 
 pub(super) fn build_steps(card: &Card) -> Section {
     let further = further_columns(card);
@@ -54,18 +55,18 @@ pub(super) fn build_steps(card: &Card) -> Section {
     for (at, step) in card.steps.iter().enumerate() {
         let mut cells = step_cells(card, at, step);
         cells.extend(further.iter().map(|(_, cell)| cell(step)));
-        table.rows.push(Row {
+        table.rows.push(TableRow {
             cells,
             flag: (slowest == Some(at)).then_some("bottleneck"),
-            ..Row::default()
+            ..TableRow::default()
         });
         table.rows.extend(step.inner.iter().map(|inner| {
             let mut cells = inner_cells(inner);
-            cells.resize(10 + further.len(), Cell::default());
-            Row {
+            cells.resize(10 + further.len(), TableCell::default());
+            TableRow {
                 cells,
                 is_inner: true,
-                ..Row::default()
+                ..TableRow::default()
             }
         }));
     }
@@ -81,12 +82,12 @@ fn further_columns(card: &Card) -> Vec<Further> {
     let mut further: Vec<Further> = Vec::new();
     if any(|step| step.retries) {
         further.push((Column::figure("Requests").leaves(4), |step| {
-            Cell::count(step.requests)
+            TableCell::count(step.requests)
         }));
     }
     if any(|step| step.skipped) {
         further.push((Column::figure("Skips").leaves(2), |step| {
-            Cell::count(step.skipped).tone(Tone::alarm(step.skipped > 0))
+            TableCell::count(step.skipped).tone(Tone::alarm(step.skipped > 0))
         }));
     }
     if in_table && any(StepRow::spared) {
@@ -96,12 +97,12 @@ fn further_columns(card: &Card) -> Vec<Further> {
             "Not drawn"
         };
         further.push((Column::figure(title).leaves(6), |step| {
-            Cell::count(step.spared())
+            TableCell::count(step.spared())
         }));
     }
     if in_table && any(|step| step.kept) {
         further.push((Column::figure("Kept").leaves(6), |step| {
-            Cell::figure(if step.kept > 0 {
+            TableCell::figure(if step.kept > 0 {
                 display::format_count(step.kept)
             } else {
                 String::new()
@@ -115,14 +116,14 @@ fn slowest_step(card: &Card) -> Option<usize> {
     card.bottleneck.as_ref().map(|found| found.step)
 }
 
-fn step_cells(card: &Card, at: usize, step: &StepRow) -> Vec<Cell> {
+fn step_cells(card: &Card, at: usize, step: &StepRow) -> Vec<TableCell> {
     let grade = match &step.grade {
         Some(grade) if grade.interval.is_some() => format!("{}*", grade.letter),
         Some(grade) => grade.letter.to_string(),
         None if card.grade.withheld => display::NO_VALUE.to_owned(),
         None => "NS".to_owned(),
     };
-    let mut name = Cell::name(&*step.name);
+    let mut name = TableCell::name(&*step.name);
     name.key = slowest_step(card)
         .filter(|_| card.steps.len() > 1)
         .map(|slowest| paint_of(at, slowest));
@@ -136,32 +137,33 @@ fn step_cells(card: &Card, at: usize, step: &StepRow) -> Vec<Cell> {
     }
     vec![
         name,
-        Cell::chip(grade, tone_of_letter(step.grade.map(|grade| grade.letter))),
-        Cell::count(step.executed),
-        Cell::optional(step.per_second, display::format_rate),
-        Cell::optional(step.error_rate, display::format_percent).tone(Tone::alarm(step.failed > 0)),
-        Cell::time(step.response.p50),
-        Cell::time(step.response.p95),
-        Cell::time(step.response.p99),
-        Cell::optional(step.time_share, display::format_percent),
-        Cell::optional(step.received_bytes_per_second, display::format_throughput),
+        TableCell::chip(grade, tone_of_letter(step.grade.map(|grade| grade.letter))),
+        TableCell::count(step.executed),
+        TableCell::optional(step.per_second, display::format_rate),
+        TableCell::optional(step.error_rate, display::format_percent)
+            .tone(Tone::alarm(step.failed > 0)),
+        TableCell::time(step.response.p50),
+        TableCell::time(step.response.p95),
+        TableCell::time(step.response.p99),
+        TableCell::optional(step.time_share, display::format_percent),
+        TableCell::optional(step.received_bytes_per_second, display::format_throughput),
     ]
 }
 
 /// Builds the row of one name among the requests that a step sends by itself.
-fn inner_cells(row: &InnerRow) -> Vec<Cell> {
-    let time = |time| Cell::time(time).tone(Tone::Muted);
+fn inner_cells(row: &InnerRow) -> Vec<TableCell> {
+    let time = |time| TableCell::time(time).tone(Tone::Muted);
     let errors = if row.failed > 0 {
         Tone::Bad
     } else {
         Tone::Muted
     };
     vec![
-        Cell::name(&*row.name).tone(Tone::Muted),
-        Cell::default(),
-        Cell::count(row.requests).tone(Tone::Muted),
-        Cell::default(),
-        Cell::optional(row.error_rate, display::format_percent).tone(errors),
+        TableCell::name(&*row.name).tone(Tone::Muted),
+        TableCell::default(),
+        TableCell::count(row.requests).tone(Tone::Muted),
+        TableCell::default(),
+        TableCell::optional(row.error_rate, display::format_percent).tone(errors),
         time(row.service.p50),
         time(row.service.p95),
         time(row.service.p99),
@@ -177,10 +179,10 @@ pub(super) fn build_time(card: &Card) -> Option<Section> {
         let mut table = Table::new("", vec![Column::text("Step", 1.0), Column::word("Time")]);
         for (at, step) in card.steps.iter().enumerate() {
             let share = step.time_share.unwrap_or(0.0);
-            let mut bar = Cell::figure(display::format_percent(share))
+            let mut bar = TableCell::figure(display::format_percent(share))
                 .tone(Tone::alarm(at == bottleneck.step));
             bar.bar = Some(share);
-            table.push(vec![Cell::name(&*step.name), bar]);
+            table.push(vec![TableCell::name(&*step.name), bar]);
         }
         blocks.push(Block::Charts(Charts {
             drawings: vec![shares],
@@ -277,7 +279,7 @@ pub(super) fn build_ledger(card: &Card) -> Option<Section> {
     );
     let mut table = Table::list(&caption, columns);
     for step in card.steps.iter().filter(|step| step.planned > step.ok) {
-        let mut cells = vec![Cell::name(&*step.name)];
+        let mut cells = vec![TableCell::name(&*step.name)];
         cells.extend(accounts.iter().map(|(_, _, is_alarming, count)| {
             let count = count(step);
             let tone = if count == 0 {
@@ -285,7 +287,7 @@ pub(super) fn build_ledger(card: &Card) -> Option<Section> {
             } else {
                 Tone::alarm(*is_alarming)
             };
-            Cell::count(count).tone(tone)
+            TableCell::count(count).tone(tone)
         }));
         table.push(cells);
     }
@@ -313,13 +315,13 @@ fn build_dependencies(title: &str, tone: Tone, failures: &[DependencyFailure]) -
         vec![Column::figure("Count"), Column::text("Cause", 1.0)],
     );
     for row in failures {
-        let mut cause = Cell::prose(row.words());
+        let mut cause = TableCell::prose(row.words());
         // A step's own words are in the sentence.
         if !row.example.is_empty() && row.variable.is_some() {
             cause = cause.note(Form::Prose, format!("first: {}", row.example));
         }
         table.push(vec![
-            Cell::count_and_ramp(row.count, row.elsewhere).tone(tone),
+            TableCell::count_and_ramp(row.count, row.elsewhere).tone(tone),
             cause,
         ]);
     }

@@ -2,7 +2,7 @@
 
 use super::fonts::{Face, Fonts};
 use super::text::{CODE, Colour, Line, PAPER, Span, Style, break_lines, plain_spans};
-use crate::export::scene::{Anchor, Paint, Scene, Shape};
+use crate::export::scene::{Anchor, Paint, Scene, SceneShape};
 
 /// Letters below this size are hard to read on paper.
 const SMALLEST: f64 = 6.4;
@@ -171,15 +171,15 @@ impl Drawing {
     }
 
     /// Draws a shape; words stay within `room`, from the left to the right.
-    fn shape(&mut self, shape: &Shape, scale: f64, room: At, fonts: &Fonts) {
+    fn shape(&mut self, shape: &SceneShape, scale: f64, room: At, fonts: &Fonts) {
         let at = |at: At| (at.0 * scale, at.1 * scale);
         match shape {
-            Shape::Rect {
+            SceneShape::Rect {
                 at: corner,
                 size,
                 paint,
             } => self.rect(at(*corner), at(*size), light_colour(*paint)),
-            Shape::Line {
+            SceneShape::Line {
                 points,
                 paint,
                 width,
@@ -192,7 +192,7 @@ impl Drawing {
                 closed: false,
             }),
             // Colours are mixed here: what shines through would be beyond the oldest readers.
-            Shape::Area {
+            SceneShape::Area {
                 points,
                 paint,
                 opacity,
@@ -200,7 +200,7 @@ impl Drawing {
                 points: points.iter().copied().map(at).collect(),
                 colour: light_colour(*paint).tint(*opacity),
             }),
-            Shape::Text {
+            SceneShape::Text {
                 at: place,
                 size,
                 text,
@@ -228,8 +228,9 @@ impl Drawing {
 }
 
 /// The edges of the area that words are written on, where it was drawn just before them.
-fn ground_edges(before: &Shape, words: &Shape) -> Option<At> {
-    let (Shape::Rect { at, size, .. }, Shape::Text { at: words, .. }) = (before, words) else {
+fn ground_edges(before: &SceneShape, words: &SceneShape) -> Option<At> {
+    let (SceneShape::Rect { at, size, .. }, SceneShape::Text { at: words, .. }) = (before, words)
+    else {
         return None;
     };
     let is_on = |edge: f64, length: f64, place: f64| (edge..=edge + length).contains(&place);

@@ -7,7 +7,7 @@ use super::fonts::Fonts;
 use super::text::{
     ALARM, Colour, GRID, Line, MUTED, Span, Style, break_lines, plain_spans, prose_spans,
 };
-use crate::export::page::{self, Cell, Column, ColumnKind, Form, Tone};
+use crate::export::page::{self, Column, ColumnKind, Form, TableCell, Tone};
 
 /// The size of letters in tables.
 pub(super) const SIZE: f64 = 8.0;
@@ -42,7 +42,7 @@ struct CellLayout {
 }
 
 impl CellLayout {
-    fn new(cell: &Cell, is_first: bool, row: &page::Row) -> Self {
+    fn new(cell: &TableCell, is_first: bool, row: &page::TableRow) -> Self {
         let flag = row.flag.filter(|_| is_first);
         let mut style = Style::new(SIZE).colour(match flag {
             Some(_) => ALARM,
@@ -335,10 +335,10 @@ mod tests {
     use super::*;
     use crate::export::pdf::block::Item;
 
-    fn cell(text: &str) -> Cell {
-        Cell {
+    fn cell(text: &str) -> TableCell {
+        TableCell {
             text: text.to_owned(),
-            ..Cell::default()
+            ..TableCell::default()
         }
     }
 
@@ -355,12 +355,12 @@ mod tests {
     fn table(names: &[String], figures: &[&str]) -> page::Table {
         let mut columns = vec![column("Step", ColumnKind::Text(1.0))];
         columns.extend(figures.iter().map(|_| column("Figure", ColumnKind::Figure)));
-        let rows = names.iter().map(|name| page::Row {
+        let rows = names.iter().map(|name| page::TableRow {
             cells: std::iter::once(name.as_str())
                 .chain(figures.iter().copied())
                 .map(cell)
                 .collect(),
-            ..page::Row::default()
+            ..page::TableRow::default()
         });
         page::Table {
             columns,

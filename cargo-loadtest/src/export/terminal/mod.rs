@@ -6,7 +6,8 @@ mod tests;
 pub(crate) mod text;
 
 use crate::export::page::{
-    Block, Cell, ColumnKind, Form, Page, Section, Sentence, Sheet, SheetKind, Table, Tile, Tone,
+    Block, ColumnKind, Form, Page, Section, Sentence, Sheet, SheetKind, Table, TableCell, Tile,
+    Tone,
 };
 use anstyle::Style;
 use loadtest_model::card::Report;
@@ -337,7 +338,7 @@ fn is_visible(block: &Block) -> bool {
     }
 }
 
-fn bar_of(cells: &[Cell]) -> Option<(usize, f64)> {
+fn bar_of(cells: &[TableCell]) -> Option<(usize, f64)> {
     cells
         .iter()
         .enumerate()

@@ -1,6 +1,6 @@
 //! Tables whose columns line up, and which lose columns rather than grow wider than the terminal.
 
-use super::text::{DIM, Line, PLAIN, shorten, width, wrap};
+use super::text::{DIM, Line, shorten, width, wrap};
 use anstyle::Style;
 use std::borrow::Cow;
 
@@ -118,9 +118,16 @@ impl TextTable {
             kept.retain(|&i| i != leaving);
         }
         let widths = self.widths(&kept, limit);
-        let begin =
-            widths.iter().map(|wide| wide + GAP).sum::<usize>() - widths[widths.len() - 1] - GAP;
         let wraps = self.wraps_last && kept.contains(&(self.columns.len() - 1));
+        let indent = if wraps {
+            widths[..widths.len() - 1]
+                .iter()
+                .map(|wide| wide + GAP)
+                .sum()
+        } else {
+            2
+        };
+        let room = limit.saturating_sub(indent).max(1);
         let mut lines = Vec::new();
         if self.columns.iter().any(|column| !column.title.is_empty()) {
             lines.push(self.line(&kept, &widths, |i| {
@@ -135,36 +142,24 @@ impl TextTable {
                         .trim()
                         .to_owned()
                 });
-            if wraps {
-                let last = self.columns.len() - 1;
-                let room = limit.saturating_sub(begin).max(1);
-                let mut texts = cut_lines(&row[last].1, room).into_iter();
-                let first = texts.next().unwrap_or_default();
-                lines.push(self.line(&kept, &widths, |i| {
-                    if i == last {
-                        (row[i].0, first.clone())
-                    } else {
-                        row[i].clone()
-                    }
-                }));
-                let notes = packed(left.chain(below.iter().cloned()), room);
-                let notes = notes.iter().flat_map(|note| cut_lines(note, room));
-                let rest = texts.map(|text| (row[last].0, text));
-                for (style, text) in rest.chain(notes.map(|note| (DIM, note))) {
-                    lines.push(Line::new().to(begin).add(style, text));
-                }
-                continue;
-            }
             if is_group_title(row) {
                 lines.push(Line::new().add(row[0].0, shorten(&row[0].1, limit)));
                 continue;
             }
+            let mut row = row.clone();
+            let last = row.len() - 1;
+            let style = row[last].0;
+            let mut rest = Vec::new();
+            if wraps {
+                rest = cut_lines(&row[last].1, room);
+                row[last].1 = rest.remove(0);
+            }
             lines.push(self.line(&kept, &widths, |i| row[i].clone()));
-            let room = limit.saturating_sub(2);
-            for part in packed(left.chain(below.iter().cloned()), room) {
-                for text in cut_lines(&part, room) {
-                    lines.push(Line::new().add(PLAIN, "  ").add(DIM, text));
-                }
+            let notes = packed(left.chain(below.iter().cloned()), room);
+            let notes = notes.iter().flat_map(|note| cut_lines(note, room));
+            let rest = rest.into_iter().map(|text| (style, text));
+            for (style, text) in rest.chain(notes.map(|note| (DIM, note))) {
+                lines.push(Line::new().to(indent).add(style, text));
             }
         }
         lines
@@ -272,6 +267,7 @@ fn packed(parts: impl Iterator<Item = String>, room: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::text::PLAIN;
     use super::*;
 
     fn table() -> TextTable {
