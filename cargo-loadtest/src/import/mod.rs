@@ -33,5 +33,5 @@ pub(crate) use recording::Recording;
 pub(crate) use replayed::replay_recording;
 pub(crate) use rust::{Linked, NamedSecret, format_source, write_source};
 pub(crate) use secrets::{hide_secrets, redact_text};
-pub(crate) use shell::Environment;
+pub(crate) use shell::EnvironmentLookup;
 pub(crate) use source::{Input, Mistake};

@@ -1,4 +1,4 @@
-//! The text that an importer reads, and the places in it that something is said about.
+//! The text that an importer reads, and the places in it that messages show.
 
 use super::curl::credentials;
 use super::secrets::{find_secrets, has_secret, redact_text};
@@ -10,46 +10,45 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 /// Bytes of the input, from and to.
 pub(crate) type Span = Range<usize>;
 
-/// How wide an excerpt may be.
+/// Widest excerpt, in columns.
 const WIDTH: usize = 100;
-/// How many bytes of a line are looked at, before and after the place that is meant.
+/// Most bytes of a line that are read before and after the marked place.
 const NEAR: usize = 4096;
-/// How much of it may stand before the place that is meant.
+/// Most columns before the marked place.
 const BEFORE: usize = 30;
 
-/// A text to import, and where it is from.
+/// A text to import, and its name.
 #[derive(Debug, Clone)]
 pub(crate) struct Input {
-    /// As it is named to the user: a path, `<stdin>`.
+    /// The name that messages show: a path, `<stdin>`.
     pub(crate) name: String,
-    /// All of it.
     pub(crate) text: String,
-    /// Whether it is a document, of which nothing is shown beside the place that is meant but the name before it:
-    /// what is secret in it, only its reader knows.
+    /// True for a document. Only the marked place and the name before it are shown, since only its reader knows the
+    /// secrets in it.
     is_document: bool,
     /// Values in it that are shown nowhere.
     known: Vec<String>,
-    /// Where its lines end, once somebody asked.
+    /// Places of the line ends, once they are needed.
     ends: OnceLock<Vec<usize>>,
 }
 
-/// Why an input cannot be imported.
+/// The reason why an input cannot be imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mistake {
-    /// Where.
+    /// The place in the input.
     pub(crate) span: Span,
-    /// What is wrong.
+    /// The mistake.
     pub(crate) words: String,
-    /// What to write instead.
+    /// The text to write instead.
     pub(crate) help: Option<String>,
 }
 
-/// What is not done as the input says.
+/// A warning: a part of the input that is not imported as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Note {
-    /// Where.
+    /// The place in the input.
     pub(crate) span: Span,
-    /// What is done instead.
+    /// The part, and what is done instead.
     pub(crate) words: String,
 }
 
@@ -88,7 +87,7 @@ impl Input {
         }
     }
 
-    /// The same as a document.
+    /// Marks the input as a document.
     pub(crate) fn document(self) -> Self {
         Self {
             is_document: true,
@@ -105,7 +104,7 @@ impl Input {
         has_secret(text) || !find_secrets(text).is_empty() || redact_text(text, &self.known) != text
     }
 
-    /// The line and the column of a place, counted from one, the column in characters.
+    /// Returns the line and the column of a place, counted from one, the column in characters.
     pub(crate) fn place(&self, at: usize) -> (usize, usize) {
         let at = self.boundary(at);
         let ends = self.ends.get_or_init(|| {
@@ -119,7 +118,7 @@ impl Input {
         (line + 1, self.text[start..at].chars().count() + 1)
     }
 
-    /// The place and the line it is in, marked, as rustc shows it; without what looks like a secret around it.
+    /// Returns the place and its line, marked as rustc does, without likely secrets around it.
     pub(crate) fn excerpt(&self, span: &Span) -> String {
         let from = self.boundary(span.start);
         let (line, column) = self.place(from);
@@ -133,12 +132,8 @@ impl Input {
             .find('\n')
             .map_or(near, |end| from + end);
         let until = self.boundary(span.end).clamp(from, end);
-        let (before, marked, after) = (
-            &self.text[start..from],
-            &self.text[from..until],
-            self.text[until..end].trim_end(),
-        );
-        let (mut before, mut marked, mut after) = (before, marked, after);
+        let (mut before, mut marked) = (&self.text[start..from], &self.text[from..until]);
+        let mut after = self.text[until..end].trim_end();
         let shows_secret = if self.is_document {
             if !is_name(before) {
                 before = "… ";
@@ -151,37 +146,30 @@ impl Input {
         } else {
             // A value may stand on another line than its option.
             let around = &self.text[self.boundary(from.saturating_sub(NEAR))..near];
-            credentials::are_in(around) || self.shows_secret(&format!("{before}{marked}{after}"))
+            credentials::has_credentials(around)
+                || self.shows_secret(&format!("{before}{marked}{after}"))
         };
         let marked = if self.is_document {
             marked.to_owned()
         } else {
             let near = self.boundary(from.saturating_sub(NEAR));
-            credentials::without(marked, &self.text[near..from])
+            credentials::remove_credentials(marked, &self.text[near..from])
         };
         let (mut before, mut after) = (clean(before), clean(after));
         if shows_secret {
-            before = if before.is_empty() {
-                before
-            } else {
-                "… ".to_owned()
-            };
-            after = if after.is_empty() {
-                after
-            } else {
-                " …".to_owned()
-            };
+            before = if before.is_empty() { "" } else { "… " }.to_owned();
+            after = if after.is_empty() { "" } else { " …" }.to_owned();
         }
         if before.width() > BEFORE {
-            before = format!("…{}", last(&before, BEFORE));
+            before = format!("…{}", truncate_start(&before, BEFORE));
         }
         let mut marked = clean(&redact_text(&marked, &self.known));
         if marked.width() > WIDTH - BEFORE {
-            marked = format!("{}…", first(&marked, WIDTH - BEFORE));
+            marked = format!("{}…", truncate_end(&marked, WIDTH - BEFORE));
         }
         let left = WIDTH.saturating_sub(before.width() + marked.width());
         if after.width() > left {
-            after = format!("{}…", first(&after, left));
+            after = format!("{}…", truncate_end(&after, left));
         }
         let number = line.to_string();
         let margin = " ".repeat(number.len());
@@ -193,17 +181,17 @@ impl Input {
         )
     }
 
-    /// The nearest place at or before `at` at which a character begins.
+    /// Returns the nearest place at or before `at` at which a character begins.
     fn boundary(&self, at: usize) -> usize {
         let at = at.min(self.text.len());
-        (0..=at)
-            .rev()
+        let mut places = (0..=at).rev();
+        places
             .find(|at| self.text.is_char_boundary(*at))
             .unwrap_or(0)
     }
 }
 
-/// Whether what stands before a value on its line is its name alone, or nothing.
+/// Returns true where the text before a value on its line is its name alone, or nothing.
 fn is_name(before: &str) -> bool {
     let before = before.trim();
     let name = before.strip_suffix(':').unwrap_or(before);
@@ -212,8 +200,8 @@ fn is_name(before: &str) -> bool {
         .all(|letter| letter.is_alphanumeric() || "_-.$/{}~".contains(letter))
 }
 
-/// As much of the beginning as is so wide.
-fn first(text: &str, width: usize) -> &str {
+/// Returns the beginning, up to a width.
+fn truncate_end(text: &str, width: usize) -> &str {
     let mut used = 0;
     let end = text.char_indices().find(|(_, letter)| {
         used += letter.width().unwrap_or(0);
@@ -222,8 +210,8 @@ fn first(text: &str, width: usize) -> &str {
     &text[..end.map_or(text.len(), |(at, _)| at)]
 }
 
-/// As much of the end as is so wide.
-fn last(text: &str, width: usize) -> &str {
+/// Returns the end, up to a width.
+fn truncate_start(text: &str, width: usize) -> &str {
     let mut used = 0;
     let start = text.char_indices().rev().find(|(_, letter)| {
         used += letter.width().unwrap_or(0);

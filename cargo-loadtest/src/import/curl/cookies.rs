@@ -1,7 +1,7 @@
 //! The cookies of `-b`: text, or a file in the format of Netscape.
 
-/// The cookies of a file that go to a URL.
-pub(super) fn of_file(
+/// Returns the cookies of a file that go to a URL.
+pub(super) fn cookies_for_url(
     file: &[u8],
     origin: &str,
     path: &[u8],
@@ -70,7 +70,7 @@ mod tests {
             h.example\tFALSE\t/ab\tFALSE\t0\telsewhere\t7\n\
             nonsense\n";
         let names = |origin, without_sessions| -> Vec<String> {
-            let cookies = of_file(file, origin, b"/a/b", 1000, without_sessions);
+            let cookies = cookies_for_url(file, origin, b"/a/b", 1000, without_sessions);
             let names = cookies.into_iter().map(|(name, _)| name);
             names.map(|name| String::from_utf8(name).unwrap()).collect()
         };

@@ -1,101 +1,77 @@
-//! Options whose value is a password or holds one: what is shown of a command has them without it.
+//! Options whose value is a password or holds one: excerpts of a command show them without it.
 
 use super::options;
 
-/// Options whose value is shown nowhere.
-const SECRET: [&str; 14] = [
-    "user",
-    "proxy-user",
-    "pass",
-    "proxy-pass",
-    "tlspassword",
-    "tlsuser",
-    "proxy-tlspassword",
-    "proxy-tlsuser",
-    "oauth2-bearer",
-    "cert",
-    "proxy-cert",
-    "key",
-    "proxy-key",
-    "cookie",
-];
-/// What names of options have that curl does not know, but somebody gave a password to.
-const TELLING: [&str; 7] = ["pass", "pw", "user", "token", "secret", "auth", "key"];
-/// What may stand around an option or between it and its value.
+/// Parts of names that curl does not know, but whose value is a password.
+const SECRET_PARTS: [&str; 7] = ["pass", "pw", "user", "token", "secret", "auth", "key"];
+/// Letters around an option, or between it and its value.
 const AROUND: [char; 7] = ['\'', '"', '\\', '^', '`', '$', '('];
 
-/// Whether a text has an option of a secret value, or the value of one that stands before it.
-pub(in crate::import) fn are_in(text: &str) -> bool {
-    option(text).is_some()
+/// Returns true where a text has an option with a secret value.
+pub(in crate::import) fn has_credentials(text: &str) -> bool {
+    find_option(text).is_some()
 }
 
-/// A text without the values of such options; `before` is what stands before it.
-pub(in crate::import) fn without(text: &str, before: &str) -> String {
+/// Returns a text without the values of such options; `before` is the text before it.
+pub(in crate::import) fn remove_credentials(text: &str, before: &str) -> String {
     let before = before.trim_end_matches(|letter: char| {
         letter.is_whitespace() || AROUND.contains(&letter) || letter == '='
     });
     let last = before.rsplit(char::is_whitespace).next().unwrap_or("");
-    let is_value = option(last).is_some_and(|end| end == last.len());
+    let is_value = find_option(last).is_some_and(|end| end == last.len());
     if is_value && text.chars().any(char::is_alphanumeric) && !text.starts_with(['$', '%']) {
         return "[REDACTED]".to_owned();
     }
-    match option(text) {
+    match find_option(text) {
         Some(end) if text[end..].chars().any(char::is_alphanumeric) => {
-            let gap = if text[end..].starts_with('=') {
-                '='
-            } else {
-                ' '
-            };
+            let has_sign = text[end..].starts_with('=');
+            let gap = if has_sign { '=' } else { ' ' };
             format!("{}{gap}[REDACTED]", &text[..end])
         }
         _ => text.to_owned(),
     }
 }
 
-/// Where the name of the first such option ends.
-fn option(text: &str) -> Option<usize> {
+/// Returns the end of the name of the first such option.
+fn find_option(text: &str) -> Option<usize> {
     let mut at = 0;
     for word in text.split(char::is_whitespace) {
         let start = at;
         at += word.len() + 1;
         let bare = word.trim_start_matches(AROUND);
         let start = start + word.len() - bare.len();
-        let length = match bare.strip_prefix("--") {
-            Some(long) => named(long).map(|length| 2 + length),
-            None => bare
-                .strip_prefix('-')
-                .and_then(lettered)
-                .map(|length| 1 + length),
+        let dashes = bare.len() - bare.trim_start_matches('-').len();
+        let length = match dashes {
+            0 => None,
+            1 => letters_length(&bare[1..]),
+            _ => name_length(&bare[2..]),
         };
         if let Some(length) = length {
-            return Some(start + length);
+            return Some(start + dashes.min(2) + length);
         }
     }
     None
 }
 
-/// The length of a name, if it is that of such an option.
-fn named(long: &str) -> Option<usize> {
+/// Returns the length of a name, if it is that of such an option.
+fn name_length(long: &str) -> Option<usize> {
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     let length = long.find(|letter| !is_name(letter)).unwrap_or(long.len());
     let name = &long[..length];
-    let is_secret = if let Some((known, _)) = options::find_name(name) {
-        SECRET.contains(&known.name)
-    } else {
-        let name = name.to_ascii_lowercase();
-        TELLING.iter().any(|part| name.contains(part))
+    let lower = name.to_ascii_lowercase();
+    let is_secret = match options::find_name(name) {
+        Some((known, _)) => known.is_secret,
+        None => SECRET_PARTS.iter().any(|part| lower.contains(part)),
     };
     is_secret.then_some(length)
 }
 
-/// The length of the letters up to that of such an option; its value may follow in the same word.
-fn lettered(letters: &str) -> Option<usize> {
+/// Returns the length of the letters up to that of such an option; its value may follow in the same word.
+fn letters_length(letters: &str) -> Option<usize> {
     for (at, letter) in letters.char_indices() {
         let known = options::find_letter(letter)?;
         if known.takes_value {
-            return SECRET
-                .contains(&known.name)
-                .then_some(at + letter.len_utf8());
+            return known.is_secret.then_some(at + letter.len_utf8());
         }
     }
     None

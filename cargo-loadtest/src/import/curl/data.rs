@@ -1,43 +1,42 @@
 //! The bodies that `-d` and its relatives write, and the queries of `--url-query`.
 
-use super::super::shell::Stdin;
+use super::super::shell::CommandInput;
 use super::super::source::{Mistake, Span};
 use super::files::Files;
 
-/// What a value that names a file is read from.
-pub(super) struct Reads<'a> {
+/// The source of a value that names a file.
+pub(super) struct DataSource<'a> {
     pub(super) files: &'a Files,
-    pub(super) stdin: &'a Stdin,
+    pub(super) stdin: &'a CommandInput,
 }
 
-impl Reads<'_> {
-    /// The bytes of the file `name`; `-` is standard input.
+impl DataSource<'_> {
+    /// Reads the file `name`; `-` is standard input.
     pub(super) fn read(&self, name: &[u8], span: &Span) -> Result<Vec<u8>, Mistake> {
+        const HELP: &str = "write the data into the command";
         if name != b"-" {
             return self.files.read(name, span);
         }
         match self.stdin {
-            Stdin::Text(text) => Ok(text.clone()),
-            Stdin::File(word) => self.files.read(&word.text, &word.span),
-            Stdin::Program(word) => Err(Mistake::new(
-                word.span.clone(),
-                "curl would read what this program prints, and it is not run",
-            )
-            .help("write the data into the command")),
-            Stdin::Nothing => Err(Mistake::new(
-                span.clone(),
-                "this reads the standard input, of which there is none",
-            )
-            .help("write the data into the command")),
+            CommandInput::Text(text) => Ok(text.clone()),
+            CommandInput::File(word) => self.files.read(&word.text, &word.span),
+            CommandInput::Program(word) => {
+                let words = "curl would read what this program prints, and it is not run";
+                Err(Mistake::new(word.span.clone(), words).help(HELP))
+            }
+            CommandInput::Nothing => {
+                let words = "this reads the standard input, of which there is none";
+                Err(Mistake::new(span.clone(), words).help(HELP))
+            }
         }
     }
 }
 
-/// The value of `-d`, of `--data-binary` or `--json`.
-pub(super) fn plain(
+/// Reads the value of `-d`, of `--data-binary` or `--json`.
+pub(super) fn read_data(
     value: &[u8],
     keeps_lines: bool,
-    reads: &Reads<'_>,
+    reads: &DataSource<'_>,
     span: &Span,
 ) -> Result<Vec<u8>, Mistake> {
     let Some(name) = value.strip_prefix(b"@") else {
@@ -50,8 +49,12 @@ pub(super) fn plain(
     Ok(data)
 }
 
-/// The value of `--data-urlencode`: `content`, `=content`, `name=content`, `@file`, `name@file`.
-pub(super) fn encoded(value: &[u8], reads: &Reads<'_>, span: &Span) -> Result<Vec<u8>, Mistake> {
+/// Reads the value of `--data-urlencode`: `content`, `=content`, `name=content`, `@file`, `name@file`.
+pub(super) fn read_encoded(
+    value: &[u8],
+    reads: &DataSource<'_>,
+    span: &Span,
+) -> Result<Vec<u8>, Mistake> {
     let at = value.iter().position(|byte| *byte == b'=');
     let at = at.or_else(|| value.iter().position(|byte| *byte == b'@'));
     let (name, content) = match at {
@@ -72,7 +75,7 @@ pub(super) fn encoded(value: &[u8], reads: &Reads<'_>, span: &Span) -> Result<Ve
     Ok(data)
 }
 
-/// A byte as it stands in a URL.
+/// Appends a byte, encoded for a URL.
 pub(super) fn push_encoded(into: &mut Vec<u8>, byte: u8) {
     if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
         into.push(byte);
@@ -81,8 +84,8 @@ pub(super) fn push_encoded(into: &mut Vec<u8>, byte: u8) {
     }
 }
 
-/// What is appended to a query, whose escapes curl writes in lower case.
-pub(super) fn lowered(query: &[u8]) -> Vec<u8> {
+/// Returns text for a query, whose escapes curl writes in lower case.
+pub(super) fn lower_escapes(query: &[u8]) -> Vec<u8> {
     let mut lowered = query.to_vec();
     let mut at = 0;
     while at + 2 < lowered.len() {

@@ -1,7 +1,7 @@
 //! The parts of `-F`.
 
 use super::super::source::{Mistake, Note, Span};
-use super::data::Reads;
+use super::data::DataSource;
 
 /// A part of a form.
 #[derive(Clone, Default)]
@@ -13,19 +13,17 @@ pub(super) struct FormPart {
     pub(super) content: Vec<u8>,
 }
 
-/// Reads the parts of one `-F name=value`: several where it names several files.
-pub(super) fn parts(
+/// DataSource the parts of one `-F name=value`: several where it names several files.
+pub(super) fn read_parts(
     value: &[u8],
-    reads: &Reads<'_>,
+    reads: &DataSource<'_>,
     span: &Span,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<FormPart>, Mistake> {
-    let (name, content) = named(value, span)?;
+    let (name, content) = split_name(value, span)?;
     if content.starts_with(b"(") || name.is_empty() && content == b")" {
-        return Err(Mistake::new(
-            span.clone(),
-            "forms within forms are not supported",
-        ));
+        let words = "forms within forms are not supported";
+        return Err(Mistake::new(span.clone(), words));
     }
     let (is_file, is_read, content) = match content {
         [b'@', rest @ ..] => (true, true, rest),
@@ -35,14 +33,14 @@ pub(super) fn parts(
     let mut parts = Vec::new();
     let mut rest = content;
     loop {
-        let (fields, after) = fields(rest, is_file);
+        let (fields, after) = split_fields(rest, is_file);
         let mut fields = fields.into_iter();
         let data = fields.next().unwrap_or_default();
         let mut part = FormPart {
             name: name.to_vec(),
             ..FormPart::default()
         };
-        attributes(&mut part, fields, span, notes)?;
+        read_attributes(&mut part, fields, span, notes)?;
         if is_read {
             part.content = reads.read(&data, span)?;
         }
@@ -50,7 +48,7 @@ pub(super) fn parts(
             let own = data.rsplit(|byte| matches!(byte, b'/' | b'\\')).next();
             let own = own.unwrap_or_default().to_vec();
             let file_name = part.file_name.get_or_insert(own);
-            let guessed = guessed(file_name).or_else(|| guessed(&data));
+            let guessed = guess_type(file_name).or_else(|| guess_type(&data));
             let guessed = guessed.unwrap_or("application/octet-stream");
             part.content_type.get_or_insert_with(|| guessed.to_owned());
         }
@@ -61,10 +59,8 @@ pub(super) fn parts(
         match after {
             Some(after) if is_file => {
                 if parts.len() == 1 {
-                    notes.push(Note::new(
-                        span.clone(),
-                        "several files of one field are sent as parts of the same name, as browsers do",
-                    ));
+                    let words = "several files of one field are sent as parts of the same name, as browsers do";
+                    notes.push(Note::new(span.clone(), words));
                 }
                 rest = after;
             }
@@ -73,9 +69,9 @@ pub(super) fn parts(
     }
 }
 
-/// The part of one `--form-string name=value`.
-pub(super) fn literal(value: &[u8], span: &Span) -> Result<FormPart, Mistake> {
-    let (name, content) = named(value, span)?;
+/// Reads the part of one `--form-string name=value`.
+pub(super) fn read_literal(value: &[u8], span: &Span) -> Result<FormPart, Mistake> {
+    let (name, content) = split_name(value, span)?;
     Ok(FormPart {
         name: name.to_vec(),
         content: content.to_vec(),
@@ -83,19 +79,15 @@ pub(super) fn literal(value: &[u8], span: &Span) -> Result<FormPart, Mistake> {
     })
 }
 
-fn named<'a>(value: &'a [u8], span: &Span) -> Result<(&'a [u8], &'a [u8]), Mistake> {
+fn split_name<'a>(value: &'a [u8], span: &Span) -> Result<(&'a [u8], &'a [u8]), Mistake> {
     let at = value.iter().position(|byte| *byte == b'=');
-    let at = at.ok_or_else(|| {
-        Mistake::new(
-            span.clone(),
-            "a field of a form is `name=value`, and this has no `=`",
-        )
-    })?;
+    let words = "a field of a form is `name=value`, and this has no `=`";
+    let at = at.ok_or_else(|| Mistake::new(span.clone(), words))?;
     Ok((&value[..at], &value[at + 1..]))
 }
 
-/// What stands between semicolons, up to a comma where there are several files; and what follows that.
-fn fields(text: &[u8], until_comma: bool) -> (Vec<Vec<u8>>, Option<&[u8]>) {
+/// Splits at semicolons, up to a comma where there are several files. Also returns the text behind that.
+fn split_fields(text: &[u8], until_comma: bool) -> (Vec<Vec<u8>>, Option<&[u8]>) {
     let is_end = |byte: u8| byte == b';' || until_comma && byte == b',';
     let mut fields = Vec::new();
     let mut at = 0;
@@ -111,7 +103,7 @@ fn fields(text: &[u8], until_comma: bool) -> (Vec<Vec<u8>>, Option<&[u8]>) {
             .map_or(0, |length| length + 1);
         let mut field = text[at..at + key].to_vec();
         at += key;
-        if let Some((word, end)) = quoted(&text[at..]) {
+        if let Some((word, end)) = read_quoted(&text[at..]) {
             field.extend(word);
             at += end;
             while text.get(at).is_some_and(|byte| !is_end(*byte)) {
@@ -132,8 +124,8 @@ fn fields(text: &[u8], until_comma: bool) -> (Vec<Vec<u8>>, Option<&[u8]>) {
     }
 }
 
-/// What stands within double quotes, and how long it is with them.
-fn quoted(text: &[u8]) -> Option<(Vec<u8>, usize)> {
+/// Returns the text within double quotes, and its length with them.
+fn read_quoted(text: &[u8]) -> Option<(Vec<u8>, usize)> {
     if text.first() != Some(&b'"') {
         return None;
     }
@@ -153,7 +145,7 @@ fn quoted(text: &[u8]) -> Option<(Vec<u8>, usize)> {
     None
 }
 
-fn attributes(
+fn read_attributes(
     part: &mut FormPart,
     fields: impl Iterator<Item = Vec<u8>>,
     span: &Span,
@@ -162,10 +154,9 @@ fn attributes(
     let mut is_type = false;
     for field in fields {
         let after = |prefix: &str| {
-            let start = field.get(..prefix.len())?;
-            start
-                .eq_ignore_ascii_case(prefix.as_bytes())
-                .then(|| field[prefix.len()..].to_vec())
+            let (start, rest) = field.split_at_checked(prefix.len())?;
+            let is_prefix = start.eq_ignore_ascii_case(prefix.as_bytes());
+            is_prefix.then(|| rest.to_vec())
         };
         if let Some(content_type) = after("type=") {
             part.content_type = Some(String::from_utf8_lossy(&content_type).into_owned());
@@ -179,18 +170,14 @@ fn attributes(
                 return Err(Mistake::new(span.clone(), "a header is one line"));
             }
             if header.starts_with(b"@") || header.starts_with(b"<") {
-                notes.push(Note::new(
-                    span.clone(),
-                    "the headers of a part are not read from a file",
-                ));
+                let words = "the headers of a part are not read from a file";
+                notes.push(Note::new(span.clone(), words));
             } else {
                 part.headers.push(header);
             }
         } else if after("encoder=").is_some() {
-            return Err(Mistake::new(
-                span.clone(),
-                "the content of a part is sent as it is, without an encoder",
-            ));
+            let words = "the content of a part is sent as it is, without an encoder";
+            return Err(Mistake::new(span.clone(), words));
         } else if let (true, Some(content_type)) = (is_type, &mut part.content_type) {
             // A parameter of the type: `type=text/plain;charset=utf-8`.
             content_type.push(';');
@@ -199,16 +186,15 @@ fn attributes(
         }
         is_type = false;
     }
-    if let Some(content_type) = &part.content_type
-        && content_type.contains(['\r', '\n'])
-    {
+    let content_type = part.content_type.as_deref().unwrap_or_default();
+    if content_type.contains(['\r', '\n']) {
         return Err(Mistake::new(span.clone(), "a type is one line"));
     }
     Ok(())
 }
 
-/// What curl takes a file for, by its name.
-fn guessed(name: &[u8]) -> Option<&'static str> {
+/// Returns the type that curl takes a file for, by its name.
+fn guess_type(name: &[u8]) -> Option<&'static str> {
     const KNOWN: [(&str, &str); 10] = [
         (".gif", "image/gif"),
         (".jpg", "image/jpeg"),
@@ -221,9 +207,8 @@ fn guessed(name: &[u8]) -> Option<&'static str> {
         (".pdf", "application/pdf"),
         (".xml", "application/xml"),
     ];
-    let found = KNOWN.iter().find(|(end, _)| {
-        name.len() >= end.len()
-            && name[name.len() - end.len()..].eq_ignore_ascii_case(end.as_bytes())
-    });
-    found.map(|(_, content_type)| *content_type)
+    let name = name.to_ascii_lowercase();
+    let mut known = KNOWN.iter();
+    let known = known.find(|(end, _)| name.ends_with(end.as_bytes()));
+    known.map(|(_, content_type)| *content_type)
 }

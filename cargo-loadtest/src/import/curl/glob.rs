@@ -2,13 +2,13 @@
 
 use super::super::source::{Mistake, Span};
 
-/// The most URLs that one may stand for.
+/// Most URLs that one may stand for.
 const MOST: usize = 200;
-/// The most bytes that they may have in all.
+/// Most bytes of all of them.
 const LONGEST: usize = 1024 * 1024;
 
-/// All that `url` stands for, the last range the fastest.
-pub(super) fn expand(url: &[u8], span: &Span) -> Result<Vec<Vec<u8>>, Mistake> {
+/// Returns all URLs that one stands for, the last range the fastest.
+pub(super) fn expand_url(url: &[u8], span: &Span) -> Result<Vec<Vec<u8>>, Mistake> {
     let mut done: Vec<Vec<u8>> = vec![Vec::new()];
     let mut at = 0;
     while let Some(&byte) = url.get(at) {
@@ -16,13 +16,13 @@ pub(super) fn expand(url: &[u8], span: &Span) -> Result<Vec<Vec<u8>>, Mistake> {
             b'\\' if matches!(url.get(at + 1), Some(b'{' | b'}' | b'[' | b']')) => {
                 (vec![vec![url[at + 1]]], 2)
             }
-            b'{' => set(&url[at..], span)?,
-            b'[' => match range(&url[at..]) {
+            b'{' => read_set(&url[at..], span)?,
+            b'[' => match read_range(&url[at..]) {
                 Some(found) => found,
                 None if is_address(&url[at..]) => (vec![vec![b'[']], 1),
-                None => return Err(bad(span)),
+                None => return Err(no_range(span)),
             },
-            b'}' => return Err(bad(span)),
+            b'}' => return Err(no_range(span)),
             // The end of an address.
             byte => (vec![vec![byte]], 1),
         };
@@ -35,14 +35,13 @@ pub(super) fn expand(url: &[u8], span: &Span) -> Result<Vec<Vec<u8>>, Mistake> {
             let each = choices.iter().map(Vec::len).max().unwrap_or(0) + url.len();
             let count = done.len().saturating_mul(choices.len());
             if count > MOST || count.saturating_mul(each) > LONGEST {
-                return Err(Mistake::new(
-                    span.clone(),
-                    format!("this URL stands for {count} requests; at most {MOST} are taken"),
-                )
-                .help("with `--globoff` its braces and brackets are a part of the URL"));
+                let words =
+                    format!("this URL stands for {count} requests; at most {MOST} are taken");
+                let help = "with `--globoff` its braces and brackets are a part of the URL";
+                return Err(Mistake::new(span.clone(), words).help(help));
             }
-            done = done
-                .iter()
+            let urls = done.iter();
+            done = urls
                 .flat_map(|url| choices.iter().map(|choice| [&url[..], choice].concat()))
                 .collect();
         }
@@ -50,47 +49,41 @@ pub(super) fn expand(url: &[u8], span: &Span) -> Result<Vec<Vec<u8>>, Mistake> {
     Ok(done)
 }
 
-fn bad(span: &Span) -> Mistake {
-    Mistake::new(
-        span.clone(),
-        "curl reads braces and brackets in a URL as a range, and this is none",
-    )
-    .help("with `--globoff`, or `-g`, they are a part of the URL")
+fn no_range(span: &Span) -> Mistake {
+    let words = "curl reads braces and brackets in a URL as a range, and this is none";
+    let help = "with `--globoff`, or `-g`, they are a part of the URL";
+    Mistake::new(span.clone(), words).help(help)
 }
 
 type Choices = (Vec<Vec<u8>>, usize);
 
-/// `{a,b}`.
-fn set(text: &[u8], span: &Span) -> Result<Choices, Mistake> {
-    let mut choices = vec![Vec::new()];
+/// Reads `{a,b}`.
+fn read_set(text: &[u8], span: &Span) -> Result<Choices, Mistake> {
+    let mut choices = Vec::new();
+    let mut choice = Vec::new();
     let mut at = 1;
-    while let Some(&byte) = text.get(at) {
+    while let Some(&byte) = text.get(at).filter(|_| choices.len() < MOST) {
         at += 1;
-        let escaped = text.get(at).copied();
-        match (byte, escaped) {
-            (b'}', _) if choices.len() == 1 && choices[0].is_empty() => return Err(bad(span)),
-            (b'}', _) => return Ok((choices, at)),
-            (b',', _) => choices.push(Vec::new()),
-            (b'{' | b'[' | b']', _) => return Err(bad(span)),
+        match (byte, text.get(at)) {
+            (b'}', _) if choices.is_empty() && choice.is_empty() => break,
+            (b'{' | b'[' | b']', _) => break,
+            (b'}', _) => {
+                choices.push(choice);
+                return Ok((choices, at));
+            }
+            (b',', _) => choices.push(std::mem::take(&mut choice)),
             (b'\\', Some(next @ (b'{' | b'}' | b'[' | b']' | b','))) => {
                 at += 1;
-                choices.last_mut().unwrap_or(&mut Vec::new()).push(next);
+                choice.push(*next);
             }
-            (byte, _) => {
-                if let Some(last) = choices.last_mut() {
-                    last.push(byte);
-                }
-            }
-        }
-        if choices.len() > MOST {
-            return Err(bad(span));
+            (byte, _) => choice.push(byte),
         }
     }
-    Err(bad(span))
+    Err(no_range(span))
 }
 
-/// `[1-3]`, `[001-100:10]`, `[a-z]`.
-fn range(text: &[u8]) -> Option<Choices> {
+/// Reads `[1-3]`, `[001-100:10]`, `[a-z]`.
+fn read_range(text: &[u8]) -> Option<Choices> {
     const LONGEST_RANGE: usize = 64;
     let text = &text[..text.len().min(LONGEST_RANGE)];
     let close = text.iter().position(|byte| *byte == b']')?;
@@ -127,7 +120,7 @@ fn range(text: &[u8]) -> Option<Choices> {
     (!choices.is_empty()).then_some((choices, close + 1))
 }
 
-/// Whether this begins an address of IPv6: `[::1]`.
+/// Returns true where this begins an address of IPv6: `[::1]`.
 fn is_address(text: &[u8]) -> bool {
     let close = text.iter().take(64).position(|byte| *byte == b']');
     close.is_some_and(|close| {
@@ -144,7 +137,7 @@ mod tests {
     use super::*;
 
     fn all(url: &str) -> Option<Vec<String>> {
-        let expanded = expand(url.as_bytes(), &(0..url.len())).ok()?;
+        let expanded = expand_url(url.as_bytes(), &(0..url.len())).ok()?;
         let text = |url: Vec<u8>| String::from_utf8(url).unwrap();
         Some(expanded.into_iter().map(text).collect())
     }

@@ -1,11 +1,12 @@
 //! The headers of a request: those of the command, and those that curl adds.
 
 use super::super::recording::{BOUNDARY, Credentials, Exchange, Header, Recording};
-use super::super::shell::Variables;
+use super::super::shell::ShellVariables;
 use super::super::source::{Mistake, Note};
+use super::super::text::is_token;
 use super::cookies;
-use super::request::{Draft, RawBody, RawRequest};
-use super::url::Url;
+use super::request::{RawBody, RawRequest, RequestDraft};
+use super::url::CurlUrl;
 use jiff::Timestamp;
 
 /// Encodings that curl can decode.
@@ -14,26 +15,21 @@ const ENCODINGS: &[u8] = b"deflate, gzip, br, zstd";
 /// Name and value of a header.
 type RawHeader = (String, Vec<u8>);
 
-impl Draft {
+impl RequestDraft {
     /// Adds headers and credentials to a request.
     pub(super) fn add_headers(
         &self,
         exchange: &mut Exchange,
         request: &RawRequest<'_>,
-        variables: &Variables<'_>,
+        variables: &ShellVariables<'_>,
         into: &mut Recording,
     ) -> Result<(), Mistake> {
-        let RawRequest {
-            url,
-            body,
-            is_upload,
-            ..
-        } = request;
+        let (url, body, is_upload) = (&request.url, request.body, request.is_upload);
         let mut headers: Vec<RawHeader> = Vec::new();
         let own = self.own_headers(exchange, into)?;
         let is_own = |name: &str| {
-            own.iter()
-                .any(|((header, _), _)| header.eq_ignore_ascii_case(name))
+            let mut own = own.iter();
+            own.any(|((header, _), _)| header.eq_ignore_ascii_case(name))
         };
         let mut add = |name: &str, value: &[u8]| {
             if !is_own(name) {
@@ -69,16 +65,16 @@ impl Draft {
             add("accept", b"application/json");
         }
         match body {
-            RawBody::Form(_) => add(
-                "content-type",
-                format!("multipart/form-data; boundary={BOUNDARY}").as_bytes(),
-            ),
+            RawBody::Form(_) => {
+                let content_type = format!("multipart/form-data; boundary={BOUNDARY}");
+                add("content-type", content_type.as_bytes());
+            }
             RawBody::Bytes(_) if !is_upload && !self.is_json => {
                 add("content-type", b"application/x-www-form-urlencoded");
             }
             _ => {}
         }
-        if *is_upload {
+        if is_upload {
             add("expect", b"100-continue");
         }
         if self.agent.as_ref().is_some_and(Vec::is_empty) && !is_own("user-agent") {
@@ -96,11 +92,9 @@ impl Draft {
                 exchange.omitted.push(name.to_ascii_lowercase());
                 continue;
             }
-            let is_form =
-                matches!(body, RawBody::Form(_)) && name.eq_ignore_ascii_case("content-type");
-            if is_form {
-                let boundary = format!("; boundary={BOUNDARY}");
-                value.extend_from_slice(boundary.as_bytes());
+            let is_type = name.eq_ignore_ascii_case("content-type");
+            if is_type && matches!(body, RawBody::Form(_)) {
+                value.extend(format!("; boundary={BOUNDARY}").into_bytes());
             }
             headers.push((name, value));
         }
@@ -133,67 +127,46 @@ impl Draft {
             };
             let name = String::from_utf8_lossy(name.trim_ascii()).into_owned();
             if name.is_empty() && line.starts_with(b":") {
-                into.notes.push(Note::new(
-                    span.clone(),
-                    "what begins with `:` is no header, but how HTTP/2 tells method and URL; it is left out",
-                ));
+                let words = "what begins with `:` is no header, but how HTTP/2 tells method and URL; it is left out";
+                into.notes.push(Note::new(span.clone(), words));
                 continue;
             }
-            let is_name = !name.is_empty()
-                && name
-                    .bytes()
-                    .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
-            if !is_name {
-                return Err(Mistake::new(
-                    span.clone(),
-                    "the name of a header is made of letters, digits and signs such as `-`",
-                ));
+            if !is_token(&name) {
+                let words = "the name of a header is made of letters, digits and signs such as `-`";
+                return Err(Mistake::new(span.clone(), words));
             }
-            if value
-                .iter()
-                .any(|byte| matches!(byte, 0..=8 | 10..=31 | 127))
-            {
-                return Err(Mistake::new(
-                    span.clone(),
-                    "the value of a header has no line breaks and no control characters",
-                ));
+            let mut bytes = value.iter();
+            if bytes.any(|byte| byte.is_ascii_control() && *byte != b'\t') {
+                let words = "the value of a header has no line breaks and no control characters";
+                return Err(Mistake::new(span.clone(), words));
             }
             let lower = name.to_ascii_lowercase();
+            let host = exchange.origin.split("//").nth(1).unwrap_or_default();
             let is_implied = match lower.as_str() {
                 "content-length" | "connection" | "transfer-encoding" | "keep-alive" => true,
-                "host" => exchange.origin.ends_with(&format!(
-                    "//{}",
-                    String::from_utf8_lossy(value).to_ascii_lowercase()
-                )),
+                "host" => value.eq_ignore_ascii_case(host.as_bytes()),
                 _ => false,
             };
-            if is_implied {
-                let differs = lower == "transfer-encoding"
-                    || lower == "connection" && !value.eq_ignore_ascii_case(b"keep-alive");
-                if differs && is_sent {
-                    into.notes.push(Note::new(
-                        span.clone(),
-                        format!("`{lower}` is set by whoever sends; it is left out"),
-                    ));
-                }
-                continue;
+            let differs = lower == "transfer-encoding"
+                || lower == "connection" && !value.eq_ignore_ascii_case(b"keep-alive");
+            if !is_implied {
+                own.push(((name, value.to_vec()), is_sent));
+            } else if differs && is_sent {
+                let words = format!("`{lower}` is set by whoever sends; it is left out");
+                into.notes.push(Note::new(span.clone(), words));
             }
-            let value = value.to_vec();
-            own.push(((name, value), is_sent));
         }
         Ok(own)
     }
 
-    fn cookies_for(&self, url: &Url) -> Vec<u8> {
+    fn cookies_for(&self, url: &CurlUrl) -> Vec<u8> {
         let now = u64::try_from(Timestamp::now().as_second()).unwrap_or(0);
         let mut all: Vec<Vec<u8>> = Vec::new();
         for file in &self.cookie_files {
-            let found = cookies::of_file(file, &url.origin, &url.path, now, self.without_sessions);
-            all.extend(
-                found
-                    .into_iter()
-                    .map(|(name, value)| [name, value].join(&b'=')),
-            );
+            let found =
+                cookies::cookies_for_url(file, &url.origin, &url.path, now, self.without_sessions);
+            let pairs = found.into_iter();
+            all.extend(pairs.map(|(name, value)| [name, value].join(&b'=')));
         }
         all.extend(self.cookies.iter().cloned());
         all.join(&b"; "[..])

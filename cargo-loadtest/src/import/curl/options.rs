@@ -8,14 +8,16 @@ use std::sync::LazyLock;
 pub(super) struct CurlOption {
     letter: Option<char>,
     pub(super) name: &'static str,
-    /// Whether the next word is its value.
+    /// True where the next word is its value.
     pub(super) takes_value: bool,
-    pub(super) effect: Effect,
+    /// True where the value is shown nowhere.
+    pub(super) is_secret: bool,
+    pub(super) effect: OptionEffect,
 }
 
-/// Effect of an option on the requests.
+/// OptionEffect of an option on the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum OptionEffect {
     /// The request is as the option says.
     Honoured,
     /// The option is about output and files, and makes no other request.
@@ -31,22 +33,23 @@ static OPTIONS: LazyLock<Vec<CurlOption>> = LazyLock::new(|| {
     rows.filter_map(parse_row).collect()
 });
 
-/// Parses a row: letter or `-`, name, `flag` or `value`, effect, and the words of a warning or refusal.
+/// Parses a row: letter or `-`, name, `flag`, `value` or `secret`, effect, and the words of a warning or refusal.
 fn parse_row(row: &'static str) -> Option<CurlOption> {
     let mut fields = row.split('\t');
     let letter = fields.next()?.parse().ok().filter(|letter| *letter != '-');
     let name = fields.next()?;
-    let takes_value = fields.next()? == "value";
+    let kind = fields.next()?;
     let effect = match fields.next()? {
-        "yes" => Effect::Honoured,
-        "warn" => Effect::Warned(fields.next()?),
-        "refuse" => Effect::Refused(fields.next()?),
-        _ => Effect::Ignored,
+        "yes" => OptionEffect::Honoured,
+        "warn" => OptionEffect::Warned(fields.next()?),
+        "refuse" => OptionEffect::Refused(fields.next()?),
+        _ => OptionEffect::Ignored,
     };
     Some(CurlOption {
         letter,
         name,
-        takes_value,
+        takes_value: kind != "flag",
+        is_secret: kind == "secret",
         effect,
     })
 }

@@ -1,29 +1,30 @@
-//! What the options of a command come to: its requests.
+//! The requests of the options of a command.
 
 use super::super::recording::{Body, Exchange, Http, Part, Recording};
-use super::super::shell::{Stdin, Variables};
+use super::super::shell::{CommandInput, ShellVariables};
 use super::super::source::{Mistake, Note, Span};
-use super::arguments::{Operation, Setting};
-use super::data::{self, Reads};
+use super::super::text::is_token;
+use super::arguments::{CurlOperation, CurlSetting};
+use super::data::{self, DataSource};
 use super::form::FormPart;
-use super::url::{Url, UserInfo};
+use super::url::{CurlUrl, UserPassword};
 use super::{Files, MOST_REQUESTS, form, glob};
 use std::time::Duration;
 
-/// How many redirects curl follows.
+/// Redirects that curl follows.
 const REDIRECTS: u32 = 50;
-/// The most bytes that all bodies may have.
+/// Most bytes of all bodies.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 /// Commands that are being read.
 pub(super) struct RequestReader<'a, 'v> {
     files: &'a Files,
-    variables: &'a Variables<'v>,
+    variables: &'a ShellVariables<'v>,
     bytes: usize,
 }
 
 impl<'a, 'v> RequestReader<'a, 'v> {
-    pub(super) fn new(files: &'a Files, variables: &'a Variables<'v>) -> Self {
+    pub(super) fn new(files: &'a Files, variables: &'a ShellVariables<'v>) -> Self {
         Self {
             files,
             variables,
@@ -31,37 +32,33 @@ impl<'a, 'v> RequestReader<'a, 'v> {
         }
     }
 
-    /// Adds the requests of a command, whose name stands at `span`.
-    pub(super) fn command(
+    /// Adds the requests of a command; `span` is the place of its name.
+    pub(super) fn read_command(
         &mut self,
-        operations: &[Operation],
-        stdin: &Stdin,
+        operations: &[CurlOperation],
+        stdin: &CommandInput,
         span: &Span,
         into: &mut Recording,
     ) -> Result<(), Mistake> {
-        let reads = Reads {
-            files: self.files,
-            stdin,
-        };
+        let files = self.files;
+        let reads = DataSource { files, stdin };
         for operation in operations {
-            let mut draft = Draft::default();
+            let mut draft = RequestDraft::default();
             for setting in &operation.settings {
-                draft.set(setting, &reads, into)?;
+                draft.apply_setting(setting, &reads, into)?;
             }
             if draft.urls.is_empty() {
                 return Err(Mistake::new(span.clone(), "this command has no URL"));
             }
-            draft.check()?;
-            for (exchange, bytes) in draft.exchanges(&reads, self.variables, into)? {
+            draft.check_bodies()?;
+            for (exchange, bytes) in draft.build_exchanges(&reads, self.variables, into)? {
                 self.bytes += bytes;
                 if self.bytes > MOST_BYTES || into.exchanges.len() == MOST_REQUESTS {
-                    return Err(Mistake::new(
-                        exchange.span,
-                        format!(
-                            "this is too much: at most {MOST_REQUESTS} requests and {} MiB are taken",
-                            MOST_BYTES / 1024 / 1024
-                        ),
-                    ));
+                    let mib = MOST_BYTES / 1024 / 1024;
+                    let words = format!(
+                        "this is too much: at most {MOST_REQUESTS} requests and {mib} MiB are taken"
+                    );
+                    return Err(Mistake::new(exchange.span, words));
                 }
                 into.exchanges.push(exchange);
             }
@@ -73,7 +70,7 @@ impl<'a, 'v> RequestReader<'a, 'v> {
 /// The options of one operation.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of curl")]
 #[derive(Default)]
-pub(super) struct Draft {
+pub(super) struct RequestDraft {
     urls: Vec<(Vec<u8>, Span)>,
     method: Option<(Vec<u8>, Span)>,
     pub(super) headers: Vec<(Vec<u8>, Span)>,
@@ -85,7 +82,7 @@ pub(super) struct Draft {
     uploads: Vec<(Vec<u8>, Span)>,
     is_get: bool,
     head: Option<Span>,
-    pub(super) user: Option<UserInfo>,
+    pub(super) user: Option<UserPassword>,
     pub(super) bearer: Option<Vec<u8>>,
     pub(super) sends_no_credentials: bool,
     pub(super) cookies: Vec<Vec<u8>>,
@@ -102,14 +99,14 @@ pub(super) struct Draft {
     timeout: Option<Duration>,
 }
 
-impl Draft {
-    fn set(
+impl RequestDraft {
+    fn apply_setting(
         &mut self,
-        setting: &Setting,
-        reads: &Reads<'_>,
+        setting: &CurlSetting,
+        reads: &DataSource<'_>,
         into: &mut Recording,
     ) -> Result<(), Mistake> {
-        let Setting {
+        let CurlSetting {
             name,
             on,
             value,
@@ -119,29 +116,21 @@ impl Draft {
         match *name {
             "url" => self.urls.push(placed()),
             "request" => self.method = Some(placed()),
-            "header" => {
-                self.header(value, span, reads)?;
+            "header" => self.add_header(value, span, reads)?,
+            "data" | "data-ascii" | "data-binary" | "json" => {
+                self.is_json |= *name == "json";
+                let keeps_lines = matches!(*name, "data-binary" | "json");
+                let data = data::read_data(value, keeps_lines, reads, span)?;
+                self.add_data(data, if *name == "json" { "" } else { "&" }, span)?;
             }
-            "data" | "data-ascii" => {
-                self.add(data::plain(value, false, reads, span)?, "&", span)?;
-            }
-            "data-binary" => {
-                self.add(data::plain(value, true, reads, span)?, "&", span)?;
-            }
-            "data-raw" => {
-                self.add(value.clone(), "&", span)?;
-            }
+            "data-raw" => self.add_data(value.clone(), "&", span)?,
             "data-urlencode" => {
-                self.add(data::encoded(value, reads, span)?, "&", span)?;
-            }
-            "json" => {
-                self.is_json = true;
-                self.add(data::plain(value, true, reads, span)?, "", span)?;
+                self.add_data(data::read_encoded(value, reads, span)?, "&", span)?;
             }
             "url-query" => {
                 let part = match value.strip_prefix(b"+") {
                     Some(raw) => raw.to_vec(),
-                    None => data::encoded(value, reads, span)?,
+                    None => data::read_encoded(value, reads, span)?,
                 };
                 if !self.query.is_empty() {
                     self.query.push(b'&');
@@ -149,12 +138,12 @@ impl Draft {
                 self.query.extend(part);
             }
             "form" => {
-                self.form
-                    .extend(form::parts(value, reads, span, &mut into.notes)?);
+                let parts = form::read_parts(value, reads, span, &mut into.notes)?;
+                self.form.extend(parts);
                 self.form_span = Some(span.clone());
             }
             "form-string" => {
-                self.form.push(form::literal(value, span)?);
+                self.form.push(form::read_literal(value, span)?);
                 self.form_span = Some(span.clone());
             }
             "form-escape" if *on => into.notes.push(Note::new(
@@ -163,19 +152,17 @@ impl Draft {
             )),
             "get" => self.is_get = *on,
             "head" => self.head = on.then(|| span.clone()),
-            "user" => self.user = Some(user(value, span)?),
+            "user" => self.user = Some(parse_user(value, span)?),
             "oauth2-bearer" => self.bearer = Some(value.clone()),
             "digest" | "ntlm" | "ntlm-wb" | "negotiate" => self.sends_no_credentials = *on,
             "basic" | "anyauth" => self.sends_no_credentials = false,
-            "cookie" => self.cookie(value, span, reads, into)?,
+            "cookie" => self.add_cookie(value, span, reads, into)?,
             "cookie-jar" => into.client.keeps_cookies = true,
             "junk-session-cookies" => self.without_sessions = *on,
             "user-agent" => self.agent = Some(value.clone()),
             "referer" => {
-                let referer = value.split(|byte| *byte == b';').next();
-                let is_auto = value.ends_with(b";auto");
-                let referer = if is_auto { referer } else { Some(&value[..]) };
-                self.referer = referer.map(<[u8]>::to_vec);
+                let referer = value.strip_suffix(b";auto");
+                self.referer = Some(referer.unwrap_or(value).to_vec());
             }
             "range" => self.range = Some(([b"bytes=", &value[..]].concat(), span.clone())),
             "compressed" => self.is_compressed = *on,
@@ -183,38 +170,42 @@ impl Draft {
             "path-as-is" => self.keeps_dots = *on,
             "location" | "location-trusted" => self.follows = *on,
             "max-redirs" => {
-                let number: i64 = number(value, span)?;
+                let number: i64 = parse_number(value, span)?;
                 self.most_redirects = Some(u32::try_from(number).unwrap_or(REDIRECTS));
             }
-            "max-time" => self.timeout = time(value, span)?,
+            "max-time" => self.timeout = parse_seconds(value, span)?,
             "upload-file" => self.uploads.push(placed()),
             "insecure" => into.client.insecure |= *on,
             "http1.1" => into.client.http = Some(Http::One),
             "http2" => into.client.http = None,
             "http2-prior-knowledge" => into.client.http = Some(Http::Two),
-            "cacert" => into.client.ca = Some(path(value, span, reads)?),
-            "cert" => into.client.identity = Some(certificate(value, span, reads)?),
+            "cacert" => into.client.ca = Some(permitted_path(value, span, reads)?),
+            "cert" => into.client.identity = Some(certificate_path(value, span, reads)?),
             // Those that make no other request.
             _ => {}
         }
         Ok(())
     }
 
-    fn add(&mut self, more: Vec<u8>, between: &str, span: &Span) -> Result<(), Mistake> {
-        match &mut self.data {
-            None => self.data = Some((more, span.clone())),
-            Some((data, _)) => {
-                data.extend_from_slice(between.as_bytes());
-                data.extend(more);
-                if data.len() > MOST_BYTES {
-                    return Err(Mistake::new(span.clone(), "this body is too long"));
-                }
-            }
+    fn add_data(&mut self, more: Vec<u8>, between: &str, span: &Span) -> Result<(), Mistake> {
+        let Some((data, _)) = &mut self.data else {
+            self.data = Some((more, span.clone()));
+            return Ok(());
+        };
+        data.extend_from_slice(between.as_bytes());
+        data.extend(more);
+        if data.len() > MOST_BYTES {
+            return Err(Mistake::new(span.clone(), "this body is too long"));
         }
         Ok(())
     }
 
-    fn header(&mut self, value: &[u8], span: &Span, reads: &Reads<'_>) -> Result<(), Mistake> {
+    fn add_header(
+        &mut self,
+        value: &[u8],
+        span: &Span,
+        reads: &DataSource<'_>,
+    ) -> Result<(), Mistake> {
         let Some(name) = value.strip_prefix(b"@") else {
             self.headers.push((value.to_vec(), span.clone()));
             return Ok(());
@@ -229,11 +220,11 @@ impl Draft {
         Ok(())
     }
 
-    fn cookie(
+    fn add_cookie(
         &mut self,
         value: &[u8],
         span: &Span,
-        reads: &Reads<'_>,
+        reads: &DataSource<'_>,
         into: &mut Recording,
     ) -> Result<(), Mistake> {
         let name = value.strip_prefix(b"@");
@@ -250,30 +241,23 @@ impl Draft {
     }
 
     /// Refuses what curl refuses: two kinds of body.
-    fn check(&self) -> Result<(), Mistake> {
+    fn check_bodies(&self) -> Result<(), Mistake> {
         let data = self.data.as_ref().filter(|_| !self.is_get);
         let upload = self.uploads.first().map(|(_, span)| span);
-        let kinds = [
-            data.map(|(_, span)| span),
-            self.form_span.as_ref(),
-            upload,
-            self.head.as_ref(),
-        ];
-        let mut kinds = kinds.into_iter().flatten();
-        if let (Some(_), Some(second)) = (kinds.next(), kinds.next()) {
-            return Err(Mistake::new(
-                second.clone(),
-                "curl takes only one of `-d`, `-F`, `-T` and `-I` for a request",
-            ));
-        }
-        Ok(())
+        let data = data.map(|(_, span)| span);
+        let kinds = [data, self.form_span.as_ref(), upload, self.head.as_ref()];
+        let second = kinds.into_iter().flatten().nth(1);
+        second.map_or(Ok(()), |second| {
+            let words = "curl takes only one of `-d`, `-F`, `-T` and `-I` for a request";
+            Err(Mistake::new(second.clone(), words))
+        })
     }
 
     /// Returns the requests, each with its bytes.
-    fn exchanges(
+    fn build_exchanges(
         &self,
-        reads: &Reads<'_>,
-        variables: &Variables<'_>,
+        reads: &DataSource<'_>,
+        variables: &ShellVariables<'_>,
         into: &mut Recording,
     ) -> Result<Vec<(Exchange, usize)>, Mistake> {
         let mut exchanges = Vec::new();
@@ -281,21 +265,20 @@ impl Draft {
             let urls = if self.is_literal {
                 vec![text.clone()]
             } else {
-                glob::expand(text, span)?
+                glob::expand_url(text, span)?
             };
             let upload = self.uploads.get(number);
             let body = match upload {
                 Some((file, at)) => RawBody::Bytes(reads.read(file, at)?),
-                None => self.body(),
+                None => self.raw_body(),
             };
             if urls.len().saturating_mul(body.length()) > MOST_BYTES {
-                return Err(Mistake::new(
-                    span.clone(),
-                    "this URL stands for several requests, whose bodies are too long together",
-                ));
+                let words =
+                    "this URL stands for several requests, whose bodies are too long together";
+                return Err(Mistake::new(span.clone(), words));
             }
             for url in urls {
-                let mut url = Url::read(&url, self.keeps_dots, span)?;
+                let mut url = CurlUrl::read(&url, self.keeps_dots, span)?;
                 if let Some((file, _)) = upload {
                     name_upload(&mut url, file);
                 }
@@ -312,13 +295,13 @@ impl Draft {
                     is_upload: upload.is_some(),
                     span,
                 };
-                exchanges.push((self.exchange(&request, variables, into)?, bytes));
+                exchanges.push((self.build_exchange(&request, variables, into)?, bytes));
             }
         }
         Ok(exchanges)
     }
 
-    fn body(&self) -> RawBody {
+    fn raw_body(&self) -> RawBody {
         if !self.form.is_empty() {
             return RawBody::Form(self.form.clone());
         }
@@ -329,7 +312,7 @@ impl Draft {
     }
 
     /// Adds the data of `-G`, or the queries of `--url-query`.
-    fn append_query(&self, url: &mut Url, span: &Span) -> Result<(), Mistake> {
+    fn append_query(&self, url: &mut CurlUrl, span: &Span) -> Result<(), Mistake> {
         let got = self.data.as_ref().filter(|_| self.is_get);
         let (query, span) = match got {
             Some((data, at)) => (data, at),
@@ -337,18 +320,18 @@ impl Draft {
             None => (&self.query, span),
         };
         check_query(query, span)?;
-        url.append(&data::lowered(query));
+        url.append(&data::lower_escapes(query));
         Ok(())
     }
 
-    fn exchange(
+    fn build_exchange(
         &self,
         request: &RawRequest<'_>,
-        variables: &Variables<'_>,
+        variables: &ShellVariables<'_>,
         into: &mut Recording,
     ) -> Result<Exchange, Mistake> {
         let method = match &self.method {
-            Some((method, at)) => method_of(method, at)?,
+            Some((method, at)) => parse_method(method, at)?,
             None if self.head.is_some() => "HEAD".to_owned(),
             None if request.is_upload => "PUT".to_owned(),
             None if matches!(request.body, RawBody::None) => "GET".to_owned(),
@@ -374,7 +357,7 @@ impl Draft {
 
 /// A request as bytes.
 pub(super) struct RawRequest<'a> {
-    pub(super) url: Url,
+    pub(super) url: CurlUrl,
     pub(super) body: &'a RawBody,
     pub(super) is_upload: bool,
     span: &'a Span,
@@ -396,7 +379,7 @@ impl RawBody {
         }
     }
 
-    fn split_values(&self, variables: &Variables<'_>) -> Body {
+    fn split_values(&self, variables: &ShellVariables<'_>) -> Body {
         let split = |bytes: &Vec<u8>| variables.split_values(bytes);
         match self {
             Self::None => Body::None,
@@ -415,39 +398,40 @@ impl RawBody {
     }
 }
 
-fn user(value: &[u8], span: &Span) -> Result<UserInfo, Mistake> {
+fn parse_user(value: &[u8], span: &Span) -> Result<UserPassword, Mistake> {
     let at = value.iter().position(|byte| *byte == b':');
     let at = at.ok_or_else(|| {
-        Mistake::new(span.clone(), "curl would ask for the password of this user")
-            .help("write `user:password`, or `user:` for an empty one")
+        let words = "curl would ask for the password of this user";
+        let help = "write `user:password`, or `user:` for an empty one";
+        Mistake::new(span.clone(), words).help(help)
     })?;
-    Ok(UserInfo {
+    Ok(UserPassword {
         user: value[..at].to_vec(),
         password: value[at + 1..].to_vec(),
     })
 }
 
-/// A path that may have a password behind it, which is in no message.
-fn certificate(value: &[u8], span: &Span, reads: &Reads<'_>) -> Result<String, Mistake> {
+/// Returns a path that may have a password behind it, which is in no message.
+fn certificate_path(value: &[u8], span: &Span, reads: &DataSource<'_>) -> Result<String, Mistake> {
     // The colon of `C:\me.pem` is none before a password.
     let colon = value.iter().skip(2).position(|byte| *byte == b':');
     let plain = &value[..colon.map_or(value.len(), |at| at + 2)];
-    path(plain, span, reads)?;
-    path(value, span, reads)
+    permitted_path(plain, span, reads)?;
+    permitted_path(value, span, reads)
 }
 
-fn path(value: &[u8], span: &Span, reads: &Reads<'_>) -> Result<String, Mistake> {
+fn permitted_path(value: &[u8], span: &Span, reads: &DataSource<'_>) -> Result<String, Mistake> {
     Ok(reads.files.path(value, span)?.display().to_string())
 }
 
-fn number(value: &[u8], span: &Span) -> Result<i64, Mistake> {
+fn parse_number(value: &[u8], span: &Span) -> Result<i64, Mistake> {
     let text = std::str::from_utf8(value).ok();
     let number = text.and_then(|text| text.trim().parse().ok());
     number.ok_or_else(|| Mistake::new(span.clone(), "a number is expected here"))
 }
 
-/// Seconds; none is no limit.
-fn time(value: &[u8], span: &Span) -> Result<Option<Duration>, Mistake> {
+/// Parses seconds; none is no limit.
+fn parse_seconds(value: &[u8], span: &Span) -> Result<Option<Duration>, Mistake> {
     const LONGEST: f64 = 86_400.0;
     let text = std::str::from_utf8(value).ok();
     let seconds: f64 = text
@@ -458,32 +442,23 @@ fn time(value: &[u8], span: &Span) -> Result<Option<Duration>, Mistake> {
     Ok((time > Duration::ZERO).then_some(time))
 }
 
-fn method_of(method: &[u8], span: &Span) -> Result<String, Mistake> {
-    let text = String::from_utf8_lossy(method).into_owned();
-    let is_method = !text.is_empty()
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
-    if is_method {
-        Ok(text)
-    } else {
-        Err(Mistake::new(span.clone(), "this is no method of HTTP"))
-    }
+fn parse_method(method: &[u8], span: &Span) -> Result<String, Mistake> {
+    let method = String::from_utf8_lossy(method).into_owned();
+    let mistake = || Mistake::new(span.clone(), "this is no method of HTTP");
+    is_token(&method).then_some(method).ok_or_else(mistake)
 }
 
 fn check_query(query: &[u8], span: &Span) -> Result<(), Mistake> {
     if query.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
-        return Err(Mistake::new(
-            span.clone(),
-            "this query has a blank or a control character in it",
-        )
-        .help("write it with `--data-urlencode`"));
+        let words = "this query has a blank or a control character in it";
+        let mistake = Mistake::new(span.clone(), words);
+        return Err(mistake.help("write it with `--data-urlencode`"));
     }
     Ok(())
 }
 
-/// A URL that ends with `/` gets the name of the file.
-fn name_upload(url: &mut Url, file: &[u8]) {
+/// Appends the name of the file to a URL that ends with `/`.
+fn name_upload(url: &mut CurlUrl, file: &[u8]) {
     if !url.path.ends_with(b"/") || file == b"-" {
         return;
     }

@@ -1,33 +1,32 @@
-//! URLs as curl reads them: a scheme that may be missing, credentials, segments that lead back.
+//! URLs as curl reads them: with or without a scheme, with credentials and segments that lead back.
 
 use super::super::source::{Mistake, Span};
 use std::fmt::Write as _;
 
 /// A user and a password.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct UserInfo {
+pub(super) struct UserPassword {
     pub(super) user: Vec<u8>,
     pub(super) password: Vec<u8>,
 }
 
 /// A URL in parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Url {
+pub(super) struct CurlUrl {
     /// `http://host:port`.
     pub(super) origin: String,
     /// The path, which begins with `/`.
     pub(super) path: Vec<u8>,
     /// The query, without its `?`.
     pub(super) query: Option<Vec<u8>>,
-    /// Who asks.
-    pub(super) credentials: Option<UserInfo>,
+    pub(super) credentials: Option<UserPassword>,
 }
 
-impl Url {
-    /// Reads a URL.
+impl CurlUrl {
+    /// DataSource a URL.
     pub(super) fn read(text: &[u8], keeps_dots: bool, span: &Span) -> Result<Self, Mistake> {
         let refuse = |words: &str| Mistake::new(span.clone(), words);
-        let (scheme, rest) = scheme(text);
+        let (scheme, rest) = split_scheme(text);
         if scheme != "http" && scheme != "https" {
             return Err(refuse(&format!(
                 "only `http` and `https` can be load-tested, and this is `{}`",
@@ -40,16 +39,18 @@ impl Url {
             .unwrap_or(rest.len());
         let (authority, rest) = rest.split_at(end);
         let at = authority.iter().rposition(|byte| *byte == b'@');
-        let credentials = at.map(|at| credentials(&authority[..at]));
+        let credentials = at.map(|at| split_credentials(&authority[..at]));
         let host = std::str::from_utf8(&authority[at.map_or(0, |at| at + 1)..])
             .map_err(|_| refuse("the host of this URL is no text"))?;
-        let origin = origin(&scheme, host).ok_or_else(|| {
-            if host.is_empty() {
-                refuse("this URL has no host")
-            } else {
-                refuse("this URL has a host or a port that is none")
-            }
-        })?;
+        if host.is_empty() {
+            return Err(refuse("this URL has no host"));
+        }
+        let origin = url::Url::parse(&format!("{scheme}://{host}/")).ok();
+        let is_plain =
+            |letter: char| letter.is_ascii_graphic() && letter != '\\' || !letter.is_ascii();
+        let origin = origin.filter(|_| host.chars().all(is_plain));
+        let origin = origin.ok_or_else(|| refuse("this URL has a host or a port that is none"))?;
+        let origin = origin.origin().ascii_serialization();
         let rest = rest.split(|byte| *byte == b'#').next().unwrap_or_default();
         let (path, query) = match rest.iter().position(|byte| *byte == b'?') {
             Some(at) => (&rest[..at], Some(rest[at + 1..].to_vec())),
@@ -59,16 +60,14 @@ impl Url {
             return Err(refuse("this URL has a blank or a control character in it")
                 .help("write a blank as `%20`, and the URL within quotes"));
         }
-        let path = if keeps_dots {
+        let mut path = if keeps_dots {
             path.to_vec()
         } else {
-            without_dots(path)
+            remove_dots(path)
         };
-        let path = if path.starts_with(b"/") {
-            path
-        } else {
-            [b"/", &path[..]].concat()
-        };
+        if !path.starts_with(b"/") {
+            path.insert(0, b'/');
+        }
         Ok(Self {
             origin,
             path,
@@ -90,7 +89,7 @@ impl Url {
         }
     }
 
-    /// Path and query as they are sent: what no URL can hold (RFC 3986, section 2) and would not be sent is escaped.
+    /// Returns path and query as they are sent, with escapes for what no URL can hold (RFC 3986, section 2).
     pub(super) fn target(&self) -> String {
         let mut target = String::new();
         let query = self.query.iter().flat_map(|query| [b"?", &query[..]]);
@@ -107,74 +106,31 @@ impl Url {
     }
 }
 
-/// The scheme in lower case, and what follows `://`.
-fn scheme(text: &[u8]) -> (String, &[u8]) {
+/// Returns the scheme in lower case, and what follows `://`.
+fn split_scheme(text: &[u8]) -> (String, &[u8]) {
     let at = text.windows(3).position(|window| window == b"://");
-    match at {
-        Some(at)
-            if at > 0
-                && text[..at]
-                    .iter()
-                    .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte)) =>
-        {
-            let scheme = String::from_utf8_lossy(&text[..at]).to_ascii_lowercase();
-            (scheme, &text[at + 3..])
-        }
+    let at = at.filter(|at| *at > 0).unwrap_or(0);
+    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+    if at == 0 || !text[..at].iter().all(is_letter) {
         // As curl guesses.
-        _ => ("http".to_owned(), text),
+        return ("http".to_owned(), text);
+    }
+    let scheme = String::from_utf8_lossy(&text[..at]).to_ascii_lowercase();
+    (scheme, &text[at + 3..])
+}
+
+fn split_credentials(text: &[u8]) -> UserPassword {
+    let mut parts = text.splitn(2, |byte| *byte == b':');
+    let user = parts.next().unwrap_or_default();
+    let password = parts.next().unwrap_or_default();
+    UserPassword {
+        user: percent_encoding::percent_decode(user).collect(),
+        password: percent_encoding::percent_decode(password).collect(),
     }
 }
 
-fn credentials(text: &[u8]) -> UserInfo {
-    let at = text.iter().position(|byte| *byte == b':');
-    let (user, password) = match at {
-        Some(at) => (&text[..at], &text[at + 1..]),
-        None => (text, &[][..]),
-    };
-    UserInfo {
-        user: decoded(user),
-        password: decoded(password),
-    }
-}
-
-/// Escapes as the bytes they stand for.
-fn decoded(text: &[u8]) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut at = 0;
-    while at < text.len() {
-        let digits = text.get(at + 1..at + 3).filter(|_| text[at] == b'%');
-        let byte = digits
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        decoded.push(byte.unwrap_or(text[at]));
-        at += if byte.is_some() { 3 } else { 1 };
-    }
-    decoded
-}
-
-fn origin(scheme: &str, authority: &str) -> Option<String> {
-    let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) if !port.contains(']') => (host, port),
-        _ => (authority, ""),
-    };
-    let port = match port {
-        "" => None,
-        digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-            Some(digits.parse::<u16>().ok()?)
-        }
-        _ => return None,
-    };
-    let host = url::Host::parse(host).ok()?.to_string();
-    let usual = if scheme == "https" { 443 } else { 80 };
-    Some(match port.filter(|port| *port != usual) {
-        Some(port) => format!("{scheme}://{host}:{port}"),
-        None => format!("{scheme}://{host}"),
-    })
-}
-
-/// A path without segments that stand for others (RFC 3986, section 5.2.4).
-fn without_dots(path: &[u8]) -> Vec<u8> {
+/// Removes segments that stand for others (RFC 3986, section 5.2.4).
+fn remove_dots(path: &[u8]) -> Vec<u8> {
     let is_dot = |segment: &[u8]| segment == b"." || segment.eq_ignore_ascii_case(b"%2e");
     let is_back = |segment: &[u8]| {
         [&b".."[..], b"%2e.", b".%2e", b"%2e%2e"]
@@ -182,12 +138,6 @@ fn without_dots(path: &[u8]) -> Vec<u8> {
             .any(|back| segment.eq_ignore_ascii_case(back))
     };
     let segments: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
-    if !segments
-        .iter()
-        .any(|segment| is_dot(segment) || is_back(segment))
-    {
-        return path.to_vec();
-    }
     let mut kept: Vec<&[u8]> = Vec::new();
     for (i, segment) in segments.iter().enumerate() {
         let is_last = i + 1 == segments.len();
@@ -211,7 +161,7 @@ mod tests {
     use super::*;
 
     fn read(url: &str) -> String {
-        match Url::read(url.as_bytes(), false, &(0..1)) {
+        match CurlUrl::read(url.as_bytes(), false, &(0..1)) {
             Ok(url) => format!("{} {}", url.origin, url.target()),
             Err(mistake) => mistake.words,
         }

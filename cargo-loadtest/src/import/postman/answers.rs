@@ -2,6 +2,7 @@
 
 use super::super::document::Node;
 use super::super::recording::{Answer, Header};
+use super::super::text::is_token;
 use super::dynamic;
 use super::environment::value_text;
 
@@ -77,7 +78,7 @@ fn read_headers(list: &Node<'_>) -> Vec<Header> {
     let headers = list.items().iter().filter_map(|header| {
         let name = header.text_of("key")?;
         let text = header.get("value").map(value_text).unwrap_or_default();
-        super::request::is_header_name(name).then(|| named(name, &text))
+        is_token(name).then(|| named(name, &text))
     });
     headers.collect()
 }

@@ -2,7 +2,7 @@
 
 use super::super::document::Node;
 use super::super::recording::{Credentials, Exchange, Header, Text};
-use super::super::text::form_encode;
+use super::super::text::{form_encode, is_token};
 use super::CollectionReader;
 use super::environment::value_text;
 use super::variables::{VariableScope, find_variable};
@@ -82,7 +82,7 @@ pub(super) fn apply_auth(
             reader.keys.push(name.to_ascii_lowercase());
             if get("in").as_deref() == Some("query") {
                 append_query(exchange, &name, &text);
-            } else if super::request::is_header_name(&name) {
+            } else if is_token(&name) {
                 remove_header(exchange, &name);
                 exchange.headers.push(Header::new(name, text));
             } else {

@@ -2,6 +2,7 @@
 
 use super::super::document::Node;
 use super::super::recording::{Body, Exchange, Header, Piece, Text};
+use super::super::text::is_token;
 use super::behaviour::{apply_settings, find_setting};
 use super::collection::{Collection, Entry};
 use super::environment::{is_disabled, name_place, note_no_list, value_text};
@@ -44,7 +45,7 @@ pub(super) fn read_request(
     };
     let node = node.filter(is_url);
     let (url, at) = match node {
-        _ if !is_header_name(&method) => {
+        _ if !is_token(&method) => {
             let why = RequestFault::Other("this is no method of HTTP".to_owned());
             (Err(why), request.get("method").map(Node::beginning))
         }
@@ -138,12 +139,6 @@ pub(super) fn read_description(node: &Node<'_>) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Returns true where this can be the name of a header.
-pub(super) fn is_header_name(name: &str) -> bool {
-    let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    !name.is_empty() && name.bytes().all(is_sign)
-}
-
 fn read_headers(
     request: &Node<'_>,
     exchange: &mut Exchange,
@@ -202,7 +197,7 @@ fn add_header(
     if SENDERS_OWN.contains(&lower.as_str()) || is_postmans || is_host || is_empty_cookie {
         return;
     }
-    if !is_header_name(&name) || has_control(&value) {
+    if !is_token(&name) || has_control(&value) {
         let words = "a header whose name or value has letters that no header has is left out";
         reader.note(scope.at, words);
         return;

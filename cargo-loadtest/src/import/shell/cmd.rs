@@ -2,7 +2,7 @@
 //! programs of Windows split them.
 
 use super::super::source::Mistake;
-use super::{Command, Variables, Word, leading_name, line_end, unclosed};
+use super::{ShellCommand, ShellVariables, ShellWord, leading_name, line_end, unclosed};
 
 /// A byte of a command line, and its place in the text.
 type PlacedByte = (u8, usize);
@@ -10,15 +10,15 @@ type PlacedByte = (u8, usize);
 /// Returns the commands, also those that do not call curl.
 pub(super) fn read_commands(
     text: &str,
-    variables: &mut Variables<'_>,
-) -> Result<Vec<Command>, Mistake> {
+    variables: &mut ShellVariables<'_>,
+) -> Result<Vec<ShellCommand>, Mistake> {
     let mut commands = Vec::new();
     for line in split_lines(text.as_bytes(), variables)? {
         let words = split_words(&line)?;
         if !words.is_empty() {
-            commands.push(Command {
+            commands.push(ShellCommand {
                 words,
-                ..Command::default()
+                ..ShellCommand::default()
             });
         }
     }
@@ -28,9 +28,8 @@ pub(super) fn read_commands(
 /// Returns the command lines that the prompt would hand to programs.
 fn split_lines(
     text: &[u8],
-    variables: &mut Variables<'_>,
+    variables: &mut ShellVariables<'_>,
 ) -> Result<Vec<Vec<PlacedByte>>, Mistake> {
-    variables.begin();
     let mut lines = Vec::new();
     let mut line: Vec<PlacedByte> = Vec::new();
     let mut is_quoted = false;
@@ -88,9 +87,8 @@ fn split_lines(
 fn end_line(
     lines: &mut Vec<Vec<PlacedByte>>,
     line: &mut Vec<PlacedByte>,
-    variables: &mut Variables<'_>,
+    variables: &mut ShellVariables<'_>,
 ) {
-    variables.begin();
     let mut line = std::mem::take(line);
     line.drain(..line.iter().take_while(|(byte, _)| *byte == b'@').count());
     let text: Vec<u8> = line.iter().map(|(byte, _)| *byte).collect();
@@ -131,7 +129,7 @@ pub(super) fn find_variable(text: &str) -> Option<&str> {
 fn read_variable(
     text: &[u8],
     at: usize,
-    variables: &mut Variables<'_>,
+    variables: &mut ShellVariables<'_>,
 ) -> Result<Option<(Vec<u8>, usize)>, Mistake> {
     let Some(name) = leading_name(&text[at + 1..]) else {
         return Ok(None);
@@ -146,7 +144,7 @@ fn read_variable(
 
 /// Splits a line by the rules of Microsoft's C runtime
 /// (<https://learn.microsoft.com/cpp/c-language/parsing-c-command-line-arguments>).
-fn split_words(line: &[PlacedByte]) -> Result<Vec<Word>, Mistake> {
+fn split_words(line: &[PlacedByte]) -> Result<Vec<ShellWord>, Mistake> {
     let mut words = Vec::new();
     let mut at = 0;
     while at < line.len() {
@@ -189,7 +187,7 @@ fn split_words(line: &[PlacedByte]) -> Result<Vec<Word>, Mistake> {
         }
         let end = line[at - 1].1.max(start) + 1;
         let span = start..end;
-        words.push(Word { text, span });
+        words.push(ShellWord { text, span });
     }
     Ok(words)
 }

@@ -6,8 +6,8 @@ mod powershell;
 mod variables;
 
 use super::source::{Mistake, Note, Span};
-pub(crate) use variables::Environment;
-pub(super) use variables::Variables;
+pub(crate) use variables::EnvironmentLookup;
+pub(super) use variables::ShellVariables;
 
 /// Longest text that is read, in bytes.
 pub(super) const LONGEST: usize = 16 * 1024 * 1024;
@@ -23,32 +23,32 @@ const LOOPS: [&[u8]; 5] = [b"for", b"foreach", b"while", b"until", b"select"];
 
 /// A word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct ShellWord {
     /// Bytes that the program would get.
     pub(super) text: Vec<u8>,
     pub(super) span: Span,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Command {
+pub(super) struct ShellCommand {
     /// The program and its arguments; at least one.
-    pub(super) words: Vec<Word>,
-    pub(super) stdin: Stdin,
+    pub(super) words: Vec<ShellWord>,
+    pub(super) stdin: CommandInput,
     /// First part whose value only a running shell knows: a mistake if the program is curl.
     doubt: Option<Mistake>,
 }
 
 /// Standard input of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) enum Stdin {
+pub(super) enum CommandInput {
     /// Not given in the text.
     #[default]
     Nothing,
     /// A here-document or here-string.
     Text(Vec<u8>),
-    File(Word),
+    File(ShellWord),
     /// The output of another program.
-    Program(Word),
+    Program(ShellWord),
 }
 
 /// The shell that a text was copied for.
@@ -65,9 +65,9 @@ enum Dialect {
 /// A text without a curl command, with a loop, or with a curl command that needs a running shell.
 pub(super) fn read_commands(
     text: &str,
-    variables: &mut Variables<'_>,
+    variables: &mut ShellVariables<'_>,
     notes: &mut Vec<Note>,
-) -> Result<Vec<Command>, Mistake> {
+) -> Result<Vec<ShellCommand>, Mistake> {
     if text.len() > LONGEST {
         let words = format!("this is longer than {} MiB", LONGEST / 1024 / 1024);
         return Err(Mistake::new(0..0, words));
@@ -78,7 +78,7 @@ pub(super) fn read_commands(
         Dialect::Cmd => cmd::read_commands(text, variables),
         Dialect::PowerShell => powershell::read_commands(text, variables, notes),
     };
-    let mut found: Vec<Command> = Vec::new();
+    let mut found: Vec<ShellCommand> = Vec::new();
     let mut skipped = Vec::new();
     for mut command in commands? {
         if command.words[0].text == b"else" || command.words[0].text == b"elif" {
@@ -146,7 +146,7 @@ impl Dialect {
     }
 }
 
-/// Whether a line ends with a backtick that does not close a POSIX command substitution.
+/// Returns true where a line ends with a backtick that does not close a POSIX command substitution.
 fn continues_with_backtick(text: &str) -> bool {
     let mut lines = text.lines();
     lines.next_back();
@@ -160,7 +160,7 @@ fn continues_with_backtick(text: &str) -> bool {
 }
 
 /// Index of the word that names the program; the number of words where none does.
-fn program_index(words: &[Word]) -> usize {
+fn program_index(words: &[ShellWord]) -> usize {
     let mut at = 0;
     while let Some(word) = words.get(at) {
         let text = word.text.as_slice();
@@ -180,39 +180,29 @@ fn program_index(words: &[Word]) -> usize {
     at
 }
 
-/// Whether this is curl, in any folder and also on Windows.
+/// Returns true for curl, in any folder and also on Windows.
 fn is_curl(program: &[u8]) -> bool {
-    let file = program
-        .rsplit(|byte| matches!(byte, b'/' | b'\\'))
-        .next()
-        .unwrap_or_default()
-        .to_ascii_lowercase();
-    matches!(file.as_slice(), b"curl" | b"curl.exe")
+    let is_separator = |byte: &u8| matches!(byte, b'/' | b'\\');
+    let file = program.rsplit(is_separator).next().unwrap_or_default();
+    file.eq_ignore_ascii_case(b"curl") || file.eq_ignore_ascii_case(b"curl.exe")
 }
 
 /// Notes the programs that are not run, the first ones one by one.
-fn note_skipped_programs(skipped: &[Word], notes: &mut Vec<Note>) {
+fn note_skipped_programs(skipped: &[ShellWord], notes: &mut Vec<Note>) {
     const MOST: usize = 10;
-    let (first, more) = skipped.split_at(skipped.len().min(MOST));
-    for word in first {
-        let name = String::from_utf8_lossy(&word.text);
-        let words = format!(
-            "`{}` is not run: only curl commands are read",
-            shorten(&name)
-        );
+    for (number, word) in skipped.iter().take(MOST + 1).enumerate() {
+        let programs = if number == MOST {
+            format!("this and {} more are", skipped.len() - MOST - 1)
+        } else {
+            format!("`{}` is", shorten(&String::from_utf8_lossy(&word.text)))
+        };
+        let words = format!("{programs} not run: only curl commands are read");
         notes.push(Note::new(word.span.clone(), words));
-    }
-    if let Some(next) = more.first() {
-        let words = format!(
-            "this and {} more are not run: only curl commands are read",
-            more.len() - 1
-        );
-        notes.push(Note::new(next.span.clone(), words));
     }
 }
 
 /// Notes the variables of the command prompt, which other shells send as they are.
-fn note_percent_variables(command: &Command, notes: &mut Vec<Note>) {
+fn note_percent_variables(command: &ShellCommand, notes: &mut Vec<Note>) {
     for word in &command.words {
         let text = String::from_utf8_lossy(&word.text);
         if let Some(name) = cmd::find_variable(&text) {
@@ -224,21 +214,17 @@ fn note_percent_variables(command: &Command, notes: &mut Vec<Note>) {
     }
 }
 
-/// Whether this is no program but an option of the command before it.
-fn is_lost_option(word: &Word, before: Option<&Command>, text: &str) -> bool {
+/// Returns true where this is no program but an option of the command before it.
+fn is_lost_option(word: &ShellWord, before: Option<&ShellCommand>, text: &str) -> bool {
     let [b'-', letters @ ..] = word.text.as_slice() else {
         return false;
     };
     let letters = letters.strip_prefix(b"-").unwrap_or(letters);
-    let end = before
-        .and_then(|command| command.words.last())
-        .map(|last| last.span.end);
-    let follows = end.is_some_and(|end| {
-        let is_gap = |letter: char| letter.is_whitespace() || "\\^`".contains(letter);
-        text.get(end..word.span.start)
-            .is_some_and(|between| between.chars().all(is_gap))
-    });
-    follows && letters.first().is_some_and(u8::is_ascii_alphabetic)
+    let last = before.and_then(|command| command.words.last());
+    let between = last.and_then(|last| text.get(last.span.end..word.span.start));
+    let is_gap = |letter: char| letter.is_whitespace() || "\\^`".contains(letter);
+    between.is_some_and(|between| between.chars().all(is_gap))
+        && letters.first().is_some_and(u8::is_ascii_alphabetic)
 }
 
 fn no_curl_command(text: &str) -> Mistake {

@@ -1,61 +1,58 @@
-//! Text for PowerShell that calls a program: its quotes, the backtick, and variables that are set to a text.
+//! Text for PowerShell that calls a program: its quotes, the backtick, and variables of the environment.
 
 use super::super::source::{Mistake, Note};
 use super::{
-    Command, Variables, Word, leading_name, line_end, note_environment, unclosed,
+    ShellCommand, ShellVariables, ShellWord, leading_name, line_end, note_environment, unclosed,
     unknown_outside_shell, would_run,
 };
 
-/// Whether a line sets a variable of PowerShell's own.
+/// Returns true where a line sets a variable of PowerShell's own.
 pub(super) fn is_assignment(line: &str) -> bool {
     parse_assignment(line.as_bytes()).is_some()
 }
 
-/// Returns the name in `$name = `, and where the value begins.
-fn parse_assignment(text: &[u8]) -> Option<(String, usize)> {
+/// Returns the name in `$name = `.
+fn parse_assignment(text: &[u8]) -> Option<&[u8]> {
     let name = leading_name(text.strip_prefix(b"$")?)?;
     let rest = text[1 + name.len()..].trim_ascii_start();
-    let value = rest.strip_prefix(b"=")?;
-    let blanks = value.iter().take_while(|byte| matches!(byte, b' ' | b'\t'));
-    let start = text.len() - value.len() + blanks.count();
-    Some((String::from_utf8_lossy(name).into_owned(), start))
+    rest.starts_with(b"=").then_some(name)
 }
 
 /// Returns the commands, also those that do not call curl.
 pub(super) fn read_commands(
     text: &str,
-    variables: &mut Variables<'_>,
+    variables: &mut ShellVariables<'_>,
     notes: &mut Vec<Note>,
-) -> Result<Vec<Command>, Mistake> {
-    let reader = Reader {
+) -> Result<Vec<ShellCommand>, Mistake> {
+    let reader = PowerShellReader {
         text: text.as_bytes(),
         at: 0,
         variables,
         notes,
         commands: Vec::new(),
-        current: Command::default(),
+        current: ShellCommand::default(),
         doubt: None,
     };
     reader.read()
 }
 
-struct Reader<'a, 'v> {
+struct PowerShellReader<'a, 'v> {
     text: &'a [u8],
     at: usize,
-    variables: &'a mut Variables<'v>,
+    variables: &'a mut ShellVariables<'v>,
     notes: &'a mut Vec<Note>,
-    commands: Vec<Command>,
-    current: Command,
+    commands: Vec<ShellCommand>,
+    current: ShellCommand,
     /// First part of the current word that needs a running shell.
     doubt: Option<Mistake>,
 }
 
-impl Reader<'_, '_> {
-    fn read(mut self) -> Result<Vec<Command>, Mistake> {
+impl PowerShellReader<'_, '_> {
+    fn read(mut self) -> Result<Vec<ShellCommand>, Mistake> {
         // The file of a redirection is no argument.
         let mut redirects = false;
         while let Some(byte) = self.peek(0) {
-            if self.current.words.is_empty() && self.read_assignment()? {
+            if self.current.words.is_empty() && self.skip_assignment() {
                 continue;
             }
             match byte {
@@ -107,59 +104,21 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads `$name = 'value'`, if that is here. A value that needs PowerShell comes from the environment.
-    fn read_assignment(&mut self) -> Result<bool, Mistake> {
+    /// Skips `$name = value`, if that is here: such a variable comes from the environment.
+    fn skip_assignment(&mut self) -> bool {
         let start = self.at;
-        let Some((name, length)) = parse_assignment(self.rest(0)) else {
-            return Ok(false);
+        let Some(name) = parse_assignment(self.rest(0)) else {
+            return false;
         };
-        self.at += length;
-        let value = if self.peek(0) == Some(b'@') {
-            self.read_here_string()?
-        } else if matches!(self.peek(0), Some(b'\'' | b'"' | b'$' | b'0'..=b'9')) {
-            let word = self.read_word()?;
-            self.doubt.take().is_none().then_some(word.text)
-        } else {
-            // Without quotes it is a command.
-            None
-        };
-        while matches!(self.peek(0), Some(b' ' | b'\t' | b'\r')) {
-            self.at += 1;
-        }
-        match value {
-            Some(value) if matches!(self.peek(0), None | Some(b'\n' | b';' | b'#')) => {
-                self.variables.set(&name, value);
-            }
-            _ => {
-                self.skip_line();
-                note_environment(&name, start..start + length, self.notes);
-                self.variables.set_unknown(&name);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Reads the lines between `@'` and `'@`; a value in them is not looked for.
-    fn read_here_string(&mut self) -> Result<Option<Vec<u8>>, Mistake> {
-        let open = self.at;
-        let [b'@', quote @ (b'\'' | b'"'), ..] = *self.rest(0) else {
-            return Ok(None);
-        };
+        let name = String::from_utf8_lossy(name).into_owned();
         self.skip_line();
-        let ends = [b'\n', quote, b'@'];
-        let inside = self.rest(0);
-        let end = inside.windows(3).position(|window| window == ends);
-        let end = end.ok_or_else(|| unclosed(open..open + 2))?;
-        let text = inside.get(1..end).unwrap_or_default();
-        let is_plain = quote == b'\'' || !text.contains(&b'$');
-        let text = text.strip_suffix(b"\r").unwrap_or(text).to_vec();
-        self.at += end + ends.len();
-        Ok(is_plain.then_some(text))
+        note_environment(&name, start..start + 1 + name.len(), self.notes);
+        self.variables.set_unknown(&name);
+        true
     }
 
-    fn read_word(&mut self) -> Result<Word, Mistake> {
+    fn read_word(&mut self) -> Result<ShellWord, Mistake> {
         let start = self.at;
-        self.variables.begin();
         let mut text = Vec::new();
         while let Some(byte) = self.peek(0) {
             match byte {
@@ -176,7 +135,7 @@ impl Reader<'_, '_> {
             }
         }
         self.at = self.at.min(self.text.len());
-        Ok(Word {
+        Ok(ShellWord {
             text: drop_quote_escapes(text),
             span: start..self.at,
         })

@@ -1,39 +1,33 @@
-//! Variables that a text sets, or that the environment has.
+//! ShellVariables that a text sets, or that the environment has.
 
 use super::super::recording::{Piece, Secret, Text};
 use super::super::source::{Mistake, Span};
 use std::collections::HashMap;
 
-const MIB: usize = 1024 * 1024;
-
 /// Looks up an environment variable.
-pub(crate) type Environment<'a> = &'a mut dyn FnMut(&str) -> Option<String>;
+pub(crate) type EnvironmentLookup<'a> = &'a mut dyn FnMut(&str) -> Option<String>;
 
-/// Most bytes that variables may add to one word, line or here-document.
-pub(super) const LONGEST_VALUE: usize = MIB;
 /// Shorter values are not looked for in requests.
 const SHORTEST: usize = 4;
 /// Most bytes that variables may add to a text.
-pub(super) const MOST_VALUES: usize = 16 * MIB;
+pub(super) const MOST_BYTES: usize = 16 * 1024 * 1024;
 
 /// The variables of a text, and those of the environment that it used.
-pub(in crate::import) struct Variables<'a> {
+pub(in crate::import) struct ShellVariables<'a> {
     /// Returns the values of the environment; without it, placeholders stand for them.
-    environment: Option<Environment<'a>>,
+    environment: Option<EnvironmentLookup<'a>>,
     /// Start of all placeholders.
     prefix: String,
     /// Values that the text sets; none where a program would print the value.
     set: HashMap<String, Option<Vec<u8>>>,
-    /// Variables of the environment that were used, with their values or placeholders.
+    /// ShellVariables of the environment that were used, with their values or placeholders.
     used: Vec<(String, String)>,
-    /// Bytes put in since [`Variables::begin`].
-    here: usize,
     /// Bytes put in altogether.
     pub(super) spent: usize,
 }
 
-impl<'a> Variables<'a> {
-    pub(in crate::import) fn new(text: &str, environment: Option<Environment<'a>>) -> Self {
+impl<'a> ShellVariables<'a> {
+    pub(in crate::import) fn new(text: &str, environment: Option<EnvironmentLookup<'a>>) -> Self {
         let mut prefix = "ltv".to_owned();
         while text.contains(&prefix) {
             prefix.push('x');
@@ -43,14 +37,8 @@ impl<'a> Variables<'a> {
             prefix,
             set: HashMap::new(),
             used: Vec::new(),
-            here: 0,
             spent: 0,
         }
-    }
-
-    /// Begins a word, a line or a here-document.
-    pub(super) fn begin(&mut self) {
-        self.here = 0;
     }
 
     pub(super) fn set(&mut self, name: &str, value: Vec<u8>) {
@@ -62,12 +50,12 @@ impl<'a> Variables<'a> {
         self.set.insert(name.to_owned(), None);
     }
 
-    /// Whether the text sets the variable.
+    /// Returns true where the text sets the variable.
     pub(super) fn is_set(&self, name: &str) -> bool {
         self.set.contains_key(name)
     }
 
-    /// Whether a default with a URL goes before the environment.
+    /// Returns true where a default with a URL goes before the environment.
     pub(super) fn prefers_default_url(&self, name: &str) -> bool {
         self.environment.is_none() && !self.is_set(name)
     }
@@ -75,7 +63,7 @@ impl<'a> Variables<'a> {
     /// Returns the value of a variable, to be put where `span` is.
     ///
     /// # Errors
-    /// Values that come to more than the limits: a few lines can double a value again and again.
+    /// Values that come to more than the limit: a few lines can double a value again and again.
     pub(super) fn value(&mut self, name: &str, span: &Span) -> Result<Option<Vec<u8>>, Mistake> {
         if let Some(Some(value)) = self.set.get(name) {
             let value = value.clone();
@@ -132,40 +120,32 @@ impl<'a> Variables<'a> {
         text
     }
 
-    /// Whether a text has a variable without a value.
+    /// Returns true where a text has a variable without a value.
     pub(in crate::import) fn has_placeholder(&self, text: &str) -> bool {
         self.environment.is_none() && text.contains(&self.prefix)
     }
 
     fn spend(&mut self, length: usize, span: &Span) -> Result<(), Mistake> {
-        let words = if self.here + length > LONGEST_VALUE {
-            let most = LONGEST_VALUE / MIB;
-            format!("with this variable the text here comes to more than {most} MiB")
-        } else if self.spent + length > MOST_VALUES {
-            let most = MOST_VALUES / MIB;
-            format!("with this variable all values in the text come to more than {most} MiB")
-        } else {
-            self.here += length;
-            self.spent += length;
+        self.spent += length;
+        if self.spent <= MOST_BYTES {
             return Ok(());
-        };
+        }
+        let most = MOST_BYTES / (1024 * 1024);
+        let words =
+            format!("with this variable all values in the text come to more than {most} MiB");
         let help = "write a shorter value, or the text itself in the place of the variable";
         Err(Mistake::new(span.clone(), words).help(help))
     }
 
     /// Explains why a variable has no value.
     pub(super) fn missing(&self, name: &str, span: &Span) -> Mistake {
-        let (words, help) = if self.is_set(name) {
-            (
-                format!("`{name}` is set to what a program prints, and none is run"),
-                format!("export `{name}` with its value first: that is taken"),
-            )
-        } else {
-            (
-                format!("the variable `{name}` is not in the environment"),
-                "export it first; it is never sent with an empty value".to_owned(),
-            )
-        };
+        if self.is_set(name) {
+            let words = format!("`{name}` is set to what a program prints, and none is run");
+            let help = format!("export `{name}` with its value first: that is taken");
+            return Mistake::new(span.clone(), words).help(help);
+        }
+        let words = format!("the variable `{name}` is not in the environment");
+        let help = "export it first; it is never sent with an empty value";
         Mistake::new(span.clone(), words).help(help)
     }
 }

@@ -50,6 +50,12 @@ pub(super) fn percent_encode(text: &str, letters: &str) -> String {
     encoded
 }
 
+/// Returns true for a token of HTTP, such as a method or the name of a header.
+pub(super) fn is_token(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_letter)
+}
+
 /// Escapes text for the inside of a string of JSON.
 pub(super) fn escape_json(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();

@@ -1,34 +1,24 @@
 //! `$'..'` and its escapes, which are those of C.
 
-use super::Reader;
+use super::PosixReader;
 use crate::import::shell::unclosed;
 use crate::import::source::Mistake;
 
-impl Reader<'_, '_> {
+impl PosixReader<'_, '_> {
     pub(super) fn read_ansi_quotes(&mut self, text: &mut Vec<u8>) -> Result<(), Mistake> {
         let open = self.at;
         self.at += 2;
-        let mut ended_by_nul = false;
         let mut inside = Vec::new();
         while let Some(byte) = self.peek(0) {
             self.at += 1;
             match byte {
                 b'\'' => {
-                    text.extend(inside);
+                    // A shell keeps no NUL, and nothing that follows it.
+                    let kept = inside.split(|byte| *byte == 0).next();
+                    text.extend_from_slice(kept.unwrap_or_default());
                     return Ok(());
                 }
-                b'\\' => {
-                    let from = inside.len();
-                    self.read_escape(&mut inside);
-                    // A shell keeps no NUL, and nothing that follows it.
-                    if inside[from..].contains(&0) {
-                        inside.truncate(from);
-                        ended_by_nul = true;
-                    } else if ended_by_nul {
-                        inside.truncate(from);
-                    }
-                }
-                _ if ended_by_nul => {}
+                b'\\' => self.read_escape(&mut inside),
                 byte => inside.push(byte),
             }
         }
@@ -66,8 +56,9 @@ impl Reader<'_, '_> {
                 match self.read_digits(16, most) {
                     (_, 0) => text.extend_from_slice(&[b'\\', byte]),
                     (number, _) => {
-                        let number = self.join_surrogates(number);
-                        text.extend(encode_utf8(number));
+                        let letter = char::from_u32(self.join_surrogates(number));
+                        let letter = letter.unwrap_or(char::REPLACEMENT_CHARACTER);
+                        text.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
                     }
                 }
                 return;
@@ -115,17 +106,5 @@ impl Reader<'_, '_> {
             count += 1;
         }
         (number, count)
-    }
-}
-
-/// Encodes a number as UTF-8, also one that is no character.
-fn encode_utf8(number: u32) -> Vec<u8> {
-    if let Some(letter) = char::from_u32(number) {
-        return letter.to_string().into_bytes();
-    }
-    let tail = |shift: u32| 0x80 | (number >> shift & 0x3f) as u8;
-    match number {
-        0..=0xffff => vec![0xe0 | (number >> 12) as u8, tail(6), tail(0)],
-        _ => char::REPLACEMENT_CHARACTER.to_string().into_bytes(),
     }
 }

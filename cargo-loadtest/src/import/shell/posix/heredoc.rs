@@ -1,7 +1,7 @@
 //! Here-documents: the lines that a command reads.
 
-use super::Reader;
-use crate::import::shell::{Stdin, shorten};
+use super::PosixReader;
+use crate::import::shell::{CommandInput, shorten};
 use crate::import::source::{Mistake, Span};
 
 pub(super) struct Heredoc {
@@ -21,14 +21,14 @@ impl Heredoc {
     }
 }
 
-impl Reader<'_, '_> {
+impl PosixReader<'_, '_> {
     /// Reads the here-documents of the line that ends here.
     pub(super) fn read_heredocs(&mut self) -> Result<(), Mistake> {
         for heredoc in std::mem::take(&mut self.heredocs) {
             let text = self.read_heredoc(&heredoc)?;
             let doubt = self.doubt.take();
             if let Some(command) = self.commands.get_mut(heredoc.command) {
-                command.stdin = Stdin::Text(text);
+                command.stdin = CommandInput::Text(text);
                 command.doubt = command.doubt.take().or(doubt);
             }
         }
@@ -37,7 +37,6 @@ impl Reader<'_, '_> {
 
     fn read_heredoc(&mut self, heredoc: &Heredoc) -> Result<Vec<u8>, Mistake> {
         let mut text = Vec::new();
-        self.variables.begin();
         while self.at < self.text.len() {
             let start = self.at;
             self.skip_line();

@@ -4,8 +4,10 @@ mod ansi;
 mod heredoc;
 mod words;
 
-use super::variables::Variables;
-use super::{Command, Stdin, Word, leading_name, note_environment, program_index, would_run};
+use super::variables::ShellVariables;
+use super::{
+    CommandInput, ShellCommand, ShellWord, leading_name, note_environment, program_index, would_run,
+};
 use crate::import::source::{Mistake, Note, Span};
 use heredoc::Heredoc;
 
@@ -15,17 +17,17 @@ const EXPORTS: [&[u8]; 5] = [b"export", b"declare", b"local", b"readonly", b"typ
 /// Returns the commands, also those that do not call curl.
 pub(super) fn read_commands(
     text: &str,
-    variables: &mut Variables<'_>,
+    variables: &mut ShellVariables<'_>,
     notes: &mut Vec<Note>,
-) -> Result<Vec<Command>, Mistake> {
-    let reader = Reader {
+) -> Result<Vec<ShellCommand>, Mistake> {
+    let reader = PosixReader {
         text: text.as_bytes(),
         at: 0,
         variables,
         notes,
         has_prompts: text.trim_start().starts_with("$ "),
         commands: Vec::new(),
-        current: Command::default(),
+        current: ShellCommand::default(),
         assignments: Vec::new(),
         heredocs: Vec::new(),
         piped: None,
@@ -34,20 +36,20 @@ pub(super) fn read_commands(
     reader.read()
 }
 
-struct Reader<'a, 'v> {
+struct PosixReader<'a, 'v> {
     text: &'a [u8],
     at: usize,
-    variables: &'a mut Variables<'v>,
+    variables: &'a mut ShellVariables<'v>,
     notes: &'a mut Vec<Note>,
-    /// Whether lines begin with `$ ` and go on behind `> `.
+    /// True where lines begin with `$ ` and go on behind `> `.
     has_prompts: bool,
-    commands: Vec<Command>,
-    current: Command,
+    commands: Vec<ShellCommand>,
+    current: ShellCommand,
     assignments: Vec<Assignment>,
     /// Here-documents whose lines are still to come.
     heredocs: Vec<Heredoc>,
     /// Standard input of the next command.
-    piped: Option<Stdin>,
+    piped: Option<CommandInput>,
     /// First part of the current word that needs a running shell.
     doubt: Option<Mistake>,
 }
@@ -59,8 +61,8 @@ struct Assignment {
     span: Span,
 }
 
-impl Reader<'_, '_> {
-    fn read(mut self) -> Result<Vec<Command>, Mistake> {
+impl PosixReader<'_, '_> {
+    fn read(mut self) -> Result<Vec<ShellCommand>, Mistake> {
         loop {
             self.skip_blanks();
             let Some(byte) = self.peek(0) else { break };
@@ -125,7 +127,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Whether only blanks follow on this line, and there is a next one.
+    /// Returns true where only blanks follow on this line, and there is a next one.
     fn ends_line(&self) -> bool {
         let mut rest = self.rest(1).iter();
         rest.find(|byte| !matches!(byte, b' ' | b'\t' | b'\r')) == Some(&b'\n')
@@ -141,28 +143,22 @@ impl Reader<'_, '_> {
             return self.read_redirection();
         }
         if let Some(name) = self.assigned_name(&word) {
-            self.assignments.push(Assignment {
-                value: doubt
-                    .is_none()
-                    .then(|| word.text[name.len() + 1..].to_vec()),
-                name,
-                span: word.span,
-            });
+            let value = word.text[name.len() + 1..].to_vec();
+            let value = Some(value).filter(|_| doubt.is_none());
+            let span = word.span;
+            self.assignments.push(Assignment { name, value, span });
             return Ok(());
         }
         self.current.words.push(word);
-        if let Some(doubt) = doubt {
-            self.current.doubt.get_or_insert(doubt);
-        }
+        self.current.doubt = self.current.doubt.take().or(doubt);
         Ok(())
     }
 
     /// Returns the name in `NAME=value`, unless a program comes before it or the name is quoted.
-    fn assigned_name(&self, word: &Word) -> Option<String> {
+    fn assigned_name(&self, word: &ShellWord) -> Option<String> {
         let words = &self.current.words[program_index(&self.current.words)..];
-        let is_here = words
-            .first()
-            .is_none_or(|first| EXPORTS.contains(&first.text.as_slice()));
+        let first = words.first();
+        let is_here = first.is_none_or(|first| EXPORTS.contains(&first.text.as_slice()));
         let name = leading_name(&word.text).filter(|_| is_here)?;
         let source = &self.text[word.span.clone()];
         let is_one = word.text.get(name.len()) == Some(&b'=') && source.starts_with(name);
@@ -186,15 +182,13 @@ impl Reader<'_, '_> {
             command.words.clear();
         }
         let number = self.commands.len();
-        let is_awaited = self
-            .heredocs
-            .iter()
-            .any(|heredoc| heredoc.command == number);
+        let mut heredocs = self.heredocs.iter();
+        let is_awaited = heredocs.any(|heredoc| heredoc.command == number);
         if command.words.is_empty() && !is_awaited {
             return;
         }
         if let Some(piped) = self.piped.take()
-            && command.stdin == Stdin::Nothing
+            && command.stdin == CommandInput::Nothing
         {
             command.stdin = piped;
         }
@@ -207,10 +201,10 @@ impl Reader<'_, '_> {
                     return;
                 }
                 [b"cat", file] if !file.starts_with(b"-") => {
-                    self.piped = command.words.pop().map(Stdin::File);
+                    self.piped = command.words.pop().map(CommandInput::File);
                     return;
                 }
-                _ => self.piped = command.words.first().cloned().map(Stdin::Program),
+                _ => self.piped = command.words.first().cloned().map(CommandInput::Program),
             }
         }
         self.commands.push(command);
@@ -220,26 +214,22 @@ impl Reader<'_, '_> {
     fn check_query(&mut self) {
         let field = leading_name(self.rest(1)).unwrap_or_default();
         let is_field = !field.is_empty() && self.peek(1 + field.len()) == Some(b'=');
-        let is_query = self
-            .current
-            .words
-            .last()
-            .is_some_and(|word| word.span.end == self.at && word.text.contains(&b'?'));
+        let word = self.current.words.last();
+        let is_query =
+            word.is_some_and(|word| word.span.end == self.at && word.text.contains(&b'?'));
         if is_field && is_query {
             let span = self.at..self.at + 1 + field.len();
-            let mistake =
-                Mistake::new(span, "to a shell `&` ends the command, and the URL with it");
-            self.current
-                .doubt
-                .get_or_insert(mistake.help("put the URL within quotes"));
+            let words = "to a shell `&` ends the command, and the URL with it";
+            let mistake = Mistake::new(span, words).help("put the URL within quotes");
+            self.current.doubt.get_or_insert(mistake);
         }
     }
 
     fn read_redirection(&mut self) -> Result<(), Mistake> {
         let start = self.at;
         if let Some(length) = self.placeholder_length() {
-            let mistake =
-                Mistake::new(start..start + length, "this stands for a value of your own");
+            let words = "this stands for a value of your own";
+            let mistake = Mistake::new(start..start + length, words);
             let mistake = mistake.help("write the value in its place");
             self.current.doubt.get_or_insert(mistake);
             self.at += length;
@@ -276,12 +266,10 @@ impl Reader<'_, '_> {
             // Nothing is written, wherever to.
             return Ok(());
         }
-        if let Some(doubt) = doubt {
-            self.current.doubt.get_or_insert(doubt);
-        }
+        self.current.doubt = self.current.doubt.take().or(doubt);
         if operator.starts_with(b"<<<") {
             word.text.push(b'\n');
-            self.current.stdin = Stdin::Text(word.text);
+            self.current.stdin = CommandInput::Text(word.text);
         } else if operator.starts_with(b"<<") {
             self.heredocs.push(Heredoc {
                 command: self.commands.len(),
@@ -291,7 +279,7 @@ impl Reader<'_, '_> {
                 span: from..self.at,
             });
         } else {
-            self.current.stdin = Stdin::File(word);
+            self.current.stdin = CommandInput::File(word);
         }
         Ok(())
     }

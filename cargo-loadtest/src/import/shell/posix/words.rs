@@ -1,20 +1,19 @@
 //! Words: quotes, escapes, variables.
 
-use super::Reader;
+use super::PosixReader;
 use crate::import::shell::{
-    Word, leading_name, line_end, unclosed, unknown_outside_shell, would_run,
+    ShellWord, leading_name, line_end, unclosed, unknown_outside_shell, would_run,
 };
 use crate::import::source::{Mistake, Span};
 
 /// Longest `${..}`, in bytes.
 const LONGEST: usize = 256;
 
-impl Reader<'_, '_> {
-    /// Reads a word; its first part that needs a running shell becomes [`Reader::doubt`].
-    pub(super) fn read_word(&mut self) -> Result<Word, Mistake> {
+impl PosixReader<'_, '_> {
+    /// Reads a word; its first part that needs a running shell becomes [`PosixReader::doubt`].
+    pub(super) fn read_word(&mut self) -> Result<ShellWord, Mistake> {
         let start = self.at;
         let mut text = Vec::new();
-        self.variables.begin();
         self.check_typography();
         while let Some(byte) = self.peek(0) {
             match byte {
@@ -64,7 +63,7 @@ impl Reader<'_, '_> {
         }
         self.at = self.at.min(self.text.len());
         let span = start..self.at;
-        Ok(Word { text, span })
+        Ok(ShellWord { text, span })
     }
 
     fn doubt(&mut self, mistake: Mistake) {
@@ -203,22 +202,20 @@ impl Reader<'_, '_> {
     /// Finds `{1..3}`, of which a shell makes several words.
     fn check_range(&mut self) {
         const LONGEST: usize = 24;
-        let rest = self.rest(1);
-        let end = rest.iter().take(LONGEST).position(|byte| *byte == b'}');
-        let Some(inside) = end.and_then(|end| std::str::from_utf8(&rest[..end]).ok()) else {
-            return;
-        };
-        let is_number =
-            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        if inside
-            .split_once("..")
-            .is_some_and(|(from, to)| is_number(from) && is_number(to))
-        {
-            let span = self.at..self.at + inside.len() + 2;
-            let help = format!(
-                "in a URL, write `[{}]`, which curl itself knows",
-                inside.replace("..", "-")
-            );
+        let inside = self
+            .rest(1)
+            .split(|byte| *byte == b'}')
+            .next()
+            .unwrap_or_default();
+        let is_inside = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+        let range = inside
+            .get(..inside.len().min(LONGEST))
+            .map(String::from_utf8_lossy);
+        let range = range.filter(|range| range.bytes().all(|byte| is_inside(&byte)));
+        if let Some(range) = range.filter(|range| range.contains("..")) {
+            let span = self.at..self.at + range.len() + 2;
+            let range = range.replace("..", "-");
+            let help = format!("in a URL, write `[{range}]`, which curl itself knows");
             let mistake = Mistake::new(span, "a shell makes several words of this range");
             self.doubt(mistake.help(help));
         }
