@@ -33,7 +33,7 @@ const HIGHEST: f64 = 1_000_000.0;
 pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     warn_of_unjudged_gate(args.ci.then_some("--ci"))?;
     let mut exports = publish::Exports::check(&args.export, &args.reports)?;
-    let given = recorded::requests(&args.curl)?;
+    let given = recorded::read_requests(&args.curl)?;
     let measures_itself = given.is_some();
     let project = Project::open_for(given.as_ref(), &args.project, cli)?;
     let config = project.config()?;

@@ -1,6 +1,6 @@
 //! `cargo loadtest import`: the source of a scenario from requests that were recorded elsewhere.
 
-use super::recorded::{self, Requests};
+use super::recorded::{self, ImportedRequests};
 use crate::cli::{ImportArgs, ImportCommand, ImportOutput};
 use crate::console;
 use crate::error::Error;
@@ -12,15 +12,14 @@ use crate::import::{
 use std::fmt::Display;
 use std::path::Path;
 
-/// What a document may have at most, in bytes.
+/// Largest document, in bytes.
 const LARGEST: u64 = 256 * 1024 * 1024;
 
 /// Imports.
 ///
 /// # Errors
-/// Input that is refused; a file that is there already, or cannot be written.
+/// Input that is refused; a file that exists already, or cannot be written.
 pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
-    let told = Told { quiet };
     match &args.command {
         ImportCommand::Curl {
             file,
@@ -28,11 +27,11 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
             to,
             command,
         } => {
-            may_be_written(to)?;
+            let output = ScenarioOutput::new(to, quiet)?;
             let file = command.is_empty().then_some(file.as_path());
             // No value of a variable gets into the source.
-            let requests = recorded::read(file, command, *allow_files, None)?;
-            told.finish(requests, "curl", to)?;
+            let requests = recorded::read_commands(file, command, *allow_files, None)?;
+            output.write_scenario(requests, "curl")?;
         }
         ImportCommand::Har {
             file,
@@ -41,13 +40,13 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
             no_think,
             to,
         } => {
-            may_be_written(to)?;
             let options = HarOptions {
                 hosts: host.clone(),
                 keeps_static: *keep_static,
                 drops_pauses: *no_think,
             };
-            told.document(file, "har", to, |input| read_har(input, &options))?;
+            let output = ScenarioOutput::new(to, quiet)?;
+            output.import_document(file, "har", |input| read_har(input, &options))?;
         }
         ImportCommand::Openapi {
             file,
@@ -56,13 +55,13 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
             base_url,
             to,
         } => {
-            may_be_written(to)?;
             let options = OpenApiOptions {
                 tags: tag.clone(),
                 operations: operation.clone(),
                 base: base_url.clone(),
             };
-            told.document(file, "openapi", to, |input| read_openapi(input, &options))?;
+            let output = ScenarioOutput::new(to, quiet)?;
+            output.import_document(file, "openapi", |input| read_openapi(input, &options))?;
         }
         ImportCommand::Postman {
             file,
@@ -70,127 +69,116 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
             folder,
             to,
         } => {
-            may_be_written(to)?;
+            let output = ScenarioOutput::new(to, quiet)?;
             let environment = environment.as_deref().map(|path| {
-                let input = recorded::text(path, LARGEST)?.document();
-                // A mistake in it is shown in it.
-                read_environment(&input)
-                    .map_err(|mistake| recorded::refused(&input, mistake, "postman"))
+                let input = recorded::read_input(path, LARGEST)?.document();
+                let environment = read_environment(&input);
+                environment.map_err(|mistake| recorded::refusal(&input, mistake, "postman"))
             });
             let options = PostmanOptions {
                 folders: folder.clone(),
                 environment: environment.transpose()?,
             };
-            told.document(file, "postman", to, |input| read_postman(input, &options))?;
+            output.import_document(file, "postman", |input| read_postman(input, &options))?;
         }
     }
     Ok(0)
 }
 
-/// What the user is told beside warnings: nothing, where that is asked for.
+/// The file for the scenario, and the messages about it.
 #[derive(Debug, Clone, Copy)]
-struct Told {
+struct ScenarioOutput<'a> {
+    to: &'a ImportOutput,
     quiet: bool,
 }
 
-impl Told {
-    /// Reads a document, finds what its requests have from earlier answers, and writes the scenario.
-    fn document(
+impl<'a> ScenarioOutput<'a> {
+    /// Refuses to overwrite a file, before anything is read.
+    fn new(to: &'a ImportOutput, quiet: bool) -> Result<Self, Error> {
+        if to.output == Path::new("-") || to.force || !to.output.exists() {
+            return Ok(Self { to, quiet });
+        }
+        let error = Error::usage(format!("`{}` is there already", to.output.display()));
+        Err(error.with_help("give `--force` to write over it, or another name"))
+    }
+
+    /// Reads a document, links its requests to earlier answers, and writes the scenario.
+    fn import_document(
         self,
         file: &Path,
-        from: &str,
-        to: &ImportOutput,
+        format: &str,
         read: impl FnOnce(&Input) -> Result<Recording, Mistake>,
     ) -> Result<(), Error> {
-        let input = recorded::text(file, LARGEST)?.document();
-        is_not_written(file, to)?;
-        match read(&input) {
-            Ok(mut recording) => {
-                correlate(&mut recording);
-                self.finish(Requests { input, recording }, from, to)
-            }
-            Err(mistake) => Err(recorded::refused(&input, mistake, from)),
+        let input = recorded::read_input(file, LARGEST)?.document();
+        let output = &self.to.output;
+        if let (Ok(input), Ok(output)) = (file.canonicalize(), output.canonicalize())
+            && input == output
+        {
+            let error = Error::usage(format!("`{}` is what is imported", output.display()));
+            return Err(error.with_help("give another name for the scenario"));
         }
+        let mut recording =
+            read(&input).map_err(|mistake| recorded::refusal(&input, mistake, format))?;
+        correlate(&mut recording);
+        self.write_scenario(ImportedRequests { input, recording }, format)
     }
 
-    /// Writes the scenario, and tells all that the user should know.
-    fn finish(self, mut requests: Requests, from: &str, to: &ImportOutput) -> Result<(), Error> {
+    /// Writes the scenario, and prints warnings, references and secrets.
+    fn write_scenario(self, mut requests: ImportedRequests, format: &str) -> Result<(), Error> {
         requests.hide_secrets();
-        requests.tell();
+        requests.print_warnings();
         for dropped in &requests.recording.dropped {
             let (what, why) = (console::clean(&dropped.what), &dropped.why);
-            self.status("Dropped", format_args!("{what} ({why})"));
+            self.print_status("Dropped", format_args!("{what} ({why})"));
         }
-        let written = write_source(&requests.recording, &requests.input, from);
-        self.put(to, &format_source(written.source))?;
+        let written = write_source(&requests.recording, &requests.input, format);
+        self.write_file(&format_source(written.source))?;
         for Linked { step, value, why } in &written.linked {
             let (value, why) = (console::clean(value), console::clean(why));
-            self.status("Linked", format_args!("{step}: {value} ({why})"));
+            self.print_status("Linked", format_args!("{step}: {value} ({why})"));
         }
         for NamedSecret { name, what } in &written.secrets {
-            self.status("Secret", format_args!("{name}: {}", console::clean(what)));
+            self.print_status("Secret", format_args!("{name}: {}", console::clean(what)));
         }
-        tell_target(to);
+        warn_of_missing_target(self.to);
         Ok(())
     }
 
-    fn put(self, to: &ImportOutput, source: &str) -> Result<(), Error> {
-        if to.output == Path::new("-") {
+    fn write_file(self, source: &str) -> Result<(), Error> {
+        let output = &self.to.output;
+        if output == Path::new("-") {
             return console::print_file(source.as_bytes());
         }
-        if let Some(folder) = to.output.parent() {
+        if let Some(folder) = output.parent() {
             std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         }
-        files::write(&to.output, source.as_bytes())?;
-        self.status("Wrote", to.output.display());
+        files::write(output, source.as_bytes())?;
+        self.print_status("Wrote", output.display());
         Ok(())
     }
 
-    fn status(self, verb: &str, object: impl Display) {
+    fn print_status(self, verb: &str, object: impl Display) {
         if !self.quiet {
             console::print_status(verb, object);
         }
     }
 }
 
-/// Refuses to write the scenario over what it is made of.
-fn is_not_written(file: &Path, to: &ImportOutput) -> Result<(), Error> {
-    match (file.canonicalize(), to.output.canonicalize()) {
-        (Ok(file), Ok(output)) if file == output => Err(Error::usage(format!(
-            "`{}` is what is imported",
-            to.output.display()
-        ))
-        .with_help("give another name for the scenario")),
-        _ => Ok(()),
-    }
-}
-
-/// Refuses to write over what is there, before anything is read.
-fn may_be_written(to: &ImportOutput) -> Result<(), Error> {
-    if to.output == Path::new("-") || to.force || !to.output.exists() {
-        return Ok(());
-    }
-    Err(
-        Error::usage(format!("`{}` is there already", to.output.display()))
-            .with_help("give `--force` to write over it, or another name"),
-    )
-}
-
-/// Says what is missing for the file to be a load test of its package.
-fn tell_target(to: &ImportOutput) {
+/// Prints the lines that the manifest of its package needs to run the file as a load test.
+fn warn_of_missing_target(to: &ImportOutput) {
     let Ok(file) = to.output.canonicalize() else {
         return;
     };
     if file.extension().is_none_or(|end| end != "rs") {
         return;
     }
-    let manifests = file.ancestors().skip(1).map(|folder| {
-        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).ok();
-        (folder, manifest.and_then(|text| text.parse().ok()))
+    let package = file.ancestors().skip(1).find_map(|folder| {
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).ok()?;
+        let manifest: toml::Table = manifest.parse().ok()?;
+        manifest
+            .contains_key("package")
+            .then_some((folder, manifest))
     });
-    let package = manifests
-        .filter_map(|(folder, manifest): (&Path, Option<toml::Table>)| Some((folder, manifest?)))
-        .find(|(_, manifest)| manifest.contains_key("package"));
     let Some((folder, manifest)) = package else {
         return;
     };
@@ -208,7 +196,7 @@ fn tell_target(to: &ImportOutput) {
     ));
 }
 
-/// Whether a manifest has the file as a test without a harness of its own.
+/// Returns true where a manifest has the file as a test without a harness of its own.
 fn is_load_test(manifest: &toml::Table, path: &Path) -> bool {
     let tests = manifest.get("test").and_then(toml::Value::as_array);
     tests.into_iter().flatten().any(|test| {

@@ -33,7 +33,7 @@ use crate::workspace::{self, Binary, Workspace, build};
 use loadtest_model::protocol::{
     Listing, OFFLINE_VARIABLE, VALIDITY_VARIABLE, is_offline_wanted, is_validity_off,
 };
-use recorded::Requests;
+use recorded::ImportedRequests;
 
 /// The common start of commands about scenarios: the workspace, its load tests and their scenarios.
 struct Project<'a> {
@@ -58,7 +58,7 @@ impl<'a> Project<'a> {
 
     /// Finds what is needed: requests from elsewhere need no workspace.
     fn open_for(
-        given: Option<&Requests>,
+        given: Option<&ImportedRequests>,
         args: &'a ProjectArgs,
         cli: &'a Cli,
     ) -> Result<Self, Error> {
@@ -144,9 +144,9 @@ impl<'a> Project<'a> {
     }
 
     /// The scenario that is meant by a name, or else the one of requests from elsewhere.
-    fn one(&self, name: Option<&str>, given: Option<Requests>) -> Result<Found, Error> {
+    fn one(&self, name: Option<&str>, given: Option<ImportedRequests>) -> Result<Found, Error> {
         match given {
-            Some(given) => given.scenario(self),
+            Some(given) => given.into_scenario(self),
             None => one(&self.scenarios()?, name.unwrap_or_default()).cloned(),
         }
     }

@@ -1,12 +1,12 @@
-//! Requests from elsewhere as the scenario of a run: copied curl commands.
+//! Copied curl commands as the scenario of a run.
 
 use super::Project;
 use crate::cli::CurlArgs;
 use crate::console;
 use crate::error::Error;
 use crate::import::{
-    Environment, Files, Input, Mistake, Recording, format, hide_secrets, read_text, read_words,
-    redact_text, replay_recording,
+    EnvironmentLookup, Files, Input, Mistake, Recording, format, hide_secrets, read_text,
+    read_words, redact_text, replay_recording,
 };
 use crate::process;
 use crate::selection::Found;
@@ -16,61 +16,56 @@ use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// What a text of commands may have at most, in bytes.
+/// Longest text of commands, in bytes.
 const LONGEST: u64 = 32 * 1024 * 1024;
 
-/// Requests that were read.
-pub(super) struct Requests {
+/// Requests and the text that they were read from.
+pub(super) struct ImportedRequests {
     pub(super) input: Input,
     pub(super) recording: Recording,
 }
 
-/// The requests that the command line gives or names; none where it asks for scenarios.
+/// Reads the requests that the command line gives or names; none where it asks for scenarios.
 ///
 /// # Errors
 /// Input that is refused; a file that cannot be read.
-pub(super) fn requests(args: &CurlArgs) -> Result<Option<Requests>, Error> {
+pub(super) fn read_requests(args: &CurlArgs) -> Result<Option<ImportedRequests>, Error> {
     if !args.are_given() {
         return Ok(None);
     }
-    read(
-        args.file.as_deref(),
-        &args.command,
-        args.allow_files,
-        Some(&mut process::variable),
-    )
-    .map(Some)
+    let (file, environment) = (args.file.as_deref(), &mut process::variable);
+    read_commands(file, &args.command, args.allow_files, Some(environment)).map(Some)
 }
 
 /// Reads the requests of a text, or else those of a command. Without an environment, variables have no values.
 ///
 /// # Errors
-/// As [`requests`].
-pub(super) fn read(
+/// As [`read_requests`].
+pub(super) fn read_commands(
     file: Option<&Path>,
     command: &[OsString],
     allow_files: bool,
-    environment: Option<Environment<'_>>,
-) -> Result<Requests, Error> {
+    environment: Option<EnvironmentLookup<'_>>,
+) -> Result<ImportedRequests, Error> {
     let files = Files {
         folder: process::directory().map_err(Error::io("enter", PathBuf::from(".")))?,
         are_permitted: allow_files,
     };
     let (input, read) = match file {
         Some(path) => {
-            let input = text(path, LONGEST)?;
+            let input = read_input(path, LONGEST)?;
             let read = read_text(&input, &files, environment);
             (input, read)
         }
-        None => read_words(&words(command)?, &files),
+        None => read_words(&curl_words(command)?, &files),
     };
     match read {
-        Ok(recording) => Ok(Requests { input, recording }),
-        Err(mistake) => Err(refused(&input, mistake, "curl")),
+        Ok(recording) => Ok(ImportedRequests { input, recording }),
+        Err(mistake) => Err(refusal(&input, mistake, "curl")),
     }
 }
 
-/// Warns where this program is to measure what it sends itself, and was not made for it.
+/// Warns that a debug build of this program is slow to send requests.
 pub(super) fn warn_of_debug_build(quiet: bool) {
     if cfg!(debug_assertions) && !quiet {
         console::print_warning(
@@ -80,25 +75,20 @@ pub(super) fn warn_of_debug_build(quiet: bool) {
     }
 }
 
-/// The words after `--`, the first of which is `curl`.
-fn words(command: &[OsString]) -> Result<Vec<Vec<u8>>, Error> {
-    let words: Vec<Vec<u8>> = command
-        .iter()
-        .map(|word| word.as_encoded_bytes().to_vec())
-        .collect();
+/// Returns the words after `--`, the first of which is `curl`.
+fn curl_words(command: &[OsString]) -> Result<Vec<Vec<u8>>, Error> {
+    let words = command.iter();
+    let words: Vec<_> = words.map(|word| word.as_encoded_bytes().to_vec()).collect();
     if words.first().is_some_and(|first| first == b"curl") {
         return Ok(words);
     }
-    let first = String::from_utf8_lossy(&words[0]).into_owned();
-    Err(Error::usage(format!(
-        "after `--` comes a curl command, and this begins with `{}`",
-        console::clean(&first)
-    ))
-    .with_help("write `-- curl http://..`; filters come without `--`"))
+    let first = console::clean(&String::from_utf8_lossy(&words[0]));
+    let words = format!("after `--` comes a curl command, and this begins with `{first}`");
+    Err(Error::usage(words).with_help("write `-- curl http://..`; filters come without `--`"))
 }
 
-/// The text of a file, or of standard input, which may have so many bytes.
-pub(super) fn text(path: &Path, most: u64) -> Result<Input, Error> {
+/// Reads a file, or standard input, of at most so many bytes.
+pub(super) fn read_input(path: &Path, most: u64) -> Result<Input, Error> {
     let is_stdin = path == Path::new("-");
     let read = if is_stdin {
         process::read_input(most + 1)
@@ -115,40 +105,29 @@ pub(super) fn text(path: &Path, most: u64) -> Result<Input, Error> {
     } else {
         path.display().to_string()
     };
+    let shown = console::clean(&name);
     if bytes.len() as u64 > most {
         let most = most / (1024 * 1024);
-        return Err(Error::usage(format!(
-            "{}: this has more than {most} MiB",
-            console::clean(&name)
-        ))
-        .with_help("import a part of it"));
+        let error = Error::usage(format!("{shown}: this has more than {most} MiB"));
+        return Err(error.with_help("import a part of it"));
     }
     if is_utf_16(&bytes) {
-        return Err(Error::usage(format!("{}:1:1: this is UTF-16", console::clean(&name))).with_help("save the text as UTF-8; in PowerShell, write it with `Set-Content -Encoding utf8` and not with `>`"));
+        let help = "save the text as UTF-8; in PowerShell, write it with `Set-Content -Encoding utf8` and not with `>`";
+        return Err(Error::usage(format!("{shown}:1:1: this is UTF-16")).with_help(help));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
-        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let before = String::from_utf8_lossy(before);
-        let line = before.matches('\n').count() + 1;
-        let column = before
-            .rsplit('\n')
-            .next()
-            .map_or(0, |last| last.chars().count())
-            + 1;
-        Error::usage(format!(
-            "{}:{line}:{column}: this is not UTF-8",
-            console::clean(&name)
-        ))
-        .with_help("save the text as UTF-8")
+        let valid = error.utf8_error().valid_up_to();
+        let before = String::from_utf8_lossy(&error.as_bytes()[..valid]).into_owned();
+        let (line, column) = Input::new("", before.as_str()).place(before.len());
+        let error = Error::usage(format!("{shown}:{line}:{column}: this is not UTF-8"));
+        error.with_help("save the text as UTF-8")
     })?;
-    // What editors of Windows put at the beginning.
-    let text = text
-        .strip_prefix('\u{feff}')
-        .map_or(text.clone(), str::to_owned);
+    // Editors of Windows begin a file with a mark.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     Ok(Input::new(name, text))
 }
 
-/// Whether a text is of two bytes for each letter: by its mark, or since every other byte of its beginning is zero.
+/// Returns true for text with two bytes for each letter: by its mark, or by zeros in every other byte of its beginning.
 fn is_utf_16(bytes: &[u8]) -> bool {
     let is_text = |bytes: &[u8]| bytes.iter().all(|byte| (1..128).contains(byte));
     let pairs = |first: usize, second: usize| {
@@ -162,8 +141,8 @@ fn is_utf_16(bytes: &[u8]) -> bool {
         || pairs(1, 0)
 }
 
-/// Why an input cannot be imported as `from`; the help is to import it as what it is, where that is something else.
-pub(super) fn refused(input: &Input, mistake: Mistake, from: &str) -> Error {
+/// Explains why an input cannot be imported as one format. The help names its own format, if that is another.
+pub(super) fn refusal(input: &Input, mistake: Mistake, from: &str) -> Error {
     let other = format(input).filter(|other| *other != from);
     let other = other.map(|other| {
         let name = console::clean(&input.name);
@@ -178,21 +157,18 @@ pub(super) fn refused(input: &Input, mistake: Mistake, from: &str) -> Error {
     }
 }
 
-impl Requests {
+impl ImportedRequests {
     /// Hides the secrets of the recording, also in excerpts of the input.
     pub(super) fn hide_secrets(&mut self) {
         hide_secrets(&mut self.recording);
-        let secrets = self
-            .recording
-            .secrets
-            .iter()
-            .filter(|secret| !secret.is_variable);
-        let values = secrets.filter_map(|secret| secret.value.clone());
-        self.input.hide(values.collect::<Vec<_>>());
+        let secrets = self.recording.secrets.iter();
+        let secrets = secrets.filter(|secret| !secret.is_variable);
+        self.input
+            .hide(secrets.filter_map(|secret| secret.value.clone()));
     }
 
-    /// Warns of what is not done as the input says.
-    pub(super) fn tell(&self) {
+    /// Prints the warnings about parts that are not imported as they are.
+    pub(super) fn print_warnings(&self) {
         for note in &self.recording.notes {
             let excerpt = self.input.excerpt(&note.span);
             let words = redact_text(&note.words, &[]);
@@ -200,12 +176,12 @@ impl Requests {
         }
     }
 
-    /// The scenario of the requests, which this program sends itself. What is not done as the commands say is told.
-    pub(super) fn scenario(mut self, project: &Project<'_>) -> Result<Found, Error> {
+    /// Returns a scenario that this program sends itself, and prints the warnings.
+    pub(super) fn into_scenario(mut self, project: &Project<'_>) -> Result<Found, Error> {
         let recording = self.recording.clone();
         self.hide_secrets();
         if !project.cli.quiet {
-            self.tell();
+            self.print_warnings();
         }
         let root = &project.workspace.start;
         let replayed = replay_recording(&recording, &self.recording, &self.input, root);

@@ -32,7 +32,7 @@ use std::hash::{BuildHasher as _, RandomState};
 /// # Errors
 /// What prevents the run as a whole; what prevents one scenario is printed, and the next one runs.
 pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
-    let given = recorded::requests(&args.curl)?;
+    let given = recorded::read_requests(&args.curl)?;
     let project = Project::open_for(given.as_ref(), &args.project, cli)?;
     let mut config = project.config()?;
     let args = &config.defaults(args.gate.ci).complete(args);
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let store = Store::of(&project.workspace, &config);
     let chosen = match given {
         Some(given) => {
-            let found = given.scenario(&project)?;
+            let found = given.into_scenario(&project)?;
             recorded::warn_of_debug_build(cli.quiet);
             vec![found]
         }

@@ -19,7 +19,7 @@ const FAILED: u8 = 99;
 /// # Errors
 /// When there was none, or when it broke off.
 pub(crate) fn debug(args: &DebugArgs, cli: &Cli) -> Result<u8, Error> {
-    let given = recorded::requests(&args.curl)?;
+    let given = recorded::read_requests(&args.curl)?;
     let project = Project::open_for(given.as_ref(), &args.project, cli)?;
     let config = project.config()?;
     let load = config.run.load_args(&args.load);

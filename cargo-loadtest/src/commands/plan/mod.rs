@@ -22,13 +22,13 @@ use serde_json::{Value, json};
 /// # Errors
 /// When they cannot be found or built, or when a run would be refused for its load.
 pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
-    let given = recorded::requests(&args.curl)?;
+    let given = recorded::read_requests(&args.curl)?;
     let project = Project::open_for(given.as_ref(), &args.project, cli)?;
     let config = project.config()?;
     let load = config.run.load_args(&args.load);
     let overrides = config.overrides(&load)?;
     let chosen = match given {
-        Some(given) => vec![given.scenario(&project)?],
+        Some(given) => vec![given.into_scenario(&project)?],
         None => project.selected(&args.selection)?,
     };
     let (overrides, _) = run::shares(&chosen, args.mix, overrides)?;
