@@ -157,8 +157,8 @@ impl Input {
         };
         let (mut before, mut after) = (clean(before), clean(after));
         if shows_secret {
-            before = if before.is_empty() { "" } else { "… " }.to_owned();
-            after = if after.is_empty() { "" } else { " …" }.to_owned();
+            before = "… ".repeat(usize::from(!before.is_empty()));
+            after = " …".repeat(usize::from(!after.is_empty()));
         }
         if before.width() > BEFORE {
             before = format!("…{}", truncate_start(&before, BEFORE));

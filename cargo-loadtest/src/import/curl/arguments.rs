@@ -30,7 +30,7 @@ pub(super) struct CurlSetting {
     pub(super) span: Span,
 }
 
-/// DataSource the arguments, without the name of the program.
+/// Reads the arguments, without the name of the program.
 pub(super) fn read_operations(
     words: &[ShellWord],
     notes: &mut Vec<Note>,

@@ -13,7 +13,7 @@ pub(super) struct FormPart {
     pub(super) content: Vec<u8>,
 }
 
-/// DataSource the parts of one `-F name=value`: several where it names several files.
+/// Reads the parts of one `-F name=value`: several where it names several files.
 pub(super) fn read_parts(
     value: &[u8],
     reads: &DataSource<'_>,

@@ -24,7 +24,7 @@ use std::fmt::Write as _;
 /// Most requests of an input.
 pub(super) const MOST_REQUESTS: usize = 1000;
 
-/// DataSource text as it was copied. Without an environment, variables have no values.
+/// Reads text as it was copied. Without an environment, variables have no values.
 pub(crate) fn read_text(
     input: &Input,
     files: &Files,
@@ -38,7 +38,7 @@ pub(crate) fn read_text(
     Ok(recording)
 }
 
-/// DataSource the words of one command, which a shell has read already; the input is made of them, so that places in
+/// Reads the words of one command, which a shell has read already; the input is made of them, so that places in
 /// it can be shown.
 pub(crate) fn read_words(words: &[Vec<u8>], files: &Files) -> (Input, Result<Recording, Mistake>) {
     let mut text = String::new();

@@ -15,7 +15,7 @@ pub(super) struct CurlOption {
     pub(super) effect: OptionEffect,
 }
 
-/// OptionEffect of an option on the requests.
+/// Effect of an option on the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OptionEffect {
     /// The request is as the option says.

@@ -23,7 +23,7 @@ pub(super) struct CurlUrl {
 }
 
 impl CurlUrl {
-    /// DataSource a URL.
+    /// Reads a URL.
     pub(super) fn read(text: &[u8], keeps_dots: bool, span: &Span) -> Result<Self, Mistake> {
         let refuse = |words: &str| Mistake::new(span.clone(), words);
         let (scheme, rest) = split_scheme(text);

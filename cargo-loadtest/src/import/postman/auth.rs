@@ -5,7 +5,7 @@ use super::super::recording::{Credentials, Exchange, Header, Text};
 use super::super::text::{form_encode, is_token};
 use super::CollectionReader;
 use super::environment::value_text;
-use super::variables::{VariableScope, find_variable};
+use super::variables::{VariableScope, split_variables};
 
 /// Secret parameters.
 const SECRET: [&str; 6] = [
@@ -37,11 +37,8 @@ pub(super) fn variable_names(auth: &Node<'_>) -> Vec<String> {
     let mut names = Vec::new();
     let parameters = SECRET.iter();
     for parameter in parameters.filter_map(|name| find_parameter(auth, kind, name)) {
-        let mut rest = parameter.as_str();
-        while let Some((_, name, after)) = find_variable(rest) {
-            names.push(name.to_owned());
-            rest = after;
-        }
+        let (variables, _) = split_variables(&parameter);
+        names.extend(variables.iter().map(|(_, name)| (*name).to_owned()));
     }
     names
 }
@@ -79,7 +76,7 @@ pub(super) fn apply_auth(
             let what = format!("the API key `{name}`");
             let text = get("value").unwrap_or_default();
             let text = resolve_secret(&text, &name, &what, reader, scope);
-            reader.keys.push(name.to_ascii_lowercase());
+            reader.recording.keys.push(name.to_ascii_lowercase());
             if get("in").as_deref() == Some("query") {
                 append_query(exchange, &name, &text);
             } else if is_token(&name) {

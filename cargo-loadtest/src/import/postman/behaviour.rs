@@ -41,7 +41,7 @@ pub(super) fn apply_settings(
         }
     }
     if let Some(node) = is_off("strictSSL") {
-        reader.is_insecure = true;
+        reader.recording.client.insecure = true;
         let words = "certificates go unchecked for all requests, since they do for this one";
         reader.variables.note_once(&node.span, words);
     }

@@ -6,7 +6,7 @@ use super::super::text::{escape_json, form_encode};
 use super::CollectionReader;
 use super::dynamic;
 use super::environment::{is_disabled, name_place, value_text};
-use super::variables::{VariableScope, find_variable};
+use super::variables::{VariableScope, find_variable, split_variables};
 
 /// Content that is sent in the place of a file.
 const PLACEHOLDER: &str = "In the place of a file.\n";
@@ -136,24 +136,14 @@ fn clean_json(
     reader: &mut CollectionReader<'_>,
     scope: VariableScope<'_>,
 ) -> String {
-    let is_valid = |template: &str| {
-        let mut json = String::new();
-        let mut rest = template;
-        while let Some((before, _, after)) = find_variable(rest) {
-            json.push_str(before);
-            json.push('0');
-            rest = after;
-        }
-        json.push_str(rest);
-        is_json(&json)
-    };
-    let mut template = template.to_owned();
-    if !is_valid(&template) {
-        let plain = remove_comments(&template);
-        if is_valid(&plain) {
-            template = plain;
-        }
-    }
+    let plain = remove_comments(template);
+    let (variables, rest) = split_variables(&plain);
+    let numbers: String = variables
+        .iter()
+        .flat_map(|(before, _)| [*before, "0"])
+        .collect();
+    let is_valid = is_json(&(numbers + rest));
+    let template = if is_valid { plain } else { template.to_owned() };
     match dynamic::replace_kinds(&template) {
         Some(known) => {
             let words = "kinds of values, such as `<string>`, are replaced by a value of that kind";

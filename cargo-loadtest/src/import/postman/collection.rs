@@ -49,12 +49,13 @@ pub(super) fn find_collection<'n, 'a>(root: &'n Node<'a>) -> Result<&'n Node<'a>
     let is_version_1 = schema
         .and_then(Node::text)
         .is_some_and(|schema| schema.contains("/v1."));
+    let refuse = |place: Span, words: &str, help: &str| Err(Mistake::new(place, words).help(help));
     let export = "in Postman, choose Export and then Collection v2.1; what was exported earlier is imported first";
     if has("requests") && !has("item") || is_version_1 {
         let words = "this is a collection of version 1, which Postman has not exported for years";
         let schema = schema.filter(|_| !has("requests"));
         let span = schema.map_or_else(|| place("requests"), |schema| schema.span.clone());
-        return Err(Mistake::new(span, words).help(export));
+        return refuse(span, words, export);
     }
     if has("values") && !has("item") {
         let is_global = root.text_of("_postman_variable_scope") == Some("globals");
@@ -65,24 +66,22 @@ pub(super) fn find_collection<'n, 'a>(root: &'n Node<'a>) -> Result<&'n Node<'a>
         };
         let words = format!("these are the variables of {what}, and no collection");
         let help = "give the collection, and this file with `--environment`";
-        return Err(Mistake::new(place("values"), words).help(help));
+        return refuse(place("values"), &words, help);
     }
     if has("collections") {
         let words = "this holds all data of Postman, and not one collection";
-        return Err(Mistake::new(place("collections"), words).help(export));
+        return refuse(place("collections"), words, export);
     }
-    match root.get("item") {
-        Some(items) if items.is_list() => Ok(root),
-        Some(items) => {
-            let kind = items.kind();
-            let words = format!("`item` is {kind}, and should be a list of requests and folders");
-            Err(Mistake::new(items.beginning(), words).help(export))
-        }
-        None => {
-            let words = "this is no collection of Postman: it has no `item`";
-            Err(Mistake::new(document::told_by(root), words).help(export))
-        }
+    let Some(items) = root.get("item") else {
+        let words = "this is no collection of Postman: it has no `item`";
+        return refuse(document::told_by(root), words, export);
+    };
+    if items.is_list() {
+        return Ok(root);
     }
+    let kind = items.kind();
+    let words = format!("`item` is {kind}, and should be a list of requests and folders");
+    refuse(items.beginning(), &words, export)
 }
 
 /// Reads a collection, and notes what is neither request nor folder.

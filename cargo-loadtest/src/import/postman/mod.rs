@@ -41,12 +41,9 @@ pub(crate) struct PostmanOptions {
 /// State of the reader of a collection.
 struct CollectionReader<'a> {
     variables: PostmanVariables<'a>,
-    dropped: Vec<Dropped>,
+    recording: Recording,
     /// Requests that cannot be sent, with the reason.
     left: Vec<Note>,
-    is_insecure: bool,
-    /// Names of headers and parameters that hold keys.
-    keys: Vec<String>,
 }
 
 impl CollectionReader<'_> {
@@ -73,7 +70,7 @@ impl CollectionReader<'_> {
                 let why = "not HTTP".to_owned();
                 let words = format!("`{what}` is not HTTP");
                 let span = span.clone();
-                self.dropped.push(Dropped { span, what, why });
+                self.recording.dropped.push(Dropped { span, what, why });
                 words
             }
             RequestFault::Other(why) => {
@@ -121,53 +118,47 @@ pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Re
     let root = collection::find_collection(&document)?;
     let mut reader = CollectionReader {
         variables: PostmanVariables::new(options.environment.as_ref()),
-        dropped: Vec::new(),
+        recording: Recording::default(),
         left: Vec::new(),
-        is_insecure: false,
-        keys: Vec::new(),
     };
     reader.variables.notes = doubles;
-    let collection = collection::read_collection(root, &mut reader.variables.notes)?;
-    let selected = folders::select_folders(&collection, &options.folders, root)?;
-    let (mut recording, entries) = read_exchanges(&collection, &mut reader);
-    recording.name = root
-        .at(&["info", "name"])
-        .and_then(Node::text)
-        .map(str::to_owned);
-    recording.description = root.get("info").and_then(request::read_description);
-    recording.client = Client {
-        insecure: reader.is_insecure,
+    reader.recording.client = Client {
         keeps_cookies: true,
         redirects: request::REDIRECTS,
         ..Client::default()
     };
+    let collection = collection::read_collection(root, &mut reader.variables.notes)?;
+    let selected = folders::select_folders(&collection, &options.folders, root)?;
+    let entries = read_exchanges(&collection, &mut reader);
+    let mut recording = reader.recording;
+    let info = root.get("info");
+    let name = info.and_then(|info| info.text_of("name"));
+    recording.name = name.map(str::to_owned);
+    recording.description = info.and_then(request::read_description);
     recording.notes = reader.variables.notes;
-    recording.dropped = reader.dropped;
     recording.secrets = reader.variables.secrets;
-    recording.keys = reader.keys;
     recording.references = reader.variables.references;
     folders::group_requests(&mut recording, &entries, &collection, &selected);
     folders::drop_unused(&mut recording);
     folders::choose_base(&mut recording);
     recording.notes.sort_by_key(|note| note.span.start);
     if recording.exchanges.is_empty() {
+        let left = &reader.left;
         return Err(folders::explain_nothing_left(
             &collection,
             &selected,
-            &reader.left,
+            left,
             root,
         ));
     }
     Ok(recording)
 }
 
-/// Reads all requests in their order, since scripts keep values for later ones. Also returns the numbers of their
-/// entries.
+/// Reads all requests in their order, since scripts keep values for later ones. Returns the numbers of their entries.
 fn read_exchanges(
     collection: &Collection<'_, '_>,
     reader: &mut CollectionReader<'_>,
-) -> (Recording, Vec<usize>) {
-    let mut recording = Recording::default();
+) -> Vec<usize> {
     let mut entries = Vec::new();
     let scripts = read_scripts(collection, reader);
     let folders = collection.folders.iter().map(|folder| folder.node);
@@ -193,11 +184,11 @@ fn read_exchanges(
             variables.set_variable(variable, kept.as_ref(), None, name);
         }
         let exchange = request::read_request(entry, collection, reader, scope);
-        let number = exchange.as_ref().map(|_| recording.exchanges.len());
+        let number = exchange.as_ref().map(|_| reader.recording.exchanges.len());
         if let Some(mut exchange) = exchange {
             (exchange.answer, exchange.expect) =
                 answers::read_answers(entry.item, entry.request, &after.script.statuses);
-            recording.exchanges.push(exchange);
+            reader.recording.exchanges.push(exchange);
             entries.push(place);
             for (script, what) in [(&before, "pre-request script"), (&after, "test script")] {
                 note_effects(script, &format!("the {what} of `{name}`"), reader);
@@ -212,7 +203,7 @@ fn read_exchanges(
             variables.set_variable(variable, kept.as_ref(), number, name);
         }
     }
-    (recording, entries)
+    entries
 }
 
 /// Reads the scripts of all requests, and notes those of folders and the collection.

@@ -169,11 +169,10 @@ impl<'a> PostmanVariables<'a> {
     /// Returns nothing where a variable within others stands for itself or for too much.
     fn expand(&mut self, text: &str, scope: VariableScope<'_>) -> Option<Text> {
         let mut expanded = Text::default();
-        let mut rest = text;
-        while let Some((before, name, after)) = find_variable(rest) {
+        let (variables, rest) = split_variables(text);
+        for (before, name) in variables {
             expanded.push_str(before);
             expanded.append(self.expand_variable(name, scope)?);
-            rest = after;
         }
         expanded.push_str(rest);
         Some(expanded)
@@ -340,17 +339,24 @@ impl<'a> PostmanVariables<'a> {
     }
 }
 
+/// Splits a text at its variables: returns each name with the text before it, and the rest.
+pub(super) fn split_variables(text: &str) -> (Vec<(&str, &str)>, &str) {
+    let mut variables = Vec::new();
+    let mut rest = text;
+    while let Some((before, name, after)) = find_variable(rest) {
+        variables.push((before, name));
+        rest = after;
+    }
+    (variables, rest)
+}
+
 /// Finds the first `{{name}}`, and returns the text before it, the name, and the text behind it.
 pub(super) fn find_variable(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     while let Some(open) = text[from..].find("{{") {
         let open = from + open;
         // Of `{{{a}}`, the last two.
-        let braces = text[open..]
-            .bytes()
-            .take_while(|byte| *byte == b'{')
-            .count();
-        let begin = open + braces;
+        let begin = text.len() - text[open..].trim_start_matches('{').len();
         let end = text[begin..].find(['{', '}'])? + begin;
         let name = text[begin..end].trim();
         if text[end..].starts_with("}}") && is_name(name) {

@@ -1,4 +1,4 @@
-//! ShellVariables that a text sets, or that the environment has.
+//! Variables that a text sets, or that the environment has.
 
 use super::super::recording::{Piece, Secret, Text};
 use super::super::source::{Mistake, Span};
@@ -20,7 +20,7 @@ pub(in crate::import) struct ShellVariables<'a> {
     prefix: String,
     /// Values that the text sets; none where a program would print the value.
     set: HashMap<String, Option<Vec<u8>>>,
-    /// ShellVariables of the environment that were used, with their values or placeholders.
+    /// Variables of the environment that were used, with their values or placeholders.
     used: Vec<(String, String)>,
     /// Bytes put in altogether.
     pub(super) spent: usize,

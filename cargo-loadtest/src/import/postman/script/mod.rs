@@ -14,6 +14,24 @@ const MOST_LINKS: usize = 16;
 const MOST_ARGUMENTS: usize = 32;
 /// Most variables that a script may set.
 const MOST_SETS: usize = 100;
+const SETTERS: [&str; 6] = [
+    "pm.environment.set()",
+    "pm.collectionVariables.set()",
+    "pm.globals.set()",
+    "pm.variables.set()",
+    "postman.setEnvironmentVariable()",
+    "postman.setGlobalVariable()",
+];
+/// Methods that change the request.
+const CHANGES: [&str; 5] = [
+    ".add()",
+    ".upsert()",
+    ".remove()",
+    ".update()",
+    ".addHeader()",
+];
+/// Other calls: how they begin, and their effect.
+const EFFECTS: &str = include_str!("../../data/postman-effects.tsv");
 
 /// The known parts of a script.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -257,20 +275,9 @@ impl<'s> ScriptReader<'_, 's> {
         let Some((chain, end)) = self.read_chain(at) else {
             return;
         };
-        let effect = match chain.as_slice() {
-            [
-                Name("pm"),
-                Name("environment" | "collectionVariables" | "globals" | "variables"),
-                Name("set"),
-                Call(name),
-            ]
-            | [
-                Name("postman"),
-                Name("setEnvironmentVariable" | "setGlobalVariable"),
-                Call(name),
-            ] => {
-                return self.read_setter(*name);
-            }
+        let path = chain_path(&chain);
+        match chain.as_slice() {
+            [.., Call(name)] if SETTERS.contains(&path.as_str()) => self.read_setter(*name),
             [
                 Name("pm"),
                 Name("response"),
@@ -278,7 +285,7 @@ impl<'s> ScriptReader<'_, 's> {
                 Name("status"),
                 Call(status),
             ] => {
-                return self.read_statuses(chain, Some(*status));
+                self.read_statuses(chain, Some(*status));
             }
             [
                 Name("pm"),
@@ -289,35 +296,24 @@ impl<'s> ScriptReader<'_, 's> {
                 Call(status),
             ] => {
                 let is_equal = ["equal", "equals", "eql", "eq", "oneOf"].contains(check);
-                let is_known =
-                    *check == "status" || is_equal && self.skip_status(*subject).is_some();
-                return self.read_statuses(chain, Some(*status).filter(|_| is_known));
+                let is_equal = is_equal && self.skip_status(*subject).is_some();
+                let is_known = is_equal || *check == "status";
+                self.read_statuses(chain, Some(*status).filter(|_| is_known));
             }
-            [Name("pm"), Name("expect"), ..] => {
-                self.script.checks_more = true;
-                return;
+            [Name("pm"), Name("expect"), ..] => self.script.checks_more = true,
+            [Name("pm"), Name("request"), ..] => {
+                let is_set = self.is_sign(end, '=') && !self.is_sign(end + 1, '=');
+                if is_set || CHANGES.iter().any(|change| path.ends_with(change)) {
+                    self.add_effect("changes the request");
+                }
             }
-            [Name("pm"), Name("request"), .., Name(change), Call(_)]
-                if ["add", "upsert", "remove", "update", "addHeader"].contains(change) =>
-            {
-                "changes the request"
+            _ => {
+                let mut effects = EFFECTS.lines().filter_map(|row| row.split_once('\t'));
+                if let Some((_, effect)) = effects.find(|(call, _)| path.starts_with(call)) {
+                    self.add_effect(effect);
+                }
             }
-            [Name("pm"), Name("request"), ..]
-                if self.is_sign(end, '=') && !self.is_sign(end + 1, '=') =>
-            {
-                "changes the request"
-            }
-            [Name("pm"), Name("sendRequest"), ..] => "sends a request of its own",
-            [Name("postman"), Name("setNextRequest"), ..]
-            | [Name("pm"), Name("execution"), Name("setNextRequest"), ..] => {
-                "chooses the request that follows"
-            }
-            [Name("pm"), Name("execution"), Name("skipRequest"), ..] => "may leave the request out",
-            [Name("pm"), Name("execution"), Name("runRequest"), ..] => "sends another request",
-            [Name("pm"), Name("vault"), ..] => "reads the vault",
-            _ => return,
-        };
-        self.add_effect(effect);
+        }
     }
 
     fn add_effect(&mut self, effect: &'static str) {
@@ -393,6 +389,16 @@ impl<'s> ScriptReader<'_, 's> {
         let status = status.map(|end| end + 2 + usize::from(self.is_sign(end + 2, '=')));
         self.read_statuses(&[], status);
     }
+}
+
+/// Returns a chain as text without arguments: `pm.environment.set()`.
+fn chain_path(chain: &[Link<'_>]) -> String {
+    let links = chain.iter().map(|link| match link {
+        Name(name) => format!(".{name}"),
+        Item(number) => format!("[{number}]"),
+        Call(_) => "()".to_owned(),
+    });
+    links.collect::<String>().split_off(1)
 }
 
 /// Returns the value at a path of the JSON that was answered.
