@@ -2,7 +2,7 @@
 
 use super::super::document::Node;
 use super::super::naming::unique;
-use super::super::recording::{Exchange, Group, Origin, Piece, Recording, Text};
+use super::super::recording::{Exchange, Group, Piece, Recording, Text};
 use super::super::source::{Mistake, Note};
 use super::collection::{Collection, item_place};
 use super::request::read_description;
@@ -75,30 +75,24 @@ pub(super) fn explain_nothing_left(
     Mistake::new(first.span.clone(), format!("{}, and {rest}", first.words))
 }
 
-/// Groups requests into scenarios: one for each folder at the top, one for the requests beside them. Leaves out those
-/// that are not selected. `entries` are the numbers of the exchanges' entries.
-pub(super) fn group_requests(
-    recording: &mut Recording,
+/// Returns the folder whose scenario each exchange belongs to: a folder at the top, or one that is selected. The others
+/// have none, unless a selected one needs their answer. `entries` are the numbers of the exchanges' entries.
+pub(super) fn assign_folders(
+    recording: &Recording,
     entries: &[usize],
     collection: &Collection<'_, '_>,
     selected: &[usize],
-) {
-    let way =
-        |exchange: usize| collection.numbers_around(collection.entries[entries[exchange]].folder);
-    let has_folders = (0..entries.len()).any(|exchange| way(exchange).len() > 1);
-    if !has_folders {
-        return;
-    }
-    // The folder whose scenario each exchange belongs to.
-    let mut folders: Vec<Option<usize>> = (0..entries.len())
-        .map(|exchange| {
-            let way = way(exchange);
-            if selected.is_empty() {
-                return Some(if way.len() > 1 { way[way.len() - 2] } else { 0 });
-            }
-            selected.iter().copied().find(|folder| way.contains(folder))
-        })
-        .collect();
+) -> Vec<Option<usize>> {
+    let ways = entries.iter().map(|entry| {
+        let folder = collection.entries[*entry].folder;
+        collection.numbers_around(folder)
+    });
+    let folder = |way: Vec<usize>| match selected {
+        // The last one is the collection.
+        [] => way.iter().rev().nth(1).or(way.last()).copied(),
+        selected => selected.iter().copied().find(|folder| way.contains(folder)),
+    };
+    let mut folders: Vec<Option<usize>> = ways.map(folder).collect();
     // A request comes after all that it needs, so one way back sees all.
     for exchange in (0..entries.len()).rev() {
         let Some(folder) = folders[exchange] else {
@@ -111,87 +105,44 @@ pub(super) fn group_requests(
             }
         }
     }
-    name_groups(recording, entries, collection, &folders);
-    if !selected.is_empty() {
-        leave_out(recording, entries, collection, &folders);
-    }
+    folders
 }
 
 /// Names the groups, and the steps of each so that no two are alike for want of a word.
-fn name_groups(
+pub(super) fn name_groups(
     recording: &mut Recording,
     entries: &[usize],
     collection: &Collection<'_, '_>,
-    folders: &[Option<usize>],
+    folders: &[usize],
 ) {
+    let own_folder = |exchange: usize| collection.entries[entries[exchange]].folder;
+    if (0..entries.len()).all(|exchange| own_folder(exchange) == 0) {
+        return;
+    }
     let (mut groups, mut names) = (HashMap::new(), HashSet::new());
-    let mut seen: HashMap<(usize, Option<String>), usize> = HashMap::new();
-    for (exchange, folder) in recording.exchanges.iter_mut().zip(folders) {
-        let Some(number) = *folder else { continue };
-        *seen.entry((number, exchange.name.clone())).or_default() += 1;
-        let group: &mut String = groups.entry(number).or_insert_with(|| {
-            let folder = &collection.folders[number];
-            let group = Group {
-                name: unique(&folder.name, &mut names),
-                description: read_description(folder.node.get("info").unwrap_or(folder.node)),
-            };
-            recording.groups.push(group.clone());
-            group.name
+    let mut counts: HashMap<(usize, Option<String>), usize> = HashMap::new();
+    for (exchange, number) in recording.exchanges.iter_mut().zip(folders) {
+        *counts.entry((*number, exchange.name.clone())).or_default() += 1;
+        let group: &mut String = groups.entry(*number).or_insert_with(|| {
+            let folder = &collection.folders[*number];
+            let name = unique(&folder.name, &mut names);
+            let description = read_description(folder.node.get("info").unwrap_or(folder.node));
+            recording.groups.push(Group {
+                name: name.clone(),
+                description,
+            });
+            name
         });
         exchange.group = Some(group.clone());
     }
-    for ((exchange, folder), entry) in recording.exchanges.iter_mut().zip(folders).zip(entries) {
-        let Some(number) = *folder else { continue };
-        let own = collection.entries[*entry].folder;
-        if seen[&(number, exchange.name.clone())] > 1 && own != number && own > 0 {
+    for (number, exchange) in recording.exchanges.iter_mut().enumerate() {
+        let (folder, own) = (folders[number], own_folder(number));
+        if counts[&(folder, exchange.name.clone())] > 1 && own != folder && own > 0 {
             let folder = &collection.folders[own].name;
             let name = exchange.name.take();
             exchange.name = name.map(|name| format!("{folder} {name}"));
         }
     }
-}
-
-/// Removes the exchanges without a folder, and all notes about them.
-fn leave_out(
-    recording: &mut Recording,
-    entries: &[usize],
-    collection: &Collection<'_, '_>,
-    folders: &[Option<usize>],
-) {
-    let (mut kept_folders, mut kept_entries) = (HashSet::from([0]), HashSet::new());
-    let mut numbers = HashMap::new();
-    for (exchange, entry) in entries.iter().enumerate() {
-        if folders[exchange].is_some() {
-            numbers.insert(exchange, numbers.len());
-            kept_entries.insert(*entry);
-            kept_folders.extend(collection.numbers_around(collection.entries[*entry].folder));
-        }
-    }
-    let mut folders = folders.iter();
-    recording
-        .exchanges
-        .retain(|_| folders.next().is_some_and(Option::is_some));
-    for reference in &mut recording.references {
-        if let Origin::Body { exchange, .. } | Origin::Header { exchange, .. } = &mut reference.from
-            && let Some(number) = numbers.get(exchange)
-        {
-            *exchange = *number;
-        }
-    }
-    let folders = collection.folders.iter().enumerate();
-    let folders = folders
-        .filter(|(number, _)| !kept_folders.contains(number))
-        .map(|(_, folder)| &folder.node.span);
-    let entries = collection.entries.iter().enumerate();
-    let entries = entries
-        .filter(|(number, _)| !kept_entries.contains(number))
-        .map(|(_, entry)| &entry.item.span);
-    let left: Vec<_> = folders.chain(entries).collect();
-    let is_left = |at: usize| left.iter().any(|span| span.contains(&at));
-    recording.notes.retain(|note| !is_left(note.span.start));
-    recording
-        .dropped
-        .retain(|dropped| !is_left(dropped.span.start));
 }
 
 /// Removes the references and the variables that no request uses.

@@ -26,7 +26,7 @@ use collection::Collection;
 pub(crate) use environment::{PostmanEnvironment, read_environment};
 use environment::{VariableLayer, is_disabled, read_layer};
 use script::Script;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use variables::{PostmanVariables, VariableScope};
 
 /// Options of an import.
@@ -46,7 +46,23 @@ struct CollectionReader<'a> {
     left: Vec<Note>,
 }
 
-impl CollectionReader<'_> {
+impl<'a> CollectionReader<'a> {
+    fn new(options: &'a PostmanOptions) -> Self {
+        let client = Client {
+            keeps_cookies: true,
+            redirects: request::REDIRECTS,
+            ..Client::default()
+        };
+        Self {
+            variables: PostmanVariables::new(options.environment.as_ref()),
+            recording: Recording {
+                client,
+                ..Recording::default()
+            },
+            left: Vec::new(),
+        }
+    }
+
     fn note(&mut self, span: &Span, words: impl Into<String>) {
         self.variables.notes.push(Note::new(span.clone(), words));
     }
@@ -116,58 +132,65 @@ pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Re
     let mut document = document::read(input)?;
     let doubles = document::without_doubles(&mut document);
     let root = collection::find_collection(&document)?;
-    let mut reader = CollectionReader {
-        variables: PostmanVariables::new(options.environment.as_ref()),
-        recording: Recording::default(),
-        left: Vec::new(),
-    };
-    reader.variables.notes = doubles;
-    reader.recording.client = Client {
-        keeps_cookies: true,
-        redirects: request::REDIRECTS,
-        ..Client::default()
-    };
-    let collection = collection::read_collection(root, &mut reader.variables.notes)?;
+    let mut notes = doubles;
+    let collection = collection::read_collection(root, &mut notes)?;
     let selected = folders::select_folders(&collection, &options.folders, root)?;
-    let entries = read_exchanges(&collection, &mut reader);
+    let mut entries: Vec<usize> = (0..collection.entries.len()).collect();
+    // The first time, all requests are read, and then those that the selected ones need.
+    let (reader, folders) = loop {
+        let mut reader = CollectionReader::new(options);
+        entries = read_exchanges(&collection, &entries, &mut reader);
+        let folders = folders::assign_folders(&reader.recording, &entries, &collection, &selected);
+        let needed: Vec<usize> = folders.iter().flatten().copied().collect();
+        if needed.is_empty() {
+            let left = &reader.left;
+            return Err(folders::explain_nothing_left(
+                &collection,
+                &selected,
+                left,
+                root,
+            ));
+        }
+        if needed.len() == folders.len() {
+            break (reader, needed);
+        }
+        let all = entries.iter().zip(&folders);
+        entries = all
+            .filter_map(|(entry, folder)| folder.map(|_| *entry))
+            .collect();
+    };
     let mut recording = reader.recording;
     let info = root.get("info");
     let name = info.and_then(|info| info.text_of("name"));
     recording.name = name.map(str::to_owned);
     recording.description = info.and_then(request::read_description);
-    recording.notes = reader.variables.notes;
+    recording.notes = notes;
+    recording.notes.extend(reader.variables.notes);
+    recording.notes.sort_by_key(|note| note.span.start);
     recording.secrets = reader.variables.secrets;
-    recording.references = reader.variables.references;
-    folders::group_requests(&mut recording, &entries, &collection, &selected);
+    folders::name_groups(&mut recording, &entries, &collection, &folders);
     folders::drop_unused(&mut recording);
     folders::choose_base(&mut recording);
-    recording.notes.sort_by_key(|note| note.span.start);
-    if recording.exchanges.is_empty() {
-        let left = &reader.left;
-        return Err(folders::explain_nothing_left(
-            &collection,
-            &selected,
-            left,
-            root,
-        ));
-    }
     Ok(recording)
 }
 
-/// Reads all requests in their order, since scripts keep values for later ones. Returns the numbers of their entries.
+/// Reads the requests of these entries in their order, since scripts keep values for later ones. Returns the numbers of
+/// the entries that can be sent.
 fn read_exchanges(
     collection: &Collection<'_, '_>,
+    numbers: &[usize],
     reader: &mut CollectionReader<'_>,
 ) -> Vec<usize> {
     let mut entries = Vec::new();
-    let scripts = read_scripts(collection, reader);
+    let scripts = read_scripts(collection, numbers, reader);
     let folders = collection.folders.iter().map(|folder| folder.node);
     let requests = collection.entries.iter().map(|entry| entry.request);
     for auth in folders.chain(requests).filter_map(|node| node.get("auth")) {
         let names = auth::variable_names(auth);
         reader.variables.in_credentials.extend(names);
     }
-    for (place, (entry, [before, after])) in collection.entries.iter().zip(scripts).enumerate() {
+    for place in numbers {
+        let (entry, [before, after]) = (&collection.entries[*place], &scripts[*place]);
         let own = entry.item.get("variable").map(read_layer);
         let own = own.unwrap_or_default();
         let way = collection.folders_around(entry.folder);
@@ -189,8 +212,8 @@ fn read_exchanges(
             (exchange.answer, exchange.expect) =
                 answers::read_answers(entry.item, entry.request, &after.script.statuses);
             reader.recording.exchanges.push(exchange);
-            entries.push(place);
-            for (script, what) in [(&before, "pre-request script"), (&after, "test script")] {
+            entries.push(*place);
+            for (script, what) in [(before, "pre-request script"), (after, "test script")] {
                 note_effects(script, &format!("the {what} of `{name}`"), reader);
             }
             if let Some(place) = after.place.as_ref().filter(|_| after.script.checks_more) {
@@ -203,15 +226,20 @@ fn read_exchanges(
             variables.set_variable(variable, kept.as_ref(), number, name);
         }
     }
+    reader.recording.references = std::mem::take(&mut reader.variables.references);
     entries
 }
 
 /// Reads the scripts of all requests, and notes those of folders and the collection.
 fn read_scripts(
     collection: &Collection<'_, '_>,
+    numbers: &[usize],
     reader: &mut CollectionReader<'_>,
 ) -> Vec<[EventScript; 2]> {
-    for (number, folder) in collection.folders.iter().enumerate() {
+    let entries = numbers.iter().map(|number| &collection.entries[*number]);
+    let folders = entries.flat_map(|entry| collection.numbers_around(entry.folder));
+    for number in folders.collect::<BTreeSet<_>>() {
+        let folder = &collection.folders[number];
         let what = ["the collection", "a folder"][number.min(1)];
         for (event, when) in item_scripts(folder.node).iter().zip(["before", "after"]) {
             let Script {

@@ -3,6 +3,7 @@
 mod cmd;
 mod posix;
 mod powershell;
+mod reader;
 mod variables;
 
 use super::source::{Mistake, Note, Span};
@@ -279,12 +280,6 @@ fn would_run(span: Span) -> Mistake {
 
 fn unknown_outside_shell(span: Span, help: &str) -> Mistake {
     Mistake::new(span, "only a shell that runs knows this value").help(help)
-}
-
-/// Notes that a variable comes from the environment, since its value in the text is a program's output.
-fn note_environment(name: &str, span: Span, notes: &mut Vec<Note>) {
-    let words = format!("no program is run: `{name}` is taken from the environment");
-    notes.push(Note::new(span, words));
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Text for PowerShell that calls a program: its quotes, the backtick, and variables of the environment.
 
 use super::super::source::{Mistake, Note};
+use super::reader::ShellReader;
 use super::{
-    ShellCommand, ShellVariables, ShellWord, leading_name, line_end, note_environment, unclosed,
+    ShellCommand, ShellVariables, ShellWord, leading_name, line_end, unclosed,
     unknown_outside_shell, would_run,
 };
 
@@ -24,31 +25,11 @@ pub(super) fn read_commands(
     variables: &mut ShellVariables<'_>,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<ShellCommand>, Mistake> {
-    let reader = PowerShellReader {
-        text: text.as_bytes(),
-        at: 0,
-        variables,
-        notes,
-        commands: Vec::new(),
-        current: ShellCommand::default(),
-        doubt: None,
-    };
-    reader.read()
+    ShellReader::new(text, variables, notes).read_powershell()
 }
 
-struct PowerShellReader<'a, 'v> {
-    text: &'a [u8],
-    at: usize,
-    variables: &'a mut ShellVariables<'v>,
-    notes: &'a mut Vec<Note>,
-    commands: Vec<ShellCommand>,
-    current: ShellCommand,
-    /// First part of the current word that needs a running shell.
-    doubt: Option<Mistake>,
-}
-
-impl PowerShellReader<'_, '_> {
-    fn read(mut self) -> Result<Vec<ShellCommand>, Mistake> {
+impl ShellReader<'_, '_> {
+    fn read_powershell(mut self) -> Result<Vec<ShellCommand>, Mistake> {
         // The file of a redirection is no argument.
         let mut redirects = false;
         while let Some(byte) = self.peek(0) {
@@ -63,14 +44,14 @@ impl PowerShellReader<'_, '_> {
                 b'\n' | b';' | b'|' | b'(' | b')' => {
                     self.at += 1;
                     redirects = false;
-                    self.end_command();
+                    self.end_powershell_command();
                 }
                 b'>' => {
                     self.at += 1;
                     redirects = true;
                 }
                 _ => {
-                    let word = self.read_word()?;
+                    let word = self.read_powershell_word()?;
                     let doubt = self.doubt.take();
                     if !std::mem::take(&mut redirects) {
                         self.current.words.push(word);
@@ -79,28 +60,14 @@ impl PowerShellReader<'_, '_> {
                 }
             }
         }
-        self.end_command();
+        self.end_powershell_command();
         Ok(self.commands)
     }
 
-    fn end_command(&mut self) {
+    fn end_powershell_command(&mut self) {
         let command = std::mem::take(&mut self.current);
         if !command.words.is_empty() {
             self.commands.push(command);
-        }
-    }
-
-    fn peek(&self, ahead: usize) -> Option<u8> {
-        self.text.get(self.at + ahead).copied()
-    }
-
-    fn rest(&self, ahead: usize) -> &[u8] {
-        self.text.get(self.at + ahead..).unwrap_or_default()
-    }
-
-    fn skip_line(&mut self) {
-        while self.peek(0).is_some_and(|byte| byte != b'\n') {
-            self.at += 1;
         }
     }
 
@@ -112,22 +79,21 @@ impl PowerShellReader<'_, '_> {
         };
         let name = String::from_utf8_lossy(name).into_owned();
         self.skip_line();
-        note_environment(&name, start..start + 1 + name.len(), self.notes);
-        self.variables.set_unknown(&name);
+        self.take_from_environment(&name, start..start + 1 + name.len());
         true
     }
 
-    fn read_word(&mut self) -> Result<ShellWord, Mistake> {
+    fn read_powershell_word(&mut self) -> Result<ShellWord, Mistake> {
         let start = self.at;
         let mut text = Vec::new();
         while let Some(byte) = self.peek(0) {
             match byte {
                 b' ' | b'\t' | b'\r' | b'\n' | b';' | b'|' | b'>' => break,
                 b'`' if line_end(self.rest(1)) > 0 => break,
-                b'`' => self.read_escape(&mut text),
-                b'\'' => self.read_single_quotes(&mut text)?,
-                b'"' => self.read_double_quotes(&mut text)?,
-                b'$' => self.read_variable(&mut text)?,
+                b'`' => self.read_backtick(&mut text),
+                b'\'' => self.read_doubled_quotes(&mut text)?,
+                b'"' => self.read_expandable_quotes(&mut text)?,
+                b'$' => self.read_powershell_variable(&mut text)?,
                 byte => {
                     text.push(byte);
                     self.at += 1;
@@ -141,7 +107,7 @@ impl PowerShellReader<'_, '_> {
         })
     }
 
-    fn read_escape(&mut self, text: &mut Vec<u8>) {
+    fn read_backtick(&mut self, text: &mut Vec<u8>) {
         text.push(match self.peek(1) {
             Some(b'n') => b'\n',
             Some(b'r') => b'\r',
@@ -157,7 +123,7 @@ impl PowerShellReader<'_, '_> {
         self.at += 2;
     }
 
-    fn read_single_quotes(&mut self, text: &mut Vec<u8>) -> Result<(), Mistake> {
+    fn read_doubled_quotes(&mut self, text: &mut Vec<u8>) -> Result<(), Mistake> {
         let open = self.at;
         self.at += 1;
         while let Some(byte) = self.peek(0) {
@@ -174,7 +140,7 @@ impl PowerShellReader<'_, '_> {
         Err(unclosed(open..open + 1))
     }
 
-    fn read_double_quotes(&mut self, text: &mut Vec<u8>) -> Result<(), Mistake> {
+    fn read_expandable_quotes(&mut self, text: &mut Vec<u8>) -> Result<(), Mistake> {
         let open = self.at;
         self.at += 1;
         while let Some(byte) = self.peek(0) {
@@ -188,8 +154,8 @@ impl PowerShellReader<'_, '_> {
                     return Ok(());
                 }
                 b'`' if line_end(self.rest(1)) > 0 => self.at += 1 + line_end(self.rest(1)),
-                b'`' => self.read_escape(text),
-                b'$' => self.read_variable(text)?,
+                b'`' => self.read_backtick(text),
+                b'$' => self.read_powershell_variable(text)?,
                 byte => {
                     text.push(byte);
                     self.at += 1;
@@ -200,7 +166,7 @@ impl PowerShellReader<'_, '_> {
     }
 
     /// Reads `$env:NAME`, `${env:NAME}`, and a `$name` that the text sets.
-    fn read_variable(&mut self, text: &mut Vec<u8>) -> Result<(), Mistake> {
+    fn read_powershell_variable(&mut self, text: &mut Vec<u8>) -> Result<(), Mistake> {
         let start = self.at;
         let rest = self.rest(1);
         let is_braced = rest.first() == Some(&b'{');
@@ -209,7 +175,7 @@ impl PowerShellReader<'_, '_> {
         let prefix = 4 * usize::from(prefix.eq_ignore_ascii_case(b"env:"));
         let Some(name) = leading_name(&inside[prefix..]) else {
             if rest.first() == Some(&b'(') {
-                self.doubt.get_or_insert(would_run(start..start + 2));
+                self.doubt_word(would_run(start..start + 2));
             } else {
                 text.push(b'$');
             }
@@ -217,20 +183,14 @@ impl PowerShellReader<'_, '_> {
             return Ok(());
         };
         let length = 1 + prefix + name.len() + 2 * usize::from(is_braced);
-        let name = String::from_utf8_lossy(name).into_owned();
         let span = start..(start + length).min(self.text.len());
         self.at = span.end;
-        let doubt = if prefix == 0 && !self.variables.is_set(&name) {
+        if prefix == 0 && !self.variables.is_set(&String::from_utf8_lossy(name)) {
             let help = "write the value itself, or `$env:NAME` for a variable of the environment";
-            unknown_outside_shell(start..start + 2, help)
-        } else if let Some(value) = self.variables.value(&name, &span)? {
-            text.extend(value);
+            self.doubt_word(unknown_outside_shell(start..start + 2, help));
             return Ok(());
-        } else {
-            self.variables.missing(&name, &span)
-        };
-        self.doubt.get_or_insert(doubt);
-        Ok(())
+        }
+        self.push_value(name, &span, text)
     }
 }
 

@@ -1,10 +1,10 @@
 //! `$'..'` and its escapes, which are those of C.
 
-use super::PosixReader;
+use crate::import::shell::reader::ShellReader;
 use crate::import::shell::unclosed;
 use crate::import::source::Mistake;
 
-impl PosixReader<'_, '_> {
+impl ShellReader<'_, '_> {
     pub(super) fn read_ansi_quotes(&mut self, text: &mut Vec<u8>) -> Result<(), Mistake> {
         let open = self.at;
         self.at += 2;

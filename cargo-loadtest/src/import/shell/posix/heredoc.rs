@@ -1,10 +1,10 @@
 //! Here-documents: the lines that a command reads.
 
-use super::PosixReader;
+use crate::import::shell::reader::ShellReader;
 use crate::import::shell::{CommandInput, shorten};
 use crate::import::source::{Mistake, Span};
 
-pub(super) struct Heredoc {
+pub(in crate::import::shell) struct Heredoc {
     /// Number of the command that reads it.
     pub(super) command: usize,
     /// The line that ends it.
@@ -21,7 +21,7 @@ impl Heredoc {
     }
 }
 
-impl PosixReader<'_, '_> {
+impl ShellReader<'_, '_> {
     /// Reads the here-documents of the line that ends here.
     pub(super) fn read_heredocs(&mut self) -> Result<(), Mistake> {
         for heredoc in std::mem::take(&mut self.heredocs) {

@@ -4,12 +4,12 @@ mod ansi;
 mod heredoc;
 mod words;
 
-use super::variables::ShellVariables;
+use super::reader::ShellReader;
 use super::{
-    CommandInput, ShellCommand, ShellWord, leading_name, note_environment, program_index, would_run,
+    CommandInput, ShellCommand, ShellVariables, ShellWord, leading_name, program_index, would_run,
 };
 use crate::import::source::{Mistake, Note, Span};
-use heredoc::Heredoc;
+pub(super) use heredoc::Heredoc;
 
 /// Commands whose arguments are assignments.
 const EXPORTS: [&[u8]; 5] = [b"export", b"declare", b"local", b"readonly", b"typeset"];
@@ -20,49 +20,18 @@ pub(super) fn read_commands(
     variables: &mut ShellVariables<'_>,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<ShellCommand>, Mistake> {
-    let reader = PosixReader {
-        text: text.as_bytes(),
-        at: 0,
-        variables,
-        notes,
-        has_prompts: text.trim_start().starts_with("$ "),
-        commands: Vec::new(),
-        current: ShellCommand::default(),
-        assignments: Vec::new(),
-        heredocs: Vec::new(),
-        piped: None,
-        doubt: None,
-    };
-    reader.read()
-}
-
-struct PosixReader<'a, 'v> {
-    text: &'a [u8],
-    at: usize,
-    variables: &'a mut ShellVariables<'v>,
-    notes: &'a mut Vec<Note>,
-    /// True where lines begin with `$ ` and go on behind `> `.
-    has_prompts: bool,
-    commands: Vec<ShellCommand>,
-    current: ShellCommand,
-    assignments: Vec<Assignment>,
-    /// Here-documents whose lines are still to come.
-    heredocs: Vec<Heredoc>,
-    /// Standard input of the next command.
-    piped: Option<CommandInput>,
-    /// First part of the current word that needs a running shell.
-    doubt: Option<Mistake>,
+    ShellReader::new(text, variables, notes).read_posix()
 }
 
 /// `NAME=value`; no value where it needs a running shell.
-struct Assignment {
+pub(super) struct Assignment {
     name: String,
     value: Option<Vec<u8>>,
     span: Span,
 }
 
-impl PosixReader<'_, '_> {
-    fn read(mut self) -> Result<Vec<ShellCommand>, Mistake> {
+impl ShellReader<'_, '_> {
+    fn read_posix(mut self) -> Result<Vec<ShellCommand>, Mistake> {
         loop {
             self.skip_blanks();
             let Some(byte) = self.peek(0) else { break };
@@ -92,20 +61,6 @@ impl PosixReader<'_, '_> {
         }
         self.commands.retain(|command| !command.words.is_empty());
         Ok(self.commands)
-    }
-
-    fn peek(&self, ahead: usize) -> Option<u8> {
-        self.text.get(self.at + ahead).copied()
-    }
-
-    fn rest(&self, ahead: usize) -> &[u8] {
-        self.text.get(self.at + ahead..).unwrap_or_default()
-    }
-
-    fn skip_line(&mut self) {
-        while self.peek(0).is_some_and(|byte| byte != b'\n') {
-            self.at += 1;
-        }
     }
 
     fn skip_blanks(&mut self) {
@@ -175,8 +130,7 @@ impl PosixReader<'_, '_> {
                 if let Some(value) = value {
                     self.variables.set(&name, value);
                 } else {
-                    note_environment(&name, span, self.notes);
-                    self.variables.set_unknown(&name);
+                    self.take_from_environment(&name, span);
                 }
             }
             command.words.clear();
@@ -221,7 +175,7 @@ impl PosixReader<'_, '_> {
             let span = self.at..self.at + 1 + field.len();
             let words = "to a shell `&` ends the command, and the URL with it";
             let mistake = Mistake::new(span, words).help("put the URL within quotes");
-            self.current.doubt.get_or_insert(mistake);
+            self.doubt_command(mistake);
         }
     }
 
@@ -231,7 +185,7 @@ impl PosixReader<'_, '_> {
             let words = "this stands for a value of your own";
             let mistake = Mistake::new(start..start + length, words);
             let mistake = mistake.help("write the value in its place");
-            self.current.doubt.get_or_insert(mistake);
+            self.doubt_command(mistake);
             self.at += length;
             return Ok(());
         }
@@ -246,7 +200,7 @@ impl PosixReader<'_, '_> {
             self.at += 1;
             let mistake = would_run(start..self.at);
             self.skip_substitution().ok_or_else(|| mistake.clone())?;
-            self.current.doubt.get_or_insert(mistake);
+            self.doubt_command(mistake);
             return Ok(());
         }
         self.skip_blanks();
@@ -256,7 +210,7 @@ impl PosixReader<'_, '_> {
             None | Some(b'\n' | b';' | b'&' | b'|' | b'<' | b'>')
         ) {
             let mistake = Mistake::new(start..start + length, "nothing follows this redirection");
-            self.current.doubt.get_or_insert(mistake);
+            self.doubt_command(mistake);
             return Ok(());
         }
         let is_quoted = matches!(self.peek(0), Some(b'\'' | b'"' | b'\\'));

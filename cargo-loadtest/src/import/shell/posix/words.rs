@@ -1,16 +1,16 @@
 //! Words: quotes, escapes, variables.
 
-use super::PosixReader;
+use crate::import::shell::reader::ShellReader;
 use crate::import::shell::{
     ShellWord, leading_name, line_end, unclosed, unknown_outside_shell, would_run,
 };
-use crate::import::source::{Mistake, Span};
+use crate::import::source::Mistake;
 
 /// Longest `${..}`, in bytes.
 const LONGEST: usize = 256;
 
-impl PosixReader<'_, '_> {
-    /// Reads a word; its first part that needs a running shell becomes [`PosixReader::doubt`].
+impl ShellReader<'_, '_> {
+    /// Reads a word; its first part that needs a running shell becomes [`ShellReader::doubt`].
     pub(super) fn read_word(&mut self) -> Result<ShellWord, Mistake> {
         let start = self.at;
         let mut text = Vec::new();
@@ -42,7 +42,7 @@ impl PosixReader<'_, '_> {
                     if text[length..].iter().any(u8::is_ascii_whitespace) {
                         let words = "the value has blanks, at which a shell would split it";
                         let mistake = Mistake::new(from..self.at, words);
-                        self.doubt(mistake.help("put it within double quotes"));
+                        self.doubt_word(mistake.help("put it within double quotes"));
                     }
                 }
                 b'`' => self.skip_backticks()?,
@@ -51,7 +51,7 @@ impl PosixReader<'_, '_> {
                         b'(' => {
                             let words = "a shell does not pass this parenthesis on";
                             let mistake = Mistake::new(self.at..self.at + 1, words);
-                            self.doubt(mistake.help("put the word within quotes"));
+                            self.doubt_word(mistake.help("put the word within quotes"));
                         }
                         b'{' => self.check_range(),
                         _ => {}
@@ -64,10 +64,6 @@ impl PosixReader<'_, '_> {
         self.at = self.at.min(self.text.len());
         let span = start..self.at;
         Ok(ShellWord { text, span })
-    }
-
-    fn doubt(&mut self, mistake: Mistake) {
-        self.doubt.get_or_insert(mistake);
     }
 
     fn read_single_quotes(&mut self, text: &mut Vec<u8>) -> Result<(), Mistake> {
@@ -123,19 +119,19 @@ impl PosixReader<'_, '_> {
                 self.at += 2;
                 let mistake = would_run(start..self.at);
                 self.skip_substitution().ok_or_else(|| mistake.clone())?;
-                self.doubt(mistake);
+                self.doubt_word(mistake);
             }
             Some(b'{') => self.read_braces(text)?,
             Some(b'0'..=b'9' | b'@' | b'*' | b'#' | b'?' | b'$' | b'!') => {
                 let help = "write the value itself, or `\\$` for the character";
-                self.doubt(unknown_outside_shell(start..start + 2, help));
+                self.doubt_word(unknown_outside_shell(start..start + 2, help));
                 self.at += 2;
             }
             _ => {
                 if let Some(name) = leading_name(self.rest(1)).map(<[u8]>::to_vec) {
                     let span = start..start + 1 + name.len();
                     self.at = span.end;
-                    self.put_value(&name, &span, text)?;
+                    self.push_value(&name, &span, text)?;
                 } else {
                     text.push(b'$');
                     self.at += 1;
@@ -165,11 +161,11 @@ impl PosixReader<'_, '_> {
         if name.is_empty() || !rest.is_empty() && default.is_none() {
             let words = "only the plain value of a variable can be used here: `${NAME}`";
             let help = "or `${NAME:-value}`, with a value for where the environment has none";
-            self.doubt(Mistake::new(span, words).help(help));
+            self.doubt_word(Mistake::new(span, words).help(help));
             return Ok(());
         }
         let Some(default) = default else {
-            return self.put_value(name, &span, text);
+            return self.push_value(name, &span, text);
         };
         let name = String::from_utf8_lossy(name);
         let mut value = None;
@@ -181,21 +177,12 @@ impl PosixReader<'_, '_> {
         Ok(())
     }
 
-    fn put_value(&mut self, name: &[u8], span: &Span, text: &mut Vec<u8>) -> Result<(), Mistake> {
-        let name = String::from_utf8_lossy(name);
-        match self.variables.value(&name, span)? {
-            Some(value) => text.extend(value),
-            None => self.doubt(self.variables.missing(&name, span)),
-        }
-        Ok(())
-    }
-
     /// Skips a program within backticks.
     pub(super) fn skip_backticks(&mut self) -> Result<(), Mistake> {
         let mistake = would_run(self.at..self.at + 1);
         let length = self.rest(1).iter().position(|byte| *byte == b'`');
         self.at += length.ok_or_else(|| mistake.clone())? + 2;
-        self.doubt(mistake);
+        self.doubt_word(mistake);
         Ok(())
     }
 
@@ -217,7 +204,7 @@ impl PosixReader<'_, '_> {
             let range = range.replace("..", "-");
             let help = format!("in a URL, write `[{range}]`, which curl itself knows");
             let mistake = Mistake::new(span, "a shell makes several words of this range");
-            self.doubt(mistake.help(help));
+            self.doubt_word(mistake.help(help));
         }
     }
 
@@ -236,7 +223,7 @@ impl PosixReader<'_, '_> {
             _ => return,
         };
         let mistake = Mistake::new(self.at..self.at + 3, words);
-        self.doubt(mistake.help("a text processor has put it there: type `'`, `\"` or `-`"));
+        self.doubt_word(mistake.help("a text processor has put it there: type `'`, `\"` or `-`"));
     }
 }
 
