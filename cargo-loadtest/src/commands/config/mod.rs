@@ -13,6 +13,7 @@ use crate::console;
 use crate::error::Error;
 use crate::policy::Caller;
 use crate::workspace::Workspace;
+use loadtest::targets::Listed;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use url::Url;
@@ -162,41 +163,56 @@ fn format_name(notify: &Notify) -> &'static str {
     }
 }
 
+/// Formats a key with its value and the source of that.
+fn key_json(key: &InForce) -> Value {
+    let Key {
+        section,
+        name,
+        kind,
+        ..
+    } = key.known;
+    let (from, line) = match &key.origin {
+        None => ("built_in", None),
+        Some(SettingOrigin::File { line }) => ("file", Some(line)),
+        Some(SettingOrigin::Environment { .. }) => ("environment", None),
+    };
+    let number = |words: &[String]| words.first()?.parse::<serde_json::Number>().ok();
+    let value = match &key.value {
+        Some(words) if kind == ValueKind::List => json!(words),
+        Some(words) if matches!(kind, ValueKind::Whole | ValueKind::Number) => {
+            json!(number(words))
+        }
+        Some(words) => json!(words.first()),
+        None => Value::Null,
+    };
+    json!({
+        "key": format!("{section}.{name}"),
+        "value": value,
+        "from": from,
+        "line": line,
+        "place": describe_place(key.origin.as_ref()),
+        "variable": key.variable(),
+    })
+}
+
+fn target_json(target: &Listed) -> Value {
+    json!({
+        "line": target.line,
+        "host": target.host,
+        "scheme": if target.https { "https" } else { "http" },
+        "port": target.port,
+        "owner": target.owner,
+        "max_rate_per_second": target.max_rate,
+        "max_in_flight": target.max_in_flight,
+        "max_duration_us": target.max_duration.map(|time| u64::try_from(time.as_micros()).ok()),
+        "addresses": target.addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "proof": target.proof.then_some("well-known"),
+    })
+}
+
 fn config_json(view: &View<'_>) -> Value {
     let config = view.config;
-    let keys: Vec<_> = InForce::all(view)
-        .iter()
-        .map(|key| {
-            let Key {
-                section,
-                name,
-                kind,
-                ..
-            } = key.known;
-            let (from, line) = match &key.origin {
-                None => ("built_in", None),
-                Some(SettingOrigin::File { line }) => ("file", Some(line)),
-                Some(SettingOrigin::Environment { .. }) => ("environment", None),
-            };
-            let number = |words: &[String]| words.first()?.parse::<serde_json::Number>().ok();
-            let value = match &key.value {
-                Some(words) if kind == ValueKind::List => json!(words),
-                Some(words) if matches!(kind, ValueKind::Whole | ValueKind::Number) => {
-                    json!(number(words))
-                }
-                Some(words) => json!(words.first()),
-                None => Value::Null,
-            };
-            json!({
-                "key": format!("{section}.{name}"),
-                "value": value,
-                "from": from,
-                "line": line,
-                "place": describe_place(key.origin.as_ref()),
-                "variable": key.variable(),
-            })
-        })
-        .collect();
+    let keys: Vec<_> = InForce::all(view).iter().map(key_json).collect();
     let load: Vec<_> = config
         .presets
         .iter()
@@ -220,24 +236,7 @@ fn config_json(view: &View<'_>) -> Value {
             })
         })
         .collect();
-    let targets: Vec<_> = config
-        .targets
-        .iter()
-        .map(|target| {
-            json!({
-                "line": target.line,
-                "host": target.host,
-                "scheme": if target.https { "https" } else { "http" },
-                "port": target.port,
-                "owner": target.owner,
-                "max_rate_per_second": target.max_rate,
-                "max_in_flight": target.max_in_flight,
-                "max_duration_us": target.max_duration.map(|time| u64::try_from(time.as_micros()).ok()),
-                "addresses": target.addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
-                "proof": target.proof.then_some("well-known"),
-            })
-        })
-        .collect();
+    let targets: Vec<_> = config.targets.iter().map(target_json).collect();
     let organisation = config.organisation.as_ref().map(|organisation| {
         let members = organisation.members.iter().map(|member| {
             json!({ "name": member.name, "level": member.level.word(), "line": member.line })

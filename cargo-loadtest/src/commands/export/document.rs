@@ -4,10 +4,11 @@
 //! scenarios has taken out what is secret.
 
 use loadtest_model::definition::{
-    BodyKind, Bound, Comparator, Cookies, Dns, HttpVersion, Load, Metric, ScenarioDef, Shape,
+    BodyDef, Bound, Client, Comparator, FeedDef, HeaderDef, Load, Metric, ScenarioDef, Shape,
     Stage, StatusRange, StepDef, Threshold, Trigger,
 };
 use serde::Serialize;
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// The version of the shape; it grows with every change that a reader could stumble over.
@@ -25,8 +26,8 @@ pub(super) struct Document<'a> {
     file: &'a str,
     line: u32,
     description: &'a str,
-    tags: Vec<&'a str>,
-    base: Option<String>,
+    tags: &'a [Cow<'static, str>],
+    base: Option<&'a str>,
     starts_target: bool,
     keeps_state: bool,
     version: Option<&'a str>,
@@ -37,26 +38,10 @@ pub(super) struct Document<'a> {
     apdex_ms: Option<f64>,
     budget: Option<f64>,
     grade_weight: Option<f64>,
-    client: ClientDocument<'a>,
-    feeds: Vec<FeedDocument<'a>>,
-    secrets: Vec<&'a str>,
+    client: &'a Client,
+    feeds: &'a [FeedDef],
+    secrets: &'a [Cow<'static, str>],
     steps: Vec<StepDocument<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct ClientDocument<'a> {
-    http: HttpVersion,
-    cookies: Cookies,
-    dns: Dns,
-    insecure: bool,
-    ca: Option<&'a str>,
-    identity: Option<&'a str>,
-}
-
-#[derive(Debug, Serialize)]
-struct FeedDocument<'a> {
-    name: &'a str,
-    line: u32,
 }
 
 #[derive(Debug, Serialize)]
@@ -129,9 +114,9 @@ struct StepDocument<'a> {
     line: u32,
     description: &'a str,
     method: Option<&'a str>,
-    url: Option<String>,
-    headers: Vec<HeaderDocument<'a>>,
-    body: Option<BodyDocument>,
+    url: Option<&'a str>,
+    headers: &'a [HeaderDef],
+    body: Option<&'a BodyDef>,
     sends_itself: bool,
     expected_status: &'a [StatusRange],
     weight: f64,
@@ -149,18 +134,6 @@ struct StepDocument<'a> {
     redirects: u32,
     uses: Vec<Use<'a>>,
     fingerprint: &'a str,
-}
-
-#[derive(Debug, Serialize)]
-struct HeaderDocument<'a> {
-    name: &'a str,
-    value: String,
-}
-
-#[derive(Debug, Serialize)]
-struct BodyDocument {
-    kind: BodyKind,
-    template: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -192,7 +165,6 @@ struct Use<'a> {
 impl<'a> Document<'a> {
     /// Returns the document of `scenario`.
     pub(super) fn of(scenario: &'a ScenarioDef) -> Self {
-        let client = &scenario.client;
         Self {
             schema_version: SCHEMA_VERSION,
             identity: scenario.identity(),
@@ -203,8 +175,8 @@ impl<'a> Document<'a> {
             file: &scenario.file,
             line: scenario.line,
             description: &scenario.description,
-            tags: scenario.tags.iter().map(|tag| &**tag).collect(),
-            base: scenario.base.as_deref().map(str::to_owned),
+            tags: &scenario.tags,
+            base: scenario.base.as_deref(),
             starts_target: scenario.starts_target,
             keeps_state: scenario.keeps_state,
             version: scenario.version.as_deref(),
@@ -215,23 +187,9 @@ impl<'a> Document<'a> {
             apdex_ms: scenario.apdex.map(to_ms),
             budget: scenario.budget,
             grade_weight: scenario.grade_weight,
-            client: ClientDocument {
-                http: client.http,
-                cookies: client.cookies,
-                dns: client.dns,
-                insecure: client.insecure,
-                ca: client.ca.as_deref(),
-                identity: client.identity.as_deref(),
-            },
-            feeds: scenario
-                .feeds
-                .iter()
-                .map(|feed| FeedDocument {
-                    name: &feed.name,
-                    line: feed.line,
-                })
-                .collect(),
-            secrets: scenario.secrets.iter().map(|name| &**name).collect(),
+            client: &scenario.client,
+            feeds: &scenario.feeds,
+            secrets: &scenario.secrets,
             steps: scenario
                 .steps
                 .iter()
@@ -317,19 +275,9 @@ impl<'a> StepDocument<'a> {
             line: step.line,
             description: &step.description,
             method: step.method.as_deref(),
-            url: step.url.as_deref().map(str::to_owned),
-            headers: step
-                .headers
-                .iter()
-                .map(|header| HeaderDocument {
-                    name: &header.name,
-                    value: header.value.to_string(),
-                })
-                .collect(),
-            body: step.body.as_ref().map(|body| BodyDocument {
-                kind: body.kind,
-                template: body.template.to_string(),
-            }),
+            url: step.url.as_deref(),
+            headers: &step.headers,
+            body: step.body.as_ref(),
             sends_itself: step.sends_itself,
             expected_status: &step.expect.0,
             weight: step.weight,
@@ -380,7 +328,7 @@ mod tests {
     use super::*;
     use crate::session::sample;
     use loadtest_model::definition;
-    use loadtest_model::definition::{BodyDef, Client, Dependency, FeedDef, HeaderDef, Statistic};
+    use loadtest_model::definition::{BodyKind, Cookies, Dependency, Dns, HttpVersion, Statistic};
     use serde_json::Value;
 
     fn schema() -> Value {
