@@ -47,9 +47,9 @@ impl JobStep {
     }
 
     /// Summary, outputs and annotations of a run.
-    pub(super) fn tell(&self, run: &Published<'_>) {
+    pub(super) fn report(&self, run: &Published<'_>) {
         self.summarise(|room| export::markdown::render_within(run.report, room));
-        self.put(&outputs::of(run));
+        self.put(&outputs::list_outputs(run));
         let notes = annotation::list_annotations(run.report);
         self.annotate(&notes, run.sources);
     }

@@ -75,8 +75,8 @@ impl Session {
 }
 
 /// Tells of a run.
-pub(crate) fn tell(run: &Published<'_>) {
+pub(crate) fn report_run(run: &Published<'_>) {
     if let Some(github) = JobStep::of_environment() {
-        github.tell(run);
+        github.report(run);
     }
 }

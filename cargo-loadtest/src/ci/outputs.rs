@@ -51,7 +51,7 @@ impl<'a> OutputRow<'a> {
 }
 
 /// The names and values of a run: figures are those of the worst scenario.
-pub(super) fn of(run: &Published<'_>) -> Vec<(&'static str, String)> {
+pub(super) fn list_outputs(run: &Published<'_>) -> Vec<(&'static str, String)> {
     let report = run.report;
     let worst = worst_row(report);
     let path = |path: Option<&std::path::Path>| {

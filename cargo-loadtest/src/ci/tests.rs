@@ -269,7 +269,7 @@ fn the_outputs_are_the_figures_of_the_worst_scenario() {
             page: Some(&page),
             sources: folder,
         };
-        outputs::of(&run).into_iter().collect()
+        outputs::list_outputs(&run).into_iter().collect()
     };
     let all = values(&report);
     assert_eq!(

@@ -31,7 +31,7 @@ pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<u8, Error> {
 }
 
 fn render_table(scenario: &ScenarioDef) -> String {
-    let mut text = words::title(scenario);
+    let mut text = words::format_title(scenario);
     text.push('\n');
     for line in scenario.description.lines() {
         let _ = writeln!(text, "    {}", clean(line));

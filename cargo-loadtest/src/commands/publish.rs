@@ -236,7 +236,7 @@ pub(super) fn publish(
         let page = written
             .iter()
             .find(|(word, _)| *word == Format::Html.word());
-        ci::tell(&ci::Published {
+        ci::report_run(&ci::Published {
             report: &report,
             folder: folder.path(),
             page: page.map(|(_, path)| path.as_path()),

@@ -12,7 +12,7 @@ pub(super) const KEEPS_STATE: &str =
 
 /// A scenario in a line: its identity, the name where it has one of its own, and its tags. Names are
 /// written as Rust writes them, so that a quote or a control character in one is seen for what it is.
-pub(super) fn title(scenario: &ScenarioDef) -> String {
+pub(super) fn format_title(scenario: &ScenarioDef) -> String {
     let mut words = scenario.identity();
     if scenario.name != scenario.function {
         words = format!("{words} {:?}", scenario.name);

@@ -31,7 +31,7 @@ pub(crate) fn duplicate(args: &DuplicateArgs, cli: &Cli) -> Result<u8, Error> {
     let refused =
         |reason: String, help: Option<String>| refuse_copy(&definition.identity(), &reason, help);
     let short = name.unraw().to_string();
-    if let Some(reason) = taken(definition, &all, &short) {
+    if let Some(reason) = explain_taken(definition, &all, &short) {
         return Err(refused(reason, Some(ANOTHER_NAME.to_owned())));
     }
     let path = source_of(definition, &project.workspace).map_err(|reason| {
@@ -45,7 +45,7 @@ pub(crate) fn duplicate(args: &DuplicateArgs, cli: &Cli) -> Result<u8, Error> {
         line: definition.line as usize,
     };
     let new = source::duplicate(&text, &original, &name).map_err(|refusal| {
-        let help = help(&refusal, definition);
+        let help = help_for(&refusal, definition);
         refused(refusal.to_string(), Some(help))
     })?;
     replace_source(&path, &text, &new.text)?;
@@ -115,7 +115,7 @@ fn parse_identifier(name: &str) -> Result<Ident, String> {
 }
 
 /// Returns the owner of the name among all scenarios.
-fn taken(definition: &ScenarioDef, all: &[Found], name: &str) -> Option<String> {
+fn explain_taken(definition: &ScenarioDef, all: &[Found], name: &str) -> Option<String> {
     let others = all.iter().map(|found| &found.definition);
     let mut same_package = others.filter(|other| other.package == definition.package);
     let other = same_package.find(|other| {
@@ -166,7 +166,7 @@ fn source_of(definition: &ScenarioDef, workspace: &Workspace) -> Result<PathBuf,
     Ok(path)
 }
 
-fn help(refusal: &CopyRefusal, definition: &ScenarioDef) -> String {
+fn help_for(refusal: &CopyRefusal, definition: &ScenarioDef) -> String {
     let place = format!("{}:{}", definition.file, definition.line);
     match refusal {
         CopyRefusal::Moved { .. } => format!("was {place} just changed? Try again"),
@@ -267,7 +267,7 @@ mod tests {
             found("sell", "load::inner", "A sale"),
             found("look", "load", "twin"),
         ];
-        let taken = |name| taken(&all[0].definition, &all, name);
+        let taken = |name| explain_taken(&all[0].definition, &all, name);
         assert!(taken("buy").unwrap().contains("shop::load::buy"));
         assert!(taken("twin").unwrap().contains("shop::load::look"));
         assert_eq!(taken("sell"), None, "in another module");

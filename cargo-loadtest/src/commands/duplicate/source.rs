@@ -70,9 +70,15 @@ pub(super) fn duplicate(
             line,
         });
     }
-    let mut edits = vec![(bytes(text, function.sig.ident.span()), name.to_string())];
+    let mut edits = vec![(
+        byte_range(text, function.sig.ident.span()),
+        name.to_string(),
+    )];
     match value_of(&function.attrs, "name").filter(|value| value.value() == original.shown) {
-        Some(shown) => edits.push((bytes(text, shown.span()), format!("\"{}\"", name.unraw()))),
+        Some(shown) => edits.push((
+            byte_range(text, shown.span()),
+            format!("\"{}\"", name.unraw()),
+        )),
         None if original.shown == original.function => {}
         None => {
             return Err(CopyRefusal::Unnamed {
@@ -80,7 +86,7 @@ pub(super) fn duplicate(
             });
         }
     }
-    let item = bytes(text, function.span());
+    let item = byte_range(text, function.span());
     let whole = with_comments(text, item.start)..item.end;
     let new = insert_copy(text, &whole, edits);
     let lines = |text: &str| text.matches('\n').count();
@@ -117,7 +123,7 @@ fn parse_source(text: &str) -> Result<syn::File, CopyRefusal> {
 }
 
 /// The place of `span` in `text`, whose byte order mark the parser has not seen.
-fn bytes(text: &str, span: proc_macro2::Span) -> Range<usize> {
+fn byte_range(text: &str, span: proc_macro2::Span) -> Range<usize> {
     let mark = if text.starts_with(BYTE_ORDER_MARK) {
         BYTE_ORDER_MARK.len_utf8()
     } else {

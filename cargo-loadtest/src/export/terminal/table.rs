@@ -155,7 +155,7 @@ impl TextTable {
                 row[last].1 = rest.remove(0);
             }
             lines.push(self.line(&kept, &widths, |i| row[i].clone()));
-            let notes = packed(left.chain(below.iter().cloned()), room);
+            let notes = join_parts(left.chain(below.iter().cloned()), room);
             let notes = notes.iter().flat_map(|note| cut_lines(note, room));
             let rest = rest.into_iter().map(|text| (style, text));
             for (style, text) in rest.chain(notes.map(|note| (DIM, note))) {
@@ -251,7 +251,7 @@ fn cut_lines(text: &str, room: usize) -> Vec<String> {
 }
 
 /// Joins parts into as few lines as hold them within `room`.
-fn packed(parts: impl Iterator<Item = String>, room: usize) -> Vec<String> {
+fn join_parts(parts: impl Iterator<Item = String>, room: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for part in parts {
         match lines.last_mut() {

@@ -10,7 +10,7 @@ use crate::export::terminal::text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, cle
 use anstyle::Style;
 use loadtest_model::definition::Shape;
 use loadtest_model::display;
-use tables::{course, figure, mark, steps};
+use tables::{bound_mark, format_figure, render_course, render_steps};
 
 /// Columns left of everything below the title.
 const MARGIN: usize = 2;
@@ -30,8 +30,8 @@ pub(super) fn render(prospect: &Prospect<'_>, width: usize, colour: bool) -> Str
     };
     render_title(&mut page, prospect);
     render_facts(&mut page, prospect);
-    course(&mut page, prospect);
-    steps(&mut page, prospect);
+    render_course(&mut page, prospect);
+    render_steps(&mut page, prospect);
     render_notes(&mut page, prospect);
     page.out
 }
@@ -58,7 +58,7 @@ impl PlanPage {
     }
 
     fn fact(&mut self, name: &str, style: Style, text: &str) {
-        self.text(margin(MARGIN).add(DIM, name).to(FACTS), style, text);
+        self.text(indent_by(MARGIN).add(DIM, name).to(FACTS), style, text);
     }
 
     fn gap(&mut self) {
@@ -66,12 +66,12 @@ impl PlanPage {
     }
 }
 
-fn margin(columns: usize) -> Line {
+fn indent_by(columns: usize) -> Line {
     Line::new().to(columns)
 }
 
 fn render_title(page: &mut PlanPage, prospect: &Prospect<'_>) {
-    page.text(Line::new(), BOLD, &words::title(prospect.scenario));
+    page.text(Line::new(), BOLD, &words::format_title(prospect.scenario));
 }
 
 fn render_facts(page: &mut PlanPage, prospect: &Prospect<'_>) {
@@ -208,7 +208,7 @@ fn render_iterations(prospect: &Prospect<'_>) -> String {
 }
 
 fn all_requests(requests: &RequestOutlook) -> String {
-    let mark = mark(requests.bound);
+    let mark = bound_mark(requests.bound);
     let mut words = Vec::new();
     if let Some(figure) = requests.per_iteration {
         words.push(format!("{mark}{} per iteration", round_weight(figure)));
@@ -217,7 +217,7 @@ fn all_requests(requests: &RequestOutlook) -> String {
         words.push(format!("{mark}{} when steady", display::format_rate(rate)));
     }
     if let Some(total) = requests.total {
-        words.push(format!("{mark}{} in all", figure(total)));
+        words.push(format!("{mark}{} in all", format_figure(total)));
     }
     if let Some(figure) = requests.per_user {
         words.push(format!("{} per user besides", round_weight(figure)));
@@ -243,6 +243,6 @@ fn render_notes(page: &mut PlanPage, prospect: &Prospect<'_>) {
     }
     page.gap();
     for note in notes {
-        page.text(margin(MARGIN), DIM, note);
+        page.text(indent_by(MARGIN), DIM, note);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::outlook::{Bound, Phase};
 use super::super::{Prospect, words};
-use super::{MARGIN, PlanPage, margin};
+use super::{MARGIN, PlanPage, indent_by};
 use crate::commands::weights::round_weight;
 use crate::export::terminal::table::{TextColumn, TextTable};
 use crate::export::terminal::text::{BOLD, DIM, FAIR, PLAIN, clean};
@@ -12,7 +12,7 @@ use loadtest_model::plan::StepGrading;
 use loadtest_model::schedule::Window;
 use std::time::Duration;
 
-pub(super) fn course(page: &mut PlanPage, prospect: &Prospect<'_>) {
+pub(super) fn render_course(page: &mut PlanPage, prospect: &Prospect<'_>) {
     let phases = &prospect.outlook.phases;
     if phases.is_empty() {
         return;
@@ -37,16 +37,16 @@ pub(super) fn course(page: &mut PlanPage, prospect: &Prospect<'_>) {
             (PLAIN, format_phase(phase).to_owned()),
             (PLAIN, time(phase.start_us)),
             (PLAIN, time(phase.start_us + phase.duration_us)),
-            (PLAIN, level(phase)),
+            (PLAIN, format_level(phase)),
         ];
         if let Some(iterations) = phase.iterations {
-            row.push((PLAIN, figure(iterations)));
+            row.push((PLAIN, format_figure(iterations)));
         }
         table.row(row, None);
     }
     page.gap();
     for line in table.lines(page.width.saturating_sub(MARGIN)) {
-        page.line(&margin(MARGIN).join(line));
+        page.line(&indent_by(MARGIN).join(line));
     }
 }
 
@@ -59,8 +59,8 @@ fn format_phase(phase: &Phase) -> &'static str {
     }
 }
 
-fn level(phase: &Phase) -> String {
-    let number = |level: f64| figure(level);
+fn format_level(phase: &Phase) -> String {
+    let number = |level: f64| format_figure(level);
     if (phase.from - phase.to).abs() < f64::EPSILON {
         number(phase.to)
     } else {
@@ -68,7 +68,7 @@ fn level(phase: &Phase) -> String {
     }
 }
 
-pub(super) fn steps(page: &mut PlanPage, prospect: &Prospect<'_>) {
+pub(super) fn render_steps(page: &mut PlanPage, prospect: &Prospect<'_>) {
     let rates = prospect.outlook.iterations.per_second.is_some();
     let totals = prospect
         .outlook
@@ -91,7 +91,7 @@ pub(super) fn steps(page: &mut PlanPage, prospect: &Prospect<'_>) {
     for (i, step) in prospect.outlook.steps.iter().enumerate() {
         let requests = &step.requests;
         let per_iteration = match (requests.per_iteration, requests.per_user) {
-            (Some(number), _) => format!("{}{}", mark(requests.bound), round_weight(number)),
+            (Some(number), _) => format!("{}{}", bound_mark(requests.bound), round_weight(number)),
             (None, Some(number)) if requests.bound == Bound::AtLeast => {
                 format!("≥ {} per user", round_weight(number))
             }
@@ -99,7 +99,8 @@ pub(super) fn steps(page: &mut PlanPage, prospect: &Prospect<'_>) {
             (None, None) => display::NO_VALUE.to_owned(),
         };
         let marked = |number: Option<f64>, shown: fn(f64) -> String| {
-            let words = number.map(|number| format!("{}{}", mark(requests.bound), shown(number)));
+            let words =
+                number.map(|number| format!("{}{}", bound_mark(requests.bound), shown(number)));
             (PLAIN, words.unwrap_or_else(|| display::NO_VALUE.to_owned()))
         };
         let differs = (step.effective_weight - step.weight).abs() > 1e-9;
@@ -116,21 +117,21 @@ pub(super) fn steps(page: &mut PlanPage, prospect: &Prospect<'_>) {
             row.push(marked(requests.per_second, display::format_rate));
         }
         if totals {
-            row.push(marked(requests.total, figure));
+            row.push(marked(requests.total, format_figure));
         }
         table.row(row, None);
     }
     page.gap();
     let mut lines = table.lines(page.width.saturating_sub(MARGIN)).into_iter();
     if let Some(head) = lines.next() {
-        page.line(&margin(MARGIN).join(head));
+        page.line(&indent_by(MARGIN).join(head));
     }
     let below = prospect.scenario.steps.iter().zip(&prospect.outlook.steps);
     for (line, (step, expected)) in lines.zip(below) {
-        page.line(&margin(MARGIN).join(line));
+        page.line(&indent_by(MARGIN).join(line));
         let words = step_details(step, &expected.grading);
-        page.text(margin(2 * MARGIN), DIM, &format_request(step));
-        page.text(margin(2 * MARGIN), DIM, &words.join("; "));
+        page.text(indent_by(2 * MARGIN), DIM, &format_request(step));
+        page.text(indent_by(2 * MARGIN), DIM, &words.join("; "));
     }
 }
 
@@ -161,7 +162,7 @@ fn step_details(step: &StepDef, grading: &StepGrading) -> Vec<String> {
     words
 }
 
-pub(super) fn mark(bound: Bound) -> &'static str {
+pub(super) fn bound_mark(bound: Bound) -> &'static str {
     match bound {
         Bound::Expected => "",
         Bound::AtLeast => "≥ ",
@@ -170,7 +171,7 @@ pub(super) fn mark(bound: Bound) -> &'static str {
 }
 
 /// A number of things that need not be whole: `350`, `12.5`, `0.04`.
-pub(super) fn figure(number: f64) -> String {
+pub(super) fn format_figure(number: f64) -> String {
     if number >= 99.95 || number.fract().abs() < 1e-9 {
         display::format_count(number.round() as u64)
     } else {
