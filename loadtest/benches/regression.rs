@@ -15,7 +15,7 @@ use loadtest_model::comparison::{Change, Comparison, Figure, Side};
 use loadtest_model::definition::{Load, ScenarioDef, Shape, StepDef};
 use loadtest_model::metrics::{Frame, Tally};
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
-use loadtest_model::record::{End, Ending, Environment, ScenarioRecord, Start};
+use loadtest_model::record::{EndReason, Environment, RunEnd, RunStart, ScenarioRecord};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -222,7 +222,7 @@ fn run(system: System, dice: &mut Dice) -> ScenarioRecord {
         1,
     )
     .expect("the load is valid");
-    let mut record = ScenarioRecord::new(Start {
+    let mut record = ScenarioRecord::new(RunStart {
         definition,
         plan,
         base_url: None,
@@ -278,8 +278,8 @@ fn run(system: System, dice: &mut Dice) -> ScenarioRecord {
         frame.windows.steady = tally;
         record.absorb(&frame);
     }
-    record.end(End {
-        ending: Ending::Completed,
+    record.finish(RunEnd {
+        ending: EndReason::Completed,
         elapsed_us: u64::from(system.seconds) * 1_000_000,
         planned: u64::from(system.seconds) * system.rate,
         steady_us: u64::from(system.seconds) * 1_000_000,

@@ -189,8 +189,8 @@ impl Run {
                 record.absorb(&frame);
             },
         )?;
-        record.end(end);
-        Ok(Card::of(&record))
+        record.finish(end);
+        Ok(Card::grade(&record, None))
     }
 }
 

@@ -1,9 +1,9 @@
 //! Runs that are kept, and runs that are compared with them.
 
-use crate::site::Sandbox;
+use crate::site::{RunFolder, Sandbox};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_model::record::RunRecord;
+use loadtest_model::comparison::{BaselineComparison, ComparisonOutcome, RunComparison};
 use loadtest_tests::{Reply, Server};
 use serde_json::Value;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-/// Beside the shortest runs that are compared: a minute, and another one.
+/// The length of the shortest runs that are compared: a minute, and another one.
 const MINUTE: &str = "single --rate 40/s --duration 61s --seed 7";
 
 fn a_run_that_became_slower_than_its_baseline_fails() {
@@ -72,8 +72,9 @@ fn a_run_that_became_slower_than_its_baseline_fails() {
         .exits(99)
         .says(&["the gate of `--baseline` does not notice a generator that was too slow"])
         .prints(&["p95 of `ask` regressed against the baseline `main`"]);
-    let record = sandbox.runs().last().expect("a run").record();
-    let found = regressed(&record);
+    let run = sandbox.runs().pop().expect("a run");
+    let beside = comparison(&run);
+    let found = regressed(&beside);
     assert!(found.starts_with(&["p50", "p95"]), "{found:?}");
     // The same runs, the same words: compared once more, and graded once more.
     let compared = sandbox
@@ -81,11 +82,7 @@ fn a_run_that_became_slower_than_its_baseline_fails() {
         .run()
         .exits(99);
     let value: Value = serde_json::from_str(&compared.stdout).expect("JSON");
-    let beside = record.scenarios[0]
-        .comparison
-        .as_ref()
-        .expect("a comparison");
-    let kept = serde_json::to_value(beside).expect("JSON");
+    let kept = serde_json::to_value(&beside).expect("JSON");
     assert_eq!(value["scenarios"][0]["subjects"], kept["subjects"]);
     let report = sandbox.tool("report", "latest --baseline main").run();
     report.exits(99).prints(&["regressed"]);
@@ -114,14 +111,17 @@ fn a_run_that_became_slower_than_its_baseline_fails() {
     gone.says(&["there is no baseline `main`"]);
 }
 
+/// The comparison of the only scenario of a run.
+fn comparison(run: &RunFolder) -> BaselineComparison {
+    let text = std::fs::read(run.0.join("comparison.json")).expect("a comparison");
+    let all: RunComparison = serde_json::from_slice(&text).expect("JSON");
+    all.scenarios.into_values().next().expect("a scenario")
+}
+
 /// The figures of the only step that became worse.
-fn regressed(record: &RunRecord) -> Vec<&'static str> {
-    let beside = record.scenarios[0]
-        .comparison
-        .as_ref()
-        .expect("a comparison");
+fn regressed(beside: &BaselineComparison) -> Vec<&'static str> {
     match &beside.outcome {
-        loadtest_model::comparison::Outcome::Compared(comparison) => comparison
+        ComparisonOutcome::Compared(comparison) => comparison
             .regressions()
             .filter(|(subject, _)| subject.step.as_deref() == Some("ask"))
             .map(|(_, found)| found.figure.name())

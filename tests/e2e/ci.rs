@@ -217,7 +217,10 @@ fn github_is_told_of_a_run_that_failed() {
     assert_eq!(step.summary(), run.text("report.md"));
     assert!(step.summary().contains("site::load::strict"));
 
-    let definition = record.scenarios.iter().map(|scenario| &scenario.definition);
+    let definition = record
+        .scenarios
+        .iter()
+        .map(|scenario| &scenario.start.definition);
     let definition = definition.into_iter().find(|one| one.function == "strict");
     let line = definition.expect("it ran").steps[0].line.to_string();
     let notes = commands(&output);

@@ -113,7 +113,7 @@ fn what_was_not_checked_is_told_everywhere() {
         .prints(&[NOTE, "certificates not checked"]);
     let run = sandbox.only_run();
     assert_eq!(total(&run.scenario()).journey.ok, 3);
-    assert!(run.scenario().definition.client.insecure);
+    assert!(run.scenario().start.definition.client.insecure);
     assert!(run.text("report.html").contains(NOTE));
     let json = run.text("report.json");
     assert!(
@@ -227,7 +227,7 @@ fn headers_of_a_scenario_are_on_its_steps_and_in_its_definition() {
         assert_eq!(request.header("authorization"), Some(authorization));
     }
     let record = sandbox.record();
-    let needs = |at: usize| record.definition.steps[at].dependencies.len();
+    let needs = |at: usize| record.start.definition.steps[at].dependencies.len();
     assert_eq!((needs(0), needs(1), needs(2), needs(3)), (0, 1, 1, 1));
     assert!(
         !sandbox

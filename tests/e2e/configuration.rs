@@ -65,7 +65,7 @@ fn the_grading_of_the_team_is_in_the_record() {
     let sandbox = Sandbox::with("[grading]\napdex = \"1234ms\"\nbudget = \"7%\"\n");
     let output = sandbox.run("single --iterations 3", &server).run();
     output.exits(0);
-    let grading = sandbox.record().plan.grading[0];
+    let grading = sandbox.record().start.plan.grading[0];
     assert_eq!(grading.target, Duration::from_millis(1234));
     assert!((grading.budget - 0.07).abs() < 1e-9);
 }
@@ -73,7 +73,7 @@ fn the_grading_of_the_team_is_in_the_record() {
 /// The rate of the load that the record holds.
 #[track_caller]
 fn rate(sandbox: &Sandbox) -> f64 {
-    match sandbox.record().plan.load.shape {
+    match sandbox.record().start.plan.load.shape {
         Shape::Rate { per_second, .. } => per_second,
         shape => panic!("a rate, and not {shape:?}"),
     }
@@ -88,7 +88,7 @@ fn a_variable_wins_over_the_file_and_a_flag_over_both() {
         call.env("LOADTEST_RUN_SEED", variable)
             .env("LOADTEST_GRADING_APDEX", "200ms")
             .run();
-        let plan = sandbox.record().plan;
+        let plan = sandbox.record().start.plan;
         assert_eq!(plan.grading[0].target, Duration::from_millis(200));
         assert_eq!(plan.min_grade, Some(Letter::F));
         plan.seed
@@ -134,7 +134,7 @@ fn a_load_under_a_name_is_run_and_flags_change_it_further() {
     sandbox
         .run("single --load brisk --duration 1s", &server)
         .run();
-    let load = sandbox.record().plan.load;
+    let load = sandbox.record().start.plan.load;
     assert!((rate(&sandbox) - 50.0).abs() < 1e-9);
     assert_eq!(load.duration(), Some(Duration::from_secs(1)));
     let sandbox = Sandbox::with(LOADS);

@@ -249,7 +249,7 @@ fn a_least_grade_is_kept_or_not() {
         let output = output.exits(code);
         let words = format!("must be at least {grade}");
         assert_eq!(output.stdout.contains(&words), code == 99, "{output}");
-        assert!(sandbox.record().plan.min_grade.is_some());
+        assert!(sandbox.record().start.plan.min_grade.is_some());
     }
     let (_, output) = run(0, Meets::Swift, "single --iterations 20 --min-grade A+");
     output.exits(0);

@@ -114,11 +114,11 @@ fn every_row_is_sent_once_and_the_load_ends_there() {
     }
     let record = place.folder().scenario();
     assert_balanced(&record);
-    assert_eq!((record.planned, total(&record).journey.ok), (5, 5));
-    assert!(record.out_of_rows);
-    assert_eq!(record.definition.feeds.len(), 2);
+    assert_eq!((record.end.planned, total(&record).journey.ok), (5, 5));
+    assert!(record.end.out_of_rows);
+    assert_eq!(record.start.definition.feeds.len(), 2);
     // 5 arrivals at 50 a second, and not the minute that was asked for
-    assert!(record.steady_us <= 100_000, "{}", record.steady_us);
+    assert!(record.end.steady_us <= 100_000, "{}", record.end.steady_us);
     assert!(
         place
             .folder()

@@ -5,7 +5,7 @@ use crate::project::Files;
 use crate::site::{Sandbox, assert_balanced, total, wait_for_the_end_of_the_load};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_model::record::Ending;
+use loadtest_model::record::EndReason;
 use loadtest_tests::{Reply, Server};
 use rustix::process::Signal;
 use std::time::Duration;
@@ -47,7 +47,7 @@ fn stopped_by(signal: Signal) {
     run.has_page();
     let record = run.scenario();
     assert_balanced(&record);
-    assert_eq!(record.ending, Ending::Interrupted);
+    assert_eq!(record.end.ending, EndReason::Interrupted);
     let total = total(&record);
     assert_eq!(
         total.journey.cancelled, 0,
@@ -55,7 +55,11 @@ fn stopped_by(signal: Signal) {
     );
     assert_eq!(total.journey.ok, server.requests());
     assert_eq!(total.steps[0].failed, 0);
-    assert!(record.elapsed_us < 60_000_000, "{} us", record.elapsed_us);
+    assert!(
+        record.end.elapsed_us < 60_000_000,
+        "{} us",
+        record.end.elapsed_us
+    );
 }
 
 fn ctrl_c_lets_what_is_in_flight_finish() {
@@ -82,7 +86,7 @@ fn ctrl_c_twice_cancels_what_is_in_flight() {
     run.has_page();
     let record = run.scenario();
     assert_balanced(&record);
-    assert_eq!(record.ending, Ending::Aborted);
+    assert_eq!(record.end.ending, EndReason::Aborted);
     let total = total(&record);
     // Nobody waited for the deadline: then these would be timeouts.
     assert_eq!((total.journey.ok, total.journey.cancelled), (10, 3));
@@ -140,7 +144,7 @@ fn a_killed_scenario_leaves_what_its_journal_holds() {
     let record = run.scenario();
     assert_balanced(&record);
     assert!(
-        matches!(&record.ending, Ending::Died { reason } if reason.contains("signal 9")),
+        matches!(&record.end.ending, EndReason::Died { reason } if reason.contains("signal 9")),
         "{output}"
     );
     let total = total(&record);
@@ -198,7 +202,7 @@ fn an_interrupt_ends_the_scenarios_that_follow() {
     let names: Vec<&str> = record
         .scenarios
         .iter()
-        .map(|scenario| &*scenario.definition.name)
+        .map(|scenario| &*scenario.start.definition.name)
         .collect();
     assert_eq!(names, ["single"]);
     assert_eq!(record.not_run.len(), 2);

@@ -136,7 +136,7 @@ fn a_scenario_that_was_stopped_for_a_while_is_invalid() {
     let record = sandbox.record();
     assert_balanced(&record);
     let total = total(&record);
-    assert_eq!((record.planned, server.requests()), (200, 200));
+    assert_eq!((record.end.planned, server.requests()), (200, 200));
     // What was due when it was stopped is charged from then on.
     let longest = total.journey.time.max().expect("journeys");
     assert!(longest >= Duration::from_millis(1_800), "{longest:?}");

@@ -242,7 +242,7 @@ fn scenarios_of_a_library_run_and_see_their_own_folder() {
     let names: Vec<_> = record
         .scenarios
         .iter()
-        .map(|scenario| scenario.definition.identity())
+        .map(|scenario| scenario.start.definition.identity())
         .collect();
     let library = [
         "acme-scenarios::checkout",

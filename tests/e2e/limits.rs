@@ -3,7 +3,7 @@
 use crate::site::{Sandbox, assert_balanced, total};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_model::record::Ending;
+use loadtest_model::record::EndReason;
 use loadtest_tests::{Reply, Server};
 use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,21 +42,25 @@ fn a_run_that_breaks_its_limit_is_given_up() {
     let run = sandbox.only_run();
     let record = run.scenario();
     assert_balanced(&record);
-    let Ending::ThresholdBroken {
+    let EndReason::ThresholdBroken {
         threshold,
         after_us,
         reason,
-    } = &record.ending
+    } = &record.end.ending
     else {
-        panic!("{:?}", record.ending);
+        panic!("{:?}", record.end.ending);
     };
     assert_eq!(*threshold, 0);
     assert!(reason.starts_with(why), "{reason}");
     assert_eq!(after_us % 1_000_000, 0, "once a second");
     assert!((2_000_000..30_000_000).contains(after_us), "{after_us}");
     // What was due by then, and nothing of the rest of the minute.
-    assert!(record.elapsed_us < 50_000_000, "{} us", record.elapsed_us);
-    assert!(record.planned < 4_000, "{}", record.planned);
+    assert!(
+        record.end.elapsed_us < 50_000_000,
+        "{} us",
+        record.end.elapsed_us
+    );
+    assert!(record.end.planned < 4_000, "{}", record.end.planned);
     let journey = total(&record).journey;
     assert_eq!((journey.cancelled, journey.dropped), (0, 0));
     let report: Value = serde_json::from_str(&run.text("report.json")).expect("JSON");
@@ -82,7 +86,10 @@ fn a_run_that_keeps_limits_of_every_kind_goes_to_its_end() {
         "throughput > 100 B/s",
     ]);
     let record = sandbox.record();
-    assert_eq!((record.planned, &record.ending), (300, &Ending::Completed));
+    assert_eq!(
+        (record.end.planned, &record.end.ending),
+        (300, &EndReason::Completed)
+    );
 }
 
 fn in_a_mix_only_the_scenario_that_breaks_its_limit_ends() {
@@ -94,9 +101,12 @@ fn in_a_mix_only_the_scenario_that_breaks_its_limit_ends() {
     let [given_up, kept] = record.scenarios.as_slice() else {
         panic!("two scenarios");
     };
-    let broken = matches!(given_up.ending, Ending::ThresholdBroken { .. });
-    assert!(broken, "{:?}", given_up.ending);
-    assert_eq!((kept.planned, &kept.ending), (300, &Ending::Completed));
+    let broken = matches!(given_up.end.ending, EndReason::ThresholdBroken { .. });
+    assert!(broken, "{:?}", given_up.end.ending);
+    assert_eq!(
+        (kept.end.planned, &kept.end.ending),
+        (300, &EndReason::Completed)
+    );
 }
 
 fn what_never_came_passes_no_limit() {

@@ -188,7 +188,7 @@ fn a_load_above_what_an_entry_allows_is_refused_before_it_begins() {
     // What an open load may choose by itself, it chooses within the bounds.
     let (sandbox, output) = run("single --rate 20/s --duration 1s", "http://10.99.0.1:8104");
     output.exits(0);
-    assert_eq!(sandbox.record().plan.max_users, 2);
+    assert_eq!(sandbox.record().start.plan.max_users, 2);
     run("single --rate 20/s --duration 1s", "http://10.99.0.1:8103")
         .1
         .exits(0);
@@ -254,7 +254,11 @@ fn an_owner_who_takes_the_file_away_ends_the_run() {
         .exits(103)
         .prints(&["NOT PERMITTED", "stopped before its end", "it answers 404"]);
     let record = sandbox.record();
-    assert!(record.elapsed_us < 40_000_000, "{}", record.elapsed_us);
+    assert!(
+        record.end.elapsed_us < 40_000_000,
+        "{}",
+        record.end.elapsed_us
+    );
     assert!(total(&record).journey.ok > 5);
     assert!(server.requests_to("/x") < 600);
 }
@@ -274,7 +278,11 @@ fn a_target_ends_the_run_by_a_header() {
         .exits(103)
         .prints(&["NOT PERMITTED", "`loadtest-stop`"]);
     let record = sandbox.record();
-    assert!(record.elapsed_us < 40_000_000, "{}", record.elapsed_us);
+    assert!(
+        record.end.elapsed_us < 40_000_000,
+        "{}",
+        record.end.elapsed_us
+    );
     // Nothing was sent after the answer, but for what was under way.
     assert!(server.requests() <= 32, "{}", server.requests());
 }

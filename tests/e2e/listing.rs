@@ -276,7 +276,7 @@ fn a_built_load_test_runs_where_there_is_no_cargo() {
     assert_eq!(server.requests(), 5);
     let record = sandbox.only_run().record();
     assert_eq!(
-        record.scenarios[0].definition.identity(),
+        record.scenarios[0].start.definition.identity(),
         "site::load::single"
     );
 }

@@ -4,7 +4,7 @@ use crate::call::wait_for;
 use crate::site::{Sandbox, assert_balanced, total};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_model::record::Ending;
+use loadtest_model::record::EndReason;
 use loadtest_tests::{Reply, Server};
 use rustix::process::Signal;
 
@@ -53,7 +53,10 @@ fn a_scenario_that_ends_the_process_leaves_what_was_measured() {
     run.has_page();
     let record = run.scenario();
     assert_balanced(&record);
-    assert!(matches!(&record.ending, Ending::Died { .. }), "{output}");
+    assert!(
+        matches!(&record.end.ending, EndReason::Died { .. }),
+        "{output}"
+    );
     let ok = total(&record).journey.ok;
     assert!((1..=80).contains(&ok), "{ok} journeys\n{output}");
 }
@@ -75,7 +78,7 @@ fn a_step_that_never_returns_is_cut_off() {
     run.has_page();
     let record = run.scenario();
     assert_balanced(&record);
-    assert_ne!(record.ending, Ending::Completed, "{output}");
+    assert_ne!(record.end.ending, EndReason::Completed, "{output}");
     assert_eq!(server.requests(), 5);
 }
 

@@ -162,7 +162,7 @@ fn a_rate_is_in_the_access_log_of_nginx() {
         .exits(0);
     let record = sandbox.record();
     assert_balanced(&record);
-    assert_eq!(record.planned, 400);
+    assert_eq!(record.end.planned, 400);
     let total = total(&record);
     let log = nginx.stop();
     assert_eq!(

@@ -60,7 +60,7 @@ fn code_that_opens_its_own_sockets_reaches_nobody() {
     let record = sandbox.record();
     assert_balanced(&record);
     assert_eq!(total(&record).journey.ok, 3, "its own target was there");
-    let offline = record.offline.expect("a proof");
+    let offline = record.start.offline.expect("a proof");
     assert_eq!(offline.interfaces.first().map(String::as_str), Some("lo"));
     let ours = std::fs::read_link("/proc/self/ns/net").expect("a network");
     assert_ne!(offline.namespace, ours.to_string_lossy());
@@ -86,7 +86,7 @@ fn code_that_opens_its_own_sockets_reaches_nobody() {
     for server in &outside {
         assert_eq!(server.connections(), 4, "a setup and three steps");
     }
-    assert_eq!(sandbox.record().offline, None);
+    assert_eq!(sandbox.record().start.offline, None);
 }
 
 fn a_target_that_the_scenario_starts_is_there() {
@@ -97,7 +97,7 @@ fn a_target_that_the_scenario_starts_is_there() {
         .exits(0);
     let record = sandbox.record();
     assert_eq!(total(&record).journey.ok, 20);
-    assert!(record.offline.is_some());
+    assert!(record.start.offline.is_some());
     // By the environment it is the same, and by every command that sends.
     let call = sandbox
         .tool("debug", "site::load::own")
@@ -245,5 +245,5 @@ fn ctrl_c_ends_it_in_order() {
     running.wait_until_it_says("stopping");
     running.output().exits(105);
     let record = sandbox.record();
-    assert!(record.offline.is_some() && total(&record).journey.ok > 0);
+    assert!(record.start.offline.is_some() && total(&record).journey.ok > 0);
 }

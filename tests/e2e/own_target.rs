@@ -48,7 +48,11 @@ fn assert_gone(url: &str) {
 }
 
 fn url_of(record: &ScenarioRecord) -> String {
-    record.base_url.clone().expect("the record has a base URL")
+    record
+        .start
+        .base_url
+        .clone()
+        .expect("the record has a base URL")
 }
 
 fn a_target_is_started_used_and_stopped() {
@@ -60,7 +64,7 @@ fn a_target_is_started_used_and_stopped() {
     let record = sandbox.record();
     assert_balanced(&record);
     assert_eq!(total(&record).journey.ok, 50);
-    assert!(record.own_target);
+    assert!(record.start.own_target);
     assert_gone(&url_of(&record));
 }
 
@@ -206,7 +210,7 @@ fn a_given_base_url_takes_the_place_of_the_target() {
         .run()
         .exits(0);
     assert_eq!(server.requests_to("/own"), 4);
-    assert!(!sandbox.record().own_target);
+    assert!(!sandbox.record().start.own_target);
 }
 
 fn cargo_test_starts_and_stops_the_target_too() {

@@ -5,7 +5,8 @@ use crate::site::Sandbox;
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::comparison::{
-    Beside, Change, Compared, Comparison, Figure, Margin, Outcome, Subject,
+    BaselineComparison, Change, Compared, Comparison, ComparisonOutcome, Figure, Margin,
+    RunComparison, Subject,
 };
 use loadtest_model::definition::StepDef;
 use loadtest_model::metrics::{SlowJourney, SlowStep};
@@ -37,9 +38,11 @@ fn pages() -> &'static [(&'static str, String); 2] {
         let load = "journey --rate 40/s --duration 6s --ramp-up 2s";
         sandbox.run(load, &server).run().exits(99);
         let folder = sandbox.only_run();
-        let page = |record: &RunRecord| {
-            let text = serde_json::to_string(record).expect("a record");
-            fs::write(folder.0.join("record.json"), text).expect("our own folder");
+        let page = |record: &RunRecord, comparison: &RunComparison| {
+            let record = serde_json::to_string(record).expect("a record");
+            fs::write(folder.0.join("record.json"), record).expect("our own folder");
+            let comparison = serde_json::to_string(comparison).expect("a comparison");
+            fs::write(folder.0.join("comparison.json"), comparison).expect("our own folder");
             sandbox
                 .tool("report", "latest --export html")
                 .run()
@@ -48,11 +51,10 @@ fn pages() -> &'static [(&'static str, String); 2] {
         };
         let mut record = folder.record();
         keep_a_slow_journey(&mut record);
-        put_beside_a_baseline(&mut record, "main");
-        let plain = page(&record);
+        let plain = page(&record, &worse_than("main", &record));
         make_strange(&mut record);
-        put_beside_a_baseline(&mut record, STRANGE);
-        [("plain", plain), ("strange", page(&record))]
+        let strange = page(&record, &worse_than(STRANGE, &record));
+        [("plain", plain), ("strange", strange)]
     })
 }
 
@@ -68,7 +70,7 @@ fn answer(request: &Request) -> Reply {
 }
 
 fn keep_a_slow_journey(record: &mut RunRecord) {
-    let steps = record.scenarios[0].definition.steps.len();
+    let steps = record.scenarios[0].start.definition.steps.len();
     let slow = SlowJourney {
         iteration: 77,
         delay_us: 40_000,
@@ -89,7 +91,7 @@ fn keep_a_slow_journey(record: &mut RunRecord) {
 }
 
 /// A comparison in which all is worse.
-fn put_beside_a_baseline(record: &mut RunRecord, baseline: &str) {
+fn worse_than(baseline: &str, record: &RunRecord) -> RunComparison {
     let figure = |(figure, base): (Figure, f64)| Compared {
         figure,
         base,
@@ -107,40 +109,44 @@ fn put_beside_a_baseline(record: &mut RunRecord, baseline: &str) {
         (Figure::Errors, 0.1),
         (Figure::Rps, 1_234.0),
     ];
-    let scenario = &mut record.scenarios[0];
-    let steps = scenario.definition.steps.iter();
+    let definition = &record.scenarios[0].start.definition;
+    let steps = definition.steps.iter();
     let steps = steps.map(|step| Some(step.name.to_string()));
     let subjects = std::iter::once(None).chain(steps).map(|step| Subject {
         step,
         skipped: None,
         figures: figures.map(figure).to_vec(),
     });
-    scenario.comparison = Some(Beside {
+    let comparison = BaselineComparison {
         baseline: baseline.to_owned(),
-        outcome: Outcome::Compared(Comparison {
-            scenario: scenario.definition.identity(),
+        outcome: ComparisonOutcome::Compared(Comparison {
+            scenario: definition.identity(),
             base: vec!["20261101-220000-91be".to_owned()],
             new: record.run_id.clone(),
             margin: Margin::of(1),
             is_closed: false,
             subjects: subjects.collect(),
         }),
-    });
+    };
+    RunComparison {
+        run_id: record.run_id.clone(),
+        scenarios: [(definition.identity(), comparison)].into(),
+    }
 }
 
 /// The same with thirty steps.
 fn make_strange(record: &mut RunRecord) {
     let scenario = &mut record.scenarios[0];
-    let few: Vec<StepDef> = scenario.definition.steps.to_vec();
+    let few: Vec<StepDef> = scenario.start.definition.steps.to_vec();
     let many = few.iter().cycle().take(30).cloned().enumerate();
-    scenario.definition.steps = many
+    scenario.start.definition.steps = many
         .map(|(i, step)| StepDef {
             name: format!("{STRANGE}_{i}").into(),
             ..step
         })
         .collect::<Vec<_>>()
         .into();
-    let grading = &mut scenario.plan.grading;
+    let grading = &mut scenario.start.plan.grading;
     *grading = grading.iter().cycle().take(30).copied().collect();
     for tally in [&mut scenario.windows.ramp, &mut scenario.windows.steady] {
         tally.steps = tally.steps.iter().cycle().take(30).cloned().collect();

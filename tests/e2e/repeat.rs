@@ -49,7 +49,7 @@ fn a_user_logs_in_once_and_then_loops() {
     let open = step(&record, &all, "open");
     assert_eq!((open.executed, open.kept, open.requests), (1, 4, 1));
     assert_eq!(all.journey.ok, 5);
-    assert!(record.definition.steps[0].once && record.definition.keeps_state);
+    assert!(record.start.definition.steps[0].once && record.start.definition.keeps_state);
     assert!(output.stdout.contains("kept"), "{output}");
     assert!(
         sandbox
@@ -135,7 +135,7 @@ fn logged_out(sandbox: &Sandbox, server: &Server) -> u64 {
         assert_eq!((step.cancelled, step.response.count()), (0, users));
     }
     assert_eq!(all.journey.ok, server.requests_to("/draft"));
-    assert!(record.elapsed_us >= record.steady_us);
+    assert!(record.end.elapsed_us >= record.end.steady_us);
     users
 }
 
@@ -240,7 +240,10 @@ fn a_busy_target_is_asked_again() {
     assert_eq!(ask.phases.first_byte.count(), 3);
     assert_eq!(ask.phases.connect.count(), 1, "over one connection");
     assert!(ask.errors.is_empty());
-    let retry = record.definition.steps[0].retry.as_ref().expect("a retry");
+    let retry = record.start.definition.steps[0]
+        .retry
+        .as_ref()
+        .expect("a retry");
     assert_eq!((retry.times, retry.backoff), (3, Duration::from_millis(10)));
 }
 
@@ -305,7 +308,10 @@ fn a_job_is_asked_for_until_it_is_done() {
     let wait = step(&record, &all, "wait");
     assert_eq!((wait.executed, wait.ok), (1, 1));
     assert_eq!((wait.requests, wait.retries), (3, 2));
-    let until = record.definition.steps[1].until.as_ref().expect("a wait");
+    let until = record.start.definition.steps[1]
+        .until
+        .as_ref()
+        .expect("a wait");
     assert_eq!(until.condition, "|job| job.state == \"done\"");
 }
 

@@ -4,7 +4,7 @@ use crate::call::wait_for;
 use crate::site::{Sandbox, assert_balanced, site, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_model::record::Ending;
+use loadtest_model::record::EndReason;
 use loadtest_tests::{Reply, Request, Server};
 use rustix::process::Signal;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -120,5 +120,5 @@ fn a_step_that_keeps_the_thread_is_cut_off() {
     let output = running.output().exits(105);
     let record = sandbox.record();
     assert_balanced(&record);
-    assert_ne!(record.ending, Ending::Completed, "{output}");
+    assert_ne!(record.end.ending, EndReason::Completed, "{output}");
 }

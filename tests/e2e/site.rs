@@ -173,7 +173,7 @@ impl RunFolder {
     pub(crate) fn make_judged(&self) {
         let mut record = self.record();
         for scenario in &mut record.scenarios {
-            scenario.validity_off = false;
+            scenario.start.validity_off = false;
             for cell in &mut scenario.cells.cells {
                 cell.health = Health::default();
             }
@@ -222,7 +222,7 @@ pub(crate) fn shop(request: &Request) -> Reply {
 
 /// Everything that was counted, whatever part of the load it was due in.
 pub(crate) fn total(record: &ScenarioRecord) -> Tally {
-    let mut total = Tally::new(record.definition.steps.len());
+    let mut total = Tally::new(record.start.definition.steps.len());
     for tally in record.windows.all() {
         total.merge(tally);
     }
@@ -239,7 +239,7 @@ pub(crate) fn step<'a>(record: &ScenarioRecord, total: &'a Tally, name: &str) ->
 /// The zero-based number of the step called `name`.
 #[track_caller]
 pub(crate) fn number(record: &ScenarioRecord, name: &str) -> usize {
-    let steps = &record.definition.steps;
+    let steps = &record.start.definition.steps;
     steps
         .iter()
         .position(|step| step.name == name)
@@ -263,7 +263,7 @@ pub(crate) fn assert_balanced(record: &ScenarioRecord) {
     let total = total(record);
     let journey = &total.journey;
     assert_eq!(
-        record.planned,
+        record.end.planned,
         journey.started + journey.dropped,
         "planned = started + dropped: {journey:?}"
     );
@@ -274,7 +274,7 @@ pub(crate) fn assert_balanced(record: &ScenarioRecord) {
     );
     assert_eq!(journey.time.count(), journey.ok);
     assert_eq!(journey.failed_time.count(), journey.failed);
-    for (step, def) in total.steps.iter().zip(record.definition.steps.iter()) {
+    for (step, def) in total.steps.iter().zip(record.start.definition.steps.iter()) {
         let name = &def.name;
         assert_eq!(step.executed, step.ok + step.failed, "{name}");
         let errors: u64 = step.errors.iter().map(|error| error.count).sum();
@@ -301,7 +301,7 @@ pub(crate) fn assert_balanced(record: &ScenarioRecord) {
             ledger,
             "the ledger holds every skip of step {at}"
         );
-        let is_last = record.definition.steps[at].last;
+        let is_last = record.start.definition.steps[at].last;
         if journey.cancelled == 0 && !is_last {
             let spared = step.not_drawn + step.left_out + step.kept + step.skipped_not_drawn;
             let met = step.executed + step.skipped + spared;

@@ -3,7 +3,7 @@
 use crate::site::{Sandbox, assert_balanced, shop, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_model::record::Ending;
+use loadtest_model::record::EndReason;
 use loadtest_tests::{Reply, Server};
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ fn a_run_that_holds_its_thresholds_passes() {
         loadtest_model::record::SCHEMA_VERSION
     );
     assert_eq!(record.scenarios.len(), 1);
-    assert_eq!(record.scenarios[0].executable_hash.len(), 64);
+    assert_eq!(record.scenarios[0].start.executable_hash.len(), 64);
     let leftover: Vec<PathBuf> = run
         .files()
         .into_iter()
@@ -69,7 +69,7 @@ fn a_threshold_that_does_not_hold_fails_the_run() {
         .run();
     output.exits(99).prints(&["FAILED", "p95 < 5"]);
     sandbox.only_run().has_page();
-    assert_eq!(sandbox.record().ending, Ending::Completed);
+    assert_eq!(sandbox.record().end.ending, EndReason::Completed);
 }
 
 fn a_target_that_is_down_is_found_out_before_the_load() {
@@ -184,7 +184,7 @@ fn a_target_that_hangs_costs_its_timeouts_and_no_more() {
     assert_balanced(&record);
     let total = total(&record);
     let step = &total.steps[0];
-    assert_eq!(record.ending, Ending::Completed);
+    assert_eq!(record.end.ending, EndReason::Completed);
     assert_eq!((step.ok, step.failed), (0, server.requests()));
     let [error] = step.errors.as_slice() else {
         panic!("one kind of error: {:?}", step.errors);
@@ -210,7 +210,11 @@ fn a_target_that_hangs_costs_its_timeouts_and_no_more() {
         "the last ones end by themselves"
     );
     // The load ends after 2 s, what is in flight 200 ms later; the rest is slack.
-    assert!(record.elapsed_us < 8_000_000, "{} us", record.elapsed_us);
+    assert!(
+        record.end.elapsed_us < 8_000_000,
+        "{} us",
+        record.end.elapsed_us
+    );
 }
 
 fn a_target_that_fails_throughout_fails_the_run() {
@@ -246,8 +250,8 @@ fn a_step_that_panics_is_counted_with_its_place() {
         "the ones beside it go on"
     );
     assert_eq!(server.requests_to("/unmoved"), 50);
-    let [panicked] = record.panics.as_slice() else {
-        panic!("one place: {:?}", record.panics);
+    let [panicked] = record.end.panics.as_slice() else {
+        panic!("one place: {:?}", record.end.panics);
     };
     assert_eq!(panicked.count, 10);
     let line = include_str!("../fixtures/site/load.rs")
@@ -291,7 +295,7 @@ fn one_failed_scenario_does_not_stop_the_next() {
     let names: Vec<&str> = record
         .scenarios
         .iter()
-        .map(|scenario| &*scenario.definition.name)
+        .map(|scenario| &*scenario.start.definition.name)
         .collect();
     assert_eq!(
         names,

@@ -6,7 +6,7 @@ use libtest_mimic::Trial;
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::RootCause;
 use loadtest_model::metrics::Tally;
-use loadtest_model::record::{Ending, ScenarioRecord};
+use loadtest_model::record::{EndReason, ScenarioRecord};
 use loadtest_tests::{Reply, Request, Server};
 use std::time::Duration;
 
@@ -45,8 +45,8 @@ fn fixed_work_is_done_exactly_and_every_request_counted() {
     let record = sandbox.record();
     let total = total(&record);
     assert_balanced(&record);
-    assert_eq!(record.ending, Ending::Completed);
-    assert_eq!((record.planned, total.journey.ok), (120, 120));
+    assert_eq!(record.end.ending, EndReason::Completed);
+    assert_eq!((record.end.planned, total.journey.ok), (120, 120));
     assert_eq!(counts(&total), [(120, 0, 0); 4]);
     for (path, name) in [
         ("/login", "login"),
@@ -64,7 +64,7 @@ fn fixed_work_is_done_exactly_and_every_request_counted() {
         6 + 1,
         "each user keeps its connection; one more asks whether anybody is there"
     );
-    assert_eq!(record.base_url.as_deref(), Some(&*server.url()));
+    assert_eq!(record.start.base_url.as_deref(), Some(&*server.url()));
 }
 
 fn a_rate_starts_what_it_says_and_every_request_is_counted() {
@@ -78,8 +78,8 @@ fn a_rate_starts_what_it_says_and_every_request_is_counted() {
     let total = total(&record);
     assert_balanced(&record);
     // Half of a second's worth in the ramp, and two seconds at the full rate.
-    assert_eq!(record.planned, 375);
-    assert_eq!(record.steady_us, 2_000_000);
+    assert_eq!(record.end.planned, 375);
+    assert_eq!(record.end.steady_us, 2_000_000);
     assert_eq!(
         total.journey.started - total.journey.cancelled,
         server.requests(),
@@ -261,7 +261,7 @@ fn run_troubles(line: &str) -> (Server, ScenarioRecord) {
 fn every_cause_is_in_the_ledger_with_its_root() {
     let (_, record) = run_troubles("--seed 11");
     let total = total(&record);
-    let name = |at: usize| &record.definition.steps[at].name;
+    let name = |at: usize| &record.start.definition.steps[at].name;
     let mut ledger: Vec<String> = total
         .dependencies
         .iter()
@@ -356,7 +356,7 @@ fn what_is_not_drawn_is_no_failure() {
 fn the_same_seed_draws_the_same_steps() {
     let sent = |seed: &str| {
         let (server, record) = run_troubles(&format!("--users 1 --seed {seed}"));
-        assert_eq!(record.plan.seed.to_string(), seed);
+        assert_eq!(record.start.plan.seed.to_string(), seed);
         let requests = server.recorded().into_iter();
         requests.map(|request| request.path).collect::<Vec<_>>()
     };

@@ -4,8 +4,8 @@ use crate::call::{Output, wait_for};
 use crate::site::{RunFolder, Sandbox};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_model::capacity::{Limit, Outcome, Purpose, Search, SearchEnding};
-use loadtest_model::record::{Ending, RunRecord};
+use loadtest_model::capacity::{Limit, Purpose, Search, SearchEnding, TrialOutcome};
+use loadtest_model::record::{EndReason, RunRecord};
 use loadtest_tests::{Reply, Server};
 use rustix::process::Signal;
 use std::collections::VecDeque;
@@ -89,7 +89,7 @@ fn the_rate_that_a_target_still_serves_is_found_and_confirmed() {
     assert!((8.0..=15.0).contains(&rate), "{rate}\n{output}");
     assert_eq!(found.limit, Some(Limit::Target), "{output}");
     let broke = &search.trials[found.broke.expect("a rate that broke")];
-    assert!(broke.attempt.per_second > rate && broke.attempt.outcome == Outcome::Missed);
+    assert!(broke.attempt.per_second > rate && broke.attempt.outcome == TrialOutcome::Missed);
     assert!(
         broke.reasons[0].contains("errors of"),
         "{:?}",
@@ -99,12 +99,16 @@ fn the_rate_that_a_target_still_serves_is_found_and_confirmed() {
     let [scenario] = record.scenarios.as_slice() else {
         panic!("one scenario: {}", record.scenarios.len());
     };
-    assert_eq!(scenario.ending, Ending::Completed);
-    assert_eq!(Some(scenario.plan.load.peak()), Some(rate));
+    assert_eq!(scenario.end.ending, EndReason::Completed);
+    assert_eq!(Some(scenario.start.plan.load.peak()), Some(rate));
     let before = search.trials.len() as u64 - 1;
-    assert_eq!(scenario.plan.seed, 7 + before, "each trial draws anew");
-    assert_eq!(scenario.plan.thresholds, search.goal.slo);
-    assert_eq!(scenario.steady_us, 3_000_000);
+    assert_eq!(
+        scenario.start.plan.seed,
+        7 + before,
+        "each trial draws anew"
+    );
+    assert_eq!(scenario.start.plan.thresholds, search.goal.slo);
+    assert_eq!(scenario.end.steady_us, 3_000_000);
     for number in 1..=search.trials.len() {
         let journal = run.text(&format!("journal-{number}.jsonl"));
         assert!(journal.contains("\"end\""), "trial {number} is journalled");
@@ -183,7 +187,10 @@ fn a_generator_that_is_the_limit_makes_it_invalid() {
         .exits(102)
         .prints(&["INVALID", "limited by the generator"]);
     let (_, search) = of(&sandbox.only_run());
-    assert_eq!(search.trials[0].attempt.outcome, Outcome::GeneratorLimited);
+    assert_eq!(
+        search.trials[0].attempt.outcome,
+        TrialOutcome::GeneratorLimited
+    );
 }
 
 fn too_few_users_are_told_from_a_slow_target() {
@@ -194,7 +201,10 @@ fn too_few_users_are_told_from_a_slow_target() {
         .exits(102)
         .prints(&["arrivals waited since", "raise `max_users`"]);
     let (record, search) = of(&sandbox.only_run());
-    assert_eq!(record.scenarios[0].plan.max_users, 1, "as it is declared");
+    assert_eq!(
+        record.scenarios[0].start.plan.max_users, 1,
+        "as it is declared"
+    );
     assert!(search.trials[0].error_rate.is_some());
 }
 

@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use libtest_mimic::Trial;
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{StepTally, Tally};
-use loadtest_model::record::Ending;
+use loadtest_model::record::EndReason;
 use loadtest_tests::{Reply, Request, Server};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
@@ -153,8 +153,8 @@ fn a_target_that_never_answers_does_not_hold_up_the_run() {
     let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
-    assert_eq!((record.planned, all.journey.cancelled), (20, 0));
-    assert_eq!(record.ending, Ending::Completed);
+    assert_eq!((record.end.planned, all.journey.cancelled), (20, 0));
+    assert_eq!(record.end.ending, EndReason::Completed);
     let page = &all.steps[0];
     assert_eq!(kinds(page), [("timeout.head", 20)].into());
     assert_eq!(
@@ -183,7 +183,7 @@ fn a_target_that_dies_and_returns_costs_what_came_between() {
     assert_balanced(&record);
     let all = total(&record);
     let page = &all.steps[0];
-    assert_eq!(record.planned, 250);
+    assert_eq!(record.end.planned, 250);
     assert!(page.failed > 0 && second.requests() > 0);
     for kind in kinds(page).into_keys() {
         assert!(
@@ -203,7 +203,7 @@ fn a_target_that_dies_and_returns_costs_what_came_between() {
         (before..=before + 2).contains(&answered),
         "{answered} of {before}"
     );
-    let users = u64::from(record.plan.max_users);
+    let users = u64::from(record.start.plan.max_users);
     assert!(second.connections() <= users, "{}", second.connections());
 }
 
@@ -381,14 +381,18 @@ fn a_run_whose_steps_panic_too_often_is_given_up() {
     ]);
     let record = sandbox.record();
     assert_balanced(&record);
-    assert_eq!(record.ending, Ending::Panicked);
-    assert!(record.elapsed_us < 60_000_000, "{} us", record.elapsed_us);
+    assert_eq!(record.end.ending, EndReason::Panicked);
+    assert!(
+        record.end.elapsed_us < 60_000_000,
+        "{} us",
+        record.end.elapsed_us
+    );
     let all = total(&record);
     let broken = step(&record, &all, "every_fifth");
     assert_eq!(kinds(broken), [("step.panic", broken.failed)].into());
-    assert_eq!(record.panics.len(), 1);
-    assert_eq!(record.panics[0].count, broken.failed);
-    assert!(record.panics[0].location.contains("tests/load.rs:"));
+    assert_eq!(record.end.panics.len(), 1);
+    assert_eq!(record.end.panics[0].count, broken.failed);
+    assert!(record.end.panics[0].location.contains("tests/load.rs:"));
 }
 
 fn a_few_panics_are_failures_and_nothing_more() {
@@ -397,7 +401,10 @@ fn a_few_panics_are_failures_and_nothing_more() {
     sandbox.run("cracked", &server).run().exits(99);
     let record = sandbox.record();
     assert_balanced(&record);
-    assert_eq!((record.planned, &record.ending), (2000, &Ending::Completed));
+    assert_eq!(
+        (record.end.planned, &record.end.ending),
+        (2000, &EndReason::Completed)
+    );
     let all = total(&record);
     assert_eq!(kinds(&all.steps[0]), [("step.panic", 40)].into());
     assert_eq!((all.steps[0].ok, server.requests()), (1960, 1960));

@@ -5,7 +5,7 @@ use crate::project::{Files, Project, STANDS_ALONE};
 use crate::site::{RunFolder, assert_balanced, total};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_model::record::{Ending, RunRecord, ScenarioRecord};
+use loadtest_model::record::{EndReason, RunRecord, ScenarioRecord};
 use loadtest_tests::{Reply, Server};
 use rustix::process::Signal;
 use std::sync::OnceLock;
@@ -94,7 +94,9 @@ fn shop() -> Server {
 }
 
 fn names(scenarios: &[ScenarioRecord]) -> Vec<&str> {
-    let names = scenarios.iter().map(|scenario| &*scenario.definition.name);
+    let names = scenarios
+        .iter()
+        .map(|scenario| &*scenario.start.definition.name);
     names.collect()
 }
 
@@ -114,7 +116,10 @@ fn a_total_is_split_by_weight() {
         for scenario in &record.scenarios {
             assert_balanced(scenario);
         }
-        let seeds = record.scenarios.iter().map(|scenario| scenario.plan.seed);
+        let seeds = record
+            .scenarios
+            .iter()
+            .map(|scenario| scenario.start.plan.seed);
         assert_eq!(seeds.collect::<std::collections::BTreeSet<_>>().len(), 1);
         output
             .says(&["mix::load::browse against", "mix::load::buy against"])
@@ -143,8 +148,11 @@ fn without_a_total_each_runs_its_own_load() {
         .run()
         .exits(0);
     for scenario in sandbox.record().scenarios {
-        assert_eq!(scenario.plan.load.duration(), Some(Duration::from_secs(1)));
-        assert_eq!(scenario.plan.max_users, 1);
+        assert_eq!(
+            scenario.start.plan.load.duration(),
+            Some(Duration::from_secs(1))
+        );
+        assert_eq!(scenario.start.plan.max_users, 1);
         assert!(total(&scenario).journey.ok > 0);
     }
 }
@@ -195,8 +203,8 @@ fn panics_are_told_of_the_scenario_they_happened_in() {
         .exits(99);
     let record = sandbox.record();
     assert_eq!(names(&record.scenarios), ["buy", "panics"]);
-    assert!(record.scenarios[0].panics.is_empty());
-    let panics = &record.scenarios[1].panics;
+    assert!(record.scenarios[0].end.panics.is_empty());
+    let panics = &record.scenarios[1].end.panics;
     assert_eq!((panics.len(), panics[0].count), (1, 4));
 }
 
@@ -217,7 +225,7 @@ fn ctrl_c_stops_all_of_them() {
     assert_eq!(record.scenarios.len(), 2);
     for scenario in &record.scenarios {
         assert_balanced(scenario);
-        assert_eq!(scenario.ending, Ending::Interrupted);
+        assert_eq!(scenario.end.ending, EndReason::Interrupted);
         assert_eq!(total(scenario).journey.failed, 0);
     }
 }
@@ -258,7 +266,7 @@ fn a_target_in_the_process_is_told_on_the_card() {
         .exits(0)
         .prints(&["the target runs inside the generator's process"]);
     let record = sandbox.record();
-    assert!(record.scenarios[0].target_in_process);
+    assert!(record.scenarios[0].start.target_in_process);
     assert_eq!(total(&record.scenarios[0]).journey.ok, 6);
     project()
         .cargo("test --test load -- --exact inside")

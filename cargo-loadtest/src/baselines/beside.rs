@@ -4,9 +4,10 @@ use super::{Baseline, Kept};
 use crate::error::Error;
 use loadtest_model::card::Validity;
 use loadtest_model::comparison::{
-    Ahead, Beside, Comparison, Outcome, Refusal, Side, refusals_before,
+    Ahead, BaselineComparison, Comparison, ComparisonOutcome, Refusal, RunComparison, Side,
+    refusals_before,
 };
-use loadtest_model::record::RunRecord;
+use loadtest_model::record::{RunRecord, ScenarioRecord};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -75,32 +76,33 @@ impl Against {
         }
     }
 
-    /// Puts into each scenario of `record` what came of comparing it.
-    pub(crate) fn compare(&self, record: &mut RunRecord) {
-        let (run_id, environment) = (&record.run_id, &record.environment);
-        for scenario in &mut record.scenarios {
-            let trust = Validity::so_far(scenario).trust;
-            let outcome = compared(
-                &self.sides(&scenario.definition.identity()),
-                &Side {
-                    run_id,
-                    environment,
-                    scenario,
-                    trust,
-                },
-            );
-            scenario.comparison = Some(Beside {
+    /// Compares each scenario of a run.
+    pub(crate) fn compare(&self, record: &RunRecord) -> RunComparison {
+        let compare = |scenario: &ScenarioRecord| {
+            let identity = scenario.start.definition.identity();
+            let new = Side {
+                run_id: &record.run_id,
+                environment: &record.environment,
+                scenario,
+                trust: Validity::so_far(scenario).trust,
+            };
+            let comparison = BaselineComparison {
                 baseline: self.name.clone(),
-                outcome,
-            });
+                outcome: compared(&self.sides(&identity), &new),
+            };
+            (identity, comparison)
+        };
+        RunComparison {
+            run_id: record.run_id.clone(),
+            scenarios: record.scenarios.iter().map(compare).collect(),
         }
     }
 }
 
 /// Compares a run with others, leaving itself out.
-pub(crate) fn compared(base: &[Side<'_>], new: &Side<'_>) -> Outcome {
+pub(crate) fn compared(base: &[Side<'_>], new: &Side<'_>) -> ComparisonOutcome {
     if base.is_empty() {
-        return Outcome::Absent;
+        return ComparisonOutcome::Absent;
     }
     let others: Vec<Side<'_>> = base
         .iter()
@@ -109,12 +111,12 @@ pub(crate) fn compared(base: &[Side<'_>], new: &Side<'_>) -> Outcome {
         .collect();
     if others.is_empty() {
         let run_id = new.run_id.to_owned();
-        return Outcome::Refused {
+        return ComparisonOutcome::Refused {
             refusals: vec![Refusal::Same { run_id }],
         };
     }
     match Comparison::of(&others, new) {
-        Ok(comparison) => Outcome::Compared(comparison),
-        Err(refusals) => Outcome::Refused { refusals },
+        Ok(comparison) => ComparisonOutcome::Compared(comparison),
+        Err(refusals) => ComparisonOutcome::Refused { refusals },
     }
 }

@@ -50,7 +50,9 @@ impl Kept {
             );
             return Err(store::damaged_record(folder, &reason));
         }
-        let directory = folder.join(file_names::scenario_folder(&scenario.definition.identity()));
+        let directory = folder.join(file_names::scenario_folder(
+            &scenario.start.definition.identity(),
+        ));
         Ok(Self {
             path: directory.join(format!("{}{ENDING}", record.run_id)),
             record: record.pruned(scenario),
@@ -123,7 +125,7 @@ impl Kept {
     }
 
     pub(crate) fn identity(&self) -> String {
-        self.scenario().definition.identity()
+        self.scenario().start.definition.identity()
     }
 
     /// Returns the sort key for the order of time.

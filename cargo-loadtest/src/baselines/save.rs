@@ -5,9 +5,9 @@ use super::{Baseline, files, in_force, read, remove};
 use crate::error::Error;
 use crate::file_names;
 use loadtest_model::card::{Card, Report, Trust, Verdict};
-use loadtest_model::comparison::{Differs, Refusal, SHORTEST_STEADY_PART};
+use loadtest_model::comparison::{Differs, Refusal, RunComparison, SHORTEST_STEADY_PART};
 use loadtest_model::display;
-use loadtest_model::record::{Ending, RunRecord, ScenarioRecord};
+use loadtest_model::record::{EndReason, RunRecord, ScenarioRecord};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -59,8 +59,13 @@ impl Baseline {
     ///
     /// # Errors
     /// What cannot be read or written; that a scenario cannot be kept is in its outcome.
-    pub(crate) fn save(&self, record: &RunRecord, keeping: Keeping) -> Result<Vec<Saved>, Error> {
-        let report = Report::grade(record);
+    pub(crate) fn save(
+        &self,
+        record: &RunRecord,
+        comparison: Option<&RunComparison>,
+        keeping: Keeping,
+    ) -> Result<Vec<Saved>, Error> {
+        let report = Report::grade(record, comparison);
         let mut all = Vec::new();
         let mut written = Vec::new();
         for (scenario, card) in record.scenarios.iter().zip(&report.cards) {
@@ -183,7 +188,7 @@ fn judge_scenario(
             "save a run of `cargo loadtest run`",
         ));
     }
-    if scenario.validity_off {
+    if scenario.start.validity_off {
         return Err(Refused::new(
             "its validity was not judged",
             "save a run that was made without `LOADTEST_VALIDITY`",
@@ -220,13 +225,13 @@ fn judge_scenario(
             ));
         }
     }
-    if scenario.ending != Ending::Completed {
+    if scenario.end.ending != EndReason::Completed {
         return Err(Refused::new(
             format!("it did not come to its end: {}", reasons()),
             "save a run that came to its end",
         ));
     }
-    let steady_us = scenario.steady_us;
+    let steady_us = scenario.end.steady_us;
     if u128::from(steady_us) < SHORTEST_STEADY_PART.as_micros() {
         let short = Refusal::TooShort {
             run_id: record.run_id.clone(),

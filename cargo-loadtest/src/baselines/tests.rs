@@ -1,9 +1,11 @@
 use super::*;
 use crate::session::sample;
 use crate::store::decode_record;
-use loadtest_model::comparison::{Outcome, Refusal};
+use loadtest_model::comparison::{ComparisonOutcome, Refusal};
 use loadtest_model::definition::Shape;
-use loadtest_model::record::{End, Ending, Environment, RunRecord, SCHEMA_VERSION, ScenarioRecord};
+use loadtest_model::record::{
+    EndReason, Environment, RunEnd, RunRecord, SCHEMA_VERSION, ScenarioRecord,
+};
 use serde_json::Value;
 use std::io::Read as _;
 use std::time::Duration;
@@ -29,8 +31,8 @@ fn scenario(seconds: u32) -> ScenarioRecord {
         record.absorb(&sample::frame(second, 20));
     }
     let us = u64::from(seconds) * 1_000_000;
-    record.end(End {
-        ending: Ending::Completed,
+    record.finish(RunEnd {
+        ending: EndReason::Completed,
         elapsed_us: us,
         planned: u64::from(seconds) * 20,
         steady_us: us,
@@ -62,7 +64,7 @@ fn run(number: u32) -> RunRecord {
 
 fn of_version(number: u32, version: &str) -> RunRecord {
     let mut run = run(number);
-    run.scenarios[0].definition.fingerprint = version.to_owned().into();
+    run.scenarios[0].start.definition.fingerprint = version.to_owned().into();
     run
 }
 
@@ -85,7 +87,7 @@ fn saved(
     run: &RunRecord,
     keeping: Keeping,
 ) -> Result<(usize, Vec<String>), String> {
-    let mut saved = baseline.save(run, keeping).unwrap();
+    let mut saved = baseline.save(run, None, keeping).unwrap();
     assert_eq!(saved.len(), 1);
     match saved.remove(0).outcome {
         Ok(place) => Ok((place.runs, place.left)),
@@ -144,12 +146,12 @@ fn a_run_of_another_version_takes_the_place_of_those_before_and_says_so() {
     saved(&baseline, &run(1), replace).unwrap();
     assert_eq!(ids(&baseline), [run(1).run_id]);
     let mut elsewhere = run(6);
-    elsewhere.scenarios[0].base_url = Some("http://127.0.0.1:9090".to_owned());
+    elsewhere.scenarios[0].start.base_url = Some("http://127.0.0.1:9090".to_owned());
     let (_, left) = saved(&baseline, &elsewhere, FOREVER).unwrap();
     assert_eq!(left, ["1 run of another target"]);
     let mut more = run(7);
-    more.scenarios[0].base_url = elsewhere.scenarios[0].base_url.clone();
-    if let Shape::Rate { per_second, .. } = &mut more.scenarios[0].plan.load.shape {
+    more.scenarios[0].start.base_url = elsewhere.scenarios[0].start.base_url.clone();
+    if let Shape::Rate { per_second, .. } = &mut more.scenarios[0].start.plan.load.shape {
         *per_second = 40.0;
     }
     let (_, left) = saved(&baseline, &more, FOREVER).unwrap();
@@ -198,12 +200,12 @@ fn what_cannot_be_compared_is_not_saved() {
     };
     for (change, words) in [
         (
-            &(|run: &mut RunRecord| run.scenarios[0].ending = Ending::Interrupted)
+            &(|run: &mut RunRecord| run.scenarios[0].end.ending = EndReason::Interrupted)
                 as &dyn Fn(&mut RunRecord),
             "it was interrupted",
         ),
         (
-            &|run: &mut RunRecord| run.scenarios[0].validity_off = true,
+            &|run: &mut RunRecord| run.scenarios[0].start.validity_off = true,
             "its validity was not judged",
         ),
         (
@@ -217,7 +219,7 @@ fn what_cannot_be_compared_is_not_saved() {
         (
             &|run: &mut RunRecord| {
                 let reason = "blocked".to_owned();
-                run.scenarios[0].ending = Ending::Stuck { reason };
+                run.scenarios[0].end.ending = EndReason::Stuck { reason };
             },
             "it is INVALID",
         ),
@@ -241,11 +243,11 @@ fn what_cannot_be_compared_is_not_saved() {
 fn a_run_that_failed_its_gate_is_kept_with_a_warning() {
     let (_folder, baselines) = baselines();
     let mut failed = run(0);
-    failed.scenarios[0].plan.min_grade = Some("A+".parse().unwrap());
+    failed.scenarios[0].start.plan.min_grade = Some("A+".parse().unwrap());
     for tally in &mut failed.scenarios[0].windows.steady.steps {
         tally.satisfied = 0;
     }
-    let mut saved = main(&baselines).save(&failed, FOREVER).unwrap();
+    let mut saved = main(&baselines).save(&failed, None, FOREVER).unwrap();
     let place = saved.remove(0).outcome.unwrap();
     assert!(
         place.failed[0].contains("must be at least A+"),
@@ -355,18 +357,17 @@ fn a_run_is_compared_with_what_was_saved_and_never_with_itself() {
     let baseline = main(&baselines);
     let first = run(0);
     saved(&baseline, &first, FOREVER).unwrap();
-    let outcome = |record: &mut RunRecord| {
-        let identity = record.scenarios[0].definition.identity();
-        Against::read(&baseline, [identity])
-            .unwrap()
-            .compare(record);
-        record.scenarios[0].comparison.clone().unwrap().outcome
+    let outcome = |record: &RunRecord| {
+        let identity = record.scenarios[0].start.definition.identity();
+        let against = Against::read(&baseline, [identity.clone()]).unwrap();
+        let mut comparison = against.compare(record);
+        comparison.scenarios.remove(&identity).unwrap().outcome
     };
-    let Outcome::Refused { refusals } = outcome(&mut first.clone()) else {
+    let ComparisonOutcome::Refused { refusals } = outcome(&first) else {
         panic!("compared with itself");
     };
     assert!(matches!(refusals[..], [Refusal::Same { .. }]));
-    let Outcome::Compared(comparison) = outcome(&mut run(1)) else {
+    let ComparisonOutcome::Compared(comparison) = outcome(&run(1)) else {
         panic!("not compared");
     };
     assert_eq!(comparison.base, std::slice::from_ref(&first.run_id));
@@ -382,13 +383,13 @@ fn a_run_is_compared_with_what_was_saved_and_never_with_itself() {
         }
         slow.scenarios[0].cells.absorb(&frame);
     }
-    let Outcome::Compared(comparison) = outcome(&mut slow) else {
+    let ComparisonOutcome::Compared(comparison) = outcome(&slow) else {
         panic!("not compared");
     };
     assert!(comparison.regressions().count() > 0);
     let mut unknown = run(3);
-    unknown.scenarios[0].definition.function = "other".into();
-    assert_eq!(outcome(&mut unknown), Outcome::Absent);
+    unknown.scenarios[0].start.definition.function = "other".into();
+    assert_eq!(outcome(&unknown), ComparisonOutcome::Absent);
 }
 
 /// Appends `canary` to each text of `value` that a record may have there, but for what a baseline is to tell.
@@ -454,10 +455,10 @@ fn nothing_that_could_be_a_secret_is_kept() {
     record.capacity = None;
     let scenario = &mut record.scenarios[0];
     scenario.cells.cells.truncate(12);
-    scenario.base_url = Some("http://127.0.0.1:8080".to_owned());
-    (scenario.own_target, scenario.target_in_process) = (false, false);
-    scenario.target_death = Some("died".to_owned());
-    scenario.definition.description = "About".into();
+    scenario.start.base_url = Some("http://127.0.0.1:8080".to_owned());
+    (scenario.start.own_target, scenario.start.target_in_process) = (false, false);
+    scenario.end.target_death = Some("died".to_owned());
+    scenario.start.definition.description = "About".into();
     let mut value = serde_json::to_value(&record).unwrap();
     value["scenarios"][0]["base_url"] =
         "http://u:s3cr3t-canary@127.0.0.1:8080/?k=s3cr3t-canary#s3cr3t-canary".into();
@@ -490,8 +491,9 @@ fn long(steps: usize) -> RunRecord {
         fingerprint: format!("{step:064x}").into(),
         ..loadtest_model::definition::StepDef::new(format!("step_{step}"))
     });
-    long.definition.steps = more.collect::<Vec<_>>().into();
-    long.plan.grading = long
+    long.start.definition.steps = more.collect::<Vec<_>>().into();
+    long.start.plan.grading = long
+        .start
         .plan
         .grading
         .iter()
@@ -500,7 +502,7 @@ fn long(steps: usize) -> RunRecord {
         .copied()
         .collect();
     (long.windows, long.cells) = Default::default();
-    (long.steady_us, long.elapsed_us) = (300_000_000, 300_000_000);
+    (long.end.steady_us, long.end.elapsed_us) = (300_000_000, 300_000_000);
     let mut dice = 7_u64;
     let mut even = || {
         dice = dice
@@ -549,7 +551,11 @@ fn what_is_kept_is_graded_as_the_run_was() {
     let record = run(0);
     let kept = Kept::of(&record, &record.scenarios[0], Path::new("x")).unwrap();
     assert_eq!(kept.scenario().cells.width, 5, "of the shortest run");
-    let card = |record: &RunRecord| loadtest_model::card::Report::grade(record).cards.remove(0);
+    let card = |record: &RunRecord| {
+        loadtest_model::card::Report::grade(record, None)
+            .cards
+            .remove(0)
+    };
     let (was, is) = (card(&record), card(&kept.record));
     assert_eq!(
         (was.grade.letter, was.verdict),

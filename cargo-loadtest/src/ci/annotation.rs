@@ -1,7 +1,7 @@
 //! Notes at lines of the source: why a run did not pass at the step that is to blame, and what speaks against it.
 
 use loadtest_model::card::{Card, ReasonKind, Report, ThresholdRow, Trust, Verdict};
-use loadtest_model::comparison::{Change, Comparison, Outcome};
+use loadtest_model::comparison::{Change, Comparison, ComparisonOutcome};
 use loadtest_model::definition::{Metric, Part};
 use loadtest_model::display;
 
@@ -200,15 +200,15 @@ fn annotate_warnings(card: &Card) -> Vec<Annotation> {
     if let Some(beside) = &card.comparison {
         let name = &beside.baseline;
         match &beside.outcome {
-            Outcome::Compared(comparison) => {
+            ComparisonOutcome::Compared(comparison) => {
                 let about = format!("not told from the baseline {name}");
                 all.extend(describe_undecided(comparison).map(|text| note(None, &about, text)));
             }
-            Outcome::Absent => {
+            ComparisonOutcome::Absent => {
                 let text = format!("the baseline `{name}` holds no run of this scenario");
                 all.push(note(None, "compared with nothing", text));
             }
-            Outcome::Refused { .. } => {}
+            ComparisonOutcome::Refused { .. } => {}
         }
     }
     if card.setting.default_load {

@@ -16,7 +16,8 @@ const HOSTILE: &str =
 
 fn report(name: &str) -> Report {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../loadtest/tests/records/v1");
-    Report::grade(&store::read_record(&folder.join(format!("{name}.json"))).unwrap())
+    let record = store::read_record(&folder.join(format!("{name}.json"))).unwrap();
+    Report::grade(&record, None)
 }
 
 /// A command as the runner reads it from a line of the log: name, properties, text.

@@ -9,10 +9,10 @@ use crate::notify::{Planned, Run};
 use crate::policy::{self, Action};
 use crate::selection::Found;
 use crate::session::{self, Program};
-use crate::store::{self, Store};
+use crate::store::{self, Measured, Store};
 use crate::suggestion::find_similar;
 use crate::workspace;
-use loadtest_model::capacity::{Goal, Outcome, Purpose, Search, Trial};
+use loadtest_model::capacity::{Goal, Purpose, Search, Trial, TrialOutcome};
 use loadtest_model::definition::{Bound, Load, Metric, Part, ScenarioDef, Threshold};
 use loadtest_model::display;
 use loadtest_model::plan::{PlanError, ScopedThreshold, with_error_limit};
@@ -115,10 +115,14 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         .as_ref()
         .map_or(0, |search| search.trials.len());
     // One more may have begun.
-    let concluded = publish::conclude(&store, &folder, &record, trials + 1, &exports);
+    let result = Measured {
+        record: &record,
+        comparison: None,
+    };
+    let concluded = publish::conclude(&store, &folder, result, trials + 1, &exports);
     let page = folder.file(Format::Html.file_name());
     told.ended(
-        &record,
+        result,
         &concluded,
         &page,
         project.workspace.root(),
@@ -300,10 +304,10 @@ fn announce_search(request: &CapacityRequest, record: &RunRecord) {
 /// Prints the result of a trial in one line.
 fn print_trial(trial: &Trial, request: &CapacityRequest) {
     let verb = match (trial.attempt.outcome, trial.attempt.purpose) {
-        (Outcome::Met, Purpose::Search) => "Met",
-        (Outcome::Met, Purpose::Confirmation) => "Confirmed",
-        (Outcome::Missed, _) => "Missed",
-        (Outcome::GeneratorLimited, _) => "Generator",
+        (TrialOutcome::Met, Purpose::Search) => "Met",
+        (TrialOutcome::Met, Purpose::Confirmation) => "Confirmed",
+        (TrialOutcome::Missed, _) => "Missed",
+        (TrialOutcome::GeneratorLimited, _) => "Generator",
     };
     let time = |time: Option<Duration>| {
         time.map_or_else(|| display::NO_VALUE.to_owned(), display::format_duration)
@@ -326,5 +330,5 @@ fn print_trial(trial: &Trial, request: &CapacityRequest) {
     for reason in trial.reasons.iter().take(1) {
         line = format!("{line}: {}", console::clean(reason));
     }
-    console::print_verdict(trial.attempt.outcome == Outcome::Met, verb, line);
+    console::print_verdict(trial.attempt.outcome == TrialOutcome::Met, verb, line);
 }

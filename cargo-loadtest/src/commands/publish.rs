@@ -8,12 +8,11 @@ use crate::export;
 use crate::export::pdf::{Font, NoFont};
 use crate::export::terminal::Extent;
 use crate::files;
-use crate::store::{self, RunFolder, Store};
+use crate::store::{self, Measured, RunFolder, Store};
 use crate::suggestion::join_some;
 use jiff::Timestamp;
 use loadtest_model::card::{Report, worst_exit_code};
 use loadtest_model::display;
-use loadtest_model::record::RunRecord;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -157,14 +156,14 @@ fn read_font(path: &Path) -> Result<Font, Error> {
 pub(super) fn conclude(
     store: &Store,
     folder: &RunFolder,
-    record: &RunRecord,
+    result: Measured<'_>,
     journals: usize,
     exports: &Exports,
 ) -> Result<u8, Error> {
     let kept = folder
-        .close(record, journals)
+        .close(result, journals)
         .and_then(|()| store.mark_latest(folder));
-    let published = publish(record, folder, &exports.clone().with_page());
+    let published = publish(result, folder, &exports.clone().with_page());
     if kept.is_ok() {
         prune_store(store, folder);
     }
@@ -197,18 +196,18 @@ fn prune_store(store: &Store, made: &RunFolder) {
     }
 }
 
-/// Grades `record`, writes the `exports`, and prints the card and where everything is; the exit code
+/// Grades a run, writes the `exports`, and prints the card and where everything is; the exit code
 /// is that of the report, with the scenarios that did not run.
 ///
 /// # Errors
 /// A file that could not be written, all others of which are told; the card is printed all the same. A
 /// standard output that takes nothing.
 pub(super) fn publish(
-    record: &RunRecord,
+    measured: Measured<'_>,
     folder: &RunFolder,
     exports: &Exports,
 ) -> Result<u8, Error> {
-    let report = Report::grade(record);
+    let report = measured.grade();
     // Files first: whoever reads standard output may be gone.
     let mut written = Vec::new();
     let mut failed = None;

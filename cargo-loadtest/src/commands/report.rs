@@ -4,7 +4,7 @@ use super::{baseline, publish};
 use crate::baselines::Against;
 use crate::cli::{Cli, ReportArgs};
 use crate::error::Error;
-use crate::store::{self, Store};
+use crate::store::{self, Measured, Store};
 use crate::workspace::Workspace;
 use loadtest_model::plan::GradingDefaults;
 use std::path::PathBuf;
@@ -22,12 +22,14 @@ pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
         let root = workspace.map_or(PathBuf::from("."), |found| found.root().to_path_buf());
         exports = exports.for_ci(&root);
     }
-    if let Some(name) = &args.baseline {
+    let comparison = if let Some(name) = &args.baseline {
         let baseline = baseline::baselines(&args.cargo)?.open(name)?;
         let scenarios = record.scenarios.iter();
-        let identities = scenarios.map(|scenario| scenario.definition.identity());
-        Against::read(&baseline, identities)?.compare(&mut record);
-    }
+        let identities = scenarios.map(|scenario| scenario.start.definition.identity());
+        Some(Against::read(&baseline, identities)?.compare(&record))
+    } else {
+        folder.read_comparison(&record)?
+    };
     let policy = GradingDefaults {
         apdex: args.apdex,
         budget: args.budget,
@@ -37,5 +39,9 @@ pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
     if policy != GradingDefaults::default() {
         record.regrade(&policy);
     }
-    publish::publish(&record, &folder, &exports)
+    let result = Measured {
+        record: &record,
+        comparison: comparison.as_ref(),
+    };
+    publish::publish(result, &folder, &exports)
 }

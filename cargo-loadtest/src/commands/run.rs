@@ -13,7 +13,7 @@ use crate::notify::{Planned, Run};
 use crate::policy::{self, Action};
 use crate::selection::Found;
 use crate::session::{self, Program};
-use crate::store::{self, RunFolder, Store};
+use crate::store::{self, Measured, RunFolder, Store};
 use crate::workspace::{self, Binary};
 use loadtest::redact;
 use loadtest_model::comparison::Ahead;
@@ -23,7 +23,7 @@ use loadtest_model::failure::FailureKind;
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan, PlanError};
 use loadtest_model::protocol::{Request, RunRequest};
 use loadtest_model::record::{
-    Ending, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord,
+    EndReason, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord,
 };
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -105,14 +105,16 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         series.run_in_turn(&chosen, &mut record);
         Ok(())
     };
-    if let Some(against) = against {
-        against.compare(&mut record);
-    }
+    let comparison = against.map(|against| against.compare(&record));
+    let result = Measured {
+        record: &record,
+        comparison: comparison.as_ref(),
+    };
     let concluded =
-        ran.and_then(|()| publish::conclude(&store, &folder, &record, chosen.len(), &exports));
+        ran.and_then(|()| publish::conclude(&store, &folder, result, chosen.len(), &exports));
     let page = folder.file(Format::Html.file_name());
     told.ended(
-        &record,
+        result,
         &concluded,
         &page,
         project.workspace.root(),
@@ -247,8 +249,10 @@ fn before_its_load(found: &Found) -> NotRun {
 /// Returns the exit code and the reason if a result ends the whole run.
 fn end_of_all(result: &Result<ScenarioRecord, Error>) -> Option<(u8, String)> {
     match result {
-        Ok(record) => match &record.ending {
-            Ending::Halted { reason } => Some((FailureKind::Withdrawn.exit_code(), reason.clone())),
+        Ok(record) => match &record.end.ending {
+            EndReason::Halted { reason } => {
+                Some((FailureKind::Withdrawn.exit_code(), reason.clone()))
+            }
             _ => None,
         },
         Err(error) => match error.kind() {

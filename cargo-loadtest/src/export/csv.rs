@@ -7,7 +7,7 @@
 use super::labels::{describe_regrading, label_scenarios, label_steps, round_to_micros};
 use crate::console::clean;
 use loadtest_model::card::{Card, Quantiles, Report, StepRow, Verdict};
-use loadtest_model::comparison::{Beside, Outcome};
+use loadtest_model::comparison::{BaselineComparison, ComparisonOutcome};
 use std::time::Duration;
 
 /// The header. Times are in microseconds, rates per second, ratios shares of one.
@@ -85,8 +85,8 @@ fn build_rows(report: &Report) -> Vec<Vec<String>> {
 }
 
 /// A row per figure beside that of the baseline, and per subject that is not compared.
-fn compared_rows(beside: &Beside, begin: impl Fn() -> CsvRow) -> Vec<CsvRow> {
-    let Outcome::Compared(comparison) = &beside.outcome else {
+fn compared_rows(beside: &BaselineComparison, begin: impl Fn() -> CsvRow) -> Vec<CsvRow> {
+    let ComparisonOutcome::Compared(comparison) = &beside.outcome else {
         return Vec::new();
     };
     let mut rows = Vec::new();
@@ -232,11 +232,11 @@ impl CsvRow {
 }
 
 /// Returns the name of an outcome in JSON.
-fn outcome_name(outcome: &Outcome) -> &'static str {
+fn outcome_name(outcome: &ComparisonOutcome) -> &'static str {
     match outcome {
-        Outcome::Compared(_) => "compared",
-        Outcome::Refused { .. } => "refused",
-        Outcome::Absent => "absent",
+        ComparisonOutcome::Compared(_) => "compared",
+        ComparisonOutcome::Refused { .. } => "refused",
+        ComparisonOutcome::Absent => "absent",
     }
 }
 

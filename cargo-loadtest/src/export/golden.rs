@@ -3,7 +3,7 @@
 use crate::export::{csv, html, json, junit, markdown, openmetrics, pdf, terminal};
 use crate::store::{self, RunFolder};
 use loadtest_model::card::Report;
-use loadtest_model::record::{Ending, RunRecord};
+use loadtest_model::record::{EndReason, RunRecord};
 use std::path::PathBuf;
 
 /// A name, and the card as bytes.
@@ -63,7 +63,7 @@ fn every_record_that_was_ever_written_is_exported_in_every_format() {
         ]
     );
     for (name, record) in &all {
-        let report = Report::grade(record);
+        let report = Report::grade(record, None);
         for (format, render) in FORMATS {
             let bytes = render(&report);
             let holds = |word: &str| {
@@ -95,6 +95,6 @@ fn the_journal_of_a_run_that_was_killed_is_read() {
     let [scenario] = record.scenarios.as_slice() else {
         panic!("{} scenarios", record.scenarios.len());
     };
-    assert!(matches!(scenario.ending, Ending::Died { .. }));
+    assert!(matches!(scenario.end.ending, EndReason::Died { .. }));
     assert_eq!(scenario.windows.steady.journey.started, 61);
 }

@@ -42,7 +42,7 @@ fn format_head(course: &Course, window: &Window, elapsed: Duration, room: usize)
     }
     let position = format!("{}  ", course.position(elapsed));
     let span = format!(" (last {WINDOW} s)");
-    let name = clean(&course.record.definition.name);
+    let name = clean(&course.record.start.definition.name);
     let mut left = room.saturating_sub(figures.width());
     let mut take = |columns: usize| {
         let fits = columns <= left;
@@ -128,7 +128,7 @@ impl LiveBlock {
     }
 
     pub(super) fn start(&mut self, at: usize, course: &Course) {
-        let steps = &course.record.definition.steps;
+        let steps = &course.record.start.definition.steps;
         let shown = match self.parts.len() {
             1 => shown_steps(steps.len(), console::progress_height()),
             _ => 0,

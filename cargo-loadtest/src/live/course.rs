@@ -6,7 +6,7 @@ use loadtest_model::card::{Cause, Trust, Validity};
 use loadtest_model::definition::Shape;
 use loadtest_model::display;
 use loadtest_model::metrics::{Frame, Histogram};
-use loadtest_model::record::{ScenarioRecord, Start};
+use loadtest_model::record::{RunStart, ScenarioRecord};
 use loadtest_model::schedule::Schedule;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -58,7 +58,7 @@ pub(super) struct StepWindow {
 }
 
 impl Course {
-    pub(super) fn new(start: Start, began: Duration) -> Self {
+    pub(super) fn new(start: RunStart, began: Duration) -> Self {
         let record = ScenarioRecord::new(start);
         Self {
             validity: Validity::so_far(&record),
@@ -95,7 +95,7 @@ impl Course {
     pub(super) fn first_errors(&mut self, frame: &Frame) -> Vec<String> {
         let mut lines = Vec::new();
         for tally in frame.windows.all() {
-            for (step, counts) in self.record.definition.steps.iter().zip(&tally.steps) {
+            for (step, counts) in self.record.start.definition.steps.iter().zip(&tally.steps) {
                 for error in &counts.errors {
                     if self.seen.insert(error.kind.name()) {
                         lines.push(format!(
@@ -127,10 +127,13 @@ impl Course {
     pub(super) fn broken(&self, frame: &Frame) -> Option<String> {
         let broken = frame.broken.as_ref()?;
         let record = &self.record;
-        let reason =
-            loadtest_model::card::describe_broken(broken, &record.plan, &record.definition);
+        let reason = loadtest_model::card::describe_broken(
+            broken,
+            &record.start.plan,
+            &record.start.definition,
+        );
         let after = units::show(Duration::from_secs(broken.after.as_secs()));
-        let most = self.record.plan.graceful_stop.as_secs();
+        let most = self.record.start.plan.graceful_stop.as_secs();
         Some(format!(
             "[{after}] given up: {}; waiting for requests in flight (at most {most} s)",
             clean(&reason)
@@ -158,7 +161,7 @@ impl Course {
 
     /// The planned length, warm-up included; `None` for a fixed amount of work.
     pub(super) fn length(&self) -> Option<Duration> {
-        let load = &self.record.plan.load;
+        let load = &self.record.start.plan.load;
         Some(load.warm_up + load.duration()?)
     }
 
@@ -170,7 +173,7 @@ impl Course {
 
     /// Returns the share that is done, `elapsed` after the beginning.
     pub(super) fn progress(&self, elapsed: Duration) -> f64 {
-        let share = match (&self.record.plan.load.shape, self.length()) {
+        let share = match (&self.record.start.plan.load.shape, self.length()) {
             (Shape::Iterations { count, .. }, _) => self.finished() as f64 / *count as f64,
             (_, Some(length)) => elapsed.as_secs_f64() / length.as_secs_f64(),
             _ => 0.0,
@@ -181,7 +184,7 @@ impl Course {
     /// `20s/1m`, or for a fixed amount of work `20s, 300/1000`.
     pub(super) fn position(&self, elapsed: Duration) -> String {
         let elapsed = units::show(Duration::from_secs(elapsed.as_secs()));
-        match (&self.record.plan.load.shape, self.length()) {
+        match (&self.record.start.plan.load.shape, self.length()) {
             (Shape::Iterations { count, .. }, _) => {
                 format!("{elapsed}, {}/{count}", self.finished())
             }
@@ -195,7 +198,7 @@ impl Course {
         let from = end.saturating_sub(seconds);
         let length = f64::from((end - from).max(1));
         let mut window = Window {
-            steps: vec![StepWindow::default(); self.record.definition.steps.len()],
+            steps: vec![StepWindow::default(); self.record.start.definition.steps.len()],
             ..Window::default()
         };
         let mut time = Histogram::default();
@@ -222,7 +225,7 @@ impl Course {
         window.rate = started as f64 / length;
         window.p95 = time.quantile(0.95);
         window.errors = share_of(bad, ok + bad);
-        let load = &self.record.plan.load;
+        let load = &self.record.start.plan.load;
         window.target = load.is_open().then(|| {
             let schedule = Schedule::new(load);
             let sum: f64 = (from..end)
@@ -333,7 +336,7 @@ mod tests {
     #[test]
     fn a_limit_that_ends_the_run_is_told_with_what_was_measured() {
         let mut course = course([]);
-        let limit = course.record.plan.thresholds[0].clone();
+        let limit = course.record.start.plan.thresholds[0].clone();
         assert_eq!(limit.threshold.to_string(), "errors < 1%");
         let mut frame = sample::frame(31, 1);
         assert_eq!(course.broken(&frame), None);
@@ -346,13 +349,13 @@ mod tests {
             format!(
                 "[32s] given up: errors of {of}: 7.1 %, and must be < 1 %; waiting for requests in \
                  flight (at most {} s)",
-                course.record.plan.graceful_stop.as_secs()
+                course.record.start.plan.graceful_stop.as_secs()
             )
         };
         assert_eq!(course.broken(&frame), Some(line(&course, "the journey")));
         // A name cannot take the terminal.
-        course.record.plan.thresholds[0].step = Some(1);
-        course.record.definition.steps.to_mut()[1].name = "buy\u{1b}[2J".into();
+        course.record.start.plan.thresholds[0].step = Some(1);
+        course.record.start.definition.steps.to_mut()[1].name = "buy\u{1b}[2J".into();
         let told = course.broken(&frame).unwrap();
         assert!(!told.contains('\u{1b}'), "{told:?}");
     }

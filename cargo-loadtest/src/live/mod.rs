@@ -10,7 +10,7 @@ use crate::console::{self, clean};
 use block::LiveBlock;
 use course::Course;
 use loadtest_model::metrics::Frame;
-use loadtest_model::record::Start;
+use loadtest_model::record::RunStart;
 use plain::Plain;
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ impl Live {
     }
 
     /// The load of the scenario with the number `at` begins, `elapsed` after the child was started.
-    pub(crate) fn start(&mut self, at: usize, start: Start, elapsed: Duration) {
+    pub(crate) fn start(&mut self, at: usize, start: RunStart, elapsed: Duration) {
         let course = Course::new(start, elapsed);
         match &mut self.view {
             View::Quiet => {}
@@ -99,7 +99,7 @@ impl Live {
     fn name(&self, at: usize) -> String {
         match &self.courses[at] {
             Some(course) if self.courses.len() > 1 => {
-                format!("{} ", clean(&course.record.definition.name))
+                format!("{} ", clean(&course.record.start.definition.name))
             }
             _ => String::new(),
         }
@@ -111,7 +111,7 @@ impl Live {
         if !self.is_ending && !matches!(self.view, View::Quiet) && courses.peek().is_some() {
             let past = elapsed.saturating_sub(OVERRUN);
             let most = courses.try_fold(0, |most, course| {
-                let grace = course.record.plan.graceful_stop.as_secs();
+                let grace = course.record.start.plan.graceful_stop.as_secs();
                 course.is_over(past).then_some(grace.max(most))
             });
             if let Some(most) = most {

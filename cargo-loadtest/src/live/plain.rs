@@ -14,12 +14,17 @@ pub(super) struct Plain {
 
 /// The first line.
 pub(super) fn start(course: &Course) -> String {
-    let definition = &course.record.definition;
-    let target = course.record.base_url.as_deref().unwrap_or("its own URLs");
+    let definition = &course.record.start.definition;
+    let target = course
+        .record
+        .start
+        .base_url
+        .as_deref()
+        .unwrap_or("its own URLs");
     format!(
         "[0s] {} against {target}, seed {}",
         definition.identity(),
-        course.record.plan.seed
+        course.record.start.plan.seed
     )
 }
 

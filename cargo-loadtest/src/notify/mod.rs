@@ -14,10 +14,9 @@ mod tests;
 use crate::config::{Event, Notify, NotifyFormat, destination};
 use crate::error::Error;
 use crate::interrupt::Interrupts;
-use crate::{console, process, store};
+use crate::store::{self, Measured};
+use crate::{console, process};
 use client::WebhookRequest;
-use loadtest_model::card::Report;
-use loadtest_model::record::RunRecord;
 use outbox::Outbox;
 use payload::{Ended, Payload};
 pub(crate) use payload::{Planned, Run};
@@ -166,7 +165,7 @@ impl Told {
     /// of its report is at `page`, the source of the workspace in `root`.
     pub(crate) fn ended(
         mut self,
-        record: &RunRecord,
+        result: Measured<'_>,
         concluded: &Result<u8, Error>,
         page: &Path,
         root: &Path,
@@ -179,7 +178,7 @@ impl Told {
             Ok(code) => *code,
             Err(error) => error.exit_code(),
         };
-        let report = Report::grade(record);
+        let report = result.grade();
         let page = page.exists().then(|| {
             let below = page.strip_prefix(root).unwrap_or(page);
             below.display().to_string()

@@ -5,7 +5,7 @@ use crate::config::Event;
 use crate::export::labels::round_to_micros;
 use loadtest::redact;
 use loadtest_model::card::{Capacity, Card, Reason, Report, Verdict};
-use loadtest_model::comparison::{Figure, Outcome};
+use loadtest_model::comparison::{ComparisonOutcome, Figure};
 use loadtest_model::definition::Letter;
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::record::{Environment, NotRun, RunRecord};
@@ -251,9 +251,9 @@ impl Graded {
             comparison: card.comparison.as_ref().map(|beside| ComparisonResult {
                 baseline: beside.baseline.clone(),
                 outcome: match &beside.outcome {
-                    Outcome::Compared(_) => "compared",
-                    Outcome::Refused { .. } => "refused",
-                    Outcome::Absent => "absent",
+                    ComparisonOutcome::Compared(_) => "compared",
+                    ComparisonOutcome::Refused { .. } => "refused",
+                    ComparisonOutcome::Absent => "absent",
                 },
                 regressions: list_regressions(&beside.outcome),
             }),
@@ -261,8 +261,8 @@ impl Graded {
     }
 }
 
-fn list_regressions(outcome: &Outcome) -> Vec<Regression> {
-    let Outcome::Compared(comparison) = outcome else {
+fn list_regressions(outcome: &ComparisonOutcome) -> Vec<Regression> {
+    let ComparisonOutcome::Compared(comparison) = outcome else {
         return Vec::new();
     };
     comparison

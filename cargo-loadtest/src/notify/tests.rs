@@ -3,11 +3,12 @@ use super::*;
 use crate::export::json::tests::{check_words, mistakes, objects};
 use crate::export::samples;
 use jsonschema::Validator;
-use loadtest_model::card::{Card, Verdict};
+use loadtest_model::card::{Card, Report, Verdict};
 use loadtest_model::comparison::{
-    Beside, Change, Compared, Comparison, Figure, Margin, Outcome, Subject,
+    BaselineComparison, Change, Compared, Comparison, ComparisonOutcome, Figure, Margin, Subject,
 };
 use loadtest_model::record::Environment;
+use loadtest_model::record::RunRecord;
 use proptest::prelude::*;
 use serde_json::Value;
 use std::sync::LazyLock;
@@ -52,9 +53,9 @@ fn named(wanted: &str) -> Report {
 fn compared() -> Report {
     let mut report = named("failed");
     let card = &mut report.cards[0];
-    card.comparison = Some(Beside {
+    card.comparison = Some(BaselineComparison {
         baseline: "main".to_owned(),
-        outcome: Outcome::Compared(Comparison {
+        outcome: ComparisonOutcome::Compared(Comparison {
             scenario: card.identity.clone(),
             base: vec!["before".to_owned()],
             new: "now".to_owned(),

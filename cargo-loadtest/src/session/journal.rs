@@ -2,7 +2,7 @@
 
 use loadtest_model::failure::RunFailure;
 use loadtest_model::protocol::JournalLine;
-use loadtest_model::record::{Ending, ScenarioRecord};
+use loadtest_model::record::{EndReason, ScenarioRecord};
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
@@ -99,14 +99,14 @@ impl Folded {
                 }
             }
             (JournalLine::Frame(frame), Some(record)) => {
-                if frame.check(record.definition.steps.len()).is_ok() {
+                if frame.check(record.start.definition.steps.len()).is_ok() {
                     record.absorb(&frame);
                 } else {
                     self.damaged += 1;
                 }
             }
             (JournalLine::End(end), Some(record)) => {
-                record.end(end);
+                record.finish(end);
                 self.ended = true;
             }
             (JournalLine::Failed(failure), _) => self.failure = Some(failure),
@@ -117,18 +117,20 @@ impl Folded {
 
     /// The record, if the run began; `ending` is how it ended where the journal does not say so, or is
     /// damaged, so that nobody knows all of it.
-    pub(crate) fn into_record(self, ending: Ending) -> Option<ScenarioRecord> {
+    pub(crate) fn into_record(self, ending: EndReason) -> Option<ScenarioRecord> {
         let mut record = self.record?;
         if !self.ended || self.damaged > 0 {
             let reason = match (&ending, self.damaged) {
-                (Ending::Died { reason }, 0) => reason.clone(),
-                (Ending::Died { reason }, 1) => format!("{reason}; a damaged line is left out"),
-                (Ending::Died { reason }, n) => format!("{reason}; {n} damaged lines are left out"),
+                (EndReason::Died { reason }, 0) => reason.clone(),
+                (EndReason::Died { reason }, 1) => format!("{reason}; a damaged line is left out"),
+                (EndReason::Died { reason }, n) => {
+                    format!("{reason}; {n} damaged lines are left out")
+                }
                 _ => String::new(),
             };
-            record.died(reason);
-            if !matches!(ending, Ending::Died { .. }) {
-                record.ending = ending;
+            record.mark_died(reason);
+            if !matches!(ending, EndReason::Died { .. }) {
+                record.end.ending = ending;
             }
         }
         Some(record)
@@ -148,8 +150,8 @@ mod tests {
         file
     }
 
-    fn died() -> Ending {
-        Ending::Died {
+    fn died() -> EndReason {
+        EndReason::Died {
             reason: "killed by signal 9".to_owned(),
         }
     }
@@ -166,11 +168,11 @@ mod tests {
             .unwrap()
             .into_record(died())
             .unwrap();
-        assert_eq!(record.planned, 30);
-        assert_eq!(record.elapsed_us, 5_000_000);
+        assert_eq!(record.end.planned, 30);
+        assert_eq!(record.end.elapsed_us, 5_000_000);
         // The load of the sample ramps for two seconds.
-        assert_eq!(record.steady_us, 3_000_000);
-        assert_eq!(record.ending, died());
+        assert_eq!(record.end.steady_us, 3_000_000);
+        assert_eq!(record.end.ending, died());
     }
 
     #[test]
@@ -185,8 +187,8 @@ mod tests {
             .unwrap();
         assert_eq!(record.windows.steady.journey.started, 10);
         assert_eq!(
-            record.ending,
-            Ending::Died {
+            record.end.ending,
+            EndReason::Died {
                 reason: "killed by signal 9; a damaged line is left out".to_owned()
             }
         );
@@ -202,8 +204,8 @@ mod tests {
             .unwrap()
             .into_record(died())
             .unwrap();
-        assert_eq!(record.ending, Ending::Completed);
-        assert_eq!(record.planned, sample::end().planned);
+        assert_eq!(record.end.ending, EndReason::Completed);
+        assert_eq!(record.end.planned, sample::end().planned);
     }
 
     #[test]
@@ -219,10 +221,10 @@ mod tests {
             let folded = fold(write(&format!("{whole}{foreign}")).path()).unwrap();
             let record = folded.into_record(died()).unwrap();
             assert!(
-                matches!(&record.ending, Ending::Died { reason } if reason.contains("damaged"))
+                matches!(&record.end.ending, EndReason::Died { reason } if reason.contains("damaged"))
             );
             assert_eq!(
-                record.planned, 10,
+                record.end.planned, 10,
                 "what is known to have been due, and no more"
             );
         }
@@ -277,7 +279,7 @@ mod tests {
                 prop_assert_eq!(record.cells, expected.cells);
                 prop_assert_eq!(record.windows, expected.windows);
                 let whole_run = whole == lines.len() && ended;
-                prop_assert_eq!(record.ending == Ending::Completed, whole_run);
+                prop_assert_eq!(record.end.ending == EndReason::Completed, whole_run);
             }
             // Whoever watches it grow sees the same, but for a line whose end is yet to come.
             let seen = Tail::<JournalLine>::new(file.path()).read().len();

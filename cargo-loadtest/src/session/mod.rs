@@ -16,7 +16,7 @@ pub(crate) use capacity::capacity;
 pub(crate) use debug::debug;
 use group::Group;
 use loadtest_model::protocol::{JournalLine, Listing, Request, RunRequest};
-use loadtest_model::record::{Ending, ScenarioRecord};
+use loadtest_model::record::{EndReason, ScenarioRecord};
 pub(crate) use program::Program;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -167,9 +167,9 @@ impl ChildEnded {
         }
         let reason = in_words(self.status);
         let ending = if self.aborted {
-            Ending::Aborted
+            EndReason::Aborted
         } else {
-            Ending::Died {
+            EndReason::Died {
                 reason: reason.clone(),
             }
         };

@@ -4,7 +4,7 @@ use loadtest_model::definition::{Dependency, Load, ScenarioDef, Shape, StepDef};
 use loadtest_model::metrics::Frame;
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use loadtest_model::protocol::JournalLine;
-use loadtest_model::record::{End, Ending, ScenarioRecord, Start};
+use loadtest_model::record::{EndReason, RunEnd, RunStart, ScenarioRecord};
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ fn step(name: &str, weight: f64) -> StepDef {
     }
 }
 
-pub(crate) fn start() -> Start {
+pub(crate) fn start() -> RunStart {
     let definition = definition("checkout", &[]);
     let plan = Plan::new(
         &definition,
@@ -52,7 +52,7 @@ pub(crate) fn start() -> Start {
         1,
     )
     .unwrap();
-    Start {
+    RunStart {
         definition,
         plan,
         base_url: None,
@@ -90,9 +90,9 @@ pub(crate) fn frame(second: u32, started: u64) -> Frame {
     frame
 }
 
-pub(crate) fn end() -> End {
-    End {
-        ending: Ending::Completed,
+pub(crate) fn end() -> RunEnd {
+    RunEnd {
+        ending: EndReason::Completed,
         elapsed_us: 60_000_000,
         planned: 1_180,
         steady_us: 58_000_000,
@@ -106,7 +106,7 @@ pub(crate) fn end() -> End {
 pub(crate) fn scenario_record() -> ScenarioRecord {
     let mut record = ScenarioRecord::new(start());
     record.absorb(&frame(0, 4));
-    record.end(end());
+    record.finish(end());
     record
 }
 

@@ -100,8 +100,8 @@ fn a_killed_child_leaves_what_its_journal_holds() {
     let record = fixture.run("cp made journal; kill -9 $$").unwrap();
     assert_eq!(record.windows.steady.journey.started, 9);
     assert_eq!(
-        record.ending,
-        Ending::Died {
+        record.end.ending,
+        EndReason::Died {
             reason: "killed by signal 9".to_owned()
         }
     );
@@ -150,7 +150,7 @@ fn the_first_interrupt_stops_and_the_second_aborts() {
         interrupter.join().unwrap();
         let words = std::fs::read_to_string(fixture.path("words")).unwrap();
         assert_eq!(words.trim(), word);
-        assert_eq!(record.ending == Ending::Aborted, times == 2);
+        assert_eq!(record.end.ending == EndReason::Aborted, times == 2);
     }
 }
 
@@ -172,7 +172,7 @@ fn a_child_that_does_not_obey_is_ended_by_a_third_interrupt() {
     let script = "cp made journal; echo $$ > survivor; touch ready; while :; do sleep 1000; done";
     let record = fixture.run(script).unwrap();
     interrupter.join().unwrap();
-    assert_eq!(record.ending, Ending::Aborted);
+    assert_eq!(record.end.ending, EndReason::Aborted);
     assert_ended(&fixture.path("survivor"));
 }
 

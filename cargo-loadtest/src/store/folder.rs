@@ -4,6 +4,8 @@ use super::claim::Claim;
 use super::identifier::began;
 use crate::error::Error;
 use crate::files::write_json;
+use loadtest_model::card::Report;
+use loadtest_model::comparison::RunComparison;
 use loadtest_model::protocol::TrialFiles;
 use loadtest_model::record::RunRecord;
 use serde::Deserialize;
@@ -14,6 +16,21 @@ use std::path::{Path, PathBuf};
 const RECORD: &str = "record.json";
 /// The record as far as it is known at the start: it tells of a run that was killed.
 const HEADER: &str = "run.json";
+const COMPARISON: &str = "comparison.json";
+
+/// The result of a run: the record, and its comparison with a baseline if there is one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Measured<'a> {
+    pub(crate) record: &'a RunRecord,
+    pub(crate) comparison: Option<&'a RunComparison>,
+}
+
+impl Measured<'_> {
+    /// Grades the run.
+    pub(crate) fn grade(self) -> Report {
+        Report::grade(self.record, self.comparison)
+    }
+}
 
 /// The folder of one run.
 #[derive(Debug)]
@@ -73,7 +90,14 @@ impl RunFolder {
     pub(crate) fn around(path: &Path) -> Option<Self> {
         let folder = Self::at(path.parent().filter(|parent| *parent != Path::new(""))?);
         let name = path.file_name()?.to_string_lossy();
-        let parts = ["journal-", "record-", "request-", "run.", "search."];
+        let parts = [
+            "journal-",
+            "record-",
+            "request-",
+            "run.",
+            "search.",
+            "comparison.",
+        ];
         (folder.has_begun() && parts.iter().any(|part| name.starts_with(part))).then_some(folder)
     }
 
@@ -124,12 +148,15 @@ impl RunFolder {
         write_json(&self.header(), header)
     }
 
-    /// Keeps the record of the run, in which everything that led to it is contained.
+    /// Keeps the record of the run, in which everything that led to it is contained, and its comparison.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub(crate) fn close(&self, record: &RunRecord, scenarios: usize) -> Result<(), Error> {
-        write_json(&self.record(), record)?;
+    /// When one cannot be written.
+    pub(crate) fn close(&self, result: Measured<'_>, scenarios: usize) -> Result<(), Error> {
+        if let Some(comparison) = result.comparison {
+            write_json(&self.comparison(), comparison)?;
+        }
+        write_json(&self.record(), result.record)?;
         let parts =
             (1..=scenarios).flat_map(|number| [self.scenario_record(number), self.request(number)]);
         let common = [self.header(), self.mix(), self.search()];
@@ -138,6 +165,11 @@ impl RunFolder {
             let _ = std::fs::remove_file(part);
         }
         Ok(())
+    }
+
+    /// Returns the path of the comparison with a baseline.
+    pub(super) fn comparison(&self) -> PathBuf {
+        self.path.join(COMPARISON)
     }
 
     /// The record as far as it was known at the start.
@@ -195,7 +227,7 @@ impl RunFolder {
 pub(crate) fn is_of_a_run(path: &Path) -> bool {
     let path = path.canonicalize().unwrap_or(path.to_path_buf());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let is_part = [RECORD, HEADER, "mix.json", "search.jsonl"].contains(&&*name)
+    let is_part = [RECORD, HEADER, COMPARISON, "mix.json", "search.jsonl"].contains(&&*name)
         || ["journal-", "record-", "request-"]
             .iter()
             .any(|begin| name.starts_with(begin));

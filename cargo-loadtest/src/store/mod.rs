@@ -8,7 +8,7 @@ mod prune;
 mod read;
 
 pub(crate) use find::open;
-pub(crate) use folder::{RunFolder, is_of_a_run};
+pub(crate) use folder::{Measured, RunFolder, is_of_a_run};
 pub(crate) use read::{RecordError, damaged_record, decode_record, not_run, read_record};
 
 use crate::cli::CargoArgs;
@@ -201,7 +201,11 @@ mod tests {
         let mut record = header(&folder.identifier());
         folder.open(&record).unwrap();
         record.scenarios.push(sample::scenario_record());
-        folder.close(&record, 1).unwrap();
+        let measured = Measured {
+            record: &record,
+            comparison: None,
+        };
+        folder.close(measured, 1).unwrap();
         assert_eq!(store.find("latest").unwrap().read().unwrap(), record);
         assert_eq!(
             store.find(&folder.identifier()).unwrap().read().unwrap(),

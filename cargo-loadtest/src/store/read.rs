@@ -5,9 +5,11 @@ use crate::error::{Error, Kind};
 use crate::session::journal;
 use loadtest::redact;
 use loadtest_model::capacity::SearchEnding;
+use loadtest_model::comparison::RunComparison;
 use loadtest_model::failure::RunFailure;
 use loadtest_model::protocol::SearchLine;
-use loadtest_model::record::{Ending, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
+use loadtest_model::record::{EndReason, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
+use std::io::ErrorKind;
 use std::path::Path;
 
 impl RunFolder {
@@ -47,6 +49,32 @@ impl RunFolder {
             return Err(self.empty_run());
         }
         Ok(record)
+    }
+
+    /// Reads the comparison of a run with a baseline, if it was compared with one. Earlier versions kept it in
+    /// the record.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    pub(crate) fn read_comparison(
+        &self,
+        record: &RunRecord,
+    ) -> Result<Option<RunComparison>, Error> {
+        let path = self.comparison();
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let record = std::fs::read(self.record()).unwrap_or_default();
+                return Ok(RunComparison::from_old_record(&record));
+            }
+            Err(error) => return Err(Error::io("read", path)(error)),
+        };
+        let comparison: RunComparison = serde_json::from_slice(&bytes).map_err(|error| {
+            let path = path.display();
+            Error::failure(format!("the comparison `{path}` cannot be read: {error}"))
+        })?;
+        // A record that was put beside it is of another run.
+        Ok(Some(comparison).filter(|comparison| comparison.run_id == record.run_id))
     }
 
     fn empty_run(&self) -> Error {
@@ -175,7 +203,7 @@ fn read_part(part: &Path, journal: &Path) -> Result<Part, Error> {
     if let Some(failure) = folded.failure.take() {
         return Ok(Part::Refused(failure));
     }
-    let record = folded.into_record(Ending::Died {
+    let record = folded.into_record(EndReason::Died {
         reason: "the tool was killed while it ran".to_owned(),
     });
     Ok(record.map_or(Part::Nothing, |record| Part::Ran(Box::new(record))))
@@ -198,7 +226,9 @@ mod tests {
     use super::*;
     use crate::files::write_json;
     use crate::session::sample;
+    use crate::store::Measured;
     use loadtest_model::capacity::Search;
+    use loadtest_model::comparison::{BaselineComparison, ComparisonOutcome};
     use loadtest_model::protocol::JournalLine;
 
     #[test]
@@ -217,7 +247,10 @@ mod tests {
         let record = folder.read().unwrap();
         assert_eq!(record.run_id, "killed");
         assert_eq!(record.scenarios[0].windows.steady.journey.started, 12);
-        assert!(matches!(record.scenarios[0].ending, Ending::Died { .. }));
+        assert!(matches!(
+            record.scenarios[0].end.ending,
+            EndReason::Died { .. }
+        ));
     }
 
     #[test]
@@ -306,6 +339,59 @@ mod tests {
                 .to_string()
                 .contains("nothing was measured")
         );
+    }
+
+    /// A run that was compared with a baseline.
+    fn compared(folder: &RunFolder) -> (RunRecord, RunComparison) {
+        let mut record = header(&folder.identifier());
+        record.scenarios.push(sample::scenario_record());
+        let identity = record.scenarios[0].start.definition.identity();
+        let comparison = BaselineComparison {
+            baseline: "main".to_owned(),
+            outcome: ComparisonOutcome::Absent,
+        };
+        let comparison = RunComparison {
+            run_id: record.run_id.clone(),
+            scenarios: [(identity, comparison)].into(),
+        };
+        (record, comparison)
+    }
+
+    #[test]
+    fn a_comparison_is_a_file_beside_the_record_of_its_run() {
+        let (_guard, store) = store();
+        let folder = store.create().unwrap();
+        let (mut record, comparison) = compared(&folder);
+        let measured = Measured {
+            record: &record,
+            comparison: Some(&comparison),
+        };
+        folder.close(measured, 1).unwrap();
+        assert!(folder.file("comparison.json").is_file());
+        assert_eq!(folder.read().unwrap(), record);
+        assert_eq!(folder.read_comparison(&record).unwrap(), Some(comparison));
+        record.run_id.push('x');
+        assert_eq!(folder.read_comparison(&record).unwrap(), None);
+        std::fs::write(folder.file("comparison.json"), "{").unwrap();
+        let error = folder.read_comparison(&record).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("comparison.json` cannot be read")
+        );
+    }
+
+    #[test]
+    fn a_comparison_that_an_earlier_version_kept_in_the_record_is_read() {
+        let (_guard, store) = store();
+        let folder = store.create().unwrap();
+        let (record, comparison) = compared(&folder);
+        let mut old = serde_json::to_value(&record).unwrap();
+        old["scenarios"][0]["comparison"] =
+            serde_json::json!({ "baseline": "main", "outcome": "absent" });
+        std::fs::write(folder.record(), old.to_string()).unwrap();
+        assert_eq!(folder.read().unwrap(), record);
+        assert_eq!(folder.read_comparison(&record).unwrap(), Some(comparison));
     }
 
     #[test]

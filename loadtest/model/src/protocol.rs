@@ -9,7 +9,7 @@ use crate::definition::ScenarioDef;
 use crate::failure::RunFailure;
 use crate::metrics::{Frame, Number};
 use crate::plan::{GradingDefaults, Overrides};
-use crate::record::{End, Start};
+use crate::record::{RunEnd, RunStart};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -199,11 +199,11 @@ pub struct Listing {
 #[serde(rename_all = "snake_case")]
 pub enum JournalLine {
     /// The run begins.
-    Start(Box<Start>),
+    Start(Box<RunStart>),
     /// A second passed.
     Frame(Box<Frame>),
     /// The run is over.
-    End(End),
+    End(RunEnd),
     /// There was no run.
     Failed(RunFailure),
 }

@@ -6,10 +6,12 @@ use super::panics::PanicRate;
 use super::watchdog::BlockingStepDetector;
 use super::worker::WorkerSummary;
 use super::worker_state::ThreadOccupancy;
-use super::{EngineSummary, LoadOutcome};
 use crate::machine::ContentionMeter;
-use loadtest_model::metrics::Frame;
+use loadtest_model::card::describe_broken;
+use loadtest_model::definition::ScenarioDef;
+use loadtest_model::metrics::{Broken, Frame};
 use loadtest_model::plan::Plan;
+use loadtest_model::record::{EndReason, RunEnd};
 use loadtest_model::schedule::{Model, Schedule};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -44,6 +46,7 @@ pub(super) struct Controls<'a> {
 
 /// Adds up what the workers report.
 pub(super) struct Collector<'a> {
+    definition: &'a ScenarioDef,
     plan: &'a Plan,
     schedule: &'a Schedule,
     thresholds: AbortThresholds<'a>,
@@ -58,7 +61,7 @@ pub(super) struct Collector<'a> {
     panic_rate: PanicRate,
     /// The time at which the load was over, or was stopped.
     stopped_at: Option<Instant>,
-    given_up: Option<LoadOutcome>,
+    given_up: Option<EndReason>,
     total: WorkerSummary,
     /// The number of frames from each finished worker.
     finished: Vec<u32>,
@@ -66,17 +69,18 @@ pub(super) struct Collector<'a> {
 
 impl<'a> Collector<'a> {
     pub(super) fn new(
+        definition: &'a ScenarioDef,
         plan: &'a Plan,
         schedule: &'a Schedule,
-        steps: usize,
         occupancies: &'a [Arc<ThreadOccupancy>],
         start: Instant,
         controls: Controls<'a>,
     ) -> Self {
         Self {
+            definition,
             plan,
             schedule,
-            thresholds: AbortThresholds::new(plan, schedule, steps),
+            thresholds: AbortThresholds::new(plan, schedule, definition.steps.len()),
             occupancies,
             start,
             controls,
@@ -96,8 +100,8 @@ impl<'a> Collector<'a> {
     pub(super) fn collect(
         mut self,
         receiver: &Receiver<WorkerMessage>,
-        mut report: impl FnMut(Frame) -> ControlFlow<()>,
-    ) -> EngineSummary {
+        mut report: impl FnMut(Frame) -> ControlFlow<String>,
+    ) -> RunEnd {
         while !self.all_finished() {
             let occupancies = self.occupancies.iter().map(AsRef::as_ref);
             self.blocking.observe_workers(Instant::now(), occupancies);
@@ -119,7 +123,7 @@ impl<'a> Collector<'a> {
             // The run is over: halting it has no effect.
             let _ = report(frame);
         }
-        self.into_summary()
+        self.into_end()
     }
 
     fn all_finished(&self) -> bool {
@@ -131,8 +135,8 @@ impl<'a> Collector<'a> {
         self.stopped_at.is_none() && self.controls.internal.phase() == RunPhase::Running
     }
 
-    fn give_up(&mut self, outcome: LoadOutcome) {
-        self.given_up = Some(outcome);
+    fn give_up(&mut self, reason: EndReason) {
+        self.given_up = Some(reason);
         self.controls.internal.stop();
     }
 
@@ -158,7 +162,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Reports each second that all working workers have reported, or that is two seconds old.
-    fn report_complete_seconds(&mut self, report: &mut impl FnMut(Frame) -> ControlFlow<()>) {
+    fn report_complete_seconds(&mut self, report: &mut impl FnMut(Frame) -> ControlFlow<String>) {
         while let Some(first) = self.pending.first_entry() {
             let second = *first.key();
             let gone = self
@@ -174,13 +178,35 @@ impl<'a> Collector<'a> {
             if self.is_running() {
                 frame.broken = self.thresholds.check_second(&frame);
                 if let Some(broken) = frame.broken {
-                    self.give_up(LoadOutcome::Broken(broken));
+                    let reason = self.explain_broken(&broken);
+                    self.give_up(reason);
                 }
             }
             let is_running = self.is_running();
-            if report(frame).is_break() && is_running {
-                self.give_up(LoadOutcome::Halted);
+            if let ControlFlow::Break(reason) = report(frame)
+                && is_running
+            {
+                self.give_up(EndReason::Halted { reason });
             }
+        }
+    }
+
+    fn explain_broken(&self, broken: &Broken) -> EndReason {
+        EndReason::ThresholdBroken {
+            threshold: broken.threshold,
+            after_us: micros(broken.after),
+            reason: describe_broken(broken, self.plan, self.definition),
+        }
+    }
+
+    fn explain_stuck(&self) -> EndReason {
+        let mut occupancies = self.occupancies.iter();
+        let step = occupancies.find_map(|occupancy| occupancy.current_step());
+        EndReason::Stuck {
+            reason: match step.map(|step| &self.definition.steps[step].name) {
+                Some(name) => format!("step `{name}` did not give its thread back"),
+                None => "the scenario did not give a thread back".to_owned(),
+            },
         }
     }
 
@@ -207,9 +233,9 @@ impl<'a> Collector<'a> {
             .is_some_and(|stopped| stopped.elapsed() > timeout)
     }
 
-    fn into_summary(self) -> EngineSummary {
-        let is_complete = self.all_finished();
-        let elapsed = if is_complete {
+    fn into_end(mut self) -> RunEnd {
+        let complete = self.all_finished();
+        let elapsed = if complete {
             self.total.elapsed
         } else {
             self.start.elapsed()
@@ -219,27 +245,30 @@ impl<'a> Collector<'a> {
             elapsed.min(stopped.saturating_duration_since(self.start))
         });
         let due = due_before_last_row(self.plan, self.schedule, due);
-        let mut occupancies = self.occupancies.iter();
-        EngineSummary {
-            outcome: match (self.controls.requested.phase(), self.given_up) {
-                (RunPhase::Stopping, _) => LoadOutcome::Stopped,
-                (RunPhase::Aborting, _) => LoadOutcome::Aborted,
-                (RunPhase::Running, given_up) if self.total.cut_short => {
-                    given_up.unwrap_or(LoadOutcome::Panicked)
-                }
-                (RunPhase::Running, _) if is_complete => LoadOutcome::Completed,
-                (RunPhase::Running, _) => LoadOutcome::Stuck {
-                    step: occupancies.find_map(|occupancy| occupancy.current_step()),
-                },
-            },
-            elapsed,
-            steady: self.schedule.steady_part(due),
+        let ending = match self.controls.requested.phase() {
+            RunPhase::Stopping => EndReason::Interrupted,
+            RunPhase::Aborting => EndReason::Aborted,
+            RunPhase::Running if self.total.cut_short => {
+                self.given_up.take().unwrap_or(EndReason::Panicked)
+            }
+            RunPhase::Running if complete => EndReason::Completed,
+            RunPhase::Running => self.explain_stuck(),
+        };
+        RunEnd {
+            ending,
+            elapsed_us: micros(elapsed),
             planned: self.total.planned,
-            complete: is_complete,
+            steady_us: micros(self.schedule.steady_part(due)),
+            complete,
             panics: Vec::new(),
             out_of_rows: self.total.out_of_rows,
+            target_death: None,
         }
     }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Returns the part of `due` in which iterations were due. After the last row of a feed nothing was due,
@@ -256,32 +285,35 @@ fn due_before_last_row(plan: &Plan, schedule: &Schedule, due: Duration) -> Durat
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadtest_model::definition::ScenarioDef;
     use loadtest_model::definition::{Bound, Comparator, Load, Metric, Threshold};
-    use loadtest_model::metrics::Broken;
     use loadtest_model::plan::{GradingDefaults, Overrides};
     use std::sync::mpsc::channel;
 
     fn collect_all(
         receiver: &Receiver<WorkerMessage>,
-        plan: &Plan,
+        (definition, plan): (&ScenarioDef, &Plan),
         occupancies: &[Arc<ThreadOccupancy>],
         requested: &Control,
         internal: &Control,
         mut report: impl FnMut(Frame),
-    ) -> EngineSummary {
+    ) -> RunEnd {
         let schedule = Schedule::new(&plan.load);
         let controls = Controls {
             requested,
             internal,
         };
-        Collector::new(plan, &schedule, 0, occupancies, Instant::now(), controls).collect(
-            receiver,
-            |frame| {
-                report(frame);
-                ControlFlow::Continue(())
-            },
+        Collector::new(
+            definition,
+            plan,
+            &schedule,
+            occupancies,
+            Instant::now(),
+            controls,
         )
+        .collect(receiver, |frame| {
+            report(frame);
+            ControlFlow::Continue(())
+        })
     }
 
     #[test]
@@ -319,7 +351,7 @@ mod tests {
         let mut told = Vec::new();
         let ended = collect_all(
             &receiver,
-            &plan,
+            (&definition, &plan),
             &busy,
             &control,
             &Control::new(),
@@ -346,7 +378,7 @@ mod tests {
     }
 
     /// What comes of messages of two workers, and what became of their orders; `errors < 10% or abort`.
-    fn watched(messages: Vec<WorkerMessage>) -> (EngineSummary, RunPhase, Vec<Frame>) {
+    fn watched(messages: Vec<WorkerMessage>) -> (RunEnd, RunPhase, Vec<Frame>) {
         let definition = ScenarioDef {
             load: Some(Load::users(2, Duration::from_secs(60))),
             thresholds: vec![Threshold {
@@ -373,9 +405,16 @@ mod tests {
         let (control, own) = (Control::new(), Control::new());
         let mut frames = Vec::new();
         let busy = [Arc::default(), Arc::default()];
-        let ended = collect_all(&receiver, &plan, &busy, &control, &own, |frame| {
-            frames.push(frame);
-        });
+        let ended = collect_all(
+            &receiver,
+            (&definition, &plan),
+            &busy,
+            &control,
+            &own,
+            |frame| {
+                frames.push(frame);
+            },
+        );
         (ended, own.phase(), frames)
     }
 
@@ -385,7 +424,7 @@ mod tests {
         let both = |second, failed| [journeys(second, 60, 0), journeys(second, 60, failed)];
         let (ended, orders, frames) = watched(both(0, 12).into_iter().chain(both(1, 12)).collect());
         assert_eq!(orders, RunPhase::Running);
-        assert_eq!(ended.outcome, LoadOutcome::Panicked, "whoever said so");
+        assert_eq!(ended.ending, EndReason::Panicked, "whoever said so");
         assert!(frames.iter().all(|frame| frame.broken.is_none()));
 
         let (ended, orders, frames) = watched(both(0, 12).into_iter().chain(both(1, 20)).collect());
@@ -395,7 +434,12 @@ mod tests {
             actual: 32.0 / 272.0,
             after: Duration::from_secs(2),
         };
-        assert_eq!(ended.outcome, LoadOutcome::Broken(broken));
+        let reason = EndReason::ThresholdBroken {
+            threshold: 0,
+            after_us: 2_000_000,
+            reason: "errors of the journey: 11.8 %, and must be < 10 %".to_owned(),
+        };
+        assert_eq!(ended.ending, reason);
         let told: Vec<_> = frames.iter().map(|frame| frame.broken).collect();
         assert_eq!(told, [None, Some(broken)]);
     }

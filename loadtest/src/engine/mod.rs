@@ -37,8 +37,9 @@ use crate::chain::{Scenario, Shared};
 use crate::transport::Transport;
 use collector::{Collector, Controls, WorkerMessage};
 use loadtest_model::definition::ScenarioDef;
-use loadtest_model::metrics::{Broken, Frame, Panicked};
+use loadtest_model::metrics::Frame;
 use loadtest_model::plan::Plan;
+use loadtest_model::record::RunEnd;
 use loadtest_model::schedule::Schedule;
 use pacer::Pacer;
 use panics::PanicLog;
@@ -59,48 +60,6 @@ const RATE_PER_WORKER: f64 = 4_000.0;
 const USERS_PER_WORKER: f64 = 32.0;
 /// From the order to start to the start, so that every worker is ready.
 const START_LEAD: Duration = Duration::from_millis(20);
-
-/// The summary of a finished run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EngineSummary {
-    /// The way the run ended.
-    pub outcome: LoadOutcome,
-    /// From the start of the load to the end of the last iteration.
-    pub elapsed: Duration,
-    /// The time in which iterations of the headline numbers were due.
-    pub steady: Duration,
-    /// Iterations that were to start.
-    pub planned: u64,
-    /// False if a worker never reported, since it is stuck in a step.
-    pub complete: bool,
-    /// The places where steps panicked.
-    pub panics: Vec<Panicked>,
-    /// True if a feed without more rows ended the load, or ended it for some users.
-    pub out_of_rows: bool,
-}
-
-/// The way a run ended.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum LoadOutcome {
-    /// The load ran as planned.
-    Completed,
-    /// Told to stop; what was in flight could end.
-    Stopped,
-    /// Told to abort.
-    Aborted,
-    /// Given up, since the code of the scenario panicked too often.
-    Panicked,
-    /// Given up, since a threshold was broken that asks for it; what was in flight could end.
-    Broken(Broken),
-    /// The frame callback halted the run; requests in flight could end.
-    Halted,
-    /// The scenario's code never gave a thread back, even after the hard end, and nothing had stopped the
-    /// run.
-    Stuck {
-        /// The step whose code it is, as far as is known.
-        step: Option<usize>,
-    },
-}
 
 /// A run that could not take place.
 #[derive(Debug, thiserror::Error)]
@@ -202,15 +161,15 @@ impl LoadRun<'_> {
     /// Runs the load and returns when it is over.
     ///
     /// `make_transport` makes the transport of the user with a number. `report` gets a frame per second;
-    /// `Break` halts the run.
+    /// `Break` halts the run for a reason.
     ///
     /// # Errors
     /// [`EngineError`] when no worker can be started; nothing was sent then.
     pub fn run<T: Transport + 'static>(
         self,
         make_transport: impl Fn(u64) -> T + Send + Sync + 'static,
-        report: impl FnMut(Frame) -> ControlFlow<()>,
-    ) -> Result<EngineSummary, EngineError> {
+        report: impl FnMut(Frame) -> ControlFlow<String>,
+    ) -> Result<RunEnd, EngineError> {
         let Self {
             scenario,
             shared,
@@ -255,16 +214,16 @@ impl LoadRun<'_> {
         }
         drop(sender);
         let schedule = Schedule::new(&plan.load);
-        let steps = scenario.definition.steps.len();
         let controls = Controls {
             requested: control,
             internal: &internal,
         };
-        let collector = Collector::new(plan, &schedule, steps, &occupancies, start, controls);
-        let summary = collector.collect(&receiver, report);
-        Ok(EngineSummary {
+        let definition = &scenario.definition;
+        let collector = Collector::new(definition, plan, &schedule, &occupancies, start, controls);
+        let end = collector.collect(&receiver, report);
+        Ok(RunEnd {
             panics: panics.take_all(),
-            ..summary
+            ..end
         })
     }
 }

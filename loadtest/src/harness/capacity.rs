@@ -9,13 +9,13 @@ use super::serve::{JournalWriter, find_scenario, listen_to_control_pipe};
 use super::write_json;
 use crate::engine::{self, Control, RunPhase, Workers};
 use crate::registry::Registry;
-use loadtest_model::capacity::{Next, Outcome, Purpose, SearchEnding, Trial, next_action};
+use loadtest_model::capacity::{Next, Purpose, SearchEnding, Trial, TrialOutcome, next_action};
 use loadtest_model::card::{Card, Verdict, judge_trial};
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::failure::{FailureKind, RunFailure};
 use loadtest_model::plan::Plan;
 use loadtest_model::protocol::{CapacityRequest, JournalLine, SearchLine, TrialFiles};
-use loadtest_model::record::{Ending, ScenarioRecord};
+use loadtest_model::record::{EndReason, ScenarioRecord};
 use std::io;
 use std::thread;
 use std::time::Duration;
@@ -126,17 +126,19 @@ fn try_rates(
             Ok(record) => record,
             Err(failure) => return Ok(SearchEnding::Broken { failure }),
         };
-        let card = Card::of(&record);
+        let card = Card::grade(&record, None);
         if let Some(failure) = fatal_failure(&card) {
             return Ok(SearchEnding::Broken { failure });
         }
-        if let Ending::Interrupted | Ending::Aborted | Ending::Died { .. } = record.ending {
+        if let EndReason::Interrupted | EndReason::Aborted | EndReason::Died { .. } =
+            record.end.ending
+        {
             return Ok(SearchEnding::Interrupted);
         }
         let trial = judge_trial(&record, &card, per_second, purpose);
         attempts.push(trial.attempt);
         course.write_line(&SearchLine::Trial(Box::new(trial.clone())))?;
-        if let Ending::Stuck { reason } = record.ending {
+        if let EndReason::Stuck { reason } = record.end.ending {
             return Ok(SearchEnding::Stuck { reason });
         }
         let is_over = next_action(&request.goal, &attempts) == Next::Done;
@@ -178,7 +180,7 @@ fn run_trial(
     written?;
     Ok(match end {
         Ok(end) => {
-            record.end(end.clone());
+            record.finish(end.clone());
             write_json(&files.record, &record)?;
             journal.write_line(&JournalLine::End(end))?;
             Ok(record)
@@ -225,7 +227,7 @@ fn wait_for_recovery(
     if control.phase() > RunPhase::Running {
         return Some(SearchEnding::Interrupted);
     }
-    if trial.attempt.outcome == Outcome::Met {
+    if trial.attempt.outcome == TrialOutcome::Met {
         return None;
     }
     let begin = Instant::now();

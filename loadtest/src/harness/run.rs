@@ -9,15 +9,12 @@ use super::run_identity::RunIdentity;
 use super::setup_client::SetupClient;
 use crate::chain::{Prepared, Scenario, SetupContext, SetupError};
 use crate::debug::{self, CurlTls, DebugObserver, Event};
-use crate::engine::{
-    self, Control, EngineSummary, IterationPosition, LoadOutcome, LoadRun, RunPhase, Workers,
-};
+use crate::engine::{self, Control, IterationPosition, LoadRun, RunPhase, Workers};
 use crate::machine::{self, MachineNeed, MachineShortage};
 use crate::redact;
 use crate::secrets::{self, MissingSecret};
 use crate::targets::{Target, offline};
 use crate::transport::{HttpTransport, Network};
-use loadtest_model::card;
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::failure::{FailureKind, RunFailure};
 use loadtest_model::metrics::Frame;
@@ -25,7 +22,7 @@ use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use loadtest_model::protocol::{
     BASE_URL_VARIABLE, DebugRequest, VALIDITY_VARIABLE, is_validity_off,
 };
-use loadtest_model::record::{End, Ending, Start};
+use loadtest_model::record::{RunEnd, RunStart};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -133,9 +130,9 @@ impl PreparedRun {
     }
 
     /// Returns the start of the record, which is known before anything is measured.
-    pub(crate) fn start_record(&self, executable_hash: &str, workers: u32) -> Start {
+    pub(crate) fn start_record(&self, executable_hash: &str, workers: u32) -> RunStart {
         let target = self.prepared.target.as_ref();
-        Start {
+        RunStart {
             definition: redact_definition(&self.scenario.definition),
             plan: self.plan.clone(),
             base_url: self.network.base_url().map(str::to_owned),
@@ -245,7 +242,7 @@ impl PreparedRun {
         start: Instant,
         control: &Control,
         report: impl FnMut(Frame),
-    ) -> Result<End, RunFailure> {
+    ) -> Result<RunEnd, RunFailure> {
         let end = self.run_load(workers, start, control, report);
         self.tear_down_unused();
         end
@@ -258,7 +255,7 @@ impl PreparedRun {
         start: Instant,
         control: &Control,
         mut report: impl FnMut(Frame),
-    ) -> Result<End, RunFailure> {
+    ) -> Result<RunEnd, RunFailure> {
         let network = Arc::clone(&self.network);
         let watched = Arc::clone(&self.network);
         let longest = permission::shortest_max_duration(&watched);
@@ -282,8 +279,9 @@ impl PreparedRun {
                     watched.halt(words.clone());
                 }
                 match watched.halted() {
-                    Some(_) => ControlFlow::Break(()),
-                    None if secrets::first_missing().is_some() => ControlFlow::Break(()),
+                    Some(reason) => ControlFlow::Break(redact::redact_text(reason).into_owned()),
+                    // The run fails for it, whatever its end.
+                    None if secrets::first_missing().is_some() => ControlFlow::Break(String::new()),
                     None => ControlFlow::Continue(()),
                 }
             },
@@ -292,16 +290,11 @@ impl PreparedRun {
             return Err(failure);
         }
         let target_death = target_death(&self.prepared);
-        match ended {
-            Ok(ended) => Ok(end_record(
-                ended,
-                &self.plan,
-                &self.scenario.definition,
-                target_death,
-                self.network.halted(),
-            )),
-            Err(error) => Err(internal_failure(error.to_string())),
-        }
+        let end = ended.map_err(|error| internal_failure(error.to_string()))?;
+        Ok(RunEnd {
+            target_death,
+            ..end
+        })
     }
 
     /// The same run under another load.
@@ -471,45 +464,6 @@ fn make_runtime() -> Result<runtime::Runtime, RunFailure> {
         .enable_all()
         .build()
         .map_err(|error| internal_failure(format!("no runtime: {error}")))
-}
-
-fn end_record(
-    ended: EngineSummary,
-    plan: &Plan,
-    definition: &ScenarioDef,
-    target_death: Option<String>,
-    halted: Option<&str>,
-) -> End {
-    let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-    End {
-        ending: match ended.outcome {
-            LoadOutcome::Completed => Ending::Completed,
-            LoadOutcome::Stopped => Ending::Interrupted,
-            LoadOutcome::Aborted => Ending::Aborted,
-            LoadOutcome::Panicked => Ending::Panicked,
-            LoadOutcome::Halted => Ending::Halted {
-                reason: redact::redact_text(halted.unwrap_or_default()).into_owned(),
-            },
-            LoadOutcome::Broken(broken) => Ending::ThresholdBroken {
-                threshold: broken.threshold,
-                after_us: micros(broken.after),
-                reason: card::describe_broken(&broken, plan, definition),
-            },
-            LoadOutcome::Stuck { step } => Ending::Stuck {
-                reason: match step.map(|step| &definition.steps[step].name) {
-                    Some(name) => format!("step `{name}` did not give its thread back"),
-                    None => "the scenario did not give a thread back".to_owned(),
-                },
-            },
-        },
-        elapsed_us: micros(ended.elapsed),
-        steady_us: micros(ended.steady),
-        planned: ended.planned,
-        complete: ended.complete,
-        panics: ended.panics,
-        out_of_rows: ended.out_of_rows,
-        target_death,
-    }
 }
 
 /// Help for a scenario without a target.

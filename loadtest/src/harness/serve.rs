@@ -213,13 +213,13 @@ fn measure_and_record(
         });
     match end {
         Ok(end) => {
-            record.end(end.clone());
+            record.finish(end.clone());
             // The record first: with a full disk it says more than the journal.
             let recorded = write_json(&request.record, &record);
             let written = written.and_then(|()| journal.write_line(&JournalLine::End(end)));
             if recorded.is_err() && written.is_err() {
                 // Nobody else will ever know.
-                let card = Card::of(&record);
+                let card = Card::grade(&record, None);
                 print_error(&format!(
                     "neither journal nor record can be kept, so here is its card:\n{card}"
                 ));

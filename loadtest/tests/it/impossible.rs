@@ -46,7 +46,7 @@ fn refusal(record: &Value) -> Option<String> {
         .err()
         .map(|impossible| impossible.to_string());
     if refusal.is_none() {
-        let _ = Report::grade(&record).exit_code();
+        let _ = Report::grade(&record, None).exit_code();
     }
     refusal
 }

@@ -24,7 +24,7 @@ fn records_of_version_1_have_the_grades_and_verdicts_they_had() {
     let seen = ALL.map(|name| {
         let record = read(name);
         assert_eq!(record.schema_version, 1, "{name}");
-        let report = Report::grade(&record);
+        let report = Report::grade(&record, None);
         let [card] = report.cards.as_slice() else {
             panic!("{name}: {} cards", report.cards.len());
         };
@@ -71,19 +71,19 @@ fn a_record_of_version_1_is_the_same_when_it_is_written_again() {
 
 #[test]
 fn what_a_later_version_1_added_is_optional() {
-    let journeys = |name| Report::grade(&read(name)).cards[0].slowest.len();
+    let journeys = |name| Report::grade(&read(name), None).cards[0].slowest.len();
     assert_eq!((journeys("passed.json"), journeys("invalid.json")), (0, 5));
 }
 
 #[test]
 fn a_record_can_be_graded_anew() {
     let mut record = read("failed.json");
-    let before = Report::grade(&record).cards[0].grade.score;
+    let before = Report::grade(&record, None).cards[0].grade.score;
     record.regrade(&loadtest_model::plan::GradingDefaults {
         apdex: None,
         budget: Some(1.0),
         ..Default::default()
     });
-    let after = Report::grade(&record).cards[0].grade.score;
+    let after = Report::grade(&record, None).cards[0].grade.score;
     assert!(before < after, "{before:?} {after:?}");
 }

@@ -57,8 +57,8 @@ fn render_table(all: &[(Baseline, Contents)]) -> String {
             let _ = writeln!(text, "  {}", clean(&newest.identity()));
             let about = format!(
                 "version {}, {}, {}",
-                shorten_commit(scenario.definition.revision()),
-                display::format_load(&scenario.plan.load),
+                shorten_commit(scenario.start.definition.revision()),
+                display::format_load(&scenario.start.plan.load),
                 format_target(newest)
             );
             let _ = writeln!(text, "    {}", clean(&about));
@@ -103,10 +103,11 @@ fn file_size(run: &Kept) -> u64 {
 
 fn format_target(run: &Kept) -> String {
     let scenario = run.scenario();
-    if scenario.own_target || scenario.target_in_process {
+    if scenario.start.own_target || scenario.start.target_in_process {
         return "its own target".to_owned();
     }
     scenario
+        .start
         .base_url
         .clone()
         .unwrap_or_else(|| "absolute URLs".to_owned())
@@ -132,8 +133,8 @@ fn list_json(baseline: &Baseline, contents: &Contents) -> Value {
         let newest = &runs[runs.len() - 1];
         json!({
             "scenario": newest.identity(),
-            "version": newest.scenario().definition.revision(),
-            "load": newest.scenario().plan.load,
+            "version": newest.scenario().start.definition.revision(),
+            "load": newest.scenario().start.plan.load,
             "target": format_target(newest),
             "runs": runs.iter().map(run).collect::<Vec<_>>(),
         })

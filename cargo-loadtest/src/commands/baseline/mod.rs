@@ -56,8 +56,9 @@ fn open_changeable(cargo: &CargoArgs) -> Result<Baselines, Error> {
 
 fn save_baseline(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> Result<u8, Error> {
     let baseline = open_changeable(cargo)?.new_or_not(name)?;
-    let (_, record) = store::open(run, || Store::of_workspace(cargo))?;
-    let saved = baseline.save(&record, keeping)?;
+    let (folder, record) = store::open(run, || Store::of_workspace(cargo))?;
+    let comparison = folder.read_comparison(&record)?;
+    let saved = baseline.save(&record, comparison.as_ref(), keeping)?;
     if !saved.iter().any(|saved| saved.outcome.is_ok()) {
         return Err(not_saved(&record.run_id, &saved));
     }

@@ -2,7 +2,7 @@
 
 use super::RunComparison;
 use crate::error::Error;
-use loadtest_model::comparison::{Comparison, Outcome, Refusal};
+use loadtest_model::comparison::{Comparison, ComparisonOutcome, Refusal};
 use serde_json::{Value, json};
 
 pub(super) fn render(compared: &RunComparison) -> Result<String, Error> {
@@ -11,9 +11,11 @@ pub(super) fn render(compared: &RunComparison) -> Result<String, Error> {
     for (identity, outcome) in &compared.scenarios {
         let mut value = serde_json::to_value(outcome).map_err(&not_encoded)?;
         match outcome {
-            Outcome::Compared(comparison) => value["regressions"] = regressions_json(comparison),
-            Outcome::Refused { refusals } => value["reasons"] = reasons_json(refusals),
-            Outcome::Absent => {}
+            ComparisonOutcome::Compared(comparison) => {
+                value["regressions"] = regressions_json(comparison);
+            }
+            ComparisonOutcome::Refused { refusals } => value["reasons"] = reasons_json(refusals),
+            ComparisonOutcome::Absent => {}
         }
         value["scenario"] = json!(identity);
         scenarios.push(value);

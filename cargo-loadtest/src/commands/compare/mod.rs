@@ -13,7 +13,7 @@ use crate::export::page::comparison::{self, ComparisonBase};
 use crate::export::terminal;
 use crate::store::{self, Store};
 use loadtest_model::card::{Validity, Verdict};
-use loadtest_model::comparison::{Outcome, Side};
+use loadtest_model::comparison::{ComparisonOutcome, Side};
 use loadtest_model::record::{RunRecord, ScenarioRecord};
 
 /// The result of a comparison.
@@ -25,7 +25,7 @@ struct RunComparison {
     /// The identifier of the run.
     new: String,
     /// The outcome of each scenario, by name.
-    scenarios: Vec<(String, Outcome)>,
+    scenarios: Vec<(String, ComparisonOutcome)>,
     /// The scenarios that only the base has.
     missing: Vec<String>,
 }
@@ -62,12 +62,12 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
         let base = open_base(args, &baselines)?;
         let sides = |identity: &str| {
             let all = base.scenarios.iter();
-            let same = all.filter(|scenario| scenario.definition.identity() == identity);
+            let same = all.filter(|scenario| scenario.start.definition.identity() == identity);
             same.map(|scenario| comparison_side(&base, scenario))
                 .collect()
         };
         let known = base.scenarios.iter();
-        let known = known.map(|scenario| scenario.definition.identity());
+        let known = known.map(|scenario| scenario.start.definition.identity());
         RunComparison::of(&base.run_id, false, &new, known.collect(), &sides)
     };
     match args.format {
@@ -110,7 +110,7 @@ impl RunComparison {
     ) -> Self {
         let scenario = |scenario| {
             let new = comparison_side(new, scenario);
-            let identity = new.scenario.definition.identity();
+            let identity = new.scenario.start.definition.identity();
             let outcome = compared(&sides(&identity), &new);
             (identity, outcome)
         };
@@ -161,7 +161,7 @@ impl RunComparison {
             self.scenarios
                 .iter()
                 .filter_map(|(_, outcome)| match outcome {
-                    Outcome::Compared(comparison) => Some(comparison),
+                    ComparisonOutcome::Compared(comparison) => Some(comparison),
                     _ => None,
                 })
         };

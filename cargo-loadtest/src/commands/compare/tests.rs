@@ -94,13 +94,13 @@ fn compared() -> RunComparison {
         scenarios: vec![
             (
                 "shop::load::checkout".to_owned(),
-                Outcome::Compared(comparison),
+                ComparisonOutcome::Compared(comparison),
             ),
             (
                 "shop::load::browse".to_owned(),
-                Outcome::Refused { refusals },
+                ComparisonOutcome::Refused { refusals },
             ),
-            ("shop::load::visit".to_owned(), Outcome::Absent),
+            ("shop::load::visit".to_owned(), ComparisonOutcome::Absent),
         ],
         missing: vec!["shop::load::gone".to_owned()],
     }
@@ -143,7 +143,7 @@ fn programs_read_the_same() {
 fn the_exit_code_says_whether_something_regressed_or_nothing_was_compared() {
     let mut all = compared();
     assert_eq!(all.exit_code(), 99);
-    let Outcome::Compared(comparison) = &mut all.scenarios[0].1 else {
+    let ComparisonOutcome::Compared(comparison) = &mut all.scenarios[0].1 else {
         unreachable!()
     };
     comparison.subjects[1].figures[1].verdict = Change::Inconclusive;

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::store::{RunFolder, Store};
 use loadtest_model::card::{Card, Report, Verdict};
+use loadtest_model::comparison::RunComparison;
 use loadtest_model::definition::Letter;
 use loadtest_model::metrics::CompactHistogram;
 use loadtest_model::record::{Environment, NotRun, RunRecord, ScenarioRecord};
@@ -178,7 +179,9 @@ fn entries(run: &RunFolder) -> Result<Vec<Entry>, Error> {
     if run.is_under_way() {
         return Ok(under_way(run, &run.read_header()?));
     }
-    Ok(of_record(&run.identifier(), run.read()?))
+    let record = run.read()?;
+    let comparison = run.read_comparison(&record)?;
+    Ok(of_record(&run.identifier(), record, comparison.as_ref()))
 }
 
 fn under_way(run: &RunFolder, header: &RunRecord) -> Vec<Entry> {
@@ -196,11 +199,15 @@ fn under_way(run: &RunFolder, header: &RunRecord) -> Vec<Entry> {
 }
 
 /// Returns the entries of a record; `run` is the name of its folder.
-pub(super) fn of_record(run: &str, mut record: RunRecord) -> Vec<Entry> {
+pub(super) fn of_record(
+    run: &str,
+    mut record: RunRecord,
+    comparison: Option<&RunComparison>,
+) -> Vec<Entry> {
     for scenario in &mut record.scenarios {
         drop_details(scenario);
     }
-    let report = Report::grade(&record);
+    let report = Report::grade(&record, comparison);
     let mut all: Vec<Entry> = report
         .not_run
         .iter()
@@ -260,8 +267,8 @@ fn drop_details(scenario: &mut ScenarioRecord) {
 }
 
 fn target(scenario: &ScenarioRecord) -> Option<String> {
-    let base = scenario.base_url.as_ref();
-    base.filter(|_| !scenario.own_target && !scenario.target_in_process)
+    let base = scenario.start.base_url.as_ref();
+    base.filter(|_| !scenario.start.own_target && !scenario.start.target_in_process)
         .map(|base| base.trim_end_matches('/').to_owned())
 }
 
@@ -331,7 +338,7 @@ impl Entry {
 
 impl Version {
     fn of(scenario: &ScenarioRecord) -> Self {
-        let definition = &scenario.definition;
+        let definition = &scenario.start.definition;
         Self {
             fingerprint: definition.fingerprint.to_string(),
             words: definition.version.as_deref().map(str::to_owned),

@@ -6,7 +6,7 @@ use loadtest_model::card::Report;
 use loadtest_model::definition::{Load, Shape};
 use loadtest_model::metrics::Health;
 use loadtest_model::record::{
-    Ending, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord,
+    EndReason, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord,
 };
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,11 +22,11 @@ fn run(hour: u8, p95_ms: u64) -> RunRecord {
     time.record_n(Duration::from_millis(p95_ms), 20);
     record.absorb(&frame);
     let planned = 20;
-    record.end(loadtest_model::record::End {
+    record.finish(loadtest_model::record::RunEnd {
         planned,
         ..sample::end()
     });
-    record.definition.fingerprint = "1f3a9c02aa11bb22".into();
+    record.start.definition.fingerprint = "1f3a9c02aa11bb22".into();
     RunRecord {
         schema_version: SCHEMA_VERSION,
         run_id: format!("20261121-{hour:02}0000-abcd"),
@@ -52,7 +52,7 @@ fn changed(mut run: RunRecord, change: impl FnOnce(&mut ScenarioRecord)) -> RunR
 fn entries(runs: Vec<RunRecord>) -> Vec<Entry> {
     let newest_first = runs.into_iter().rev();
     newest_first
-        .flat_map(|run| of_record(&run.run_id.clone(), run))
+        .flat_map(|run| of_record(&run.run_id.clone(), run, None))
         .collect()
 }
 
@@ -93,12 +93,12 @@ fn other_versions_loads_and_targets_are_set_apart_and_never_compared() {
     });
     let entries = entries(vec![
         run(1, 100),
-        changed(run(2, 200), |record| record.plan.load = more),
+        changed(run(2, 200), |record| record.start.plan.load = more),
         changed(run(3, 300), |record| {
-            record.base_url = Some("http://127.0.0.1:1".to_owned());
+            record.start.base_url = Some("http://127.0.0.1:1".to_owned());
         }),
         changed(run(4, 400), |record| {
-            record.definition.fingerprint = "8b2c11d0aa11bb22".into();
+            record.start.definition.fingerprint = "8b2c11d0aa11bb22".into();
         }),
         run(5, 110),
     ]);
@@ -118,8 +118,8 @@ fn other_versions_loads_and_targets_are_set_apart_and_never_compared() {
 #[test]
 fn what_measured_nothing_to_go_by_is_listed_and_has_no_trend() {
     let stalled = |record: &mut ScenarioRecord| {
-        record.target_in_process = false;
-        record.ending = Ending::Died {
+        record.start.target_in_process = false;
+        record.end.ending = EndReason::Died {
             reason: "the tool was killed while it ran".to_owned(),
         };
     };
@@ -129,7 +129,7 @@ fn what_measured_nothing_to_go_by_is_listed_and_has_no_trend() {
         scenario: SCENARIO.to_owned(),
         exit_code: 100,
         message: "setup failed".to_owned(),
-        ..NotRun::of(&run(3, 1).scenarios[0].definition)
+        ..NotRun::of(&run(3, 1).scenarios[0].start.definition)
     });
     let mut older = missing.clone();
     older.run_id = "20261121-050000-abcd".to_owned();
@@ -184,11 +184,11 @@ fn what_measured_nothing_to_go_by_is_listed_and_has_no_trend() {
 #[test]
 fn a_search_shows_what_it_found_and_no_figures_of_its_trial() {
     let record = crate::export::sample::search_record("x");
-    let entries = of_record("x", record.clone());
+    let entries = of_record("x", record.clone(), None);
     let [entry] = &entries[..] else {
         panic!("{entries:?}");
     };
-    let report = Report::grade(&record);
+    let report = Report::grade(&record, None);
     assert_eq!(entry.exit_code(), Some(report.exit_code()));
     assert!(matches!(entry.outcome, Outcome::Searched { .. }));
     assert!(entry.load.as_ref().unwrap().load.starts_with("search for "));
@@ -207,10 +207,10 @@ fn what_is_left_out_of_a_record_to_be_fast_decides_nothing() {
             ..Health::default()
         };
         scenario.absorb(&frame);
-        scenario.planned += 7;
+        scenario.end.planned += 7;
     }
-    let card = Report::grade(&record).cards.remove(0);
-    let entries = of_record("x", record);
+    let card = Report::grade(&record, None).cards.remove(0);
+    let entries = of_record("x", record, None);
     let figures = entries[0].figures().unwrap();
     assert_eq!(figures.verdict, card.verdict);
     assert_eq!(entries[0].verdict(), "INVALID", "it stalled");
@@ -227,12 +227,12 @@ fn archive() -> Archive {
         run(2, 123),
         failed,
         changed(run(4, 900), |record| {
-            record.ending = Ending::Interrupted;
+            record.end.ending = EndReason::Interrupted;
         }),
         changed(run(5, 90), |record| {
-            record.definition.fingerprint = "8b2c11d0aa11bb22".into();
-            record.definition.version = Some("2".into());
-            record.base_url = Some("http://127.0.0.1:8080/".to_owned());
+            record.start.definition.fingerprint = "8b2c11d0aa11bb22".into();
+            record.start.definition.version = Some("2".into());
+            record.start.base_url = Some("http://127.0.0.1:8080/".to_owned());
         }),
     ];
     Archive {

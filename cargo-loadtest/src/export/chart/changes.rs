@@ -6,7 +6,9 @@ use crate::export::labels::JOURNEY;
 use crate::export::page::comparison::{change_mark, select_gravest};
 use crate::export::scene::{Anchor, Paint, Scene, SceneShape};
 use loadtest_model::card::Card;
-use loadtest_model::comparison::{Change, Compared, Comparison, Figure, Outcome, Subject};
+use loadtest_model::comparison::{
+    Change, Compared, Comparison, ComparisonOutcome, Figure, Subject,
+};
 use std::ops::RangeInclusive;
 
 const WIDE: f64 = 520.0;
@@ -29,7 +31,7 @@ const POINT: f64 = 4.0;
 /// line, and what would be too little to count as ground. Error rates have another scale.
 pub(crate) fn draw_changes(card: &Card) -> Option<Chart> {
     let beside = card.comparison.as_ref()?;
-    let Outcome::Compared(comparison) = &beside.outcome else {
+    let ComparisonOutcome::Compared(comparison) = &beside.outcome else {
         return None;
     };
     let rows = select_changes(comparison);
@@ -274,7 +276,7 @@ mod tests {
     fn what_is_beyond_all_bounds_is_drawn_at_the_edge() {
         let mut card = sample::regressed().cards[0].clone();
         let beside = card.comparison.as_mut().unwrap();
-        let Outcome::Compared(comparison) = &mut beside.outcome else {
+        let ComparisonOutcome::Compared(comparison) = &mut beside.outcome else {
             panic!("{beside:?}");
         };
         let row = &mut comparison.subjects[0].figures[1];

@@ -4,7 +4,9 @@ use super::{NOT_DECIDED, named_case, plain_lines};
 use crate::console::clean;
 use crate::export::labels::JOURNEY;
 use loadtest_model::card::{Card, ReasonKind};
-use loadtest_model::comparison::{Change, Compared, Comparison, Outcome, Skipped, Subject};
+use loadtest_model::comparison::{
+    Change, Compared, Comparison, ComparisonOutcome, Skipped, Subject,
+};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus};
 
 /// Returns true where reasons of this kind have a case of their own.
@@ -41,7 +43,7 @@ pub(super) fn build_comparison_cases<'a>(
     let name = |of: &str| format!("{of}: against the baseline {}", beside.baseline);
     let whole = |status| vec![(named_case(identity, &name(JOURNEY), status), None)];
     match &beside.outcome {
-        Outcome::Compared(comparison) => comparison
+        ComparisonOutcome::Compared(comparison) => comparison
             .subjects
             .iter()
             .map(|subject| {
@@ -55,8 +57,10 @@ pub(super) fn build_comparison_cases<'a>(
                 (case, step)
             })
             .collect(),
-        Outcome::Refused { .. } => whole(decided_status(card, ReasonKind::NotCompared, None)),
-        Outcome::Absent => whole(skipped_status(
+        ComparisonOutcome::Refused { .. } => {
+            whole(decided_status(card, ReasonKind::NotCompared, None))
+        }
+        ComparisonOutcome::Absent => whole(skipped_status(
             "not compared: the baseline has no run of this scenario",
         )),
     }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::export::sample;
 use loadtest_model::card::{CapacityVerdict, Reason, ReasonKind, Verdict};
-use loadtest_model::comparison::Outcome;
+use loadtest_model::comparison::ComparisonOutcome;
 use std::sync::LazyLock;
 
 fn read(report: &Report) -> quick_junit::Report {
@@ -163,7 +163,7 @@ fn there_is_a_case_per_threshold_and_step_and_no_two_are_called_the_same() {
         let junit = read(&report);
         for (suite, card) in junit.test_suites.iter().zip(&report.cards) {
             let compared = match card.comparison.as_ref().map(|beside| &beside.outcome) {
-                Some(Outcome::Compared(comparison)) => comparison.subjects.len(),
+                Some(ComparisonOutcome::Compared(comparison)) => comparison.subjects.len(),
                 Some(_) => 1,
                 None => 0,
             };

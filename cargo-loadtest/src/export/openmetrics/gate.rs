@@ -4,7 +4,7 @@ use super::LabelledCard;
 use super::page::{Labels, MetricsText, Sample, add_up, flag_value};
 use crate::console::clean;
 use crate::export::labels::unique_names;
-use loadtest_model::comparison::{Change, Compared, Outcome};
+use loadtest_model::comparison::{Change, Compared, ComparisonOutcome};
 
 /// A family with a sample per compared figure: its name and the value.
 type ChangeFamily = (&'static str, fn(&Compared) -> f64);
@@ -65,7 +65,7 @@ pub(super) fn write_comparisons(text: &mut MetricsText, cards: &[LabelledCard<'_
         .iter()
         .filter_map(|scenario| {
             let beside = scenario.card.comparison.as_ref()?;
-            let is = matches!(beside.outcome, Outcome::Compared(_));
+            let is = matches!(beside.outcome, ComparisonOutcome::Compared(_));
             let labels = scenario.labels(&[("baseline", &beside.baseline)]);
             Some((labels, Some(flag_value(is))))
         })
@@ -85,7 +85,7 @@ fn list_figures<'a>(scenario: &LabelledCard<'a>) -> Vec<(Labels, &'a Compared)> 
     let Some(beside) = &scenario.card.comparison else {
         return Vec::new();
     };
-    let Outcome::Compared(comparison) = &beside.outcome else {
+    let ComparisonOutcome::Compared(comparison) = &beside.outcome else {
         return Vec::new();
     };
     let names = comparison.subjects.iter().map(|subject| {

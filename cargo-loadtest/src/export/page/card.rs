@@ -6,7 +6,7 @@ use super::{
 };
 use crate::console::clean;
 use loadtest_model::card::{Card, Reason, ReasonKind, Report};
-use loadtest_model::comparison::Outcome;
+use loadtest_model::comparison::ComparisonOutcome;
 use loadtest_model::display;
 use std::fmt::Write as _;
 
@@ -138,7 +138,7 @@ fn describe_success(card: &Card) -> String {
     }
     if let Some(compared) = &card.comparison {
         let state = match &compared.outcome {
-            Outcome::Compared(_) => "nothing regressed against",
+            ComparisonOutcome::Compared(_) => "nothing regressed against",
             _ => "not compared with",
         };
         let baseline = display::quote_name(&clean(&compared.baseline));

@@ -7,7 +7,8 @@ use crate::export::chart;
 use crate::export::labels::JOURNEY;
 use loadtest_model::card::Card;
 use loadtest_model::comparison::{
-    Beside, Change, Compared, Comparison, Figure, Margin, Outcome, Skipped, Subject,
+    BaselineComparison, Change, Compared, Comparison, ComparisonOutcome, Figure, Margin, Skipped,
+    Subject,
 };
 use loadtest_model::display;
 use std::fmt;
@@ -72,7 +73,7 @@ const fn change_gravity(change: Change) -> u8 {
 
 /// Builds the section of a card, where it was compared.
 pub(super) fn build_of_card(card: &Card) -> Option<Section> {
-    let Beside { baseline, outcome } = card.comparison.as_ref()?;
+    let BaselineComparison { baseline, outcome } = card.comparison.as_ref()?;
     let base = ComparisonBase::Baseline(baseline);
     let mut section = build_section(base, outcome, Selection::Gravest);
     if let Some(chart) = chart::draw_changes(card) {
@@ -90,7 +91,10 @@ pub(super) fn build_of_card(card: &Card) -> Option<Section> {
 }
 
 /// Builds the section of a comparison with all of its figures.
-pub(crate) fn build_complete_section(base: ComparisonBase<'_>, outcome: &Outcome) -> Section {
+pub(crate) fn build_complete_section(
+    base: ComparisonBase<'_>,
+    outcome: &ComparisonOutcome,
+) -> Section {
     build_section(base, outcome, Selection::All)
 }
 
@@ -104,10 +108,14 @@ fn wrap_section(base: ComparisonBase<'_>, blocks: Vec<Block>) -> Section {
     Section::new(format!("Against {base}"), 2, blocks).essential()
 }
 
-fn build_section(base: ComparisonBase<'_>, outcome: &Outcome, selection: Selection) -> Section {
+fn build_section(
+    base: ComparisonBase<'_>,
+    outcome: &ComparisonOutcome,
+    selection: Selection,
+) -> Section {
     let blocks = match outcome {
-        Outcome::Compared(comparison) => build_compared(base, comparison, selection),
-        Outcome::Refused { refusals } => {
+        ComparisonOutcome::Compared(comparison) => build_compared(base, comparison, selection),
+        ComparisonOutcome::Refused { refusals } => {
             let lead = "Not compared, since a difference would not be the target's:";
             let mut sentences = vec![Sentence::plain(lead)];
             sentences.extend(refusals.iter().map(|refusal| Sentence {
@@ -116,7 +124,7 @@ fn build_section(base: ComparisonBase<'_>, outcome: &Outcome, selection: Selecti
             }));
             vec![Block::Sentences(sentences)]
         }
-        Outcome::Absent => vec![Block::Sentences(match base {
+        ComparisonOutcome::Absent => vec![Block::Sentences(match base {
             ComparisonBase::Baseline(name) => vec![
                 Sentence::plain("Not compared: the baseline has no run of this scenario."),
                 Sentence::small(format!(
@@ -440,8 +448,8 @@ mod tests {
     /// A run beside a baseline, of whose steps everything is worse.
     fn all_worse(steps: usize) -> Card {
         let mut card = sample::regressed().cards[0].clone();
-        let Some(Beside {
-            outcome: Outcome::Compared(comparison),
+        let Some(BaselineComparison {
+            outcome: ComparisonOutcome::Compared(comparison),
             ..
         }) = &mut card.comparison
         else {
@@ -462,8 +470,8 @@ mod tests {
 
     /// The rows and the notes of the section of a card.
     fn contents(card: &Card) -> (Vec<Vec<TableCell>>, Vec<String>) {
-        let Some(Beside {
-            outcome: Outcome::Compared(comparison),
+        let Some(BaselineComparison {
+            outcome: ComparisonOutcome::Compared(comparison),
             ..
         }) = &card.comparison
         else {
@@ -490,7 +498,8 @@ mod tests {
         ] {
             let (rows, notes) = contents(&card);
             assert!(rows.len() <= ROWS);
-            let Some(Outcome::Compared(comparison)) = card.comparison.map(|beside| beside.outcome)
+            let Some(ComparisonOutcome::Compared(comparison)) =
+                card.comparison.map(|beside| beside.outcome)
             else {
                 panic!("not compared");
             };

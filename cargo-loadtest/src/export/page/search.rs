@@ -4,7 +4,7 @@ use super::{
     Badge, Block, Column, Form, Section, Sentence, Sheet, SheetKind, Table, TableCell, Tone,
     findings,
 };
-use loadtest_model::capacity::{Outcome, Trial};
+use loadtest_model::capacity::{Trial, TrialOutcome};
 use loadtest_model::card::{Capacity, CapacityVerdict, Report, Tone as RemarkTone};
 use loadtest_model::definition::Metric;
 use loadtest_model::display;
@@ -71,9 +71,9 @@ fn build_trials(found: &Capacity) -> Table {
     let mut table = Table::new("The rates in the order in which they were tried", columns);
     for trial in &found.trials {
         let (mark, tone) = match trial.attempt.outcome {
-            Outcome::Met => ('✓', Tone::Good),
-            Outcome::Missed => ('✗', Tone::Bad),
-            Outcome::GeneratorLimited => ('!', Tone::Fair),
+            TrialOutcome::Met => ('✓', Tone::Good),
+            TrialOutcome::Missed => ('✗', Tone::Bad),
+            TrialOutcome::GeneratorLimited => ('!', Tone::Fair),
         };
         let breaks = |metric: Metric| {
             let slo = found.goal.slo.iter().enumerate();

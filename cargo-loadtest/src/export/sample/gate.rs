@@ -1,13 +1,14 @@
 //! Runs beside a baseline, and runs that must have a grade.
 
-use super::report;
 use super::scenario::{HEALTHY, RAMP, Target, checkout};
+use super::{report, report_compared};
 use loadtest_model::card::{Card, Quantiles, Report};
 use loadtest_model::comparison::{
-    Beside, Change, Compared, Comparison, Figure, Margin, Outcome, Refusal, Skipped, Subject,
+    BaselineComparison, Change, Compared, Comparison, ComparisonOutcome, Figure, Margin, Refusal,
+    Skipped, Subject,
 };
 use loadtest_model::definition::Letter;
-use loadtest_model::record::{Ending, ScenarioRecord};
+use loadtest_model::record::{EndReason, ScenarioRecord};
 use loadtest_model::record::{Offline, Permit, PermittedBy};
 use std::net::IpAddr;
 use std::sync::LazyLock;
@@ -34,7 +35,7 @@ pub(in crate::export) fn compared() -> Report {
             order_errors: 0.007,
             ..HEALTHY
         };
-        let mut record = checkout(target, 90, Ending::Completed);
+        let record = checkout(target, 90, EndReason::Completed);
         let mut list = SAME;
         (list[0], list[1]) = ((-0.18, 0.025, Improved), (-0.21, 0.041, Improved));
         list[2].2 = Inconclusive;
@@ -57,8 +58,7 @@ pub(in crate::export) fn compared() -> Report {
             skipped: Some(Skipped::Removed),
             figures: Vec::new(),
         });
-        record.comparison = beside(Outcome::Compared(comparison));
-        report(vec![record])
+        report_beside_main(record, ComparisonOutcome::Compared(comparison))
     });
     MADE.clone()
 }
@@ -66,7 +66,7 @@ pub(in crate::export) fn compared() -> Report {
 /// A run that is as its baseline of one run was, but for what is better, and what cannot be told.
 pub(in crate::export) fn kept() -> Report {
     static MADE: LazyLock<Report> = LazyLock::new(|| {
-        let mut record = checkout(HEALTHY, 90, Ending::Completed);
+        let record = checkout(HEALTHY, 90, EndReason::Completed);
         let mut order = SAME;
         order[1] = (-0.22, 0.06, Improved);
         order[2] = (-0.09, 0.16, Inconclusive);
@@ -81,8 +81,7 @@ pub(in crate::export) fn kept() -> Report {
             (Some(4), Ok(unsure)),
         ];
         let comparison = comparison(&record, 1, &subjects);
-        record.comparison = beside(Outcome::Compared(comparison));
-        report(vec![record])
+        report_beside_main(record, ComparisonOutcome::Compared(comparison))
     });
     MADE.clone()
 }
@@ -90,7 +89,7 @@ pub(in crate::export) fn kept() -> Report {
 /// A run with a step that is slower than that of the baseline, and the journey with it.
 pub(in crate::export) fn regressed() -> Report {
     static MADE: LazyLock<Report> = LazyLock::new(|| {
-        let mut record = checkout(slower_order(), 90, Ending::Completed);
+        let record = checkout(slower_order(), 90, EndReason::Completed);
         let (mut journey, mut order) = (SAME, SAME);
         journey[1] = (0.14, 0.031, Regressed);
         journey[2] = (0.16, 0.09, Inconclusive);
@@ -106,8 +105,7 @@ pub(in crate::export) fn regressed() -> Report {
             (Some(4), Ok(SAME)),
         ];
         let comparison = comparison(&record, 3, &subjects);
-        record.comparison = beside(Outcome::Compared(comparison));
-        report(vec![record])
+        report_beside_main(record, ComparisonOutcome::Compared(comparison))
     });
     MADE.clone()
 }
@@ -115,7 +113,7 @@ pub(in crate::export) fn regressed() -> Report {
 /// A run that is not comparable, for two reasons.
 pub(in crate::export) fn refused() -> Report {
     static MADE: LazyLock<Report> = LazyLock::new(|| {
-        let mut record = checkout(HEALTHY, 60, Ending::Completed);
+        let record = checkout(HEALTHY, 60, EndReason::Completed);
         let refusals = vec![
             Refusal::TooShort {
                 run_id: RUN.to_owned(),
@@ -126,8 +124,7 @@ pub(in crate::export) fn refused() -> Report {
                 new: "200/s for 1 min, ramp-up 10 s (open model)".to_owned(),
             },
         ];
-        record.comparison = beside(Outcome::Refused { refusals });
-        report(vec![record])
+        report_beside_main(record, ComparisonOutcome::Refused { refusals })
     });
     MADE.clone()
 }
@@ -135,13 +132,12 @@ pub(in crate::export) fn refused() -> Report {
 /// A run whose scenario the baseline does not know.
 pub(in crate::export) fn absent() -> Report {
     static MADE: LazyLock<Report> = LazyLock::new(|| {
-        let mut record = checkout(HEALTHY, 60, Ending::Completed);
-        record.comparison = beside(Outcome::Absent);
-        record.offline = Some(Offline {
+        let mut record = checkout(HEALTHY, 60, EndReason::Completed);
+        record.start.offline = Some(Offline {
             namespace: "net:[4026532561]".to_owned(),
             interfaces: vec!["lo".to_owned()],
         });
-        report(vec![record])
+        report_beside_main(record, ComparisonOutcome::Absent)
     });
     MADE.clone()
 }
@@ -153,13 +149,13 @@ pub(in crate::export) fn graded_too_low() -> Report {
             typical: [24.0, 470.0, 31.0, 58.0, 490.0],
             ..HEALTHY
         };
-        let mut record = checkout(target, 60, Ending::Completed);
+        let mut record = checkout(target, 60, EndReason::Completed);
         // Slow as it is, no threshold is broken.
-        record.plan.thresholds.retain(|scoped| scoped.implied);
-        record.plan.min_grade = Some(Letter::A);
-        record.own_target = false;
-        record.base_url = Some("https://shop.staging.example.com".to_owned());
-        record.permits = vec![Permit {
+        record.start.plan.thresholds.retain(|scoped| scoped.implied);
+        record.start.plan.min_grade = Some(Letter::A);
+        record.start.own_target = false;
+        record.start.base_url = Some("https://shop.staging.example.com".to_owned());
+        record.start.permits = vec![Permit {
             origin: "https://shop.staging.example.com".to_owned(),
             addresses: vec![IpAddr::from([10, 20, 0, 7])],
             by: PermittedBy::Listed {
@@ -174,8 +170,8 @@ pub(in crate::export) fn graded_too_low() -> Report {
 }
 
 /// A comparison in which `text` stands wherever something comes from outside.
-pub(super) fn hostile(text: &str) -> Beside {
-    let record = checkout(HEALTHY, 20, Ending::Completed);
+pub(super) fn hostile(text: &str) -> BaselineComparison {
+    let record = checkout(HEALTHY, 20, EndReason::Completed);
     let mut worse = SAME;
     worse[1] = (0.31, 0.077, Regressed);
     let subjects = [
@@ -189,9 +185,9 @@ pub(super) fn hostile(text: &str) -> Beside {
     for subject in &mut comparison.subjects {
         subject.step = subject.step.as_ref().map(|_| text.to_owned());
     }
-    Beside {
+    BaselineComparison {
         baseline: text.to_owned(),
-        outcome: Outcome::Compared(comparison),
+        outcome: ComparisonOutcome::Compared(comparison),
     }
 }
 
@@ -204,12 +200,13 @@ fn slower_order() -> Target {
     target
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "as the record has it")]
-fn beside(outcome: Outcome) -> Option<Beside> {
-    Some(Beside {
+/// The report of a run that was compared with the baseline `main`.
+fn report_beside_main(record: ScenarioRecord, outcome: ComparisonOutcome) -> Report {
+    let comparison = BaselineComparison {
         baseline: "main".to_owned(),
         outcome,
-    })
+    };
+    report_compared(record, comparison)
 }
 
 /// The comparison of a record with a baseline of so many runs: the figures are its own, and those of the
@@ -219,7 +216,7 @@ fn comparison(
     runs: usize,
     subjects: &[(Option<usize>, Result<Said, Skipped>)],
 ) -> Comparison {
-    let card = Card::of(record);
+    let card = Card::grade(record, None);
     let of = |(step, said): &(Option<usize>, Result<Said, Skipped>)| {
         let now = if let Some(step) = step {
             let step = &card.steps[*step];

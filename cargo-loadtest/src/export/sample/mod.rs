@@ -6,12 +6,13 @@ mod search;
 
 pub(super) use gate::{absent, compared, graded_too_low, kept, refused, regressed};
 use loadtest_model::card::Report;
+use loadtest_model::comparison::{BaselineComparison, RunComparison};
 use loadtest_model::definition::{Metric, StepDef};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Cell, Panicked};
 use loadtest_model::plan::ScopedThreshold;
 use loadtest_model::record::{
-    Ending, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord,
+    EndReason, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord,
 };
 use scenario::{HEALTHY, SICK, below, checkout, ping};
 pub(super) use search::search;
@@ -22,21 +23,21 @@ use std::time::Duration;
 /// A run in which all is well.
 pub(super) fn passed() -> Report {
     static MADE: LazyLock<Report> =
-        LazyLock::new(|| report(vec![checkout(HEALTHY, 60, Ending::Completed)]));
+        LazyLock::new(|| report(vec![checkout(HEALTHY, 60, EndReason::Completed)]));
     MADE.clone()
 }
 
 /// A run with failing steps, dependency failures, a slow step and broken thresholds.
 pub(super) fn failed() -> Report {
     static MADE: LazyLock<Report> =
-        LazyLock::new(|| report(vec![checkout(SICK, 60, Ending::Completed)]));
+        LazyLock::new(|| report(vec![checkout(SICK, 60, EndReason::Completed)]));
     MADE.clone()
 }
 
 /// A run of five minutes and ten steps.
 pub(super) fn long() -> Report {
     static MADE: LazyLock<Report> = LazyLock::new(|| {
-        let mut record = checkout(SICK, 60, Ending::Completed);
+        let mut record = checkout(SICK, 60, EndReason::Completed);
         let minute = record.cells.cells.clone();
         for begin in [60, 120, 180, 240] {
             let later = minute.iter().cloned().map(|cell| Cell {
@@ -45,11 +46,11 @@ pub(super) fn long() -> Report {
             });
             record.cells.cells.extend(later);
         }
-        let steps = record.definition.steps.to_mut();
+        let steps = record.start.definition.steps.to_mut();
         let more: Vec<StepDef> = steps.clone();
         steps.extend(more);
-        let grading = record.plan.grading.clone();
-        record.plan.grading.extend(grading);
+        let grading = record.start.plan.grading.clone();
+        record.start.plan.grading.extend(grading);
         let tally = &mut record.windows.steady;
         let more = tally.steps.clone();
         tally.steps.extend(more);
@@ -69,17 +70,20 @@ pub(super) fn huge() -> Report {
             "إنشاء_طلب_جديد",
             "größenänderung_für_straßen_🚀_≥_5",
         ];
-        let mut record = checkout(SICK, 60, Ending::Completed);
-        record.definition.name = "Η αγορά · покупка · 購入".into();
-        let five: Vec<StepDef> = record.definition.steps.to_vec();
-        let (policy, cells) = (record.plan.grading.clone(), record.cells.cells.clone());
+        let mut record = checkout(SICK, 60, EndReason::Completed);
+        record.start.definition.name = "Η αγορά · покупка · 購入".into();
+        let five: Vec<StepDef> = record.start.definition.steps.to_vec();
+        let (policy, cells) = (
+            record.start.plan.grading.clone(),
+            record.cells.cells.clone(),
+        );
         let tallies = record.windows.steady.steps.clone();
         let all = (0..60).map(|i| StepDef {
             name: format!("{}_{}", NAMES[i % NAMES.len()], i + 1).into(),
             ..five[i % 5].clone()
         });
-        record.definition.steps = all.collect::<Vec<_>>().into();
-        record.plan.grading = policy.iter().cycle().take(60).copied().collect();
+        record.start.definition.steps = all.collect::<Vec<_>>().into();
+        record.start.plan.grading = policy.iter().cycle().take(60).copied().collect();
         record.windows.steady.steps = tallies.iter().cycle().take(60).cloned().collect();
         for (cell, five) in record.cells.cells.iter_mut().zip(&cells) {
             cell.steps = five.steps.iter().cycle().take(60).cloned().collect();
@@ -92,14 +96,14 @@ pub(super) fn huge() -> Report {
 /// A run that was stopped.
 pub(super) fn interrupted() -> Report {
     static MADE: LazyLock<Report> =
-        LazyLock::new(|| report(vec![checkout(HEALTHY, 22, Ending::Interrupted)]));
+        LazyLock::new(|| report(vec![checkout(HEALTHY, 22, EndReason::Interrupted)]));
     MADE.clone()
 }
 
 /// A run whose generator was too slow, and had too few users besides.
 pub(super) fn invalid() -> Report {
     static MADE: LazyLock<Report> = LazyLock::new(|| {
-        let mut record = checkout(HEALTHY, 20, Ending::Completed);
+        let mut record = checkout(HEALTHY, 20, EndReason::Completed);
         let journey = &mut record.windows.steady.journey;
         journey.lateness.record_n(Duration::from_millis(48), 300);
         journey.waits.record_n(Duration::from_millis(210), 35);
@@ -111,7 +115,7 @@ pub(super) fn invalid() -> Report {
 /// A run in which nothing started.
 pub(super) fn empty() -> Report {
     static MADE: LazyLock<Report> =
-        LazyLock::new(|| report(vec![checkout(HEALTHY, 0, Ending::Completed)]));
+        LazyLock::new(|| report(vec![checkout(HEALTHY, 0, EndReason::Completed)]));
     MADE.clone()
 }
 
@@ -125,8 +129,8 @@ pub(super) fn single() -> Report {
 pub(super) fn several() -> Report {
     static MADE: LazyLock<Report> = LazyLock::new(|| {
         report(vec![
-            checkout(HEALTHY, 60, Ending::Completed),
-            checkout(SICK, 60, Ending::Completed),
+            checkout(HEALTHY, 60, EndReason::Completed),
+            checkout(SICK, 60, EndReason::Completed),
             ping(),
         ])
     });
@@ -191,17 +195,17 @@ pub(super) fn golden() -> Vec<(&'static str, Report)> {
 
 /// The same text in every place that comes from outside.
 pub(super) fn hostile(text: &str) -> Report {
-    let mut record = checkout(SICK, 20, Ending::Completed);
+    let mut record = checkout(SICK, 20, EndReason::Completed);
     let text = || text.to_owned();
-    record.definition.name = text().into();
-    record.definition.description = text().into();
-    record.definition.tags = vec![text().into()].into();
-    record.definition.file = text().into();
-    record.definition.fingerprint = text().into();
-    record.definition.version = Some(text().into());
-    record.base_url = Some(text());
-    record.executable_hash = text();
-    for step in record.definition.steps.to_mut() {
+    record.start.definition.name = text().into();
+    record.start.definition.description = text().into();
+    record.start.definition.tags = vec![text().into()].into();
+    record.start.definition.file = text().into();
+    record.start.definition.fingerprint = text().into();
+    record.start.definition.version = Some(text().into());
+    record.start.base_url = Some(text());
+    record.start.executable_hash = text();
+    for step in record.start.definition.steps.to_mut() {
         step.name = text().into();
         step.url = Some(text().into());
         step.method = Some(text().into());
@@ -223,11 +227,10 @@ pub(super) fn hostile(text: &str) -> Report {
             error.sample = Some(text());
         }
     }
-    record.ending = Ending::Died { reason: text() };
-    record.comparison = Some(gate::hostile(&text()));
-    record.target_death = Some(text());
-    record.panics = vec![panicked(text())];
-    let mut report = report(vec![record]);
+    record.end.ending = EndReason::Died { reason: text() };
+    record.end.target_death = Some(text());
+    record.end.panics = vec![panicked(text())];
+    let mut report = report_compared(record, gate::hostile(&text()));
     report.not_run = vec![not_run(text(), text(), Some(text()))];
     report.environment.git_commit = Some(text());
     report.environment.os = text();
@@ -237,8 +240,8 @@ pub(super) fn hostile(text: &str) -> Report {
 
 /// A run whose last step sends for itself.
 pub(super) fn sender() -> Report {
-    let mut record = checkout(HEALTHY, 20, Ending::Completed);
-    let last = record.definition.steps.to_mut().last_mut();
+    let mut record = checkout(HEALTHY, 20, EndReason::Completed);
+    let last = record.start.definition.steps.to_mut().last_mut();
     let last = last.expect("there are steps");
     (last.sends_itself, last.method, last.url) = (true, None, None);
     let step = &mut record.windows.steady.steps[4];
@@ -268,15 +271,15 @@ pub(super) fn own_metrics() -> Report {
 /// A run in which a step blocked a worker thread.
 pub(super) fn stuck() -> Report {
     let reason = "`login` did not give its thread back".to_owned();
-    report(vec![checkout(HEALTHY, 0, Ending::Stuck { reason })])
+    report(vec![checkout(HEALTHY, 0, EndReason::Stuck { reason })])
 }
 
 /// A run whose target died, while a step panicked and a threshold stricter than the grade broke.
 pub(super) fn doomed() -> Report {
     let mut record = ping();
-    record.target_death = Some("it ended by signal 11".to_owned());
-    record.panics = vec![panicked("index out of bounds".to_owned())];
-    record.plan.thresholds.push(ScopedThreshold {
+    record.end.target_death = Some("it ended by signal 11".to_owned());
+    record.end.panics = vec![panicked("index out of bounds".to_owned())];
+    record.start.plan.thresholds.push(ScopedThreshold {
         step: None,
         threshold: below(Metric::P99, 1),
         implied: false,
@@ -322,7 +325,17 @@ fn not_run(scenario: String, message: String, help: Option<String>) -> NotRun {
 }
 
 fn report(scenarios: Vec<ScenarioRecord>) -> Report {
-    Report::grade(&run(scenarios))
+    Report::grade(&run(scenarios), None)
+}
+
+fn report_compared(record: ScenarioRecord, comparison: BaselineComparison) -> Report {
+    let identity = record.start.definition.identity();
+    let record = run(vec![record]);
+    let comparison = RunComparison {
+        run_id: record.run_id.clone(),
+        scenarios: [(identity, comparison)].into(),
+    };
+    Report::grade(&record, Some(&comparison))
 }
 
 fn run(scenarios: Vec<ScenarioRecord>) -> RunRecord {

@@ -9,7 +9,7 @@ use loadtest_model::metrics::{
     DependencyTally, ErrorTally, Frame, Health, SlowJourney, SlowStep, Tally,
 };
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
-use loadtest_model::record::{End, Ending, ScenarioRecord, Start};
+use loadtest_model::record::{EndReason, RunEnd, RunStart, ScenarioRecord};
 use std::time::Duration;
 
 const RATE: u64 = 200;
@@ -38,7 +38,7 @@ pub(super) const SICK: Target = Target {
     order_errors: 0.016,
 };
 
-pub(super) fn checkout(target: Target, seconds: u64, ending: Ending) -> ScenarioRecord {
+pub(super) fn checkout(target: Target, seconds: u64, ending: EndReason) -> ScenarioRecord {
     let mut steps = vec![
         step("login", "POST", "/login"),
         step("list_products", "GET", "/products?page={{feed.page}}"),
@@ -101,7 +101,7 @@ pub(super) fn checkout(target: Target, seconds: u64, ending: Ending) -> Scenario
         }
         record.absorb(&frame);
     }
-    record.end(End {
+    record.finish(RunEnd {
         ending,
         elapsed_us: seconds * 1_000_000 + 312_000 * u64::from(seconds > 0),
         planned,
@@ -149,8 +149,8 @@ pub(super) fn ping() -> ScenarioRecord {
         frame.windows.steady = tally;
         record.absorb(&frame);
     }
-    record.end(End {
-        ending: Ending::Completed,
+    record.finish(RunEnd {
+        ending: EndReason::Completed,
         elapsed_us: 10_001_000,
         planned: 12_000,
         steady_us: 10_000_000,
@@ -304,7 +304,7 @@ fn start(definition: ScenarioDef) -> ScenarioRecord {
         1_729,
     )
     .unwrap();
-    ScenarioRecord::new(Start {
+    ScenarioRecord::new(RunStart {
         definition,
         plan,
         base_url: Some("http://127.0.0.1:8080".to_owned()),

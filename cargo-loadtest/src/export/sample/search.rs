@@ -3,17 +3,17 @@
 use super::run;
 use super::scenario::{HEALTHY, checkout};
 use loadtest_model::capacity::{
-    Attempt, Goal, Measured, Outcome, Purpose, Search, SearchEnding, Trial,
+    Attempt, Goal, Measured, Purpose, Search, SearchEnding, Trial, TrialOutcome,
 };
 use loadtest_model::card::Report;
 use loadtest_model::definition::{Bound, Comparator, Metric, Threshold};
 use loadtest_model::plan::ScopedThreshold;
-use loadtest_model::record::{Ending, RunRecord};
+use loadtest_model::record::{EndReason, RunRecord};
 use std::time::Duration;
 
 /// A search that found the capacity, whose scenario and reasons say `text`.
 pub(in crate::export) fn search(text: &str) -> Report {
-    Report::grade(&search_record(text))
+    Report::grade(&search_record(text), None)
 }
 
 /// Its record.
@@ -46,18 +46,18 @@ pub(crate) fn search_record(text: &str) -> RunRecord {
         rest: Duration::from_secs(2),
         max_users: None,
     };
-    let mut record = checkout(HEALTHY, 60, Ending::Completed);
-    record.definition.function = text.to_owned().into();
-    let mut search = Search::new(&record.definition, goal);
+    let mut record = checkout(HEALTHY, 60, EndReason::Completed);
+    record.start.definition.function = text.to_owned().into();
+    let mut search = Search::new(&record.start.definition, goal);
     search.ending = Some(SearchEnding::Completed);
     for (per_second, purpose, outcome) in [
-        (640.0, Purpose::Search, Outcome::Met),
-        (1_280.0, Purpose::Search, Outcome::Met),
-        (2_560.0, Purpose::Search, Outcome::Missed),
-        (1_340.0, Purpose::Search, Outcome::GeneratorLimited),
-        (1_280.0, Purpose::Confirmation, Outcome::Met),
+        (640.0, Purpose::Search, TrialOutcome::Met),
+        (1_280.0, Purpose::Search, TrialOutcome::Met),
+        (2_560.0, Purpose::Search, TrialOutcome::Missed),
+        (1_340.0, Purpose::Search, TrialOutcome::GeneratorLimited),
+        (1_280.0, Purpose::Confirmation, TrialOutcome::Met),
     ] {
-        let is_met = outcome == Outcome::Met;
+        let is_met = outcome == TrialOutcome::Met;
         let measured = |actual: f64, words: &str, held| Measured {
             actual: Some(actual),
             words: words.to_owned(),
@@ -84,7 +84,7 @@ pub(crate) fn search_record(text: &str) -> RunRecord {
             } else {
                 vec![format!("p95 of the journey: 1.4 s, {text}")]
             },
-            help: (outcome == Outcome::GeneratorLimited).then(|| text.to_owned()),
+            help: (outcome == TrialOutcome::GeneratorLimited).then(|| text.to_owned()),
         });
     }
     let mut run = run(vec![record]);

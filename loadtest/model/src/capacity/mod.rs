@@ -59,7 +59,7 @@ pub enum Purpose {
 /// The outcome of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum TrialOutcome {
     /// The SLO held.
     Met,
     /// It did not.
@@ -76,7 +76,7 @@ pub struct Attempt {
     /// Its purpose.
     pub purpose: Purpose,
     /// Its outcome.
-    pub outcome: Outcome,
+    pub outcome: TrialOutcome,
 }
 
 /// A condition of the SLO in a trial.
@@ -305,7 +305,7 @@ impl Search {
     /// The number of the trial, from zero, that shows the result best: the confirmation that held, else
     /// the highest rate that met the SLO, else the last one.
     pub fn decisive(&self) -> Option<usize> {
-        let met = |trial: &&(usize, &Trial)| trial.1.attempt.outcome == Outcome::Met;
+        let met = |trial: &&(usize, &Trial)| trial.1.attempt.outcome == TrialOutcome::Met;
         let of = |purpose| {
             let all = self.trials.iter().enumerate();
             all.filter(move |(_, trial)| trial.attempt.purpose == purpose)

@@ -3,7 +3,7 @@
 //! The lowest rate that did not meet the SLO is believed when it was seen twice, so that one hiccup of the
 //! target does not decide the result; where the second look meets it, the search goes on from there.
 
-use super::{Attempt, Finding, Goal, Limit, Outcome, Purpose};
+use super::{Attempt, Finding, Goal, Limit, Purpose, TrialOutcome};
 
 /// The most confirmations there can be; each after the first is of a lower rate.
 pub(super) const CONFIRMATIONS: usize = 5;
@@ -71,11 +71,11 @@ pub fn finding(goal: &Goal, attempts: &[Attempt]) -> Finding {
     let confirmations = filter_attempts(attempts, Purpose::Confirmation);
     let confirmed = confirmations
         .iter()
-        .find(|attempt| attempt.outcome == Outcome::Met)
+        .find(|attempt| attempt.outcome == TrialOutcome::Met)
         .map(|attempt| attempt.per_second);
     let refuted = confirmations
         .iter()
-        .filter(|attempt| attempt.outcome != Outcome::Met)
+        .filter(|attempt| attempt.outcome != TrialOutcome::Met)
         .map(|attempt| attempt.per_second)
         .fold(f64::INFINITY, f64::min);
     let believed: Vec<Attempt> = filter_attempts(attempts, Purpose::Search)
@@ -84,7 +84,7 @@ pub fn finding(goal: &Goal, attempts: &[Attempt]) -> Finding {
         .collect();
     let met = confirmed.or_else(|| highest_met(&believed));
     let beyond = |attempt: &Attempt| {
-        attempt.outcome != Outcome::Met && met.is_none_or(|met| attempt.per_second > met)
+        attempt.outcome != TrialOutcome::Met && met.is_none_or(|met| attempt.per_second > met)
     };
     let broke = attempts
         .iter()
@@ -94,7 +94,7 @@ pub fn finding(goal: &Goal, attempts: &[Attempt]) -> Finding {
         .min_by(|(i, a), (j, b)| a.per_second.total_cmp(&b.per_second).then(j.cmp(i)))
         .map(|(at, _)| at);
     let limit = match broke.map(|at| attempts[at].outcome) {
-        Some(Outcome::GeneratorLimited) => Some(Limit::Generator),
+        Some(TrialOutcome::GeneratorLimited) => Some(Limit::Generator),
         Some(_) => Some(Limit::Target),
         None => met
             .filter(|met| *met >= goal.max_per_second)
@@ -137,7 +137,7 @@ fn confirm_rate(per_second: f64) -> Next {
 
 /// The rate that is confirmed after one that was not; each step down is twice as long as the one before.
 fn step_down(goal: &Goal, confirmations: usize, last: &Attempt) -> Option<f64> {
-    if last.outcome == Outcome::Met || confirmations >= CONFIRMATIONS {
+    if last.outcome == TrialOutcome::Met || confirmations >= CONFIRMATIONS {
         return None;
     }
     let step = goal.tolerance * f64::from(1_u32 << (confirmations - 1).min(8));
@@ -153,7 +153,7 @@ fn filter_attempts(attempts: &[Attempt], purpose: Purpose) -> Vec<Attempt> {
 fn highest_met(tried: &[Attempt]) -> Option<f64> {
     tried
         .iter()
-        .filter(|attempt| attempt.outcome == Outcome::Met)
+        .filter(|attempt| attempt.outcome == TrialOutcome::Met)
         .map(|attempt| attempt.per_second)
         .max_by(f64::total_cmp)
 }
@@ -209,7 +209,7 @@ mod tests {
     }
 
     /// All trials against a target, which says what a rate comes to at the n-th trial.
-    fn trials(goal: &Goal, target: impl Fn(f64, Purpose, usize) -> Outcome) -> Vec<Attempt> {
+    fn trials(goal: &Goal, target: impl Fn(f64, Purpose, usize) -> TrialOutcome) -> Vec<Attempt> {
         let (searches, confirmations) = goal.most();
         let mut attempts = Vec::new();
         while let Next::Try {
@@ -230,12 +230,12 @@ mod tests {
         attempts
     }
 
-    fn knee(at: f64) -> impl Fn(f64, Purpose, usize) -> Outcome {
+    fn knee(at: f64) -> impl Fn(f64, Purpose, usize) -> TrialOutcome {
         move |rate, _, _| {
             if rate <= at {
-                Outcome::Met
+                TrialOutcome::Met
             } else {
-                Outcome::Missed
+                TrialOutcome::Missed
             }
         }
     }
@@ -298,7 +298,7 @@ mod tests {
     fn one_hiccup_at_a_low_rate_does_not_decide() {
         let goal = goal();
         let attempts = trials(&goal, |rate, purpose, at| match at {
-            1 => Outcome::Missed,
+            1 => TrialOutcome::Missed,
             _ => knee(1_000.0)(rate, purpose, at),
         });
         let found = finding(&goal, &attempts).confirmed_per_second.unwrap();
@@ -315,9 +315,9 @@ mod tests {
                 90.0
             };
             if rate <= knee {
-                Outcome::Met
+                TrialOutcome::Met
             } else {
-                Outcome::Missed
+                TrialOutcome::Missed
             }
         };
         let attempts = trials(&goal, slower);
@@ -331,7 +331,7 @@ mod tests {
 
         let attempts = trials(&goal, |rate, purpose, at| match purpose {
             Purpose::Search => knee(100.0)(rate, purpose, at),
-            Purpose::Confirmation => Outcome::Missed,
+            Purpose::Confirmation => TrialOutcome::Missed,
         });
         let found = finding(&goal, &attempts);
         assert_eq!(found.confirmed_per_second, None);
@@ -347,16 +347,16 @@ mod tests {
         let goal = goal();
         let attempts = trials(&goal, |rate, _, _| {
             if rate <= 300.0 {
-                Outcome::Met
+                TrialOutcome::Met
             } else {
-                Outcome::GeneratorLimited
+                TrialOutcome::GeneratorLimited
             }
         });
         let found = finding(&goal, &attempts);
         assert_eq!(found.limit, Some(Limit::Generator));
         assert!((285.0..=300.0).contains(&found.confirmed_per_second.unwrap()));
 
-        let attempts = trials(&goal, |_, _, _| Outcome::GeneratorLimited);
+        let attempts = trials(&goal, |_, _, _| TrialOutcome::GeneratorLimited);
         let found = finding(&goal, &attempts);
         assert_eq!(
             (found.met_per_second, found.limit),
@@ -399,16 +399,16 @@ mod tests {
         ) {
             let goal = Goal { from_per_second: from.min(max), max_per_second: max, ..goal() };
             let attempts = trials(&goal, |_, _, at| match outcomes[at] {
-                0 => Outcome::Met,
-                1 => Outcome::Missed,
-                _ => Outcome::GeneratorLimited,
+                0 => TrialOutcome::Met,
+                1 => TrialOutcome::Missed,
+                _ => TrialOutcome::GeneratorLimited,
             });
             let found = finding(&goal, &attempts);
             if let Some(rate) = found.confirmed_per_second {
                 let of_it = |attempt: &Attempt| {
                     attempt.per_second.total_cmp(&rate).is_eq() && attempt.purpose == Purpose::Confirmation
                 };
-                prop_assert!(attempts.iter().any(|one| of_it(one) && one.outcome == Outcome::Met));
+                prop_assert!(attempts.iter().any(|one| of_it(one) && one.outcome == TrialOutcome::Met));
                 prop_assert!(found.broke.is_none_or(|at| attempts[at].per_second > rate));
             }
         }

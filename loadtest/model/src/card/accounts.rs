@@ -2,7 +2,7 @@
 //! each step `executed = ok + failed`, where every failure has a kind.
 
 use crate::metrics::{JourneyTally, Windows};
-use crate::record::{Ending, ScenarioRecord};
+use crate::record::{EndReason, ScenarioRecord};
 use serde::Serialize;
 
 /// The iterations of a run, ramp included and warm-up apart.
@@ -45,8 +45,11 @@ impl Accounts {
             .journey
             .started
             .saturating_add(warm_up.journey.dropped);
-        let planned = record.planned.saturating_sub(warmed);
-        let unknown = matches!(record.ending, Ending::Died { .. } | Ending::Stuck { .. });
+        let planned = record.end.planned.saturating_sub(warmed);
+        let unknown = matches!(
+            record.end.ending,
+            EndReason::Died { .. } | EndReason::Stuck { .. }
+        );
         let accounts = Self {
             planned: if unknown {
                 started.saturating_add(dropped)
@@ -97,7 +100,7 @@ impl Accounts {
 /// The first step whose executions and failures do not add up, with the figures.
 fn find_unexplained_step(record: &ScenarioRecord) -> Option<String> {
     let steps = record.windows.all().into_iter().flat_map(|tally| {
-        let names = record.definition.steps.iter().map(|step| &step.name);
+        let names = record.start.definition.steps.iter().map(|step| &step.name);
         names.zip(&tally.steps)
     });
     steps.into_iter().find_map(|(name, step)| {

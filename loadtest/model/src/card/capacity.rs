@@ -1,7 +1,7 @@
 //! The result of a search for the capacity, in words.
 
 use crate::capacity::{
-    Condition, Finding, Goal, Limit, Outcome, Purpose, Search, SearchEnding, Trial,
+    Condition, Finding, Goal, Limit, Purpose, Search, SearchEnding, Trial, TrialOutcome,
 };
 use crate::definition::Metric;
 use crate::display;
@@ -163,11 +163,11 @@ impl Trial {
     /// Describes the outcome: `met`, `confirmed`, `missed`.
     pub const fn words(&self) -> &'static str {
         match (self.attempt.outcome, self.attempt.purpose) {
-            (Outcome::Met, Purpose::Search) => "met",
-            (Outcome::Met, Purpose::Confirmation) => "confirmed",
-            (Outcome::Missed, Purpose::Search) => "missed",
-            (Outcome::Missed, Purpose::Confirmation) => "not confirmed",
-            (Outcome::GeneratorLimited, _) => "generator's limit",
+            (TrialOutcome::Met, Purpose::Search) => "met",
+            (TrialOutcome::Met, Purpose::Confirmation) => "confirmed",
+            (TrialOutcome::Missed, Purpose::Search) => "missed",
+            (TrialOutcome::Missed, Purpose::Confirmation) => "not confirmed",
+            (TrialOutcome::GeneratorLimited, _) => "generator's limit",
         }
     }
 
@@ -248,7 +248,7 @@ fn collect_remarks(search: &Search, finding: &Finding) -> Vec<Remark> {
     if let Some(trial) = finding.broke.and_then(|at| search.trials.get(at)) {
         let (per_second, reasons) = (trial.attempt.per_second, trial.reasons.join("; "));
         let what = match trial.attempt.outcome {
-            Outcome::GeneratorLimited => "was too much for the generator",
+            TrialOutcome::GeneratorLimited => "was too much for the generator",
             _ => "did not meet it",
         };
         say(Tone::Bad, format!("{} {what}: {reasons}", rate(per_second)));
@@ -330,7 +330,7 @@ mod tests {
     use crate::failure::{FailureKind, RunFailure};
     use std::time::Duration;
 
-    fn search(attempts: &[(f64, Purpose, Outcome)]) -> Search {
+    fn search(attempts: &[(f64, Purpose, TrialOutcome)]) -> Search {
         let goal = Goal {
             slo: Vec::new(),
             from_per_second: 10.0,
@@ -358,7 +358,7 @@ mod tests {
                 error_rate: Some(0.0),
                 slo: Vec::new(),
                 reasons: match outcome {
-                    Outcome::Met => Vec::new(),
+                    TrialOutcome::Met => Vec::new(),
                     _ => vec!["because".to_owned()],
                 },
                 help: None,
@@ -378,9 +378,9 @@ mod tests {
     #[test]
     fn a_confirmed_rate_passes_unless_more_was_asked_for() {
         let mut search = search(&[
-            (10.0, SEARCH, Outcome::Met),
-            (10.5, SEARCH, Outcome::Missed),
-            (10.0, LONG, Outcome::Met),
+            (10.0, SEARCH, TrialOutcome::Met),
+            (10.5, SEARCH, TrialOutcome::Missed),
+            (10.0, LONG, TrialOutcome::Met),
         ]);
         let capacity = Capacity::of(&search);
         assert_eq!((capacity.exit_code(), &*capacity.headline()), (0, "10/s"));
@@ -401,16 +401,16 @@ mod tests {
     #[test]
     fn the_generators_limit_is_no_failure_of_the_target() {
         let mut known = search(&[
-            (10.0, SEARCH, Outcome::Met),
-            (10.5, SEARCH, Outcome::GeneratorLimited),
-            (10.0, LONG, Outcome::Met),
+            (10.0, SEARCH, TrialOutcome::Met),
+            (10.5, SEARCH, TrialOutcome::GeneratorLimited),
+            (10.0, LONG, TrialOutcome::Met),
         ]);
         let capacity = Capacity::of(&known);
         assert_eq!((capacity.exit_code(), &*capacity.headline()), (0, "≥ 10/s"));
         assert!(words(&capacity).contains("limited by the generator: the target may"));
         known.goal.min_per_second = Some(11.0);
         assert_eq!(Capacity::of(&known).exit_code(), 102);
-        let unknown = search(&[(10.0, SEARCH, Outcome::GeneratorLimited)]);
+        let unknown = search(&[(10.0, SEARCH, TrialOutcome::GeneratorLimited)]);
         let capacity = Capacity::of(&unknown);
         assert_eq!(
             (capacity.exit_code(), &*capacity.headline()),
@@ -421,13 +421,16 @@ mod tests {
     #[test]
     fn what_was_not_confirmed_is_no_capacity() {
         let missed = [
-            (10.0, SEARCH, Outcome::Missed),
-            (5.0, SEARCH, Outcome::Missed),
+            (10.0, SEARCH, TrialOutcome::Missed),
+            (5.0, SEARCH, TrialOutcome::Missed),
         ];
         let capacity = Capacity::of(&search(&missed));
         assert_eq!(capacity.verdict, CapacityVerdict::NotMet);
         assert_eq!(capacity.exit_code(), 99);
-        let refuted = [(10.0, SEARCH, Outcome::Met), (10.0, LONG, Outcome::Missed)];
+        let refuted = [
+            (10.0, SEARCH, TrialOutcome::Met),
+            (10.0, LONG, TrialOutcome::Missed),
+        ];
         let capacity = Capacity::of(&search(&refuted));
         assert_eq!(capacity.verdict, CapacityVerdict::NotConfirmed);
         assert_eq!(capacity.exit_code(), 99);
@@ -435,7 +438,7 @@ mod tests {
 
     #[test]
     fn a_search_that_did_not_end_says_what_was_known() {
-        let mut search = search(&[(10.0, SEARCH, Outcome::Met)]);
+        let mut search = search(&[(10.0, SEARCH, TrialOutcome::Met)]);
         let code = |search: &Search| Capacity::of(search).exit_code();
         search.ending = Some(SearchEnding::Interrupted);
         assert_eq!(code(&search), 105);

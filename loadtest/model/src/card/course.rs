@@ -65,7 +65,7 @@ pub struct Point {
 impl Course {
     pub(super) fn of(record: &ScenarioRecord) -> Self {
         let cells = &record.cells;
-        let warm_up = record.plan.load.warm_up.as_secs() as u32;
+        let warm_up = record.start.plan.load.warm_up.as_secs() as u32;
         let end = cells
             .cells
             .last()
@@ -76,7 +76,7 @@ impl Course {
         }
         let unit = cells.width.max(1);
         let width = unit * seconds.div_ceil(unit).div_ceil(POINTS);
-        let one_step = record.definition.steps.len() == 1;
+        let one_step = record.start.definition.steps.len() == 1;
         let mut points: Vec<Point> = (0..seconds.div_ceil(width))
             .map(|i| {
                 let from = warm_up + i * width;
@@ -85,11 +85,11 @@ impl Course {
                     .iter()
                     .filter(|cell| (from..from + width).contains(&cell.second))
                     .collect();
-                measure_point(i * width, width, &within, one_step, &record.plan.load)
+                measure_point(i * width, width, &within, one_step, &record.start.plan.load)
             })
             .collect();
         // Rates of a part of a cell are no rates, and after the last journey there are users who leave.
-        let elapsed = record.elapsed_us as f64 / 1e6 - f64::from(warm_up);
+        let elapsed = record.end.elapsed_us as f64 / 1e6 - f64::from(warm_up);
         while points.len() > 1 {
             let ends_late = |last: &mut Point| elapsed < f64::from(last.second) + f64::from(width);
             if points.pop_if(ends_late).is_none() {
@@ -98,7 +98,7 @@ impl Course {
         }
         Self {
             width,
-            steady_from: ramp_length(&record.plan.load).map(|ramp| ramp.as_secs_f64()),
+            steady_from: ramp_length(&record.start.plan.load).map(|ramp| ramp.as_secs_f64()),
             points,
         }
     }

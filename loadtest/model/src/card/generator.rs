@@ -53,7 +53,7 @@ pub struct Generator {
 
 impl Generator {
     pub(super) fn of(record: &ScenarioRecord) -> Self {
-        let warm_up = record.plan.load.warm_up.as_secs() as u32;
+        let warm_up = record.start.plan.load.warm_up.as_secs() as u32;
         let cells = || {
             let cells = record.cells.cells.iter();
             cells.filter(move |cell| cell.second + cell.seconds > warm_up)
@@ -132,6 +132,6 @@ fn kept_by<'a>(record: &ScenarioRecord, cells: impl Iterator<Item = &'a Cell>) -
         *seconds.entry(step).or_default() += 1;
     }
     let (step, _) = seconds.into_iter().max_by_key(|(_, seconds)| *seconds)?;
-    let step = record.definition.steps.get(step as usize)?;
+    let step = record.start.definition.steps.get(step as usize)?;
     Some(step.name.to_string())
 }

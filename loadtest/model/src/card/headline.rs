@@ -39,7 +39,8 @@ impl Headline {
         let journey = &tally.journey;
         let finished = journey.ok + journey.failed;
         // A step that sends for itself may send any number.
-        let single_request = matches!(&*record.definition.steps, [step] if !step.sends_itself);
+        let single_request =
+            matches!(&*record.start.definition.steps, [step] if !step.sends_itself);
         let error_rate = journey_error_rate(tally);
         let time = if single_request {
             &tally.steps[0].response
@@ -55,7 +56,7 @@ impl Headline {
             };
             format!("of the {} {what}", display::format_whole_percent(covered))
         });
-        let target_per_second = match &record.plan.load.shape {
+        let target_per_second = match &record.start.plan.load.shape {
             Shape::Rate { per_second, .. } => Some(*per_second),
             // The mean of the stages: what was to start in the measured part.
             Shape::RateStages { .. } => {

@@ -55,12 +55,12 @@ pub(crate) use validity::{judge_busy_workers, judge_throttling};
 pub use verdict::{Reason, ReasonKind, Verdict, worst_exit_code};
 pub use weight::WeightRow;
 
-use crate::comparison::Beside;
+use crate::comparison::{BaselineComparison, RunComparison};
 use crate::definition::{Letter, Shape};
 use crate::display;
 use crate::metrics::{Panicked, StepTally, Tally, Windows};
 use crate::plan::GradingDefaults;
-use crate::record::{Ending, Environment, NotRun, RunRecord, ScenarioRecord};
+use crate::record::{EndReason, Environment, NotRun, RunRecord, ScenarioRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -154,7 +154,7 @@ pub struct Card {
     pub thresholds: Vec<ThresholdRow>,
     /// The comparison with a baseline, if the run was compared with one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub comparison: Option<Beside>,
+    pub comparison: Option<BaselineComparison>,
     /// The accounts of all iterations.
     pub accounts: Accounts,
     /// The validity of the measurement.
@@ -170,14 +170,20 @@ pub struct Card {
 }
 
 impl Report {
-    /// Grades a record by the policy stored in it.
-    pub fn grade(record: &RunRecord) -> Self {
+    /// Grades a record by the policy stored in it, and by its comparison with a baseline if there is one.
+    pub fn grade(record: &RunRecord, comparison: Option<&RunComparison>) -> Self {
+        let compared = |scenario: &ScenarioRecord| {
+            let identity = scenario.start.definition.identity();
+            comparison?.scenarios.get(&identity)
+        };
+        let cards = record.scenarios.iter();
+        let cards = cards.map(|scenario| Card::grade(scenario, compared(scenario)));
         Self {
             run_id: record.run_id.clone(),
             started_at: record.started_at.clone(),
             tool_version: record.tool_version.clone(),
             environment: record.environment.clone(),
-            cards: record.scenarios.iter().map(Card::of).collect(),
+            cards: cards.collect(),
             not_run: record.not_run.clone(),
             capacity: record.capacity.as_ref().map(Capacity::of),
         }
@@ -198,9 +204,9 @@ impl Report {
 }
 
 impl Card {
-    /// Grades one scenario.
-    pub fn of(record: &ScenarioRecord) -> Self {
-        let definition = &record.definition;
+    /// Grades one scenario, and its comparison with a baseline if there is one.
+    pub fn grade(record: &ScenarioRecord, comparison: Option<&BaselineComparison>) -> Self {
+        let definition = &record.start.definition;
         // A tally in which nothing happened has no steps.
         let mut tally = record.windows.steady.clone();
         tally.merge(&Tally::new(definition.steps.len()));
@@ -229,13 +235,13 @@ impl Card {
             reasons: Vec::new(),
             remarks: Vec::new(),
             grade,
-            min_grade: record.plan.min_grade,
+            min_grade: record.start.plan.min_grade,
             regraded: record.regraded.clone(),
             losses,
             headline: Headline::of(record, &tally, seconds),
             bottleneck,
             tail,
-            slowest: SlowRow::all(&tally.journey.slowest, &names, &record.plan.load),
+            slowest: SlowRow::all(&tally.journey.slowest, &names, &record.start.plan.load),
             spectrum: SpectrumPoint::all(threshold::times(&tally)),
             dependency_failures,
             not_drawn,
@@ -251,15 +257,16 @@ impl Card {
             statuses: sum_statuses(&tally.steps),
             counters: CounterRow::all(&tally.own, seconds),
             timings: TimingRow::all(&tally.own),
-            panics: record.panics.clone(),
-            target_death: record.target_death.clone(),
+            panics: record.end.panics.clone(),
+            target_death: record.end.target_death.clone(),
             thresholds: record
+                .start
                 .plan
                 .thresholds
                 .iter()
                 .map(|scoped| ThresholdRow::of(scoped, &tally, &names, seconds))
                 .collect(),
-            comparison: record.comparison.clone(),
+            comparison: comparison.cloned(),
             accounts,
             validity,
             generator,
@@ -268,7 +275,7 @@ impl Card {
             course: Course::of(record),
             steps,
         };
-        (card.verdict, card.reasons) = verdict::judge_card(&card, &record.ending);
+        (card.verdict, card.reasons) = verdict::judge_card(&card, &record.end.ending);
         card.remarks = remark::collect_remarks(&card, record);
         card.notes = collect_notes(&card, record);
         card
@@ -312,9 +319,17 @@ fn grade_steps(
 ) -> (Vec<StepRow>, Grade, Vec<Loss>) {
     let all_time: Duration = tally.steps.iter().map(|step| step.service.sum()).sum();
     let mut rows = Vec::new();
-    for (i, (step, counts)) in record.definition.steps.iter().zip(&tally.steps).enumerate() {
+    for (i, (step, counts)) in record
+        .start
+        .definition
+        .steps
+        .iter()
+        .zip(&tally.steps)
+        .enumerate()
+    {
         let mut row = StepRow::new(step, counts, seconds, all_time);
         row.grade = record
+            .start
             .plan
             .grading
             .get(i)
@@ -326,7 +341,7 @@ fn grade_steps(
     }
     let grades: Vec<Option<StepGrade>> = rows.iter().map(|row| row.grade).collect();
     let mut grade = Grade::of(&grades);
-    grade.partial = record.ending != Ending::Completed;
+    grade.partial = record.end.ending != EndReason::Completed;
     grade.ungraded = rows
         .iter()
         .filter(|row| row.grade.is_none())
@@ -357,15 +372,15 @@ fn grade_steps(
 /// Returns the seconds that rates are divided by. A journal without an end does not know them; the elapsed time
 /// replaces them.
 fn steady_seconds(record: &ScenarioRecord) -> Option<f64> {
-    let micros = if record.steady_us > 0 {
-        record.steady_us
+    let micros = if record.end.steady_us > 0 {
+        record.end.steady_us
     } else {
-        let ramp = match record.plan.load.shape {
+        let ramp = match record.start.plan.load.shape {
             Shape::Rate { ramp_up, .. } | Shape::Users { ramp_up, .. } => ramp_up,
             _ => Duration::ZERO,
         };
-        let before = (record.plan.load.warm_up + ramp).as_micros() as u64;
-        record.elapsed_us.saturating_sub(before)
+        let before = (record.start.plan.load.warm_up + ramp).as_micros() as u64;
+        record.end.elapsed_us.saturating_sub(before)
     };
     (micros > 0).then(|| micros as f64 / 1e6)
 }
@@ -448,10 +463,10 @@ fn collect_notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     if card.grade.partial && card.grade.score.is_some() {
         notes.push("The grade is partial: the run ended before its time.".to_owned());
     }
-    if matches!(record.ending, Ending::Died { .. }) {
+    if matches!(record.end.ending, EndReason::Died { .. }) {
         notes.push("What was in flight when the process died is in no figure.".to_owned());
     }
-    if matches!(record.ending, Ending::Stuck { .. }) {
+    if matches!(record.end.ending, EndReason::Stuck { .. }) {
         notes.push("What the blocked worker did last is in no figure.".to_owned());
     }
     if !card.grade.withheld && card.grade.score.is_some() {

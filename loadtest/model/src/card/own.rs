@@ -75,7 +75,7 @@ mod tests {
             own.count(&format!("sold_out {number:02}"), 2);
         }
         own.count("(others)", 30);
-        let mut card = Card::of(&record);
+        let mut card = Card::grade(&record, None);
         let rows = &card.counters;
         assert_eq!((rows.len(), &*rows[0].name), (65, "sold_out 00"));
         assert_eq!((rows[0].count, rows[0].per_second), (2, Some(0.2)));
@@ -87,7 +87,7 @@ mod tests {
         for ms in 1..=100 {
             own.time("queued", Duration::from_millis(ms));
         }
-        card = Card::of(&record);
+        card = Card::grade(&record, None);
         assert!(card.counters.is_empty());
         let [queued] = card.timings.as_slice() else {
             panic!("one row: {:?}", card.timings);
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_card_without_any_does_not_mention_them() {
-        let card = Card::of(&sample::record(&["login"]));
+        let card = Card::grade(&sample::record(&["login"]), None);
         let json = serde_json::to_value(&card).unwrap();
         assert!(json.get("counters").is_none() && json.get("timings").is_none());
     }

@@ -11,6 +11,7 @@ use crate::record::ScenarioRecord;
 /// The remarks on a card that is otherwise complete.
 pub(super) fn collect_remarks(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     let died = record
+        .end
         .target_death
         .as_ref()
         .map(|death| format!("the target did not survive the run: {death}"));
@@ -25,15 +26,20 @@ pub(super) fn collect_remarks(card: &Card, record: &ScenarioRecord) -> Vec<Strin
 
 /// Remarks that a feed ended the load.
 fn ran_out(record: &ScenarioRecord) -> Option<String> {
-    let limit = record.plan.rows.as_ref().filter(|_| record.out_of_rows)?;
+    let limit = record
+        .start
+        .plan
+        .rows
+        .as_ref()
+        .filter(|_| record.end.out_of_rows)?;
     let feed = display::quote_name(&limit.feed);
     let iterations = |count| display::format_counted(count, "iteration");
-    Some(if record.planned < limit.rows {
+    Some(if record.end.planned < limit.rows {
         format!(
             "the feed {feed} ran out of rows for some users, who stopped early: it has rows for {}, \
              dealt to all users in turn, and {} began",
             iterations(limit.rows),
-            iterations(record.planned)
+            iterations(record.end.planned)
         )
     } else {
         format!(
@@ -64,7 +70,7 @@ fn note_clipped_times(record: &ScenarioRecord) -> Option<String> {
 /// Remarks on odd answers of a step that are no failures.
 fn note_odd_answers(record: &ScenarioRecord) -> Vec<String> {
     let mut remarks = Vec::new();
-    for (at, step) in record.definition.steps.iter().enumerate() {
+    for (at, step) in record.start.definition.steps.iter().enumerate() {
         let windows = record.windows.all().into_iter();
         let tallies = windows.filter_map(|window| window.steps.get(at));
         let (ambiguous, unsolicited) = tallies.fold((0, 0), |(ambiguous, unsolicited), tally| {

@@ -3,7 +3,7 @@
 use crate::definition::{Load, ScenarioDef, Shape, StepDef};
 use crate::metrics::{StepTally, Tally};
 use crate::plan::{GradingDefaults, Overrides, Plan};
-use crate::record::{End, Ending, ScenarioRecord, Start};
+use crate::record::{EndReason, RunEnd, RunStart, ScenarioRecord};
 use std::time::Duration;
 
 pub const SECONDS: u64 = 10;
@@ -32,7 +32,7 @@ pub fn record(names: &[&'static str]) -> ScenarioRecord {
         7,
     )
     .expect("the fixture is a valid plan");
-    let mut record = ScenarioRecord::new(Start {
+    let mut record = ScenarioRecord::new(RunStart {
         definition,
         plan,
         base_url: Some("http://127.0.0.1:8080".to_owned()),
@@ -45,8 +45,8 @@ pub fn record(names: &[&'static str]) -> ScenarioRecord {
         workers: 2,
         started_at: "2026-11-05T10:00:00Z".to_owned(),
     });
-    record.end(End {
-        ending: Ending::Completed,
+    record.finish(RunEnd {
+        ending: EndReason::Completed,
         elapsed_us: SECONDS * 1_000_000,
         planned: 1_000,
         steady_us: SECONDS * 1_000_000,

@@ -56,28 +56,34 @@ pub struct Setting {
 impl Setting {
     pub(super) fn of(record: &ScenarioRecord) -> Self {
         Self {
-            fingerprint: record.definition.fingerprint.to_string(),
-            version: record.definition.version.as_deref().map(str::to_owned),
-            load: display::format_load(&record.plan.load),
-            default_load: record.plan.default_load,
-            open_model: record.plan.load.is_open(),
-            max_users: record.plan.max_users,
-            seed: record.plan.seed,
-            base_url: record.base_url.clone(),
-            own_target: record.own_target,
+            fingerprint: record.start.definition.fingerprint.to_string(),
+            version: record
+                .start
+                .definition
+                .version
+                .as_deref()
+                .map(str::to_owned),
+            load: display::format_load(&record.start.plan.load),
+            default_load: record.start.plan.default_load,
+            open_model: record.start.plan.load.is_open(),
+            max_users: record.start.plan.max_users,
+            seed: record.start.plan.seed,
+            base_url: record.start.base_url.clone(),
+            own_target: record.start.own_target,
             permits: record
+                .start
                 .permits
                 .iter()
                 .filter(|permit| permit.by != PermittedBy::Loopback)
                 .map(ToString::to_string)
                 .collect(),
-            offline: record.offline.as_ref().map(ToString::to_string),
-            insecure: record.definition.client.insecure,
-            executable_hash: record.executable_hash.clone(),
-            workers: record.workers,
-            started_at: record.started_at.clone(),
-            elapsed_us: record.elapsed_us,
-            steady_us: record.steady_us,
+            offline: record.start.offline.as_ref().map(ToString::to_string),
+            insecure: record.start.definition.client.insecure,
+            executable_hash: record.start.executable_hash.clone(),
+            workers: record.start.workers,
+            started_at: record.start.started_at.clone(),
+            elapsed_us: record.end.elapsed_us,
+            steady_us: record.end.steady_us,
             flags: reproduce_flags(record),
         }
     }
@@ -85,8 +91,8 @@ impl Setting {
 
 fn reproduce_flags(record: &ScenarioRecord) -> Vec<String> {
     let default = Load::DEFAULT;
-    let declared = record.definition.load.as_ref().unwrap_or(&default);
-    let ran = &record.plan.load;
+    let declared = record.start.definition.load.as_ref().unwrap_or(&default);
+    let ran = &record.start.plan.load;
     let mut flags = Vec::new();
     if ran.shape != declared.shape {
         match &ran.shape {
@@ -113,8 +119,12 @@ fn reproduce_flags(record: &ScenarioRecord) -> Vec<String> {
             Shape::RateStages { .. } | Shape::UserStages { .. } => {}
         }
     }
-    let base = record.base_url.as_deref().filter(|_| !record.own_target);
-    if let Some(base) = base.filter(|base| record.definition.base.as_deref() != Some(*base)) {
+    let base = record
+        .start
+        .base_url
+        .as_deref()
+        .filter(|_| !record.start.own_target);
+    if let Some(base) = base.filter(|base| record.start.definition.base.as_deref() != Some(*base)) {
         flags.push(format!("--base-url {}", quote_word(base)));
     }
     flags
@@ -154,9 +164,9 @@ mod tests {
     #[test]
     fn the_flags_make_of_the_scenario_what_was_run() {
         let mut record = sample::record(&["login"]);
-        record.base_url = None;
+        record.start.base_url = None;
         assert!(reproduce_flags(&record).is_empty());
-        record.plan.load = Load::new(Shape::Rate {
+        record.start.plan.load = Load::new(Shape::Rate {
             per_second: 12.5,
             ramp_up: Duration::from_millis(1_500),
             duration: Duration::from_secs(90),
@@ -165,8 +175,8 @@ mod tests {
             reproduce_flags(&record),
             ["--rate 12.5/s", "--ramp-up 1500ms", "--duration 90s"]
         );
-        record.plan.load = Load::new(Shape::Iterations { count: 9, users: 3 });
-        record.base_url = Some("http://127.0.0.1:8080/it's?a&b".to_owned());
+        record.start.plan.load = Load::new(Shape::Iterations { count: 9, users: 3 });
+        record.start.base_url = Some("http://127.0.0.1:8080/it's?a&b".to_owned());
         assert_eq!(
             reproduce_flags(&record),
             [
@@ -174,7 +184,7 @@ mod tests {
                 r"--base-url 'http://127.0.0.1:8080/it'\''s?a&b'"
             ]
         );
-        record.own_target = true;
+        record.start.own_target = true;
         assert_eq!(reproduce_flags(&record).len(), 1);
     }
 }

@@ -5,7 +5,7 @@
 //! had no arrival been late or waited for a user.
 
 use super::{Card, Cause, ThresholdRow, Trust, judge_busy_workers, judge_throttling};
-use crate::capacity::{Attempt, Measured, Outcome, Purpose, Trial};
+use crate::capacity::{Attempt, Measured, Purpose, Trial, TrialOutcome};
 use crate::definition::{Metric, Part, Shape};
 use crate::display;
 use crate::metrics::Histogram;
@@ -43,7 +43,7 @@ pub fn judge_trial(
         },
         window: duration.saturating_sub(ramp_up),
         achieved_per_second: match outcome {
-            Outcome::Met => card.headline.achieved_per_second,
+            TrialOutcome::Met => card.headline.achieved_per_second,
             // What ended later, since it waited, was not achieved.
             _ => ended_within(record, ramp_up, duration).or(card.headline.achieved_per_second),
         },
@@ -64,7 +64,7 @@ pub fn judge_trial(
 }
 
 struct Judgement {
-    outcome: Outcome,
+    outcome: TrialOutcome,
     reasons: Vec<String>,
     help: Option<String>,
 }
@@ -73,7 +73,7 @@ impl Judgement {
     /// Judges that the generator was at its limit, with everything else that was seen.
     fn of_generator(cause: Cause, rest: Vec<String>) -> Self {
         Self {
-            outcome: Outcome::GeneratorLimited,
+            outcome: TrialOutcome::GeneratorLimited,
             reasons: std::iter::once(cause.what).chain(rest).collect(),
             help: Some(cause.remedy),
         }
@@ -85,19 +85,19 @@ fn judge_run(record: &ScenarioRecord, card: &Card) -> Judgement {
     let mut reasons: Vec<String> = broken.iter().map(|row| row.reason()).collect();
     reasons.extend(explain_unfinished(record));
     reasons.extend(fell_behind(record, card));
-    let death = record.target_death.as_ref();
+    let death = record.end.target_death.as_ref();
     reasons.extend(death.map(|death| format!("the target did not survive the run: {death}")));
     // The worst comes first.
     let invalid = card.validity.causes.first();
     if let Some(cause) = invalid.filter(|cause| cause.trust == Trust::Invalid) {
         return Judgement::of_generator(cause.clone(), reasons);
     }
-    if record.out_of_rows {
+    if record.end.out_of_rows {
         return Judgement::of_generator(out_of_rows(record), reasons);
     }
     if reasons.is_empty() {
         return Judgement {
-            outcome: Outcome::Met,
+            outcome: TrialOutcome::Met,
             reasons,
             help: None,
         };
@@ -105,7 +105,7 @@ fn judge_run(record: &ScenarioRecord, card: &Card) -> Judgement {
     match find_excuse(record, card, &broken) {
         Some(cause) => Judgement::of_generator(cause, reasons),
         None => Judgement {
-            outcome: Outcome::Missed,
+            outcome: TrialOutcome::Missed,
             reasons,
             help: None,
         },
@@ -121,7 +121,7 @@ fn new_cause(what: String, remedy: &str) -> Cause {
 }
 
 fn out_of_rows(record: &ScenarioRecord) -> Cause {
-    let feed = record.plan.rows.as_ref().map(|limit| &*limit.feed);
+    let feed = record.start.plan.rows.as_ref().map(|limit| &*limit.feed);
     new_cause(
         format!(
             "the feed `{}` ran out of rows before the window was over",
@@ -149,13 +149,13 @@ fn explain_unfinished(record: &ScenarioRecord) -> Option<String> {
 fn fell_behind(record: &ScenarioRecord, card: &Card) -> Option<String> {
     let (ramp_up, duration) = measured_span(record);
     let half = duration.saturating_sub(ramp_up) / 2;
-    let steps = record.definition.steps.iter();
+    let steps = record.start.definition.steps.iter();
     let think: Duration = steps.filter_map(|step| Some(step.think?.max)).sum();
     // Of journeys that take longer, those that end now arrived while the rate still rose.
     if card.headline.time.p95? + think > half {
         return None;
     }
-    let rate = record.plan.load.peak();
+    let rate = record.start.plan.load.peak();
     let seconds = whole_seconds(ramp_up + half, duration).len() as f64;
     let ended = ended_within(record, ramp_up + half, duration)?;
     if seconds < LONG_ENOUGH {
@@ -194,7 +194,7 @@ fn ended_within(record: &ScenarioRecord, from: Duration, to: Duration) -> Option
 /// Returns the reason why the generator, and not the target, may have broken the SLO.
 fn find_excuse(record: &ScenarioRecord, card: &Card, broken: &[&ThresholdRow]) -> Option<Cause> {
     let generator = &card.generator;
-    let is_judged = !record.validity_off;
+    let is_judged = !record.start.validity_off;
     if let Some(cause) = judge_busy_workers(generator).filter(|_| is_judged) {
         return Some(cause);
     }
@@ -218,7 +218,7 @@ fn find_excuse(record: &ScenarioRecord, card: &Card, broken: &[&ThresholdRow]) -
         _ => holds_without(row, waited(row)),
     };
     (generator.waited > 0 && broken.iter().all(|row| is_wait(row))).then(|| {
-        let users = display::format_counted(u64::from(record.plan.max_users), "virtual user");
+        let users = display::format_counted(u64::from(record.start.plan.max_users), "virtual user");
         new_cause(
             format!(
                 "arrivals waited since all {users} were busy, and without that the SLO would have held"
@@ -254,13 +254,13 @@ fn quantile_of_all(times: &Histogram, row: &ThresholdRow, all: u64) -> Duration 
 }
 
 fn measured_span(record: &ScenarioRecord) -> (Duration, Duration) {
-    match record.plan.load.shape {
+    match record.start.plan.load.shape {
         Shape::Rate {
             ramp_up, duration, ..
         } => (ramp_up, duration),
         _ => (
             Duration::ZERO,
-            record.plan.load.duration().unwrap_or_default(),
+            record.start.plan.load.duration().unwrap_or_default(),
         ),
     }
 }
@@ -281,7 +281,7 @@ mod tests {
     fn record() -> ScenarioRecord {
         let mut record = sample::record(&["ask"]);
         let threshold = Threshold::new(Metric::P95, Comparator::Less, Bound::Time(ms(300)));
-        record.plan.thresholds = with_error_limit(vec![ScopedThreshold {
+        record.start.plan.thresholds = with_error_limit(vec![ScopedThreshold {
             step: None,
             threshold,
             implied: false,
@@ -304,13 +304,13 @@ mod tests {
         tally.journey.time = tally.steps[0].response.clone();
     }
 
-    fn judged(record: &ScenarioRecord) -> (Outcome, String) {
-        let trial = judge_trial(record, &Card::of(record), 100.0, Purpose::Search);
+    fn judged(record: &ScenarioRecord) -> (TrialOutcome, String) {
+        let trial = judge_trial(record, &Card::grade(record, None), 100.0, Purpose::Search);
         (trial.attempt.outcome, trial.reasons.join("; "))
     }
 
     #[track_caller]
-    fn comes_to(record: &ScenarioRecord, outcome: Outcome, why: &str) {
+    fn comes_to(record: &ScenarioRecord, outcome: TrialOutcome, why: &str) {
         let (found, reasons) = judged(record);
         assert_eq!(found, outcome, "{reasons}");
         assert!(reasons.contains(why), "{reasons}");
@@ -318,17 +318,17 @@ mod tests {
 
     #[test]
     fn a_slo_that_holds_is_met() {
-        assert_eq!(judged(&record()), (Outcome::Met, String::new()));
+        assert_eq!(judged(&record()), (TrialOutcome::Met, String::new()));
     }
 
     #[test]
     fn a_slow_target_misses_it() {
         let mut record = record();
         slow(&mut record, ms(400));
-        comes_to(&record, Outcome::Missed, "p95 of `ask`: 400 ms");
+        comes_to(&record, TrialOutcome::Missed, "p95 of `ask`: 400 ms");
         // Also where its users all wait for it.
         record.windows.steady.journey.waits.record_n(ms(50), 900);
-        comes_to(&record, Outcome::Missed, "p95 of `ask`: 400 ms");
+        comes_to(&record, TrialOutcome::Missed, "p95 of `ask`: 400 ms");
     }
 
     #[test]
@@ -338,20 +338,20 @@ mod tests {
         record.windows.steady.journey.waits.record_n(ms(350), 900);
         comes_to(
             &record,
-            Outcome::GeneratorLimited,
+            TrialOutcome::GeneratorLimited,
             "arrivals waited since all",
         );
         record.windows.steady.journey.dropped = 100;
-        record.planned += 100;
+        record.end.planned += 100;
         comes_to(
             &record,
-            Outcome::GeneratorLimited,
+            TrialOutcome::GeneratorLimited,
             "arrivals waited since all",
         );
         // Failures are the target's.
         let tally = &mut record.windows.steady;
         (tally.journey.ok, tally.journey.failed) = (900, 100);
-        comes_to(&record, Outcome::Missed, "errors of the journey");
+        comes_to(&record, TrialOutcome::Missed, "errors of the journey");
     }
 
     #[test]
@@ -363,9 +363,13 @@ mod tests {
                 ..Health::default()
             };
         }
-        assert_eq!(judged(&record), (Outcome::Met, String::new()));
+        assert_eq!(judged(&record), (TrialOutcome::Met, String::new()));
         slow(&mut record, ms(400));
-        comes_to(&record, Outcome::GeneratorLimited, "over 90 % of its core");
+        comes_to(
+            &record,
+            TrialOutcome::GeneratorLimited,
+            "over 90 % of its core",
+        );
     }
 
     #[test]
@@ -380,11 +384,11 @@ mod tests {
         slow(&mut record, ms(305));
         comes_to(
             &record,
-            Outcome::GeneratorLimited,
+            TrialOutcome::GeneratorLimited,
             "started iterations late",
         );
         slow(&mut record, ms(320));
-        comes_to(&record, Outcome::Missed, "p95 of `ask`: 320 ms");
+        comes_to(&record, TrialOutcome::Missed, "p95 of `ask`: 320 ms");
     }
 
     #[test]
@@ -398,7 +402,7 @@ mod tests {
             .record_n(ms(50), 1_000);
         comes_to(
             &record,
-            Outcome::GeneratorLimited,
+            TrialOutcome::GeneratorLimited,
             "the generator fell behind",
         );
     }
@@ -411,13 +415,13 @@ mod tests {
         }
         comes_to(
             &record,
-            Outcome::Missed,
+            TrialOutcome::Missed,
             "ended at 90/s while 100/s arrived",
         );
         for cell in &mut record.cells.cells[5..] {
             cell.ok = 96;
         }
-        assert_eq!(judged(&record).0, Outcome::Met);
+        assert_eq!(judged(&record).0, TrialOutcome::Met);
         // Journeys of half the window may not have ended yet.
         slow(&mut record, ms(5_100));
         record.cells.cells[9].ok = 0;
@@ -428,7 +432,7 @@ mod tests {
     fn what_ended_after_the_window_was_not_achieved_in_it() {
         let mut record = record();
         let achieved = |record: &ScenarioRecord| {
-            let trial = judge_trial(record, &Card::of(record), 100.0, Purpose::Search);
+            let trial = judge_trial(record, &Card::grade(record, None), 100.0, Purpose::Search);
             trial.achieved_per_second
         };
         assert_eq!(achieved(&record), Some(100.0));
@@ -450,7 +454,7 @@ mod tests {
         tally.steps[0].cancelled = 100;
         tally.steps[0].requests = 1_000;
         let (outcome, reasons) = judged(&record);
-        assert_eq!(outcome, Outcome::Missed, "{reasons}");
+        assert_eq!(outcome, TrialOutcome::Missed, "{reasons}");
         assert!(reasons.contains("only 900 came to an end"), "{reasons}");
     }
 }

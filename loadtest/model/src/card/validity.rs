@@ -6,7 +6,7 @@ use super::step::share_of;
 use crate::display;
 use crate::metrics::Health;
 use crate::protocol::VALIDITY_VARIABLE;
-use crate::record::{Ending, ScenarioRecord, Trust};
+use crate::record::{EndReason, ScenarioRecord, Trust};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ impl Validity {
             judge_waits(record),
         ];
         // A busy machine can cause these, whatever is tested.
-        let seen = if record.validity_off {
+        let seen = if record.start.validity_off {
             vec![Some(switched_off())]
         } else {
             vec![
@@ -92,7 +92,7 @@ fn switched_off() -> Cause {
 }
 
 fn judge_stuck_worker(record: &ScenarioRecord) -> Option<Cause> {
-    let Ending::Stuck { reason } = &record.ending else {
+    let EndReason::Stuck { reason } = &record.end.ending else {
         return None;
     };
     Some(Cause {
@@ -104,7 +104,7 @@ fn judge_stuck_worker(record: &ScenarioRecord) -> Option<Cause> {
 }
 
 fn target_death(record: &ScenarioRecord) -> Option<Cause> {
-    record.target_death.as_ref().map(|death| Cause {
+    record.end.target_death.as_ref().map(|death| Cause {
         trust: Trust::Degraded,
         what: format!("the target did not survive the run: {death}"),
         remedy: "find out why it ended: what came after is of a target that was not there"
@@ -113,7 +113,7 @@ fn target_death(record: &ScenarioRecord) -> Option<Cause> {
 }
 
 fn in_process(record: &ScenarioRecord) -> Option<Cause> {
-    record.target_in_process.then(|| Cause {
+    record.start.target_in_process.then(|| Cause {
         trust: Trust::Degraded,
         what: "the target runs inside the generator's process".to_owned(),
         remedy: "for figures that count, start it as a process of its own: \
@@ -228,7 +228,7 @@ fn judge_waits(record: &ScenarioRecord) -> Option<Cause> {
         let mut what = format!(
             "{} waited since {} busy",
             display::format_counted(waits, "arrival"),
-            match record.plan.max_users {
+            match record.start.plan.max_users {
                 1 => "the only virtual user was".to_owned(),
                 users => format!(
                     "all {} virtual users were",

@@ -1,10 +1,10 @@
 //! The verdict of a run, and the process exit code for it.
 
 use super::Card;
-use crate::comparison::Outcome;
+use crate::comparison::ComparisonOutcome;
 use crate::display;
 use crate::metrics::ErrorKind;
-use crate::record::Ending;
+use crate::record::EndReason;
 use crate::record::Trust;
 use serde::Serialize;
 use std::fmt;
@@ -149,7 +149,7 @@ pub fn worst_exit_code(codes: impl IntoIterator<Item = u8>) -> u8 {
 }
 
 /// The verdict over a card that is otherwise complete, and its reasons, the decisive ones first.
-pub(super) fn judge_card(card: &Card, ending: &Ending) -> (Verdict, Vec<Reason>) {
+pub(super) fn judge_card(card: &Card, ending: &EndReason) -> (Verdict, Vec<Reason>) {
     let plain = |kind, all: Vec<String>| {
         all.into_iter()
             .map(|words| Reason::new(kind, words))
@@ -182,7 +182,7 @@ pub(super) fn judge_card(card: &Card, ending: &Ending) -> (Verdict, Vec<Reason>)
         (Verdict::Failed, graded_too_low(card)),
         (Verdict::Failed, beside_baseline(card)),
     ];
-    let stuck = matches!(ending, Ending::Stuck { .. });
+    let stuck = matches!(ending, EndReason::Stuck { .. });
     let verdict = found
         .iter()
         .find(|(_, reasons)| !reasons.is_empty())
@@ -227,9 +227,9 @@ fn explain_imbalance(card: &Card) -> Vec<String> {
     }
 }
 
-fn explain_halt(ending: &Ending) -> Vec<Reason> {
+fn explain_halt(ending: &EndReason) -> Vec<Reason> {
     match ending {
-        Ending::Halted { reason } => {
+        EndReason::Halted { reason } => {
             let words = format!("stopped before its end: {reason}");
             vec![Reason::new(ReasonKind::NotPermitted, words)]
         }
@@ -254,23 +254,25 @@ fn explain_blocked_target(card: &Card) -> Vec<Reason> {
         .collect()
 }
 
-fn explain_interruption(ending: &Ending) -> Vec<String> {
+fn explain_interruption(ending: &EndReason) -> Vec<String> {
     let reason = match ending {
-        Ending::Completed
-        | Ending::Stuck { .. }
-        | Ending::Panicked
-        | Ending::Halted { .. }
-        | Ending::ThresholdBroken { .. } => return Vec::new(),
-        Ending::Interrupted => "stopped before its end; what was in flight could finish".to_owned(),
-        Ending::Aborted => "aborted before its end; what was in flight was cut off".to_owned(),
-        Ending::Died { reason } => format!("the process died: {reason}"),
+        EndReason::Completed
+        | EndReason::Stuck { .. }
+        | EndReason::Panicked
+        | EndReason::Halted { .. }
+        | EndReason::ThresholdBroken { .. } => return Vec::new(),
+        EndReason::Interrupted => {
+            "stopped before its end; what was in flight could finish".to_owned()
+        }
+        EndReason::Aborted => "aborted before its end; what was in flight was cut off".to_owned(),
+        EndReason::Died { reason } => format!("the process died: {reason}"),
     };
     vec![reason]
 }
 
-fn explain_empty_run(card: &Card, ending: &Ending) -> Vec<String> {
+fn explain_empty_run(card: &Card, ending: &EndReason) -> Vec<String> {
     // What a blocked worker did is unknown, which is not nothing.
-    if matches!(ending, Ending::Stuck { .. }) {
+    if matches!(ending, EndReason::Stuck { .. }) {
         return Vec::new();
     }
     let attempted = card
@@ -339,10 +341,10 @@ fn explain_invalidity(card: &Card) -> Vec<String> {
 }
 
 /// Explains that the run ended itself: the threshold, or the places of the panics.
-fn given_up(card: &Card, ending: &Ending) -> Vec<String> {
+fn given_up(card: &Card, ending: &EndReason) -> Vec<String> {
     match ending {
-        Ending::Panicked => {}
-        Ending::ThresholdBroken {
+        EndReason::Panicked => {}
+        EndReason::ThresholdBroken {
             after_us, reason, ..
         } => {
             let after = display::format_span(Duration::from_micros(*after_us));
@@ -387,7 +389,7 @@ fn beside_baseline(card: &Card) -> Vec<Reason> {
         return Vec::new();
     };
     match &beside.outcome {
-        Outcome::Compared(comparison) => comparison
+        ComparisonOutcome::Compared(comparison) => comparison
             .regressions()
             .map(|(subject, figure)| Reason {
                 kind: ReasonKind::Regression,
@@ -404,7 +406,7 @@ fn beside_baseline(card: &Card) -> Vec<Reason> {
                 ),
             })
             .collect(),
-        Outcome::Refused { refusals } => refusals
+        ComparisonOutcome::Refused { refusals } => refusals
             .iter()
             .map(|refusal| {
                 let words = format!(
@@ -414,7 +416,7 @@ fn beside_baseline(card: &Card) -> Vec<Reason> {
                 Reason::new(ReasonKind::NotCompared, words)
             })
             .collect(),
-        Outcome::Absent => Vec::new(),
+        ComparisonOutcome::Absent => Vec::new(),
     }
 }
 

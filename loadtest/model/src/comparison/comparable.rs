@@ -3,7 +3,7 @@
 use crate::definition::{Load, ScenarioDef, Shape};
 use crate::display;
 use crate::record::Trust;
-use crate::record::{Ending, Environment, ScenarioRecord};
+use crate::record::{EndReason, Environment, ScenarioRecord};
 use crate::schedule::Schedule;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -105,7 +105,10 @@ pub enum Refusal {
 /// Everything that speaks against comparing `new` with `base`.
 pub(super) fn find_refusals(base: &Side<'_>, new: &Side<'_>) -> Vec<Refusal> {
     let (ours, theirs) = (new.scenario, base.scenario);
-    let (one, other) = (theirs.definition.identity(), ours.definition.identity());
+    let (one, other) = (
+        theirs.start.definition.identity(),
+        ours.start.definition.identity(),
+    );
     if one != other {
         return vec![Refusal::Scenario {
             base: one,
@@ -119,8 +122,8 @@ pub(super) fn find_refusals(base: &Side<'_>, new: &Side<'_>) -> Vec<Refusal> {
     let mut all = Vec::new();
     for side in [base, new] {
         let run_id = side.run_id.to_owned();
-        let steady_us = side.scenario.steady_us;
-        if side.scenario.ending != Ending::Completed {
+        let steady_us = side.scenario.end.steady_us;
+        if side.scenario.end.ending != EndReason::Completed {
             all.push(Refusal::Unfinished { run_id });
         } else if side.trust == Trust::Invalid {
             all.push(Refusal::Invalid { run_id });
@@ -128,14 +131,17 @@ pub(super) fn find_refusals(base: &Side<'_>, new: &Side<'_>) -> Vec<Refusal> {
             all.push(Refusal::TooShort { run_id, steady_us });
         }
     }
-    all.extend(compare_loads(&theirs.plan.load, &ours.plan.load));
+    all.extend(compare_loads(
+        &theirs.start.plan.load,
+        &ours.start.plan.load,
+    ));
     let (one, other) = (describe_target(theirs), describe_target(ours));
     if one != other {
         all.push(Refusal::Target {
             base: one,
             new: other,
         });
-    } else if ours.own_target {
+    } else if ours.start.own_target {
         all.extend(compare_machines(base.environment, new.environment));
     }
     all
@@ -168,13 +174,13 @@ impl fmt::Display for Differs {
 /// Returns the first difference between two runs of a scenario that matters, if there is one.
 pub fn find_difference(old: &Side<'_>, new: &Side<'_>) -> Option<Differs> {
     let (was, is) = (old.scenario, new.scenario);
-    if was.definition.revision() != is.definition.revision() {
+    if was.start.definition.revision() != is.start.definition.revision() {
         Some(Differs::Version)
-    } else if !is_same_load(&was.plan.load, &is.plan.load) {
+    } else if !is_same_load(&was.start.plan.load, &is.start.plan.load) {
         Some(Differs::Load)
     } else if describe_target(was) != describe_target(is) {
         Some(Differs::Target)
-    } else if is.own_target
+    } else if is.start.own_target
         && describe_machine(old.environment) != describe_machine(new.environment)
     {
         Some(Differs::Machine)
@@ -195,8 +201,8 @@ pub fn refusals_before(base: &[Side<'_>], ahead: &Ahead<'_>) -> Vec<Refusal> {
     }
     for side in base {
         let scenario = side.scenario;
-        all.extend(compare_loads(&scenario.plan.load, ahead.load));
-        let is_own = scenario.own_target || scenario.target_in_process;
+        all.extend(compare_loads(&scenario.start.plan.load, ahead.load));
+        let is_own = scenario.start.own_target || scenario.start.target_in_process;
         // Which of the two it will be, only its setup knows.
         let will_be = if ahead.may_start_target && is_own {
             describe_target(scenario)
@@ -211,7 +217,7 @@ pub fn refusals_before(base: &[Side<'_>], ahead: &Ahead<'_>) -> Vec<Refusal> {
                 base: was,
                 new: will_be,
             });
-        } else if scenario.own_target {
+        } else if scenario.start.own_target {
             all.extend(compare_machines(side.environment, ahead.environment));
         }
     }
@@ -252,13 +258,13 @@ fn is_same_load(one: &Load, other: &Load) -> bool {
 const OWN: &str = "one that the scenario started";
 
 fn describe_target(scenario: &ScenarioRecord) -> String {
-    if scenario.target_in_process {
+    if scenario.start.target_in_process {
         return "one within the process that measured it".to_owned();
     }
-    if scenario.own_target {
+    if scenario.start.own_target {
         return OWN.to_owned();
     }
-    describe_url(scenario.base_url.as_deref())
+    describe_url(scenario.start.base_url.as_deref())
 }
 
 fn describe_url(base: Option<&str>) -> String {

@@ -14,7 +14,7 @@ mod series;
 mod tests;
 mod words;
 
-use crate::definition::{Shape, StepDef};
+use crate::definition::{ScenarioDef, Shape, StepDef};
 use crate::random::mix_bits;
 use bootstrap::Drawn;
 use comparable::find_refusals;
@@ -25,21 +25,62 @@ use compared::Common;
 pub use compared::{Change, Compared, Figure, Margin};
 use serde::{Deserialize, Serialize};
 use series::Series;
+use std::collections::BTreeMap;
 
-/// A run beside a named baseline: kept in its record, so that an old report says what was said then.
+/// The comparison of a run with a baseline: a file beside the record, which holds what was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Beside {
+pub struct RunComparison {
+    /// The identifier of the run.
+    pub run_id: String,
+    /// The comparison of each scenario, by its identity.
+    pub scenarios: BTreeMap<String, BaselineComparison>,
+}
+
+impl RunComparison {
+    /// Reads the comparison that a record of an earlier version contains, if it contains one.
+    pub fn from_old_record(record: &[u8]) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct OldRecord {
+            run_id: String,
+            scenarios: Vec<OldScenario>,
+        }
+        #[derive(Deserialize)]
+        struct OldScenario {
+            definition: ScenarioDef,
+            comparison: Option<BaselineComparison>,
+        }
+        // Most records contain none, and to read them twice takes long. A threshold's `comparison` is a word.
+        let record = std::str::from_utf8(record).ok()?;
+        if !record.contains("\"comparison\":{") {
+            return None;
+        }
+        let record: OldRecord = serde_json::from_str(record).ok()?;
+        let compared = record.scenarios.into_iter().filter_map(|scenario| {
+            let comparison = scenario.comparison?;
+            Some((scenario.definition.identity(), comparison))
+        });
+        let scenarios: BTreeMap<_, _> = compared.collect();
+        (!scenarios.is_empty()).then_some(Self {
+            run_id: record.run_id,
+            scenarios,
+        })
+    }
+}
+
+/// The comparison of one scenario with a baseline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BaselineComparison {
     /// The name of the baseline.
     pub baseline: String,
     /// The outcome.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: ComparisonOutcome,
 }
 
 /// The outcome of comparing a run with a baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ComparisonOutcome {
     /// They were compared.
     Compared(Comparison),
     /// They are not comparable.
@@ -125,7 +166,7 @@ impl Comparison {
             .chain(steps.into_iter().map(|(name, at)| (Some(name), at)))
             .collect();
         let is_closed = matches!(
-            new.scenario.plan.load.shape,
+            new.scenario.start.plan.load.shape,
             Shape::Users { .. } | Shape::Iterations { .. } | Shape::UserStages { .. }
         );
         let common = Common {
@@ -141,7 +182,7 @@ impl Comparison {
             .chain([new])
             .fold(0, |seed, side| hash_run(seed, side.run_id));
         Ok(Self {
-            scenario: new.scenario.definition.identity(),
+            scenario: new.scenario.start.definition.identity(),
             base: base.iter().map(|side| side.run_id.to_owned()).collect(),
             new: new.run_id.to_owned(),
             margin: common.margin,
@@ -214,15 +255,15 @@ type Places = Vec<usize>;
 /// The steps of the new run, in their order, and where they are; then those that only a baseline has.
 fn pair_steps(base: &[Side<'_>], new: &Side<'_>) -> Vec<(String, Result<Option<Places>, Skipped>)> {
     let place = |side: &Side<'_>, wanted: &StepDef| {
-        let mut steps = side.scenario.definition.steps.iter();
+        let mut steps = side.scenario.start.definition.steps.iter();
         steps.position(|step| step.name == wanted.name)
     };
     let mut all = Vec::new();
-    for (at, step) in new.scenario.definition.steps.iter().enumerate() {
+    for (at, step) in new.scenario.start.definition.steps.iter().enumerate() {
         let found: Option<Places> = base.iter().map(|side| place(side, step)).collect();
         let result = found.ok_or(Skipped::Added).and_then(|mut places| {
             let is_same = |(side, at): (&Side<'_>, &usize)| {
-                side.scenario.definition.steps[*at].fingerprint == step.fingerprint
+                side.scenario.start.definition.steps[*at].fingerprint == step.fingerprint
             };
             if base.iter().zip(&places).all(is_same) {
                 places.push(at);
@@ -235,7 +276,7 @@ fn pair_steps(base: &[Side<'_>], new: &Side<'_>) -> Vec<(String, Result<Option<P
     }
     for step in base
         .iter()
-        .flat_map(|side| &*side.scenario.definition.steps)
+        .flat_map(|side| &*side.scenario.start.definition.steps)
     {
         if all.iter().all(|(name, _)| **name != *step.name) {
             all.push((step.name.to_string(), Err(Skipped::Removed)));

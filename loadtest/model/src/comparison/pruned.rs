@@ -9,7 +9,7 @@ use crate::metrics::{
     Cell, CellStep, Cells, CompactHistogram, ErrorTally, JourneyTally, StepTally, Tally, Windows,
 };
 use crate::plan::Plan;
-use crate::record::{Environment, RunRecord, SCHEMA_VERSION, ScenarioRecord};
+use crate::record::{Environment, RunEnd, RunRecord, RunStart, SCHEMA_VERSION, ScenarioRecord};
 
 /// A cell of a baseline holds at least so many seconds.
 const LEAST_SECONDS: u32 = 5;
@@ -41,33 +41,38 @@ impl RunRecord {
 }
 
 fn prune_record(record: &ScenarioRecord) -> ScenarioRecord {
-    let is_own = record.own_target || record.target_in_process;
+    let is_own = record.start.own_target || record.start.target_in_process;
+    let (start, end) = (&record.start, &record.end);
     ScenarioRecord {
-        definition: prune_definition(&record.definition),
-        plan: prune_plan(&record.plan),
-        base_url: record.base_url.as_deref().filter(|_| !is_own).map(bare_url),
-        own_target: record.own_target,
-        target_in_process: record.target_in_process,
-        permits: Vec::new(),
-        offline: None,
-        executable_hash: String::new(),
-        workers: record.workers,
-        started_at: record.started_at.clone(),
-        ending: record.ending.clone(),
-        elapsed_us: record.elapsed_us,
-        steady_us: record.steady_us,
-        planned: record.planned,
+        start: RunStart {
+            definition: prune_definition(&start.definition),
+            plan: prune_plan(&start.plan),
+            base_url: start.base_url.as_deref().filter(|_| !is_own).map(bare_url),
+            own_target: start.own_target,
+            target_in_process: start.target_in_process,
+            permits: Vec::new(),
+            offline: None,
+            validity_off: start.validity_off,
+            executable_hash: String::new(),
+            workers: start.workers,
+            started_at: start.started_at.clone(),
+        },
+        end: RunEnd {
+            ending: end.ending.clone(),
+            elapsed_us: end.elapsed_us,
+            planned: end.planned,
+            steady_us: end.steady_us,
+            complete: end.complete,
+            panics: Vec::new(),
+            out_of_rows: end.out_of_rows,
+            target_death: None,
+        },
         windows: Windows {
             warm_up: prune_tally(&record.windows.warm_up),
             ramp: prune_tally(&record.windows.ramp),
             steady: prune_timed_tally(&record.windows.steady),
         },
-        cells: prune_cells(&record.cells, record.steady_us),
-        panics: Vec::new(),
-        out_of_rows: record.out_of_rows,
-        validity_off: record.validity_off,
-        target_death: None,
-        comparison: None,
+        cells: prune_cells(&record.cells, end.steady_us),
         regraded: None,
     }
 }

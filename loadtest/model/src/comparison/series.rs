@@ -215,8 +215,8 @@ impl Counts {
 
 /// The seconds of the steady part, from the first cell that lies in it as a whole to the last.
 fn steady_seconds(record: &ScenarioRecord, width: u32) -> Range<u32> {
-    let schedule = Schedule::new(&record.plan.load);
-    let elapsed = u32::try_from(record.elapsed_us / 1_000_000).unwrap_or(u32::MAX);
+    let schedule = Schedule::new(&record.start.plan.load);
+    let elapsed = u32::try_from(record.end.elapsed_us / 1_000_000).unwrap_or(u32::MAX);
     let at = |second: u32| Duration::from_secs(u64::from(second));
     let lies_within = |second: &u32| {
         let last = at(second + width).saturating_sub(Duration::from_micros(1));

@@ -4,7 +4,7 @@ use crate::card::Trust;
 use crate::definition::{Load, ScenarioDef, Shape};
 use crate::metrics::{Frame, Histogram, Tally};
 use crate::plan::{GradingDefaults, Overrides, Plan};
-use crate::record::{End, Ending, Environment, ScenarioRecord, Start};
+use crate::record::{EndReason, Environment, RunEnd, RunStart, ScenarioRecord};
 use std::time::Duration;
 
 const SECONDS: u32 = 90;
@@ -50,7 +50,7 @@ fn run(system: System) -> ScenarioRecord {
         &GradingDefaults::default(),
         1,
     );
-    let mut record = ScenarioRecord::new(Start {
+    let mut record = ScenarioRecord::new(RunStart {
         plan: plan.unwrap(),
         definition,
         base_url: Some("http://127.0.0.1:8080/".to_owned()),
@@ -92,8 +92,8 @@ fn run(system: System) -> ScenarioRecord {
         frame.windows.steady = tally;
         record.absorb(&frame);
     }
-    record.end(End {
-        ending: Ending::Completed,
+    record.finish(RunEnd {
+        ending: EndReason::Completed,
         elapsed_us: u64::from(SECONDS) * 1_000_000,
         planned: 0,
         steady_us: u64::from(SECONDS) * 1_000_000,
@@ -266,7 +266,7 @@ fn what_differs_by_less_than_a_wake_up_is_the_same() {
 fn a_step_with_another_source_is_not_compared_nor_is_its_journey() {
     let environment = environment();
     let (base, mut new) = (run(USUAL), run(USUAL));
-    new.definition.steps.to_mut()[1].fingerprint = "c".into();
+    new.start.definition.steps.to_mut()[1].fingerprint = "c".into();
     let skipped = |base: &ScenarioRecord, new: &ScenarioRecord| -> Vec<_> {
         let (base, new) = (
             side("one", base, &environment),
@@ -294,7 +294,7 @@ fn a_step_with_another_source_is_not_compared_nor_is_its_journey() {
             ("tell", Some(Skipped::Changed))
         ])
     );
-    new.definition.steps.to_mut().pop();
+    new.start.definition.steps.to_mut().pop();
     assert_eq!(
         skipped(&base, &new),
         expected([
@@ -329,11 +329,17 @@ fn what_cannot_be_compared_is_refused_with_every_reason() {
     };
     let valid = Trust::Valid;
     assert_eq!(
-        refused(&|new, _| new.definition.function = "other".into(), valid),
+        refused(
+            &|new, _| new.start.definition.function = "other".into(),
+            valid
+        ),
         ["the runs are of different scenarios: `::load::visit` and `::load::other`"]
     );
     assert_eq!(
-        refused(&|new, _| new.ending = Ending::Interrupted, Trust::Invalid),
+        refused(
+            &|new, _| new.end.ending = EndReason::Interrupted,
+            Trust::Invalid
+        ),
         ["the run new did not come to its end"]
     );
     assert_eq!(
@@ -343,9 +349,9 @@ fn what_cannot_be_compared_is_refused_with_every_reason() {
     assert_eq!(
         refused(
             &|new, _| {
-                new.steady_us = 12_000_000;
-                new.base_url = Some("http://127.0.0.1:9090".to_owned());
-                new.plan.load.shape = Shape::Users {
+                new.end.steady_us = 12_000_000;
+                new.start.base_url = Some("http://127.0.0.1:9090".to_owned());
+                new.start.plan.load.shape = Shape::Users {
                     users: 3,
                     ramp_up: Duration::ZERO,
                     duration: Duration::from_secs(90),
@@ -360,7 +366,7 @@ fn what_cannot_be_compared_is_refused_with_every_reason() {
         ]
     );
     let mut own = base.clone();
-    own.own_target = true;
+    own.start.own_target = true;
     let mut elsewhere = environment.clone();
     elsewhere.cpus = 8;
     let (base, new) = (
@@ -377,7 +383,7 @@ fn what_cannot_be_compared_is_refused_with_every_reason() {
 fn a_longer_run_at_the_same_rate_is_comparable() {
     let environment = environment();
     let (base, mut new) = (run(USUAL), run(USUAL));
-    new.plan.load.shape = Shape::Rate {
+    new.start.plan.load.shape = Shape::Rate {
         per_second: RATE as f64,
         ramp_up: Duration::ZERO,
         duration: Duration::from_secs(600),
@@ -556,7 +562,7 @@ fn what_is_known_before_the_load_is_refused_before_it() {
     let environment = environment();
     let base = run(USUAL);
     let sides = [side("one", &base, &environment)];
-    let load = base.plan.load.clone();
+    let load = base.start.plan.load.clone();
     let refused = |load: &Load, base_url: Option<&str>, starts_target: bool| {
         let definition = definition(&[("ask", "a"), ("tell", "b")]);
         let ahead = Ahead {

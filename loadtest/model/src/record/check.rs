@@ -1,6 +1,6 @@
 //! Checks of a record: impossible figures are refused before they are summed or graded.
 
-use super::{Ending, RunRecord, ScenarioRecord};
+use super::{EndReason, RunRecord, ScenarioRecord};
 use crate::capacity::Search;
 use crate::metrics::{Cells, Frame, Histogram, JourneyTally, StepTally, Tally};
 use std::fmt::Display;
@@ -45,7 +45,7 @@ impl ScenarioRecord {
     /// As [`RunRecord::check`].
     pub fn check(&self) -> Result<(), Impossible> {
         of_scenario(self).map_err(|what| Impossible {
-            place: format!("`{}`", self.definition.identity()),
+            place: format!("`{}`", self.start.definition.identity()),
             what,
         })
     }
@@ -75,14 +75,14 @@ impl Frame {
 }
 
 fn of_scenario(record: &ScenarioRecord) -> Check {
-    let steps = record.definition.steps.len();
+    let steps = record.start.definition.steps.len();
     if steps == 0 {
         return Err("it has no step".to_owned());
     }
     for (name, value) in [
-        ("elapsed_us", record.elapsed_us),
-        ("steady_us", record.steady_us),
-        ("planned", record.planned),
+        ("elapsed_us", record.end.elapsed_us),
+        ("steady_us", record.end.steady_us),
+        ("planned", record.end.planned),
     ] {
         no_more(name, value, MOST)?;
     }
@@ -94,16 +94,16 @@ fn of_scenario(record: &ScenarioRecord) -> Check {
     ] {
         of_tally(tally, steps).map_err(|what| format!("in the {name}, {what}"))?;
     }
-    for panicked in &record.panics {
+    for panicked in &record.end.panics {
         no_more("the number of panics", panicked.count, MOST)?;
     }
     of_cells(&record.cells)
 }
 
 fn of_plan(record: &ScenarioRecord) -> Check {
-    let plan = &record.plan;
-    let steps = record.definition.steps.len();
-    for (step, policy) in record.definition.steps.iter().zip(&plan.grading) {
+    let plan = &record.start.plan;
+    let steps = record.start.definition.steps.len();
+    for (step, policy) in record.start.definition.steps.iter().zip(&plan.grading) {
         let name = |what: &str| format!("the {what} of step `{}`", step.name);
         check_share(&name("error budget"), policy.budget)?;
         if policy.target.is_zero() {
@@ -127,7 +127,7 @@ fn of_plan(record: &ScenarioRecord) -> Check {
     for number in numbers {
         check_index("a threshold", number, steps)?;
     }
-    if let Ending::ThresholdBroken { threshold, .. } = record.ending
+    if let EndReason::ThresholdBroken { threshold, .. } = record.end.ending
         && threshold >= plan.thresholds.len()
     {
         return Err(format!(

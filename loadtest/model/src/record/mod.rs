@@ -10,7 +10,6 @@ pub use permit::{Offline, Permit, PermittedBy};
 pub use trust::Trust;
 
 use crate::capacity::Search;
-use crate::comparison::Beside;
 use crate::definition::ScenarioDef;
 use crate::metrics::{Cells, Frame, Panicked, Windows};
 use crate::plan::{GradingDefaults, Plan};
@@ -94,58 +93,17 @@ pub struct Environment {
 
 /// The record of one scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts of a run")]
 pub struct ScenarioRecord {
-    /// The scenario as it was.
-    pub definition: ScenarioDef,
-    /// The plan of the run.
-    pub plan: Plan,
-    /// The base URL the paths were joined to.
-    pub base_url: Option<String>,
-    /// True if the scenario started the target itself.
-    pub own_target: bool,
-    /// True if that target ran inside the process that measured it.
-    #[serde(default)]
-    pub target_in_process: bool,
-    /// The permission of each target that was known before the run.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub permits: Vec<Permit>,
-    /// By what it is known that nothing but loopback could be reached, where that was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub offline: Option<Offline>,
-    /// True if the judgement of validity was switched off.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub validity_off: bool,
-    /// SHA-256 of the executable that ran it.
-    pub executable_hash: String,
-    /// Worker threads.
-    pub workers: u32,
-    /// The time it began, RFC 3339 in UTC.
-    pub started_at: String,
-    /// The way it ended.
-    pub ending: Ending,
-    /// From the start of the load to the end of the last iteration, warm-up included.
-    pub elapsed_us: u64,
-    /// The length of the steady part, which rates are divided by.
-    pub steady_us: u64,
-    /// Iterations that were to start, those of the warm-up included: arrivals, or for closed loads as
-    /// many as started.
-    pub planned: u64,
+    /// The facts known before the load.
+    #[serde(flatten)]
+    pub start: RunStart,
+    /// The facts known after it.
+    #[serde(flatten)]
+    pub end: RunEnd,
     /// All counters and histograms.
     pub windows: Windows,
     /// The course over time.
     pub cells: Cells,
-    /// The panics of steps: `file:line:column` and the message, with their number.
-    pub panics: Vec<Panicked>,
-    /// True if the load ended, for all or some users, since the feed of the plan had no more rows.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub out_of_rows: bool,
-    /// The end of the target that the scenario started, if it did not survive the run.
-    #[serde(default)]
-    pub target_death: Option<String>,
-    /// The comparison with a baseline, if the run was to be compared with one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comparison: Option<Beside>,
     /// The policy given to [`RunRecord::regrade`]; a record as it was written has none.
     #[serde(skip)]
     pub regraded: Option<GradingDefaults>,
@@ -154,7 +112,7 @@ pub struct ScenarioRecord {
 /// The way a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "snake_case")]
-pub enum Ending {
+pub enum EndReason {
     /// Completed as planned.
     Completed,
     /// Stopped early; what was in flight could end.
@@ -191,7 +149,7 @@ pub enum Ending {
 
 /// The facts about a run that are known before anything is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Start {
+pub struct RunStart {
     /// The scenario as it is.
     pub definition: ScenarioDef,
     /// The plan of the run.
@@ -222,9 +180,9 @@ pub struct Start {
 
 /// The facts about a run that are known only at its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct End {
+pub struct RunEnd {
     /// The way it ended.
-    pub ending: Ending,
+    pub ending: EndReason,
     /// From the start of the load to the end of the last iteration.
     pub elapsed_us: u64,
     /// Iterations that were to start, those of the warm-up included.
@@ -232,6 +190,7 @@ pub struct End {
     /// The length of the steady part.
     pub steady_us: u64,
     /// True if every worker reported; one that is stuck in a step does not.
+    #[serde(default = "all_reported")]
     pub complete: bool,
     /// The panics of steps.
     pub panics: Vec<Panicked>,
@@ -243,78 +202,68 @@ pub struct End {
     pub target_death: Option<String>,
 }
 
+/// Returns the value of [`RunEnd::complete`] for records that were written without it.
+const fn all_reported() -> bool {
+    true
+}
+
 impl ScenarioRecord {
-    /// A record without measurements; [`absorb`](Self::absorb) and [`end`](Self::end) fill it. Both
-    /// the running program and a reader of its journal build a record so.
-    pub fn new(start: Start) -> Self {
+    /// Creates the record of a run that begins; one without an end counts as died.
+    pub fn new(start: RunStart) -> Self {
         Self {
-            definition: start.definition,
-            plan: start.plan,
-            base_url: start.base_url,
-            own_target: start.own_target,
-            target_in_process: start.target_in_process,
-            permits: start.permits,
-            offline: start.offline,
-            validity_off: start.validity_off,
-            executable_hash: start.executable_hash,
-            workers: start.workers,
-            started_at: start.started_at,
-            ending: Ending::Died {
-                reason: "the journal has no end".to_owned(),
+            start,
+            end: RunEnd {
+                ending: EndReason::Died {
+                    reason: "the journal has no end".to_owned(),
+                },
+                elapsed_us: 0,
+                planned: 0,
+                steady_us: 0,
+                complete: false,
+                panics: Vec::new(),
+                out_of_rows: false,
+                target_death: None,
             },
-            elapsed_us: 0,
-            steady_us: 0,
-            planned: 0,
             windows: Windows::default(),
             cells: Cells::default(),
-            panics: Vec::new(),
-            out_of_rows: false,
-            target_death: None,
-            comparison: None,
             regraded: None,
         }
     }
 
-    /// Adds one second.
+    /// Adds a second.
     pub fn absorb(&mut self, frame: &Frame) {
         self.windows.merge(&frame.windows);
         self.cells.absorb(frame);
-        self.elapsed_us = self
+        self.end.elapsed_us = self
+            .end
             .elapsed_us
             .max((u64::from(frame.second) + 1) * 1_000_000);
     }
 
-    /// Closes the record of a run that did not say how it ended: what began and never ended counts as
-    /// cancelled, and only what is known to have been due counts as planned.
-    pub fn died(&mut self, reason: String) {
+    /// Ends the record of a process that ended without saying so: what was in flight counts as cancelled.
+    pub fn mark_died(&mut self, reason: String) {
         self.settle();
-        let elapsed = Duration::from_micros(self.elapsed_us);
-        let steady = Schedule::new(&self.plan.load).steady_part(elapsed);
-        self.steady_us = u64::try_from(steady.as_micros()).unwrap_or(u64::MAX);
-        self.ending = Ending::Died { reason };
+        let elapsed = Duration::from_micros(self.end.elapsed_us);
+        let steady = Schedule::new(&self.start.plan.load).steady_part(elapsed);
+        self.end.steady_us = u64::try_from(steady.as_micros()).unwrap_or(u64::MAX);
+        self.end.ending = EndReason::Died { reason };
     }
 
-    /// Counts what began and never ended as cancelled, and plans only what is known to have been due.
+    /// Counts what was in flight as cancelled, so that the accounts balance.
     fn settle(&mut self) {
         let windows = &mut self.windows;
-        self.planned = 0;
+        self.end.planned = 0;
         for tally in [&mut windows.warm_up, &mut windows.ramp, &mut windows.steady] {
             let journey = &mut tally.journey;
             journey.cancelled = journey.started.saturating_sub(journey.ok + journey.failed);
-            self.planned += journey.started + journey.dropped;
+            self.end.planned += journey.started + journey.dropped;
         }
     }
 
-    /// Closes the record.
-    pub fn end(&mut self, end: End) {
-        self.ending = end.ending;
-        self.elapsed_us = end.elapsed_us;
-        self.steady_us = end.steady_us;
-        self.planned = end.planned;
-        self.panics = end.panics;
-        self.out_of_rows = end.out_of_rows;
-        self.target_death = end.target_death;
-        if !end.complete {
+    /// Adds the end.
+    pub fn finish(&mut self, end: RunEnd) {
+        self.end = end;
+        if !self.end.complete {
             self.settle();
         }
     }

@@ -19,15 +19,15 @@ impl RunRecord {
 impl ScenarioRecord {
     fn regrade(&mut self, policy: &GradingDefaults) {
         self.regraded = Some(policy.clone());
-        self.plan.min_grade = policy.min_grade.or(self.plan.min_grade);
-        for (i, grading) in self.plan.grading.iter_mut().enumerate() {
+        self.start.plan.min_grade = policy.min_grade.or(self.start.plan.min_grade);
+        for (i, grading) in self.start.plan.grading.iter_mut().enumerate() {
             grading.budget = policy.budget.unwrap_or(grading.budget);
             grading.weight = policy.grade_weight.unwrap_or(grading.weight);
             let Some(target) = policy.apdex.filter(|target| *target != grading.target) else {
                 continue;
             };
             grading.target = target;
-            let timeout = self.definition.steps[i].timeout;
+            let timeout = self.start.definition.steps[i].timeout;
             let windows = &mut self.windows;
             for tally in [&mut windows.warm_up, &mut windows.ramp, &mut windows.steady] {
                 if let Some(step) = tally.steps.get_mut(i) {
@@ -124,12 +124,12 @@ mod tests {
         record.regrade(&policy(Some(ms(500)), Some(0.02)));
         let anew = &record.scenarios[0];
         assert_eq!(anew.windows, scenario.windows);
-        let grading = anew.plan.grading[0];
+        let grading = anew.start.plan.grading[0];
         assert_eq!((grading.target, grading.budget), (ms(500), 0.02));
         // Every answer took 10 ms: tolerable for a target of 3 ms, and too long for one of 2 ms.
         for (target, score) in [(10, 1.0), (3, 0.5), (2, 0.0)] {
             record.regrade(&policy(Some(ms(target)), None));
-            let card = &Report::grade(&record).cards[0];
+            let card = &Report::grade(&record, None).cards[0];
             assert_eq!(card.grade.score, Some(score), "{target} ms");
             assert_eq!(
                 card.notes[0],
@@ -141,14 +141,14 @@ mod tests {
         }
         record.regrade(&policy(None, Some(0.005)));
         assert_eq!(
-            Report::grade(&record).cards[0].notes[0],
+            Report::grade(&record, None).cards[0].notes[0],
             "Graded anew, with an error budget of 0.50 % for every step."
         );
         record.regrade(&GradingDefaults {
             min_grade: Some(Letter::A),
             ..policy(None, Some(0.005))
         });
-        let card = &Report::grade(&record).cards[0];
+        let card = &Report::grade(&record, None).cards[0];
         assert_eq!(
             card.notes[0],
             "Graded anew, with an error budget of 0.50 % for every step, and with at least A asked for."

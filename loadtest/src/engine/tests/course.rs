@@ -16,7 +16,7 @@ fn rates(of: &[(f64, f64, u64)]) -> Load {
     Load::new(Shape::RateStages { stages })
 }
 
-/// `LoadOutcome` many requests were sent in each second.
+/// The number of requests sent in each second.
 fn by_second(ran: &Ran, seconds: u64) -> Vec<usize> {
     let of = |second: u64| {
         let second = ms(second * 1_000)..ms((second + 1) * 1_000);

@@ -1,10 +1,11 @@
-//! `LoadOutcome` a run ends: at its hard end at the latest, whatever servers and the scenario's code do.
+//! The end of a run: at its hard end at the latest, whatever servers and the scenario's code do.
 
 use super::health::freezing;
 use super::*;
-use crate::engine::{self, LoadOutcome, Workers};
+use crate::engine::{self, Workers};
 use crate::transport::{HttpTransport, Network};
 use loadtest_model::plan::GRACEFUL_STOP;
+use loadtest_model::record::EndReason;
 use loadtest_tests::{Reply, Server};
 use std::ops::ControlFlow;
 
@@ -153,10 +154,10 @@ fn servers_that_drip_or_say_nothing_do_not_outlast_the_hard_end() {
         );
         let ended = ended.unwrap();
         assert_eq!(
-            (ended.outcome, ended.complete, ended.planned),
-            (LoadOutcome::Completed, true, 2)
+            (ended.ending, ended.complete, ended.planned),
+            (EndReason::Completed, true, 2)
         );
         assert_eq!((all.journey.started, all.journey.cancelled), (2, 2));
-        assert!(ended.elapsed >= ms(300), "{:?}", ended.elapsed);
+        assert!(ended.elapsed_us >= 300_000, "{} µs", ended.elapsed_us);
     }
 }

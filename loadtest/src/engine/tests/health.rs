@@ -2,7 +2,7 @@
 
 use super::*;
 use loadtest_model::card::{Card, Trust};
-use loadtest_model::record::{End, Ending, ScenarioRecord, Start};
+use loadtest_model::record::{EndReason, RunEnd, RunStart, ScenarioRecord};
 use proptest::prelude::*;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,7 +67,7 @@ fn a_stall_of_the_generator_makes_the_run_invalid_and_one_of_the_target_does_not
         load.max_users = Some(1_000);
         let (scenario, plan) = planned(load, vec![step("a")]);
         let ran = run_plan(scenario, &plan, 1, &Control::new(), None, script);
-        let mut record = ScenarioRecord::new(Start {
+        let mut record = ScenarioRecord::new(RunStart {
             definition: scenario.definition.clone(),
             plan,
             base_url: None,
@@ -81,8 +81,8 @@ fn a_stall_of_the_generator_makes_the_run_invalid_and_one_of_the_target_does_not
             started_at: String::new(),
         });
         ran.frames.iter().for_each(|frame| record.absorb(frame));
-        record.end(End {
-            ending: Ending::Completed,
+        record.finish(RunEnd {
+            ending: EndReason::Completed,
             elapsed_us: 10_000_000,
             planned: ran.done.planned,
             steady_us: 10_000_000,
@@ -91,7 +91,7 @@ fn a_stall_of_the_generator_makes_the_run_invalid_and_one_of_the_target_does_not
             out_of_rows: false,
             target_death: None,
         });
-        Card::of(&record)
+        Card::grade(&record, None)
     };
     let ours = verdict(Box::new(freezing(ms(4_000), ms(2_000))));
     assert_eq!(ours.validity.trust, Trust::Invalid);
@@ -143,7 +143,7 @@ fn stalling(at: Duration) -> (Duration, Result<&'static str, ErrorKind>) {
 #[test]
 fn a_stall_of_the_target_is_in_the_percentiles_as_arithmetic_has_it() {
     // 1,000 arrivals a second for ten seconds: 8,000 of them take 1 ms. The 2,000 of the stall take from 2 s
-    // down to next to nothing, evenly; so the 9,000th of all takes 1 s, and the 9,900th 1.9 s. LoadOutcome many users
+    // down to next to nothing, evenly; so the 9,000th of all takes 1 s, and the 9,900th 1.9 s. The number of users
     // there are, and how many workers, must not matter: who finds none waits, and the wait counts.
     for (most, workers) in [(None, 1), (None, 3), (Some(100), 1), (Some(50), 2)] {
         let mut load = rate(1_000.0, Duration::ZERO, ms(10_000));

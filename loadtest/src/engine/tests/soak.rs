@@ -4,7 +4,7 @@ use super::*;
 use allocation_counter::measure;
 use loadtest_model::metrics::Cells;
 use loadtest_model::protocol::JournalLine;
-use loadtest_model::record::{ScenarioRecord, Start};
+use loadtest_model::record::{RunStart, ScenarioRecord};
 
 /// A minute of a run: quick and slow answers, and some that fail in several ways.
 fn minute() -> Vec<Frame> {
@@ -25,7 +25,7 @@ fn minute() -> Vec<Frame> {
 fn recorded(minute: &[Frame], seconds: u32) -> (ScenarioRecord, usize) {
     let load = users(2, ms(0), Duration::from_secs(seconds.into()));
     let (scenario, plan) = planned(load, vec![step("a")]);
-    let mut record = ScenarioRecord::new(Start {
+    let mut record = ScenarioRecord::new(RunStart {
         definition: scenario.definition.clone(),
         plan,
         base_url: None,

@@ -6,7 +6,7 @@ use super::*;
 fn a_single_request_is_told_by_its_response_time() {
     let mut record = record(&["ping"]);
     record.windows.steady.steps[0] = executed(1_000, ms(7));
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     assert!(card.headline.single_request);
     assert_eq!(card.headline.time.p99, Some(ms(7)));
     assert_eq!(card.statuses[&200], 1_000);
@@ -16,11 +16,11 @@ fn a_single_request_is_told_by_its_response_time() {
 fn figures_of_a_closed_load_say_what_they_leave_out() {
     let mut record = record(&["ping"]);
     let says = |record: &ScenarioRecord| {
-        let notes = Card::of(record).notes;
+        let notes = Card::grade(record, None).notes;
         notes.iter().any(|note| note.contains("closed loop"))
     };
     assert!(!says(&record));
-    record.plan.load = Load::users(5, Duration::from_secs(10));
+    record.start.plan.load = Load::users(5, Duration::from_secs(10));
     assert!(says(&record));
 }
 
@@ -33,7 +33,7 @@ fn what_is_odd_about_answers_is_remarked_and_changes_nothing() {
         ambiguous: 1,
         ..StepTally::default()
     }];
-    let card = Card::of(&odd);
+    let card = Card::grade(&odd, None);
     assert_eq!(
         card.remarks,
         [
@@ -43,7 +43,7 @@ fn what_is_odd_about_answers_is_remarked_and_changes_nothing() {
              (`http.unsolicited`): none of it was taken for an answer",
         ]
     );
-    let usual = Card::of(&record(&["login", "buy"]));
+    let usual = Card::grade(&record(&["login", "buy"]), None);
     assert_eq!((card.verdict, card.grade), (usual.verdict, usual.grade));
     assert!(usual.remarks.is_empty());
 }
@@ -61,7 +61,7 @@ fn time_without_an_answer_is_not_blamed_on_connecting() {
     step.service.record_n(ms(30_000), 10);
     step.phases.connect.record_n(ms(1), 10);
     step.errors = vec![error(ErrorKind::TimeoutHead, 10)];
-    let why = |record: &ScenarioRecord| Card::of(record).bottleneck.unwrap().why;
+    let why = |record: &ScenarioRecord| Card::grade(record, None).bottleneck.unwrap().why;
     assert_eq!(
         why(&record),
         "> 99.9 % of its time is waiting for an answer that did not come in time: 10 of 10 executions \
@@ -88,7 +88,7 @@ fn the_time_of_requests_that_were_lost_and_sent_again_is_told_as_such() {
     step.service.record_n(ms(210), 10);
     step.phases.first_byte.record_n(ms(10), 10);
     assert_eq!(
-        Card::of(&record).bottleneck.unwrap().why,
+        Card::grade(&record, None).bottleneck.unwrap().why,
         "95 % of its time is in requests that had no answer and were sent again."
     );
 }
@@ -97,7 +97,7 @@ fn the_time_of_requests_that_were_lost_and_sent_again_is_told_as_such() {
 fn without_a_request_there_is_no_rate_of_requests() {
     let mut record = record(&["ping"]);
     record.windows.steady.steps[0].requests = 0;
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     assert_eq!(card.headline.achieved_per_second, None);
     assert_eq!(card.steps[0].per_second, None);
     assert_eq!(card.steps[0].received_bytes_per_second, None);
@@ -114,7 +114,7 @@ fn the_rate_of_requests_is_of_those_that_were_sent() {
     for scope in [None, Some(0)] {
         require(&mut record, scope, Metric::Rps, Bound::PerSecond(59.0));
     }
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     assert_eq!(card.steps[0].executed, 1_000);
     assert_eq!(card.steps[0].per_second, Some(60.0));
     assert_eq!(card.headline.achieved_per_second, Some(60.0));
@@ -135,7 +135,7 @@ fn the_bottleneck_and_the_slow_tail_may_be_different_steps() {
         let tail = if i < 5 { 500 } else { 5 };
         journey.record_shares(ms(30 + tail), 2, [(0, ms(30)), (1, ms(tail))]);
     }
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     let bottleneck = card.bottleneck.unwrap();
     assert_eq!(
         (bottleneck.name.as_str(), bottleneck.share),
@@ -161,8 +161,8 @@ fn a_long_course_is_thinned() {
             ..Cell::default()
         });
     }
-    record.elapsed_us = 600_000_000;
-    let course = Card::of(&record).course;
+    record.end.elapsed_us = 600_000_000;
+    let course = Card::grade(&record, None).course;
     assert_eq!((course.width, course.points.len()), (2, 300));
     assert!((course.points[7].finished_per_second - 100.0).abs() < 1e-9);
     assert_eq!(course.points[0].target_per_second, Some(100.0));
@@ -180,13 +180,13 @@ fn a_last_point_that_is_not_over_is_left_out() {
             ..Cell::default()
         });
     }
-    record.elapsed_us = 10_020_000;
-    assert_eq!(Card::of(&record).course.points.len(), 10);
-    record.elapsed_us = 11_000_000;
-    assert_eq!(Card::of(&record).course.points.len(), 11);
+    record.end.elapsed_us = 10_020_000;
+    assert_eq!(Card::grade(&record, None).course.points.len(), 10);
+    record.end.elapsed_us = 11_000_000;
+    assert_eq!(Card::grade(&record, None).course.points.len(), 11);
     // users leave for four seconds
-    record.elapsed_us = 7_000_000;
-    assert_eq!(Card::of(&record).course.points.len(), 7);
+    record.end.elapsed_us = 7_000_000;
+    assert_eq!(Card::grade(&record, None).course.points.len(), 7);
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn a_name_with_a_backtick_does_not_part_code_from_prose() {
     fail(&mut record, 0, ErrorKind::Status, 100);
     skip(&mut record, 1, 0, 100);
     require(&mut record, Some(0), Metric::Errors, Bound::Ratio(0.01));
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     let lost = card.losses.iter().map(|loss| loss.words.clone());
     let broken = card.thresholds.iter().map(ThresholdRow::reason);
     let kept = card.dependency_failures.iter();

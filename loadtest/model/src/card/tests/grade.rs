@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_clean_run_passes_with_the_best_grade() {
-    let card = Card::of(&record(&["login", "browse"]));
+    let card = Card::grade(&record(&["login", "browse"]), None);
     assert_eq!((card.verdict, card.reasons.len()), (Verdict::Passed, 0));
     assert_eq!(card.grade.label(), "A+");
     assert_eq!(card.losses, []);
@@ -28,7 +28,7 @@ fn every_lost_point_is_explained() {
     slow.response.record_n(ms(900), 300);
     slow.response.record_n(ms(3_000), 100);
     slow.service = slow.response.clone();
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     for row in &card.steps {
         let lost: f64 = row.losses.iter().map(|loss| loss.points).sum();
         let grade = row.grade.unwrap();
@@ -61,7 +61,7 @@ proptest! {
     ) {
         let [satisfied, tolerating, slow, failed, skipped] = zones;
         let mut record = record(&["login", "browse"]);
-        for (grading, weight) in record.plan.grading.iter_mut().zip(weights) {
+        for (grading, weight) in record.start.plan.grading.iter_mut().zip(weights) {
             (grading.budget, grading.weight) = (budget, weight);
         }
         let step = &mut record.windows.steady.steps[1];
@@ -77,7 +77,7 @@ proptest! {
         step.errors = vec![error(ErrorKind::Status, failed)];
         skip(&mut record, 1, 0, 0);
         record.windows.steady.dependencies[0].count = skipped;
-        let card = Card::of(&record);
+        let card = Card::grade(&record, None);
         prop_assume!(!card.grade.withheld);
         let lost = |losses: &[Loss]| losses.iter().map(|loss| loss.points).sum::<f64>();
         for row in &card.steps {
@@ -97,10 +97,10 @@ proptest! {
 #[test]
 fn a_run_whose_steps_have_no_weight_in_the_grade_measured_nothing() {
     let mut record = record(&["login", "browse"]);
-    for grading in &mut record.plan.grading {
+    for grading in &mut record.start.plan.grading {
         grading.weight = 0.0;
     }
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     assert_eq!(
         (card.verdict, card.verdict.exit_code()),
         (Verdict::Empty, 3)
@@ -115,7 +115,7 @@ fn a_step_that_was_only_ever_skipped_is_an_f_and_says_why() {
     let mut record = record(&["login", "browse"]);
     fail(&mut record, 0, ErrorKind::Status, 1_000);
     skip(&mut record, 1, 0, 1_000);
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     let grade = card.steps[1].grade.unwrap();
     assert_eq!((grade.score, grade.letter), (0.0, Letter::F));
     let words = &card.steps[1].losses[0].words;
@@ -131,7 +131,7 @@ fn points_lost_to_start_delay_are_named_so() {
     step.response = crate::metrics::Histogram::default();
     step.response.record_n(ms(10), 900);
     step.response.record_n(ms(900), 100);
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     assert_eq!(card.losses.len(), 1);
     assert_eq!(card.losses[0].kind, LossKind::StartDelay);
 }
@@ -153,7 +153,7 @@ fn skips_of_steps_not_drawn_cost_nothing() {
         count: 700,
         example: String::new(),
     });
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     assert_eq!(card.grade.label(), "A+");
     assert_eq!(card.dependency_failures, []);
     assert_eq!(card.not_drawn[0].count, 700);
@@ -165,7 +165,7 @@ fn an_excellent_grade_beside_a_failure_is_explained() {
     let mut record = record(&["login", "browse"]);
     require(&mut record, Some(1), Metric::P50, Bound::Time(ms(5)));
     assert_eq!(
-        Card::of(&record).remarks,
+        Card::grade(&record, None).remarks,
         ["the grade is by T = 500 ms; the threshold `p50 < 5 ms` is stricter"]
     );
 }
@@ -179,7 +179,7 @@ fn a_step_that_ran_during_the_ramp_only_is_not_called_never_attempted() {
     windows.ramp.steps[0] = std::mem::take(&mut windows.steady.steps[0]);
     windows.warm_up.steps[1] = std::mem::take(&mut windows.steady.steps[1]);
     windows.steady.steps[3] = StepTally::default();
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     assert_eq!(card.grade.ungraded, ["login", "token", "order"]);
     assert_eq!(
         card.notes,
@@ -196,13 +196,13 @@ fn a_step_that_ran_during_the_ramp_only_is_not_called_never_attempted() {
 #[test]
 fn weights_are_shown_as_configured_and_observed() {
     let mut record = record(&["login", "browse"]);
-    record.definition.steps.to_mut()[1].weight = 0.5;
+    record.start.definition.steps.to_mut()[1].weight = 0.5;
     let step = &mut record.windows.steady.steps[1];
     *step = executed(480, ms(10));
     step.cancelled = 1;
     step.skipped = 9;
     step.not_drawn = 510;
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     let [row] = &card.weights[..] else {
         panic!("one step has a weight")
     };
@@ -215,11 +215,11 @@ fn weights_are_shown_as_configured_and_observed() {
 #[test]
 fn a_step_that_runs_last_is_graded_and_has_no_rate() {
     let mut record = record(&["browse", "log_out"]);
-    record.definition.steps.to_mut()[1].last = true;
+    record.start.definition.steps.to_mut()[1].last = true;
     let log_out = &mut record.windows.steady.steps[1];
     *log_out = executed(20, ms(10));
     log_out.received_bytes = 4_000;
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     let [browse, log_out] = &card.steps[..] else {
         panic!("two steps")
     };

@@ -67,7 +67,7 @@ fn words(card: &Card) -> Vec<&str> {
 }
 
 fn require(record: &mut ScenarioRecord, step: Option<usize>, metric: Metric, bound: Bound) {
-    record.plan.thresholds.push(ScopedThreshold {
+    record.start.plan.thresholds.push(ScopedThreshold {
         step,
         threshold: Threshold::new(metric, Comparator::Less, bound),
         implied: false,

@@ -17,7 +17,7 @@ fn troubled(seconds: u32, troubled: u32, trouble: &Health) -> Validity {
             ..Cell::default()
         })
         .collect();
-    Card::of(&record).validity
+    Card::grade(&record, None).validity
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn more_than_a_hundredth_of_stalled_seconds_is_invalid() {
 #[test]
 fn stalls_of_the_warm_up_are_discarded_with_it() {
     let mut record = record(&["login"]);
-    record.plan.load.warm_up = Duration::from_secs(3);
+    record.start.plan.load.warm_up = Duration::from_secs(3);
     record.cells.cells = (0..6)
         .map(|second| Cell {
             second,
@@ -68,7 +68,7 @@ fn stalls_of_the_warm_up_are_discarded_with_it() {
             ..Cell::default()
         })
         .collect();
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     assert_eq!(card.validity.trust, Trust::Valid);
     assert_eq!(
         (card.generator.seconds, card.generator.stalled_seconds),
@@ -117,7 +117,7 @@ fn time_that_the_host_gives_to_others_degrades_where_it_is_much() {
 fn the_generator_is_told_in_a_line() {
     let mut record = record(&["login"]);
     assert_eq!(
-        Card::of(&record).generator.words(),
+        Card::grade(&record, None).generator.words(),
         "busiest worker 0 %, no stall, not throttled"
     );
     record.windows.steady.journey.lateness.record_n(ms(2), 100);
@@ -137,7 +137,7 @@ fn the_generator_is_told_in_a_line() {
         ..Cell::default()
     });
     assert_eq!(
-        Card::of(&record).generator.words(),
+        Card::grade(&record, None).generator.words(),
         "p99 of start lateness 2.00 ms, busiest worker 42 %, stalled in 1 of 4 seconds, throttled for \
          31.0 ms, up to 20 % stolen by the host, 1 arrival waited"
     );
@@ -151,7 +151,7 @@ fn lateness_is_invalid_only_where_it_matters_to_the_journey() {
         tally.lateness.record_n(ms(late), 1_000);
         tally.time = crate::metrics::Histogram::default();
         tally.time.record_n(ms(journey), 1_000);
-        Card::of(&record).validity
+        Card::grade(&record, None).validity
     };
     assert_eq!(with(1, 10).trust, Trust::Valid);
     assert_eq!(with(5, 10).trust, Trust::Degraded);
@@ -170,9 +170,9 @@ fn a_switched_off_validity_judges_no_machine_and_says_so() {
     let mut record = record(&["login"]);
     let lateness = &mut record.windows.steady.journey.lateness;
     lateness.record_n(ms(48), 1_000);
-    assert_eq!(Card::of(&record).verdict, Verdict::Invalid);
-    record.validity_off = true;
-    let card = Card::of(&record);
+    assert_eq!(Card::grade(&record, None).verdict, Verdict::Invalid);
+    record.start.validity_off = true;
+    let card = Card::grade(&record, None);
     assert_eq!(card.verdict, Verdict::Passed);
     assert_eq!(card.validity.trust, Trust::Degraded);
     assert_eq!(
@@ -180,7 +180,7 @@ fn a_switched_off_validity_judges_no_machine_and_says_so() {
         "validity was not judged, since `LOADTEST_VALIDITY` was `off`"
     );
     fail(&mut record, 0, ErrorKind::LocalFds, 2);
-    assert_eq!(Card::of(&record).verdict, Verdict::Invalid);
+    assert_eq!(Card::grade(&record, None).verdict, Verdict::Invalid);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn one_late_start_of_few_is_chance() {
         let lateness = &mut record.windows.steady.journey.lateness;
         lateness.record_n(Duration::from_micros(90), 80 - count);
         lateness.record_n(ms(48), count);
-        Card::of(&record).validity
+        Card::grade(&record, None).validity
     };
     assert_eq!(with(1).trust, Trust::Valid);
     let two = with(2);
@@ -206,10 +206,10 @@ fn one_late_start_of_few_is_chance() {
 fn a_blocked_worker_is_invalid_and_says_which_step() {
     let mut record = record(&["login"]);
     record.windows = Windows::default();
-    record.ending = Ending::Stuck {
+    record.end.ending = EndReason::Stuck {
         reason: "`login` blocked a worker thread".to_owned(),
     };
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     assert_eq!(
         (card.verdict, card.verdict.exit_code()),
         (Verdict::Invalid, 102)
@@ -226,8 +226,8 @@ fn a_blocked_worker_is_invalid_and_says_which_step() {
 #[test]
 fn a_dead_target_degrades_and_leaves_the_verdict() {
     let mut record = record(&["login"]);
-    record.target_death = Some("signal 11".to_owned());
-    let card = Card::of(&record);
+    record.end.target_death = Some("signal 11".to_owned());
+    let card = Card::grade(&record, None);
     assert_eq!(card.verdict, Verdict::Passed);
     assert_eq!(card.validity.trust, Trust::Degraded);
     assert_eq!(
@@ -241,7 +241,7 @@ fn own_errors_are_invalid_from_a_thousandth() {
     let with = |count| {
         let mut record = record(&["login"]);
         fail(&mut record, 0, ErrorKind::LocalFds, count);
-        Card::of(&record).validity.trust
+        Card::grade(&record, None).validity.trust
     };
     assert_eq!((with(1), with(2)), (Trust::Valid, Trust::Invalid));
 }
@@ -261,15 +261,15 @@ fn waits_and_busy_workers_degrade() {
             ..Cell::default()
         });
     }
-    let validity = Card::of(&record).validity;
+    let validity = Card::grade(&record, None).validity;
     assert_eq!(
         (validity.trust, validity.causes.len()),
         (Trust::Degraded, 2)
     );
     assert!(validity.causes[0].what.starts_with("3 arrivals waited"));
     assert!(validity.causes[1].what.contains("6 of 10 seconds"));
-    record.plan.max_users = 1;
-    let validity = Card::of(&record).validity;
+    record.start.plan.max_users = 1;
+    let validity = Card::grade(&record, None).validity;
     assert!(
         validity.causes[0]
             .what

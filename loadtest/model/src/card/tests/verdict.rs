@@ -6,12 +6,12 @@ use super::*;
 fn a_run_that_a_threshold_ended_fails_though_it_holds_at_last() {
     let mut record = record(&["login", "browse"]);
     require(&mut record, None, Metric::Errors, Bound::Ratio(0.05));
-    record.ending = Ending::ThresholdBroken {
+    record.end.ending = EndReason::ThresholdBroken {
         threshold: 1,
         after_us: 32_000_000,
         reason: "errors of the journey: 7.1 %, and must be < 5 %".to_owned(),
     };
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     let reason = "given up after 32 s: errors of the journey: 7.1 %, and must be < 5 %";
     assert_eq!(words(&card), [reason]);
     assert!(card.thresholds.iter().all(|row| row.passed));
@@ -21,20 +21,20 @@ fn a_run_that_a_threshold_ended_fails_though_it_holds_at_last() {
     );
     assert!(card.grade.partial);
     // A record keeps it, beside the endings of old ones.
-    let json = serde_json::to_string(&record.ending).unwrap();
+    let json = serde_json::to_string(&record.end.ending).unwrap();
     assert_eq!(
-        serde_json::from_str::<Ending>(&json).unwrap(),
-        record.ending
+        serde_json::from_str::<EndReason>(&json).unwrap(),
+        record.end.ending
     );
-    let old: Ending = serde_json::from_str(r#"{"how":"panicked"}"#).unwrap();
-    assert_eq!(old, Ending::Panicked);
+    let old: EndReason = serde_json::from_str(r#"{"how":"panicked"}"#).unwrap();
+    assert_eq!(old, EndReason::Panicked);
 }
 
 #[test]
 fn a_broken_threshold_fails_and_says_by_how_much() {
     let mut record = record(&["login", "browse"]);
     require(&mut record, Some(1), Metric::P95, Bound::Time(ms(5)));
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     assert_eq!(card.verdict, Verdict::Failed);
     assert_eq!(
         words(&card),
@@ -48,7 +48,7 @@ fn a_threshold_without_samples_fails() {
     record.windows.steady.steps[1] = StepTally::default();
     require(&mut record, Some(1), Metric::P95, Bound::Time(ms(5)));
     require(&mut record, None, Metric::Checks, Bound::Ratio(2.0));
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     assert_eq!(card.verdict, Verdict::Failed);
     assert_eq!(card.reasons.len(), 2);
     assert!(words(&card)[0].contains("no samples"), "{:?}", card.reasons);
@@ -59,8 +59,8 @@ fn a_threshold_without_samples_fails() {
 fn the_implied_threshold_counts_dropped_iterations_as_failed() {
     let mut record = record(&["login"]);
     record.windows.steady.journey.dropped = 250;
-    record.planned += 250;
-    let card = Card::of(&record);
+    record.end.planned += 250;
+    let card = Card::grade(&record, None);
     assert_eq!(card.headline.error_rate, Some(0.2));
     assert!(card.thresholds[0].implied);
     assert_eq!(card.verdict, Verdict::Failed);
@@ -75,8 +75,8 @@ fn the_implied_threshold_counts_dropped_iterations_as_failed() {
 fn nothing_executed_is_empty_whatever_the_thresholds_say() {
     let mut record = record(&["login", "browse"]);
     record.windows = Windows::default();
-    record.planned = 0;
-    let card = Card::of(&record);
+    record.end.planned = 0;
+    let card = Card::grade(&record, None);
     assert_eq!(
         (card.verdict, card.verdict.exit_code()),
         (Verdict::Empty, 3)
@@ -88,16 +88,16 @@ fn nothing_executed_is_empty_whatever_the_thresholds_say() {
 #[test]
 fn an_early_end_is_interrupted_and_the_grade_partial() {
     for ending in [
-        Ending::Interrupted,
-        Ending::Aborted,
-        Ending::Died {
+        EndReason::Interrupted,
+        EndReason::Aborted,
+        EndReason::Died {
             reason: "signal 9".to_owned(),
         },
     ] {
         let mut record = record(&["login"]);
-        let died = matches!(ending, Ending::Died { .. });
-        record.ending = ending;
-        let card = Card::of(&record);
+        let died = matches!(ending, EndReason::Died { .. });
+        record.end.ending = ending;
+        let card = Card::grade(&record, None);
         assert_eq!(card.verdict, Verdict::Interrupted);
         assert!(card.grade.partial);
         assert_eq!(words(&card)[0].contains("signal 9"), died);
@@ -107,14 +107,14 @@ fn an_early_end_is_interrupted_and_the_grade_partial() {
 #[test]
 fn a_run_that_gave_itself_up_fails_and_says_where_the_panics_were() {
     let mut record = record(&["login"]);
-    record.ending = Ending::Panicked;
+    record.end.ending = EndReason::Panicked;
     let place = |location: &str, count| Panicked {
         location: location.to_owned(),
         message: "no such thing".to_owned(),
         count,
     };
-    record.panics = vec![place("load.rs:1:1", 3), place("load.rs:9:1", 40)];
-    let card = Card::of(&record);
+    record.end.panics = vec![place("load.rs:1:1", 3), place("load.rs:9:1", 40)];
+    let card = Card::grade(&record, None);
     assert_eq!((card.verdict, card.grade.partial), (Verdict::Failed, true));
     assert_eq!(
         words(&card)[0],
@@ -129,7 +129,7 @@ fn a_blocked_request_anywhere_is_not_permitted() {
     (warm_up.steps[0].executed, warm_up.steps[0].failed) = (1, 1);
     warm_up.steps[0].errors = vec![error(ErrorKind::GuardBlocked, 1)];
     record.windows.warm_up = warm_up;
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     assert_eq!(
         (card.verdict, card.verdict.exit_code()),
         (Verdict::NotPermitted, 103)
@@ -140,7 +140,7 @@ fn a_blocked_request_anywhere_is_not_permitted() {
 fn unbalanced_accounts_are_an_internal_error_and_withhold_the_grade() {
     let mut record = record(&["login"]);
     record.windows.steady.journey.cancelled = 1;
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     assert_eq!(
         (card.verdict, card.verdict.exit_code()),
         (Verdict::Internal, 1)
@@ -164,10 +164,10 @@ fn unbalanced_accounts_are_an_internal_error_and_withhold_the_grade() {
 fn a_failure_without_a_kind_is_an_internal_error() {
     let mut record = record(&["login", "browse"]);
     fail(&mut record, 1, ErrorKind::Status, 3);
-    let balanced = Card::of(&record).accounts.balanced;
+    let balanced = Card::grade(&record, None).accounts.balanced;
     assert_eq!(balanced, Some(true));
     record.windows.steady.steps[1].errors[0].count = 2;
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     assert_eq!(card.accounts.balanced, Some(false));
     assert_eq!(card.verdict, Verdict::Internal);
     assert_eq!(
@@ -187,12 +187,12 @@ fn panics_are_named_where_they_kept_everything_from_running() {
         failed: 1_000,
         ..Default::default()
     };
-    record.panics.push(Panicked {
+    record.end.panics.push(Panicked {
         location: "tests/load.rs:9:5".to_owned(),
         message: "no".to_owned(),
         count: 1_000,
     });
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     assert_eq!(card.verdict, Verdict::Empty);
     assert_eq!(
         words(&card),
@@ -210,7 +210,7 @@ fn a_threshold_on_the_journey_of_one_step_is_on_its_response_time() {
     let journey = &mut record.windows.steady.journey;
     journey.time = crate::metrics::Histogram::default();
     journey.time.record_n(ms(12), 1_000);
-    let card = Card::of(&record);
+    let card = Card::grade(&record, None);
     let threshold = card.thresholds.last().unwrap();
     assert_eq!(
         (
@@ -237,16 +237,16 @@ fn the_report_takes_the_worst_card() {
         not_run: Vec::new(),
         capacity: None,
     };
-    assert_eq!(Report::grade(&run).exit_code(), 99);
+    assert_eq!(Report::grade(&run, None).exit_code(), 99);
     run.not_run.push(NotRun {
         scenario: "shop::load::pay".to_owned(),
         exit_code: 100,
         message: "setup failed".to_owned(),
         ..NotRun::default()
     });
-    assert_eq!(Report::grade(&run).exit_code(), 100);
+    assert_eq!(Report::grade(&run, None).exit_code(), 100);
     run.scenarios.clear();
-    assert_eq!(Report::grade(&run).exit_code(), 100);
+    assert_eq!(Report::grade(&run, None).exit_code(), 100);
     run.not_run.clear();
-    assert_eq!(Report::grade(&run).exit_code(), 3);
+    assert_eq!(Report::grade(&run, None).exit_code(), 3);
 }
