@@ -1,7 +1,8 @@
 //! What a chain costs per request: building it, and reading its answer.
 
 use divan::{Bencher, black_box};
-use loadtest::chain::{Chain, RawResponse, RequestBuf, SetupContext, Vu};
+use loadtest::__private::{Chain, RawResponse, RequestBuf, SetupContext};
+use loadtest::Vu;
 use loadtest::prelude::*;
 
 fn main() {

@@ -1,4 +1,4 @@
-//! Load tests as Rust functions: each step of a scenario is a function, its parameters are the answers
+//! Load tests as Rust functions. Each step of a scenario is a function, its parameters are the responses
 //! of earlier steps, and the compiler checks every one of them.
 //!
 //! ```no_run
@@ -30,46 +30,43 @@
 //!
 //! That is the whole of a `tests/load.rs`, a test target with `harness = false`. `cargo test` runs each
 //! scenario once; `cargo loadtest run` puts them under load and grades them, and [`run()`] does so from code
-//! of your own. What a scenario file needs is
-//! in the [`prelude`]; the language is described in `docs/language.md`.
-//!
-//! Data runs one way through the modules: [`definition`] and [`chain`] are what a scenario compiles to,
-//! [`plan`] is what a run will do, [`engine`] does it over a [`transport`], [`metrics`] adds it up, a
-//! [`record`] keeps it, and a [`card`] grades it; [`capacity`] is runs and cards in turn. [`debug`] is one iteration, shown. [`harness`] is the binary's own
-//! `main`, [`protocol`] what it and `cargo-loadtest` say to each other.
+//! of your own. The [`prelude`] has everything that a scenario file needs.
 
-pub mod chain;
-pub mod debug;
-pub mod engine;
+mod chain;
+mod debug;
+mod engine;
 pub mod harness;
 mod machine;
 pub mod redact;
 mod registry;
-pub mod replay;
+mod replay;
 mod run;
 mod secrets;
 pub mod targets;
-pub mod transport;
+mod transport;
+
+#[cfg(test)]
+extern crate self as loadtest;
 
 #[doc(hidden)]
 pub use chain::generated as __private;
-pub use chain::{File, FileError};
-#[doc(hidden)]
-pub use loadtest_model::{
-    capacity, card, comparison, definition, failure, metrics, mix, plan, protocol, record, schedule,
+pub use chain::{
+    Credential, Error, Feed, File, FileError, Http, HttpError, HttpRequest, Request, Response,
+    Scenario, Skip, Vu,
 };
-pub use registry::{Entry, Registry};
-/// Whose requests and responses steps have that send for themselves.
+pub use engine::Control;
+pub use loadtest_model::{card, definition, failure};
+/// The HTTP client whose requests and responses `async` steps use.
 pub use reqwest;
-pub use run::{Run, RunError, run};
+pub use run::{Progress, Run, RunError, run};
 pub use secrets::{Secret, secret};
 
-/// Forms with parts, for [`Request::multipart`](chain::Request::multipart): those of `reqwest`.
+/// Multipart forms of `reqwest`, for [`Request::multipart`].
 pub mod multipart {
     pub use reqwest::multipart::{Form, Part};
 }
 
-/// What a scenario file imports: `use loadtest::prelude::*;`.
+/// The imports of a scenario file: `use loadtest::prelude::*;`.
 pub mod prelude {
     pub use crate::chain::{Error, Feed, Http, Request, Response, Skip, Vu};
     pub use crate::secrets::{Secret, secret};

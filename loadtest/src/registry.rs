@@ -1,27 +1,27 @@
-//! The scenarios that are linked into this program.
+//! The scenarios linked into this program.
 
 use crate::chain::Scenario;
 
-/// A registered scenario: what `#[scenario]` submits.
+/// A registered scenario, submitted by `#[scenario]`.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct Entry(pub fn() -> &'static Scenario);
 
 inventory::collect!(Entry);
 
-/// The linked scenarios, in the order (package, file, line), and what is wrong with them.
+/// The linked scenarios, sorted by package, file and line, and their conflicts.
 #[derive(Debug)]
 pub struct Registry {
     /// All scenarios; also those named in `problems`.
     pub scenarios: Vec<&'static Scenario>,
-    /// Mistakes that forbid a run, such as a name given twice; each names both places.
+    /// Conflicts that forbid a run, such as a duplicate name. Each names both places.
     pub problems: Vec<String>,
 }
 
 impl Registry {
-    /// Collects what is linked.
+    /// Collects the linked scenarios.
     pub fn collect() -> Self {
-        Self::of(
+        Self::new(
             inventory::iter::<Entry>
                 .into_iter()
                 .map(|entry| (entry.0)())
@@ -29,7 +29,8 @@ impl Registry {
         )
     }
 
-    fn of(mut scenarios: Vec<&'static Scenario>) -> Self {
+    /// Sorts scenarios, and finds those that cannot be told apart.
+    fn new(mut scenarios: Vec<&'static Scenario>) -> Self {
         let place = |scenario: &Scenario| {
             let definition = &scenario.definition;
             (
@@ -91,7 +92,7 @@ mod tests {
 
     #[test]
     fn scenarios_are_in_the_order_of_the_source() {
-        let registry = Registry::of(vec![
+        let registry = Registry::new(vec![
             scenario("b", "b", 9),
             scenario("a", "a", 20),
             scenario("c", "c", 3),
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_name_given_twice_names_both_places() {
-        let registry = Registry::of(vec![
+        let registry = Registry::new(vec![
             scenario("a", "checkout", 4),
             scenario("checkout", "checkout", 8),
         ]);
@@ -118,7 +119,7 @@ mod tests {
               give one of them another name"
             ]
         );
-        let same = Registry::of(vec![scenario("a", "a", 4), scenario("a", "a", 8)]);
+        let same = Registry::new(vec![scenario("a", "a", 4), scenario("a", "a", 8)]);
         assert!(same.problems[0].starts_with("the scenario `shop::load::a` exists twice"));
     }
 }

@@ -1,4 +1,4 @@
-//! A scenario as data: requests that somebody recorded, sent in turn. No macro and no package are needed for it.
+//! Runs recorded requests as a scenario, without a macro or a package.
 
 use crate::chain::{
     Chain, Halt, Http, Local, Prepared, RawResponse, RequestBuf, Scenario, SetupContext,
@@ -8,40 +8,9 @@ use crate::{redact, secrets};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
-use loadtest_model::definition::ScenarioDef;
 use loadtest_model::metrics::Cause;
-use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use loadtest_model::protocol::{Replay, ReplayedRequest};
 use std::sync::{Arc, OnceLock};
-
-/// A scenario whose steps send requests that are known before it runs.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
-pub struct Replay {
-    /// What it declares; a step for each request.
-    pub definition: ScenarioDef,
-    /// The folder from which on `loadtest.toml` is looked for, and which files are relative to.
-    pub root: PathBuf,
-    /// The requests, in the order of the steps.
-    pub requests: Vec<ReplayedRequest>,
-    /// Names and values of what is secret in them, besides the headers that are known for holding secrets.
-    pub secrets: Vec<(String, String)>,
-}
-
-/// A request of a [`Replay`].
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReplayedRequest {
-    /// The method.
-    pub method: String,
-    /// A path that starts with `/`, or an absolute URL.
-    pub url: String,
-    /// The headers, in their order.
-    pub headers: Vec<(String, Vec<u8>)>,
-    /// The headers sent by default that it goes without: `accept`, `user-agent`.
-    pub omitted: Vec<String>,
-    /// The body; empty for none.
-    #[serde(with = "base64_text")]
-    pub body: Vec<u8>,
-}
 
 /// A request, ready to be sent.
 struct Ready {
@@ -55,42 +24,40 @@ struct Ready {
 /// The requests of this process: a process replays one scenario, since what makes its chains is a function.
 static REQUESTS: OnceLock<Arc<Vec<Ready>>> = OnceLock::new();
 
-impl Replay {
-    /// The scenario.
-    ///
-    /// # Errors
-    /// A request that HTTP cannot tell; a second scenario in a process.
-    pub(crate) fn into_scenario(self) -> Result<&'static Scenario, String> {
-        if self.requests.len() != self.definition.steps.len() || self.requests.is_empty() {
-            return Err("a replay has as many steps as requests, and at least one".to_owned());
-        }
-        for (name, value) in &self.secrets {
-            secrets::keep_value(name, value);
-        }
-        for (header, value) in self.requests.iter().flat_map(|request| &request.headers) {
-            keep_header(header, value);
-        }
-        let names = self.definition.steps.iter().map(|step| &*step.name);
-        let requests: Result<Vec<Ready>, String> = self
-            .requests
-            .iter()
-            .zip(names)
-            .map(|(request, step)| {
-                Ready::new(request).map_err(|reason| format!("step `{step}`: {reason}"))
-            })
-            .collect();
-        REQUESTS
-            .set(Arc::new(requests?))
-            .map_err(|_| "a process replays one scenario".to_owned())?;
-        let root = self.root.to_string_lossy().into_owned();
-        Ok(Box::leak(Box::new(Scenario {
-            definition: self.definition,
-            root: root.leak(),
-            prepare,
-            chain,
-            teardown: |_, _| Ok(()),
-        })))
+/// The scenario.
+///
+/// # Errors
+/// A request that HTTP cannot tell; a second scenario in a process.
+pub(crate) fn build_scenario(replay: Replay) -> Result<&'static Scenario, String> {
+    if replay.requests.len() != replay.definition.steps.len() || replay.requests.is_empty() {
+        return Err("a replay has as many steps as requests, and at least one".to_owned());
     }
+    for (name, value) in &replay.secrets {
+        secrets::keep_value(name, value);
+    }
+    for (header, value) in replay.requests.iter().flat_map(|request| &request.headers) {
+        keep_header(header, value);
+    }
+    let names = replay.definition.steps.iter().map(|step| &*step.name);
+    let requests: Result<Vec<Ready>, String> = replay
+        .requests
+        .iter()
+        .zip(names)
+        .map(|(request, step)| {
+            Ready::new(request).map_err(|reason| format!("step `{step}`: {reason}"))
+        })
+        .collect();
+    REQUESTS
+        .set(Arc::new(requests?))
+        .map_err(|_| "a process replays one scenario".to_owned())?;
+    let root = replay.root.to_string_lossy().into_owned();
+    Ok(Box::leak(Box::new(Scenario {
+        definition: replay.definition,
+        root: root.leak(),
+        prepare,
+        chain,
+        teardown: |_, _| Ok(()),
+    })))
 }
 
 /// Lets what a header holds be shown nowhere, if it is one for secrets: the target may answer with it.
@@ -221,48 +188,12 @@ impl Chain for Requests {
     }
 }
 
-impl std::fmt::Debug for Replay {
-    /// Without its requests, which hold secrets.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Replay")
-            .field("scenario", &self.definition.identity())
-            .field("requests", &self.requests.len())
-            .finish_non_exhaustive()
-    }
-}
-
-impl std::fmt::Debug for ReplayedRequest {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ReplayedRequest")
-            .field("method", &self.method)
-            .finish_non_exhaustive()
-    }
-}
-
-/// Bytes as text.
-mod base64_text {
-    use base64::prelude::{BASE64_STANDARD, Engine as _};
-    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
-    use std::borrow::Cow;
-
-    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&BASE64_STANDARD.encode(bytes))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<u8>, D::Error> {
-        let text = Cow::<'de, str>::deserialize(deserializer)?;
-        BASE64_STANDARD
-            .decode(text.as_bytes())
-            .map_err(D::Error::custom)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadtest_model::definition::ScenarioDef;
     use loadtest_model::definition::StepDef;
+    use std::path::PathBuf;
 
     fn request(url: &str) -> ReplayedRequest {
         ReplayedRequest {
@@ -308,9 +239,9 @@ mod tests {
 
     #[test]
     fn a_request_is_built_as_it_was_recorded() {
-        let refused = replay("no url").into_scenario().unwrap_err();
+        let refused = build_scenario(replay("no url")).unwrap_err();
         assert!(refused.starts_with("step `home`: URL"), "{refused}");
-        let scenario = replay("/a?b").into_scenario().unwrap();
+        let scenario = build_scenario(replay("/a?b")).unwrap();
         assert_eq!(
             secrets::scrub_text("it was a+token+of+a+replay."),
             "it was [secret:TOKEN]."
@@ -327,6 +258,6 @@ mod tests {
             assert_eq!(buffer.omitted, ["accept"]);
             assert_eq!(buffer.body, [0, 255][..]);
         }
-        assert!(replay("/").into_scenario().is_err(), "one for a process");
+        assert!(build_scenario(replay("/")).is_err(), "one for a process");
     }
 }

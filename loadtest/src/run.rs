@@ -1,4 +1,4 @@
-//! A scenario as a value: run from ordinary code, in a program or a test of one's own.
+//! Runs scenarios from ordinary code.
 
 use crate::chain::Scenario;
 use crate::engine::{self, Control, RunPhase, Workers};
@@ -9,15 +9,17 @@ use crate::harness::run_identity::RunIdentity;
 use loadtest_model::card::Card;
 use loadtest_model::definition::{Load, ScenarioDef};
 use loadtest_model::failure::{FailureKind, RunFailure};
+use loadtest_model::metrics::Frame;
 use loadtest_model::plan::{GradingDefaults, Overrides};
 use loadtest_model::record::ScenarioRecord;
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Runs `scenario` under `load` and grades it: [`Run`] with nothing else to say.
+/// Runs `scenario` under `load` and grades it. [`Run`] has more options.
 ///
 /// ```no_run
 /// use loadtest::prelude::*;
@@ -44,10 +46,10 @@ pub async fn run(scenario: &'static Scenario, load: Load) -> Result<Card, RunErr
     Run::new(scenario).load(load).run().await
 }
 
-/// A run to be: a scenario, and how it is to be run.
+/// Builder of a run.
 ///
-/// It does what `cargo loadtest run` does: setups, permission, load, teardowns, grade. The load has
-/// threads of its own, so that it does not matter in which runtime one waits for it, or in none.
+/// It does what `cargo loadtest run` does: setups, permission, load, teardowns, grade. The load uses its own
+/// threads, independent of the runtime that waits for it.
 #[derive(Debug, Clone)]
 #[must_use = "nothing runs before `run`"]
 pub struct Run {
@@ -57,10 +59,49 @@ pub struct Run {
     seed: Option<u64>,
     identifier: Option<String>,
     grading: GradingDefaults,
+    control: Control,
+    progress: Option<ProgressCallback>,
+}
+
+/// The counters of a run so far, warm-up and ramp-up included. Times and rates are in the card.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Since the start of the load, in whole seconds.
+    pub elapsed: Duration,
+    /// Iterations that started.
+    pub started: u64,
+    /// Iterations that ended well.
+    pub ok: u64,
+    /// Iterations that failed.
+    pub failed: u64,
+    /// Iterations that could not start, since no user was free.
+    pub dropped: u64,
+}
+
+impl Progress {
+    fn add(&mut self, frame: &Frame) {
+        self.elapsed = Duration::from_secs(u64::from(frame.second) + 1);
+        for tally in frame.windows.all() {
+            self.started += tally.journey.started;
+            self.ok += tally.journey.ok;
+            self.failed += tally.journey.failed;
+            self.dropped += tally.journey.dropped;
+        }
+    }
+}
+
+#[derive(Clone)]
+struct ProgressCallback(Arc<dyn Fn(Progress) + Send + Sync>);
+
+impl fmt::Debug for ProgressCallback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProgressCallback")
+    }
 }
 
 impl Run {
-    /// A run of `scenario` under the load that it declares.
+    /// Creates a run of `scenario` under the load that it declares.
     pub fn new(scenario: &'static Scenario) -> Self {
         Self {
             scenario,
@@ -69,42 +110,57 @@ impl Run {
             seed: None,
             identifier: None,
             grading: GradingDefaults::default(),
+            control: Control::new(),
+            progress: None,
         }
     }
 
-    /// The load, in place of the one that the scenario declares.
+    /// Sets the load, in place of the declared one.
     pub fn load(mut self, load: Load) -> Self {
         self.load = Some(load);
         self
     }
 
-    /// The URL that paths are joined to, whatever the scenario declares or `LOADTEST_BASE_URL` says.
+    /// Sets the URL that paths are joined to. It overrides the declared one and `LOADTEST_BASE_URL`.
     pub fn base_url(mut self, url: impl Into<String>) -> Self {
         self.base_url = Some(url.into());
         self
     }
 
-    /// The seed of weights, think times and data; any other where nothing is said.
+    /// Sets the seed of weights, think times and data. It is random by default.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// The identifier of the run, which is sent with every request.
+    /// Sets the identifier of the run, which is sent with every request. It is random by default.
     pub fn run_id(mut self, run_id: impl Into<String>) -> Self {
         self.identifier = Some(run_id.into());
         self
     }
 
-    /// The grading target T of steps that declare none.
+    /// Sets the Apdex target T of steps that declare none.
     pub fn apdex(mut self, target: Duration) -> Self {
         self.grading.apdex = Some(target);
         self
     }
 
-    /// The error budget of steps that declare none, a share of one.
+    /// Sets the error budget of steps that declare none, a share of one.
     pub fn budget(mut self, share: f64) -> Self {
         self.grading.budget = Some(share);
+        self
+    }
+
+    /// Sets the control that stops the run early. A stopped run has a card too: its verdict is
+    /// [`Interrupted`](loadtest_model::card::Verdict::Interrupted). A control stops every run that has it.
+    pub fn control(mut self, control: &Control) -> Self {
+        self.control = control.clone();
+        self
+    }
+
+    /// Calls `report` once a second during the load, on the thread of the run: it must not block.
+    pub fn on_progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.progress = Some(ProgressCallback(Arc::new(report)));
         self
     }
 
@@ -115,12 +171,12 @@ impl Run {
     /// [`RunError`] when there was no run: a mistake in the load, a setup that failed, a target that is
     /// not there or may not be tested.
     pub async fn run(self) -> Result<Card, RunError> {
-        let control = Control::new();
-        let stop = StopOnDrop(control.clone());
+        let mut stop = StopOnDrop(Some(self.control.clone()));
         let (sender, receiver) = oneshot::channel();
-        self.spawn(control, move |result| _ = sender.send(result))?;
+        self.spawn(move |result| _ = sender.send(result))?;
         let result = receiver.await;
-        drop(stop);
+        // The run is over, and its control may be that of others.
+        stop.0 = None;
         result.unwrap_or_else(|_| Err(lost()))
     }
 
@@ -130,26 +186,25 @@ impl Run {
     /// As [`run`](Self::run).
     pub fn run_blocking(self) -> Result<Card, RunError> {
         let (sender, receiver) = std::sync::mpsc::channel();
-        self.spawn(Control::new(), move |result| _ = sender.send(result))?;
+        self.spawn(move |result| _ = sender.send(result))?;
         receiver.recv().unwrap_or_else(|_| Err(lost()))
     }
 
     fn spawn(
         self,
-        control: Control,
         done: impl FnOnce(Result<Card, RunError>) + Send + 'static,
     ) -> Result<(), RunError> {
         thread::Builder::new()
             .name("loadtest-run".to_owned())
             .spawn(move || {
                 // A panic of ours must not look like a run that never ends; it drops `done`.
-                done(self.measure(&control).map_err(RunError::from));
+                done(self.measure().map_err(RunError::from));
             })
             .map(drop)
             .map_err(|error| internal_failure(format!("no thread: {error}")).into())
     }
 
-    fn measure(self, control: &Control) -> Result<Card, RunFailure> {
+    fn measure(self) -> Result<Card, RunFailure> {
         let Self {
             scenario,
             load,
@@ -157,6 +212,8 @@ impl Run {
             seed,
             identifier,
             grading,
+            control,
+            progress: callback,
         } = self;
         let random = || RandomState::new().hash_one("seed") & u64::from(u32::MAX);
         let seed = seed.unwrap_or_else(random);
@@ -181,24 +238,28 @@ impl Run {
             }
         };
         let mut record = ScenarioRecord::new(ready.start_record("", workers));
-        let end = ready.run_and_tear_down(
-            prepared_workers,
-            engine::common_start(1),
-            control,
-            |frame| {
-                record.absorb(&frame);
-            },
-        )?;
+        let mut progress = Progress::default();
+        let report = |frame: Frame| {
+            record.absorb(&frame);
+            if let Some(ProgressCallback(report)) = &callback {
+                progress.add(&frame);
+                report(progress);
+            }
+        };
+        let start = engine::common_start(1);
+        let end = ready.run_and_tear_down(prepared_workers, start, &control, report)?;
         record.finish(end);
         Ok(Card::grade(&record, None))
     }
 }
 
-struct StopOnDrop(Control);
+struct StopOnDrop(Option<Control>);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
-        self.0.stop();
+        if let Some(control) = &self.0 {
+            control.stop();
+        }
     }
 }
 
@@ -214,14 +275,15 @@ fn lost() -> RunError {
     internal_failure("the run ended without a result".to_owned()).into()
 }
 
-/// Why there was no run.
+/// The reason why a run did not take place.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RunError {
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub kind: FailureKind,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// What to do instead.
+    /// The remedy, if one is known.
     pub help: Option<String>,
 }
 

@@ -7,11 +7,11 @@ use super::recording::{
 use super::rust::shown_target;
 use super::source::Input;
 use loadtest::harness;
-use loadtest::replay::{Replay, ReplayedRequest};
 use loadtest_model::definition::{
     BodyDef, BodyKind, Client, Cookies, DEFAULT_TIMEOUT, Expect, HeaderDef, HttpVersion,
     ScenarioDef, StatusRange, StepDef,
 };
+use loadtest_model::protocol::{Replay, ReplayedRequest};
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use std::path::Path;

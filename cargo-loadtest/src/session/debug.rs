@@ -5,7 +5,7 @@ use super::{ABORT_LIMIT, Program, in_words, lost, now, poll};
 use crate::console;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
-use loadtest::debug::{End, Event};
+use loadtest_model::protocol::{DebugEnd, DebugEvent};
 use loadtest_model::protocol::{DebugRequest, Request};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -23,11 +23,11 @@ pub(crate) fn debug(
     request: &DebugRequest,
     request_path: &Path,
     interrupts: &Interrupts,
-    mut show: impl FnMut(&Event) -> Result<(), Error>,
-) -> Result<End, Error> {
+    mut show: impl FnMut(&DebugEvent) -> Result<(), Error>,
+) -> Result<DebugEnd, Error> {
     let asked = Request::Debug(Box::new(request.clone()));
     let mut group = program.ask(&asked, request_path)?;
-    let mut tail = Tail::<Event>::new(&request.output);
+    let mut tail = Tail::<DebugEvent>::new(&request.output);
     let mut stopped: Option<Instant> = None;
     let mut result = None;
     loop {
@@ -42,8 +42,8 @@ pub(crate) fn debug(
         for event in tail.read() {
             show(&event)?;
             match event {
-                Event::End(end) => result = Some(Ok(end)),
-                Event::Failed(failure) => {
+                DebugEvent::End(end) => result = Some(Ok(end)),
+                DebugEvent::Failed(failure) => {
                     result = Some(Err(Error::refused(&request.scenario, &failure)));
                 }
                 _ => {}

@@ -142,7 +142,7 @@ fn render_run(resolved: &ResolvedScenario) -> TokenStream {
                 };
                 #defaults
                 let __returned = #name(#given).await;
-                let __seen = (&&&&::loadtest::__private::Asked(&__returned)).halt();
+                let __seen = (&&&&::loadtest::__private::SkipProbe(&__returned)).halt();
                 ::loadtest::__private::sent::<#returned, #response>(
                     &mut self.#slot,
                     __returned,
@@ -242,7 +242,7 @@ fn render_build_arm(at: usize, resolved: &ResolvedScenario) -> TokenStream {
                             SkipsAlways as _, SkipsMaybe as _, SkipsNever as _, SkipsWithin as _,
                         };
                         let __returned = #name(#given);
-                        (&&&&::loadtest::__private::Asked(&__returned)).skip()?;
+                        (&&&&::loadtest::__private::SkipProbe(&__returned)).skip()?;
                         #into_request(__returned)?.write(__request)
                     }
                 }

@@ -1,6 +1,5 @@
 //! Everything that macro-generated code refers to; not a public interface.
 
-pub use super::courier::{run_async_setup, run_async_teardown};
 pub use super::feed::{Row, Rows, fewest, open_fallible_feed, open_feed};
 pub use super::file::{made_once, open_file, without_boundary};
 pub use super::form::{begin_query, outside_boundary, user_name};
@@ -15,7 +14,8 @@ pub use super::outcome::{
     into_teardown, run_check, run_teardowns,
 };
 pub use super::response::FromBody;
-pub use super::skip::{Asked, SkipsAlways, SkipsMaybe, SkipsNever, SkipsWithin};
+pub use super::setup_sender::{run_async_setup, run_async_teardown};
+pub use super::skip::{SkipProbe, SkipsAlways, SkipsMaybe, SkipsNever, SkipsWithin};
 pub use super::slot::{FromSlot, Lend, LendMut, Slot, arg, fill, lend, lend_mut};
 pub use super::untyped::{Name, OpenPlain, OpenValue, Owner, Take, Untyped, take};
 pub use super::value::{
@@ -25,9 +25,11 @@ pub use super::value::{
 pub use super::write::without_row;
 pub use super::{
     Cause, Chain, Feed, File, Halt, Http, Local, Prepared, RawResponse, Request, RequestBuf,
-    Response, RowLimit, Scenario, SetupContext, SetupError, Shared, Unmet, Vu,
+    RequestTarget, Response, RowLimit, Scenario, SetupContext, SetupError, Shared, Unmet, Vu,
 };
-pub use crate::registry::Entry;
+pub use super::{RootCause, SetupSender};
+pub use crate::debug::quote_for_shell;
+pub use crate::registry::{Entry, Registry};
 pub use crate::targets::Target;
 pub use http::uri::PathAndQuery;
 pub use http::{HeaderName, HeaderValue, Method};

@@ -4,7 +4,6 @@
 //! that request itself, and hands the response back; a step whose upstream slot is empty is never
 //! built.
 
-mod courier;
 mod credential;
 mod error;
 pub(crate) mod feed;
@@ -20,6 +19,7 @@ pub mod options;
 mod outcome;
 mod request;
 mod response;
+mod setup_sender;
 mod skip;
 mod slot;
 mod unmet;
@@ -29,19 +29,20 @@ pub(crate) mod vu;
 mod write;
 
 pub use crate::transport::{RawResponse, RequestBuf, RequestTarget};
-pub use courier::Courier;
 pub use credential::Credential;
 pub use error::Error;
 pub(crate) use error::Fault;
 pub use feed::Feed;
 pub use file::{File, FileError};
-pub use http::{Halt, Http, HttpError, HttpRequest, Local, Wire};
+pub(crate) use http::StepSender;
+pub use http::{Halt, Http, HttpError, HttpRequest, Local};
 pub use loadtest_model::metrics::{Cause, RootCause};
 pub use loadtest_model::plan::RowLimit;
 pub use request::Request;
 pub use response::Response;
+pub use setup_sender::SetupSender;
 pub use skip::Skip;
-pub use slot::Slot;
+pub(crate) use slot::Slot;
 pub use unmet::Unmet;
 pub use vu::Vu;
 pub(crate) use vu::{Figure, Purpose};
@@ -131,7 +132,7 @@ pub struct SetupContext {
     /// True if iteration 0 gets the first row of every feed, whatever their order.
     pub first_rows: bool,
     /// The sender for `async` setups and teardowns.
-    pub courier: Option<Arc<dyn Courier>>,
+    pub sender: Option<Arc<dyn SetupSender>>,
 }
 
 /// The values that the setups made.

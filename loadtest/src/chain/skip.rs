@@ -70,7 +70,7 @@ impl Skip {
 /// any error that can be displayed, also one that borrows.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Asked<'a, R>(pub &'a R);
+pub struct SkipProbe<'a, R>(pub &'a R);
 
 macro_rules! looks_into {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
@@ -113,7 +113,7 @@ looks_into! {
 
 macro_rules! holders {
     ($($holder:ty: $error:ident => $inner:expr;)*) => {$(
-        impl<R> SkipsAlways for &&&Asked<'_, Result<R, $holder>> {
+        impl<R> SkipsAlways for &&&SkipProbe<'_, Result<R, $holder>> {
             fn cause(&self) -> Option<&(dyn StdError + 'static)> {
                 self.0.as_ref().err().map(|$error| -> &(dyn StdError + 'static) { $inner })
             }
@@ -130,20 +130,20 @@ holders! {
     Box<dyn StdError + Send + Sync>: error => &**error;
 }
 
-impl<R, E: StdError> SkipsMaybe for &&Asked<'_, Result<R, E>> {
+impl<R, E: StdError> SkipsMaybe for &&SkipProbe<'_, Result<R, E>> {
     fn cause(&self) -> Option<&(dyn StdError + 'static)> {
         self.0.as_ref().err().and_then(StdError::source)
     }
 }
 
-impl<R, E: AsRef<dyn StdError + Send + Sync>> SkipsWithin for &Asked<'_, Result<R, E>> {
+impl<R, E: AsRef<dyn StdError + Send + Sync>> SkipsWithin for &SkipProbe<'_, Result<R, E>> {
     fn cause(&self) -> Option<&(dyn StdError + 'static)> {
         let error = self.0.as_ref().err();
         error.map(|error| -> &(dyn StdError + 'static) { error.as_ref() })
     }
 }
 
-impl<R> SkipsNever for Asked<'_, R> {
+impl<R> SkipsNever for SkipProbe<'_, R> {
     fn cause(&self) -> Option<&(dyn StdError + 'static)> {
         None
     }
@@ -173,7 +173,7 @@ mod tests {
     macro_rules! is_skip {
         ($returned:expr) => {{
             let returned = $returned;
-            (&&&&Asked(&returned)).skip().is_err()
+            (&&&&SkipProbe(&returned)).skip().is_err()
         }};
     }
 

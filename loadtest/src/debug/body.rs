@@ -1,12 +1,12 @@
 //! Formats bodies for display.
 
-use super::Body;
 use crate::redact;
+use loadtest_model::protocol::ShownBody;
 use serde::de::IgnoredAny;
 
 /// A body, if there is one.
-pub(super) fn shown_body(bytes: &[u8], is_cut: bool) -> Option<Body> {
-    let body = |text| Body {
+pub(super) fn shown_body(bytes: &[u8], is_cut: bool) -> Option<ShownBody> {
+    let body = |text| ShownBody {
         text,
         bytes: bytes.len(),
         is_cut,

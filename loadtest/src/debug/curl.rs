@@ -1,6 +1,5 @@
 //! Writes a request as a curl command that sends the same bytes. Secrets become shell variables.
 
-use super::Curl;
 use super::secret_names::{self, SecretNames};
 use super::shell::{ShellPiece, is_printable, printf_command, shell_word};
 use crate::redact::{self, TextPart};
@@ -10,6 +9,7 @@ use http::header::{
 };
 use http::{Method, Version};
 use loadtest_model::definition::Client;
+use loadtest_model::protocol::CurlCommand;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ impl CurlTls {
 }
 
 /// The command for the request of `hop`.
-pub(super) fn curl_command(hop: &Hop, tls: &CurlTls, vault: &mut SecretNames) -> Curl {
+pub(super) fn curl_command(hop: &Hop, tls: &CurlTls, vault: &mut SecretNames) -> CurlCommand {
     let mut writing = CurlWriter {
         vault,
         variables: Vec::new(),
@@ -55,7 +55,7 @@ pub(super) fn curl_command(hop: &Hop, tls: &CurlTls, vault: &mut SecretNames) ->
         command.push_str(" \\\n  ");
         command.push_str(&line);
     }
-    Curl {
+    CurlCommand {
         variables: writing.variables,
         command,
     }
@@ -270,7 +270,7 @@ mod tests {
         }
     }
 
-    fn curl(hop: &Hop) -> Curl {
+    fn curl(hop: &Hop) -> CurlCommand {
         curl_command(hop, &CurlTls::default(), &mut SecretNames::default())
     }
 

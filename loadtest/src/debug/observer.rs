@@ -1,14 +1,17 @@
 //! Observes an iteration and reports it step by step.
 
+use super::body;
 use super::curl::{self, CurlTls};
 use super::secret_names::{self, SecretNames};
-use super::{Answer, Event, Exchange, Hop, Outcome, Problem, Step, body};
 use crate::chain::{RequestBuf, RequestTarget};
 use crate::engine::{self, IterationObserver};
 use crate::redact;
 use crate::transport::{self, Failure, HopAnswer};
 use http::{HeaderMap, Version};
 use loadtest_model::definition::{Reads, ScenarioDef};
+use loadtest_model::protocol::{
+    DebugAnswer, DebugEvent, DebugExchange, DebugHop, DebugOutcome, DebugProblem, DebugStep,
+};
 use std::time::Duration;
 
 /// Observes an iteration and reports its events.
@@ -20,8 +23,8 @@ pub(crate) struct DebugObserver<'a> {
     vault: SecretNames,
     /// The exchanges of the step that goes on. They are told at its end: only then is known what it took out
     /// of its answers as a secret.
-    untold: Vec<Event>,
-    tell: Box<dyn FnMut(Event) + 'a>,
+    untold: Vec<DebugEvent>,
+    tell: Box<dyn FnMut(DebugEvent) + 'a>,
     /// True if a step failed, or was skipped for a missing dependency.
     pub(crate) has_failed: bool,
 }
@@ -31,7 +34,7 @@ impl<'a> DebugObserver<'a> {
         definition: &'a ScenarioDef,
         base: Option<&str>,
         tls: CurlTls,
-        tell: impl FnMut(Event) + 'a,
+        tell: impl FnMut(DebugEvent) + 'a,
     ) -> Self {
         Self {
             definition,
@@ -68,10 +71,10 @@ impl<'a> DebugObserver<'a> {
         }
     }
 
-    fn hop(&mut self, step: usize, hop: &transport::Hop, is_sent: bool) -> Hop {
+    fn hop(&mut self, step: usize, hop: &transport::Hop, is_sent: bool) -> DebugHop {
         let curl = curl::curl_command(hop, &self.tls, &mut self.vault);
         let version = format!("{:?}", hop.version);
-        Hop {
+        DebugHop {
             method: hop.method.to_string(),
             url: redact::redact_text(&hop.url).into_owned(),
             version: is_sent.then(|| version.trim_end_matches(".0").to_owned()),
@@ -82,7 +85,7 @@ impl<'a> DebugObserver<'a> {
         }
     }
 
-    fn answer(&mut self, step: usize, answer: &HopAnswer) -> Answer {
+    fn answer(&mut self, step: usize, answer: &HopAnswer) -> DebugAnswer {
         let name = secret_names::comment_word(&self.definition.steps[step].name);
         let place = format!("in the answer of {name}");
         for (name, value) in &answer.headers {
@@ -96,7 +99,7 @@ impl<'a> DebugObserver<'a> {
             self.vault
                 .remember_secrets(&redact::split_secrets(text), &place);
         }
-        Answer {
+        DebugAnswer {
             status: answer.status.to_string(),
             headers: shown_headers(&answer.headers),
             body: body::shown_body(&answer.body, answer.is_cut),
@@ -124,7 +127,7 @@ impl IterationObserver for DebugObserver<'_> {
         let unsent = exchange.hops.is_empty().then(|| self.unsent(request));
         let hops = exchange.hops.iter().map(|hop| (hop, true));
         let hops = hops.chain(unsent.iter().map(|hop| (hop, false)));
-        let exchange = Exchange {
+        let exchange = DebugExchange {
             step,
             hops: hops
                 .map(|(hop, is_sent)| self.hop(step, hop, is_sent))
@@ -133,35 +136,35 @@ impl IterationObserver for DebugObserver<'_> {
             phases: exchange.phases,
             problem: exchange.result.as_ref().err().map(to_problem),
         };
-        self.untold.push(Event::Exchange(Box::new(exchange)));
+        self.untold.push(DebugEvent::Exchange(Box::new(exchange)));
     }
 
     fn on_step_end(&mut self, step: usize, outcome: &engine::StepOutcome) {
         self.has_failed |= outcome.is_failure();
         self.tell_exchanges();
         let outcome = match outcome {
-            engine::StepOutcome::Ok => Outcome::Ok,
-            engine::StepOutcome::Failed(failure) => Outcome::Failed(to_problem(failure)),
-            engine::StepOutcome::NotDrawn => Outcome::NotDrawn,
-            engine::StepOutcome::LeftOut(skip) => Outcome::LeftOut(skip.example.clone()),
-            engine::StepOutcome::AlreadyRun => Outcome::Kept,
-            engine::StepOutcome::Skipped(skip) => Outcome::Skipped {
+            engine::StepOutcome::Ok => DebugOutcome::Ok,
+            engine::StepOutcome::Failed(failure) => DebugOutcome::Failed(to_problem(failure)),
+            engine::StepOutcome::NotDrawn => DebugOutcome::NotDrawn,
+            engine::StepOutcome::LeftOut(skip) => DebugOutcome::LeftOut(skip.example.clone()),
+            engine::StepOutcome::AlreadyRun => DebugOutcome::Kept,
+            engine::StepOutcome::Skipped(skip) => DebugOutcome::Skipped {
                 reason: skip.words(),
                 root: skip.cause.root,
                 root_step: skip.cause.step,
             },
         };
-        (self.tell)(Event::Step(Step { step, outcome }));
+        (self.tell)(DebugEvent::Step(DebugStep { step, outcome }));
     }
 
     fn on_think(&mut self, step: usize, time: Duration) -> bool {
-        (self.tell)(Event::Think { step, time });
+        (self.tell)(DebugEvent::Think { step, time });
         false
     }
 }
 
-fn to_problem(failure: &Failure) -> Problem {
-    Problem {
+fn to_problem(failure: &Failure) -> DebugProblem {
+    DebugProblem {
         kind: failure.kind,
         message: redact::redact_text(&failure.message).into_owned(),
     }

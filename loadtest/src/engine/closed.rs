@@ -111,8 +111,8 @@ async fn run_user<T: Transport>(
         iteration: iteration_number(number, count),
         feed_index: state.feed_index(number, count),
         due: first,
-        ready: first,
-        begun: None,
+        ready_at: first,
+        begun_at: None,
     };
     loop {
         // A state that panicked is tallied; the next iteration tries again.
@@ -144,8 +144,8 @@ async fn run_user<T: Transport>(
             iteration: iteration_number(number, count),
             feed_index: state.feed_index(number, count),
             due,
-            ready: due,
-            begun,
+            ready_at: due,
+            begun_at: begun,
         };
     }
     user.with_last_steps()
@@ -233,8 +233,8 @@ async fn run_shared_iterations<T: Transport>(
             iteration,
             feed_index: iteration,
             due,
-            ready: due,
-            begun,
+            ready_at: due,
+            begun_at: begun,
         };
         // A state that panicked is tallied; the next iteration tries again.
         let _tallied = user.run_iteration(arrival, &state, &mut NoObserver).await;

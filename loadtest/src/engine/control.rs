@@ -5,7 +5,7 @@ use tokio::sync::watch;
 
 /// The phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RunPhase {
+pub(crate) enum RunPhase {
     /// Iterations start.
     Running,
     /// No iteration starts; those in flight may end, without think times.
@@ -14,28 +14,28 @@ pub enum RunPhase {
     Aborting,
 }
 
-/// Tells a run to stop or to abort; clones speak to the same run.
+/// Stops a run early, from any thread. Clones control the same run.
 #[derive(Debug, Clone)]
 pub struct Control(watch::Sender<RunPhase>);
 
 impl Control {
-    /// The control of a run that goes on.
+    /// Creates the control of a run, for [`Run::control`](crate::Run::control).
     pub fn new() -> Self {
         Self(watch::Sender::new(RunPhase::Running))
     }
 
-    /// No iteration starts any more.
+    /// Starts no further iteration. Those in flight may end, without think times.
     pub fn stop(&self) {
         self.advance_phase(RunPhase::Stopping);
     }
 
-    /// Everything ends at once.
+    /// Ends everything at once, requests in flight too.
     pub fn abort(&self) {
         self.advance_phase(RunPhase::Aborting);
     }
 
     /// Returns the phase of the run.
-    pub fn phase(&self) -> RunPhase {
+    pub(crate) fn phase(&self) -> RunPhase {
         *self.0.borrow()
     }
 

@@ -26,8 +26,9 @@ mod watchdog;
 mod worker;
 mod worker_state;
 
+pub use control::Control;
+pub(crate) use control::RunPhase;
 use control::StopSignals;
-pub use control::{Control, RunPhase};
 pub(crate) use iteration::IterationObserver;
 pub(crate) use outcome::StepOutcome;
 pub(crate) use panics::catch_panic;
@@ -64,14 +65,14 @@ const START_LEAD: Duration = Duration::from_millis(20);
 /// A run that could not take place.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum EngineError {
+pub(crate) enum EngineError {
     /// The system gave no thread or runtime.
     #[error("a worker could not be started: {0}")]
     Worker(#[from] std::io::Error),
 }
 
 /// Returns the number of workers for a load on this machine.
-pub fn worker_count(plan: &Plan) -> u32 {
+pub(crate) fn worker_count(plan: &Plan) -> u32 {
     let per_worker = if plan.load.is_open() {
         RATE_PER_WORKER
     } else {
@@ -86,7 +87,7 @@ pub fn worker_count(plan: &Plan) -> u32 {
 
 /// Returns the number of workers for each of several simultaneous loads. If they want more than the machine
 /// has, each gets its share, but at least one.
-pub fn shared_worker_counts(plans: &[&Plan]) -> Vec<u32> {
+pub(crate) fn shared_worker_counts(plans: &[&Plan]) -> Vec<u32> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     divide_processors(
         plans.iter().map(|plan| worker_count(plan)).collect(),
@@ -107,7 +108,7 @@ fn divide_processors(alone: Vec<u32>, processors: u64) -> Vec<u32> {
 
 /// The workers of a run, ready to start.
 #[derive(Debug)]
-pub struct Workers {
+pub(crate) struct Workers {
     runtimes: Vec<runtime::Runtime>,
     /// There are more workers in this process than processors, so that no worker has one for itself.
     crowded: bool,
@@ -118,7 +119,7 @@ impl Workers {
     ///
     /// # Errors
     /// [`EngineError`] when the system does not give what they need.
-    pub fn new(workers: u32, all: u32) -> Result<Self, EngineError> {
+    pub(crate) fn new(workers: u32, all: u32) -> Result<Self, EngineError> {
         let runtimes = (0..workers)
             .map(|_| runtime::Builder::new_current_thread().enable_all().build())
             .collect::<Result<_, _>>()?;
@@ -130,31 +131,31 @@ impl Workers {
     }
 
     /// Returns the number of workers.
-    pub fn count(&self) -> u32 {
+    pub(crate) fn count(&self) -> u32 {
         self.runtimes.len() as u32
     }
 }
 
 /// Returns a start that `loads` can all meet.
-pub fn common_start(loads: u32) -> Instant {
+pub(crate) fn common_start(loads: u32) -> Instant {
     Instant::now() + START_LEAD * loads.max(1)
 }
 
 /// A load to run: the scenario, its plan and the workers that run it.
 #[derive(Debug)]
-pub struct LoadRun<'a> {
+pub(crate) struct LoadRun<'a> {
     /// The scenario.
-    pub scenario: &'static Scenario,
+    pub(crate) scenario: &'static Scenario,
     /// The values of its setups.
-    pub shared: &'a Shared,
+    pub(crate) shared: &'a Shared,
     /// Its plan.
-    pub plan: &'a Plan,
+    pub(crate) plan: &'a Plan,
     /// The workers, ready to start.
-    pub workers: Workers,
+    pub(crate) workers: Workers,
     /// The start of the load.
-    pub start: Instant,
+    pub(crate) start: Instant,
     /// Stops or aborts the run.
-    pub control: &'a Control,
+    pub(crate) control: &'a Control,
 }
 
 impl LoadRun<'_> {
@@ -165,7 +166,7 @@ impl LoadRun<'_> {
     ///
     /// # Errors
     /// [`EngineError`] when no worker can be started; nothing was sent then.
-    pub fn run<T: Transport + 'static>(
+    pub(crate) fn run<T: Transport + 'static>(
         self,
         make_transport: impl Fn(u64) -> T + Send + Sync + 'static,
         report: impl FnMut(Frame) -> ControlFlow<String>,

@@ -98,8 +98,8 @@ impl ArrivalQueue {
             iteration,
             feed_index: iteration,
             due,
-            ready: ready.unwrap_or(due),
-            begun: None,
+            ready_at: ready.unwrap_or(due),
+            begun_at: None,
         }
     }
 

@@ -126,8 +126,8 @@ pub(crate) async fn run_single_iteration<T: Transport, O: IterationObserver>(
         iteration: place.iteration,
         feed_index: place.feed_index,
         due: start,
-        ready: start,
-        begun: None,
+        ready_at: start,
+        begun_at: None,
     };
     let ran = user.run_iteration(arrival, &state, observer).await;
     user.run_last_steps(state.last_steps_window(), &state, observer)

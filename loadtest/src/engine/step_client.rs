@@ -2,7 +2,9 @@
 //! the step is one sample and each request name a row.
 
 use super::worker_state::WorkerState;
-use crate::chain::{Error, Fault, HttpError, Local, RawResponse, RequestBuf, RequestTarget, Wire};
+use crate::chain::{
+    Error, Fault, HttpError, Local, RawResponse, RequestBuf, RequestTarget, StepSender,
+};
 use crate::redact;
 use crate::transport::{Call, Exchange, Failure, Received, Transport};
 use http::StatusCode;
@@ -107,7 +109,7 @@ impl<T: Transport> StepClient<T> {
     }
 }
 
-impl<T: Transport> Wire for StepClient<T> {
+impl<T: Transport> StepSender for StepClient<T> {
     fn base_url(&self) -> Option<&str> {
         self.transport.base_url()
     }

@@ -3,11 +3,11 @@
 use super::run::{given_base_url, interrupted_failure, make_plan, prepare_run, usage_failure};
 use super::run_identity::RunIdentity;
 use super::serve::{JournalWriter, find_scenario, listen_to_control_pipe};
-use crate::debug::Event;
 use crate::engine::{Control, IterationPosition, RunPhase};
 use crate::registry::Registry;
 use loadtest_model::failure::RunFailure;
 use loadtest_model::plan::GradingDefaults;
+use loadtest_model::protocol::DebugEvent;
 use loadtest_model::protocol::DebugRequest;
 use std::io;
 
@@ -17,13 +17,13 @@ pub(super) fn run_debug_request(registry: &Registry, request: &DebugRequest) -> 
     let control = Control::new();
     listen_to_control_pipe(control.clone());
     let mut written = Ok(());
-    let mut tell = |event: Event| {
+    let mut tell = |event: DebugEvent| {
         if written.is_ok() {
             written = output.write_line(&event);
         }
     };
     if let Err(failure) = run_debug_iteration(registry, request, &control, &mut tell) {
-        tell(Event::Failed(failure));
+        tell(DebugEvent::Failed(failure));
     }
     written
 }
@@ -32,7 +32,7 @@ fn run_debug_iteration(
     registry: &Registry,
     request: &DebugRequest,
     control: &Control,
-    tell: impl FnMut(Event),
+    tell: impl FnMut(DebugEvent),
 ) -> Result<(), RunFailure> {
     let scenario = find_scenario(registry, &request.scenario)?;
     let (definition, grading) = (&scenario.definition, GradingDefaults::default());

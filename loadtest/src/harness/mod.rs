@@ -13,10 +13,10 @@ mod setup_client;
 mod smoke;
 
 use crate::registry::Registry;
-use crate::replay::Replay;
+use crate::replay;
 use crate::secrets;
 use crate::targets::offline;
-use loadtest_model::protocol::{Listing, REQUEST_VARIABLE, Request};
+use loadtest_model::protocol::{Listing, REQUEST_VARIABLE, Replay, Request};
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
@@ -80,8 +80,8 @@ pub fn replay() -> ExitCode {
     let read = || {
         let mut line = String::new();
         io::stdin().read_line(&mut line)?;
-        let replay: Replay = serde_json::from_str(&line)?;
-        let scenario = replay.into_scenario().map_err(io::Error::other)?;
+        let recorded: Replay = serde_json::from_str(&line)?;
+        let scenario = replay::build_scenario(recorded).map_err(io::Error::other)?;
         let registry = Registry {
             scenarios: vec![scenario],
             problems: Vec::new(),

@@ -8,7 +8,7 @@ use super::print_error;
 use super::run_identity::RunIdentity;
 use super::setup_client::SetupClient;
 use crate::chain::{Prepared, Scenario, SetupContext, SetupError};
-use crate::debug::{self, CurlTls, DebugObserver, Event};
+use crate::debug::{CurlTls, DebugObserver};
 use crate::engine::{self, Control, IterationPosition, LoadRun, RunPhase, Workers};
 use crate::machine::{self, MachineNeed, MachineShortage};
 use crate::redact;
@@ -20,7 +20,8 @@ use loadtest_model::failure::{FailureKind, RunFailure};
 use loadtest_model::metrics::Frame;
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use loadtest_model::protocol::{
-    BASE_URL_VARIABLE, DebugRequest, VALIDITY_VARIABLE, is_validity_off,
+    BASE_URL_VARIABLE, DebugEnd, DebugEvent, DebugRequest, DebugStart, VALIDITY_VARIABLE,
+    is_validity_off,
 };
 use loadtest_model::record::{RunEnd, RunStart};
 use std::ops::ControlFlow;
@@ -171,7 +172,7 @@ impl PreparedRun {
         request: &DebugRequest,
         place: IterationPosition,
         control: &Control,
-        mut tell: impl FnMut(Event),
+        mut tell: impl FnMut(DebugEvent),
     ) -> Result<(), RunFailure> {
         let definition = &self.scenario.definition;
         if let Some(limit) = self
@@ -195,7 +196,7 @@ impl PreparedRun {
             }
         };
         let base = self.network.base_url().map(str::to_owned);
-        tell(Event::Start(Box::new(debug::Start {
+        tell(DebugEvent::Start(Box::new(DebugStart {
             definition: redact_definition(definition),
             number: place.to_number(&self.plan),
             seed: request.seed,
@@ -227,7 +228,7 @@ impl PreparedRun {
             return Err(failure);
         }
         let problem = ran.err().or_else(|| self.sender.withdrawn_reason());
-        tell(Event::End(debug::End {
+        tell(DebugEvent::End(DebugEnd {
             is_ok: problem.is_none() && !has_failed,
             problem: problem.map(|problem| redact::redact_text(&problem).into_owned()),
             target_death,
@@ -425,7 +426,7 @@ pub(super) fn setup_context(
         seed: engine::scenario_seed(plan, &scenario.definition),
         users: plan.max_users,
         first_rows: false,
-        courier: Some(Arc::new(errands)),
+        sender: Some(Arc::new(errands)),
     }
 }
 

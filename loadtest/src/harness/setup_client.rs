@@ -3,7 +3,9 @@
 use super::permission::permit_known_hosts;
 use super::print_error;
 use super::run_identity::RunIdentity;
-use crate::chain::{Courier, Http, HttpError, Local, RawResponse, RequestBuf, Scenario, Wire};
+use crate::chain::{
+    Http, HttpError, Local, RawResponse, RequestBuf, Scenario, SetupSender, StepSender,
+};
 use crate::redact;
 use crate::transport::{Call, HttpTransport, Transport};
 use loadtest_model::definition::{DEFAULT_TIMEOUT, Expect, Reads};
@@ -40,7 +42,7 @@ impl SetupClient {
     }
 }
 
-impl Courier for SetupClient {
+impl SetupSender for SetupClient {
     fn client(&self, base: Option<&str>, redirects: u32) -> Result<Http, String> {
         let base = base.or(self.scenario.definition.base.as_deref());
         let network = self
@@ -59,7 +61,7 @@ impl Courier for SetupClient {
     }
 }
 
-impl Wire for SetupWire {
+impl StepSender for SetupWire {
     fn base_url(&self) -> Option<&str> {
         self.transport.base_url()
     }

@@ -7,27 +7,27 @@ use std::path::PathBuf;
 
 /// A target that may not be tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotPermitted(Box<Refusal>);
+pub(crate) struct NotPermitted(Box<Refusal>);
 
 /// The refused target and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub(crate) struct Refusal {
     /// The host, as the URL names it.
-    pub host: String,
+    pub(crate) host: String,
     /// Scheme, host and port.
-    pub origin: String,
+    pub(crate) origin: String,
     /// Its address; `None` if the name was not looked up.
-    pub address: Option<IpAddr>,
+    pub(crate) address: Option<IpAddr>,
     /// Why.
-    pub why: RefusalCause,
+    pub(crate) why: RefusalCause,
     /// The `loadtest.toml` that lists what may be tested, where there is one.
-    pub file: Option<PathBuf>,
+    pub(crate) file: Option<PathBuf>,
 }
 
 /// The reason why a target may not be tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum RefusalCause {
+pub(crate) enum RefusalCause {
     /// The address is never tested.
     Never(&'static str),
     /// Nothing but loopback can be reached.

@@ -13,13 +13,11 @@ mod permissions;
 mod proof;
 
 pub(crate) use allowance::{Allowance, RequestPass};
-pub use guard::{NotPermitted, Refusal, RefusalCause};
+pub(crate) use guard::{NotPermitted, RefusalCause};
 pub(crate) use licence::Licence;
 pub use listed::{KEYS, Listed, Mistake};
-pub use loadtest_model::record::{Offline, Permit, PermittedBy};
 pub(crate) use origin::{Host, Origin};
 pub(crate) use own::give_up;
 pub use own::{LastOutput, ServerEnd, Target, TargetCommand, TargetError};
-pub use permissions::{FILE_NAME, Known, Permissions, PermissionsError};
-pub use proof::PATH as PROOF_PATH;
-pub(crate) use proof::{MAX_LENGTH as LONGEST_PROOF, Statement};
+pub use permissions::{Known, Permissions, PermissionsError};
+pub(crate) use proof::{MAX_LENGTH as LONGEST_PROOF, PATH as PROOF_PATH, Statement};

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 /// The file in which a team lists its targets.
-pub const FILE_NAME: &str = "loadtest.toml";
+pub(super) const FILE_NAME: &str = "loadtest.toml";
 
 /// The places besides loopback that requests may go to.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -15,7 +15,7 @@ use super::listed::{Listed, parse_rate};
 use std::time::{Duration, SystemTime};
 
 /// The path of the file.
-pub const PATH: &str = "/.well-known/loadtest-authorization";
+pub(crate) const PATH: &str = "/.well-known/loadtest-authorization";
 /// It is no longer than this, in bytes.
 pub(crate) const MAX_LENGTH: usize = 4096;
 /// The default interval between two reads of the file.

@@ -5,22 +5,22 @@ use loadtest_model::metrics::ErrorKind;
 
 /// The failure of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub(crate) struct Failure {
     /// The kind.
-    pub kind: ErrorKind,
+    pub(crate) kind: ErrorKind,
     /// The status of the answer, where there was one.
-    pub status: Option<StatusCode>,
+    pub(crate) status: Option<StatusCode>,
     /// A description without secrets.
-    pub message: String,
+    pub(crate) message: String,
     /// The start of the body of an unexpected or unreadable answer: at most 1 KiB, redacted.
-    pub sample: Option<String>,
+    pub(crate) sample: Option<String>,
     /// The headers of such an answer, or of one that broke off, where the step keeps headers.
-    pub headers: Option<Box<HeaderMap>>,
+    pub(crate) headers: Option<Box<HeaderMap>>,
 }
 
 impl Failure {
     /// A failure without an answer.
-    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             status: None,

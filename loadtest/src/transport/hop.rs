@@ -18,34 +18,32 @@ pub(super) struct Hops(pub(super) Vec<Hop>);
 /// A [`Call`](super::Call) has several where a redirect is followed, or where the transport repeats what a
 /// resting connection has lost.
 #[derive(Debug, Clone)]
-pub struct Hop {
+pub(crate) struct Hop {
     /// The method.
-    pub method: Method,
+    pub(crate) method: Method,
     /// The whole URL.
-    pub url: String,
+    pub(crate) url: String,
     /// The version of the protocol.
-    pub version: Version,
+    pub(crate) version: Version,
     /// The headers, those sent by default included.
-    pub headers: HeaderMap,
+    pub(crate) headers: HeaderMap,
     /// The body; empty for none.
-    pub body: Bytes,
+    pub(crate) body: Bytes,
     /// The response, as far as it arrived.
-    pub answer: Option<HopAnswer>,
+    pub(crate) answer: Option<HopAnswer>,
 }
 
 /// The answer to one request.
 #[derive(Debug, Clone)]
-pub struct HopAnswer {
+pub(crate) struct HopAnswer {
     /// The status.
-    pub status: StatusCode,
-    /// The version of the protocol.
-    pub version: Version,
+    pub(crate) status: StatusCode,
     /// The headers.
-    pub headers: HeaderMap,
+    pub(crate) headers: HeaderMap,
     /// The start of the body, decompressed where it can be.
-    pub body: Bytes,
+    pub(crate) body: Bytes,
     /// True if the body was longer.
-    pub is_cut: bool,
+    pub(crate) is_cut: bool,
 }
 
 impl Hop {
@@ -75,10 +73,9 @@ impl Hop {
 }
 
 impl HopAnswer {
-    pub(super) fn new(status: StatusCode, version: Version, headers: &HeaderMap) -> Self {
+    pub(super) fn new(status: StatusCode, headers: &HeaderMap) -> Self {
         Self {
             status,
-            version,
             headers: headers.clone(),
             body: Bytes::new(),
             is_cut: false,

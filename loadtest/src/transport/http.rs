@@ -31,7 +31,7 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// is under way at the same time.
 ///
 /// It has to live in a [`LocalSet`](tokio::task::LocalSet): its connections that speak HTTP/2 are tasks there.
-pub struct HttpTransport {
+pub(crate) struct HttpTransport {
     network: Arc<Network>,
     /// The number of the virtual user.
     number: u64,
@@ -59,7 +59,7 @@ struct LaneRoutes(Vec<Route>);
 
 impl HttpTransport {
     /// Makes the transport of virtual user number `user`; nothing is connected yet.
-    pub fn new(network: Arc<Network>, user: u64) -> Self {
+    pub(crate) fn new(network: Arc<Network>, user: u64) -> Self {
         Self {
             run_id: copy_header_value(&network.run_id),
             jar: (network.cookies != Cookies::Off).then(RefCell::default),

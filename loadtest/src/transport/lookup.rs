@@ -20,7 +20,7 @@ const ANSWER_LIFETIME: Duration = Duration::from_secs(1);
 const TIMEOUT_HINT_AFTER: Duration = Duration::from_secs(1);
 
 /// Whom to ask for the addresses of a name.
-pub struct Resolver {
+pub(crate) struct Resolver {
     look: Box<LookupFn>,
     kept: Duration,
 }
@@ -29,7 +29,7 @@ type LookupFn = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
 
 impl Resolver {
     /// Asks `look`, whose answers serve new connections for as long as `kept`. It may block.
-    pub fn new(
+    pub(crate) fn new(
         kept: Duration,
         look: impl Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync + 'static,
     ) -> Self {
@@ -38,7 +38,7 @@ impl Resolver {
     }
 
     /// Asks the system.
-    pub fn system() -> Self {
+    pub(crate) fn system() -> Self {
         Self::new(ANSWER_LIFETIME, |name| {
             let found = (name, 0).to_socket_addrs()?;
             Ok(found.map(|address| address.ip()).collect())

@@ -22,15 +22,18 @@ mod progress;
 mod redirect;
 mod request;
 mod route;
+#[cfg(test)]
+mod tests;
 mod tls;
 
-pub use self::http::HttpTransport;
-pub use failure::Failure;
-pub use hop::{Hop, HopAnswer};
-pub use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
-pub use lookup::Resolver;
+pub(crate) use self::http::HttpTransport;
+pub(crate) use failure::Failure;
+pub(crate) use hop::{Hop, HopAnswer};
+pub(crate) use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
+#[cfg(test)]
+pub(crate) use lookup::Resolver;
 pub use message::{RawResponse, RequestBuf, RequestTarget};
-pub use network::{Network, NetworkError};
+pub(crate) use network::{Network, NetworkError};
 
 use ::http::{HeaderMap, HeaderName, StatusCode, Uri};
 use bytes::Bytes;
@@ -44,7 +47,7 @@ use tokio::time::Instant;
 pub(crate) const STOP: HeaderName = HeaderName::from_static("loadtest-stop");
 
 /// Sends the requests of one virtual user.
-pub trait Transport: 'static {
+pub(crate) trait Transport: 'static {
     /// The URL that paths are joined to, without a final slash, where there is one.
     fn base_url(&self) -> Option<&str> {
         None
@@ -60,47 +63,47 @@ pub trait Transport: 'static {
 
 /// A request to send, and the wanted parts of its response.
 #[derive(Debug, Clone, Copy)]
-pub struct Call<'a> {
+pub(crate) struct Call<'a> {
     /// The request.
-    pub request: &'a RequestBuf,
+    pub(crate) request: &'a RequestBuf,
     /// The statuses that count as success.
-    pub expect: &'a Expect,
+    pub(crate) expect: &'a Expect,
     /// The parts of a response with such a status that are kept.
-    pub reads: Reads,
+    pub(crate) reads: Reads,
     /// From ready to the last body byte, connecting included.
-    pub timeout: Duration,
+    pub(crate) timeout: Duration,
     /// The most redirects that are followed; with 0 a redirect is a response like others.
-    pub redirects: u32,
+    pub(crate) redirects: u32,
     /// Takes what the call had put on the wire, where it is dropped before it is answered.
-    pub unfinished: &'a Cell<Traffic>,
+    pub(crate) unfinished: &'a Cell<Traffic>,
 }
 
 /// The result of a [`Call`].
 #[derive(Debug)]
-pub struct Exchange {
+pub(crate) struct Exchange {
     /// The answer with an expected status, or what went wrong.
-    pub result: Result<Received, Failure>,
+    pub(crate) result: Result<Received, Failure>,
     /// The time at which it was ready to be sent.
-    pub begun: Instant,
+    pub(crate) begun: Instant,
     /// From ready to the last body byte or the failure, a visible retry included.
-    pub service_time: Duration,
+    pub(crate) service_time: Duration,
     /// The parts of it that are known.
-    pub phases: Phases,
+    pub(crate) phases: Phases,
     /// The traffic on the wire.
-    pub traffic: Traffic,
+    pub(crate) traffic: Traffic,
     /// The URL of the last request, if a redirect was followed.
-    pub redirected_to: Option<Box<Uri>>,
+    pub(crate) redirected_to: Option<Box<Uri>>,
     /// Every request and its answer; empty unless the transport is watched.
-    pub hops: Vec<Hop>,
+    pub(crate) hops: Vec<Hop>,
 }
 
 /// An answer with an expected status, read to its end.
 #[derive(Debug)]
-pub struct Received {
+pub(crate) struct Received {
     /// The status.
-    pub status: StatusCode,
+    pub(crate) status: StatusCode,
     /// The headers as they came; empty unless [`Reads::headers`].
-    pub headers: HeaderMap,
+    pub(crate) headers: HeaderMap,
     /// The body, decompressed; empty unless [`Reads::body`].
-    pub body: Bytes,
+    pub(crate) body: Bytes,
 }

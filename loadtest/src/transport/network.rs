@@ -28,7 +28,7 @@ const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The network of a run, shared by all virtual users.
 #[derive(Debug)]
-pub struct Network {
+pub(crate) struct Network {
     base: Option<BaseUrl>,
     permissions: Permissions,
     /// The caps that are counted with all clients of the run.
@@ -74,7 +74,7 @@ pub(super) struct Addresses {
 /// The reason why a run cannot use a URL.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum NetworkError {
+pub(crate) enum NetworkError {
     /// The URL cannot be read; a mistake of its author.
     #[error("`{url}` is not a usable URL: {reason}; write for example `http://127.0.0.1:8080`")]
     BadUrl {
@@ -137,7 +137,11 @@ impl Network {
     ///
     /// # Errors
     /// The URL cannot be read, its host cannot be resolved, or may not be tested.
-    pub async fn prepare(base_url: Option<&str>, run_id: &str) -> Result<Self, NetworkError> {
+    #[cfg(test)]
+    pub(crate) async fn prepare(
+        base_url: Option<&str>,
+        run_id: &str,
+    ) -> Result<Self, NetworkError> {
         Self::permitting(Permissions::default(), base_url, run_id).await
     }
 
@@ -145,7 +149,7 @@ impl Network {
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
-    pub async fn permitting(
+    pub(crate) async fn permitting(
         permissions: Permissions,
         base_url: Option<&str>,
         run_id: &str,
@@ -157,7 +161,7 @@ impl Network {
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
-    pub async fn resolving(
+    pub(crate) async fn resolving(
         resolver: Resolver,
         permissions: Permissions,
         base_url: Option<&str>,
@@ -191,7 +195,7 @@ impl Network {
     ///
     /// # Errors
     /// [`NetworkError::BadFile`]: a file cannot be read, or holds something else.
-    pub fn configure(&mut self, client: &Client, root: &Path) -> Result<(), NetworkError> {
+    pub(crate) fn configure(&mut self, client: &Client, root: &Path) -> Result<(), NetworkError> {
         self.tls = TlsConfig::read(client, root)?;
         self.http = client.http;
         self.cookies = client.cookies;
@@ -204,7 +208,7 @@ impl Network {
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
-    pub async fn admit(&mut self, url: &str) -> Result<(), NetworkError> {
+    pub(crate) async fn admit(&mut self, url: &str) -> Result<(), NetworkError> {
         let (_, origin) = parse_base_url(url).map_err(|reason| bad_url(url, reason))?;
         self.pin_host(&origin).await
     }
@@ -274,7 +278,7 @@ impl Network {
     ///
     /// # Errors
     /// [`NetworkError::Unreachable`]; without a base URL there is nothing to reach.
-    pub async fn reachable(&self) -> Result<(), NetworkError> {
+    pub(crate) async fn reachable(&self) -> Result<(), NetworkError> {
         if self.wants_tls {
             // Not within the first request. A failure shows at the first handshake.
             let _ = self.tls.client_config();
@@ -300,7 +304,7 @@ impl Network {
     }
 
     /// The base URL, without a final slash.
-    pub fn base_url(&self) -> Option<&str> {
+    pub(crate) fn base_url(&self) -> Option<&str> {
         self.base.as_ref().map(|base| base.url.as_str())
     }
 

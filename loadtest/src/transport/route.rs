@@ -256,12 +256,12 @@ impl Route {
                 Box::pin(http2.send(sent, &mut self.headers)).await
             }
         };
-        let (status, version) = match answer {
+        let (status, _version) = match answer {
             Ok(head) => head,
             Err(error) => return Err(UnansweredRequest::before_head(&error, &connection, reused)),
         };
         progress.head(status, Instant::now());
-        progress.show_answer(|| HopAnswer::new(status, version, &self.headers));
+        progress.show_answer(|| HopAnswer::new(status, &self.headers));
         connection.meter.finish_head();
         if self.headers.contains_key(STOP) {
             lent.network.halt(format!(

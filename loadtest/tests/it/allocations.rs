@@ -1,7 +1,8 @@
 //! How often the building of a request allocates, counted by the allocator.
 
 use allocation_counter::measure;
-use loadtest::chain::{Chain, RawResponse, RequestBuf, SetupContext, Vu};
+use loadtest::__private::{Chain, RawResponse, RequestBuf, SetupContext};
+use loadtest::Vu;
 use loadtest::prelude::*;
 
 #[response]

@@ -1,7 +1,7 @@
 //! What declared requests and builders carry, as the chain writes it.
 
 use crate::script::{Event, Sent, User, ok};
-use loadtest::chain::{RequestBuf, SetupContext, Unmet};
+use loadtest::__private::{RequestBuf, SetupContext, Unmet};
 use loadtest::multipart::{Form, Part};
 use loadtest::prelude::*;
 use loadtest::{File, FileError};

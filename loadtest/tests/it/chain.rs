@@ -1,7 +1,7 @@
 //! What the chain of a scenario does at run time.
 
 use crate::script::{Event, User, ok};
-use loadtest::chain::{RawResponse, RequestBuf, SetupContext, Unmet};
+use loadtest::__private::{RawResponse, RequestBuf, SetupContext, Unmet};
 use loadtest::prelude::*;
 use loadtest_model::definition::{Dependency, Reads, StepDef};
 use loadtest_model::metrics::{Cause, RootCause};
@@ -667,7 +667,7 @@ fn a_url_may_be_lent_by_an_earlier_answer() {
     assert_eq!(lines, expected);
 }
 
-fn step_of(scenario: &'static loadtest::chain::Scenario, name: &str) -> &'static StepDef {
+fn step_of(scenario: &'static loadtest::Scenario, name: &str) -> &'static StepDef {
     let mut steps = scenario.definition.steps.iter();
     steps.find(|step| step.name == name).expect("there is one")
 }

@@ -1,7 +1,7 @@
 //! `one_of`, and steps that follow one another without a value going from one to the other.
 
 use crate::script::{Event, User, ok};
-use loadtest::chain::Unmet;
+use loadtest::__private::Unmet;
 use loadtest::prelude::*;
 use loadtest_model::metrics::{Cause, RootCause};
 

@@ -1,6 +1,6 @@
 //! What the options of `#[scenario]` and `#[step]` become.
 
-use loadtest::chain::Scenario;
+use loadtest::Scenario;
 use loadtest::prelude::*;
 use loadtest_model::definition::{
     Bound, Client, Cookies, Dns, Expect, HttpVersion, Load, Metric, ScenarioDef, Shape, Stage,

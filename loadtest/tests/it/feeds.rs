@@ -1,7 +1,8 @@
 //! What a `#[feed]` gives to steps, checks and templates.
 
 use crate::script::{Event, User, ok};
-use loadtest::chain::{RequestTarget, Scenario, SetupContext, Unmet};
+use loadtest::__private::{RequestTarget, SetupContext, Unmet};
+use loadtest::Scenario;
 use loadtest::prelude::*;
 use std::collections::HashMap;
 
@@ -165,7 +166,7 @@ fn targets(scenario: &Scenario) -> Vec<String> {
     let prepared = (scenario.prepare)(&SetupContext::default()).expect("the feeds are read");
     let mut vu = Vu::new(0, 1);
     let mut chain = (scenario.chain)(&prepared.shared, &mut vu);
-    let mut request = loadtest::chain::RequestBuf::default();
+    let mut request = loadtest::__private::RequestBuf::default();
     chain.begin(&mut vu);
     chain.build(0, &mut vu, &mut request).expect("a request");
     let RequestTarget::Path(path) = &request.target else {

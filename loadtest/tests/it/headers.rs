@@ -1,7 +1,7 @@
 //! Headers of a whole scenario, as its steps send them.
 
 use crate::script::{Event, Sent, User, ok};
-use loadtest::chain::Unmet;
+use loadtest::__private::Unmet;
 use loadtest::prelude::*;
 use loadtest_model::definition::{Dependency, StepDef};
 use loadtest_model::metrics::{Cause, RootCause};
@@ -57,7 +57,7 @@ fn shopping() {
 }
 
 fn iterate(
-    scenario: &'static loadtest::chain::Scenario,
+    scenario: &'static loadtest::Scenario,
     answer: Option<&'static str>,
 ) -> (Vec<Sent>, Vec<Event>) {
     let mut user = User::of(scenario);
@@ -68,7 +68,7 @@ fn iterate(
     (user.sent, events)
 }
 
-fn step(scenario: &'static loadtest::chain::Scenario, name: &str) -> &'static StepDef {
+fn step(scenario: &'static loadtest::Scenario, name: &str) -> &'static StepDef {
     let mut steps = scenario.definition.steps.iter();
     steps.find(|step| step.name == name).expect("the step")
 }

@@ -18,12 +18,9 @@ mod impossible;
 mod in_process;
 mod records;
 mod repeat;
-mod replay;
 mod script;
-mod senders;
 #[cfg(unix)]
 mod target;
-mod transport;
 mod unusual;
 mod value;
 /// Public, so that the lints of public items look at its scenarios.

@@ -4,7 +4,7 @@
 
 use crate::script::{Event, User, ok};
 use http::{HeaderMap, StatusCode};
-use loadtest::chain::{Chain, RawResponse, RequestBuf, SetupContext, Unmet};
+use loadtest::__private::{Chain, RawResponse, RequestBuf, SetupContext, Unmet};
 use loadtest::prelude::*;
 use loadtest_model::definition::{Retry, StatusRange, Trigger, Until};
 use loadtest_model::metrics::RootCause;

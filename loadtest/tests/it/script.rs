@@ -1,9 +1,8 @@
 //! A sender that answers from a script: the engine's loop over a chain, without an engine.
 
 use http::{HeaderMap, StatusCode};
-use loadtest::chain::{
-    Chain, RawResponse, RequestBuf, RequestTarget, Scenario, SetupContext, Unmet, Vu,
-};
+use loadtest::__private::{Chain, RawResponse, RequestBuf, RequestTarget, SetupContext, Unmet};
+use loadtest::{Scenario, Vu};
 use loadtest_model::metrics::{Cause, RootCause};
 
 /// What became of a step, or of a check.

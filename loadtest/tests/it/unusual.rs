@@ -214,7 +214,7 @@ fn paths_go_on_through_untyped_fields() {
         events[4],
         Event::Unmet(
             "missing",
-            loadtest::chain::Unmet::Missing { step: 0, variable }
+            loadtest::__private::Unmet::Missing { step: 0, variable }
         )
     );
 }
@@ -259,7 +259,7 @@ fn every_kind_of_generated_code_runs() {
 
 #[test]
 fn modules_keep_scenarios_of_one_name_apart() {
-    let registry = loadtest::Registry::collect();
+    let registry = loadtest::__private::Registry::collect();
     assert_eq!(registry.problems, Vec::<String>::new());
     let health: Vec<_> = registry
         .scenarios

@@ -1,12 +1,13 @@
 //! Scenarios run as values, from ordinary code in every kind of runtime.
 
 use loadtest::prelude::*;
-use loadtest::{Run, RunError};
+use loadtest::{Control, Run, RunError};
 use loadtest_model::card::{Card, Trust, Verdict};
 use loadtest_model::definition::{Load, Stage};
 use loadtest_model::failure::FailureKind;
 use loadtest_tests::{Reply, Server};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 #[response]
@@ -324,4 +325,41 @@ async fn a_target_in_this_process_is_served_and_told_on_the_card() {
         std::net::TcpStream::connect(address).is_err(),
         "it is stopped"
     );
+}
+
+#[test]
+fn a_control_stops_a_run_whose_progress_is_reported_every_second() {
+    let server = shop();
+    let control = Control::new();
+    let reports = Arc::new(Mutex::new(Vec::new()));
+    let (stop, seen) = (control.clone(), Arc::clone(&reports));
+    let card = Run::new(visit())
+        .load(Load::users(2, Duration::from_secs(600)))
+        .base_url(server.url())
+        .control(&control)
+        .on_progress(move |progress| {
+            seen.lock().unwrap().push(progress);
+            stop.stop();
+        })
+        .run_blocking()
+        .unwrap();
+    assert_eq!(card.verdict, Verdict::Interrupted);
+    let reports = reports.lock().unwrap();
+    assert_eq!(reports[0].elapsed, Duration::from_secs(1));
+    assert!(reports[0].started > 0 && reports[0].ok > 0);
+    let last = reports.last().unwrap();
+    assert_eq!((last.started, last.failed), (last.ok, 0));
+    assert_eq!(last.ok, card.accounts.ok);
+}
+
+#[test]
+fn a_run_whose_control_was_used_before_does_not_begin() {
+    let server = shop();
+    let control = Control::new();
+    control.abort();
+    let run = Run::new(visit()).load(Load::iterations(5, 1));
+    let run = run.base_url(server.url()).control(&control);
+    let error = run.run_blocking().unwrap_err();
+    assert_eq!(error.kind, FailureKind::Interrupted);
+    assert_eq!(error.message, "stopped before the load began");
 }

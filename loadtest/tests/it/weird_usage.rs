@@ -3,7 +3,7 @@
 //! What users write beyond the examples; it compiles without a warning and works.
 
 use crate::script::{Event, User, ok};
-use loadtest::chain::Unmet;
+use loadtest::__private::Unmet;
 use loadtest::prelude::*;
 
 mod inner {
@@ -144,7 +144,7 @@ mod brought {
 
     make_answer!(along, Answer { id: u64 }, Kind);
 
-    pub(super) fn scenarios() -> [&'static loadtest::chain::Scenario; 2] {
+    pub(super) fn scenarios() -> [&'static loadtest::Scenario; 2] {
         make_answer!(within_a_function, r#Type { id: u64 }, Kind);
         [along(), within_a_function()]
     }
@@ -348,7 +348,7 @@ fn a_scenario_may_be_an_associated_function_with_macros_of_its_own() {
 
 #[test]
 fn all_scenarios_are_registered_once() {
-    let registry = loadtest::Registry::collect();
+    let registry = loadtest::__private::Registry::collect();
     assert_eq!(registry.problems, Vec::<String>::new());
     let all = registry.scenarios.iter();
     let all: Vec<_> = all.map(|found| found.definition.test_name()).collect();

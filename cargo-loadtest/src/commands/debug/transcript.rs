@@ -4,10 +4,13 @@
 use crate::commands::words;
 use crate::export::terminal::text::{BAD, BOLD, DIM, FAIR, GOOD, PLAIN, clean};
 use anstyle::Style;
-use loadtest::debug::{Answer, Body, End, Event, Exchange, Hop, Outcome, Start, Step};
 use loadtest_model::definition::{Load, ScenarioDef};
 use loadtest_model::display;
 use loadtest_model::metrics::Phases;
+use loadtest_model::protocol::{
+    DebugAnswer, DebugEnd, DebugEvent, DebugExchange, DebugHop, DebugOutcome, DebugStart,
+    DebugStep, ShownBody,
+};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -41,23 +44,23 @@ impl Transcript {
     }
 
     /// The lines for an event.
-    pub(super) fn tell(&mut self, event: &Event) -> String {
+    pub(super) fn tell(&mut self, event: &DebugEvent) -> String {
         match event {
-            Event::Start(start) => self.start(start),
-            Event::Exchange(exchange) => self.exchange(exchange),
-            Event::Step(step) => self.step(step),
-            Event::Think { time, .. } => {
+            DebugEvent::Start(start) => self.start(start),
+            DebugEvent::Exchange(exchange) => self.exchange(exchange),
+            DebugEvent::Step(step) => self.step(step),
+            DebugEvent::Think { time, .. } => {
                 let words = format!("would think for {} now", display::format_duration(*time));
                 self.line(DIM, &words);
             }
-            Event::End(end) => self.end(end),
+            DebugEvent::End(end) => self.end(end),
             // The tool says why, as for all other errors.
-            Event::Failed(_) => {}
+            DebugEvent::Failed(_) => {}
         }
         std::mem::take(&mut self.out)
     }
 
-    fn start(&mut self, start: &Start) {
+    fn start(&mut self, start: &DebugStart) {
         let definition = &start.definition;
         let title = format!("{}, iteration {}", definition.identity(), start.number);
         self.line(BOLD, &title);
@@ -90,7 +93,7 @@ impl Transcript {
         self.definition = Some(start.definition.clone());
     }
 
-    fn exchange(&mut self, exchange: &Exchange) {
+    fn exchange(&mut self, exchange: &DebugExchange) {
         self.open(exchange.step);
         let last = exchange.hops.len().saturating_sub(1);
         for (i, hop) in exchange.hops.iter().enumerate() {
@@ -117,7 +120,7 @@ impl Transcript {
         }
     }
 
-    fn request(&mut self, hop: &Hop) {
+    fn request(&mut self, hop: &DebugHop) {
         let line = format!("{} {}", hop.method, clean(&hop.url));
         let version = hop.version.as_deref();
         self.marked(
@@ -129,7 +132,7 @@ impl Transcript {
         self.body('>', hop.body.as_ref());
     }
 
-    fn answer(&mut self, answer: &Answer, took: &str) {
+    fn answer(&mut self, answer: &DebugAnswer, took: &str) {
         self.marked('<', BOLD, &format!("{}{took}", answer.status));
         self.headers('<', &answer.headers);
         self.body('<', answer.body.as_ref());
@@ -141,7 +144,7 @@ impl Transcript {
         }
     }
 
-    fn body(&mut self, mark: char, body: Option<&Body>) {
+    fn body(&mut self, mark: char, body: Option<&ShownBody>) {
         let Some(body) = body else { return };
         self.marked(mark, PLAIN, "");
         let bytes = display::format_counted(body.bytes as u64, "byte");
@@ -158,18 +161,18 @@ impl Transcript {
         }
     }
 
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &DebugStep) {
         self.open(step.step);
         let (end, style, words) = match &step.outcome {
-            Outcome::Ok => ("ok", GOOD, "ok".to_owned()),
-            Outcome::Failed(problem) => {
+            DebugOutcome::Ok => ("ok", GOOD, "ok".to_owned()),
+            DebugOutcome::Failed(problem) => {
                 let words = format!("failed: {} ({})", problem.message, problem.kind.name());
                 ("failed", BAD, words)
             }
-            Outcome::NotDrawn => ("not drawn", DIM, "not drawn, by its weight".to_owned()),
-            Outcome::LeftOut(reason) => ("left out", DIM, format!("left out: {reason}")),
-            Outcome::Kept => ("kept", DIM, "kept: it has run once".to_owned()),
-            Outcome::Skipped {
+            DebugOutcome::NotDrawn => ("not drawn", DIM, "not drawn, by its weight".to_owned()),
+            DebugOutcome::LeftOut(reason) => ("left out", DIM, format!("left out: {reason}")),
+            DebugOutcome::Kept => ("kept", DIM, "kept: it has run once".to_owned()),
+            DebugOutcome::Skipped {
                 reason,
                 root,
                 root_step,
@@ -184,7 +187,7 @@ impl Transcript {
         self.line(style, &clean(&words));
     }
 
-    fn end(&mut self, end: &End) {
+    fn end(&mut self, end: &DebugEnd) {
         if let Some(problem) = &end.problem {
             self.out.push('\n');
             self.line(BAD, &format!("no step ran: {}", clean(problem)));
@@ -282,10 +285,10 @@ fn format_timing(service_time: Duration, phases: &Phases) -> String {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest::debug::{Curl, Problem};
     use loadtest_model::definition::{StepDef, Think};
     use loadtest_model::metrics::ErrorKind;
     use loadtest_model::metrics::RootCause;
+    use loadtest_model::protocol::{CurlCommand, DebugProblem};
 
     fn definition() -> ScenarioDef {
         let mut definition = sample::definition("visit", &[]);
@@ -304,19 +307,19 @@ mod tests {
         all.iter().map(owned).collect()
     }
 
-    fn body(text: Option<&str>, bytes: usize, is_cut: bool) -> Body {
+    fn body(text: Option<&str>, bytes: usize, is_cut: bool) -> ShownBody {
         let text = text.map(str::to_owned);
-        Body {
+        ShownBody {
             text,
             bytes,
             is_cut,
         }
     }
 
-    fn login() -> Exchange {
-        Exchange {
+    fn login() -> DebugExchange {
+        DebugExchange {
             step: 0,
-            hops: vec![Hop {
+            hops: vec![DebugHop {
                 method: "POST".to_owned(),
                 url: "http://127.0.0.1:80/login".to_owned(),
                 version: Some("HTTP/1.1".to_owned()),
@@ -326,11 +329,11 @@ mod tests {
                     24,
                     false,
                 )),
-                curl: Curl {
+                curl: CurlCommand {
                     variables: headers(&[("PASSWORD", "password in the body")]),
                     command: "curl 'http://127.0.0.1:80/login' \\\n  --data-raw '{}'".to_owned(),
                 },
-                answer: Some(Answer {
+                answer: Some(DebugAnswer {
                     status: "200 OK".to_owned(),
                     headers: headers(&[("content-type", "image/png")]),
                     body: Some(body(None, 65_536, true)),
@@ -346,13 +349,13 @@ mod tests {
         }
     }
 
-    fn photo() -> Exchange {
+    fn photo() -> DebugExchange {
         let mut exchange = login();
         exchange.step = 1;
         exchange.phases = Phases::default();
         exchange.problem = Some(problem());
         let mut moved = exchange.hops[0].clone();
-        moved.answer = Some(Answer {
+        moved.answer = Some(DebugAnswer {
             status: "302 Found".to_owned(),
             headers: headers(&[("location", "/there")]),
             body: None,
@@ -364,8 +367,8 @@ mod tests {
         exchange
     }
 
-    fn problem() -> Problem {
-        Problem {
+    fn problem() -> DebugProblem {
+        DebugProblem {
             kind: ErrorKind::ConnectRefused,
             message: "connection refused".to_owned(),
         }
@@ -373,32 +376,32 @@ mod tests {
 
     fn transcript(colour: bool) -> String {
         let mut transcript = Transcript::new(Some(Load::users(4, Duration::from_secs(5))), colour);
-        let step = |step, outcome| Event::Step(Step { step, outcome });
+        let step = |step, outcome| DebugEvent::Step(DebugStep { step, outcome });
         let events = [
-            Event::Start(Box::new(Start {
+            DebugEvent::Start(Box::new(DebugStart {
                 definition: definition(),
                 number: "3.12".parse().unwrap(),
                 seed: 7,
                 base_url: Some("http://127.0.0.1:80".to_owned()),
                 own_target: true,
             })),
-            Event::Exchange(Box::new(login())),
-            step(0, Outcome::Ok),
-            Event::Think {
+            DebugEvent::Exchange(Box::new(login())),
+            step(0, DebugOutcome::Ok),
+            DebugEvent::Think {
                 step: 0,
                 time: Duration::from_millis(1_200),
             },
-            Event::Exchange(Box::new(photo())),
-            step(1, Outcome::Failed(problem())),
+            DebugEvent::Exchange(Box::new(photo())),
+            step(1, DebugOutcome::Failed(problem())),
             step(
                 2,
-                Outcome::Skipped {
+                DebugOutcome::Skipped {
                     reason: "needs `photo`, but `photo` has no response: failed".to_owned(),
                     root: RootCause::Failed,
                     root_step: 1,
                 },
             ),
-            Event::End(End {
+            DebugEvent::End(DebugEnd {
                 is_ok: false,
                 problem: None,
                 target_death: Some("the target ended by itself:\n  out of tea".to_owned()),
@@ -426,7 +429,7 @@ mod tests {
     #[test]
     fn a_journey_without_a_step_says_why() {
         let mut transcript = Transcript::new(None, false);
-        let end = Event::End(End {
+        let end = DebugEvent::End(DebugEnd {
             is_ok: false,
             problem: Some("a state panicked".to_owned()),
             target_death: None,

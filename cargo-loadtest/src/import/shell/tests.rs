@@ -397,7 +397,7 @@ mod real {
             let words: Vec<Vec<u8>> = words.into_iter().chain([text.into_bytes()]).collect();
             for word in &words {
                 line.push(' ');
-                line.push_str(&loadtest::debug::quote_for_shell(word));
+                line.push_str(&loadtest::__private::quote_for_shell(word));
             }
             prop_assume!(Dialect::detect(&line) == Dialect::Posix);
             let mut lookup = |_: &str| None;

@@ -187,7 +187,7 @@ fn of_journey(journey: &JourneyTally, steps: usize) -> Check {
         waits,
         shares,
         slowest,
-        prompt: _,
+        on_time: _,
     } = journey;
     for (name, value) in [
         ("started", started),

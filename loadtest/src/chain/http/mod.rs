@@ -1,4 +1,4 @@
-//! The HTTP client of async steps. No I/O here: the engine provides the wire.
+//! The HTTP client of async steps. No I/O here: the engine provides the sender.
 
 mod failure;
 mod request;
@@ -60,7 +60,7 @@ pub type Local<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 /// }
 /// ```
 pub struct Http {
-    wire: Box<dyn Wire>,
+    sender: Box<dyn StepSender>,
     /// Status and headers of the last answer.
     last: RefCell<Option<(StatusCode, HeaderMap)>>,
     /// The headers that a request gets unless it sets them.
@@ -68,7 +68,7 @@ pub struct Http {
 }
 
 /// The engine's side of [`Http`]: it sends over the transport of the user, and measures.
-pub trait Wire: Any {
+pub trait StepSender: Any {
     /// The URL that paths are joined to, without a final slash.
     fn base_url(&self) -> Option<&str>;
 
@@ -100,11 +100,11 @@ impl From<Unmet> for Halt {
 }
 
 impl Http {
-    /// Sends over `wire`.
+    /// Creates a client that sends over `sender`.
     #[doc(hidden)]
-    pub fn new(wire: Box<dyn Wire>) -> Self {
+    pub fn new(sender: Box<dyn StepSender>) -> Self {
         Self {
-            wire,
+            sender,
             last: RefCell::default(),
             defaults: Vec::new(),
         }
@@ -116,10 +116,10 @@ impl Http {
         self.defaults = headers;
     }
 
-    /// The wire again.
+    /// Returns the sender.
     #[doc(hidden)]
-    pub fn into_wire(self) -> Box<dyn Wire> {
-        self.wire
+    pub fn into_wire(self) -> Box<dyn StepSender> {
+        self.sender
     }
 
     /// Begins a `GET` request to `url`: a path that starts with `/`, or an absolute URL.
@@ -195,7 +195,7 @@ impl Http {
     /// Pauses, which is part of no latency while no request is under way. A pause that is under way when the load ends, or when the
     /// run is told to stop, ends early; the request after it is still sent.
     pub async fn pause(&self, time: Duration) {
-        self.wire.pause(time).await;
+        self.sender.pause(time).await;
     }
 
     /// Sends `request`, of which only path and query count where it `is_relative`.
@@ -219,7 +219,7 @@ impl Http {
         let target = if is_relative {
             let path = head.uri.path_and_query().cloned();
             let path = path.unwrap_or_else(|| http::uri::PathAndQuery::from_static("/"));
-            if let Some(base) = self.wire.base_url()
+            if let Some(base) = self.sender.base_url()
                 && let Ok(joined) = Url::parse(&format!("{base}{path}"))
             {
                 url = joined;
@@ -253,7 +253,7 @@ impl Http {
             headers,
             body,
             redirected_to,
-        } = self.wire.send(&buffer, name).await?;
+        } = self.sender.send(&buffer, name).await?;
         if let Some(target) = redirected_to
             && let Ok(target) = Url::parse(&target.to_string())
         {

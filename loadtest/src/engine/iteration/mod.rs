@@ -50,9 +50,9 @@ pub(crate) struct Arrival {
     /// Its intended start.
     pub(crate) due: Instant,
     /// The time at which a user was free for it: `due`, or later if it waited.
-    pub(crate) ready: Instant,
+    pub(crate) ready_at: Instant,
     /// The actual start, if its user has just read the clock.
-    pub(crate) begun: Option<Instant>,
+    pub(crate) begun_at: Option<Instant>,
 }
 
 impl<T: Transport> VirtualUser<T> {
@@ -84,7 +84,7 @@ impl<T: Transport> VirtualUser<T> {
         observer: &mut O,
     ) -> Result<(), String> {
         let window = state.window_at(arrival.due);
-        let started = arrival.begun.unwrap_or_else(Instant::now);
+        let started = arrival.begun_at.unwrap_or_else(Instant::now);
         state.begin_iteration();
         let running = IterationGuard {
             state,
@@ -94,13 +94,13 @@ impl<T: Transport> VirtualUser<T> {
         };
         state.with_tally(window, |tally| {
             tally.journey.started += 1;
-            if started > arrival.ready {
-                tally.journey.lateness.record(started - arrival.ready);
+            if started > arrival.ready_at {
+                tally.journey.lateness.record(started - arrival.ready_at);
             } else {
-                tally.journey.prompt += 1;
+                tally.journey.on_time += 1;
             }
-            if arrival.ready > arrival.due {
-                tally.journey.waits.record(arrival.ready - arrival.due);
+            if arrival.ready_at > arrival.due {
+                tally.journey.waits.record(arrival.ready_at - arrival.due);
             }
         });
         let delay = elapsed_between(arrival.due, started);

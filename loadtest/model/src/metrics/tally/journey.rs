@@ -34,7 +34,7 @@ pub struct JourneyTally {
     pub slowest: Slowest,
     /// The number of punctual iterations that are not in `lateness` yet.
     #[serde(skip)]
-    pub prompt: u64,
+    pub on_time: u64,
 }
 
 /// The journeys of about one length, and how their time divides among the steps.

@@ -115,8 +115,8 @@ impl Windows {
     /// Adds what was put aside while it was counted.
     pub fn settle(&mut self) {
         for tally in [&mut self.warm_up, &mut self.ramp, &mut self.steady] {
-            let prompt = std::mem::take(&mut tally.journey.prompt);
-            tally.journey.lateness.record_n(Duration::ZERO, prompt);
+            let on_time = std::mem::take(&mut tally.journey.on_time);
+            tally.journey.lateness.record_n(Duration::ZERO, on_time);
             for step in &mut tally.steps {
                 let both = std::mem::take(&mut step.both);
                 step.response.merge(&both);

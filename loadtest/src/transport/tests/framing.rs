@@ -3,8 +3,8 @@
 use super::user::{
     BODY, EVERYTHING, NOTHING, PATIENCE, failed, get, ok, request, run, send, user, user_of,
 };
+use crate::transport::{Call, Transport};
 use http::Method;
-use loadtest::transport::{Call, Transport};
 use loadtest_model::definition::{Client, Expect};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Authority, Reply, Server};

@@ -1,9 +1,9 @@
 //! The same seed sends the same requests, whatever the number of threads.
 
-use loadtest::chain::{Scenario, SetupContext};
-use loadtest::engine::{self, Control, Workers};
-use loadtest::prelude::*;
-use loadtest::transport::{HttpTransport, Network};
+use crate::chain::{Scenario, SetupContext};
+use crate::engine::{self, Control, Workers};
+use crate::prelude::*;
+use crate::transport::{HttpTransport, Network};
 use loadtest_model::definition::Load;
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use loadtest_tests::{Reply, Server};

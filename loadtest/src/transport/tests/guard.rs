@@ -1,7 +1,7 @@
 //! The guard: what may not be tested gets not one byte, and no name is looked up during a run.
 
 use super::user::{BODY, NOTHING, failed, get, ok, run, send, user};
-use loadtest::transport::{HttpTransport, Network, NetworkError};
+use crate::transport::{HttpTransport, Network, NetworkError};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! `dns = ttl`: new connections look their host up again, and what is found then is judged anew.
 
 use super::user::{BODY, NOTHING, failed, get, ok, run, send};
-use loadtest::transport::{Call, HttpTransport, Network, Resolver, Transport};
+use crate::transport::{Call, HttpTransport, Network, Resolver, Transport};
 use loadtest_model::definition::{Client, Cookies, Dns, Expect};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};
@@ -38,7 +38,7 @@ async fn network(resolver: Resolver, port: u16, dns: Dns) -> Arc<Network> {
     let base = format!("http://shop.test:{port}");
     let mut network = Network::resolving(
         resolver,
-        loadtest::targets::Permissions::default(),
+        crate::targets::Permissions::default(),
         Some(&base),
         "r",
     )

@@ -3,8 +3,8 @@
 use super::user::{
     BODY, NOTHING, PATIENCE, failed, follow, get, ok, request, run, send, user, with_header,
 };
+use crate::transport::{Call, Transport};
 use http::Method;
-use loadtest::transport::{Call, Transport};
 use loadtest_model::definition::Expect;
 use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};

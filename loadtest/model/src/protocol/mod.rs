@@ -4,6 +4,16 @@
 //! answer goes into files that the request names; standard output is not used. Standard input
 //! is the control pipe: a line `stop` or `abort`; its end means `stop`.
 
+mod debug;
+mod replay;
+
+pub use debug::{
+    CurlCommand, DebugAnswer, DebugEnd, DebugEvent, DebugExchange, DebugHop, DebugOutcome,
+    DebugProblem, DebugStart, DebugStep, ShownBody,
+};
+
+pub use replay::{Replay, ReplayedRequest};
+
 use crate::capacity::{Goal, Purpose, SearchEnding, Trial};
 use crate::definition::ScenarioDef;
 use crate::failure::RunFailure;

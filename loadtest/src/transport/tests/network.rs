@@ -1,7 +1,7 @@
 //! The base URL: what it may be, what is made of it, and what is said when it is wrong.
 
 use super::user::{BODY, failed, get, ok, run, send, user};
-use loadtest::transport::{HttpTransport, Network, NetworkError};
+use crate::transport::{HttpTransport, Network, NetworkError};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Connections: kept, lost, opened anew, and what is sent again.
 
 use super::user::{BODY, NOTHING, PATIENCE, failed, get, ok, request, run, send, user};
+use crate::transport::{Call, HttpTransport, Network, Transport};
 use http::Method;
-use loadtest::transport::{Call, HttpTransport, Network, Transport};
 use loadtest_model::definition::Expect;
 use loadtest_model::metrics::{ErrorKind, Traffic};
 use loadtest_tests::{Reply, Server};

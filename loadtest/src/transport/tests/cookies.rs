@@ -1,7 +1,7 @@
 //! Cookies: kept for an iteration, for a user, or not at all.
 
 use super::user::{NOTHING, follow, get, ok, run, send, user_of, with_header};
-use loadtest::transport::Transport;
+use crate::transport::Transport;
 use loadtest_model::definition::{Client, Cookies};
 use loadtest_tests::{Reply, Request, Server};
 

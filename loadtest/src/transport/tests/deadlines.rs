@@ -1,9 +1,9 @@
 //! Deadlines: the kind says how far the request came.
 
 use super::user::{BODY, NOTHING, failed, get, ok, request, run, send, user};
+use crate::chain::RequestBuf;
+use crate::transport::{Call, Exchange, HttpTransport, Transport};
 use http::Method;
-use loadtest::chain::RequestBuf;
-use loadtest::transport::{Call, Exchange, HttpTransport, Transport};
 use loadtest_model::definition::{Expect, Reads};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};

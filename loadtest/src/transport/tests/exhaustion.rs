@@ -9,7 +9,7 @@ use std::fs::File;
 #[test]
 fn no_free_file_descriptor() {
     alone(
-        "transport::exhaustion::no_free_file_descriptor",
+        "transport::tests::exhaustion::no_free_file_descriptor",
         &[],
         || {
             let server = Server::start(|_| Reply::text("fine"));

@@ -4,10 +4,10 @@ use super::user::{
     BODY, EVERYTHING, NOTHING, PATIENCE, failed, follow, get, ok, request, run, send, user,
     user_of, with_header,
 };
+use crate::transport::{Call, Transport};
 use bytes::Bytes;
 use h2::server::{self, SendResponse};
 use http::{Method, Response};
-use loadtest::transport::{Call, Transport};
 use loadtest_model::definition::{Client, Expect, HttpVersion};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Authority, Front, Reply, Server};

@@ -1,7 +1,7 @@
 //! `https`: who is trusted, and what each refusal is called.
 
 use super::user::{BODY, alone, failed, get, ok, run, send, user};
-use loadtest::transport::{Exchange, HttpTransport, Network, NetworkError};
+use crate::transport::{Exchange, HttpTransport, Network, NetworkError};
 use loadtest_model::definition::Client;
 use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Authority, Front, Reply, Server, self_signed};
@@ -17,10 +17,10 @@ async fn ask(user: &mut HttpTransport) -> Exchange {
 
 #[test]
 fn certificates_are_checked_against_those_that_are_trusted() {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let trusted = directory.join(format!("trusted-{}.pem", std::process::id()));
+    let directory = tempfile::tempdir().unwrap();
+    let trusted = directory.path().join("trusted.pem");
     alone(
-        "transport::tls::certificates_are_checked_against_those_that_are_trusted",
+        "transport::tests::tls::certificates_are_checked_against_those_that_are_trusted",
         &[("SSL_CERT_FILE", trusted.as_os_str())],
         || {
             let ours = Authority::new();
@@ -29,7 +29,6 @@ fn certificates_are_checked_against_those_that_are_trusted() {
             run(against(&ours, &server));
         },
     );
-    std::fs::remove_file(trusted).unwrap_or_default();
 }
 
 async fn against(ours: &Authority, server: &Server) {
@@ -125,7 +124,7 @@ fn ca() -> Client {
 #[test]
 fn a_named_authority_is_trusted_also_where_the_system_trusts_nobody() {
     alone(
-        "transport::tls::a_named_authority_is_trusted_also_where_the_system_trusts_nobody",
+        "transport::tests::tls::a_named_authority_is_trusted_also_where_the_system_trusts_nobody",
         &[
             ("SSL_CERT_FILE", "/nowhere".as_ref()),
             ("SSL_CERT_DIR", "/nowhere".as_ref()),

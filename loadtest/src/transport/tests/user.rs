@@ -1,9 +1,9 @@
 //! One virtual user, and the requests it sends.
 
+use crate::chain::{RequestBuf, RequestTarget};
+use crate::transport::{Call, Exchange, Failure, HttpTransport, Network, Received, Transport};
 use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Method};
-use loadtest::chain::{RequestBuf, RequestTarget};
-use loadtest::transport::{Call, Exchange, Failure, HttpTransport, Network, Received, Transport};
 use loadtest_model::definition::{Client, Expect, Reads};
 use loadtest_model::metrics::ErrorKind;
 use std::cell::Cell;
@@ -55,14 +55,15 @@ pub(crate) async fn user_of(base: &str, client: &Client) -> HttpTransport {
 
 /// A request for `target`: a path, or an absolute URL.
 pub(crate) fn request(method: Method, target: &str) -> RequestBuf {
-    let mut request = RequestBuf::default();
-    request.method = method;
-    request.target = if target.starts_with('/') {
-        RequestTarget::Path(PathAndQuery::try_from(target).unwrap())
-    } else {
-        RequestTarget::Absolute(target.parse().unwrap())
-    };
-    request
+    RequestBuf {
+        method,
+        target: if target.starts_with('/') {
+            RequestTarget::Path(PathAndQuery::try_from(target).unwrap())
+        } else {
+            RequestTarget::Absolute(target.parse().unwrap())
+        },
+        ..RequestBuf::default()
+    }
 }
 
 pub(crate) fn get(target: &str) -> RequestBuf {

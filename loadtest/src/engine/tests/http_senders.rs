@@ -1,9 +1,9 @@
 //! Steps that send for themselves, from the macro to the socket.
 
-use loadtest::chain::{Scenario, SetupContext};
-use loadtest::engine::{self, Control, Workers};
-use loadtest::prelude::*;
-use loadtest::transport::{HttpTransport, Network};
+use crate::chain::{Scenario, SetupContext};
+use crate::engine::{self, Control, Workers};
+use crate::prelude::*;
+use crate::transport::{HttpTransport, Network};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Frame, StepTally, Tally};
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
@@ -303,7 +303,7 @@ fn an_answer_tells_the_url_that_it_came_from() {
 #[derive(Debug, thiserror::Error)]
 enum Own {
     #[error("not sent")]
-    Sending(#[from] loadtest::chain::HttpError),
+    Sending(#[from] crate::chain::HttpError),
     #[error("not taken")]
     Answer(#[from] reqwest::Error),
     #[error("sold out")]

@@ -7,9 +7,9 @@ use super::kept::{SetupValue, Shareable, run_fallible_setup};
 use super::{Http, Local, SetupContext, SetupError};
 use std::fmt::{Debug, Display};
 
-/// Lends a client to setups and teardowns, and waits for them.
-pub trait Courier: Debug + Send + Sync {
-    /// A client whose paths are joined to `base`, or else to what the scenario declares.
+/// Provides the client of setups and teardowns, and waits for them.
+pub trait SetupSender: Debug + Send + Sync {
+    /// Returns a client that joins paths to `base`, or else to the declared base URL.
     ///
     /// # Errors
     /// Why nothing can be sent there.
@@ -48,11 +48,11 @@ fn run_errand<R>(
     redirects: u32,
     errand: impl AsyncFnOnce(&mut Http) -> R,
 ) -> Result<R, String> {
-    let courier = context.courier.as_ref().ok_or("there is no client here")?;
+    let sender = context.sender.as_ref().ok_or("there is no client here")?;
     let base = context.base_url.as_deref().or(own);
-    let mut http = courier.client(base, redirects)?;
+    let mut http = sender.client(base, redirects)?;
     let mut returned = None;
-    courier.wait(Box::pin(async {
+    sender.wait(Box::pin(async {
         returned = Some(errand(&mut http).await);
     }));
     returned.ok_or_else(|| "it did not end".to_owned())

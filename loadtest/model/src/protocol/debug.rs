@@ -1,0 +1,166 @@
+//! The events of one iteration, shown step by step, without secrets.
+
+use crate::definition::ScenarioDef;
+use crate::failure::RunFailure;
+use crate::metrics::{ErrorKind, Number, Phases, RootCause};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// An event of an iteration, in order: `{"step":{..}}`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DebugEvent {
+    /// The iteration begins.
+    Start(Box<DebugStart>),
+    /// A request was answered, or was not. Those of a step come before its end.
+    Exchange(Box<DebugExchange>),
+    /// A step is over.
+    Step(DebugStep),
+    /// The user would think now in a run; here it does not.
+    Think {
+        /// The zero-based number of the step.
+        step: usize,
+        /// For how long.
+        #[serde(rename = "time_us", with = "crate::definition::micros")]
+        time: Duration,
+    },
+    /// The iteration is over.
+    End(DebugEnd),
+    /// There was no iteration.
+    Failed(RunFailure),
+}
+
+/// The facts that are known before the first step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DebugStart {
+    /// The scenario.
+    pub definition: ScenarioDef,
+    /// The number of the iteration.
+    pub number: Number,
+    /// The seed of the run.
+    pub seed: u64,
+    /// The base URL, where there is one.
+    pub base_url: Option<String>,
+    /// True if the scenario started the target.
+    pub own_target: bool,
+}
+
+/// A request of a step with all redirects that were followed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DebugExchange {
+    /// The zero-based number of the step.
+    pub step: usize,
+    /// The requests on the wire, in order; at least one.
+    pub hops: Vec<DebugHop>,
+    /// From ready to the last byte of the body.
+    #[serde(rename = "service_time_us", with = "crate::definition::micros")]
+    pub service_time: Duration,
+    /// The parts of it that are known.
+    pub phases: Phases,
+    /// The reason why there is no response that the step could read.
+    pub problem: Option<DebugProblem>,
+}
+
+/// A request on the wire, and its response.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DebugHop {
+    /// The method.
+    pub method: String,
+    /// The whole URL.
+    pub url: String,
+    /// `HTTP/1.1`, `HTTP/2`; `None` for a request that was not written.
+    pub version: Option<String>,
+    /// Names and values of the headers.
+    pub headers: Vec<(String, String)>,
+    /// The body, if there is one.
+    pub body: Option<ShownBody>,
+    /// The same request for a shell.
+    pub curl: CurlCommand,
+    /// The response.
+    pub answer: Option<DebugAnswer>,
+}
+
+/// A response.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DebugAnswer {
+    /// The status, with its words: `200 OK`.
+    pub status: String,
+    /// Names and values of the headers.
+    pub headers: Vec<(String, String)>,
+    /// The body, if there is one.
+    pub body: Option<ShownBody>,
+}
+
+/// A body as it may be shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownBody {
+    /// The text, JSON indented; `None` for what is no text.
+    pub text: Option<String>,
+    /// The number of known bytes.
+    pub bytes: usize,
+    /// True if there are more bytes.
+    pub is_cut: bool,
+}
+
+/// A request as a command of a POSIX shell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CurlCommand {
+    /// The variables that have to be set, and what each of them is.
+    pub variables: Vec<(String, String)>,
+    /// The command.
+    pub command: String,
+}
+
+/// A failure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DebugProblem {
+    /// The kind.
+    pub kind: ErrorKind,
+    /// The words.
+    pub message: String,
+}
+
+/// The outcome of a step, with its number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DebugStep {
+    /// Its zero-based number.
+    pub step: usize,
+    /// The outcome.
+    pub outcome: DebugOutcome,
+}
+
+/// The outcome of a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DebugOutcome {
+    /// It ran and is ok.
+    Ok,
+    /// It ran and failed.
+    Failed(DebugProblem),
+    /// Its weight left it out.
+    NotDrawn,
+    /// Its function left it out on purpose, for this reason.
+    LeftOut(String),
+    /// It ran once, and its response is kept.
+    Kept,
+    /// Something that it needs is missing.
+    Skipped {
+        /// A description.
+        reason: String,
+        /// The cause at the root of it.
+        root: RootCause,
+        /// The zero-based number of the step where it has.
+        root_step: usize,
+    },
+}
+
+/// The end of an iteration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DebugEnd {
+    /// True if every step that was drawn is ok and none was skipped for a missing dependency.
+    pub is_ok: bool,
+    /// The reason why no step ran: a state or a feed panicked.
+    pub problem: Option<String>,
+    /// The way the target ended that the scenario had started.
+    pub target_death: Option<String>,
+}
