@@ -5,7 +5,7 @@ use crate::cli::CurlArgs;
 use crate::console;
 use crate::error::Error;
 use crate::import::{
-    EnvironmentLookup, Files, Input, Mistake, Recording, format, hide_secrets, read_text,
+    EnvironmentLookup, Input, Mistake, PermittedFiles, Recording, format, hide_secrets, read_text,
     read_words, redact_text, replay_recording,
 };
 use crate::process;
@@ -47,7 +47,7 @@ pub(super) fn read_commands(
     allow_files: bool,
     environment: Option<EnvironmentLookup<'_>>,
 ) -> Result<ImportedRequests, Error> {
-    let files = Files {
+    let files = PermittedFiles {
         folder: process::directory().map_err(Error::io("enter", PathBuf::from(".")))?,
         are_permitted: allow_files,
     };

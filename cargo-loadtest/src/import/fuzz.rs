@@ -361,7 +361,7 @@ fn no_collection_is_too_strange() {
 fn no_command_is_too_strange() {
     let table = include_str!("../../../tests/fixtures/curl/forms.json");
     let table: Value = serde_json::from_str(table).unwrap();
-    let files = Files {
+    let files = PermittedFiles {
         folder: PathBuf::new(),
         are_permitted: false,
     };

@@ -24,7 +24,7 @@ mod source;
 mod text;
 
 pub(crate) use correlation::correlate;
-pub(crate) use curl::{Files, read_text, read_words};
+pub(crate) use curl::{PermittedFiles, read_text, read_words};
 pub(crate) use document::format;
 pub(crate) use har::{HarOptions, read_har};
 pub(crate) use openapi::{OpenApiOptions, read_openapi};

@@ -44,7 +44,7 @@ fn refusal(from: &str, given: &str, input: &Input) -> Mistake {
         ),
         "environment" => read_environment(input).map(|_| Recording::default()),
         _ => {
-            let files = Files {
+            let files = PermittedFiles {
                 folder: PathBuf::from("/nowhere"),
                 are_permitted: given == "--allow-files",
             };

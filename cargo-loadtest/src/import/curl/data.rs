@@ -2,11 +2,11 @@
 
 use super::super::shell::CommandInput;
 use super::super::source::{Mistake, Span};
-use super::files::Files;
+use super::files::PermittedFiles;
 
 /// The source of a value that names a file.
 pub(super) struct DataSource<'a> {
-    pub(super) files: &'a Files,
+    pub(super) files: &'a PermittedFiles,
     pub(super) stdin: &'a CommandInput,
 }
 

@@ -1,22 +1,22 @@
-//! Files that a command names, which are only read where that is permitted.
+//! Files that a command names. They are read where that is permitted.
 
 use super::super::source::{Mistake, Span};
 use std::path::{Path, PathBuf};
 
-/// The largest file that is read.
+/// Largest file that is read, in bytes.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
-/// Where files are, and whether they may be read.
+/// The folder of files, and the permission to read them.
 #[derive(Debug, Clone)]
-pub(crate) struct Files {
-    /// What paths are relative to.
+pub(crate) struct PermittedFiles {
+    /// The folder that paths are relative to.
     pub(crate) folder: PathBuf,
-    /// Whether any file is read.
+    /// True where files may be read.
     pub(crate) are_permitted: bool,
 }
 
-impl Files {
-    /// The bytes of a file.
+impl PermittedFiles {
+    /// Reads a file.
     pub(super) fn read(&self, path: &[u8], span: &Span) -> Result<Vec<u8>, Mistake> {
         let path = self.path(path, span)?;
         let failed = |why: String| Mistake::new(span.clone(), format!("`{}` {why}", shown(&path)));
@@ -33,7 +33,7 @@ impl Files {
         std::fs::read(&whole).map_err(unreadable)
     }
 
-    /// The path of a file that may be read.
+    /// Returns the path of a file that may be read.
     pub(super) fn path(&self, path: &[u8], span: &Span) -> Result<PathBuf, Mistake> {
         let path = PathBuf::from(String::from_utf8_lossy(path).into_owned());
         if self.are_permitted {

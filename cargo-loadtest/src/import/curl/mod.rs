@@ -17,7 +17,7 @@ mod url;
 use super::recording::Recording;
 use super::shell::{self, ShellCommand, ShellVariables, ShellWord};
 use super::source::{Input, Mistake};
-pub(crate) use files::Files;
+pub(crate) use files::PermittedFiles;
 use request::RequestReader;
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ pub(super) const MOST_REQUESTS: usize = 1000;
 /// Reads text as it was copied. Without an environment, variables have no values.
 pub(crate) fn read_text(
     input: &Input,
-    files: &Files,
+    files: &PermittedFiles,
     environment: Option<shell::EnvironmentLookup<'_>>,
 ) -> Result<Recording, Mistake> {
     let mut variables = ShellVariables::new(&input.text, environment);
@@ -40,7 +40,10 @@ pub(crate) fn read_text(
 
 /// Reads the words of one command, which a shell has read already; the input is made of them, so that places in
 /// it can be shown.
-pub(crate) fn read_words(words: &[Vec<u8>], files: &Files) -> (Input, Result<Recording, Mistake>) {
+pub(crate) fn read_words(
+    words: &[Vec<u8>],
+    files: &PermittedFiles,
+) -> (Input, Result<Recording, Mistake>) {
     let mut text = String::new();
     let mut command = ShellCommand::default();
     for word in words {
@@ -74,7 +77,7 @@ pub(crate) fn read_words(words: &[Vec<u8>], files: &Files) -> (Input, Result<Rec
 
 fn read_all(
     commands: &[ShellCommand],
-    files: &Files,
+    files: &PermittedFiles,
     variables: &ShellVariables<'_>,
     into: &mut Recording,
 ) -> Result<(), Mistake> {

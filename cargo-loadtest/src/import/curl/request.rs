@@ -8,7 +8,7 @@ use super::arguments::{CurlOperation, CurlSetting};
 use super::data::{self, DataSource};
 use super::form::FormPart;
 use super::url::{CurlUrl, UserPassword};
-use super::{Files, MOST_REQUESTS, form, glob};
+use super::{MOST_REQUESTS, PermittedFiles, form, glob};
 use std::time::Duration;
 
 /// Redirects that curl follows.
@@ -18,13 +18,13 @@ const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 /// Commands that are being read.
 pub(super) struct RequestReader<'a, 'v> {
-    files: &'a Files,
+    files: &'a PermittedFiles,
     variables: &'a ShellVariables<'v>,
     bytes: usize,
 }
 
 impl<'a, 'v> RequestReader<'a, 'v> {
-    pub(super) fn new(files: &'a Files, variables: &'a ShellVariables<'v>) -> Self {
+    pub(super) fn new(files: &'a PermittedFiles, variables: &'a ShellVariables<'v>) -> Self {
         Self {
             files,
             variables,

@@ -29,14 +29,14 @@ struct Sent {
     body: String,
 }
 
-fn read(text: &str, files: &Files) -> Result<Recording, Mistake> {
+fn read(text: &str, files: &PermittedFiles) -> Result<Recording, Mistake> {
     let input = Input::new("copied", text.to_owned());
     let mut lookup = |name: &str| (name == "TOKEN").then(|| "tok123".to_owned());
     read_text(&input, files, Some(&mut lookup))
 }
 
-fn no_files() -> Files {
-    Files {
+fn no_files() -> PermittedFiles {
+    PermittedFiles {
         folder: std::path::PathBuf::new(),
         are_permitted: false,
     }
@@ -129,7 +129,7 @@ fn every_form_comes_to_what_curl_sends() {
     for (name, text) in &forms.files {
         std::fs::write(folder.path().join(name), text).unwrap();
     }
-    let files = Files {
+    let files = PermittedFiles {
         folder: folder.path().to_path_buf(),
         are_permitted: true,
     };

@@ -1,4 +1,4 @@
-//! JSON, level by level: what is within a value is read once the value is known to be whole.
+//! JSON, level by level: the values within a value are read once it is known to be whole.
 
 use super::{Budget, DEEPEST, Field, Mistake, Node, Value, too_deep};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -10,12 +10,11 @@ use std::fmt;
 pub(super) fn read(text: &str) -> Result<Node<'_>, Mistake> {
     check_depth(text)?;
     let raw: &RawValue = serde_json::from_str(text).map_err(|error| mistake(text, 0, &error))?;
-    let reader = Reader { text };
+    let reader = JsonReader { text };
     reader.node(raw.get(), 0, &mut Budget::new())
 }
 
-/// Refuses what is nested too deep before anything of it is read: what is within a value is read once more with each
-/// level.
+/// Refuses deep nesting before anything is read, since the text of a value is read once more with each level.
 fn check_depth(text: &str) -> Result<(), Mistake> {
     let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
     for (at, byte) in text.bytes().enumerate() {
@@ -33,7 +32,7 @@ fn check_depth(text: &str) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// What is wrong with a text, which begins at `start` of the document.
+/// Returns the mistake of a text that begins at `start` of the document.
 fn mistake(text: &str, start: usize, error: &serde_json::Error) -> Mistake {
     let at = start + offset(text, error.line(), error.column());
     let words = error.to_string();
@@ -41,7 +40,7 @@ fn mistake(text: &str, start: usize, error: &serde_json::Error) -> Mistake {
     Mistake::new(at..at + 1, format!("this is not JSON: {words}"))
 }
 
-/// The place that the reader of JSON names.
+/// Returns the place that the parser names.
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let mut lines = text.split_inclusive('\n');
     let before: usize = lines
@@ -53,11 +52,11 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
     before + column.saturating_sub(1).min(rest)
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     text: &'a str,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> JsonReader<'a> {
     fn node(&self, raw: &'a str, depth: usize, budget: &mut Budget) -> Result<Node<'a>, Mistake> {
         let start = raw.as_ptr() as usize - self.text.as_ptr() as usize;
         let span = start..start + raw.len();
@@ -97,7 +96,7 @@ impl<'a> Reader<'a> {
         Ok(Node { span, value })
     }
 
-    /// Where the name before a value stands; the value itself where it is not written as it is read.
+    /// Returns the place of the name before a value; the value's own where the name has escapes.
     fn name(&self, name: &str, node: &Node<'_>) -> std::ops::Range<usize> {
         let before = self.text[..node.span.start].trim_end();
         let before = before.strip_suffix(':').map(str::trim_end);
@@ -110,13 +109,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The fields of an object, in their order.
+/// Fields of an object, in their order.
 struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
+        struct FieldsVisitor;
+        impl<'de> Visitor<'de> for FieldsVisitor {
             type Value = Fields<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -131,7 +130,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
                 Ok(Fields(fields))
             }
         }
-        deserializer.deserialize_map(Reader)
+        deserializer.deserialize_map(FieldsVisitor)
     }
 }
 
@@ -140,8 +139,8 @@ struct Text<'a>(Cow<'a, str>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
+        struct TextVisitor;
+        impl<'de> Visitor<'de> for TextVisitor {
             type Value = Text<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -166,7 +165,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
                 Ok(Text(Cow::Owned(text.to_owned())))
             }
         }
-        deserializer.deserialize_bytes(Reader)
+        deserializer.deserialize_bytes(TextVisitor)
     }
 }
 

@@ -1,7 +1,6 @@
-//! Documents of JSON or YAML as trees in which every value knows its place, so that whatever is said about one can
-//! be shown where it stands.
+//! Documents of JSON or YAML as trees in which every value knows its place, for messages.
 //!
-//! They are read within bounds: so many values, so deep. What is no document is a [`Mistake`].
+//! Count and depth of the values are bounded.
 
 mod json;
 mod yaml;
@@ -11,26 +10,26 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-/// The most values that a document may have.
+/// Most values of a document.
 const MOST_VALUES: usize = 4_000_000;
-/// How deep they may be within each other.
+/// Deepest nesting of values.
 const DEEPEST: usize = 200;
-/// Of how many names that are there twice something is said.
+/// Most notes about names that an object has twice.
 const MOST_DOUBLES: usize = 3;
 
-/// A value, and where it stands.
+/// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Node<'a> {
     pub(super) span: Span,
     pub(super) value: Value<'a>,
 }
 
-/// What it is.
+/// A value of JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value<'a> {
     Null,
     Bool(bool),
-    /// As it is written in JSON.
+    /// The text of a number in JSON.
     Number(Cow<'a, str>),
     Text(Cow<'a, str>),
     List(Vec<Node<'a>>),
@@ -42,7 +41,7 @@ pub(super) enum Value<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Field<'a> {
     pub(super) name: Cow<'a, str>,
-    /// Where the name stands.
+    /// The place of the name.
     pub(super) span: Span,
     pub(super) node: Node<'a>,
 }
@@ -60,8 +59,8 @@ pub(super) fn read(input: &Input) -> Result<Node<'_>, Mistake> {
     }
 }
 
-/// What tells a document of one format from those of others.
-const TELLING: [&str; 10] = [
+/// Names that a document of one format has.
+const FORMAT_NAMES: [&str; 10] = [
     "openapi",
     "swagger",
     "log",
@@ -74,16 +73,15 @@ const TELLING: [&str; 10] = [
     "_postman_variable_scope",
 ];
 
-/// The place that shows best what a document is: the name that tells its format, else its first one.
+/// Returns the place of the name that shows the format of a document, else of its first name.
 pub(super) fn told_by(root: &Node<'_>) -> Span {
     let fields = root.fields();
-    let telling = TELLING.iter().find_map(|name| root.name(name));
+    let telling = FORMAT_NAMES.iter().find_map(|name| root.name(name));
     let first = || fields.first().map(|field| field.span.clone());
     telling.or_else(first).unwrap_or_else(|| root.beginning())
 }
 
-/// Takes what is there twice under one name out of all objects, but for the last, as JSON has it; what is said of
-/// each that is taken out.
+/// Removes fields whose name an object has again further down, as JSON parsers do. Returns notes about the first ones.
 pub(super) fn without_doubles(root: &mut Node<'_>) -> Vec<Note> {
     let (mut notes, mut count) = (Vec::new(), 0);
     take_doubles(root, &mut notes, &mut count);
@@ -123,7 +121,7 @@ fn take_doubles(node: &mut Node<'_>, notes: &mut Vec<Note>, count: &mut usize) {
     }
 }
 
-/// The format of a document, as `cargo loadtest import` calls it, by what only that has.
+/// Returns the format of a document, as `cargo loadtest import` calls it.
 pub(crate) fn format(input: &Input) -> Option<&'static str> {
     let root = read(input).ok()?;
     let has = |name: &str| root.get(name).is_some();
@@ -165,7 +163,7 @@ fn too_deep(span: &Span) -> Mistake {
 }
 
 impl<'a> Node<'a> {
-    /// The value of a field; the last of that name, as JSON has it.
+    /// Returns the value of a field; the last of that name, as JSON parsers do.
     pub(super) fn get(&self, name: &str) -> Option<&Node<'a>> {
         let mut fields = self.fields().iter().rev();
         fields
@@ -173,12 +171,12 @@ impl<'a> Node<'a> {
             .map(|field| &field.node)
     }
 
-    /// The value at the end of a path of names.
+    /// Returns the value at the end of a path of names.
     pub(super) fn at(&self, path: &[&str]) -> Option<&Node<'a>> {
         path.iter().try_fold(self, |node, name| node.get(name))
     }
 
-    /// Where the name of a field stands.
+    /// Returns the place of the name of a field.
     pub(super) fn name(&self, name: &str) -> Option<Span> {
         let mut fields = self.fields().iter().rev();
         fields
@@ -186,7 +184,7 @@ impl<'a> Node<'a> {
             .map(|field| field.span.clone())
     }
 
-    /// The place at which it begins: all of it may be the whole document.
+    /// Returns the place of its beginning, since all of it may be the whole document.
     pub(super) fn beginning(&self) -> Span {
         match self.value {
             Value::List(_) | Value::Object(_) => {
@@ -196,12 +194,12 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The text of a field.
+    /// Returns the text of a field.
     pub(super) fn text_of(&self, name: &str) -> Option<&str> {
         self.get(name)?.text()
     }
 
-    /// The fields of an object; none of anything else.
+    /// Returns the fields of an object, else none.
     pub(super) fn fields(&self) -> &[Field<'a>] {
         match &self.value {
             Value::Object(fields) => fields,
@@ -209,7 +207,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The items of a list; none of anything else.
+    /// Returns the items of a list, else none.
     pub(super) fn items(&self) -> &[Node<'a>] {
         match &self.value {
             Value::List(items) => items,
@@ -224,7 +222,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// What a scalar says, as text.
+    /// Returns a scalar as text.
     pub(super) fn scalar(&self) -> Option<Cow<'_, str>> {
         match &self.value {
             Value::Text(text) | Value::Number(text) => Some(Cow::Borrowed(text)),
@@ -233,7 +231,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// A number, also one that is written as text.
+    /// Returns a number, also one that is written as text.
     pub(super) fn number(&self) -> Option<f64> {
         match &self.value {
             Value::Text(text) | Value::Number(text) => {
@@ -258,7 +256,7 @@ impl<'a> Node<'a> {
         matches!(self.value, Value::List(_))
     }
 
-    /// What it is, for messages.
+    /// Returns the kind of the value, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match &self.value {
             Value::Null => "null",
@@ -270,7 +268,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The value as JSON without blanks, its fields in their order.
+    /// Returns the value as JSON without blanks, its fields in their order.
     pub(super) fn json(&self) -> String {
         let mut json = String::new();
         self.write(&mut json);
@@ -307,7 +305,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// A string of JSON.
+/// Returns a string of JSON.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 /// Reads the one document of a text.
 pub(super) fn read(text: &str) -> Result<Node<'_>, Mistake> {
-    let mut reader = Reader {
+    let mut reader = YamlReader {
         text,
         open: Vec::new(),
         anchors: HashMap::new(),
@@ -35,7 +35,7 @@ pub(super) fn read(text: &str) -> Result<Node<'_>, Mistake> {
 struct Open<'a> {
     start: usize,
     anchor: usize,
-    /// How deep the values in it are.
+    /// Levels of the values in it.
     height: usize,
     values: Values<'a>,
 }
@@ -49,16 +49,16 @@ enum Values<'a> {
     },
 }
 
-struct Reader<'a> {
+struct YamlReader<'a> {
     text: &'a str,
     open: Vec<Open<'a>>,
-    /// What aliases stand for: the value, how many values it is, how deep.
+    /// Values of aliases, with their count of values and of levels.
     anchors: HashMap<usize, (Node<'a>, usize, usize)>,
     budget: Budget,
     root: Option<Node<'a>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> YamlReader<'a> {
     fn event(&mut self, event: Event<'a>, span: Span) -> Result<(), Mistake> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
         self.add(node, open.anchor, open.height)
     }
 
-    /// A value that is whole.
+    /// Adds a value that is whole.
     fn add(&mut self, node: Node<'a>, anchor: usize, height: usize) -> Result<(), Mistake> {
         if anchor > 0 {
             let values = count(&node);
@@ -177,7 +177,7 @@ fn count(node: &Node<'_>) -> usize {
     1 + items + fields
 }
 
-/// Fields with those that `<<` brings along, where they are not there themselves.
+/// Adds the fields that `<<` brings along, unless the object has them itself.
 fn merged(fields: Vec<Field<'_>>) -> Vec<Field<'_>> {
     if fields.iter().all(|field| field.name != "<<") {
         return fields;
@@ -203,7 +203,7 @@ fn merged(fields: Vec<Field<'_>>) -> Vec<Field<'_>> {
     own
 }
 
-/// What a scalar without quotes is, by the core schema (<https://yaml.org/spec/1.2.2/#103-core-schema>).
+/// Returns the value of a scalar without quotes, by the core schema (<https://yaml.org/spec/1.2.2/#103-core-schema>).
 fn plain(text: Cow<'_, str>) -> Value<'_> {
     match &*text {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,

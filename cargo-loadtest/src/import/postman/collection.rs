@@ -9,7 +9,7 @@ const MOST_REQUESTS: usize = 5000;
 
 /// A folder; the first is the collection itself.
 #[derive(Debug)]
-pub(super) struct Folder<'n, 'a> {
+pub(super) struct CollectionFolder<'n, 'a> {
     pub(super) node: &'n Node<'a>,
     pub(super) name: String,
     /// Number of the folder around it.
@@ -18,7 +18,7 @@ pub(super) struct Folder<'n, 'a> {
 }
 
 #[derive(Debug)]
-pub(super) struct Entry<'n, 'a> {
+pub(super) struct RequestItem<'n, 'a> {
     pub(super) item: &'n Node<'a>,
     /// Method, URL, headers and body; or the URL alone.
     pub(super) request: &'n Node<'a>,
@@ -30,9 +30,9 @@ pub(super) struct Entry<'n, 'a> {
 }
 
 #[derive(Debug)]
-pub(super) struct Collection<'n, 'a> {
-    pub(super) folders: Vec<Folder<'n, 'a>>,
-    pub(super) entries: Vec<Entry<'n, 'a>>,
+pub(super) struct PostmanCollection<'n, 'a> {
+    pub(super) folders: Vec<CollectionFolder<'n, 'a>>,
+    pub(super) entries: Vec<RequestItem<'n, 'a>>,
     /// Items that are neither request nor folder.
     pub(super) left: Vec<Note>,
 }
@@ -88,9 +88,9 @@ pub(super) fn find_collection<'n, 'a>(root: &'n Node<'a>) -> Result<&'n Node<'a>
 pub(super) fn read_collection<'n, 'a>(
     root: &'n Node<'a>,
     notes: &mut Vec<Note>,
-) -> Result<Collection<'n, 'a>, Mistake> {
+) -> Result<PostmanCollection<'n, 'a>, Mistake> {
     let name = root.at(&["info", "name"]).and_then(Node::text);
-    let mut collection = Collection {
+    let mut collection = PostmanCollection {
         folders: vec![read_folder(root, name.unwrap_or("requests"), None, notes)],
         entries: Vec::new(),
         left: Vec::new(),
@@ -105,11 +105,11 @@ fn read_folder<'n, 'a>(
     name: &str,
     parent: Option<usize>,
     notes: &mut Vec<Note>,
-) -> Folder<'n, 'a> {
+) -> CollectionFolder<'n, 'a> {
     if let Some(variables) = node.get("variable") {
         note_faults(variables, notes);
     }
-    Folder {
+    CollectionFolder {
         node,
         name: name.trim().to_owned(),
         parent,
@@ -117,7 +117,7 @@ fn read_folder<'n, 'a>(
     }
 }
 
-impl<'n, 'a> Collection<'n, 'a> {
+impl<'n, 'a> PostmanCollection<'n, 'a> {
     fn walk(
         &mut self,
         node: &'n Node<'a>,
@@ -165,7 +165,7 @@ impl<'n, 'a> Collection<'n, 'a> {
                 let words = format!("the collection has more than {MOST_REQUESTS} requests");
                 return Err(Mistake::new(item_place(item), words).help("export a part of it"));
             }
-            self.entries.push(Entry {
+            self.entries.push(RequestItem {
                 item,
                 request,
                 name: name.filter(|name| is_telling(name)).map(str::to_owned),
@@ -177,7 +177,7 @@ impl<'n, 'a> Collection<'n, 'a> {
     }
 
     /// Returns a folder and those around it, the innermost first.
-    pub(super) fn folders_around(&self, folder: usize) -> Vec<&Folder<'n, 'a>> {
+    pub(super) fn folders_around(&self, folder: usize) -> Vec<&CollectionFolder<'n, 'a>> {
         let numbers = self.numbers_around(folder).into_iter();
         numbers.map(|number| &self.folders[number]).collect()
     }

@@ -5,10 +5,10 @@ use super::super::source::{Input, Mistake, Note, Span};
 use std::collections::HashMap;
 
 /// The variables of one place, by name.
-pub(super) type VariableLayer = HashMap<String, Variable>;
+pub(super) type VariableLayer = HashMap<String, ListedVariable>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Variable {
+pub(super) struct ListedVariable {
     /// Empty where it has no value.
     pub(super) value: String,
     /// True where it is marked as secret.
@@ -62,7 +62,7 @@ pub(super) fn read_layer(list: &Node<'_>) -> VariableLayer {
         .filter(|variable| !is_disabled(variable));
     let variables = enabled.filter_map(|variable| {
         let name = variable.text_of("key").or_else(|| variable.text_of("id"))?;
-        let known = Variable {
+        let known = ListedVariable {
             value: variable.get("value").map(value_text).unwrap_or_default(),
             is_secret: variable.text_of("type") == Some("secret"),
             span: Some(name_place(variable)),

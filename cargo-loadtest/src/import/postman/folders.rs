@@ -4,7 +4,7 @@ use super::super::document::Node;
 use super::super::naming::unique;
 use super::super::recording::{Exchange, Group, Piece, Recording, Text};
 use super::super::source::{Mistake, Note};
-use super::collection::{Collection, item_place};
+use super::collection::{PostmanCollection, item_place};
 use super::request::read_description;
 use crate::suggestion::{find_similar, join_names};
 use std::collections::{HashMap, HashSet};
@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 /// # Errors
 /// A name that no folder has.
 pub(super) fn select_folders(
-    collection: &Collection<'_, '_>,
+    collection: &PostmanCollection<'_, '_>,
     names: &[String],
     root: &Node<'_>,
 ) -> Result<Vec<usize>, Mistake> {
@@ -32,7 +32,7 @@ pub(super) fn select_folders(
     Ok(selected)
 }
 
-fn no_folder(collection: &Collection<'_, '_>, wanted: &str, root: &Node<'_>) -> Mistake {
+fn no_folder(collection: &PostmanCollection<'_, '_>, wanted: &str, root: &Node<'_>) -> Mistake {
     let folders = collection.folders[1..].iter();
     let names: Vec<&str> = folders.clone().map(|folder| folder.name.as_str()).collect();
     let near = find_similar(wanted, names.iter().copied());
@@ -50,7 +50,7 @@ fn no_folder(collection: &Collection<'_, '_>, wanted: &str, root: &Node<'_>) -> 
 
 /// Explains why no request can be sent; `left` are those that were left out.
 pub(super) fn explain_nothing_left(
-    collection: &Collection<'_, '_>,
+    collection: &PostmanCollection<'_, '_>,
     selected: &[usize],
     left: &[Note],
     root: &Node<'_>,
@@ -80,7 +80,7 @@ pub(super) fn explain_nothing_left(
 pub(super) fn assign_folders(
     recording: &Recording,
     entries: &[usize],
-    collection: &Collection<'_, '_>,
+    collection: &PostmanCollection<'_, '_>,
     selected: &[usize],
 ) -> Vec<Option<usize>> {
     let ways = entries.iter().map(|entry| {
@@ -112,7 +112,7 @@ pub(super) fn assign_folders(
 pub(super) fn name_groups(
     recording: &mut Recording,
     entries: &[usize],
-    collection: &Collection<'_, '_>,
+    collection: &PostmanCollection<'_, '_>,
     folders: &[usize],
 ) {
     let own_folder = |exchange: usize| collection.entries[entries[exchange]].folder;

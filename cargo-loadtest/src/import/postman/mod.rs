@@ -22,10 +22,10 @@ use super::document::{self, Node};
 use super::recording::{Client, Dropped, Recording};
 use super::source::{Input, Mistake, Note, Span};
 use crate::suggestion::join_names;
-use collection::Collection;
+use collection::PostmanCollection;
 pub(crate) use environment::{PostmanEnvironment, read_environment};
 use environment::{VariableLayer, is_disabled, read_layer};
-use script::Script;
+use script::ScriptIdioms;
 use std::collections::{BTreeSet, HashMap};
 use variables::{PostmanVariables, VariableScope};
 
@@ -123,7 +123,7 @@ enum RequestFault {
 /// The script of an event, and the place of the event's name.
 #[derive(Default)]
 struct EventScript {
-    script: Script,
+    script: ScriptIdioms,
     place: Option<Span>,
 }
 
@@ -177,7 +177,7 @@ pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Re
 /// Reads the requests of these entries in their order, since scripts keep values for later ones. Returns the numbers of
 /// the entries that can be sent.
 fn read_exchanges(
-    collection: &Collection<'_, '_>,
+    collection: &PostmanCollection<'_, '_>,
     numbers: &[usize],
     reader: &mut CollectionReader<'_>,
 ) -> Vec<usize> {
@@ -232,7 +232,7 @@ fn read_exchanges(
 
 /// Reads the scripts of all requests, and notes those of folders and the collection.
 fn read_scripts(
-    collection: &Collection<'_, '_>,
+    collection: &PostmanCollection<'_, '_>,
     numbers: &[usize],
     reader: &mut CollectionReader<'_>,
 ) -> Vec<[EventScript; 2]> {
@@ -242,7 +242,7 @@ fn read_scripts(
         let folder = &collection.folders[number];
         let what = ["the collection", "a folder"][number.min(1)];
         for (event, when) in item_scripts(folder.node).iter().zip(["before", "after"]) {
-            let Script {
+            let ScriptIdioms {
                 sets,
                 statuses,
                 effects,
@@ -304,7 +304,7 @@ fn note_effects(event: &EventScript, what: &str, reader: &mut CollectionReader<'
 }
 
 /// Describes the effects of a script that are not honoured, as the end of a sentence.
-fn describe_effects(script: &Script) -> String {
+fn describe_effects(script: &ScriptIdioms) -> String {
     let unknown = script.sets.iter().filter(|(_, kept)| kept.is_none());
     let unknown: Vec<String> = unknown.map(|(name, _)| format!("`{name}`")).collect();
     let mut effects = Vec::new();

@@ -4,7 +4,7 @@ use super::super::document::Node;
 use super::super::recording::{Body, Exchange, Header, Piece, Text};
 use super::super::text::is_token;
 use super::behaviour::{apply_settings, find_setting};
-use super::collection::{Collection, Entry};
+use super::collection::{PostmanCollection, RequestItem};
 use super::environment::{is_disabled, name_place, note_no_list, value_text};
 use super::variables::VariableScope;
 use super::{CollectionReader, RequestFault, auth, body, url};
@@ -24,8 +24,8 @@ const SENDERS_OWN: [&str; 5] = [
 
 /// Reads a request; notes one that cannot be sent, and returns nothing.
 pub(super) fn read_request(
-    entry: &Entry<'_, '_>,
-    collection: &Collection<'_, '_>,
+    entry: &RequestItem<'_, '_>,
+    collection: &PostmanCollection<'_, '_>,
     reader: &mut CollectionReader<'_>,
     scope: VariableScope<'_>,
 ) -> Option<Exchange> {

@@ -1,7 +1,7 @@
 //! Resolves `{{name}}`: to the value of a scope, a part of an earlier answer, or a secret.
 
 use super::dynamic;
-use super::environment::{PostmanEnvironment, Variable, VariableLayer};
+use super::environment::{ListedVariable, PostmanEnvironment, VariableLayer};
 use super::script::KeptValue;
 use crate::import::naming::unique;
 use crate::import::recording::{Confidence, Origin, Piece, Reference, Secret, Text};
@@ -245,7 +245,7 @@ impl<'a> PostmanVariables<'a> {
     }
 
     /// Returns the nearest variable with a value: of the environment, the folders, the collection, the globals.
-    fn find<'s>(&'s self, name: &str, scope: VariableScope<'s>) -> Option<&'s Variable> {
+    fn find<'s>(&'s self, name: &str, scope: VariableScope<'s>) -> Option<&'s ListedVariable> {
         let exported = self.environment.map(|exported| &exported.variables);
         let is_global = self.environment.is_some_and(|exported| exported.is_global);
         let before = exported.filter(|_| !is_global).into_iter();

@@ -35,7 +35,7 @@ const EFFECTS: &str = include_str!("../../data/postman-effects.tsv");
 
 /// The known parts of a script.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Script {
+pub(super) struct ScriptIdioms {
     /// The variables that it sets, in their order; no value where it is not known.
     pub(super) sets: Vec<(String, Option<KeptValue>)>,
     /// The statuses that it expects.
@@ -58,7 +58,7 @@ pub(super) enum KeptValue {
 
 /// A part of an expression such as `pm.response.json().items[0]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Link<'s> {
+enum ChainLink<'s> {
     /// `.id` or `["id"]`; also the first word.
     Name(&'s str),
     /// `[0]`
@@ -67,20 +67,20 @@ enum Link<'s> {
     Call(usize),
 }
 
-use Link::{Call, Item, Name};
+use ChainLink::{Call, Item, Name};
 
 /// Reads a script.
-pub(super) fn read_script(script: &str) -> Script {
+pub(super) fn read_script(script: &str) -> ScriptIdioms {
     if script.len() > LONGEST {
-        return Script {
+        return ScriptIdioms {
             effects: vec!["is too long to be read"],
-            ..Script::default()
+            ..ScriptIdioms::default()
         };
     }
     let tokens = split_tokens(script);
     let mut reader = ScriptReader {
         names: HashMap::new(),
-        script: Script::default(),
+        script: ScriptIdioms::default(),
         tokens: &tokens,
     };
     for at in 0..tokens.len() {
@@ -92,8 +92,8 @@ pub(super) fn read_script(script: &str) -> Script {
 struct ScriptReader<'t, 's> {
     tokens: &'t [Token<'s>],
     /// Variables of the script that stand for parts of the answer.
-    names: HashMap<&'s str, Vec<Link<'s>>>,
-    script: Script,
+    names: HashMap<&'s str, Vec<ChainLink<'s>>>,
+    script: ScriptIdioms,
 }
 
 impl<'s> ScriptReader<'_, 's> {
@@ -136,7 +136,7 @@ impl<'s> ScriptReader<'_, 's> {
     }
 
     /// Keeps a name for a part of the answer.
-    fn assign(&mut self, name: &'s str, chain: Option<Vec<Link<'s>>>) {
+    fn assign(&mut self, name: &'s str, chain: Option<Vec<ChainLink<'s>>>) {
         let chain = chain.filter(|chain| {
             matches!(
                 chain.as_slice(),
@@ -183,7 +183,7 @@ impl<'s> ScriptReader<'_, 's> {
     }
 
     /// Reads a chain that is a whole expression. Of `a || b` it is `a`.
-    fn read_whole_chain(&self, at: usize) -> Option<Vec<Link<'s>>> {
+    fn read_whole_chain(&self, at: usize) -> Option<Vec<ChainLink<'s>>> {
         let (chain, at) = self.read_chain(at)?;
         let ends = match self.tokens.get(at) {
             Some(Token::Sign('?')) => self.is_sign(at + 1, '?'),
@@ -194,7 +194,7 @@ impl<'s> ScriptReader<'_, 's> {
     }
 
     /// Reads a chain; also returns the place behind it.
-    fn read_chain(&self, at: usize) -> Option<(Vec<Link<'s>>, usize)> {
+    fn read_chain(&self, at: usize) -> Option<(Vec<ChainLink<'s>>, usize)> {
         let word = self.word(at)?;
         let known = self.names.get(word);
         let mut chain = known.map_or_else(|| vec![Name(word)], Clone::clone);
@@ -236,7 +236,7 @@ impl<'s> ScriptReader<'_, 's> {
     }
 
     /// Returns the part of the answer that a chain names.
-    fn find_value(&self, chain: &[Link<'s>]) -> Option<KeptValue> {
+    fn find_value(&self, chain: &[ChainLink<'s>]) -> Option<KeptValue> {
         match chain {
             [
                 Name("pm"),
@@ -344,7 +344,7 @@ impl<'s> ScriptReader<'_, 's> {
 
     /// Reads the statuses that are expected at a place, unless the chain before it negates them. Without any, something
     /// else is checked.
-    fn read_statuses(&mut self, chain: &[Link<'_>], at: Option<usize>) {
+    fn read_statuses(&mut self, chain: &[ChainLink<'_>], at: Option<usize>) {
         let at = at.unwrap_or(self.tokens.len());
         let named = match self.text(at) {
             Some("OK") => Some(200),
@@ -392,7 +392,7 @@ impl<'s> ScriptReader<'_, 's> {
 }
 
 /// Returns a chain as text without arguments: `pm.environment.set()`.
-fn chain_path(chain: &[Link<'_>]) -> String {
+fn chain_path(chain: &[ChainLink<'_>]) -> String {
     let links = chain.iter().map(|link| match link {
         Name(name) => format!(".{name}"),
         Item(number) => format!("[{number}]"),
@@ -402,7 +402,7 @@ fn chain_path(chain: &[Link<'_>]) -> String {
 }
 
 /// Returns the value at a path of the JSON that was answered.
-fn json_path(path: &[Link<'_>]) -> Option<KeptValue> {
+fn json_path(path: &[ChainLink<'_>]) -> Option<KeptValue> {
     let path = if let [path @ .., Name("toString" | "trim"), Call(_)] = path {
         path
     } else {

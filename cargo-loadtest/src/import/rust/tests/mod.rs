@@ -4,11 +4,11 @@ mod shared;
 
 use super::*;
 use crate::import::recording::{Body, Exchange, Recording};
-use crate::import::{Files, hide_secrets, read_text};
+use crate::import::{PermittedFiles, hide_secrets, read_text};
 
 fn written(text: &str) -> Written {
     let input = Input::new("copied.sh", text.to_owned());
-    let files = Files {
+    let files = PermittedFiles {
         folder: std::path::PathBuf::new(),
         are_permitted: false,
     };
