@@ -9,17 +9,16 @@ pub(super) struct FormPart {
     pub(super) name: Vec<u8>,
     pub(super) file_name: Option<Vec<u8>>,
     pub(super) content_type: Option<String>,
-    pub(super) headers: Vec<Vec<u8>>,
     pub(super) content: Vec<u8>,
 }
 
-/// Reads the parts of one `-F name=value`: several where it names several files.
-pub(super) fn read_parts(
+/// Reads the part of one `-F name=value`.
+pub(super) fn read_part(
     value: &[u8],
     reads: &DataSource<'_>,
     span: &Span,
     notes: &mut Vec<Note>,
-) -> Result<Vec<FormPart>, Mistake> {
+) -> Result<FormPart, Mistake> {
     let (name, content) = split_name(value, span)?;
     if content.starts_with(b"(") || name.is_empty() && content == b")" {
         let words = "forms within forms are not supported";
@@ -30,43 +29,30 @@ pub(super) fn read_parts(
         [b'<', rest @ ..] => (false, true, rest),
         plain => (false, false, plain),
     };
-    let mut parts = Vec::new();
-    let mut rest = content;
-    loop {
-        let (fields, after) = split_fields(rest, is_file);
-        let mut fields = fields.into_iter();
-        let data = fields.next().unwrap_or_default();
-        let mut part = FormPart {
-            name: name.to_vec(),
-            ..FormPart::default()
-        };
-        read_attributes(&mut part, fields, span, notes)?;
-        if is_read {
-            part.content = reads.read(&data, span)?;
-        }
-        if is_file {
-            let own = data.rsplit(|byte| matches!(byte, b'/' | b'\\')).next();
-            let own = own.unwrap_or_default().to_vec();
-            let file_name = part.file_name.get_or_insert(own);
-            let guessed = guess_type(file_name).or_else(|| guess_type(&data));
-            let guessed = guessed.unwrap_or("application/octet-stream");
-            part.content_type.get_or_insert_with(|| guessed.to_owned());
-        }
-        if !is_read {
-            part.content = data;
-        }
-        parts.push(part);
-        match after {
-            Some(after) if is_file => {
-                if parts.len() == 1 {
-                    let words = "several files of one field are sent as parts of the same name, as browsers do";
-                    notes.push(Note::new(span.clone(), words));
-                }
-                rest = after;
-            }
-            _ => return Ok(parts),
-        }
+    let mut fields = split_fields(content).into_iter();
+    let mut part = FormPart {
+        name: name.to_vec(),
+        content: fields.next().unwrap_or_default(),
+        ..FormPart::default()
+    };
+    read_attributes(&mut part, fields, span, notes)?;
+    let path = part.content.clone();
+    if is_file && !content.starts_with(b"\"") && path.contains(&b',') {
+        let mistake = Mistake::new(span.clone(), "several files of one field are not imported");
+        return Err(mistake.help("write `-F` once for each file"));
     }
+    if is_read {
+        part.content = reads.read(&path, span)?;
+    }
+    if is_file {
+        let own = path.rsplit(|byte| matches!(byte, b'/' | b'\\')).next();
+        let own = own.unwrap_or_default().to_vec();
+        let file_name = part.file_name.get_or_insert(own);
+        let guessed = guess_type(file_name).or_else(|| guess_type(&path));
+        let guessed = guessed.unwrap_or("application/octet-stream");
+        part.content_type.get_or_insert_with(|| guessed.to_owned());
+    }
+    Ok(part)
 }
 
 /// Reads the part of one `--form-string name=value`.
@@ -86,9 +72,9 @@ fn split_name<'a>(value: &'a [u8], span: &Span) -> Result<(&'a [u8], &'a [u8]), 
     Ok((&value[..at], &value[at + 1..]))
 }
 
-/// Splits at semicolons, up to a comma where there are several files. Also returns the text behind that.
-fn split_fields(text: &[u8], until_comma: bool) -> (Vec<Vec<u8>>, Option<&[u8]>) {
-    let is_end = |byte: u8| byte == b';' || until_comma && byte == b',';
+/// Splits at semicolons, and removes double quotes.
+fn split_fields(text: &[u8]) -> Vec<Vec<u8>> {
+    let is_end = |byte: u8| byte == b';';
     let mut fields = Vec::new();
     let mut at = 0;
     loop {
@@ -116,11 +102,10 @@ fn split_fields(text: &[u8], until_comma: bool) -> (Vec<Vec<u8>>, Option<&[u8]>)
             at += length;
         }
         fields.push(field);
-        match text.get(at) {
-            Some(b';') => at += 1,
-            Some(_) => return (fields, Some(&text[at + 1..])),
-            None => return (fields, None),
+        if at == text.len() {
+            return fields;
         }
+        at += 1;
     }
 }
 
@@ -165,16 +150,9 @@ fn read_attributes(
         }
         if let Some(name) = after("filename=") {
             part.file_name = Some(name);
-        } else if let Some(header) = after("headers=") {
-            if header.iter().any(|byte| matches!(byte, b'\r' | b'\n')) {
-                return Err(Mistake::new(span.clone(), "a header is one line"));
-            }
-            if header.starts_with(b"@") || header.starts_with(b"<") {
-                let words = "the headers of a part are not read from a file";
-                notes.push(Note::new(span.clone(), words));
-            } else {
-                part.headers.push(header);
-            }
+        } else if after("headers=").is_some() {
+            let words = "`headers=` is not honoured: the part has no headers of its own";
+            notes.push(Note::new(span.clone(), words));
         } else if after("encoder=").is_some() {
             let words = "the content of a part is sent as it is, without an encoder";
             return Err(Mistake::new(span.clone(), words));

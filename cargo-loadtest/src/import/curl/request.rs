@@ -138,8 +138,8 @@ impl RequestDraft {
                 self.query.extend(part);
             }
             "form" => {
-                let parts = form::read_parts(value, reads, span, &mut into.notes)?;
-                self.form.extend(parts);
+                let part = form::read_part(value, reads, span, &mut into.notes)?;
+                self.form.push(part);
                 self.form_span = Some(span.clone());
             }
             "form-string" => {
@@ -389,7 +389,7 @@ impl RawBody {
                     name: split(&part.name),
                     file_name: part.file_name.as_ref().map(split),
                     content_type: part.content_type.clone(),
-                    headers: part.headers.iter().map(split).collect(),
+                    headers: Vec::new(),
                     content: split(&part.content),
                 });
                 Body::Multipart(parts.collect())

@@ -206,6 +206,7 @@ fn what_is_not_honoured_is_told_and_what_matters_not_is_not() {
         ("curl --retry 3 h", "`--retry`"),
         ("curl --rate 200/s h", "stands before `--`"),
         ("curl -H ':authority: h' h", "no header"),
+        ("curl -F 'a=b;headers=\"x: y\"' h", "no headers of its own"),
         ("curl -H 'Transfer-Encoding: chunked' h", "left out"),
     ] {
         let notes = notes(text);
@@ -233,6 +234,7 @@ fn a_refusal_says_where_and_why() {
         ("curl h -d @f", "-d @f", "reads the file `f`"),
         ("curl h -T f", "-T f", "reads the file"),
         ("curl h -F 'a=@f'", "-F 'a=@f'", "reads the file"),
+        ("curl h -F 'a=@f,g'", "-F 'a=@f,g'", "several files"),
         ("curl h --cacert f", "--cacert f", "reads the file"),
         ("curl h -d @-", "-d @-", "standard input"),
         ("cat -n x | curl h -d @-", "cat", "it is not run"),

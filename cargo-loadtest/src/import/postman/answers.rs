@@ -59,10 +59,8 @@ fn is_same_request(original: Option<&Node<'_>>, request: &Node<'_>) -> bool {
             Some(raw) => raw.to_owned(),
             None => value_text(url),
         });
-        let body = request
-            .get("body")
-            .filter(|body| body.is_object())
-            .map(Node::json);
+        let body = request.get("body").filter(|body| body.is_object());
+        let body = body.map(Node::json);
         let method = request.text_of("method").unwrap_or("GET").to_owned();
         (method, url, body)
     };

@@ -1,8 +1,8 @@
-//! Values that Postman makes up for each request, and the words that stand for a kind of value.
+//! Values that Postman makes up for each request, and values of kinds such as `<integer>`.
 
 use jiff::Timestamp;
 
-/// Names with their values, in which `#` is the number.
+/// Names with their values, in which `#` is the number, and kinds with their values in JSON.
 const VALUES: &str = include_str!("../data/postman-values.tsv");
 
 /// Makes a value for `{{$name}}`; `number` tells one from another.
@@ -17,30 +17,20 @@ pub(super) fn make_value(name: &str, number: usize) -> String {
         "randomInt" => (number * 37 % 1000 + 1).to_string(),
         "randomIP" => format!("192.0.2.{}", number % 250 + 1),
         name => {
-            let mut rows = VALUES.lines().filter_map(|row| row.split_once('\t'));
-            let value = rows.find(|(known, _)| *known == name);
-            let value = value.map_or("word#", |(_, value)| value);
+            let value = find_value(name).unwrap_or("word#");
             value.replace('#', &number.to_string())
         }
     }
 }
 
-/// Returns a value in JSON for a kind as converters write it: `<integer>`.
+/// Returns the value of a name, or of a kind as converters write it: `<integer>`.
+fn find_value(name: &str) -> Option<&'static str> {
+    let mut rows = VALUES.lines().filter_map(|row| row.split_once('\t'));
+    rows.find_map(|(known, value)| (known == name).then_some(value))
+}
+
 fn kind_value(kind: &str) -> Option<&'static str> {
-    Some(match kind {
-        "<integer>" | "<long>" | "<int32>" | "<int64>" => "1",
-        "<number>" | "<float>" | "<double>" => "1.5",
-        "<boolean>" => "true",
-        "<string>" => "\"string\"",
-        "<uuid>" => "\"3f2504e0-4f89-41d3-9a0c-0305e82c3301\"",
-        "<date>" => "\"2026-01-31\"",
-        "<dateTime>" => "\"2026-01-31T12:00:00Z\"",
-        "<email>" => "\"ada@example.com\"",
-        "<uri>" => "\"https://example.com/\"",
-        "<object>" => "{}",
-        "<array>" => "[]",
-        _ => return None,
-    })
+    find_value(kind).filter(|_| kind.starts_with('<'))
 }
 
 /// Replaces a kind of value, such as `<string>`, by a value without quotes.
