@@ -73,7 +73,7 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
             let environment = environment.as_deref().map(|path| {
                 let input = recorded::read_input(path, LARGEST)?.document();
                 let environment = read_environment(&input);
-                environment.map_err(|mistake| recorded::refusal(&input, mistake, "postman"))
+                environment.map_err(|mistake| recorded::explain_refusal(&input, mistake, "postman"))
             });
             let options = PostmanOptions {
                 folders: folder.clone(),
@@ -118,7 +118,7 @@ impl<'a> ScenarioOutput<'a> {
             return Err(error.with_help("give another name for the scenario"));
         }
         let mut recording =
-            read(&input).map_err(|mistake| recorded::refusal(&input, mistake, format))?;
+            read(&input).map_err(|mistake| recorded::explain_refusal(&input, mistake, format))?;
         correlate(&mut recording);
         self.write_scenario(ImportedRequests { input, recording }, format)
     }

@@ -61,7 +61,7 @@ pub(super) fn read_commands(
     };
     match read {
         Ok(recording) => Ok(ImportedRequests { input, recording }),
-        Err(mistake) => Err(refusal(&input, mistake, "curl")),
+        Err(mistake) => Err(explain_refusal(&input, mistake, "curl")),
     }
 }
 
@@ -142,7 +142,7 @@ fn is_utf_16(bytes: &[u8]) -> bool {
 }
 
 /// Explains why an input cannot be imported as one format. The help names its own format, if that is another.
-pub(super) fn refusal(input: &Input, mistake: Mistake, from: &str) -> Error {
+pub(super) fn explain_refusal(input: &Input, mistake: Mistake, from: &str) -> Error {
     let other = format(input).filter(|other| *other != from);
     let other = other.map(|other| {
         let name = console::clean(&input.name);

@@ -19,7 +19,8 @@ impl PermittedFiles {
     /// Reads a file.
     pub(super) fn read(&self, path: &[u8], span: &Span) -> Result<Vec<u8>, Mistake> {
         let path = self.path(path, span)?;
-        let failed = |why: String| Mistake::new(span.clone(), format!("`{}` {why}", shown(&path)));
+        let failed =
+            |why: String| Mistake::new(span.clone(), format!("`{}` {why}", shown_path(&path)));
         let whole = self.folder.join(&path);
         let unreadable = |error: std::io::Error| failed(format!("cannot be read: {error}"));
         let metadata = std::fs::metadata(&whole).map_err(unreadable)?;
@@ -43,13 +44,13 @@ impl PermittedFiles {
             span.clone(),
             format!(
                 "this reads the file `{}`, which is not permitted",
-                shown(&path)
+                shown_path(&path)
             ),
         )
         .help("`--allow-files` permits the files that the command names"))
     }
 }
 
-fn shown(path: &Path) -> String {
+fn shown_path(path: &Path) -> String {
     crate::console::clean(&path.display().to_string())
 }

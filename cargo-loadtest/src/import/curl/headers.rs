@@ -47,18 +47,16 @@ impl RequestDraft {
                 into.notes.push(Note::new(span.clone(), words));
             }
         }
-        if let Some(agent) = self.agent.as_ref().filter(|agent| !agent.is_empty()) {
-            add("user-agent", agent);
-        }
-        if self.is_compressed {
-            add("accept-encoding", ENCODINGS);
-        }
-        if let Some(referer) = self.referer.as_ref().filter(|referer| !referer.is_empty()) {
-            add("referer", referer);
-        }
-        let cookies = self.cookies_for(url);
-        if !cookies.is_empty() {
-            add("cookie", &cookies);
+        let encodings = if self.is_compressed { ENCODINGS } else { b"" };
+        for (name, value) in [
+            ("user-agent", self.agent.as_deref().unwrap_or_default()),
+            ("accept-encoding", encodings),
+            ("referer", self.referer.as_deref().unwrap_or_default()),
+            ("cookie", &self.cookies_for(url)),
+        ] {
+            if !value.is_empty() {
+                add(name, value);
+            }
         }
         if self.is_json {
             add("content-type", b"application/json");

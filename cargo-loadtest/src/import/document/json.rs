@@ -9,7 +9,8 @@ use std::fmt;
 /// Reads a document.
 pub(super) fn read(text: &str) -> Result<Node<'_>, Mistake> {
     check_depth(text)?;
-    let raw: &RawValue = serde_json::from_str(text).map_err(|error| mistake(text, 0, &error))?;
+    let raw: &RawValue =
+        serde_json::from_str(text).map_err(|error| json_mistake(text, 0, &error))?;
     let reader = JsonReader { text };
     reader.node(raw.get(), 0, &mut Budget::new())
 }
@@ -33,15 +34,15 @@ fn check_depth(text: &str) -> Result<(), Mistake> {
 }
 
 /// Returns the mistake of a text that begins at `start` of the document.
-fn mistake(text: &str, start: usize, error: &serde_json::Error) -> Mistake {
-    let at = start + offset(text, error.line(), error.column());
+fn json_mistake(text: &str, start: usize, error: &serde_json::Error) -> Mistake {
+    let at = start + text_offset(text, error.line(), error.column());
     let words = error.to_string();
     let words = words.split(" at line ").next().unwrap_or_default();
     Mistake::new(at..at + 1, format!("this is not JSON: {words}"))
 }
 
 /// Returns the place that the parser names.
-fn offset(text: &str, line: usize, column: usize) -> usize {
+fn text_offset(text: &str, line: usize, column: usize) -> usize {
     let mut lines = text.split_inclusive('\n');
     let before: usize = lines
         .by_ref()
@@ -61,7 +62,7 @@ impl<'a> JsonReader<'a> {
         let start = raw.as_ptr() as usize - self.text.as_ptr() as usize;
         let span = start..start + raw.len();
         budget.take(1, &span)?;
-        let broken = |error: serde_json::Error| mistake(raw, start, &error);
+        let broken = |error: serde_json::Error| json_mistake(raw, start, &error);
         let value = match raw.as_bytes().first() {
             Some(b'{' | b'[') if depth == DEEPEST => return Err(too_deep(&span)),
             Some(b'{') => {

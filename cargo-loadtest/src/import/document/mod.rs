@@ -282,7 +282,7 @@ impl<'a> Node<'a> {
                 let _ = write!(json, "{is_true}");
             }
             Value::Number(number) => json.push_str(number),
-            Value::Text(text) => json.push_str(&quoted(text)),
+            Value::Text(text) => json.push_str(&json_string(text)),
             Value::List(items) => {
                 json.push('[');
                 for (number, item) in items.iter().enumerate() {
@@ -295,7 +295,7 @@ impl<'a> Node<'a> {
                 json.push('{');
                 for (number, field) in fields.iter().enumerate() {
                     json.push_str(if number > 0 { "," } else { "" });
-                    json.push_str(&quoted(&field.name));
+                    json.push_str(&json_string(&field.name));
                     json.push(':');
                     field.node.write(json);
                 }
@@ -306,6 +306,6 @@ impl<'a> Node<'a> {
 }
 
 /// Returns a string of JSON.
-fn quoted(text: &str) -> String {
+fn json_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -68,7 +68,7 @@ impl<'a> YamlReader<'a> {
                 let value = if is_text {
                     Value::Text(text)
                 } else {
-                    plain(text)
+                    plain_value(text)
                 };
                 self.add(Node { span, value }, anchor, 0)
             }
@@ -123,7 +123,7 @@ impl<'a> YamlReader<'a> {
         };
         let value = match open.values {
             Values::List(items) => Value::List(items),
-            Values::Object { fields, .. } => Value::Object(merged(fields)),
+            Values::Object { fields, .. } => Value::Object(merge_fields(fields)),
         };
         // What ends a block is the next thing in it.
         let within = self.text.get(open.start..span.end).unwrap_or_default();
@@ -138,7 +138,7 @@ impl<'a> YamlReader<'a> {
     /// Adds a value that is whole.
     fn add(&mut self, node: Node<'a>, anchor: usize, height: usize) -> Result<(), Mistake> {
         if anchor > 0 {
-            let values = count(&node);
+            let values = count_values(&node);
             self.budget.take(values, &node.span)?;
             self.anchors.insert(anchor, (node.clone(), values, height));
         }
@@ -171,14 +171,18 @@ impl<'a> YamlReader<'a> {
     }
 }
 
-fn count(node: &Node<'_>) -> usize {
-    let items: usize = node.items().iter().map(count).sum();
-    let fields: usize = node.fields().iter().map(|field| count(&field.node)).sum();
+fn count_values(node: &Node<'_>) -> usize {
+    let items: usize = node.items().iter().map(count_values).sum();
+    let fields: usize = node
+        .fields()
+        .iter()
+        .map(|field| count_values(&field.node))
+        .sum();
     1 + items + fields
 }
 
 /// Adds the fields that `<<` brings along, unless the object has them itself.
-fn merged(fields: Vec<Field<'_>>) -> Vec<Field<'_>> {
+fn merge_fields(fields: Vec<Field<'_>>) -> Vec<Field<'_>> {
     if fields.iter().all(|field| field.name != "<<") {
         return fields;
     }
@@ -204,7 +208,7 @@ fn merged(fields: Vec<Field<'_>>) -> Vec<Field<'_>> {
 }
 
 /// Returns the value of a scalar without quotes, by the core schema (<https://yaml.org/spec/1.2.2/#103-core-schema>).
-fn plain(text: Cow<'_, str>) -> Value<'_> {
+fn plain_value(text: Cow<'_, str>) -> Value<'_> {
     match &*text {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
         "true" | "True" | "TRUE" => return Value::Bool(true),

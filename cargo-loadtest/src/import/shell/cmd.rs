@@ -2,7 +2,7 @@
 //! programs of Windows split them.
 
 use super::super::source::Mistake;
-use super::{ShellCommand, ShellVariables, ShellWord, leading_name, line_end, unclosed};
+use super::{ShellCommand, ShellVariables, ShellWord, leading_name, line_end, never_closed};
 
 /// A byte of a command line, and its place in the text.
 type PlacedByte = (u8, usize);
@@ -183,7 +183,7 @@ fn split_words(line: &[PlacedByte]) -> Result<Vec<ShellWord>, Mistake> {
             at += 1;
         }
         if let Some(open) = open {
-            return Err(unclosed(open..open + 1));
+            return Err(never_closed(open..open + 1));
         }
         let end = line[at - 1].1.max(start) + 1;
         let span = start..end;

@@ -195,7 +195,10 @@ fn note_skipped_programs(skipped: &[ShellWord], notes: &mut Vec<Note>) {
         let programs = if number == MOST {
             format!("this and {} more are", skipped.len() - MOST - 1)
         } else {
-            format!("`{}` is", shorten(&String::from_utf8_lossy(&word.text)))
+            format!(
+                "`{}` is",
+                shorten_text(&String::from_utf8_lossy(&word.text))
+            )
         };
         let words = format!("{programs} not run: only curl commands are read");
         notes.push(Note::new(word.span.clone(), words));
@@ -242,7 +245,7 @@ fn no_curl_command(text: &str) -> Mistake {
 }
 
 /// Returns the beginning of a text, for a message.
-fn shorten(text: &str) -> String {
+fn shorten_text(text: &str) -> String {
     const MOST: usize = 40;
     let mut shown: String = text.chars().take(MOST).collect();
     if shown.len() < text.len() {
@@ -269,7 +272,7 @@ fn line_end(text: &[u8]) -> usize {
     }
 }
 
-fn unclosed(span: Span) -> Mistake {
+fn never_closed(span: Span) -> Mistake {
     Mistake::new(span, "this is never closed").help("copy the whole command, up to its last quote")
 }
 

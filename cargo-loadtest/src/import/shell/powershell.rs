@@ -3,7 +3,7 @@
 use super::super::source::{Mistake, Note};
 use super::reader::ShellReader;
 use super::{
-    ShellCommand, ShellVariables, ShellWord, leading_name, line_end, unclosed,
+    ShellCommand, ShellVariables, ShellWord, leading_name, line_end, never_closed,
     unknown_outside_shell, would_run,
 };
 
@@ -137,7 +137,7 @@ impl ShellReader<'_, '_> {
                 return Ok(());
             }
         }
-        Err(unclosed(open..open + 1))
+        Err(never_closed(open..open + 1))
     }
 
     fn read_expandable_quotes(&mut self, text: &mut Vec<u8>) -> Result<(), Mistake> {
@@ -162,7 +162,7 @@ impl ShellReader<'_, '_> {
                 }
             }
         }
-        Err(unclosed(open..open + 1))
+        Err(never_closed(open..open + 1))
     }
 
     /// Reads `$env:NAME`, `${env:NAME}`, and a `$name` that the text sets.

@@ -1,7 +1,7 @@
 //! `$'..'` and its escapes, which are those of C.
 
+use crate::import::shell::never_closed;
 use crate::import::shell::reader::ShellReader;
-use crate::import::shell::unclosed;
 use crate::import::source::Mistake;
 
 impl ShellReader<'_, '_> {
@@ -22,7 +22,7 @@ impl ShellReader<'_, '_> {
                 byte => inside.push(byte),
             }
         }
-        Err(unclosed(open..open + 2))
+        Err(never_closed(open..open + 2))
     }
 
     fn read_escape(&mut self, text: &mut Vec<u8>) {

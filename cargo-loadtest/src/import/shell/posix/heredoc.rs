@@ -1,7 +1,7 @@
 //! Here-documents: the lines that a command reads.
 
 use crate::import::shell::reader::ShellReader;
-use crate::import::shell::{CommandInput, shorten};
+use crate::import::shell::{CommandInput, shorten_text};
 use crate::import::source::{Mistake, Span};
 
 pub(in crate::import::shell) struct Heredoc {
@@ -16,7 +16,7 @@ pub(in crate::import::shell) struct Heredoc {
 
 impl Heredoc {
     pub(super) fn unended(&self) -> Mistake {
-        let end = shorten(&String::from_utf8_lossy(&self.end));
+        let end = shorten_text(&String::from_utf8_lossy(&self.end));
         Mistake::new(self.span.clone(), format!("no line `{end}` ends this text"))
     }
 }

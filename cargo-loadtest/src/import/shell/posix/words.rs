@@ -2,7 +2,7 @@
 
 use crate::import::shell::reader::ShellReader;
 use crate::import::shell::{
-    ShellWord, leading_name, line_end, unclosed, unknown_outside_shell, would_run,
+    ShellWord, leading_name, line_end, never_closed, unknown_outside_shell, would_run,
 };
 use crate::import::source::Mistake;
 
@@ -69,7 +69,7 @@ impl ShellReader<'_, '_> {
     fn read_single_quotes(&mut self, text: &mut Vec<u8>) -> Result<(), Mistake> {
         let inside = self.rest(1);
         let length = inside.iter().position(|byte| *byte == b'\'');
-        let length = length.ok_or_else(|| unclosed(self.at..self.at + 1))?;
+        let length = length.ok_or_else(|| never_closed(self.at..self.at + 1))?;
         text.extend_from_slice(&inside[..length]);
         self.at += length + 2;
         Ok(())
@@ -103,7 +103,7 @@ impl ShellReader<'_, '_> {
                 }
             }
         }
-        Err(unclosed(open..open + 1))
+        Err(never_closed(open..open + 1))
     }
 
     /// Reads what `$` begins.
@@ -149,7 +149,7 @@ impl ShellReader<'_, '_> {
             .iter()
             .take(LONGEST)
             .position(|byte| *byte == b'}');
-        let close = close.ok_or_else(|| unclosed(start..start + 2))?;
+        let close = close.ok_or_else(|| never_closed(start..start + 2))?;
         let span = start..start + close + 1;
         self.at = span.end;
         let inside = self.text[start + 2..start + close].to_vec();
