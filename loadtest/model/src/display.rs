@@ -125,7 +125,7 @@ pub fn format_exact_percent(ratio: f64) -> String {
 
 /// A frequency, to three digits: `< 0.01/s`, `0.5/s`, `7.25/s`, `19.8/s`, `50/s`, `608/s`.
 ///
-/// What is not nothing is never shown as `0/s`; a round number is written as [`exact_rate`] does.
+/// Never shows `0/s` for what is more than nothing. A round number is written as [`format_exact_rate`] does.
 pub fn format_rate(per_second: f64) -> String {
     if !per_second.is_finite() {
         NO_VALUE.to_owned()
