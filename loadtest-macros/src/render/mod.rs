@@ -9,6 +9,7 @@ mod completion;
 mod definition;
 mod header;
 mod hints;
+mod hooks;
 mod payload;
 mod repeat;
 mod request;
@@ -62,7 +63,7 @@ pub(crate) fn render_scenario(
         };
     }
     let chain = chain::render_chain(resolved);
-    let hooks = chain::render_hooks(resolved);
+    let hooks = hooks::render_hooks(resolved);
     let names = request::render_field_names(resolved);
     let weights = definition::render_weight_checks(&resolved.steps);
     let definition = definition::render_definition(name, &doc_text(attributes), resolved);

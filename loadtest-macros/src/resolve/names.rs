@@ -24,6 +24,20 @@ pub(crate) enum ArgumentSource {
 }
 
 impl ArgumentSource {
+    /// Names the value in a message.
+    fn describe(&self) -> &'static str {
+        match self {
+            Self::Step(_) => "a response",
+            Self::Feed(_) => "a row of a feed",
+            Self::Vu { .. } => "the virtual user",
+            Self::Http => "the client",
+            Self::State { .. } => "a state",
+            Self::Setup(_) => "what a setup made",
+        }
+    }
+}
+
+impl ArgumentSource {
     pub(crate) fn step_index(self) -> Option<usize> {
         match self {
             Self::Step(step) => Some(step),
@@ -260,14 +274,7 @@ impl ScenarioNames {
             return None;
         }
         if let Some(lifetime) = signature::static_lifetime(&ty) {
-            let what = match source {
-                ArgumentSource::Step(_) => "a response",
-                ArgumentSource::Feed(_) => "a row of a feed",
-                ArgumentSource::Vu { .. } => "the virtual user",
-                ArgumentSource::Http => "the client",
-                ArgumentSource::State { .. } => "a state",
-                ArgumentSource::Setup(_) => "what a setup made",
-            };
+            let what = source.describe();
             let plain = source_text(&ty).replacen("'static ", "", 1);
             errors.add_on(
                 lifetime,

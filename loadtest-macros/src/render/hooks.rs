@@ -1,0 +1,235 @@
+//! Renders setups, feeds, states and teardowns.
+
+use super::{
+    at_call_site, feed_ident, inferred_type_at, payload, render_arguments, row_ident, setup_ident,
+    slot_ident, state_ident, type_in_turbofish,
+};
+use crate::resolve::{ResolvedFeed, ResolvedScenario, ResolvedSetup};
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+/// `prepare`, the maker of chains, and `teardown`.
+pub(super) fn render_hooks(resolved: &ResolvedScenario) -> TokenStream {
+    let preparations = render_preparations(resolved);
+    let files = payload::prepared_values(resolved)
+        .map(|payload::PreparedValue { name, value, .. }| quote!(let #name = #value;));
+    let shared = (0..resolved.setups.len())
+        .map(setup_ident)
+        .chain((0..resolved.feeds.len()).map(feed_ident))
+        .chain(
+            payload::prepared_values(resolved)
+                .filter(|made| made.is_shared)
+                .map(|made| made.name),
+        );
+    let limits = (0..resolved.feeds.len()).map(|at| {
+        let feed = feed_ident(at);
+        quote!(#feed.limit())
+    });
+    let rows = (0..resolved.feeds.len()).map(|at| {
+        let row = row_ident(at);
+        quote!(#row: ::core::default::Default::default(),)
+    });
+    let target = if resolved.setups.iter().any(|setup| setup.made.is_target) {
+        quote!(__target)
+    } else {
+        quote!(::core::option::Option::None)
+    };
+    let slots = (0..resolved.steps.len()).map(|at| {
+        let slot = slot_ident(at);
+        quote!(#slot: ::loadtest::__private::Slot::unused(#at),)
+    });
+    let states = resolved.states.iter().enumerate().map(|(at, value)| {
+        let (state, ty, name) = (state_ident(at), &value.ty, at_call_site(&value.ident));
+        let given = render_arguments(&value.arguments, resolved, setup_in_shared);
+        quote!(#state: ::loadtest::__private::state::<#ty>(#name(#given)),)
+    });
+    let redirects = scenario_redirects(resolved);
+    let teardowns = resolved.teardowns.iter().map(|teardown| {
+        let name = at_call_site(&teardown.ident);
+        let given = render_arguments(&teardown.arguments, resolved, setup_in_shared);
+        let (label, returned) = (&teardown.name, type_in_turbofish(&teardown.returned));
+        let verdict = quote!(::loadtest::__private::into_teardown::<#returned>);
+        let run = if teardown.is_async {
+            quote! {
+                ::loadtest::__private::run_async_teardown(
+                    __context,
+                    #redirects,
+                    async |__http: &mut ::loadtest::__private::Http| {
+                        #verdict(#name(#given).await)
+                    },
+                )
+            }
+        } else {
+            quote!(#verdict(#name(#given)))
+        };
+        quote!((#label, &|| #run))
+    });
+    quote! {
+        fn __prepare(
+            __context: &::loadtest::__private::SetupContext,
+        ) -> ::core::result::Result<
+            ::loadtest::__private::Prepared,
+            ::loadtest::__private::SetupError,
+        > {
+            #(#files)*
+            #(#preparations)*
+            let __rows = ::loadtest::__private::fewest([#(#limits),*]);
+            ::core::result::Result::Ok(::loadtest::__private::Prepared {
+                shared: ::std::sync::Arc::new(__Shared { #(#shared),* }),
+                target: #target,
+                rows: __rows,
+            })
+        }
+        fn __chain(
+            __shared: &::loadtest::__private::Shared,
+            __vu: &mut ::loadtest::__private::Vu,
+        ) -> ::std::boxed::Box<dyn ::loadtest::__private::Chain> {
+            let __shared = ::loadtest::__private::shared::<__Shared>(__shared);
+            ::std::boxed::Box::new(__Chain {
+                #(#slots)*
+                #(#rows)*
+                #(#states)*
+                shared: __shared,
+            })
+        }
+        fn __teardown(
+            __shared: &::loadtest::__private::Shared,
+            __context: &::loadtest::__private::SetupContext,
+        ) -> ::core::result::Result<(), ::std::string::String> {
+            let __shared = ::loadtest::__private::shared::<__Shared>(__shared);
+            ::loadtest::__private::run_teardowns(&[#(#teardowns),*])
+        }
+    }
+}
+
+/// The setups and the feeds, in source order.
+fn render_preparations(resolved: &ResolvedScenario) -> Vec<TokenStream> {
+    let feeds_above = |setups: usize| {
+        let feeds = resolved.feeds.iter().enumerate();
+        feeds
+            .filter(move |(_, feed)| feed.setups_above == setups)
+            .map(|(at, feed)| render_open_feed(at, feed, resolved))
+    };
+    let mut code = Vec::new();
+    for (at, setup) in resolved.setups.iter().enumerate() {
+        code.extend(feeds_above(at));
+        code.push(render_setup(at, setup, resolved));
+    }
+    code.extend(feeds_above(resolved.setups.len()));
+    code
+}
+
+fn render_open_feed(
+    at: usize,
+    declared: &ResolvedFeed,
+    resolved: &ResolvedScenario,
+) -> TokenStream {
+    let feed = feed_ident(at);
+    let function = at_call_site(&declared.ident);
+    let (name, row) = (&declared.name, &declared.ty.row);
+    let given = render_arguments(&declared.arguments, resolved, setup_in_prepare);
+    let open = if declared.ty.is_fallible {
+        let infer = inferred_type_at(row);
+        quote!(open_fallible_feed::<#row, #infer>)
+    } else {
+        quote!(open_feed::<#row>)
+    };
+    quote! {
+        let #feed = ::loadtest::__private::#open(#name, __context, || #function(#given))?;
+    }
+}
+
+fn render_setup(at: usize, setup: &ResolvedSetup, resolved: &ResolvedScenario) -> TokenStream {
+    let value = setup_ident(at);
+    let function = at_call_site(&setup.ident);
+    let (name, ty) = (&setup.name, &setup.made.ty);
+    let given = render_arguments(&setup.arguments, resolved, setup_in_prepare);
+    if setup.is_async {
+        return render_async_setup(at, setup, &given, resolved);
+    }
+    let run = if setup.made.is_fallible {
+        let infer = inferred_type_at(ty);
+        quote!(::loadtest::__private::run_fallible_setup::<#ty, #infer>)
+    } else {
+        quote!(::loadtest::__private::run_setup::<#ty>)
+    };
+    let run = quote!(#run(#name, || #function(#given)));
+    if setup.made.is_target {
+        quote! {
+            let (#value, __target) = ::loadtest::__private::target(__context, || #run)?;
+        }
+    } else {
+        render_keep(&value, ty, &run)
+    }
+}
+
+/// A setup that sends, to the target that a setup above it started.
+fn render_async_setup(
+    at: usize,
+    setup: &ResolvedSetup,
+    given: &TokenStream,
+    resolved: &ResolvedScenario,
+) -> TokenStream {
+    let function = at_call_site(&setup.ident);
+    let (name, ty) = (&setup.name, &setup.made.ty);
+    let redirects = scenario_redirects(resolved);
+    let target = resolved.setups[..at]
+        .iter()
+        .position(|above| above.made.is_target)
+        .map(setup_ident);
+    let own = target.map_or_else(
+        || quote!(::core::option::Option::None),
+        |target| quote!(::core::option::Option::Some(#target.get().url())),
+    );
+    let (error, call) = if setup.made.is_fallible {
+        (inferred_type_at(ty), quote!(#function(#given).await))
+    } else {
+        let never = quote!(::core::convert::Infallible);
+        let call = quote!(::core::result::Result::Ok(#function(#given).await));
+        (never, call)
+    };
+    let run = quote! {
+        ::loadtest::__private::run_async_setup::<#ty, #error>(
+            #name,
+            __context,
+            #own,
+            #redirects,
+            async |__http: &mut ::loadtest::__private::Http| #call,
+        )
+    };
+    render_keep(&setup_ident(at), ty, &run)
+}
+
+/// Keeps what a setup made, in whose type nothing may hide.
+fn render_keep(value: &Ident, ty: &TokenStream, run: &TokenStream) -> TokenStream {
+    let infer = inferred_type_at(ty);
+    quote! {
+        let #value = #run?;
+        {
+            use ::loadtest::__private::{HidesNothing as _, HidesSomething as _};
+            ::loadtest::__private::spelled_out::<#infer>(
+                (&::loadtest::__private::Returned::<#ty>::new()).hidden(),
+            );
+        }
+    }
+}
+
+/// The number of redirects that the scenario follows.
+fn scenario_redirects(resolved: &ResolvedScenario) -> u32 {
+    resolved.options.client.redirects.unwrap_or(0)
+}
+
+fn setup_in_prepare(at: usize) -> TokenStream {
+    let value = setup_ident(at);
+    quote!(#value.get())
+}
+
+pub(super) fn setup_in_chain(at: usize) -> TokenStream {
+    let value = setup_ident(at);
+    quote!(self.shared.#value.get())
+}
+
+fn setup_in_shared(at: usize) -> TokenStream {
+    let value = setup_ident(at);
+    quote!(__shared.#value.get())
+}
