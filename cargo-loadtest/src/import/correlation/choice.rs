@@ -2,8 +2,8 @@
 
 use super::super::recording::{Confidence, Origin};
 use super::answer::Offer;
-use super::kind::{Kind, is_time, kind};
-use super::request::{Form, Place, Slot};
+use super::kind::{ValueKind, is_time, kind};
+use super::request::{Form, Slot, ValuePlace};
 
 /// A choice, and how well its name fits the place.
 #[derive(Debug, Clone, Copy)]
@@ -16,7 +16,7 @@ pub(super) struct Choice<'a> {
 /// Chooses among the places that a value could be from; nothing where it is rather a coincidence.
 ///
 /// A field whose name fits is taken before others, then the first answer that has the value: the one that made it.
-pub(super) fn choose<'a>(place: &Place, offers: &'a [Offer]) -> Option<Choice<'a>> {
+pub(super) fn choose<'a>(place: &ValuePlace, offers: &'a [Offer]) -> Option<Choice<'a>> {
     let can_be = |offer: &&Offer| match place.form {
         // A string would have quotes where a number was.
         Form::Number => offer.is_number,
@@ -51,25 +51,27 @@ pub(super) fn choose<'a>(place: &Place, offers: &'a [Offer]) -> Option<Choice<'a
     })
 }
 
-fn confidence(place: &Place, offer: &Offer, fit: u8, is_only: bool) -> Option<Confidence> {
+fn confidence(place: &ValuePlace, offer: &Offer, fit: u8, is_only: bool) -> Option<Confidence> {
     let value = place.value.as_str();
     let is_place_of_identifier = place.label.is_identifier() || fit > 0;
     match (kind(value), place.form) {
-        (Kind::Unique, Form::Within) => Some(Confidence::Likely),
-        (Kind::Unique, _) if is_only => Some(Confidence::Certain),
-        (Kind::Unique, _) => Some(Confidence::Likely),
-        (Kind::Rare, Form::Within) if fit < 2 => Some(Confidence::Possible),
-        (Kind::Rare, _) if is_place_of_identifier => Some(Confidence::Likely),
-        (Kind::Rare, _) => Some(Confidence::Possible),
-        (Kind::Number(_), _) if matches!(place.slot, Slot::User | Slot::Password) => None,
-        (Kind::Number(_), _) if fit >= 2 && offer.label.is_identifier() => Some(Confidence::Likely),
-        // A field of a form that is sent as it came.
-        (Kind::Number(_), _) if fit >= 3 && matches!(offer.origin, Origin::Between { .. }) => {
+        (ValueKind::Unique, Form::Within) => Some(Confidence::Likely),
+        (ValueKind::Unique, _) if is_only => Some(Confidence::Certain),
+        (ValueKind::Unique, _) => Some(Confidence::Likely),
+        (ValueKind::Rare, Form::Within) if fit < 2 => Some(Confidence::Possible),
+        (ValueKind::Rare, _) if is_place_of_identifier => Some(Confidence::Likely),
+        (ValueKind::Rare, _) => Some(Confidence::Possible),
+        (ValueKind::Number(_), _) if matches!(place.slot, Slot::User | Slot::Password) => None,
+        (ValueKind::Number(_), _) if fit >= 2 && offer.label.is_identifier() => {
             Some(Confidence::Likely)
         }
-        (Kind::Number(_), Form::Within) => None,
-        (Kind::Number(digits), _) => number(value, digits, fit),
-        (Kind::Word, Form::Whole)
+        // A field of a form that is sent as it came.
+        (ValueKind::Number(_), _) if fit >= 3 && matches!(offer.origin, Origin::Between { .. }) => {
+            Some(Confidence::Likely)
+        }
+        (ValueKind::Number(_), Form::Within) => None,
+        (ValueKind::Number(digits), _) => number(value, digits, fit),
+        (ValueKind::Word, Form::Whole)
             if fit >= 3 && is_spelled_identifier(value, offer) && value.len() > 1 =>
         {
             Some(Confidence::Likely)

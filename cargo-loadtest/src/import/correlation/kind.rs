@@ -2,7 +2,7 @@
 
 /// What a value looks like, from what anything could be to what nothing else is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     /// A date, a boolean, a price, a text with blanks: never looked for.
     Plain,
     /// A short word.
@@ -33,7 +33,7 @@ thread_local! {
 }
 
 /// Says it of a value.
-pub(super) fn kind(value: &str) -> Kind {
+pub(super) fn kind(value: &str) -> ValueKind {
     #[cfg(test)]
     ASKED.set(ASKED.get() + 1);
     let is_known = matches!(value, "" | "true" | "false" | "null" | "undefined" | "NaN");
@@ -41,23 +41,23 @@ pub(super) fn kind(value: &str) -> Kind {
         .chars()
         .any(|letter| letter.is_whitespace() || letter.is_control());
     if is_known || has_blank || value.len() > LONGEST {
-        return Kind::Plain;
+        return ValueKind::Plain;
     }
     if value.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Kind::Number(value.len());
+        return ValueKind::Number(value.len());
     }
     if is_measure(value) || is_date(value) || is_locale(value) || has_few(value) {
-        return Kind::Plain;
+        return ValueKind::Plain;
     }
     let bits: usize = value
         .split(|letter: char| !letter.is_alphanumeric())
         .map(bits)
         .sum();
     match bits {
-        0 => Kind::Plain,
-        UNIQUE.. => Kind::Unique,
-        RARE.. if value.len() >= 6 => Kind::Rare,
-        _ => Kind::Word,
+        0 => ValueKind::Plain,
+        UNIQUE.. => ValueKind::Unique,
+        RARE.. if value.len() >= 6 => ValueKind::Rare,
+        _ => ValueKind::Word,
     }
 }
 
@@ -179,7 +179,7 @@ mod tests {
             "W/\"5f3a-9c81bd02e6a47710\"",
             "cs_test_a1b2c3d4e5f6g7h8i9",
         ] {
-            assert_eq!(kind(value), Kind::Unique, "{value}");
+            assert_eq!(kind(value), ValueKind::Unique, "{value}");
         }
         for value in [
             "ORD-20231",
@@ -188,7 +188,7 @@ mod tests {
             "summer-sale-2024",
             "kx81zz90",
         ] {
-            assert_eq!(kind(value), Kind::Rare, "{value}");
+            assert_eq!(kind(value), ValueKind::Rare, "{value}");
         }
         for value in [
             "pending",
@@ -200,7 +200,7 @@ mod tests {
             "ada@example.org",
             "v2",
         ] {
-            assert_eq!(kind(value), Kind::Word, "{value}");
+            assert_eq!(kind(value), ValueKind::Word, "{value}");
         }
         for value in [
             "",
@@ -219,9 +219,9 @@ mod tests {
             "a\nb",
             "---",
         ] {
-            assert_eq!(kind(value), Kind::Plain, "{value}");
+            assert_eq!(kind(value), ValueKind::Plain, "{value}");
         }
-        assert_eq!(kind("42"), Kind::Number(2));
+        assert_eq!(kind("42"), ValueKind::Number(2));
         assert!(is_time("1700000000") && is_time("1700000000123") && is_time("20240131"));
         assert!(!is_time("4711") && !is_time("98765432101"));
     }

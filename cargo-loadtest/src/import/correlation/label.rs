@@ -1,84 +1,21 @@
-//! What the names around a value say of it, so that `/products/42` can be the `id` of a product.
+//! Labels of values: the names around a value say that `/products/42` can be the `id` of a product.
 
-/// What a value is called, and what it is a part of.
+use super::super::text::singular;
+use super::{LISTS, has_word};
+
+/// The name of a value, and of what it is a part.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Label {
     /// The words of its name: `access`, `token`; none for a segment of a path.
     pub(super) key: Vec<String>,
-    /// What it belongs to, the nearest first, in the singular: `product`.
+    /// The things that it belongs to, the nearest first, in the singular: `product`.
     pub(super) around: Vec<String>,
 }
 
-/// Names of what identifies a thing.
-const IDENTIFIERS: [&str; 18] = [
-    "id",
-    "uuid",
-    "guid",
-    "pk",
-    "oid",
-    "slug",
-    "sku",
-    "handle",
-    "key",
-    "ref",
-    "reference",
-    "number",
-    "token",
-    "cursor",
-    "nonce",
-    "etag",
-    "version",
-    "revision",
-];
-/// Those that stand for each other.
-const ALIKE: [&str; 10] = [
-    "id", "uuid", "guid", "pk", "oid", "slug", "sku", "handle", "key", "ref",
-];
-/// What says nothing of what is within.
-const WRAPPERS: [&str; 13] = [
-    "data",
-    "node",
-    "edge",
-    "attribute",
-    "result",
-    "response",
-    "payload",
-    "body",
-    "embedded",
-    "object",
-    "hit",
-    "source",
-    "json",
-];
-/// What says only that there are many.
-const LISTS: [&str; 11] = [
-    "item",
-    "entry",
-    "record",
-    "row",
-    "list",
-    "value",
-    "content",
-    "element",
-    "document",
-    "member",
-    "collection",
-];
-/// What sort of an identifier it is.
-const SORTS: [&str; 10] = [
-    "database", "global", "internal", "external", "legacy", "numeric", "local", "short", "public",
-    "unique",
-];
-/// Words of a path that name no thing.
-const DEEDS: [&str; 18] = [
-    "search", "find", "query", "all", "latest", "graphql", "api", "rest", "me", "index", "login",
-    "list", "page", "auth", "session", "signin", "new", "create",
-];
-
 impl Label {
-    /// That of a segment of a path: what is before it is what it belongs to.
+    /// Labels a segment of a path, which belongs to the one before it.
     pub(super) fn segment(before: &str) -> Self {
-        let thing = words(before).concat();
+        let thing = split_name(before).concat();
         Self {
             key: Vec::new(),
             around: Some(thing)
@@ -88,22 +25,20 @@ impl Label {
         }
     }
 
-    /// That of a field within others (the outermost first), in a request or an answer with this target.
+    /// Labels a field within others (the outermost first), in a request or an answer with this target.
     pub(super) fn field<'a>(
         name: &str,
         outer: impl DoubleEndedIterator<Item = &'a str>,
         target: &str,
     ) -> Self {
-        let mut key = words(name);
+        let mut key = split_name(name);
         let is_of_thing = key.len() > 1
             && key
                 .last()
-                .is_some_and(|last| ALIKE.contains(&last.as_str()) || last == "number");
+                .is_some_and(|last| has_word(&LISTS.alike, last) || last == "number");
         if is_of_thing {
             let last = key.split_off(key.len() - 1);
-            let is_sort = key
-                .last()
-                .is_some_and(|word| SORTS.contains(&word.as_str()));
+            let is_sort = key.last().is_some_and(|word| has_word(&LISTS.sorts, word));
             if !is_sort {
                 return Self {
                     key: last,
@@ -115,11 +50,11 @@ impl Label {
         let mut around = Vec::new();
         let mut list = None;
         for name in outer.rev() {
-            let word = words(name).concat();
-            if word.is_empty() || WRAPPERS.contains(&word.as_str()) {
+            let word = split_name(name).concat();
+            if word.is_empty() || has_word(&LISTS.wrappers, &word) {
                 continue;
             }
-            if LISTS.contains(&word.as_str()) {
+            if has_word(&LISTS.collections, &word) {
                 list = list.or(Some(word));
                 continue;
             }
@@ -128,7 +63,7 @@ impl Label {
             break;
         }
         if around.is_empty() {
-            around.extend(thing(target));
+            around.extend(find_thing(target));
         }
         if !around.is_empty() {
             around.extend(list);
@@ -136,21 +71,21 @@ impl Label {
         Self { key, around }
     }
 
-    /// That of a name alone.
+    /// Labels a value by its name alone.
     pub(super) fn name(name: &str) -> Self {
         Self {
-            key: words(name),
+            key: split_name(name),
             around: Vec::new(),
         }
     }
 
-    /// Whether the name is that of an identifier, or there is none.
+    /// Returns true if the name is that of an identifier, or there is none.
     pub(super) fn is_identifier(&self) -> bool {
         let last = self.key.last();
-        last.is_none_or(|last| IDENTIFIERS.contains(&last.as_str()) || last == "code")
+        last.is_none_or(|last| has_word(&LISTS.identifiers, last) || last == "code")
     }
 
-    /// How well a value with this label at its place comes from one with that label: from not at all, 0, to 3.
+    /// Rates how well a value with this label fits a source with that label: from 0, not at all, to 3.
     pub(super) fn fits(&self, source: &Self) -> u8 {
         let (Some(from), to) = (source.key.last(), self.key.last()) else {
             return 0;
@@ -168,7 +103,7 @@ impl Label {
                 );
                 return if is_of_anything { thing } else { 3 };
             }
-            let is_alike = |word: &String| ALIKE.contains(&word.as_str());
+            let is_alike = |word: &String| has_word(&LISTS.alike, word);
             if is_alike(to) && is_alike(from) {
                 return thing.min(2);
             }
@@ -188,7 +123,7 @@ impl Label {
         u8::from(self.around.first() == Some(from)) * 2
     }
 
-    /// Whether both belong to the same: 3 where the nearest are the same, 1 where one is not known.
+    /// Rates if both belong to the same thing: 3 if the nearest are the same, 1 if one is not known.
     fn same_thing(&self, other: &Self) -> u8 {
         match (self.around.first(), other.around.first()) {
             (Some(one), Some(another)) if one == another => 3,
@@ -205,7 +140,7 @@ impl Label {
         }
     }
 
-    /// Whether it says who asks, or that a form is our own.
+    /// Returns true for a token of a user or a form.
     fn is_credential(&self) -> bool {
         let mut words = self.key.iter();
         words.any(|word| {
@@ -217,14 +152,14 @@ impl Label {
     }
 }
 
-/// The thing that a target is about: `order` of `/api/orders/17?full=1`.
-fn thing(target: &str) -> Option<String> {
+/// Returns the thing that a target is about: `order` of `/api/orders/17?full=1`.
+fn find_thing(target: &str) -> Option<String> {
     let path = target.split(['?', '#']).next().unwrap_or_default();
     let mut segments = path.rsplit('/');
     segments.find_map(|segment| {
         let is_value = segment.len() > 32 || segment.bytes().any(|byte| byte.is_ascii_digit());
         // `task.list`
-        let mut words = words(segment);
+        let mut words = split_name(segment);
         words.retain(|word| is_thing(word));
         let thing = words.concat();
         (!is_value && !thing.is_empty()).then_some(thing)
@@ -232,11 +167,11 @@ fn thing(target: &str) -> Option<String> {
 }
 
 fn is_thing(word: &str) -> bool {
-    !DEEDS.contains(&word) && !word.bytes().all(|byte| byte.is_ascii_digit())
+    !has_word(&LISTS.actions, word) && !word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The words of a name, in lower case and the singular: `lineItems`, `line-items`, `LINE_ITEMS` alike.
-fn words(name: &str) -> Vec<String> {
+/// Splits a name into words in lower case and the singular: `lineItems`, `line-items`, `LINE_ITEMS` alike.
+fn split_name(name: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     let mut was = ' ';
@@ -256,21 +191,6 @@ fn words(name: &str) -> Vec<String> {
         words.remove(0);
     }
     words.iter().map(|word| singular(word)).collect()
-}
-
-/// `orders` is an order, `categories` are a category.
-fn singular(word: &str) -> String {
-    if let Some(stem) = word.strip_suffix("ies").filter(|stem| stem.len() > 1) {
-        return format!("{stem}y");
-    }
-    for end in ["sses", "xes", "ches", "shes"] {
-        if word.ends_with(end) {
-            return word[..word.len() - 2].to_owned();
-        }
-    }
-    let stem = word.strip_suffix('s');
-    let stem = stem.filter(|stem| stem.len() > 1 && !stem.ends_with(['s', 'u', 'i']));
-    stem.unwrap_or(word).to_owned()
 }
 
 #[cfg(test)]
@@ -317,17 +237,6 @@ mod tests {
         let version = Label::field("version", [].into_iter(), "/orders/7");
         assert_eq!(fits(&version, &["version"], "/orders/7"), 3);
         assert_eq!(fits(&version, &["id"], "/orders/7"), 0);
-        assert_eq!(words("lineItemIDs"), ["line", "item", "id"]);
-        for (many, one) in [
-            ("categories", "category"),
-            ("boxes", "box"),
-            ("status", "status"),
-            ("address", "address"),
-            ("addresses", "address"),
-            ("news", "new"),
-            ("ids", "id"),
-        ] {
-            assert_eq!(singular(many), one);
-        }
+        assert_eq!(split_name("lineItemIDs"), ["line", "item", "id"]);
     }
 }

@@ -21,11 +21,36 @@ use super::recording::{Confidence, Exchange, Flat, Recording};
 use super::source::Note;
 use answer::{Offer, Offers};
 use choice::{Choice, choose};
-use kind::{Kind, kind};
+use kind::{ValueKind, kind};
 use references::References;
 use replacements::Replacements;
-use request::{Form, Place, Slot, places};
+use request::{Form, Slot, ValuePlace, places};
+use serde::Deserialize;
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// The words of `data/correlation.toml`, which describes each list.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Lists {
+    identifiers: Vec<String>,
+    alike: Vec<String>,
+    wrappers: Vec<String>,
+    collections: Vec<String>,
+    sorts: Vec<String>,
+    actions: Vec<String>,
+    request_headers: Vec<String>,
+    answer_headers: Vec<String>,
+    browser_links: Vec<String>,
+}
+
+static LISTS: LazyLock<Lists> = LazyLock::new(|| {
+    toml::from_str(include_str!("../data/correlation.toml")).expect("the lists are valid")
+});
+
+fn has_word(words: &[String], word: &str) -> bool {
+    words.iter().any(|known| known == word)
+}
 
 /// How many values that might come from an answer are named at a request.
 const MOST_NAMED: usize = 3;
@@ -44,7 +69,7 @@ pub(crate) fn correlate(recording: &mut Recording) {
     let mut offers = Offers::default();
     for exchange in &recording.exchanges {
         for place in places(exchange, false) {
-            if kind(&place.value) > Kind::Plain {
+            if kind(&place.value) > ValueKind::Plain {
                 offers.wanted.insert(&place.value);
             }
         }
@@ -146,7 +171,7 @@ fn join_url(exchange: &Exchange, target: &str) -> String {
 /// of an answer gives.
 fn find_link<'a>(
     exchange: &Exchange,
-    places: &[Place],
+    places: &[ValuePlace],
     chosen: &[Option<Choice<'_>>],
     offers: &'a Offers,
     is_of_base: bool,
@@ -168,7 +193,7 @@ fn find_link<'a>(
     let open: Vec<_> = open
         .filter(|(place, choice)| {
             let is_users = choice.is_none() && offers.is_users(&place.value, &place.label);
-            (kind(&place.value) > Kind::Word || begins_with_number(&place.value)) && !is_users
+            (kind(&place.value) > ValueKind::Word || begins_with_number(&place.value)) && !is_users
         })
         .map(|(place, _)| place)
         .collect();
@@ -176,8 +201,8 @@ fn find_link<'a>(
         let offer = offers.link(&join_url(exchange, &target[..end]))?;
         let mut within = open.iter().filter(|place| place.range.end <= end);
         let first = within.next()?;
-        let is_unique = kind(&first.value) == Kind::Unique
-            || within.any(|place| kind(&place.value) == Kind::Unique);
+        let is_unique = kind(&first.value) == ValueKind::Unique
+            || within.any(|place| kind(&place.value) == ValueKind::Unique);
         let confidence = if is_unique {
             Confidence::Certain
         } else {
@@ -193,18 +218,18 @@ fn begins_with_number(segment: &str) -> bool {
 }
 
 /// Why a value is thought to be from there; never the value.
-fn why(place: &Place, choice: &Choice<'_>) -> String {
+fn why(place: &ValuePlace, choice: &Choice<'_>) -> String {
     let name = &choice.offer.name;
     let which = match choice.offer.item {
         Some((item, of)) => format!("; item {item} of {of} is taken"),
         None => String::new(),
     };
     let why = match kind(&place.value) {
-        Kind::Unique | Kind::Rare => {
+        ValueKind::Unique | ValueKind::Rare => {
             let length = place.value.chars().count();
             format!("this value of {length} characters is {name} of its answer")
         }
-        Kind::Number(_) => {
+        ValueKind::Number(_) => {
             let what = if choice.offer.is_number {
                 "number"
             } else {
@@ -223,7 +248,7 @@ fn why(place: &Place, choice: &Choice<'_>) -> String {
 }
 
 /// Describes values that may come from answers.
-fn describe_possible(possible: &[(&Place, &Offer)], exchanges: &[Exchange]) -> Option<String> {
+fn describe_possible(possible: &[(&ValuePlace, &Offer)], exchanges: &[Exchange]) -> Option<String> {
     let mut told = Vec::new();
     for (place, offer) in possible {
         let source = &exchanges[offer.exchange];
@@ -256,7 +281,7 @@ fn describe_possible(possible: &[(&Place, &Offer)], exchanges: &[Exchange]) -> O
 fn path_pattern(target: &Flat) -> String {
     let path = target.text.split(['?', '#']).next().unwrap_or_default();
     let segments = path.split('/').map(|segment| match kind(segment) {
-        Kind::Word | Kind::Plain if !target.has_values(segment) => segment,
+        ValueKind::Word | ValueKind::Plain if !target.has_values(segment) => segment,
         _ => "{id}",
     });
     segments.collect::<Vec<_>>().join("/")

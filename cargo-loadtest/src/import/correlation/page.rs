@@ -1,7 +1,7 @@
 //! Values in answers that are no JSON - pages, scripts, XML - and the texts around them, by which they are found
 //! again in the next answer.
 
-use super::kind::{Kind, kind};
+use super::kind::{ValueKind, kind};
 use std::collections::HashSet;
 
 /// How many values of one page are looked for.
@@ -17,7 +17,7 @@ const MOST_TRIED: usize = 6;
 
 /// A value of a page.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Found<'a> {
+pub(super) struct PageValue<'a> {
     pub(super) value: &'a str,
     /// What is before it, the first time.
     pub(super) before: &'a str,
@@ -28,7 +28,7 @@ pub(super) struct Found<'a> {
 }
 
 /// The wanted values of a page, each the first time it is there.
-pub(super) fn found<'a>(page: &'a str, is_wanted: &dyn Fn(&str) -> bool) -> Vec<Found<'a>> {
+pub(super) fn found<'a>(page: &'a str, is_wanted: &dyn Fn(&str) -> bool) -> Vec<PageValue<'a>> {
     let mut starts: Vec<(usize, &str)> = Vec::new();
     let mut put = |at: usize, value: &'a str| {
         if is_wanted(value) {
@@ -63,7 +63,7 @@ pub(super) fn found<'a>(page: &'a str, is_wanted: &dyn Fn(&str) -> bool) -> Vec<
         }
         let end = at + value.len();
         let (name, is_field) = name(page, at, value.len());
-        if kind(value) < Kind::Rare && !is_field {
+        if kind(value) < ValueKind::Rare && !is_field {
             continue;
         }
         let after = page[end..].chars().next();
@@ -78,7 +78,7 @@ pub(super) fn found<'a>(page: &'a str, is_wanted: &dyn Fn(&str) -> bool) -> Vec<
         };
         let after = &page[end..end + after.len_utf8()];
         if let Some(before) = before(page, at) {
-            found.push(Found {
+            found.push(PageValue {
                 value,
                 before,
                 after,
@@ -102,7 +102,7 @@ fn before(page: &str, at: usize) -> Option<&str> {
         .find(|before| page.find(before) == Some(at - before.len()))
         .filter(|before| {
             let mut words = before.split(|letter: char| !letter.is_alphanumeric() && letter != '-');
-            words.all(|word| kind(word) < Kind::Rare)
+            words.all(|word| kind(word) < ValueKind::Rare)
         })
 }
 

@@ -1,7 +1,7 @@
 //! Replaces values in a request; all else stays, byte for byte.
 
 use super::super::recording::{Body, Exchange, Piece, Text};
-use super::request::{Place, Slot};
+use super::request::{Slot, ValuePlace};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub(super) struct Replacements {
 
 impl Replacements {
     /// Returns true if a part of the place is replaced already.
-    pub(super) fn overlap(&self, place: &Place) -> bool {
+    pub(super) fn overlap(&self, place: &ValuePlace) -> bool {
         let mut after = self.places.range((place.slot, place.range.start + 1)..);
         after
             .next()

@@ -5,6 +5,7 @@ use super::super::recording::{Body, Exchange, Text};
 use super::super::source::Input;
 use super::label::Label;
 use super::layer::Layer;
+use super::{LISTS, has_word};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -16,23 +17,6 @@ const MOST: usize = 50_000;
 const DEEPEST: usize = 3;
 /// The longest value between quotes of a text.
 const LONGEST_QUOTED: usize = 512;
-/// What says nothing that an answer has told, or that is not the step's own.
-const SILENT_HEADERS: [&str; 14] = [
-    "cookie",
-    "user-agent",
-    "accept",
-    "accept-encoding",
-    "accept-language",
-    "content-type",
-    "content-length",
-    "content-encoding",
-    "host",
-    "origin",
-    "connection",
-    "priority",
-    "dnt",
-    "upgrade-insecure-requests",
-];
 
 /// A part of a request that holds text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +31,7 @@ pub(super) enum Slot {
 
 /// A value that might come from an answer.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct ValuePlace {
     pub(super) slot: Slot,
     /// Where it stands there.
     pub(super) range: Range<usize>,
@@ -76,7 +60,7 @@ type Called = (Rc<Label>, Rc<str>);
 
 /// Returns all places of a request, outer ones before those in them. Without names where only the values are of
 /// interest. Ranges are those of [flat](Text::flat) texts; values that a reader put in are no places.
-pub(super) fn places(exchange: &Exchange, has_names: bool) -> Vec<Place> {
+pub(super) fn places(exchange: &Exchange, has_names: bool) -> Vec<ValuePlace> {
     let target = exchange.target.flat().text;
     let mut finder = Finder {
         places: Vec::new(),
@@ -89,7 +73,7 @@ pub(super) fn places(exchange: &Exchange, has_names: bool) -> Vec<Place> {
     });
     for (number, header) in exchange.headers.iter().enumerate() {
         let name = header.name.to_ascii_lowercase();
-        if !SILENT_HEADERS.contains(&&*name) && !name.starts_with("sec-") {
+        if !has_word(&LISTS.request_headers, &name) && !name.starts_with("sec-") {
             finder.search(Slot::Header(number), &header.value, |finder, layer| {
                 finder.header(&name, layer);
             });
@@ -126,7 +110,7 @@ pub(super) fn places(exchange: &Exchange, has_names: bool) -> Vec<Place> {
 }
 
 struct Finder<'a> {
-    places: Vec<Place>,
+    places: Vec<ValuePlace>,
     /// What all are called, where nobody wants to know.
     nameless: Option<Called>,
     slot: Slot,
@@ -160,7 +144,7 @@ impl Finder<'_> {
         if range.is_empty() || self.places.len() >= MOST {
             return;
         }
-        self.places.push(Place {
+        self.places.push(ValuePlace {
             slot: self.slot,
             range: layer.place(range),
             value: layer.text[range.clone()].to_owned(),

@@ -5,7 +5,7 @@ use super::json::{Json, Leaf, is_json_type, number_code};
 use super::literal::{quote_bytes, quote_code, quote_text};
 use super::scope::{Scope, is_header_name};
 use super::types::AnswerType;
-use super::values::{Local, Place, ValueKey};
+use super::values::{Local, ValueContext, ValueKey};
 use crate::import::naming;
 use crate::import::recording::{BOUNDARY, Body, Exchange, Header, Origin, Part, Piece, Text};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -35,7 +35,7 @@ pub(super) struct Function<'a> {
     pub(super) takes: Vec<&'a Origin>,
     /// The names that are taken.
     pub(super) used: HashSet<String>,
-    pub(super) known: HashMap<(ValueKey<'a>, Place), Local>,
+    pub(super) known: HashMap<(ValueKey<'a>, ValueContext), Local>,
     /// True where a value may be missing, so that it returns an `Option`.
     pub(super) is_fallible: bool,
 }
@@ -191,7 +191,7 @@ impl Function<'_> {
                     [Piece::Reference(at)] => self.json_value(*at),
                     [] => "\"\"".to_owned(),
                     [Piece::Literal(text)] => quote_code(text),
-                    pieces => self.format(pieces, Place::Plain),
+                    pieces => self.format(pieces, ValueContext::Plain),
                 },
             })
         })?;

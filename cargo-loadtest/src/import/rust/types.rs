@@ -18,7 +18,7 @@ const MOST_LISTED: usize = 8;
 /// The type of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Shape {
-    Struct(String, Vec<Field>),
+    Struct(String, Vec<StructField>),
     List(Box<Shape>),
     Text,
     /// `u64`, `i64`, `f64` or `bool`.
@@ -29,7 +29,7 @@ pub(super) enum Shape {
 
 /// A field of a type.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Field {
+pub(super) struct StructField {
     /// Its key in JSON.
     pub(super) key: String,
     /// Its name in Rust, without `r#`.
@@ -61,7 +61,7 @@ impl Shape {
     }
 
     /// Returns the field with a key.
-    pub(super) fn field(&self, key: &str) -> Option<&Field> {
+    pub(super) fn field(&self, key: &str) -> Option<&StructField> {
         match self {
             Self::Struct(_, fields) => fields.iter().find(|field| field.key == key),
             _ => None,
@@ -228,7 +228,7 @@ impl TypePlanner {
             } else {
                 format!("The `{field}` of `{name}`")
             };
-            fields.push(Field {
+            fields.push(StructField {
                 key: (*key).to_owned(),
                 name: naming::unique(&field, &mut names),
                 is_optional: found.len() < seen.len(),
@@ -287,7 +287,7 @@ fn leaf_shape(seen: &[&Value]) -> Shape {
 }
 
 /// Renders the fields of a type.
-fn render_fields(fields: &[Field]) -> String {
+fn render_fields(fields: &[StructField]) -> String {
     let mut body = String::new();
     let is_camel = is_camel(fields);
     for field in fields {
@@ -305,7 +305,7 @@ fn render_fields(fields: &[Field]) -> String {
     body
 }
 
-fn render_attributes(fields: &[Field]) -> &'static str {
+fn render_attributes(fields: &[StructField]) -> &'static str {
     if is_camel(fields) {
         "#[response]\n#[serde(rename_all = \"camelCase\")]\n"
     } else {
@@ -314,7 +314,7 @@ fn render_attributes(fields: &[Field]) -> &'static str {
 }
 
 /// Returns true where all keys are the names in camel case, and some differ from the names.
-fn is_camel(fields: &[Field]) -> bool {
+fn is_camel(fields: &[StructField]) -> bool {
     fields
         .iter()
         .all(|field| camel_case(&field.name) == field.key)

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 /// The place of a value, which says how it is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Place {
+pub(super) enum ValueContext {
     Plain,
     /// A part of a URL.
     Url,
@@ -61,11 +61,11 @@ impl Function<'_> {
             [Piece::Literal(text)] => quote_code(text),
             [Piece::Bytes(bytes)] => format!("{}.as_slice()", quote_bytes(bytes)),
             [piece] => {
-                let local = self.local(piece, Place::Plain, wanted);
+                let local = self.local(piece, ValueContext::Plain, wanted);
                 let borrowed = local.borrowed();
-                borrowed.unwrap_or_else(|| self.format(text.pieces(), Place::Plain))
+                borrowed.unwrap_or_else(|| self.format(text.pieces(), ValueContext::Plain))
             }
-            pieces => self.format(pieces, Place::Plain),
+            pieces => self.format(pieces, ValueContext::Plain),
         }
     }
 
@@ -74,7 +74,7 @@ impl Function<'_> {
         match text.pieces() {
             [Piece::Secret(number)] => format!("{}.expose().to_owned()", self.secret(*number)),
             [piece @ Piece::Reference(_)] => {
-                let local = self.local(piece, Place::Plain, wanted);
+                let local = self.local(piece, ValueContext::Plain, wanted);
                 let method = match local.ty {
                     RustType::Str => "to_owned",
                     RustType::String => "clone",
@@ -97,13 +97,13 @@ impl Function<'_> {
                 return format!("{}.expose()", self.hold(wanted, &code));
             }
             [piece] => {
-                if let Some(text) = self.local(piece, Place::Plain, wanted).borrowed() {
+                if let Some(text) = self.local(piece, ValueContext::Plain, wanted).borrowed() {
                     return text;
                 }
             }
             _ => {}
         }
-        let owned = self.format(text.pieces(), Place::Plain);
+        let owned = self.format(text.pieces(), ValueContext::Plain);
         format!("{}.as_str()", self.hold(wanted, &owned))
     }
 
@@ -113,13 +113,13 @@ impl Function<'_> {
             [] => "\"\"".to_owned(),
             [Piece::Literal(text)] => quote_code(text),
             // A path or a whole URL.
-            [piece] => self.local(piece, Place::Plain, "url").name,
+            [piece] => self.local(piece, ValueContext::Plain, "url").name,
             [first @ (Piece::Reference(_) | Piece::Secret(_)), rest @ ..] => {
-                let first = self.local(first, Place::Plain, "url").name;
-                let rest = self.format_pieces(rest, Place::Url);
+                let first = self.local(first, ValueContext::Plain, "url").name;
+                let rest = self.format_pieces(rest, ValueContext::Url);
                 format!("format!({})", quote_format(&format!("{{{first}}}{rest}")))
             }
-            pieces => self.format(pieces, Place::Url),
+            pieces => self.format(pieces, ValueContext::Url),
         }
     }
 
@@ -149,9 +149,9 @@ impl Function<'_> {
                 format.push_str(&double_braces(text.get(start..end).unwrap_or_default()));
             } else {
                 let place = if is_string(at) {
-                    Place::Json
+                    ValueContext::Json
                 } else {
-                    Place::Plain
+                    ValueContext::Plain
                 };
                 let local = self.local(piece, place, "value");
                 let _ = write!(format, "{{{}}}", local.name);
@@ -163,14 +163,14 @@ impl Function<'_> {
     }
 
     /// Returns `format!(..)`.
-    pub(super) fn format(&mut self, pieces: &[Piece], place: Place) -> String {
+    pub(super) fn format(&mut self, pieces: &[Piece], place: ValueContext) -> String {
         format!(
             "format!({})",
             quote_format(&self.format_pieces(pieces, place))
         )
     }
 
-    fn format_pieces(&mut self, pieces: &[Piece], place: Place) -> String {
+    fn format_pieces(&mut self, pieces: &[Piece], place: ValueContext) -> String {
         let mut format = String::new();
         for piece in pieces {
             match piece {
@@ -197,7 +197,7 @@ impl Function<'_> {
             self.takes.push(&reference.from);
             return field;
         }
-        let local = self.local(&Piece::Reference(at), Place::Plain, "value");
+        let local = self.local(&Piece::Reference(at), ValueContext::Plain, "value");
         if local.ty != RustType::Other || reference.is_bare {
             local.name
         } else {
@@ -234,7 +234,7 @@ impl Function<'_> {
     }
 
     /// Returns the variable of a value in a place.
-    fn local(&mut self, piece: &Piece, place: Place, wanted: &str) -> Local {
+    fn local(&mut self, piece: &Piece, place: ValueContext, wanted: &str) -> Local {
         let recording = self.scope.recording;
         let key = match piece {
             Piece::Secret(number) => ValueKey::Secret(*number),
@@ -251,7 +251,7 @@ impl Function<'_> {
             ValueKey::Secret(number) => {
                 let name = recording.secrets[*number].name.to_lowercase();
                 let mut code = self.secret(*number);
-                if place != Place::Url {
+                if place != ValueContext::Url {
                     code = self.hold(&name, &code);
                 }
                 (format!("{code}.expose()"), RustType::Str, name)
@@ -266,8 +266,8 @@ impl Function<'_> {
         let is_bare = matches!(key, ValueKey::Value(_, true));
         let (code, ty) = match (place, ty) {
             // A number has nothing to encode.
-            (Place::Plain, ty) | (Place::Url, ty @ RustType::Other) => (code, ty),
-            (Place::Url, ty) => {
+            (ValueContext::Plain, ty) | (ValueContext::Url, ty @ RustType::Other) => (code, ty),
+            (ValueContext::Url, ty) => {
                 self.uses.functions.insert("encoded");
                 let code = match ty {
                     RustType::String => format!("&{}", self.hold(&wanted, &code)),
@@ -275,11 +275,11 @@ impl Function<'_> {
                 };
                 (format!("encoded({code})"), RustType::String)
             }
-            (Place::Json, _) if is_bare => (code, RustType::Other),
-            (Place::Json, RustType::Other) => {
+            (ValueContext::Json, _) if is_bare => (code, RustType::Other),
+            (ValueContext::Json, RustType::Other) => {
                 (format!("json!({code}.to_string())"), RustType::Other)
             }
-            (Place::Json, _) => (format!("json!({code})"), RustType::Other),
+            (ValueContext::Json, _) => (format!("json!({code})"), RustType::Other),
         };
         let name = self.hold(&wanted, &code);
         let local = Local { name, ty };

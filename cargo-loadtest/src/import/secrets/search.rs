@@ -22,7 +22,7 @@ const LONGEST_TAG: usize = 256;
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::import) struct Found {
+pub(in crate::import) struct SecretMatch {
     /// Its place.
     pub(in crate::import) span: Range<usize>,
     /// The name that the text gives it.
@@ -30,7 +30,7 @@ pub(in crate::import) struct Found {
 }
 
 /// Finds the secrets of a text, in their order.
-pub(in crate::import) fn find_secrets(text: &str) -> Vec<Found> {
+pub(in crate::import) fn find_secrets(text: &str) -> Vec<SecretMatch> {
     let mut search = Search {
         text,
         at: 0,
@@ -135,7 +135,7 @@ fn redact_value(text: &str, value: &str) -> String {
 struct Search<'a> {
     text: &'a str,
     at: usize,
-    found: Vec<Found>,
+    found: Vec<SecretMatch>,
 }
 
 impl<'a> Search<'a> {
@@ -147,7 +147,7 @@ impl<'a> Search<'a> {
         self.at = span.end;
         if !span.is_empty() && !is_placeholder(&self.text[span.clone()]) {
             let name = name.map(str::to_owned);
-            self.found.push(Found { span, name });
+            self.found.push(SecretMatch { span, name });
         }
     }
 

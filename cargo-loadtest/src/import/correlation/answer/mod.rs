@@ -3,10 +3,11 @@
 use super::super::document::{self, Node, Value};
 use super::super::recording::{Answer, Exchange, Key, Origin};
 use super::super::source::Input;
-use super::kind::{Kind, kind};
+use super::kind::{ValueKind, kind};
 use super::label::Label;
 use super::page;
 use super::wanted::Hashes;
+use super::{LISTS, has_word};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::rc::Rc;
@@ -19,25 +20,6 @@ const LONGEST: usize = 16 * 1024 * 1024;
 const MOST: usize = 32;
 /// How many places are remembered at most.
 const MOST_OFFERS: usize = 250_000;
-/// Headers that are no values to send back.
-const SILENT_HEADERS: [&str; 16] = [
-    "date",
-    "server",
-    "content-type",
-    "content-length",
-    "content-encoding",
-    "cache-control",
-    "vary",
-    "connection",
-    "expires",
-    "transfer-encoding",
-    "keep-alive",
-    "accept-ranges",
-    "alt-svc",
-    "age",
-    "set-cookie",
-    "content-language",
-];
 
 /// A value that an answer has.
 #[derive(Debug, Clone)]
@@ -146,7 +128,7 @@ impl Offers {
                 taker.cookie(value);
             } else if name == "link" {
                 taker.links(value);
-            } else if seen.insert(name.clone()) && !SILENT_HEADERS.contains(&&*name) {
+            } else if seen.insert(name.clone()) && !has_word(&LISTS.answer_headers, &name) {
                 taker.header(&name, value);
             }
         }
@@ -162,7 +144,7 @@ impl Offers {
     fn is_echo(&self, value: &str, label: &Label) -> bool {
         let labels = self.sent.get(&self.wanted.hash(value));
         labels.is_some_and(|labels| {
-            kind(value) >= Kind::Rare || labels.iter().any(|sent| sent.fits(label) > 0)
+            kind(value) >= ValueKind::Rare || labels.iter().any(|sent| sent.fits(label) > 0)
         })
     }
 }
@@ -355,7 +337,7 @@ impl Taker<'_> {
             after: if is_ended { ";" } else { "" }.to_owned(),
         };
         let told = || format!("the cookie `{name}`");
-        if self.offers.wanted.has(content) && kind(content) >= Kind::Rare {
+        if self.offers.wanted.has(content) && kind(content) >= ValueKind::Rare {
             self.put(content, origin, Label::name(name), false, told());
         }
     }

@@ -1,20 +1,10 @@
 //! Parts of URLs that answers give: of `location`, of `link`, of texts in JSON.
 
 use super::super::super::recording::Origin;
-use super::super::kind::{Kind, kind};
+use super::super::kind::{ValueKind, kind};
 use super::super::label::Label;
+use super::super::{LISTS, has_word};
 use super::Taker;
-
-/// What leads to no page: a browser fetches it by itself.
-const OF_BROWSERS: [&str; 7] = [
-    "dns-prefetch",
-    "icon",
-    "modulepreload",
-    "preconnect",
-    "prefetch",
-    "preload",
-    "stylesheet",
-];
 
 /// How the origin of a part is made of the texts before and after it.
 type Part<'a> = &'a dyn Fn(&str, &str) -> Origin;
@@ -27,11 +17,11 @@ impl Taker<'_> {
         let query = url[begin..end].find('?').map_or(end, |at| begin + at);
         let mut label = Label::default();
         for segment in url[begin..query].split('/') {
-            if !label.around.is_empty() || kind(segment) > Kind::Word {
+            if !label.around.is_empty() || kind(segment) > ValueKind::Word {
                 label.key = vec!["id".to_owned()];
                 self.part(url, segment, &label, told, origin);
             }
-            if kind(segment) <= Kind::Word {
+            if kind(segment) <= ValueKind::Word {
                 label = Label::segment(segment);
             }
         }
@@ -46,8 +36,8 @@ impl Taker<'_> {
     /// A part of a URL: what is before it has to be there for the first time.
     fn part(&mut self, url: &str, part: &str, label: &Label, told: &str, origin: Part<'_>) {
         let value = part;
-        let is_number = matches!(kind(value), Kind::Number(_));
-        if !(is_number || kind(value) >= Kind::Rare) || !self.offers.wanted.has(value) {
+        let is_number = matches!(kind(value), ValueKind::Number(_));
+        if !(is_number || kind(value) >= ValueKind::Rare) || !self.offers.wanted.has(value) {
             return;
         }
         let is_bound =
@@ -75,7 +65,9 @@ impl Taker<'_> {
             let mut parameters = parameters.split([';', ',']);
             let rel = parameters.find_map(|parameter| parameter.trim().strip_prefix("rel="));
             let rel = rel.map(|rel| rel.trim_matches('"').split(' ').next().unwrap_or_default());
-            let Some(rel) = rel.filter(|rel| !rel.is_empty() && !OF_BROWSERS.contains(rel)) else {
+            let Some(rel) =
+                rel.filter(|rel| !rel.is_empty() && !has_word(&LISTS.browser_links, rel))
+            else {
                 continue;
             };
             let origin = || Origin::Link {
@@ -114,5 +106,7 @@ fn leading(url: &str, at: usize) -> Option<&str> {
         (is_named && url.find(before) == Some(path + start)).then_some(before)
     })?;
     let mut words = before.split(['/', '?', '&', '=', ';']);
-    words.all(|word| kind(word) < Kind::Rare).then_some(before)
+    words
+        .all(|word| kind(word) < ValueKind::Rare)
+        .then_some(before)
 }
