@@ -251,3 +251,30 @@ fn measure_cell(cell: &Cell, step: Option<usize>) -> (Histogram, Counts) {
         }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_lie_within_the_first_bucket() {
+        let mut times = Histogram::default();
+        times.record_n(Duration::from_millis(100), 1000);
+        let counts = Counts {
+            tried: 1000,
+            failed: 0,
+            ended: 1000,
+        };
+        let series = Series::new(1.0, vec![(times, counts)]);
+        let mut sum = series.nothing();
+        series.add_block(&mut sum, 0, 1);
+        let quantiles = series.figures(&sum).quantiles;
+        let end = *series.ends.last().unwrap();
+        // A bucket is 1/128 of its value wide, and its times count as lying evenly in it.
+        let start = end + (1.0 - 1.0 / 128.0_f64).ln();
+        for (found, quantile) in quantiles.into_iter().zip(QUANTILES) {
+            let expected = start + (end - start) * quantile;
+            assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
+        }
+    }
+}
