@@ -361,6 +361,22 @@ mod tests {
     }
 
     #[test]
+    fn figures_of_users_without_a_ramp_start_when_all_have_begun() {
+        let window = |duration, at| {
+            let schedule = Schedule::new(&Load::new(Shape::Users {
+                users: 2_016,
+                ramp_up: Duration::ZERO,
+                duration: seconds(duration),
+            }));
+            schedule.window(seconds(at))
+        };
+        assert_eq!(window(10.0, 0.9), Window::Ramp);
+        assert_eq!(window(10.0, 1.0), Window::Steady);
+        // The load ends before all have begun.
+        assert_eq!(window(0.5, 0.1), Window::Steady);
+    }
+
+    #[test]
     fn users_of_a_ramp_start_one_after_another() {
         let schedule = Schedule::new(&Load::new(Shape::Users {
             users: 50,

@@ -411,12 +411,12 @@ mod tests {
     #[test]
     fn a_document_of_version_2_0_becomes_one_of_3_0() {
         let text = r##"{
-            "swagger": "2.0", "host": "localhost:1", "basePath": "/v1", "consumes": ["application/json"],
+            "swagger": "2.0", "host": "localhost:1", "basePath": "/v1", "consumes": ["application/json"], "produces": ["text/plain"],
             "paths": {"/a": {
                 "parameters": [{"in": "query", "name": "q", "type": "array", "collectionFormat": "pipes"}],
                 "post": {
                     "parameters": [{"$ref": "#/parameters/B"}],
-                    "responses": {"200": {"schema": {"type": "string"}, "examples": {"text/plain": "x"}}}
+                    "responses": {"200": {"schema": {"type": "string"}, "examples": {"text/plain": "x", "text/csv": "y"}}}
                 },
                 "put": {"parameters": [{"in": "formData", "name": "f", "type": "file", "required": true}]}
             }},
@@ -438,7 +438,7 @@ mod tests {
         );
         assert_eq!(
             at(&["paths", "/a", "post", "responses", "200", "content"]),
-            r#"{"text/plain":{"example":"x","schema":{"type":"string"}}}"#
+            r#"{"text/plain":{"example":"x","schema":{"type":"string"}},"text/csv":{"example":"y","schema":{"type":"string"}}}"#
         );
         let form = [
             "paths",

@@ -489,6 +489,7 @@ fn failures_have_the_names_of_the_closed_list() {
     ];
     for (bytes, closes, kind) in cases {
         let shown = format!("{kind}: {:?}", &bytes[..bytes.len().min(20)]);
+        let wants_http_1 = bytes == reset(1, HTTP_1_1_REQUIRED);
         run(async {
             let (address, counts) = raw(move |_, _| (bytes.clone(), closes)).await;
             let mut user = user_of(&format!("http://{address}"), &http2()).await;
@@ -496,6 +497,10 @@ fn failures_have_the_names_of_the_closed_list() {
             assert_eq!(exchange.traffic.requests, 1, "{shown}");
             let failure = exchange.result.unwrap_err();
             assert_eq!(failure.kind, kind, "{shown}: {}", failure.message);
+            let has_hint = failure
+                .message
+                .ends_with("; it wants HTTP/1.1: write `http = 1`");
+            assert_eq!(has_hint, wants_http_1, "{shown}: {}", failure.message);
             assert_eq!(*counts.borrow(), [1], "{shown}");
             // The user is not lost, and has a connection of its own again.
             assert!(send(&mut user, &get("/"), BODY).await.result.is_err());
