@@ -26,7 +26,7 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    fn words(self) -> &'static str {
+    fn describe(self) -> &'static str {
         match self {
             Self::Run => "running load tests",
             Self::Debug => "running a journey",
@@ -79,7 +79,7 @@ impl Caller {
     }
 
     /// Formats the caller: `ada@example.com` (by `GITHUB_ACTOR`).
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let names: Vec<_> = self
             .names
             .iter()
@@ -126,7 +126,7 @@ fn judge(action: Action, config: &Config, caller: Option<&Caller>) -> Result<(),
     if level.is_some_and(|level| level >= NEEDED) {
         return Ok(());
     }
-    let needs = format!("{} needs the level {}", action.words(), NEEDED.word());
+    let needs = format!("{} needs the level {}", action.describe(), NEEDED.word());
     let admins: Vec<_> = (config.organisation.iter())
         .flat_map(|organisation| &organisation.members)
         .filter(|member| member.level == Level::Admin)
@@ -145,11 +145,11 @@ fn judge(action: Action, config: &Config, caller: Option<&Caller>) -> Result<(),
             format!("set `LOADTEST_USER`, or git's `user.email`; {change}"),
         ),
         (Some(caller), None) => (
-            format!("{} is no member of the organisation", caller.words()),
+            format!("{} is no member of the organisation", caller.describe()),
             format!("{change}; or say who you are there with `LOADTEST_USER`"),
         ),
         (Some(caller), Some(level)) => (
-            format!("{} has the level {}", caller.words(), level.word()),
+            format!("{} has the level {}", caller.describe(), level.word()),
             change,
         ),
     };

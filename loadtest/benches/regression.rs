@@ -199,7 +199,7 @@ fn compared(system: System, runs: usize, pair: usize, dice: &mut Dice) -> Compar
         })
         .collect();
     let (new, base) = sides.split_last().expect("there is the new run");
-    Comparison::of(base, new).expect("they can be compared")
+    Comparison::compare_sides(base, new).expect("they can be compared")
 }
 
 fn run(system: System, dice: &mut Dice) -> ScenarioRecord {

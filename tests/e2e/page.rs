@@ -123,7 +123,7 @@ fn worse_than(baseline: &str, record: &RunRecord) -> RunComparison {
             scenario: definition.identity(),
             base: vec!["20261101-220000-91be".to_owned()],
             new: record.run_id.clone(),
-            margin: Margin::of(1),
+            margin: Margin::for_runs(1),
             is_closed: false,
             subjects: subjects.collect(),
         }),

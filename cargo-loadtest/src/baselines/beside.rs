@@ -115,7 +115,7 @@ pub(crate) fn compared(base: &[Side<'_>], new: &Side<'_>) -> ComparisonOutcome {
             refusals: vec![Refusal::Same { run_id }],
         };
     }
-    match Comparison::of(&others, new) {
+    match Comparison::compare_sides(&others, new) {
         Ok(comparison) => ComparisonOutcome::Compared(comparison),
         Err(refusals) => ComparisonOutcome::Refused { refusals },
     }

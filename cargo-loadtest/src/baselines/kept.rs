@@ -38,7 +38,7 @@ impl Kept {
     ///
     /// # Errors
     /// When the identifier of the run is not a valid file name.
-    pub(super) fn of(
+    pub(super) fn from_record(
         record: &RunRecord,
         scenario: &ScenarioRecord,
         folder: &Path,

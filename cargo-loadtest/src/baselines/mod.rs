@@ -52,7 +52,7 @@ pub(crate) struct Contents {
 }
 
 impl Baselines {
-    pub(crate) fn of(config: &Config) -> Self {
+    pub(crate) fn from_config(config: &Config) -> Self {
         Self {
             folder: config.folder.join(PLACE),
         }

@@ -72,7 +72,7 @@ impl Baseline {
             let outcome = match judge_scenario(record, scenario, card) {
                 Err(refused) => Err(refused),
                 Ok(failed) => {
-                    let kept = Kept::of(record, scenario, self.folder())?;
+                    let kept = Kept::from_record(record, scenario, self.folder())?;
                     let path = kept.path.clone();
                     let kept = self.keep(&kept, keeping)?;
                     if kept.is_ok() {
@@ -127,7 +127,7 @@ impl Baseline {
                     format!(
                         "{}{}",
                         display::format_counted(count as u64, "run"),
-                        why.words()
+                        why.describe()
                     )
                 })
                 .collect(),
@@ -157,7 +157,7 @@ enum Why {
 }
 
 impl Why {
-    fn words(self) -> String {
+    fn describe(self) -> String {
         match self {
             Self::Differs(differs) => format!(" of {differs}"),
             Self::Old => ", the oldest,".to_owned(),

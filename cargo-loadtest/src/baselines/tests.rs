@@ -70,7 +70,7 @@ fn of_version(number: u32, version: &str) -> RunRecord {
 
 fn baselines() -> (tempfile::TempDir, Baselines) {
     let folder = tempfile::tempdir().unwrap();
-    let baselines = Baselines::of(&Config {
+    let baselines = Baselines::from_config(&Config {
         folder: folder.path().to_path_buf(),
         ..Config::default()
     });
@@ -164,7 +164,7 @@ fn what_two_saves_or_two_branches_leave_is_a_baseline() {
     let baseline = main(&baselines);
     // As a merge does, or a save that was killed before it removed anything.
     for record in [run(0), of_version(1, "f9"), run(2), of_version(3, "f9")] {
-        Kept::of(&record, &record.scenarios[0], baseline.folder())
+        Kept::from_record(&record, &record.scenarios[0], baseline.folder())
             .unwrap()
             .write()
             .unwrap();
@@ -260,7 +260,7 @@ fn a_run_that_failed_its_gate_is_kept_with_a_warning() {
 fn the_same_record_is_the_same_bytes() {
     let record = run(0);
     let bytes = || {
-        let kept = Kept::of(&record, &record.scenarios[0], Path::new("x")).unwrap();
+        let kept = Kept::from_record(&record, &record.scenarios[0], Path::new("x")).unwrap();
         kept.bytes().unwrap()
     };
     assert_eq!(bytes(), bytes());
@@ -467,7 +467,7 @@ fn nothing_that_could_be_a_secret_is_kept() {
     assert!(planted > 60, "{planted} texts of a record");
     value["scenarios"][0]["base_url"] = kept_url;
     let record: RunRecord = serde_json::from_value(value).unwrap();
-    let kept = Kept::of(&record, &record.scenarios[0], Path::new("x")).unwrap();
+    let kept = Kept::from_record(&record, &record.scenarios[0], Path::new("x")).unwrap();
     let mut text = String::new();
     flate2::read::GzDecoder::new(&*kept.bytes().unwrap())
         .read_to_string(&mut text)
@@ -537,7 +537,7 @@ fn long(steps: usize) -> RunRecord {
 fn a_baseline_of_five_minutes_and_ten_steps_is_small() {
     let steps = std::env::var("BASELINE_STEPS").map_or(10, |steps| steps.parse().unwrap());
     let record = long(steps);
-    let kept = Kept::of(&record, &record.scenarios[0], Path::new("x")).unwrap();
+    let kept = Kept::from_record(&record, &record.scenarios[0], Path::new("x")).unwrap();
     let cells = &kept.scenario().cells;
     assert_eq!((cells.width, cells.cells.len()), (10, 30));
     let bytes = kept.bytes().unwrap().len();
@@ -549,7 +549,7 @@ fn a_baseline_of_five_minutes_and_ten_steps_is_small() {
 #[test]
 fn what_is_kept_is_graded_as_the_run_was() {
     let record = run(0);
-    let kept = Kept::of(&record, &record.scenarios[0], Path::new("x")).unwrap();
+    let kept = Kept::from_record(&record, &record.scenarios[0], Path::new("x")).unwrap();
     assert_eq!(kept.scenario().cells.width, 5, "of the shortest run");
     let card = |record: &RunRecord| {
         loadtest_model::card::Report::grade(record, None)

@@ -192,7 +192,7 @@ fn annotate_warnings(card: &Card) -> Vec<Annotation> {
             let text = format!(
                 "{} times: {}",
                 display::format_count(failure.count),
-                failure.words()
+                failure.describe()
             );
             all.push(note(Some(&failure.step), "dependency failures", text));
         }
@@ -229,7 +229,7 @@ fn describe_undecided(comparison: &Comparison) -> Option<String> {
                 lines.push(format!(
                     "{} of {of}: {}",
                     figure.figure.name(),
-                    figure.words()
+                    figure.describe()
                 ));
             }
         }

@@ -21,7 +21,7 @@ struct OutputRow<'a> {
 }
 
 impl<'a> OutputRow<'a> {
-    fn of(card: &'a Card) -> Self {
+    fn from_card(card: &'a Card) -> Self {
         Self {
             scenario: &card.identity,
             verdict: output_word(card.verdict.name()),
@@ -98,7 +98,7 @@ fn list_rows(report: &Report) -> impl Iterator<Item = OutputRow<'_>> {
     report
         .cards
         .iter()
-        .map(OutputRow::of)
+        .map(OutputRow::from_card)
         .chain(not_run.map(|scenario| OutputRow::without(&scenario.scenario)))
 }
 
@@ -118,7 +118,7 @@ fn worst_row(report: &Report) -> Option<OutputRow<'_>> {
         let mut those = report.not_run.iter();
         those.find(|scenario| scenario.exit_code == code)
     };
-    card.map(OutputRow::of)
+    card.map(OutputRow::from_card)
         .or_else(|| not_run().map(|scenario| OutputRow::without(&scenario.scenario)))
 }
 

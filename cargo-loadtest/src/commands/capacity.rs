@@ -41,7 +41,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     if args.ci {
         exports = exports.for_ci(project.workspace.root());
     }
-    let store = Store::of(&project.workspace, &config);
+    let store = Store::in_workspace(&project.workspace, &config);
     project.permits(Action::Capacity, &config)?;
     let found = &project.one(args.scenario.as_deref(), given)?;
     if measures_itself {
@@ -93,7 +93,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         announce_search(&request, &record);
     }
     let made = session::capacity(
-        Program::of(&found.binary, project.offline),
+        Program::from_binary(&found.binary, project.offline),
         &request,
         &folder.request(1),
         &project.interrupts,

@@ -93,14 +93,14 @@ impl<'a> Project<'a> {
     /// The webhooks of `config`: this tool itself would send them, from outside of such a network.
     fn webhooks(&self, config: &Config) -> Result<Webhooks, Error> {
         if !self.offline {
-            return Webhooks::of(&config.notify);
+            return Webhooks::from_config(&config.notify);
         }
         if !config.notify.is_empty() {
             console::print_warning(
                 "no webhook is told of an offline run (`--offline`, LOADTEST_OFFLINE)",
             );
         }
-        Webhooks::of(&[])
+        Webhooks::from_config(&[])
     }
 
     /// Refuses what `config` does not let the caller do.

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     config.grading.min_grade = args.gate.min_grade;
     let webhooks = project.webhooks(&config)?;
     project.permits(Action::Run, &config)?;
-    let store = Store::of(&project.workspace, &config);
+    let store = Store::in_workspace(&project.workspace, &config);
     let chosen = match given {
         Some(given) => {
             let found = given.into_scenario(&project)?;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let environment = workspace::environment(project.workspace.root(), &store.outputs());
     let against = match &args.gate.baseline {
         Some(name) => {
-            let baseline = open_baseline(&Baselines::of(&config), name, args.gate.ci)?;
+            let baseline = open_baseline(&Baselines::from_config(&config), name, args.gate.ci)?;
             Some(against(&baseline, &chosen, &plans, args, &environment)?)
         }
         None => None,
@@ -217,7 +217,7 @@ fn keep_result(found: &Found, result: Result<ScenarioRecord, Error>, record: &mu
 
 /// Returns the entry of a scenario that `error` prevented.
 pub(super) fn not_run(found: &Found, error: &Error) -> NotRun {
-    let expected = NotRun::of(&found.definition);
+    let expected = NotRun::from_definition(&found.definition);
     if let Kind::Refused(failure) = error.kind() {
         return store::not_run(expected, (**failure).clone());
     }
@@ -242,7 +242,7 @@ fn before_its_load(found: &Found) -> NotRun {
     NotRun {
         exit_code: Error::interrupted().exit_code(),
         message: "interrupted before its load began".to_owned(),
-        ..NotRun::of(&found.definition)
+        ..NotRun::from_definition(&found.definition)
     }
 }
 
@@ -274,7 +274,7 @@ fn after_the_end(found: &Found, exit_code: u8, reason: &str) -> NotRun {
     NotRun {
         exit_code,
         message: format!("not started, since the one before it ended the run: {reason}"),
-        ..NotRun::of(&found.definition)
+        ..NotRun::from_definition(&found.definition)
     }
 }
 
@@ -342,7 +342,7 @@ impl Series<'_> {
         }
         let mut live = Live::new(self.quiet, requests.len());
         let results = session::mix(
-            Program::of(binary, self.offline),
+            Program::from_binary(binary, self.offline),
             &requests,
             &self.folder.mix(),
             self.interrupts,
@@ -358,7 +358,7 @@ impl Series<'_> {
         let hash = workspace::hash(&found.binary.executable)?;
         let mut live = Live::new(self.quiet, 1);
         session::run(
-            Program::of(&found.binary, self.offline),
+            Program::from_binary(&found.binary, self.offline),
             &self.request(found, at, hash),
             &self.folder.request(at + 1),
             self.interrupts,

@@ -55,7 +55,7 @@ impl Webhooks {
     ///
     /// # Errors
     /// Every variable that holds none.
-    pub(crate) fn of(configured: &[Notify]) -> Result<Self, Error> {
+    pub(crate) fn from_config(configured: &[Notify]) -> Result<Self, Error> {
         let variable = process::variable;
         let webhooks: Vec<_> = (1..)
             .zip(configured)

@@ -186,7 +186,7 @@ impl<'a> Payload<'a> {
         for scenario in &mut payload.scenarios {
             scenario.end(report);
         }
-        payload.capacity = report.capacity.as_ref().map(SearchResult::of);
+        payload.capacity = report.capacity.as_ref().map(SearchResult::from_capacity);
         payload.outcome = Some(ended);
         payload
     }
@@ -206,7 +206,7 @@ impl<'a> ScenarioEvent<'a> {
         // The card of a search is that of one of its trials.
         let mut cards = report.cards.iter().filter(|_| report.capacity.is_none());
         let card = cards.find(|card| card.identity == *identity);
-        self.result = card.map(Graded::of);
+        self.result = card.map(Graded::from_card);
         let mut not_run = report.not_run.iter();
         self.not_run = not_run
             .find(|not_run| not_run.scenario == *identity)
@@ -219,7 +219,7 @@ impl<'a> ScenarioEvent<'a> {
 }
 
 impl Graded {
-    fn of(card: &Card) -> Self {
+    fn from_card(card: &Card) -> Self {
         let headline = &card.headline;
         let broken = card.thresholds.iter().filter(|threshold| !threshold.passed);
         Self {
@@ -271,13 +271,13 @@ fn list_regressions(outcome: &ComparisonOutcome) -> Vec<Regression> {
             step: subject.step.clone(),
             figure: compared.figure,
             change: compared.change,
-            words: compared.words(),
+            words: compared.describe(),
         })
         .collect()
 }
 
 impl SearchResult {
-    fn of(capacity: &Capacity) -> Self {
+    fn from_capacity(capacity: &Capacity) -> Self {
         let remarks = capacity.remarks.iter();
         Self {
             verdict: capacity.verdict.name().to_lowercase().replace(' ', "_"),

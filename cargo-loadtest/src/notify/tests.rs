@@ -59,7 +59,7 @@ fn compared() -> Report {
             scenario: card.identity.clone(),
             base: vec!["before".to_owned()],
             new: "now".to_owned(),
-            margin: Margin::of(1),
+            margin: Margin::for_runs(1),
             is_closed: false,
             subjects: vec![Subject {
                 step: Some("login".to_owned()),
@@ -282,7 +282,7 @@ fn a_key_that_is_missing_or_empty_is_told_without_any_secret() {
         notify(Some("LOADTEST_NO_KEY_1")),
         notify(Some("LOADTEST_NO_KEY_2")),
     ];
-    let error = Webhooks::of(&all).err().unwrap();
+    let error = Webhooks::from_config(&all).err().unwrap();
     assert_eq!(error.exit_code(), 2);
     assert_eq!(error.to_string().lines().count(), 2);
     assert!(error.help().unwrap().contains("[[notify]]"));
@@ -373,7 +373,7 @@ fn undelivered_events_have_a_line_for_each_webhook_and_reason() {
         url: "http://127.0.0.1:9/hush".to_owned(),
         ..Notify::default()
     };
-    let webhooks = Webhooks::of(&[webhook(), webhook()]).unwrap();
+    let webhooks = Webhooks::from_config(&[webhook(), webhook()]).unwrap();
     let mut told = webhooks.started(run(&named("passed")));
     // Nobody has asked yet what came of them.
     told.posted = vec![(1, Event::RunStarted), (0, Event::RunStarted)];

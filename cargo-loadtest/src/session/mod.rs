@@ -50,7 +50,7 @@ pub(crate) fn list(binary: &Binary, interrupts: &Interrupts) -> Result<Listing, 
     let list = Request::List {
         output: output.clone(),
     };
-    let mut group = Program::of(binary, false).ask(&list, &request)?;
+    let mut group = Program::from_binary(binary, false).ask(&list, &request)?;
     let begin = now();
     let mut printed = Vec::new();
     let status = loop {

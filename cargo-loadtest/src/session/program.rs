@@ -20,7 +20,7 @@ pub(crate) struct Program {
 impl Program {
     /// `binary` as `cargo test` would start it: in the folder of its package; and, where `offline`, in a network of
     /// its own.
-    pub(crate) fn of(binary: &Binary, offline: bool) -> Self {
+    pub(crate) fn from_binary(binary: &Binary, offline: bool) -> Self {
         let mut command = Command::new(&binary.executable);
         command.current_dir(&binary.package_root);
         clean(&mut command);

@@ -29,7 +29,7 @@ pub(crate) fn open(
             let record = folder.read()?;
             return Ok((folder, record));
         }
-        return Ok((RunFolder::of(path), read_record(path)?));
+        return Ok((RunFolder::from_record_path(path), read_record(path)?));
     }
     let folder = if is_path || (word != LATEST && RunFolder::at(path).has_begun()) {
         RunFolder::at(path)

@@ -62,7 +62,7 @@ impl RunFolder {
     }
 
     /// The folder of a record that somebody named by its path.
-    pub(crate) fn of(record: &Path) -> Self {
+    pub(crate) fn from_record_path(record: &Path) -> Self {
         Self {
             path: record.parent().unwrap_or(Path::new(".")).to_path_buf(),
             record: record.to_path_buf(),

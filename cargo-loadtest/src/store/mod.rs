@@ -37,7 +37,7 @@ pub(crate) struct Store {
 
 impl Store {
     /// The one that the configuration names, else `loadtest` among the artifacts of the build.
-    pub(crate) fn of(workspace: &Workspace, config: &Config) -> Self {
+    pub(crate) fn in_workspace(workspace: &Workspace, config: &Config) -> Self {
         let directory = config
             .store
             .directory
@@ -58,7 +58,7 @@ impl Store {
     pub(crate) fn of_workspace(cargo: &CargoArgs) -> Result<Self, Error> {
         let workspace = Workspace::load_or_folder(cargo)?;
         let config = Config::load(&workspace.start, workspace.root())?;
-        Ok(Self::of(&workspace, &config))
+        Ok(Self::in_workspace(&workspace, &config))
     }
 
     /// A new folder, named by the time and something random.

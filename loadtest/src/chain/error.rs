@@ -62,7 +62,7 @@ impl Error {
     /// An error that says what `error` says, and is of its kind.
     pub(crate) fn like(error: &(dyn StdError + 'static)) -> Self {
         Self(Box::new(Like {
-            words: words(error),
+            words: describe_error(error),
             fault: fault(error),
         }))
     }
@@ -95,7 +95,7 @@ pub(crate) fn causes<'a>(
 }
 
 /// Describes `error` and its sources.
-pub(crate) fn words(error: &(dyn StdError + 'static)) -> String {
+pub(crate) fn describe_error(error: &(dyn StdError + 'static)) -> String {
     let words: Vec<String> = causes(error).map(ToString::to_string).collect();
     words.join(": ")
 }
@@ -136,7 +136,7 @@ impl<E: Into<Box<dyn StdError + Send + Sync>>> From<E> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&words(self.get()))
+        f.write_str(&describe_error(self.get()))
     }
 }
 

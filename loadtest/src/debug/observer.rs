@@ -149,7 +149,7 @@ impl IterationObserver for DebugObserver<'_> {
             engine::StepOutcome::LeftOut(skip) => DebugOutcome::LeftOut(skip.example.clone()),
             engine::StepOutcome::AlreadyRun => DebugOutcome::Kept,
             engine::StepOutcome::Skipped(skip) => DebugOutcome::Skipped {
-                reason: skip.words(),
+                reason: skip.describe(),
                 root: skip.cause.root,
                 root_step: skip.cause.step,
             },

@@ -47,7 +47,7 @@ impl<'a> AbortThresholds<'a> {
             let ScopedThreshold {
                 step, threshold, ..
             } = scoped;
-            let aggregate = Aggregate::of(threshold, *step, &self.steady, seconds);
+            let aggregate = Aggregate::from_threshold(threshold, *step, &self.steady, seconds);
             let is_due = if delay.is_zero() {
                 aggregate.samples >= MIN_SAMPLES || is_irreversible(threshold)
             } else {

@@ -104,7 +104,7 @@ impl IterationObserver for Transcript {
                 );
             }
             StepOutcome::Skipped(skip) => {
-                let why = skip.words();
+                let why = skip.describe();
                 let _ = writeln!(self.problems, "step `{name}` was skipped: {why}");
             }
         }

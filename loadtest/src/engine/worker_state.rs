@@ -94,7 +94,7 @@ impl WorkerState {
         let schedule = Schedule::new(&plan.load);
         Self {
             definition,
-            draws: Draw::of(&definition.steps),
+            draws: Draw::from_steps(&definition.steps),
             schedule,
             cached_window: Cell::new((Window::Steady, start, start)),
             start,

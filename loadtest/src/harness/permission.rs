@@ -215,7 +215,7 @@ fn requests_to(origin: &Origin, network: &Network, definition: &ScenarioDef) -> 
         Some(url) if !url.starts_with('/') => url
             .parse::<Uri>()
             .ok()
-            .and_then(|uri| Origin::of(&uri).ok())
+            .and_then(|uri| Origin::from_uri(&uri).ok())
             .map_or(is_base, |of| of == *origin),
         _ => is_base,
     };

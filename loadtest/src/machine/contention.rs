@@ -68,12 +68,12 @@ impl ContentionMeter {
 
 impl CpuTicks {
     fn now() -> Option<Self> {
-        Self::of(&read_to_string("/proc/stat").ok()?)
+        Self::from_stat(&read_to_string("/proc/stat").ok()?)
     }
 
     /// Reads the first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal; what
     /// follows is in user and nice already.
-    fn of(stat: &str) -> Option<Self> {
+    fn from_stat(stat: &str) -> Option<Self> {
         let line = stat.lines().next()?.strip_prefix("cpu ")?;
         let numbers: Vec<u64> = line
             .split_whitespace()
@@ -102,9 +102,9 @@ mod tests {
 
     #[test]
     fn stolen_time_is_a_share_of_all_time() {
-        let before = CpuTicks::of("cpu  100 0 50 800 10 0 20 20 7 7\ncpu0 1 2 3\n").unwrap();
+        let before = CpuTicks::from_stat("cpu  100 0 50 800 10 0 20 20 7 7\ncpu0 1 2 3\n").unwrap();
         assert_eq!((before.all, before.stolen), (1_000, 20));
-        let now = CpuTicks::of("cpu  150 0 60 880 10 0 20 80 9 9\n").unwrap();
+        let now = CpuTicks::from_stat("cpu  150 0 60 880 10 0 20 80 9 9\n").unwrap();
         assert!((now.stolen_since(before) - 0.3).abs() < 1e-9);
         assert!(now.stolen_since(now).abs() < 1e-9);
     }
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_system_that_does_not_tell_steals_nothing() {
         for stat in ["", "cpu  1 2 3 4", "intr 5"] {
-            assert_eq!(CpuTicks::of(stat), None, "{stat}");
+            assert_eq!(CpuTicks::from_stat(stat), None, "{stat}");
         }
     }
 

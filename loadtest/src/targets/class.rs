@@ -21,7 +21,7 @@ const METADATA_ADDRESSES: [IpAddr; 3] = [
 ];
 
 impl AddressClass {
-    pub(super) fn of(address: IpAddr) -> Self {
+    pub(super) fn from_address(address: IpAddr) -> Self {
         let address = embedded_ipv4(address.to_canonical());
         if address.is_loopback() {
             return Self::Loopback;
@@ -64,7 +64,7 @@ fn embedded_ipv4(address: IpAddr) -> IpAddr {
         _ => return address,
     };
     // Such an address leaves this machine: it is no loopback, whatever is within.
-    match AddressClass::of(found.into()) {
+    match AddressClass::from_address(found.into()) {
         AddressClass::Never(_) => found.into(),
         _ => address,
     }
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     fn class(text: &str) -> AddressClass {
-        AddressClass::of(text.parse().unwrap())
+        AddressClass::from_address(text.parse().unwrap())
     }
 
     #[test]

@@ -27,7 +27,7 @@ impl Licence {
             .filter(|target| target.max_rate.is_some() || target.max_in_flight.is_some());
         capped
             .filter_map(|target| {
-                let origin = Origin::of(&target.origin().parse().ok()?).ok()?;
+                let origin = Origin::from_uri(&target.origin().parse().ok()?).ok()?;
                 Some((origin, self.allowance(target)))
             })
             .collect()

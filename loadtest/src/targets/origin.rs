@@ -27,7 +27,7 @@ pub(crate) enum Host {
 
 impl Origin {
     /// Reads the origin of an absolute URL, or says why it has none.
-    pub(crate) fn of(uri: &Uri) -> Result<Self, Cow<'static, str>> {
+    pub(crate) fn from_uri(uri: &Uri) -> Result<Self, Cow<'static, str>> {
         let scheme = uri.scheme().ok_or("it has no scheme")?;
         let https = match scheme {
             scheme if *scheme == Scheme::HTTP => false,
@@ -176,7 +176,7 @@ mod tests {
 
     fn origin(url: &str) -> Result<Origin, String> {
         let uri: Uri = url.parse().map_err(|e| format!("{e}"))?;
-        Origin::of(&uri).map_err(Cow::into_owned)
+        Origin::from_uri(&uri).map_err(Cow::into_owned)
     }
 
     fn address(url: &str) -> IpAddr {

@@ -105,12 +105,12 @@ impl Permissions {
 
     /// Returns the verdict on an absolute URL; `None` if the URL cannot be read.
     pub fn known(&self, url: &str) -> Option<Known<'_>> {
-        let origin = Origin::of(&url.parse().ok()?).ok()?;
+        let origin = Origin::from_uri(&url.parse().ok()?).ok()?;
         let entry = self.entry(&origin);
         Some(match origin.host {
             Host::Address(address) => match self.permit(&origin, address) {
                 Ok(()) => entry
-                    .filter(|_| AddressClass::of(address) == AddressClass::Listed)
+                    .filter(|_| AddressClass::from_address(address) == AddressClass::Listed)
                     .map_or(Known::Loopback, Known::Listed),
                 Err(_) => Known::Refused,
             },
@@ -135,7 +135,7 @@ impl Permissions {
     /// [`NotPermitted`], which says why and what to write where.
     pub(crate) fn permit(&self, origin: &Origin, address: IpAddr) -> Result<(), NotPermitted> {
         let address = address.to_canonical();
-        let why = match AddressClass::of(address) {
+        let why = match AddressClass::from_address(address) {
             AddressClass::Loopback => return Ok(()),
             AddressClass::Never(what) => RefusalCause::Never(what),
             AddressClass::Listed if self.offline => RefusalCause::Offline,
@@ -181,7 +181,9 @@ impl Permissions {
                 .any(|known| same_network_kind(*known, **address))
         });
         match strange {
-            Some(address) if !is_pinned && AddressClass::of(*address) == AddressClass::Listed => {
+            Some(address)
+                if !is_pinned && AddressClass::from_address(*address) == AddressClass::Listed =>
+            {
                 Err(self.refusal(origin, Some(*address), RefusalCause::Rebound))
             }
             _ => Ok(()),

@@ -27,7 +27,7 @@ impl Encoding {
     pub(super) const NONE: Self = Self(None);
 
     /// Reads the encoding from the headers of a response.
-    pub(super) fn of(headers: &HeaderMap) -> Self {
+    pub(super) fn from_headers(headers: &HeaderMap) -> Self {
         if !headers.contains_key(CONTENT_ENCODING) {
             return Self(None);
         }
@@ -220,7 +220,7 @@ mod tests {
         for name in names {
             headers.append(CONTENT_ENCODING, HeaderValue::from_static(name));
         }
-        Encoding::of(&headers)
+        Encoding::from_headers(&headers)
     }
 
     fn decode(names: &[&'static str], body: Vec<u8>) -> Result<Bytes, ErrorKind> {

@@ -310,7 +310,7 @@ mod tests {
 
     fn split(url: &str) -> (Origin, String) {
         let uri: Uri = url.parse().unwrap();
-        (Origin::of(&uri).unwrap(), uri.path().to_owned())
+        (Origin::from_uri(&uri).unwrap(), uri.path().to_owned())
     }
 
     fn set(jar: &mut CookieJar, url: &str, text: &str) {

@@ -48,7 +48,7 @@ pub(crate) struct HopAnswer {
 
 impl Hop {
     /// Describes the request that is about to be sent to `origin`, such as `http://127.0.0.1:80`.
-    pub(super) fn of<B>(origin: &str, sent: &Request<B>, body: &Bytes) -> Self {
+    pub(super) fn from_request<B>(origin: &str, sent: &Request<B>, body: &Bytes) -> Self {
         let mut headers = sent.headers().clone();
         if !body.is_empty()
             && !headers.contains_key(CONTENT_LENGTH)

@@ -265,7 +265,7 @@ impl HttpTransport {
         if let Some(index) = routes.0.iter().position(known) {
             return Ok(index);
         }
-        let origin = Origin::of(uri).map_err(|reason| {
+        let origin = Origin::from_uri(uri).map_err(|reason| {
             Failure::new(
                 ErrorKind::GuardBlocked,
                 format!(

@@ -466,7 +466,7 @@ fn parse_base_url(url: &str) -> Result<(Uri, Origin), Cow<'static, str>> {
         return Err("it has no host".into());
     }
     let uri: Uri = url.parse().map_err(|error| format!("{error}"))?;
-    let origin = Origin::of(&uri)?;
+    let origin = Origin::from_uri(&uri)?;
     Ok((uri, origin))
 }
 
@@ -528,7 +528,7 @@ mod tests {
     #[test]
     fn another_port_of_a_pinned_name_needs_no_lookup() {
         let network = shop();
-        let origin = |url: &str| Origin::of(&url.parse().unwrap()).unwrap();
+        let origin = |url: &str| Origin::from_uri(&url.parse().unwrap()).unwrap();
         let addresses = network.addresses(&origin("https://SHOP./")).unwrap();
         assert_eq!(addresses.spread, 2);
         assert_eq!(

@@ -48,7 +48,7 @@ impl Redirect {
             StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => request.method == Method::POST,
             _ => false,
         };
-        let leaves = origin_of(url) != Origin::of(&uri).ok();
+        let leaves = origin_of(url) != Origin::from_uri(&uri).ok();
         let mut next = RequestBuf {
             omitted: request.omitted.clone(),
             ..RequestBuf::default()
@@ -130,7 +130,7 @@ impl Redirect {
 
 fn origin_of(url: &str) -> Option<Origin> {
     let uri: Uri = url.parse().ok()?;
-    Origin::of(&uri).ok()
+    Origin::from_uri(&uri).ok()
 }
 
 #[cfg(test)]

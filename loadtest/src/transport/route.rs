@@ -231,7 +231,11 @@ impl Route {
                         .outgoing(lent, request, call)
                         .map_err(UnansweredRequest::not_repeatable)?;
                     progress.show_request(|| {
-                        Hop::of(&self.url_of_origin(), &outgoing.to_http1(), &request.body)
+                        Hop::from_request(
+                            &self.url_of_origin(),
+                            &outgoing.to_http1(),
+                            &request.body,
+                        )
                     });
                     http1.write(&outgoing)
                 };
@@ -248,7 +252,9 @@ impl Route {
                         .map_err(UnansweredRequest::not_repeatable)?;
                     let sent = outgoing.to_http2(self.origin.https, &self.authority);
                     let sent = sent.map_err(UnansweredRequest::not_repeatable)?;
-                    progress.show_request(|| Hop::of(&self.url_of_origin(), &sent, &request.body));
+                    progress.show_request(|| {
+                        Hop::from_request(&self.url_of_origin(), &sent, &request.body)
+                    });
                     sent
                 };
                 progress.begin(meter);
@@ -316,7 +322,7 @@ impl Route {
         progress: &mut CallProgress<'_>,
     ) -> Result<Option<Redirect>, UnansweredRequest> {
         let (start, complete) = body::read_sample(&mut connection, progress.sample_limit()).await;
-        let encoding = Encoding::of(&self.headers);
+        let encoding = Encoding::from_headers(&self.headers);
         progress.show_body(&start, &encoding);
         self.keep_connection(connection, complete, progress);
         if call.redirects > 0 && redirect::is_redirect(status) {
@@ -366,7 +372,7 @@ impl Route {
         let is_watched = progress.hops.is_some();
         let mut encoding = Encoding::NONE;
         if call.reads.body || is_watched {
-            encoding = Encoding::of(&self.headers);
+            encoding = Encoding::from_headers(&self.headers);
         }
         if is_watched {
             progress.show_body(&body, &encoding);

@@ -77,7 +77,7 @@ fn declared() {
 }
 
 fn sent() -> Vec<Sent> {
-    let mut user = User::of(declared());
+    let mut user = User::new(declared());
     let events = user.iterate(&[], |_| ok(LOGIN));
     let unmet: Vec<&Event> = events
         .iter()
@@ -180,7 +180,7 @@ fn a_colon_in_the_value_of_a_user_name_is_no_request() {
         #[step(get = "/", basic = ("{{who.response.name}}", "x"))]
         fn ask();
     }
-    let events = User::of(colon()).iterate(&[], |_| ok(r#"{"name":"a:b"}"#));
+    let events = User::new(colon()).iterate(&[], |_| ok(r#"{"name":"a:b"}"#));
     let [_, Event::Unmet("ask", Unmet::Invalid { reason })] = &*events else {
         panic!("{events:?}")
     };
@@ -453,7 +453,7 @@ fn typed_parts() {
 
 #[test]
 fn declared_parts_keep_their_boundary_under_a_type_of_their_own() {
-    let mut user = User::of(typed_parts());
+    let mut user = User::new(typed_parts());
     let events = user.iterate(&[], |_| ok("mixed"));
     assert!(
         matches!(
@@ -522,7 +522,7 @@ fn a_file_of_a_setup_is_shared() {
                 .body(photo)
         }
     }
-    let mut user = User::of(uploads());
+    let mut user = User::new(uploads());
     user.iterate(&[], |_| ok("{}"));
     assert_eq!(user.sent[0].body, code().1);
     assert_eq!(user.sent[0].headers, ["content-type: text/x-rust"]);
@@ -539,7 +539,7 @@ fn a_placeholder_at_the_start_may_hold_a_query_already() {
         #[step(get = "{{start.response.b}}", query = { "x": {{start.response["the key"]}} })]
         fn without_query();
     }
-    let mut user = User::of(raw());
+    let mut user = User::new(raw());
     user.iterate(&[], |_| {
         ok(r#"{"a":"/p?q=%20#part","b":"/p","the key":true}"#)
     });

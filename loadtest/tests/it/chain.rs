@@ -129,7 +129,7 @@ fn unmet_upstream(step: usize, variable: &'static str, root: RootCause, at: usiz
 
 #[test]
 fn a_journey_passes_its_values_on() {
-    let mut user = User::of(checkout());
+    let mut user = User::new(checkout());
     let events = user.iterate(&[], shop);
     assert_eq!(
         events,
@@ -154,7 +154,7 @@ fn a_journey_passes_its_values_on() {
 
 #[test]
 fn state_lives_on_and_slots_do_not() {
-    let mut user = User::of(checkout());
+    let mut user = User::new(checkout());
     user.iterate(&[], shop);
     user.iterate(&[], shop);
     assert_eq!(user.sent[7].body, r#"{"cart":[3,7,7]}"#);
@@ -183,7 +183,7 @@ fn a_new_iteration_begins_with_empty_slots() {
 
 #[test]
 fn a_failed_step_is_the_root_of_all_skips_below() {
-    let mut user = User::of(checkout());
+    let mut user = User::new(checkout());
     let events = user.iterate(&[], |line| {
         if line == "POST /login" {
             None
@@ -206,7 +206,7 @@ fn a_failed_step_is_the_root_of_all_skips_below() {
 
 #[test]
 fn a_weight_skip_is_no_failure_of_anybody() {
-    let mut user = User::of(checkout());
+    let mut user = User::new(checkout());
     let events = user.iterate(&["buy"], shop);
     assert_eq!(events[5], Event::Ok("home"));
     assert_eq!(
@@ -217,7 +217,7 @@ fn a_weight_skip_is_no_failure_of_anybody() {
 
 #[test]
 fn none_and_err_decline() {
-    let mut user = User::of(checkout());
+    let mut user = User::new(checkout());
     let events = user.iterate(&[], |line| match line {
         "GET /products?in=EUR" => ok(r#"{"items":[]}"#),
         _ => shop(line),
@@ -242,7 +242,7 @@ fn none_and_err_decline() {
 
 #[test]
 fn a_check_fails_with_its_words_and_a_panic_is_a_failed_check() {
-    let mut user = User::of(checkout());
+    let mut user = User::new(checkout());
     let events = user.iterate(&[], |line| match line {
         "GET /products?in=EUR" => ok(r#"{"items":[]}"#),
         _ => shop(line),
@@ -262,7 +262,7 @@ fn a_check_fails_with_its_words_and_a_panic_is_a_failed_check() {
 
 #[test]
 fn a_check_without_its_inputs_does_not_run() {
-    let mut user = User::of(checkout());
+    let mut user = User::new(checkout());
     let events = user.iterate(&["browse"], shop);
     assert!(
         !events.iter().any(|event| matches!(event, Event::Check(..))),
@@ -272,7 +272,7 @@ fn a_check_without_its_inputs_does_not_run() {
 
 #[test]
 fn a_body_that_does_not_decode_fails_the_step() {
-    let mut user = User::of(checkout());
+    let mut user = User::new(checkout());
     let events = user.iterate(&[], |line| match line {
         "POST /login" => ok(""),
         "GET /products?in=EUR" => ok("{"),
@@ -349,7 +349,7 @@ fn templates_server(line: &str) -> Option<RawResponse> {
 
 #[test]
 fn values_are_encoded_for_the_place_they_go_to() {
-    let mut user = User::of(templates());
+    let mut user = User::new(templates());
     let events = user.iterate(&[], templates_server);
     let verdicts: Vec<_> = events
         .iter()
@@ -393,7 +393,7 @@ fn values_are_encoded_for_the_place_they_go_to() {
 
 #[test]
 fn a_template_at_the_start_may_be_an_absolute_url() {
-    let mut user = User::of(templates());
+    let mut user = User::new(templates());
     user.iterate(&[], |line| {
         if line.starts_with("POST /orders") {
             with_header("location", "https://other.test/a?b=c%2F", r#"{"id":5}"#)
@@ -406,7 +406,7 @@ fn a_template_at_the_start_may_be_an_absolute_url() {
 
 #[test]
 fn what_is_missing_null_or_past_the_end_is_named() {
-    let mut user = User::of(templates());
+    let mut user = User::new(templates());
     let events = user.iterate(&[], |line| match line {
         "POST /login" => ok(r#"{"token":"t","user":null}"#),
         _ => templates_server(line),
@@ -468,7 +468,7 @@ fn what_is_missing_null_or_past_the_end_is_named() {
 
 #[test]
 fn a_header_that_is_there_but_no_text_is_not_missing() {
-    let mut user = User::of(templates());
+    let mut user = User::new(templates());
     let events = user.iterate(&[], |line| {
         let mut response = templates_server(line)?;
         if let Some(session) = response.headers.get_mut("x-session") {
@@ -483,7 +483,7 @@ fn a_header_that_is_there_but_no_text_is_not_missing() {
 
 #[test]
 fn a_value_cannot_lead_to_another_path() {
-    let mut user = User::of(templates());
+    let mut user = User::new(templates());
     let events = user.iterate(&[], |line| match line {
         "POST /login" => ok(r#"{"token":"t","user":{"id":7,"name":"../admin"}}"#),
         _ => templates_server(line),
@@ -536,7 +536,7 @@ fn invalid() {
 
 #[test]
 fn what_cannot_be_sent_is_invalid_and_says_why() {
-    let mut user = User::of(invalid());
+    let mut user = User::new(invalid());
     let events = user.iterate(&[], |_| ok(r#"{"path":"a b\nc"}"#));
     let mut reasons = events[1..].iter().map(|event| match event {
         Event::Unmet(_, Unmet::Invalid { reason }) => reason.as_str(),
@@ -573,7 +573,7 @@ fn what_cannot_be_sent_is_invalid_and_says_why() {
 
 #[test]
 fn nothing_of_a_request_stays_for_the_next() {
-    let mut user = User::of(templates());
+    let mut user = User::new(templates());
     user.iterate(&[], templates_server);
     assert_eq!(user.sent[3].headers, Vec::<String>::new());
     assert_eq!(user.sent[3].body, "");
@@ -604,7 +604,7 @@ fn builder() {
 
 #[test]
 fn a_request_is_built_as_with_reqwest() {
-    let mut user = User::of(builder());
+    let mut user = User::new(builder());
     user.iterate(&[], |_| ok(""));
     assert_eq!(user.sent[0].line, "OPTIONS /all");
     assert_eq!(
@@ -654,7 +654,7 @@ fn lent_urls() {
 
 #[test]
 fn a_url_may_be_lent_by_an_earlier_answer() {
-    let mut user = User::of(lent_urls());
+    let mut user = User::new(lent_urls());
     let answer = r#"{"next":"/items?of=2","all":["http://127.0.0.1:1/x"]}"#;
     user.iterate(&[], |_| ok(answer));
     let lines: Vec<&str> = user.sent.iter().map(|sent| &*sent.line).collect();
@@ -776,7 +776,7 @@ fn prepared() {
 #[test]
 fn setups_run_once_in_order_unless_the_target_comes_from_outside() {
     assert!(prepared().definition.starts_target);
-    let mut user = User::of(prepared());
+    let mut user = User::new(prepared());
     assert_eq!(LOG.load(Ordering::Relaxed), 1);
     user.iterate(&[], |_| ok(""));
     assert_eq!(user.sent[0].line, "GET http://127.0.0.1:1/account-1");

@@ -77,7 +77,7 @@ fn a_parameter_of_a_declared_step_is_a_step_that_it_needs() {
 
 #[test]
 fn a_branch_follows_the_step_that_was_chosen() {
-    let mut user = User::of(visit());
+    let mut user = User::new(visit());
     let events = user.iterate(&["rows"], |_| ok(r#"{"id":7}"#));
     let runs = Event::Ok;
     assert_eq!(

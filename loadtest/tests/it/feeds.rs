@@ -112,7 +112,7 @@ fn whole() {
 
 #[test]
 fn a_row_goes_to_templates_steps_and_checks() {
-    let mut user = User::of(whole());
+    let mut user = User::new(whole());
     let events = user.iterate(&[], |line| match line {
         "GET /1/2" => ok(r#"{"id":1}"#),
         _ => ok("{}"),
@@ -246,7 +246,7 @@ fn invalid() {
 
 #[test]
 fn an_invalid_url_shows_no_value_of_a_row() {
-    let events = User::of(invalid()).iterate(&[], |_| None);
+    let events = User::new(invalid()).iterate(&[], |_| None);
     let reasons: Vec<&str> = events
         .iter()
         .map(|event| match event {

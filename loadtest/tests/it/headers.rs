@@ -60,7 +60,7 @@ fn iterate(
     scenario: &'static loadtest::Scenario,
     answer: Option<&'static str>,
 ) -> (Vec<Sent>, Vec<Event>) {
-    let mut user = User::of(scenario);
+    let mut user = User::new(scenario);
     let events = user.iterate(&[], |line| match line {
         "POST /login" => answer.and_then(ok),
         _ => ok(r#"{"k":"word"}"#),
@@ -277,7 +277,7 @@ fn traced() {
 
 #[test]
 fn a_function_is_not_called_where_a_step_is_missing_that_its_request_needs() {
-    let mut user = User::of(traced());
+    let mut user = User::new(traced());
     let events = user.iterate(&[], |line| match line {
         "GET /first" => None,
         _ => ok(""),

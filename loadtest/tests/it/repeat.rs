@@ -214,7 +214,7 @@ fn choosy() {
 
 #[test]
 fn a_step_leaves_itself_out_by_any_error_that_holds_a_skip() {
-    let mut user = User::of(choosy());
+    let mut user = User::new(choosy());
     let events = user.iterate(&[], |_| ok(r#""skip""#));
     let left_out = || Unmet::LeftOut {
         reason: "nothing is wanted".to_owned(),
@@ -236,7 +236,7 @@ fn a_step_leaves_itself_out_by_any_error_that_holds_a_skip() {
 
 #[test]
 fn other_errors_are_dependency_failures_as_before() {
-    let mut user = User::of(choosy());
+    let mut user = User::new(choosy());
     let events = user.iterate(&[], |line| match line {
         "GET /mode" => ok(r#""bad""#),
         _ => ok("{}"),

@@ -43,7 +43,7 @@ pub(crate) struct User {
 
 impl User {
     /// A user of `scenario`, with its setups run.
-    pub(crate) fn of(scenario: &'static Scenario) -> Self {
+    pub(crate) fn new(scenario: &'static Scenario) -> Self {
         let prepared = (scenario.prepare)(&SetupContext::default()).expect("the setups work");
         let mut vu = Vu::new(3, 1);
         Self {

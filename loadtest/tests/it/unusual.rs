@@ -199,7 +199,7 @@ mod second {
 
 #[test]
 fn paths_go_on_through_untyped_fields() {
-    let mut user = User::of(untyped_within_typed());
+    let mut user = User::new(untyped_within_typed());
     let events = user.iterate(&[], |_| {
         ok(
             r#"{"any":{"user":{"id":5},"list":[0,{"type":"x"}]},"maybe":{"userId":6},
@@ -221,7 +221,7 @@ fn paths_go_on_through_untyped_fields() {
 
 #[test]
 fn a_step_may_have_the_name_of_anything() {
-    let mut user = User::of(names_of_others());
+    let mut user = User::new(names_of_others());
     let events = user.iterate(&[], |_| ok(r#"{"a":1,"b":2}"#));
     let lines: Vec<&str> = user.sent.iter().map(|sent| sent.line.as_str()).collect();
     assert_eq!(
@@ -247,7 +247,7 @@ fn every_kind_of_generated_code_runs() {
         scenario.definition.description,
         r#"Everything that generates code: "quotes", `{braces}`, {{double ones}} and \backslashes\."#
     );
-    let mut user = User::of(scenario);
+    let mut user = User::new(scenario);
     let events = user.iterate(&[], |line| match line {
         "POST /cart" => ok("[1]"),
         _ => ok(r#"{"id":3,"name":"n"}"#),

@@ -153,7 +153,7 @@ mod brought {
 #[test]
 fn a_macro_may_bring_answers_with_the_library_of_its_crate() {
     for scenario in brought::scenarios() {
-        let mut user = User::of(scenario);
+        let mut user = User::new(scenario);
         let events = user.iterate(&[], |line| match line {
             "GET /" => ok(r#"{"id":7}"#),
             _ => ok(r#""on""#),
@@ -245,7 +245,7 @@ fn scalars() {
 #[test]
 fn scalar_answers_are_compared_without_a_second_star() {
     let run = |number: &'static str| {
-        User::of(scalars()).iterate(&[], move |line| match line {
+        User::new(scalars()).iterate(&[], move |line| match line {
             "GET /word" => ok("on"),
             "GET /list" => ok("[1,2]"),
             _ => ok(number),
@@ -280,7 +280,7 @@ fn names_types_and_patterns_of_all_kinds_work() {
     assert_eq!(definition.steps[1].name, "second step");
     assert!((definition.steps[1].weight - 0.5).abs() < f64::EPSILON);
 
-    let mut user = User::of(scenario);
+    let mut user = User::new(scenario);
     let token =
         r#"{"token":"t","type":"a&b","by_name":{"a":9},"sorted":{"k":[5]},"any":{"deep":1}}"#;
     let events = user.iterate(&[], |line| match line {
@@ -324,7 +324,7 @@ fn names_types_and_patterns_of_all_kinds_work() {
 #[test]
 fn scenarios_come_out_of_macros() {
     for scenario in [made(), made_again()] {
-        let mut user = User::of(scenario);
+        let mut user = User::new(scenario);
         user.iterate(&[], |_| ok(r#"{"deep":{"value":3}}"#));
         assert_eq!(user.sent[1].line, "GET /3");
         assert_eq!(user.sent[2].line, "GET /3");
@@ -341,7 +341,7 @@ fn scenarios_come_out_of_macros() {
 
 #[test]
 fn a_scenario_may_be_an_associated_function_with_macros_of_its_own() {
-    let mut user = User::of(Group::associated());
+    let mut user = User::new(Group::associated());
     user.iterate(&[], |_| ok("[1, 2]"));
     assert_eq!(user.sent[1].line, "GET /21");
 }

@@ -43,7 +43,7 @@ pub(crate) fn baseline(args: &BaselineArgs) -> Result<u8, Error> {
 pub(super) fn baselines(cargo: &CargoArgs) -> Result<Baselines, Error> {
     let workspace = Workspace::load_or_folder(cargo)?;
     let config = Config::load(&workspace.start, workspace.root())?;
-    Ok(Baselines::of(&config))
+    Ok(Baselines::from_config(&config))
 }
 
 /// The same, for those who may change them.
@@ -51,7 +51,7 @@ fn open_changeable(cargo: &CargoArgs) -> Result<Baselines, Error> {
     let workspace = Workspace::load_or_folder(cargo)?;
     let config = Config::load(&workspace.start, workspace.root())?;
     policy::permits(Action::Baseline, &config, &workspace.start)?;
-    Ok(Baselines::of(&config))
+    Ok(Baselines::from_config(&config))
 }
 
 fn save_baseline(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> Result<u8, Error> {

@@ -41,7 +41,7 @@ fn regressions_json(comparison: &Comparison) -> Value {
         &loadtest_model::comparison::Subject,
         &loadtest_model::comparison::Compared,
     )| {
-        json!({ "step": subject.step, "figure": figure.figure, "words": figure.words() })
+        json!({ "step": subject.step, "figure": figure.figure, "words": figure.describe() })
     };
     comparison.regressions().map(one).collect()
 }

@@ -57,7 +57,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
             runs.into_iter().flatten().map(|kept| kept.side()).collect()
         };
         let known = contents.scenarios.iter().map(|runs| runs[0].identity());
-        RunComparison::of(&args.base, true, &new, known.collect(), &base)
+        RunComparison::compare_runs(&args.base, true, &new, known.collect(), &base)
     } else {
         let base = open_base(args, &baselines)?;
         let sides = |identity: &str| {
@@ -68,7 +68,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
         };
         let known = base.scenarios.iter();
         let known = known.map(|scenario| scenario.start.definition.identity());
-        RunComparison::of(&base.run_id, false, &new, known.collect(), &sides)
+        RunComparison::compare_runs(&base.run_id, false, &new, known.collect(), &sides)
     };
     match args.format {
         ResultFormat::Human => {
@@ -101,7 +101,7 @@ fn comparison_side<'a>(record: &'a RunRecord, scenario: &'a ScenarioRecord) -> S
 }
 
 impl RunComparison {
-    fn of<'a>(
+    fn compare_runs<'a>(
         base: &str,
         is_baseline: bool,
         new: &RunRecord,

@@ -63,7 +63,7 @@ fn compared() -> RunComparison {
         scenario: "shop::load::checkout".to_owned(),
         base: vec!["a".to_owned(), "b".to_owned(), "c".to_owned()],
         new: "20261121-143005-k3f9".to_owned(),
-        margin: Margin::of(3),
+        margin: Margin::for_runs(3),
         is_closed: false,
         subjects: vec![
             subject(None, Some(Skipped::Changed), Vec::new()),

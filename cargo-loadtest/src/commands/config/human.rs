@@ -98,7 +98,7 @@ fn render_tables(view: &View<'_>) -> Vec<ConfigTable> {
         if let Some(table) = tables.last_mut() {
             table.rows.push(ConfigRow {
                 name: key.known.name.to_owned(),
-                value: key.words(),
+                value: key.describe(),
                 place: describe_place(key.origin.as_ref()),
                 is_set: key.origin.is_some(),
             });

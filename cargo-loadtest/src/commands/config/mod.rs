@@ -99,7 +99,7 @@ impl InForce {
     }
 
     /// The value in words.
-    fn words(&self) -> String {
+    fn describe(&self) -> String {
         match (&self.value, self.known.built_in) {
             (Some(words), _) => words.join(", "),
             (None, BuiltIn::Nothing(words)) => words.to_owned(),

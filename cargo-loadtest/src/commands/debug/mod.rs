@@ -50,7 +50,7 @@ pub(crate) fn debug(args: &DebugArgs, cli: &Cli) -> Result<u8, Error> {
         console::colours_results(),
     );
     let end = session::debug(
-        Program::of(&found.binary, project.offline),
+        Program::from_binary(&found.binary, project.offline),
         &request,
         &folder.path().join("request.json"),
         &project.interrupts,

@@ -164,7 +164,7 @@ struct Use<'a> {
 
 impl<'a> Document<'a> {
     /// Returns the document of `scenario`.
-    pub(super) fn of(scenario: &'a ScenarioDef) -> Self {
+    pub(super) fn from_scenario(scenario: &'a ScenarioDef) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             identity: scenario.identity(),
@@ -182,7 +182,7 @@ impl<'a> Document<'a> {
             version: scenario.version.as_deref(),
             fingerprint: &scenario.fingerprint,
             weight: scenario.weight,
-            load: scenario.load.as_ref().map(LoadDocument::of),
+            load: scenario.load.as_ref().map(LoadDocument::from_load),
             thresholds: threshold_documents(&scenario.thresholds),
             apdex_ms: scenario.apdex.map(to_ms),
             budget: scenario.budget,
@@ -193,14 +193,14 @@ impl<'a> Document<'a> {
             steps: scenario
                 .steps
                 .iter()
-                .map(|step| StepDocument::of(step, &scenario.steps))
+                .map(|step| StepDocument::from_step(step, &scenario.steps))
                 .collect(),
         }
     }
 }
 
 impl LoadDocument {
-    fn of(load: &Load) -> Self {
+    fn from_load(load: &Load) -> Self {
         let model = match &load.shape {
             Shape::Rate {
                 per_second,
@@ -269,7 +269,7 @@ fn threshold_documents(thresholds: &[Threshold]) -> Vec<ThresholdDocument> {
 }
 
 impl<'a> StepDocument<'a> {
-    fn of(step: &'a StepDef, all: &'a [StepDef]) -> Self {
+    fn from_step(step: &'a StepDef, all: &'a [StepDef]) -> Self {
         Self {
             name: &step.name,
             line: step.line,
@@ -337,7 +337,7 @@ mod tests {
     }
 
     fn value(scenario: &ScenarioDef) -> Value {
-        serde_json::to_value(Document::of(scenario)).unwrap()
+        serde_json::to_value(Document::from_scenario(scenario)).unwrap()
     }
 
     #[track_caller]

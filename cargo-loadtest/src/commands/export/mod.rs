@@ -23,7 +23,7 @@ pub(crate) fn export(args: &ExportArgs, cli: &Cli) -> Result<u8, Error> {
     let project = Project::open(&args.project, cli)?;
     let all = project.scenarios()?;
     let found = one(&all, &args.scenario)?;
-    let text = serde_json::to_string_pretty(&Document::of(&found.definition))
+    let text = serde_json::to_string_pretty(&Document::from_scenario(&found.definition))
         .map_err(Error::encode("the scenario"))?;
     if to_file {
         files::write(&args.output, format!("{text}\n").as_bytes())?;

@@ -61,7 +61,7 @@ pub(super) struct Trend<'a> {
 
 impl<'a> Course<'a> {
     /// Collects the runs of `scenario` from `entries`, the newest first.
-    pub(super) fn of(scenario: &'a str, entries: &'a [Entry]) -> Self {
+    pub(super) fn from_entries(scenario: &'a str, entries: &'a [Entry]) -> Self {
         let mut versions: Vec<VersionCourse<'a>> = Vec::new();
         let own = entries.iter().filter(|entry| entry.scenario == scenario);
         for (place, entry) in own.enumerate() {

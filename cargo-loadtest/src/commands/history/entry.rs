@@ -230,7 +230,9 @@ pub(super) fn of_record(
             per_second: search.finding.confirmed_per_second,
         };
         // Its card is of one trial.
-        let version = versions.map(|(scenario, _)| Version::of(scenario)).next();
+        let version = versions
+            .map(|(scenario, _)| Version::from_scenario(scenario))
+            .next();
         all.push(Entry {
             load: Some(Setting {
                 load: format!("search for {}", search.slo()),
@@ -241,7 +243,7 @@ pub(super) fn of_record(
         });
     } else {
         all.extend(versions.map(|(scenario, card)| Entry {
-            version: Some(Version::of(scenario)),
+            version: Some(Version::from_scenario(scenario)),
             load: Some(Setting {
                 load: card.setting.load.clone(),
                 target: target(scenario),
@@ -250,7 +252,7 @@ pub(super) fn of_record(
                 run,
                 &record,
                 &card.identity,
-                Outcome::Measured(Figures::of(card)),
+                Outcome::Measured(Figures::from_card(card)),
             )
         }));
     }
@@ -337,7 +339,7 @@ impl Entry {
 }
 
 impl Version {
-    fn of(scenario: &ScenarioRecord) -> Self {
+    fn from_scenario(scenario: &ScenarioRecord) -> Self {
         let definition = &scenario.start.definition;
         Self {
             fingerprint: definition.fingerprint.to_string(),
@@ -360,7 +362,7 @@ impl Version {
 }
 
 impl Figures {
-    fn of(card: &Card) -> Self {
+    fn from_card(card: &Card) -> Self {
         let counts =
             matches!(card.verdict, Verdict::Passed | Verdict::Failed) && !card.grade.partial;
         let spoilt = (!counts).then(|| {

@@ -29,7 +29,7 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<u8, Error> {
     };
     let courses: Vec<Course<'_>> = chosen
         .iter()
-        .map(|scenario| Course::of(scenario, &archive.entries))
+        .map(|scenario| Course::from_entries(scenario, &archive.entries))
         .collect();
     match args.format {
         ResultFormat::Human => {

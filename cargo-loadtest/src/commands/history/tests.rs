@@ -75,7 +75,7 @@ fn trends(course: &Course<'_>) -> Vec<Option<(i64, String)>> {
 #[test]
 fn a_trend_is_the_change_since_the_run_before() {
     let entries = entries(vec![run(1, 100), run(2, 120), run(3, 60)]);
-    let course = Course::of(SCENARIO, &entries);
+    let course = Course::from_entries(SCENARIO, &entries);
     let expected = [
         Some((-50, "20261121-020000-abcd".to_owned())),
         Some((20, "20261121-010000-abcd".to_owned())),
@@ -102,7 +102,7 @@ fn other_versions_loads_and_targets_are_set_apart_and_never_compared() {
         }),
         run(5, 110),
     ]);
-    let course = Course::of(SCENARIO, &entries);
+    let course = Course::from_entries(SCENARIO, &entries);
     let shape: Vec<_> = course
         .versions
         .iter()
@@ -129,7 +129,7 @@ fn what_measured_nothing_to_go_by_is_listed_and_has_no_trend() {
         scenario: SCENARIO.to_owned(),
         exit_code: 100,
         message: "setup failed".to_owned(),
-        ..NotRun::of(&run(3, 1).scenarios[0].start.definition)
+        ..NotRun::from_definition(&run(3, 1).scenarios[0].start.definition)
     });
     let mut older = missing.clone();
     older.run_id = "20261121-050000-abcd".to_owned();
@@ -142,7 +142,7 @@ fn what_measured_nothing_to_go_by_is_listed_and_has_no_trend() {
         run(4, 100),
         older,
     ]);
-    let course = Course::of(SCENARIO, &entries);
+    let course = Course::from_entries(SCENARIO, &entries);
     let verdicts: Vec<_> = entries.iter().map(Entry::verdict).collect();
     assert_eq!(
         verdicts,
@@ -249,7 +249,7 @@ fn archive() -> Archive {
 
 fn rendered(limit: usize, width: usize) -> String {
     let archive = archive();
-    let courses = [Course::of(SCENARIO, &archive.entries)];
+    let courses = [Course::from_entries(SCENARIO, &archive.entries)];
     human::render(&courses, &archive, limit, width, false)
 }
 
@@ -274,7 +274,7 @@ fn a_wide_terminal_shows_when_each_run_began() {
 #[test]
 fn the_history_as_data_has_every_run_with_its_version() {
     let archive = archive();
-    let courses = [Course::of(SCENARIO, &archive.entries)];
+    let courses = [Course::from_entries(SCENARIO, &archive.entries)];
     let text = data::render(&courses, &archive, 4).unwrap();
     let all: serde_json::Value = serde_json::from_str(&text).unwrap();
     let versions = all["scenarios"][0]["versions"].as_array().unwrap();

@@ -63,7 +63,7 @@ pub(super) enum Permission {
 
 impl Destination {
     /// The destination of `scenario`, given `--base-url` and `LOADTEST_BASE_URL`.
-    pub(super) fn of(
+    pub(super) fn from_definition(
         scenario: &ScenarioDef,
         flag: Option<&str>,
         environment: Option<&str>,
@@ -152,7 +152,8 @@ mod tests {
     fn the_last_that_gives_a_base_wins() {
         let mut scenario = sample::definition("visit", &[]);
         let seen = |scenario: &ScenarioDef, flag, environment| {
-            let destination = Destination::of(scenario, flag, environment, &Permissions::default());
+            let destination =
+                Destination::from_definition(scenario, flag, environment, &Permissions::default());
             (destination.base, destination.from)
         };
         assert_eq!(seen(&scenario, None, None), (None, AddressOrigin::Missing));
@@ -182,7 +183,8 @@ mod tests {
         steps[0].url = Some("http://10.0.0.1:80/x?y=http://no".into());
         steps[1].url = Some("https://{{login.response.host}}/x".into());
         let base = "http://[::1]:8080/api?token=pw";
-        let destination = Destination::of(&scenario, Some(base), None, &Permissions::default());
+        let destination =
+            Destination::from_definition(&scenario, Some(base), None, &Permissions::default());
         let hosts: Vec<_> = destination
             .hosts
             .iter()
@@ -200,11 +202,12 @@ mod tests {
         scenario.base = Some("http://shop.test".into());
         let steps = scenario.steps.to_mut();
         steps.truncate(1);
-        let hosts = Destination::of(&scenario, None, None, &Permissions::default()).hosts;
+        let hosts =
+            Destination::from_definition(&scenario, None, None, &Permissions::default()).hosts;
         assert_eq!(hosts[0].permission, Permission::ByAddress);
         scenario.base = None;
         assert_eq!(
-            Destination::of(&scenario, None, None, &Permissions::default()).from,
+            Destination::from_definition(&scenario, None, None, &Permissions::default()).from,
             AddressOrigin::NotNeeded
         );
     }

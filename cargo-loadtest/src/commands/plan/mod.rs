@@ -48,8 +48,8 @@ pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
             Ok(Prospect {
                 scenario: &found.definition,
                 seed,
-                outlook: Outlook::of(&found.definition, &plan),
-                destination: Destination::of(
+                outlook: Outlook::from_plan(&found.definition, &plan),
+                destination: Destination::from_definition(
                     &found.definition,
                     flag,
                     environment.as_deref(),
@@ -157,8 +157,13 @@ mod tests {
         Prospect {
             scenario,
             seed,
-            outlook: Outlook::of(scenario, &plan),
-            destination: Destination::of(scenario, base, None, &Permissions::default()),
+            outlook: Outlook::from_plan(scenario, &plan),
+            destination: Destination::from_definition(
+                scenario,
+                base,
+                None,
+                &Permissions::default(),
+            ),
             plan,
         }
     }

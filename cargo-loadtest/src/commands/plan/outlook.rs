@@ -79,7 +79,7 @@ pub(super) struct StepOutlook {
 
 impl Outlook {
     /// Returns the outlook of `plan` for `scenario`.
-    pub(super) fn of(scenario: &ScenarioDef, plan: &Plan) -> Self {
+    pub(super) fn from_plan(scenario: &ScenarioDef, plan: &Plan) -> Self {
         let weights = effective_weights(&scenario.steps);
         let phases = split_phases(&plan.load);
         let iterations = count_iterations(scenario, plan, &phases, &weights);
@@ -238,7 +238,7 @@ mod tests {
             &GradingDefaults::default(),
             1,
         );
-        Outlook::of(scenario, &plan.unwrap())
+        Outlook::from_plan(scenario, &plan.unwrap())
     }
 
     /// Two steps of weights 0.8 and 0.5, the second with the first; 20/s for 60 s, ramp 2 s.

@@ -39,7 +39,7 @@ pub(crate) fn draw_changes(card: &Card) -> Option<Chart> {
         return None;
     }
     let around = |row: &Compared| comparison.margin.around(row);
-    let axis = Axis::of(rows.iter().flat_map(|(_, row)| {
+    let axis = Axis::from_changes(rows.iter().flat_map(|(_, row)| {
         let (low, high) = margin_range(around(row));
         [row.change, row.interval.0, row.interval.1, low, high]
     }));
@@ -136,7 +136,7 @@ struct Axis {
 }
 
 impl Axis {
-    fn of(changes: impl Iterator<Item = f64>) -> Self {
+    fn from_changes(changes: impl Iterator<Item = f64>) -> Self {
         let (mut from, mut to) = (0.0_f64, 0.0_f64);
         for change in changes.filter(|change| change.is_finite()) {
             let change = change.clamp(*EDGES.start(), *EDGES.end());
@@ -260,7 +260,7 @@ mod tests {
             (0.0, 8.0),
             (-0.89, 9.0),
         ] {
-            let axis = Axis::of([low, high].into_iter());
+            let axis = Axis::from_changes([low, high].into_iter());
             let mut at: Vec<f64> = axis.ticks().iter().map(|change| axis.x(*change)).collect();
             assert!(at.len() >= 2, "{low} {high}: {:?}", axis.ticks());
             at.sort_by(f64::total_cmp);

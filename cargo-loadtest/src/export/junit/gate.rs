@@ -98,7 +98,7 @@ fn subject_status(card: &Card, comparison: &Comparison, subject: &Subject) -> Te
 /// A line per figure.
 fn describe_figures(subject: &Subject) -> String {
     let lines = subject.figures.iter().map(|figure| {
-        let words = figure.words();
+        let words = figure.describe();
         format!("{}: {words}", figure.verdict)
     });
     lines.collect::<Vec<_>>().join("\n")

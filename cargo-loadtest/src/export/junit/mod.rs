@@ -262,7 +262,7 @@ fn explain_absence(card: &Card, step: &StepRow) -> String {
     let mut failures = card.dependency_failures.iter().chain(&card.not_drawn);
     let failure = failures.find(|failure| failure.step == step.name);
     match failure {
-        Some(failure) => failure.words(),
+        Some(failure) => failure.describe(),
         None if step.kept > 0 => "its response of the ramp or warm-up was kept".to_owned(),
         None if step.left_out > 0 => "it left itself out".to_owned(),
         None if step.not_drawn > 0 => "its weight left it out".to_owned(),
@@ -322,7 +322,7 @@ fn describe_errors(card: &Card, step: &StepRow) -> String {
             lines,
             "{} × {}",
             display::format_count(row.count),
-            clean(&row.words())
+            clean(&row.describe())
         );
     }
     plain_lines(&lines)

@@ -201,7 +201,7 @@ fn build_compared(
     notes.extend(describe_skipped(comparison));
     notes.extend(describe_detectable(comparison));
     if !counts.is_empty() {
-        let mut margin = comparison.margin.words();
+        let mut margin = comparison.margin.describe();
         margin.replace_range(..1, "A");
         notes.push(format!("{margin}."));
     }

@@ -324,7 +324,7 @@ pub(super) fn build_measurement(card: &Card) -> Section {
     if validity.trust != Trust::Valid {
         sentences.push(Sentence::small(format!(
             "generator: {}",
-            card.generator.words()
+            card.generator.describe()
         )));
     }
     let title = format!("Measurement {}", validity.trust.name());
@@ -343,7 +343,7 @@ pub(super) fn build_generator(card: &Card) -> Option<Section> {
     }
     let words = format!(
         "What the generator saw of itself: {}.",
-        card.generator.words()
+        card.generator.describe()
     );
     let blocks = vec![
         Block::Sentences(vec![Sentence::small(words)]),

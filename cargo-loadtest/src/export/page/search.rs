@@ -90,7 +90,7 @@ fn build_trials(found: &Capacity) -> Table {
         ];
         cells.extend(further.iter().map(|(at, _)| further_cell(trial, *at)));
         cells.push(TableCell::figure(display::format_span(trial.window)));
-        let mut result = TableCell::figure(format!("{mark} {}", trial.words())).tone(tone);
+        let mut result = TableCell::figure(format!("{mark} {}", trial.describe())).tone(tone);
         if !trial.reasons.is_empty() {
             result = result.note(Form::Prose, trial.reasons.join("; "));
         }

@@ -295,7 +295,8 @@ pub(super) fn build_ledger(card: &Card) -> Option<Section> {
 }
 
 pub(super) fn build_dependency_failures(card: &Card) -> Option<Section> {
-    build_dependencies("Dependency failures", Tone::Bad, &card.dependency_failures)
+    let section = build_dependencies("Dependency failures", Tone::Bad, &card.dependency_failures);
+    section.map(Section::essential)
 }
 
 /// Lists the steps that did not run and are no failure.
@@ -315,7 +316,7 @@ fn build_dependencies(title: &str, tone: Tone, failures: &[DependencyFailure]) -
         vec![Column::figure("Count"), Column::text("Cause", 1.0)],
     );
     for row in failures {
-        let mut cause = TableCell::prose(row.words());
+        let mut cause = TableCell::prose(row.describe());
         // A step's own words are in the sentence.
         if !row.example.is_empty() && row.variable.is_some() {
             cause = cause.note(Form::Prose, format!("first: {}", row.example));

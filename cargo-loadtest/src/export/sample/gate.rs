@@ -243,7 +243,7 @@ fn comparison(
         .map(str::to_owned)
         .collect(),
         new: RUN.to_owned(),
-        margin: Margin::of(runs),
+        margin: Margin::for_runs(runs),
         is_closed: false,
         subjects: subjects.iter().map(of).collect(),
     }

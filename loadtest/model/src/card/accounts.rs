@@ -28,7 +28,7 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    pub(super) fn of(record: &ScenarioRecord) -> Self {
+    pub(super) fn from_record(record: &ScenarioRecord) -> Self {
         let Windows {
             warm_up,
             ramp,

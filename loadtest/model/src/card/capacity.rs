@@ -106,7 +106,7 @@ impl fmt::Display for CapacityVerdict {
 
 impl Capacity {
     /// Summarises a search, as far as it got.
-    pub fn of(search: &Search) -> Self {
+    pub fn from_search(search: &Search) -> Self {
         let finding = search.finding();
         Self {
             scenario: search.scenario.clone(),
@@ -161,7 +161,7 @@ impl Capacity {
 
 impl Trial {
     /// Describes the outcome: `met`, `confirmed`, `missed`.
-    pub const fn words(&self) -> &'static str {
+    pub const fn describe(&self) -> &'static str {
         match (self.attempt.outcome, self.attempt.purpose) {
             (TrialOutcome::Met, Purpose::Search) => "met",
             (TrialOutcome::Met, Purpose::Confirmation) => "confirmed",
@@ -382,7 +382,7 @@ mod tests {
             (10.5, SEARCH, TrialOutcome::Missed),
             (10.0, LONG, TrialOutcome::Met),
         ]);
-        let capacity = Capacity::of(&search);
+        let capacity = Capacity::from_search(&search);
         assert_eq!((capacity.exit_code(), &*capacity.headline()), (0, "10/s"));
         assert_eq!(
             words(&capacity),
@@ -390,9 +390,9 @@ mod tests {
              limited by the target"
         );
         search.goal.min_per_second = Some(10.0);
-        assert_eq!(Capacity::of(&search).exit_code(), 0);
+        assert_eq!(Capacity::from_search(&search).exit_code(), 0);
         search.goal.min_per_second = Some(11.0);
-        let capacity = Capacity::of(&search);
+        let capacity = Capacity::from_search(&search);
         assert_eq!(capacity.verdict, CapacityVerdict::TooLow);
         assert_eq!(capacity.exit_code(), 99);
         assert!(words(&capacity).contains("11/s was asked for"));
@@ -405,13 +405,13 @@ mod tests {
             (10.5, SEARCH, TrialOutcome::GeneratorLimited),
             (10.0, LONG, TrialOutcome::Met),
         ]);
-        let capacity = Capacity::of(&known);
+        let capacity = Capacity::from_search(&known);
         assert_eq!((capacity.exit_code(), &*capacity.headline()), (0, "≥ 10/s"));
         assert!(words(&capacity).contains("limited by the generator: the target may"));
         known.goal.min_per_second = Some(11.0);
-        assert_eq!(Capacity::of(&known).exit_code(), 102);
+        assert_eq!(Capacity::from_search(&known).exit_code(), 102);
         let unknown = search(&[(10.0, SEARCH, TrialOutcome::GeneratorLimited)]);
-        let capacity = Capacity::of(&unknown);
+        let capacity = Capacity::from_search(&unknown);
         assert_eq!(
             (capacity.exit_code(), &*capacity.headline()),
             (102, display::NO_VALUE)
@@ -424,14 +424,14 @@ mod tests {
             (10.0, SEARCH, TrialOutcome::Missed),
             (5.0, SEARCH, TrialOutcome::Missed),
         ];
-        let capacity = Capacity::of(&search(&missed));
+        let capacity = Capacity::from_search(&search(&missed));
         assert_eq!(capacity.verdict, CapacityVerdict::NotMet);
         assert_eq!(capacity.exit_code(), 99);
         let refuted = [
             (10.0, SEARCH, TrialOutcome::Met),
             (10.0, LONG, TrialOutcome::Missed),
         ];
-        let capacity = Capacity::of(&search(&refuted));
+        let capacity = Capacity::from_search(&search(&refuted));
         assert_eq!(capacity.verdict, CapacityVerdict::NotConfirmed);
         assert_eq!(capacity.exit_code(), 99);
     }
@@ -439,10 +439,13 @@ mod tests {
     #[test]
     fn a_search_that_did_not_end_says_what_was_known() {
         let mut search = search(&[(10.0, SEARCH, TrialOutcome::Met)]);
-        let code = |search: &Search| Capacity::of(search).exit_code();
+        let code = |search: &Search| Capacity::from_search(search).exit_code();
         search.ending = Some(SearchEnding::Interrupted);
         assert_eq!(code(&search), 105);
-        assert!(words(&Capacity::of(&search)).contains("10/s met the SLO for 10 s, and was not"));
+        assert!(
+            words(&Capacity::from_search(&search))
+                .contains("10/s met the SLO for 10 s, and was not")
+        );
         search.ending = None;
         assert_eq!(code(&search), 105);
         let reason = "no longer there".to_owned();

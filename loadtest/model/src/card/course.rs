@@ -63,7 +63,7 @@ pub struct Point {
 }
 
 impl Course {
-    pub(super) fn of(record: &ScenarioRecord) -> Self {
+    pub(super) fn from_record(record: &ScenarioRecord) -> Self {
         let cells = &record.cells;
         let warm_up = record.start.plan.load.warm_up.as_secs() as u32;
         let end = cells

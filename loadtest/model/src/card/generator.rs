@@ -52,7 +52,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    pub(super) fn of(record: &ScenarioRecord) -> Self {
+    pub(super) fn from_record(record: &ScenarioRecord) -> Self {
         let warm_up = record.start.plan.load.warm_up.as_secs() as u32;
         let cells = || {
             let cells = record.cells.cells.iter();
@@ -88,7 +88,7 @@ impl Generator {
     }
 
     /// The main of it in a line.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let mut words = Vec::new();
         if let Some(late) = self.late_p99 {
             words.push(format!(

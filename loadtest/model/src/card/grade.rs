@@ -58,7 +58,7 @@ pub struct StepGrade {
 
 impl StepGrade {
     /// Grades a step; `None` when it was never attempted in the measured part.
-    pub fn of(tally: &StepTally, policy: &StepGrading) -> Option<Self> {
+    pub fn from_tally(tally: &StepTally, policy: &StepGrading) -> Option<Self> {
         let attempts = tally.executed + tally.skipped;
         if attempts == 0 {
             return None;
@@ -87,7 +87,7 @@ impl StepGrade {
             burn,
             cap,
             score,
-            letter: Letter::of(score),
+            letter: Letter::from_score(score),
             interval,
         })
     }
@@ -148,7 +148,7 @@ pub struct Grade {
 
 impl Grade {
     /// The mean of the steps' grades; steps never attempted are in neither sum.
-    pub fn of(steps: &[Option<StepGrade>]) -> Self {
+    pub fn from_steps(steps: &[Option<StepGrade>]) -> Self {
         let mean = |value: &dyn Fn(&StepGrade) -> f64| {
             let (sum, weights) = steps
                 .iter()
@@ -167,7 +167,7 @@ impl Grade {
         let high = mean(&|step| step.interval.map_or(step.score, |(_, high)| high));
         Self {
             score,
-            letter: score.map(Letter::of),
+            letter: score.map(Letter::from_score),
             interval: low.zip(high).filter(|_| small),
             partial: false,
             withheld: false,
@@ -212,7 +212,7 @@ mod tests {
     }
 
     fn grade(sat: u64, tol: u64, slow: u64, failed: u64, skipped: u64) -> Option<StepGrade> {
-        StepGrade::of(&tally(sat, tol, slow, failed, skipped), &policy(0.01))
+        StepGrade::from_tally(&tally(sat, tol, slow, failed, skipped), &policy(0.01))
     }
 
     #[test]
@@ -275,10 +275,10 @@ mod tests {
             ("D-", 0.50),
             ("F", 0.0),
         ] {
-            assert_eq!(Letter::of(least).name(), letter, "{least}");
-            assert!(least == 0.0 || Letter::of(least - 1e-9) < Letter::of(least));
+            assert_eq!(Letter::from_score(least).name(), letter, "{least}");
+            assert!(least == 0.0 || Letter::from_score(least - 1e-9) < Letter::from_score(least));
         }
-        assert_eq!(Letter::of(1.0), Letter::APlus);
+        assert_eq!(Letter::from_score(1.0), Letter::APlus);
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod tests {
         // Of 100,000 attempts with a budget of 0.1 %, that many fail.
         let of = |failed: u64| {
             let tally = tally(100_000 - failed, 0, 0, failed, 0);
-            StepGrade::of(&tally, &policy(0.001)).unwrap()
+            StepGrade::from_tally(&tally, &policy(0.001)).unwrap()
         };
         for (failed, burn, cap, letter) in [
             (100, 1.0, 1.0, "A+"),
@@ -326,7 +326,7 @@ mod tests {
         assert!(low <= step.score && step.score <= high, "{step:?}");
         // The whole has the weighted mean of both ends.
         let sure = grade(1_000, 0, 0, 0, 0);
-        let all = Grade::of(&[Some(step), sure]).interval.unwrap();
+        let all = Grade::from_steps(&[Some(step), sure]).interval.unwrap();
         assert!((all.0 - f64::midpoint(low, 1.0)).abs() < 1e-12);
         assert!((all.1 - f64::midpoint(high, 1.0)).abs() < 1e-12);
     }
@@ -335,7 +335,7 @@ mod tests {
     fn a_login_that_fails_every_tenth_time_makes_the_whole_journey_a_d() {
         let login = grade(9_000, 0, 0, 1_000, 0);
         let later = grade(9_000, 0, 0, 0, 1_000);
-        let overall = Grade::of(&[login, later, later, later, later]);
+        let overall = Grade::from_steps(&[login, later, later, later, later]);
         assert_eq!(overall.label(), "D");
         assert!(
             (overall.score.unwrap() - 0.604_8).abs() < 1e-4,
@@ -359,7 +359,7 @@ mod tests {
             assert!(close(step.burn.unwrap(), burn), "{step:?}");
             assert_eq!(step.letter.name(), letter);
         }
-        let overall = Grade::of(&[login, browse, recommend].map(Some));
+        let overall = Grade::from_steps(&[login, browse, recommend].map(Some));
         assert!((overall.score.unwrap() - 1.888 / 2.2).abs() < 1e-6);
         assert_eq!(overall.label(), "B-");
     }
@@ -367,16 +367,16 @@ mod tests {
     #[test]
     fn a_step_that_was_never_attempted_is_in_neither_sum() {
         assert_eq!(grade(0, 0, 0, 0, 0), None);
-        let overall = Grade::of(&[grade(5_000, 5_000, 0, 0, 0), None]);
+        let overall = Grade::from_steps(&[grade(5_000, 5_000, 0, 0, 0), None]);
         assert_eq!(overall.label(), "C");
-        assert_eq!(Grade::of(&[None, None]).label(), "NS");
+        assert_eq!(Grade::from_steps(&[None, None]).label(), "NS");
     }
 
     #[test]
     fn steps_without_weight_give_no_overall_grade() {
         let mut step = grade(10, 0, 0, 0, 0).unwrap();
         step.weight = 0.0;
-        assert_eq!(Grade::of(&[Some(step)]).label(), "NS");
+        assert_eq!(Grade::from_steps(&[Some(step)]).label(), "NS");
     }
 
     #[test]
@@ -384,7 +384,7 @@ mod tests {
         let mut good = grade(1_000, 0, 0, 0, 0).unwrap();
         good.weight = 3.0;
         let bad = grade(0, 0, 1_000, 0, 0).unwrap();
-        let overall = Grade::of(&[Some(good), Some(bad)]);
+        let overall = Grade::from_steps(&[Some(good), Some(bad)]);
         assert!((overall.score.unwrap() - 0.75).abs() < 1e-12);
         assert_eq!(overall.label(), "C");
     }
@@ -394,7 +394,7 @@ mod tests {
         let step = grade(11, 1, 0, 0, 0).unwrap();
         let (low, high) = step.interval.unwrap();
         assert!(low < step.score && step.score < high, "{low}..{high}");
-        assert_eq!(Grade::of(&[Some(step)]).label(), "A-*");
+        assert_eq!(Grade::from_steps(&[Some(step)]).label(), "A-*");
         let (low, high) = grade(12, 0, 0, 0, 0).unwrap().interval.unwrap();
         assert!((low - 0.75).abs() < 1e-9 && (high - 1.0).abs() < 1e-9);
         assert_eq!(grade(100, 0, 0, 0, 0).unwrap().interval, None);
@@ -402,9 +402,9 @@ mod tests {
 
     #[test]
     fn without_a_budget_any_failure_is_one_too_many() {
-        let one = StepGrade::of(&tally(9_999, 0, 0, 1, 0), &policy(0.0)).unwrap();
+        let one = StepGrade::from_tally(&tally(9_999, 0, 0, 1, 0), &policy(0.0)).unwrap();
         assert_eq!((one.letter, one.burn), (Letter::F, None));
-        let none = StepGrade::of(&tally(10_000, 0, 0, 0, 0), &policy(0.0)).unwrap();
+        let none = StepGrade::from_tally(&tally(10_000, 0, 0, 0, 0), &policy(0.0)).unwrap();
         assert_eq!(none.letter, Letter::APlus);
     }
 
@@ -430,14 +430,14 @@ mod tests {
             after[to] += 1;
             let step = |[sat, tol, slow, failed, skipped]: [u64; 5], weight| {
                 let policy = StepGrading { weight, ..policy(budget) };
-                StepGrade::of(&tally(sat, tol, slow, failed, skipped), &policy)
+                StepGrade::from_tally(&tally(sat, tol, slow, failed, skipped), &policy)
             };
             let other = step([10, 20, 30, 1, 2], weights[1]);
             let (before, after) = (step(zones, weights[0]), step(after, weights[0]));
             let (b, a) = (before.unwrap(), after.unwrap());
             prop_assert!(a.score <= b.score + 1e-12, "{} -> {}", b.score, a.score);
             prop_assert!(a.letter <= b.letter);
-            let overall = |step| Grade::of(&[step, other]).score.unwrap();
+            let overall = |step| Grade::from_steps(&[step, other]).score.unwrap();
             prop_assert!(overall(after) <= overall(before) + 1e-12);
         }
     }

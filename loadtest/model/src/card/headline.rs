@@ -35,7 +35,11 @@ pub struct Headline {
 }
 
 impl Headline {
-    pub(super) fn of(record: &ScenarioRecord, tally: &Tally, seconds: Option<f64>) -> Self {
+    pub(super) fn from_record(
+        record: &ScenarioRecord,
+        tally: &Tally,
+        seconds: Option<f64>,
+    ) -> Self {
         let journey = &tally.journey;
         let finished = journey.ok + journey.failed;
         // A step that sends for itself may send any number.
@@ -66,7 +70,7 @@ impl Headline {
         };
         Self {
             single_request,
-            time: Quantiles::of(time),
+            time: Quantiles::from_histogram(time),
             time_of,
             error_rate,
             ok: journey.ok,

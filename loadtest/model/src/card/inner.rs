@@ -23,13 +23,13 @@ pub struct InnerRow {
 }
 
 impl InnerRow {
-    pub(super) fn of(tally: &InnerTally) -> Self {
+    pub(super) fn from_tally(tally: &InnerTally) -> Self {
         Self {
             name: tally.name.clone(),
             requests: tally.requests,
             failed: tally.failed,
             error_rate: share_of(tally.failed, tally.requests),
-            service: Quantiles::of(&tally.service),
+            service: Quantiles::from_histogram(&tally.service),
             statuses: tally.statuses.clone(),
         }
     }

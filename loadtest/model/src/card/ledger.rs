@@ -28,7 +28,7 @@ pub struct DependencyFailure {
 
 impl DependencyFailure {
     /// Describes the failure: `` `order` needed the response of `buy`, which was not drawn ``.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let step = display::quote_name(&self.step);
         let Some(variable) = &self.variable else {
             let what = match self.cause {

@@ -185,7 +185,7 @@ impl Report {
             environment: record.environment.clone(),
             cards: cards.collect(),
             not_run: record.not_run.clone(),
-            capacity: record.capacity.as_ref().map(Capacity::of),
+            capacity: record.capacity.as_ref().map(Capacity::from_search),
         }
     }
 
@@ -213,9 +213,9 @@ impl Card {
         tally.steps.truncate(definition.steps.len());
         let names: Vec<&str> = definition.steps.iter().map(|step| &*step.name).collect();
         let seconds = steady_seconds(record);
-        let accounts = Accounts::of(record);
-        let generator = Generator::of(record);
-        let validity = Validity::of(record, &accounts, &generator);
+        let accounts = Accounts::from_record(record);
+        let generator = Generator::from_record(record);
+        let validity = Validity::from_record(record, &accounts, &generator);
         let withheld = validity.trust == Trust::Invalid;
         let (steps, grade, losses) = grade_steps(record, &tally, &names, seconds, withheld);
         let (dependency_failures, not_drawn) = DependencyFailure::all(&record.windows, &names);
@@ -238,7 +238,7 @@ impl Card {
             min_grade: record.start.plan.min_grade,
             regraded: record.regraded.clone(),
             losses,
-            headline: Headline::of(record, &tally, seconds),
+            headline: Headline::from_record(record, &tally, seconds),
             bottleneck,
             tail,
             slowest: SlowRow::all(&tally.journey.slowest, &names, &record.start.plan.load),
@@ -250,7 +250,7 @@ impl Card {
                 .iter()
                 .zip(&tally.steps)
                 .filter(|(step, tally)| step.weight < 1.0 || tally.not_drawn > 0)
-                .map(|(step, tally)| WeightRow::of(step, tally))
+                .map(|(step, tally)| WeightRow::from_step(step, tally))
                 .collect(),
             errors: ErrorRow::all(&record.windows, &names),
             unheeded: ErrorRow::unheeded(&record.windows, &names),
@@ -264,15 +264,15 @@ impl Card {
                 .plan
                 .thresholds
                 .iter()
-                .map(|scoped| ThresholdRow::of(scoped, &tally, &names, seconds))
+                .map(|scoped| ThresholdRow::from_threshold(scoped, &tally, &names, seconds))
                 .collect(),
             comparison: comparison.cloned(),
             accounts,
             validity,
             generator,
-            setting: Setting::of(record),
+            setting: Setting::from_record(record),
             notes: Vec::new(),
-            course: Course::of(record),
+            course: Course::from_record(record),
             steps,
         };
         (card.verdict, card.reasons) = verdict::judge_card(&card, &record.end.ending);
@@ -333,14 +333,14 @@ fn grade_steps(
             .plan
             .grading
             .get(i)
-            .and_then(|policy| StepGrade::of(counts, policy));
+            .and_then(|policy| StepGrade::from_tally(counts, policy));
         if let Some(grade) = &row.grade {
             row.losses = loss::losses_of_step(i, names, counts, grade, &tally.dependencies);
         }
         rows.push(row);
     }
     let grades: Vec<Option<StepGrade>> = rows.iter().map(|row| row.grade).collect();
-    let mut grade = Grade::of(&grades);
+    let mut grade = Grade::from_steps(&grades);
     grade.partial = record.end.ending != EndReason::Completed;
     grade.ungraded = rows
         .iter()

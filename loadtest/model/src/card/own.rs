@@ -45,7 +45,7 @@ impl TimingRow {
         let row = |(name, times): (&String, &Histogram)| Self {
             name: name.clone(),
             count: times.count(),
-            time: Quantiles::of(times),
+            time: Quantiles::from_histogram(times),
         };
         others_last(&own.timings).map(row).collect()
     }

@@ -54,7 +54,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    pub(super) fn of(record: &ScenarioRecord) -> Self {
+    pub(super) fn from_record(record: &ScenarioRecord) -> Self {
         Self {
             fingerprint: record.start.definition.fingerprint.to_string(),
             version: record

@@ -161,12 +161,12 @@ impl StepRow {
             per_second: request_rate(sent, seconds),
             error_rate: share_of(tally.failed, tally.executed),
             measured: share_of(tally.response.count(), tally.executed),
-            response: Quantiles::of(&tally.response),
-            service: Quantiles::of(&tally.service),
-            failed_response: Quantiles::of(&tally.failed_response),
+            response: Quantiles::from_histogram(&tally.response),
+            service: Quantiles::from_histogram(&tally.service),
+            failed_response: Quantiles::from_histogram(&tally.failed_response),
             time_share: (!all_time.is_zero())
                 .then(|| tally.service.sum().as_secs_f64() / all_time.as_secs_f64()),
-            phases: Phases::of(&tally.phases),
+            phases: Phases::from_tally(&tally.phases),
             statuses: tally.statuses.clone(),
             requests: tally.requests,
             retries: tally.retries,
@@ -177,7 +177,7 @@ impl StepRow {
                 .map(|seconds| tally.received_bytes as f64 / seconds),
             checks_passed: tally.checks_passed,
             checks_failed: tally.checks_failed,
-            inner: tally.inner.iter().map(InnerRow::of).collect(),
+            inner: tally.inner.iter().map(InnerRow::from_tally).collect(),
         }
     }
 
@@ -190,7 +190,7 @@ impl StepRow {
 
 impl Quantiles {
     /// The quantiles of a histogram.
-    pub fn of(times: &Histogram) -> Self {
+    pub fn from_histogram(times: &Histogram) -> Self {
         Self {
             samples: times.count(),
             mean: times.mean(),
@@ -205,7 +205,7 @@ impl Quantiles {
 }
 
 impl Phases {
-    fn of(phases: &PhaseTally) -> Self {
+    fn from_tally(phases: &PhaseTally) -> Self {
         Self {
             connect: phases.connect.sum(),
             tls: phases.tls.sum(),

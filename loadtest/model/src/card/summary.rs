@@ -73,7 +73,7 @@ impl fmt::Display for Card {
                 f,
                 "\n  {} x {}",
                 display::format_count(failure.count),
-                failure.words()
+                failure.describe()
             )?;
         }
         Ok(())

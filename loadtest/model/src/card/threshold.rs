@@ -35,14 +35,14 @@ pub struct ThresholdRow {
 
 impl ThresholdRow {
     /// Evaluates a threshold over the measured part; `seconds` is what rates divide by.
-    pub(super) fn of(
+    pub(super) fn from_threshold(
         scoped: &ScopedThreshold,
         tally: &Tally,
         names: &[&str],
         seconds: Option<f64>,
     ) -> Self {
         let threshold = &scoped.threshold;
-        let actual = Aggregate::of(threshold, scoped.step, tally, seconds).value;
+        let actual = Aggregate::from_threshold(threshold, scoped.step, tally, seconds).value;
         Self::measured(scoped, names, actual)
     }
 

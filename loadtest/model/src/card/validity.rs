@@ -50,10 +50,18 @@ pub struct Cause {
 impl Validity {
     /// Judges a run that is still under way.
     pub fn so_far(record: &ScenarioRecord) -> Self {
-        Self::of(record, &Accounts::of(record), &Generator::of(record))
+        Self::from_record(
+            record,
+            &Accounts::from_record(record),
+            &Generator::from_record(record),
+        )
     }
 
-    pub(super) fn of(record: &ScenarioRecord, accounts: &Accounts, generator: &Generator) -> Self {
+    pub(super) fn from_record(
+        record: &ScenarioRecord,
+        accounts: &Accounts,
+        generator: &Generator,
+    ) -> Self {
         let known = [
             judge_stuck_worker(record),
             judge_accounts(record, accounts),

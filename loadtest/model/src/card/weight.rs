@@ -26,7 +26,7 @@ pub struct WeightRow {
 }
 
 impl WeightRow {
-    pub(super) fn of(step: &StepDef, tally: &StepTally) -> Self {
+    pub(super) fn from_step(step: &StepDef, tally: &StepTally) -> Self {
         // a step that leaves itself out was drawn before
         let ran = tally.executed
             + tally.cancelled
@@ -74,7 +74,7 @@ mod tests {
             kept: 900,
             ..StepTally::default()
         };
-        let row = WeightRow::of(&step, &tally);
+        let row = WeightRow::from_step(&step, &tally);
         assert_eq!((row.observed, row.draws), (Some(0.5), 100));
         assert!(row.plausible);
     }

@@ -32,7 +32,7 @@ pub(super) struct Drawn {
 impl Drawn {
     /// Draws the stretches of `series` anew; the same `seed` draws the same blocks of any series of the
     /// same length, so that what steps have in common stays common.
-    pub(super) fn of(series: &Series, seed: u64) -> Self {
+    pub(super) fn from_series(series: &Series, seed: u64) -> Self {
         let stretches = series.len();
         let mut whole = series.nothing();
         if stretches == 0 {

@@ -93,7 +93,7 @@ pub struct Compared {
 
 impl Margin {
     /// The margin for a baseline of so many runs: their mean is known the better the more there are.
-    pub fn of(runs: usize) -> Self {
+    pub fn for_runs(runs: usize) -> Self {
         Self {
             relative: if runs < SEVERAL { 0.10 } else { 0.07 },
             time_us: 300,
@@ -141,12 +141,17 @@ pub(super) fn compare_figures(base: &[Drawn], new: &Drawn, common: &Common) -> V
         Figure::Rps,
     ];
     all.into_iter()
-        .filter_map(|figure| Compared::of(figure, base, new, common))
+        .filter_map(|figure| Compared::compare_figure(figure, base, new, common))
         .collect()
 }
 
 impl Compared {
-    fn of(figure: Figure, base: &[Drawn], new: &Drawn, common: &Common) -> Option<Self> {
+    fn compare_figure(
+        figure: Figure,
+        base: &[Drawn],
+        new: &Drawn,
+        common: &Common,
+    ) -> Option<Self> {
         let was: Vec<f64> = base.iter().map(|run| figure.of(&run.figures)).collect();
         let mean =
             |of: &dyn Fn(&Drawn) -> f64| base.iter().map(of).sum::<f64>() / base.len() as f64;

@@ -143,7 +143,7 @@ impl Comparison {
     ///
     /// # Panics
     /// Without a run in the baseline.
-    pub fn of(base: &[Side<'_>], new: &Side<'_>) -> Result<Self, Vec<Refusal>> {
+    pub fn compare_sides(base: &[Side<'_>], new: &Side<'_>) -> Result<Self, Vec<Refusal>> {
         assert!(!base.is_empty(), "a baseline has a run");
         let mut against = Vec::new();
         for refusal in base.iter().flat_map(|base| find_refusals(base, new)) {
@@ -170,7 +170,7 @@ impl Comparison {
             Shape::Users { .. } | Shape::Iterations { .. } | Shape::UserStages { .. }
         );
         let common = Common {
-            margin: Margin::of(base.len()),
+            margin: Margin::for_runs(base.len()),
             steps: all
                 .iter()
                 .filter(|(step, at)| step.is_some() && at.is_ok())
@@ -189,7 +189,7 @@ impl Comparison {
             is_closed,
             subjects: all
                 .into_iter()
-                .map(|(step, at)| Subject::of(step, at, base, new, &common, seed))
+                .map(|(step, at)| Subject::from_places(step, at, base, new, &common, seed))
                 .collect(),
         })
     }
@@ -219,7 +219,7 @@ impl Comparison {
 }
 
 impl Subject {
-    fn of(
+    fn from_places(
         step: Option<String>,
         at: Result<Option<Places>, Skipped>,
         base: &[Side<'_>],
@@ -232,8 +232,8 @@ impl Subject {
             |places| {
                 let place = |run: usize| places.as_ref().map(|places| places[run]);
                 let drawn = |(i, side): (usize, &Side<'_>)| {
-                    let series = Series::of(side.scenario, place(i));
-                    Drawn::of(&series, hash_run(seed, side.run_id))
+                    let series = Series::from_record(side.scenario, place(i));
+                    Drawn::from_series(&series, hash_run(seed, side.run_id))
                 };
                 let all: Vec<Drawn> = base.iter().chain([new]).enumerate().map(drawn).collect();
                 let (new, base) = all.split_last().expect("there is the new run");

@@ -166,7 +166,7 @@ fn prune_cells(cells: &Cells, steady_us: u64) -> Cells {
     let width = cells.width.max(1);
     let wide = wanted.max(LEAST_SECONDS).div_ceil(width) * width;
     // Encoded again, since what is none could be any text.
-    let again = |times: &CompactHistogram| CompactHistogram::of(&times.decode());
+    let again = |times: &CompactHistogram| CompactHistogram::from_histogram(&times.decode());
     let step = |step: &CellStep| CellStep {
         executed: step.executed,
         failed: step.failed,

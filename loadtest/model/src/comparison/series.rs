@@ -69,7 +69,7 @@ impl Figures {
 
 impl Series {
     /// Collects `step`, or the whole iteration, in the steady part of a run; empty if the run has no whole stretch.
-    pub(super) fn of(record: &ScenarioRecord, step: Option<usize>) -> Self {
+    pub(super) fn from_record(record: &ScenarioRecord, step: Option<usize>) -> Self {
         let cells = &record.cells;
         let width = cells.width.max(1);
         let by_second: BTreeMap<u32, &Cell> =

@@ -136,7 +136,7 @@ fn compared(base: &[System], new: System) -> Comparison {
         .zip(ids)
         .map(|(record, id)| side(id, record, &environment))
         .collect();
-    Comparison::of(&base, &side("new", &new, &environment)).unwrap()
+    Comparison::compare_sides(&base, &side("new", &new, &environment)).unwrap()
 }
 
 fn figure(comparison: &Comparison, subject: usize, figure: Figure) -> &Compared {
@@ -219,9 +219,9 @@ fn more_errors_and_less_done_are_regressions() {
     assert_eq!(errors.verdict, Change::Regressed, "{errors:?}");
     assert!((errors.change - 0.04).abs() < 0.01, "{errors:?}");
     assert!(
-        errors.words().starts_with("errors 0 % → "),
+        errors.describe().starts_with("errors 0 % → "),
         "{}",
-        errors.words()
+        errors.describe()
     );
     assert_ne!(
         figure(&comparison, 2, Figure::Errors).verdict,
@@ -240,7 +240,7 @@ fn more_errors_and_less_done_are_regressions() {
         "{rps:?}"
     );
     assert_eq!(
-        rps.words(),
+        rps.describe(),
         "RPS 20/s → 10/s, −50 % (90 % sure: −50 % to −50 %)"
     );
 }
@@ -272,7 +272,7 @@ fn a_step_with_another_source_is_not_compared_nor_is_its_journey() {
             side("one", base, &environment),
             side("new", new, &environment),
         );
-        let comparison = Comparison::of(&[base], &new).unwrap();
+        let comparison = Comparison::compare_sides(&[base], &new).unwrap();
         let subjects = comparison.subjects.into_iter();
         subjects
             .map(|subject| {
@@ -324,7 +324,8 @@ fn what_cannot_be_compared_is_refused_with_every_reason() {
             trust,
             ..side("new", &new, &elsewhere)
         };
-        let refusals = Comparison::of(&[side("one", &base, &environment)], &new).unwrap_err();
+        let refusals =
+            Comparison::compare_sides(&[side("one", &base, &environment)], &new).unwrap_err();
         refusals.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let valid = Trust::Valid;
@@ -374,7 +375,7 @@ fn what_cannot_be_compared_is_refused_with_every_reason() {
         side("new", &own, &elsewhere),
     );
     assert_eq!(
-        Comparison::of(&[base], &new).unwrap_err()[0].to_string(),
+        Comparison::compare_sides(&[base], &new).unwrap_err()[0].to_string(),
         "the machines differ, and the target ran on them too: linux x86_64, 2 processors, and now linux x86_64, 8 processors"
     );
 }
@@ -389,7 +390,7 @@ fn a_longer_run_at_the_same_rate_is_comparable() {
         duration: Duration::from_secs(600),
     };
     let base = side("one", &base, &environment);
-    assert!(Comparison::of(&[base], &side("new", &new, &environment)).is_ok());
+    assert!(Comparison::compare_sides(&[base], &side("new", &new, &environment)).is_ok());
 }
 
 #[test]
@@ -439,12 +440,12 @@ fn even(per: u64, milliseconds: f64, failed: [u64; 10], seed: u64) -> Drawn {
         };
         (times, counts)
     });
-    Drawn::of(&Series::new(30.0, stretches.to_vec()), seed)
+    Drawn::from_series(&Series::new(30.0, stretches.to_vec()), seed)
 }
 
 fn verdict(base: &Drawn, new: &Drawn, figure: Figure) -> (Change, Option<u64>) {
     let common = Common {
-        margin: Margin::of(1),
+        margin: Margin::for_runs(1),
         steps: 1,
         is_closed: false,
     };
@@ -499,7 +500,7 @@ fn what_is_no_longer_done_is_a_regression_and_what_never_was_is_none() {
         (Change::Regressed, None)
     );
     let common = Common {
-        margin: Margin::of(1),
+        margin: Margin::for_runs(1),
         steps: 1,
         is_closed: false,
     };
@@ -544,7 +545,7 @@ fn that_users_who_wait_longer_ask_less_often_is_said_once() {
 fn chance_has_more_room_the_more_figures_there_are() {
     let wide = |steps| {
         let common = Common {
-            margin: Margin::of(1),
+            margin: Margin::for_runs(1),
             steps,
             is_closed: false,
         };

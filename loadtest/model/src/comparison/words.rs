@@ -10,7 +10,7 @@ const FINE: f64 = 0.099_5;
 
 impl Compared {
     /// The change in words: `p95 218 ms → 268 ms, +23 % (90 % sure: +14 % to +33 %)`.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         format!("{} {}", self.figure.label(), self.difference_words())
     }
 
@@ -106,7 +106,7 @@ impl Figure {
 
 impl Margin {
     /// Describes the margin: `a change counts beyond 10 %, of times 0.3 ms at least, ..`.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         format!(
             "a change counts beyond {}, of times {} ms at least, of error rates beyond {} points",
             display::format_exact_percent(self.relative),
@@ -174,19 +174,19 @@ mod tests {
     fn a_change_says_before_and_after_and_where_it_lies() {
         let time = compared(Figure::P95, 218e3, 268e3, 0.23);
         assert_eq!(
-            time.words(),
+            time.describe(),
             "p95 218 ms → 268 ms, +23 % (90 % sure: +14 % to +33 %)"
         );
         assert_eq!(time.detectable_words(), "12 %");
         let rate = compared(Figure::Rps, 200.0, 198.0, -0.01);
         assert_eq!(
-            rate.words(),
+            rate.describe(),
             "RPS 200/s → 198/s, −1.0 % (90 % sure: −10 % to +9.0 %)"
         );
         let mut errors = compared(Figure::Errors, 0.0, 0.0125, 0.0125);
         errors.interval = (0.0, 0.02);
         assert_eq!(
-            errors.words(),
+            errors.describe(),
             "errors 0 % → 1.2 %, +1.25 points (90 % sure: ±0.00 to +2.00 points)"
         );
     }
@@ -194,18 +194,18 @@ mod tests {
     #[test]
     fn what_is_no_figure_is_none_in_words() {
         let odd = compared(Figure::P50, -1.0, f64::NAN, f64::INFINITY);
-        assert_eq!(odd.words(), "p50 – → –, – (90 % sure: – to –)");
+        assert_eq!(odd.describe(), "p50 – → –, – (90 % sure: – to –)");
     }
 
     #[test]
     fn a_margin_says_what_counts() {
         assert_eq!(
-            Margin::of(3).words(),
+            Margin::for_runs(3).describe(),
             "a change counts beyond 7 %, of times 0.3 ms at least, of error rates beyond 0.5 points"
         );
         let quick = compared(Figure::P95, 1_000.0, 1_200.0, 0.2);
-        assert!((Margin::of(3).around(&quick) - 0.3).abs() < 1e-12);
+        assert!((Margin::for_runs(3).around(&quick) - 0.3).abs() < 1e-12);
         let slow = compared(Figure::P95, 1e6, 1.2e6, 0.2);
-        assert!((Margin::of(1).around(&slow) - 0.1).abs() < 1e-12);
+        assert!((Margin::for_runs(1).around(&slow) - 0.1).abs() < 1e-12);
     }
 }

@@ -16,7 +16,7 @@ pub struct Draw {
 
 impl Draw {
     /// The draw of each step; those of a group share one, and lie side by side in it.
-    pub fn of(steps: &[StepDef]) -> Vec<Self> {
+    pub fn from_steps(steps: &[StepDef]) -> Vec<Self> {
         let mut draws: Vec<Self> = Vec::with_capacity(steps.len());
         for (i, step) in steps.iter().enumerate() {
             let is_beside = |other: &StepDef| step.one_of.is_some() && other.one_of == step.one_of;
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn steps_of_a_group_share_the_draw_of_its_first() {
         let view = Some("view");
-        let draws = Draw::of(&steps(&[
+        let draws = Draw::from_steps(&steps(&[
             (0.5, None),
             (0.25, view),
             (1.0, None),
@@ -87,7 +87,7 @@ mod tests {
         let sum: f64 = [0.7, 0.2, 0.1].iter().sum();
         assert!(sum < 1.0, "which is why this matters");
         let view = Some("view");
-        let draws = Draw::of(&steps(&[(0.7, view), (0.2, view), (0.1, view)]));
+        let draws = Draw::from_steps(&steps(&[(0.7, view), (0.2, view), (0.1, view)]));
         let highest = 1.0 - f64::EPSILON / 2.0;
         assert!(highest >= sum && draws[2].contains(highest));
     }
@@ -100,7 +100,7 @@ mod tests {
         ) {
             let sum: f64 = weights.iter().sum();
             let members: Vec<_> = weights.iter().map(|one| (one / sum, Some("a"))).collect();
-            let draws = Draw::of(&steps(&members));
+            let draws = Draw::from_steps(&steps(&members));
             let running = draws.iter().filter(|draw| draw.contains(drawn)).count();
             prop_assert_eq!(running, 1);
         }

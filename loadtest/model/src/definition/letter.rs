@@ -66,7 +66,7 @@ impl FromStr for Letter {
 
 impl Letter {
     /// The letter of a score between 0 and 1.
-    pub fn of(score: f64) -> Self {
+    pub fn from_score(score: f64) -> Self {
         // A weighted mean of equal scores may come out a rounding error below them.
         BANDS
             .iter()

@@ -19,7 +19,7 @@ pub struct Aggregate {
 impl Aggregate {
     /// Computes the metric of a threshold from `tally`, for a step or the whole iteration. Rates are divided by
     /// `seconds`.
-    pub fn of(
+    pub fn from_threshold(
         threshold: &Threshold,
         step: Option<usize>,
         tally: &Tally,
@@ -251,7 +251,7 @@ mod tests {
         };
         let metric: Metric = metric.parse().unwrap();
         let threshold = Threshold::new(metric, comparison, Bound::Ratio(0.0));
-        Aggregate::of(&threshold, step, tally, SECONDS)
+        Aggregate::from_threshold(&threshold, step, tally, SECONDS)
     }
 
     /// Buckets of a histogram are at most a hundredth wide.

@@ -97,13 +97,13 @@ impl Cells {
         cell.latest_us = longest_microseconds(&tally.journey.lateness);
         cell.waited = tally.journey.waits.count();
         cell.longest_wait_us = longest_microseconds(&tally.journey.waits);
-        cell.time = CompactHistogram::of(&tally.journey.time);
+        cell.time = CompactHistogram::from_histogram(&tally.journey.time);
         for step in &tally.steps {
             cell.steps.push(CellStep {
                 executed: step.executed,
                 failed: step.failed,
                 skipped: step.skipped,
-                response: CompactHistogram::of(&step.response),
+                response: CompactHistogram::from_histogram(&step.response),
             });
             for error in &step.errors {
                 *cell.errors.entry(error.kind).or_default() += error.count;
@@ -179,7 +179,7 @@ fn longest_microseconds(times: &Histogram) -> u64 {
 
 impl CompactHistogram {
     /// Encodes `histogram`, which loses its third digit.
-    pub fn of(histogram: &Histogram) -> Self {
+    pub fn from_histogram(histogram: &Histogram) -> Self {
         Self(histogram.compact())
     }
 
@@ -195,7 +195,7 @@ impl CompactHistogram {
         } else if !other.0.is_empty() {
             let mut sum = self.decode();
             sum.merge(&other.decode());
-            *self = Self::of(&sum);
+            *self = Self::from_histogram(&sum);
         }
     }
 }

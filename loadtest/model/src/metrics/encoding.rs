@@ -22,7 +22,7 @@ struct Buckets {
 }
 
 impl Buckets {
-    fn of(histogram: &Histogram<u64>) -> Self {
+    fn from_histogram(histogram: &Histogram<u64>) -> Self {
         let told_apart = 2 * 10_u64.pow(histogram.sigfig().into());
         Self {
             half: told_apart.next_power_of_two().ilog2() - 1,
@@ -49,7 +49,7 @@ impl Buckets {
 
 /// Writes `histogram`.
 pub(super) fn encode_histogram(histogram: &Histogram<u64>) -> String {
-    let buckets = Buckets::of(histogram);
+    let buckets = Buckets::from_histogram(histogram);
     let mut counts = Vec::new();
     let mut next = 0;
     for bucket in histogram.iter_recorded() {
@@ -80,7 +80,7 @@ pub(super) fn decode_histogram(text: &str, into: &mut Histogram<u64>) -> Option<
     if start != encode_header(into, counts.len()) {
         return None;
     }
-    let buckets = Buckets::of(into);
+    let buckets = Buckets::from_histogram(into);
     let mut next = 0_u64;
     while !counts.is_empty() {
         let number = read_number(&mut counts)?;
@@ -156,7 +156,7 @@ mod tests {
     fn the_buckets_lie_where_the_histogram_has_them() {
         for digits in [2, 3] {
             let histogram = empty(digits);
-            let buckets = Buckets::of(&histogram);
+            let buckets = Buckets::from_histogram(&histogram);
             for (index, bucket) in (0..).zip(histogram.iter_all()) {
                 let highest = bucket.value_iterated_to();
                 assert_eq!(buckets.index(highest), index);

@@ -65,7 +65,7 @@ pub struct NotRun {
 
 impl NotRun {
     /// Creates one without a reason yet.
-    pub fn of(definition: &ScenarioDef) -> Self {
+    pub fn from_definition(definition: &ScenarioDef) -> Self {
         Self {
             scenario: definition.identity(),
             fingerprint: Some(definition.fingerprint.to_string()),

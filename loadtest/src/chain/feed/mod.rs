@@ -107,7 +107,7 @@ impl<T: FromRow> Feed<T> {
     }
 
     fn file(path: impl Into<PathBuf>, read: fn(&str, &Path) -> Result<Vec<T>, FeedError>) -> Self {
-        Self::of(Source::File {
+        Self::from_source(Source::File {
             path: path.into(),
             read,
         })
@@ -118,7 +118,7 @@ impl<T> Feed<T> {
     /// The rows of an iterator, all taken before the run: at most 10 million.
     pub fn iter(rows: impl IntoIterator<Item = T>) -> Self {
         let rows: Vec<T> = rows.into_iter().take(MOST_ROWS + 1).collect();
-        Self::of(if rows.len() > MOST_ROWS {
+        Self::from_source(if rows.len() > MOST_ROWS {
             Source::TooMany
         } else {
             Source::Rows(rows)
@@ -129,7 +129,7 @@ impl<T> Feed<T> {
     ///
     /// The same number must give the same row: `Feed::generate(|n| format!("user-{n}"))`.
     pub fn generate(row: impl Fn(u64) -> T + Send + Sync + 'static) -> Self {
-        Self::of(Source::Generate(Box::new(row)))
+        Self::from_source(Source::Generate(Box::new(row)))
     }
 
     /// The rows in the order they have; so they come unless something else is asked for.
@@ -165,7 +165,7 @@ impl<T> Feed<T> {
         self.ending(End::Stop)
     }
 
-    fn of(source: Source<T>) -> Self {
+    fn from_source(source: Source<T>) -> Self {
         Self {
             source,
             orders: Vec::new(),

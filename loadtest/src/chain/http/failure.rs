@@ -1,6 +1,6 @@
 //! The failure of a request in an async step.
 
-use crate::chain::error::words;
+use crate::chain::error::describe_error;
 use std::fmt;
 
 /// The kind of a request that could not be made.
@@ -27,7 +27,7 @@ impl HttpError {
 
     /// A request that could not be made.
     pub(super) fn unsent(error: &(dyn std::error::Error + 'static)) -> Self {
-        Self::invalid(words(error))
+        Self::invalid(describe_error(error))
     }
 
     pub(super) fn invalid(message: impl Into<String>) -> Self {

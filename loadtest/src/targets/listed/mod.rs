@@ -514,7 +514,7 @@ fn parse_host(text: &str) -> Result<String, String> {
     };
     let host = Host::parse(&written).map_err(|reason| format!("`host = \"{text}\"`: {reason}"))?;
     if let Host::Address(address) = &host
-        && let AddressClass::Never(what) = AddressClass::of(*address)
+        && let AddressClass::Never(what) = AddressClass::from_address(*address)
     {
         return Err(format!(
             "`host = \"{text}\"` is {what}, which is never tested"

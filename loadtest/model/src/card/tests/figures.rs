@@ -202,7 +202,7 @@ fn dependency_failures_read_as_sentences() {
             elsewhere: 0,
             example: "out of stock".to_owned(),
         }
-        .words()
+        .describe()
     };
     assert_eq!(
         row(Some("buy"), "buy", RootCause::NotDrawn, "buy"),
@@ -228,7 +228,7 @@ fn a_name_with_a_backtick_does_not_part_code_from_prose() {
     let lost = card.losses.iter().map(|loss| loss.words.clone());
     let broken = card.thresholds.iter().map(ThresholdRow::reason);
     let kept = card.dependency_failures.iter();
-    let kept = kept.map(DependencyFailure::words);
+    let kept = kept.map(DependencyFailure::describe);
     let reasons = card.reasons.iter().map(|reason| reason.words.clone());
     let all: Vec<String> = lost.chain(broken).chain(kept).chain(reasons).collect();
     assert!(

@@ -117,7 +117,7 @@ fn time_that_the_host_gives_to_others_degrades_where_it_is_much() {
 fn the_generator_is_told_in_a_line() {
     let mut record = record(&["login"]);
     assert_eq!(
-        Card::grade(&record, None).generator.words(),
+        Card::grade(&record, None).generator.describe(),
         "busiest worker 0 %, no stall, not throttled"
     );
     record.windows.steady.journey.lateness.record_n(ms(2), 100);
@@ -137,7 +137,7 @@ fn the_generator_is_told_in_a_line() {
         ..Cell::default()
     });
     assert_eq!(
-        Card::grade(&record, None).generator.words(),
+        Card::grade(&record, None).generator.describe(),
         "p99 of start lateness 2.00 ms, busiest worker 42 %, stalled in 1 of 4 seconds, throttled for \
          31.0 ms, up to 20 % stolen by the host, 1 arrival waited"
     );

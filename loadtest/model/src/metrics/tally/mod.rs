@@ -174,7 +174,7 @@ impl Tally {
 
 impl DependencyTally {
     /// Explains why the step did not run.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         match self.variable {
             Some(_) => self.example.clone(),
             None => format!("its function made no request: {}", self.example),
