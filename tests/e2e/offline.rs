@@ -225,7 +225,7 @@ fn a_system_that_allows_no_network_of_ones_own_is_told() {
     let call = limited(
         "-Urn",
         &tool,
-        "loadtest run --profile dev escapes --offline",
+        "loadtest run --profile dev escapes --offline --verbose",
     );
     call.run()
         .exits(0)
