@@ -9,7 +9,7 @@ use crate::notify::{Planned, Run};
 use crate::policy::{self, Action};
 use crate::selection::Found;
 use crate::session::{self, Program};
-use crate::store::{self, Measured, Store};
+use crate::store::{Measured, Store};
 use crate::suggestion::find_similar;
 use crate::workspace;
 use loadtest_model::capacity::{Goal, Purpose, Search, Trial, TrialOutcome};
@@ -17,7 +17,7 @@ use loadtest_model::definition::{Bound, Load, Metric, Part, ScenarioDef, Thresho
 use loadtest_model::display;
 use loadtest_model::plan::{PlanError, ScopedThreshold, with_error_limit};
 use loadtest_model::protocol::CapacityRequest;
-use loadtest_model::record::{RunRecord, SCHEMA_VERSION};
+use loadtest_model::record::RunRecord;
 use loadtest_model::threshold::ThresholdMistake;
 use std::time::Duration;
 
@@ -63,15 +63,10 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     let hash = workspace::hash(&found.binary.executable)?;
     let folder = store.create()?;
     let (trials, confirmations) = goal.most();
+    let environment = workspace::environment(project.workspace.root(), &store.outputs());
     let mut record = RunRecord {
-        schema_version: SCHEMA_VERSION,
-        run_id: folder.identifier(),
-        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_at: store::now(),
-        environment: workspace::environment(project.workspace.root(), &store.outputs()),
-        scenarios: Vec::new(),
-        not_run: Vec::new(),
         capacity: Some(Search::new(&found.definition, goal.clone())),
+        ..folder.new_record(environment)
     };
     folder.open(&record)?;
     let planned = Planned::new(&found.definition, describe_search(&goal, &record));

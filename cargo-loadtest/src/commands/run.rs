@@ -22,9 +22,7 @@ use loadtest_model::display;
 use loadtest_model::failure::FailureKind;
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan, PlanError};
 use loadtest_model::protocol::{Request, RunRequest};
-use loadtest_model::record::{
-    EndReason, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord,
-};
+use loadtest_model::record::{EndReason, Environment, NotRun, RunRecord, ScenarioRecord};
 use std::hash::{BuildHasher as _, RandomState};
 
 /// Runs the selected scenarios and grades them.
@@ -69,16 +67,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     };
 
     let folder = store.create()?;
-    let mut record = RunRecord {
-        schema_version: SCHEMA_VERSION,
-        run_id: folder.identifier(),
-        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_at: store::now(),
-        environment,
-        scenarios: Vec::new(),
-        not_run: Vec::new(),
-        capacity: None,
-    };
+    let mut record = folder.new_record(environment);
     // Until it has begun, each is one that was interrupted: so a run that is killed is read.
     let expected = chosen.iter().map(before_its_load).collect();
     folder.open(&RunRecord {

@@ -7,7 +7,7 @@ use crate::files::write_json;
 use loadtest_model::card::Report;
 use loadtest_model::comparison::RunComparison;
 use loadtest_model::protocol::TrialFiles;
-use loadtest_model::record::RunRecord;
+use loadtest_model::record::{Environment, RunRecord, SCHEMA_VERSION};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::io::Read as _;
@@ -67,6 +67,20 @@ impl RunFolder {
             path: record.parent().unwrap_or(Path::new(".")).to_path_buf(),
             record: record.to_path_buf(),
             claim: None,
+        }
+    }
+
+    /// Returns the record of a run in this folder that starts now, without a result yet.
+    pub(crate) fn new_record(&self, environment: Environment) -> RunRecord {
+        RunRecord {
+            schema_version: SCHEMA_VERSION,
+            run_id: self.identifier(),
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: super::now(),
+            environment,
+            scenarios: Vec::new(),
+            not_run: Vec::new(),
+            capacity: None,
         }
     }
 

@@ -5,7 +5,7 @@ use super::example::{Direction, ExampleMaker, ExampleValue, read_example};
 use super::parameters::find_example;
 use crate::import::document::{Field, Node};
 use crate::import::recording::Text;
-use crate::import::secrets::is_secret;
+use crate::import::secrets::is_secret_name;
 
 pub(super) const URL_ENCODED: &str = "application/x-www-form-urlencoded";
 
@@ -131,7 +131,7 @@ pub(super) fn hide_secrets(document: &ApiDocument<'_>, value: &mut ExampleValue)
         ExampleValue::Object(fields) => {
             for (name, value) in fields {
                 let text = match &*value {
-                    ExampleValue::Text(text) if is_secret(name) => text.as_literal(),
+                    ExampleValue::Text(text) if is_secret_name(name) => text.as_literal(),
                     _ => None,
                 };
                 if let Some(text) = text.filter(|text| !text.is_empty()) {

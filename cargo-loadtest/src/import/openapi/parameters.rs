@@ -6,7 +6,7 @@ use super::example::{Direction, ExampleMaker, ExampleValue, MergedSchema, read_e
 use super::operations::Operation;
 use super::style::ValueStyle;
 use crate::import::document::{Node, Value};
-use crate::import::secrets::{is_secret, is_secret_number};
+use crate::import::secrets::{is_secret_name, is_secret_number};
 
 /// Headers that other parts of a document describe.
 const DESCRIBED_ELSEWHERE: [&str; 3] = ["accept", "content-type", "authorization"];
@@ -151,7 +151,7 @@ impl<'a> Parameter<'a> {
     /// Replaces a value by a secret if the name of the parameter says so.
     fn hide_value(&self, document: &ApiDocument<'a>, value: &mut ExampleValue) {
         let text = match &*value {
-            ExampleValue::Text(text) if is_secret(self.name) => text.as_literal(),
+            ExampleValue::Text(text) if is_secret_name(self.name) => text.as_literal(),
             ExampleValue::Number(number) if is_secret_number(self.name, number) => {
                 Some(number.as_str())
             }

@@ -263,7 +263,7 @@ impl<'a> PostmanVariables<'a> {
         if value.starts_with("http://") || value.starts_with("https://") {
             return has_secret(value) || !find_secrets(value).is_empty();
         }
-        secrets::is_secret(name) || secrets::is_secret_value(name, value)
+        secrets::is_secret_name(name) || secrets::is_secret_value(name, value)
     }
 
     /// Returns a secret for a variable, which may have a value in the collection.

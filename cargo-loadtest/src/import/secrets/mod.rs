@@ -11,6 +11,6 @@ mod tests;
 
 pub(crate) use pass::hide_secrets;
 pub(super) use pass::{is_usual_form, quote_bare};
-pub(super) use rules::{is_callback, is_secret, is_secret_number, is_secret_value, variable};
+pub(super) use rules::{is_callback, is_secret_name, is_secret_number, is_secret_value, variable};
 pub(crate) use search::redact_text;
 pub(super) use search::{encodings_of, find_base64_texts, find_secrets, has_secret};

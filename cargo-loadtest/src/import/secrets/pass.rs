@@ -2,7 +2,7 @@
 
 use super::rules::{is_harmless, is_secret_segment, is_secret_user};
 use super::{
-    encodings_of, find_base64_texts, find_secrets, has_secret, is_callback, is_secret,
+    encodings_of, find_base64_texts, find_secrets, has_secret, is_callback, is_secret_name,
     is_secret_number, is_secret_value, redact_text, variable,
 };
 use crate::import::document::{self, Node, Value};
@@ -105,7 +105,7 @@ impl Finder {
     }
 
     /// Returns the piece of a secret value, which gets a name where it has none.
-    fn secret(&mut self, value: &str, wanted: &str, what: &str) -> Piece {
+    fn add_secret(&mut self, value: &str, wanted: &str, what: &str) -> Piece {
         if let Some(number) = self.numbers.get(value) {
             return Piece::Secret(*number);
         }
@@ -151,14 +151,14 @@ impl Finder {
             .as_literal()
             .filter(|user| is_secret_user(user, &plain))
         {
-            let piece = self.secret(name, "api key", "the key in the place of a user");
+            let piece = self.add_secret(name, "api key", "the key in the place of a user");
             *user = Text::from_iter([piece]);
         }
         let flat = password.flat();
         *password = if password.is_binary() {
-            Text::from_iter([self.secret(&plain, "password", "the password")])
+            Text::from_iter([self.add_secret(&plain, "password", "the password")])
         } else {
-            self.whole(&flat, &flat.text, "password", "the password")
+            self.hide_whole(&flat, &flat.text, "password", "the password")
         };
     }
 
@@ -167,8 +167,8 @@ impl Finder {
         let what = format!("the header {}", quote(&name));
         if header.value.is_binary() {
             let plain = header.value.shown(|_| String::new());
-            return if is_secret(&name) {
-                Text::from_iter([self.secret(&plain, &name, &what)])
+            return if is_secret_name(&name) {
+                Text::from_iter([self.add_secret(&plain, &name, &what)])
             } else {
                 header.value.clone()
             };
@@ -178,21 +178,21 @@ impl Finder {
             && name == "authorization"
         {
             let mut text = Text::literal("Bearer ");
-            text.append(self.whole(&flat, token, "api token", "the bearer token"));
+            text.append(self.hide_whole(&flat, token, "api token", "the bearer token"));
             return text;
         }
-        self.value(&flat, &name, &flat.text, &what)
+        self.hide_named(&flat, &name, &flat.text, &what)
     }
 
     fn hide_in_part(&mut self, part: &mut Part) {
         let name = part.name.shown(|_| String::new());
         if !part.content.is_binary() {
             let flat = part.content.flat();
-            part.content = self.value(&flat, &name, &flat.text, &in_body(&name));
+            part.content = self.hide_named(&flat, &name, &flat.text, &in_body(&name));
         }
         if let Some(file_name) = part.file_name.as_mut().filter(|name| !name.is_binary()) {
             let flat = file_name.flat();
-            *file_name = self.text(&flat, &flat.text, "file name", "a file name in the body");
+            *file_name = self.hide_text(&flat, &flat.text, "file name", "a file name in the body");
         }
         for line in &mut part.headers {
             let flat = line.flat();
@@ -202,7 +202,7 @@ impl Finder {
             let what = format!("the header {} of a part", quote(name.trim()));
             let mut text = flat.restore(name);
             text.push_str(": ");
-            text.append(self.value(&flat, name.trim(), value.trim(), &what));
+            text.append(self.hide_named(&flat, name.trim(), value.trim(), &what));
             *line = text;
         }
     }
@@ -220,7 +220,7 @@ impl Finder {
             text.push_str(if at == 0 { "" } else { "/" });
             let decoded = form_decode(&segment.replace('+', "%2B"));
             if !flat.has_values(segment) && is_secret_segment(before, &decoded) {
-                text.push(self.secret(&decoded, "path token", "a part of the path"));
+                text.push(self.add_secret(&decoded, "path token", "a part of the path"));
             } else {
                 text.append(flat.restore(segment));
             }
@@ -237,7 +237,7 @@ impl Finder {
                 text.append(flat.restore(key));
                 text.push_str("=");
                 let what = format!("{} in the URL", quote(&name));
-                text.append(self.whole(&flat, &decoded, &name, &what));
+                text.append(self.hide_whole(&flat, &decoded, &name, &what));
             } else {
                 text.append(flat.restore(pair));
             }
@@ -255,7 +255,7 @@ impl Finder {
         {
             return text;
         }
-        self.text(&flat, &flat.text, "body", "the body")
+        self.hide_text(&flat, &flat.text, "body", "the body")
     }
 
     /// Hides secrets of a form: decoded ones where it is encoded in the usual way, else as they are written.
@@ -275,14 +275,14 @@ impl Finder {
             if is_usual {
                 text.append(flat.restore(key));
                 text.push_str("=");
-                let value = self.value(flat, wanted, &decoded, &in_body(&name));
+                let value = self.hide_named(flat, wanted, &decoded, &in_body(&name));
                 text.append(value.map_literals(form_encode));
             } else if self.is_whole(flat, &name, &decoded, is_callback) {
                 text.append(flat.restore(key));
                 text.push_str("=");
-                text.append(self.whole(flat, value, wanted, &in_body(&name)));
+                text.append(self.hide_whole(flat, value, wanted, &in_body(&name)));
             } else {
-                text.append(self.text(flat, pair, "body", "the body"));
+                text.append(self.hide_text(flat, pair, "body", "the body"));
             }
         }
         text
@@ -309,11 +309,11 @@ impl Finder {
             match &node.value {
                 Value::Number(number) if is_secret_number(&key, number) => {
                     copy(&mut text, end, node.span.start);
-                    text.push(self.secret(number, &key, &in_body(&key)));
+                    text.push(self.add_secret(number, &key, &in_body(&key)));
                     end = node.span.end;
                 }
                 Value::Text(value) if !value.is_empty() && flat.value(value).is_none() => {
-                    let hidden = self.value(flat, &key, value, &in_body(&key));
+                    let hidden = self.hide_named(flat, &key, value, &in_body(&key));
                     if hidden != flat.restore(value) {
                         copy(&mut text, end, node.span.start + 1);
                         text.append(hidden.map_literals(escape_json));
@@ -340,7 +340,7 @@ impl Finder {
     fn is_named(&self, flat: &Flat, name: &str, value: &str) -> bool {
         !value.is_empty()
             && (self.is_key(name)
-                || is_secret(name)
+                || is_secret_name(name)
                 || !flat.has_values(value) && is_secret_value(name, value))
     }
 
@@ -349,22 +349,25 @@ impl Finder {
     }
 
     /// Hides the secrets of a value with a name.
-    fn value(&mut self, flat: &Flat, name: &str, value: &str, what: &str) -> Text {
+    fn hide_named(&mut self, flat: &Flat, name: &str, value: &str, what: &str) -> Text {
         let is_prose = is_prose(value);
-        if is_secret(name) || self.is_key(name) || !is_prose && self.is_named(flat, name, value) {
-            return self.whole(flat, value, name, what);
+        if is_secret_name(name)
+            || self.is_key(name)
+            || !is_prose && self.is_named(flat, name, value)
+        {
+            return self.hide_whole(flat, value, name, what);
         }
         if is_prose && !is_harmless(name) || flat.has_values(value) {
-            return self.text(flat, value, name, what);
+            return self.hide_text(flat, value, name, what);
         }
         if has_secret(value) {
-            return self.whole(flat, value, name, what);
+            return self.hide_whole(flat, value, name, what);
         }
         flat.restore(value)
     }
 
     /// Hides a value that is secret as a whole; of one with values in it, the literals.
-    fn whole(&mut self, flat: &Flat, value: &str, wanted: &str, what: &str) -> Text {
+    fn hide_whole(&mut self, flat: &Flat, value: &str, wanted: &str, what: &str) -> Text {
         let is_rest = |text: &str| {
             let letters = text
                 .chars()
@@ -376,27 +379,27 @@ impl Finder {
             has_value || letters >= SHORTEST_REST
         };
         let has_values = flat.has_values(value);
-        let is_secret = |text: &str| !has_values || is_rest(text);
-        self.literals(&flat.restore(value), wanted, what, is_secret)
+        let is_hidden = |text: &str| !has_values || is_rest(text);
+        self.hide_literals(&flat.restore(value), wanted, what, is_hidden)
     }
 
-    /// Hides the literals of a text for which `is_secret` is true.
-    fn literals(
+    /// Hides the literals of a text for which `is_hidden` is true.
+    fn hide_literals(
         &mut self,
         text: &Text,
         wanted: &str,
         what: &str,
-        is_secret: impl Fn(&str) -> bool,
+        is_hidden: impl Fn(&str) -> bool,
     ) -> Text {
         let pieces = text.pieces().iter().map(|piece| match piece {
-            Piece::Literal(text) if is_secret(text) => self.secret(text, wanted, what),
+            Piece::Literal(text) if is_hidden(text) => self.add_secret(text, wanted, what),
             piece => piece.clone(),
         });
         pieces.collect()
     }
 
     /// Hides the secret parts of prose; all of it where a secret has no clear ends.
-    fn text(&mut self, flat: &Flat, text: &str, wanted: &str, what: &str) -> Text {
+    fn hide_text(&mut self, flat: &Flat, text: &str, wanted: &str, what: &str) -> Text {
         let whole = flat.restore(text);
         let mut hidden = Text::default();
         for piece in whole.pieces() {
@@ -409,7 +412,7 @@ impl Finder {
                 hidden.push_str(&text[end..found.span.start]);
                 end = found.span.end;
                 let name = found.name.as_deref().unwrap_or(wanted);
-                hidden.push(self.secret(&text[found.span], name, what));
+                hidden.push(self.add_secret(&text[found.span], name, what));
             }
             hidden.push_str(&text[end..]);
         }
@@ -418,7 +421,7 @@ impl Finder {
             return hidden;
         }
         let has_values = whole.has_values();
-        self.literals(&whole, wanted, what, |text| !has_values || has_secret(text))
+        self.hide_literals(&whole, wanted, what, |text| !has_values || has_secret(text))
     }
 
     /// Returns all forms in which the secrets may occur, and names encoded ones.
@@ -460,7 +463,7 @@ impl Finder {
                 replaced.push(if found.is_encoded && !is_url {
                     let name = self.secrets[found.number].name.clone();
                     let what = format!("`{name}`, encoded for a URL or JSON");
-                    self.secret(&found.form, &format!("{name}_ENCODED"), &what)
+                    self.add_secret(&found.form, &format!("{name}_ENCODED"), &what)
                 } else {
                     Piece::Secret(found.number)
                 });
@@ -485,7 +488,7 @@ impl Finder {
             let name = secret.name.clone();
             let what = format!("Base64 of a text that has `{name}` in it");
             into.push_str(&text[end..at]);
-            into.push(self.secret(word, &format!("{name}_BASE64"), &what));
+            into.push(self.add_secret(word, &format!("{name}_BASE64"), &what));
             end = at + word.len();
         }
         into.push_str(&text[end..]);
@@ -621,7 +624,7 @@ fn collect_values<'n>(node: &'n Node<'_>, key: &str, values: &mut Vec<(String, &
         Value::Object(fields) => {
             // `{"name": "password", "value": ".."}`
             let named = fields.iter().find_map(|field| {
-                let name = field.node.text().filter(|name| is_secret(name))?;
+                let name = field.node.text().filter(|name| is_secret_name(name))?;
                 ["name", "key"]
                     .contains(&&*field.name)
                     .then(|| name.to_owned())
@@ -631,7 +634,7 @@ fn collect_values<'n>(node: &'n Node<'_>, key: &str, values: &mut Vec<(String, &
             for field in fields {
                 let key = match &named {
                     Some(named) if field.name == "value" => named,
-                    _ if is_secret(key) => key,
+                    _ if is_secret_name(key) => key,
                     None if is_callback && field.name == "code" => "auth_code",
                     _ => &field.name,
                 };

@@ -62,7 +62,7 @@ fn split_name(name: &str) -> Vec<String> {
 }
 
 /// Returns true if the name alone makes a value secret.
-pub(in crate::import) fn is_secret(name: &str) -> bool {
+pub(in crate::import) fn is_secret_name(name: &str) -> bool {
     let mut words = split_name(name);
     let count = words.len();
     words.retain(|word| !has_word(&RULES.alike, word));
@@ -89,7 +89,7 @@ pub(in crate::import) fn is_secret_value(name: &str, value: &str) -> bool {
     if ["", "true", "false", "null"].contains(&value) {
         return false;
     }
-    is_secret(name)
+    is_secret_name(name)
         || looks_secret(value)
         || !is_harmless(name) && is_random(value, strictness_of(name))
 }
@@ -106,7 +106,7 @@ fn strictness_of(name: &str) -> Strictness {
 pub(in crate::import) fn is_harmless(name: &str) -> bool {
     let words = split_name(name);
     let joined = words.concat();
-    !is_secret(name)
+    !is_secret_name(name)
         && (words
             .last()
             .is_some_and(|last| has_word(&RULES.harmless, last))
@@ -133,7 +133,7 @@ pub(in crate::import) fn is_callback<Name: AsRef<str>>(names: &[Name]) -> bool {
 /// Returns true where a number is a secret, such as a PIN, and no count, such as `max_tokens`.
 pub(in crate::import) fn is_secret_number(name: &str, number: &str) -> bool {
     let is_named = !redact::is_secret_name(name) || split_name(name).concat().contains("passw");
-    is_secret(name) && is_named && number.len() >= SHORTEST_NUMBER
+    is_secret_name(name) && is_named && number.len() >= SHORTEST_NUMBER
 }
 
 /// Returns true where a segment of a path is secret; `before` is the segment before it.
@@ -145,7 +145,8 @@ pub(in crate::import) fn is_secret_segment(before: &str, segment: &str) -> bool 
     if has_word(&RULES.versions, &before_lower) {
         return false;
     }
-    let leads = is_secret(before) || RULES.leading.iter().any(|word| before_lower.contains(word));
+    let leads =
+        is_secret_name(before) || RULES.leading.iter().any(|word| before_lower.contains(word));
     if !leads {
         return is_random(segment, Strictness::High);
     }

@@ -1,7 +1,9 @@
 //! Secrets in a text: after a name (`token = ..`, `"pin": ".."`, `<Password>..`), in a URL, or by their form.
 
 use super::random::{Strictness, decode_base64_text, is_random, split_words};
-use super::rules::{is_secret, is_secret_segment, is_secret_user, is_secret_value, looks_secret};
+use super::rules::{
+    is_secret_name, is_secret_segment, is_secret_user, is_secret_value, looks_secret,
+};
 use loadtest::redact::{self, REDACTED};
 use std::ops::Range;
 
@@ -214,7 +216,7 @@ impl<'a> Search<'a> {
         }
         let end = content.find('<').unwrap_or(content.len());
         let inner = content[..end].trim();
-        let is_one = !inner.contains(char::is_whitespace) || is_secret(local);
+        let is_one = !inner.contains(char::is_whitespace) || is_secret_name(local);
         if is_one && is_secret_value(local, inner) {
             let blank = content.len() - content.trim_start().len();
             let from = self.at + tag.len() + 1 + blank;
@@ -254,7 +256,7 @@ impl<'a> Search<'a> {
     /// Takes the value of a name, where it is secret.
     fn value(&mut self, name: &str, span: Range<usize>) {
         let value = &self.text[span.clone()];
-        if !is_secret(name)
+        if !is_secret_name(name)
             && value.contains(|letter: char| letter.is_whitespace() || "/?&=".contains(letter))
         {
             // A text or a URL has parts.
@@ -358,7 +360,7 @@ fn find_named_value(name: &str, after: &str) -> Option<Range<usize>> {
     ]
     .iter()
     .any(|header| name.eq_ignore_ascii_case(header));
-    let is_whole = is_secret(name);
+    let is_whole = is_secret_name(name);
     let mut after_sign = false;
     let end = value.find(|letter: char| {
         let is_end = letter.is_whitespace() || "&\"'`<>,;)}]|\\".contains(letter);
@@ -373,7 +375,7 @@ fn find_named_value(name: &str, after: &str) -> Option<Range<usize>> {
     });
     let value_end = value[..end.unwrap_or(value.len())].trim_end_matches(['.', '!']);
     let has_digit = value_end.bytes().any(|byte| byte.is_ascii_digit());
-    let is_value = !value_end.is_empty() && (!is_sentence || has_digit && is_secret(name));
+    let is_value = !value_end.is_empty() && (!is_sentence || has_digit && is_secret_name(name));
     is_value.then(|| at(value)..at(value) + value_end.len())
 }
 
@@ -419,7 +421,7 @@ fn replace_lookalikes(text: &str) -> String {
         plain.push_str(before);
         let end = after.find(|letter| !is_part(letter));
         let (name, after) = after.split_at(end.unwrap_or(after.len()));
-        let is_alike = redact::is_secret_name(name) && !is_secret(name);
+        let is_alike = redact::is_secret_name(name) && !is_secret_name(name);
         plain.push_str(if is_alike { "name" } else { name });
         rest = after;
     }
@@ -437,6 +439,6 @@ fn has_secret_element(text: &str) -> bool {
             .next()
             .unwrap_or_default();
         let local = name.rsplit(':').next().unwrap_or_default();
-        !content.trim().is_empty() && !local.is_empty() && is_secret(local)
+        !content.trim().is_empty() && !local.is_empty() && is_secret_name(local)
     })
 }

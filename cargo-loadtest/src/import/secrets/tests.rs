@@ -26,7 +26,7 @@ fn names_tell_secrets() {
         "api_tokens",
         "hint_token",
     ] {
-        assert!(is_secret(name), "{name}");
+        assert!(is_secret_name(name), "{name}");
     }
     for name in [
         "passenger",
@@ -49,7 +49,7 @@ fn names_tell_secrets() {
         "max_tokens",
         "maxOutputTokens",
     ] {
-        assert!(!is_secret(name), "{name}");
+        assert!(!is_secret_name(name), "{name}");
     }
 }
 

@@ -8,7 +8,7 @@ mod value;
 use super::document::ApiDocument;
 use crate::import::document::{Node, Value};
 use crate::import::recording::Text;
-use crate::import::secrets::is_secret;
+use crate::import::secrets::is_secret_name;
 use crate::import::text::singular;
 pub(super) use schema::{MergedSchema, SchemaKind};
 use std::cell::{Cell, RefCell};
@@ -124,7 +124,7 @@ impl<'a, 'd> ExampleMaker<'a, 'd> {
     fn make_secret(&self, merged: &MergedSchema<'a>, name: &str) -> Option<Text> {
         let is_hidden = self.direction == Direction::Request
             && merged.kind() == SchemaKind::Text
-            && (merged.text_of("format") == Some("password") || is_secret(name))
+            && (merged.text_of("format") == Some("password") || is_secret_name(name))
             && merged.get("enum").is_none();
         if !is_hidden {
             return None;
