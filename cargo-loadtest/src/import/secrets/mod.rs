@@ -2,6 +2,8 @@
 //!
 //! Stricter than the redaction of reports: sources are kept in repositories, and a variable costs little.
 
+mod forms;
+mod metadata;
 mod pass;
 mod random;
 mod rules;
@@ -9,8 +11,8 @@ mod search;
 #[cfg(test)]
 mod tests;
 
+pub(super) use forms::{is_usual_form, quote_bare};
 pub(crate) use pass::hide_secrets;
-pub(super) use pass::{is_usual_form, quote_bare};
 pub(super) use rules::{is_callback, is_secret_name, is_secret_number, is_secret_value, variable};
 pub(crate) use search::redact_text;
 pub(super) use search::{encodings_of, find_base64_texts, find_secrets, has_secret};

@@ -1,27 +1,27 @@
-//! The secrets pass: replaces secret literals of requests by [`Piece::Secret`], and redacts the words around them.
+//! The secrets pass: replaces secret literals of requests by [`Piece::Secret`].
 
+use super::forms::{collect_values, has_form_names, is_prose, is_usual_form, names_of, quote_bare};
+use super::metadata::redact_words;
 use super::rules::{is_harmless, is_secret_segment, is_secret_user};
 use super::{
     encodings_of, find_base64_texts, find_secrets, has_secret, is_callback, is_secret_name,
-    is_secret_number, is_secret_value, redact_text, variable,
+    is_secret_number, is_secret_value, variable,
 };
-use crate::import::document::{self, Node, Value};
+use crate::import::document::{self, Value};
 use crate::import::recording::{
     Body, Credentials, Exchange, Flat, Header, Part, Piece, Recording, Secret, Text,
 };
 use crate::import::source::Input;
 use crate::import::text::{URL_ENCODED, escape_json, form_decode, form_encode};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 /// The fewest letters and digits next to a value that may be secret themselves.
 const SHORTEST_REST: usize = 8;
 /// The shortest value that is looked for everywhere.
-const SHORTEST_KNOWN: usize = 8;
+pub(super) const SHORTEST_KNOWN: usize = 8;
 /// The most secrets whose encodings are looked for.
 const MOST_ENCODED: usize = 500;
-/// The segment of a path that names a secret.
-const HIDDEN: &str = "{token}";
 
 /// Replaces all secrets of a recording.
 pub(crate) fn hide_secrets(recording: &mut Recording) {
@@ -495,61 +495,6 @@ impl Finder {
     }
 }
 
-/// Redacts names, descriptions and warnings.
-fn redact_words(recording: &mut Recording) {
-    let values = recording
-        .secrets
-        .iter()
-        .filter(|secret| !secret.is_variable);
-    let known: Vec<String> = values.filter_map(|secret| secret.value.clone()).collect();
-    let clean = |text: &mut String| *text = redact_text(text, &known);
-    let clean_all = |texts: &mut [&mut Option<String>]| {
-        texts
-            .iter_mut()
-            .filter_map(|text| text.as_mut())
-            .for_each(clean);
-    };
-    clean_all(&mut [&mut recording.name, &mut recording.description]);
-    for group in &mut recording.groups {
-        clean(&mut group.name);
-        clean_all(&mut [&mut group.description]);
-    }
-    recording
-        .notes
-        .iter_mut()
-        .for_each(|note| clean(&mut note.words));
-    for dropped in &mut recording.dropped {
-        clean(&mut dropped.what);
-        clean(&mut dropped.why);
-    }
-    for exchange in &mut recording.exchanges {
-        clean_all(&mut [
-            &mut exchange.name,
-            &mut exchange.description,
-            &mut exchange.group,
-        ]);
-        if let Some(pattern) = &mut exchange.pattern {
-            *pattern = hide_segments(pattern, &known);
-        }
-    }
-}
-
-/// Hides the secret segments of a path that names are made of.
-fn hide_segments(target: &str, known: &[String]) -> String {
-    let (path, query) = match target.find('?') {
-        Some(at) => target.split_at(at),
-        None => (target, ""),
-    };
-    let mut before = "";
-    let segments = path.split('/').map(|segment| {
-        let is_known = |value: &String| value.len() >= SHORTEST_KNOWN && segment.contains(value);
-        let is_hidden = is_secret_segment(before, segment) || known.iter().any(is_known);
-        before = segment;
-        if is_hidden { HIDDEN } else { segment }
-    });
-    segments.collect::<Vec<_>>().join("/") + query
-}
-
 /// Quotes a name of the input, shortened.
 fn quote(name: &str) -> String {
     let short: String = name.chars().take(60).collect();
@@ -562,85 +507,4 @@ fn quote(name: &str) -> String {
 
 fn in_body(name: &str) -> String {
     format!("{} in the body", quote(name))
-}
-
-fn names_of(pairs: &str) -> Vec<String> {
-    let keys = pairs.split('&').map(|pair| pair.split('=').next());
-    keys.map(|key| form_decode(key.unwrap_or_default()))
-        .collect()
-}
-
-/// Returns true where all names are those of a form, and not JSON that is sent as one.
-fn has_form_names(body: &str) -> bool {
-    let is_other = |letter: char| letter.is_whitespace() || "\"'`{}<>".contains(letter);
-    let names = body
-        .split('&')
-        .map(|pair| pair.split('=').next().unwrap_or_default());
-    body.contains('=') && names.into_iter().all(|name| !name.contains(is_other))
-}
-
-/// Returns true where encoding the decoded form gives the same text.
-pub(in crate::import) fn is_usual_form(flat: &Flat) -> bool {
-    let is_usual = |part: &str| flat.map(&form_decode(part), form_encode) == part;
-    let mut pairs = flat.text.split('&').map(|pair| pair.split_once('='));
-    pairs.all(|pair| pair.is_some_and(|(name, value)| is_usual(name) && is_usual(value)))
-}
-
-/// Returns true where a value is a text with parts, and not a single word.
-fn is_prose(value: &str) -> bool {
-    value.contains("://")
-        || value.starts_with('/')
-        || value
-            .contains(|letter: char| letter.is_whitespace() || "{}[]<>&;?\"'`,:".contains(letter))
-}
-
-/// Puts quotes around values that stand in JSON without them; returns the places of these quotes, too.
-pub(in crate::import) fn quote_bare(flat: &Flat, text: &str) -> (String, BTreeSet<usize>) {
-    let (mut quoted, mut added) = (String::with_capacity(text.len()), BTreeSet::new());
-    let (mut in_string, mut is_escaped) = (false, false);
-    for letter in text.chars() {
-        if !in_string && flat.is_value(letter) {
-            added.insert(quoted.len());
-            quoted.push('"');
-            quoted.push(letter);
-            added.insert(quoted.len());
-            quoted.push('"');
-            continue;
-        }
-        in_string ^= letter == '"' && !is_escaped;
-        is_escaped = in_string && letter == '\\' && !is_escaped;
-        quoted.push(letter);
-    }
-    (quoted, added)
-}
-
-/// Collects the strings and numbers of JSON, with the key that says what they are.
-fn collect_values<'n>(node: &'n Node<'_>, key: &str, values: &mut Vec<(String, &'n Node<'n>)>) {
-    match &node.value {
-        Value::Text(_) | Value::Number(_) => values.push((key.to_owned(), node)),
-        Value::List(items) => items
-            .iter()
-            .for_each(|item| collect_values(item, key, values)),
-        Value::Object(fields) => {
-            // `{"name": "password", "value": ".."}`
-            let named = fields.iter().find_map(|field| {
-                let name = field.node.text().filter(|name| is_secret_name(name))?;
-                ["name", "key"]
-                    .contains(&&*field.name)
-                    .then(|| name.to_owned())
-            });
-            let field_names: Vec<&str> = fields.iter().map(|field| &*field.name).collect();
-            let is_callback = is_callback(&field_names);
-            for field in fields {
-                let key = match &named {
-                    Some(named) if field.name == "value" => named,
-                    _ if is_secret_name(key) => key,
-                    None if is_callback && field.name == "code" => "auth_code",
-                    _ => &field.name,
-                };
-                collect_values(&field.node, key, values);
-            }
-        }
-        Value::Null | Value::Bool(_) => {}
-    }
 }
