@@ -1,7 +1,7 @@
 //! What the engine's parts cost: an arrival, a sample, and what is paid once a second.
 
 use divan::{Bencher, black_box};
-use loadtest_model::definition::{Load, Shape, Stage};
+use loadtest_model::definition::{Load, Rate, Shape, Stage};
 use loadtest_model::metrics::{Cells, Frame, Histogram, Tally};
 use loadtest_model::schedule::Schedule;
 use std::time::Duration;
@@ -35,7 +35,7 @@ fn second() -> Frame {
 fn schedule(bencher: Bencher<'_, '_>, kind: &str) {
     let minute = Duration::from_secs(60);
     let load = if kind == "constant" {
-        Load::rate(1_000.0, minute)
+        Load::rate(Rate::per_second(1_000.0), minute)
     } else {
         let stage = |from, to| Stage {
             from,

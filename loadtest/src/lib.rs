@@ -51,10 +51,18 @@ extern crate self as loadtest;
 #[doc(hidden)]
 pub use chain::generated as __private;
 pub use chain::{
-    Credential, Error, Feed, File, FileError, Http, HttpError, HttpRequest, Request, Response,
-    Scenario, Skip, Vu,
+    Scenario,
+    credential::Credential,
+    error::Error,
+    feed::Feed,
+    file::{File, FileError},
+    http::{Http, failure::HttpError, request::HttpRequest},
+    request::Request,
+    response::Response,
+    skip::Skip,
+    vu::Vu,
 };
-pub use engine::Control;
+pub use engine::control::Control;
 pub use loadtest_model::{card, definition, failure};
 /// The HTTP client whose requests and responses `async` steps use.
 pub use reqwest;
@@ -68,9 +76,8 @@ pub mod multipart {
 
 /// The imports of a scenario file: `use loadtest::prelude::*;`.
 pub mod prelude {
-    pub use crate::chain::{Error, Feed, Http, Request, Response, Skip, Vu};
-    pub use crate::secrets::{Secret, secret};
     pub use crate::targets::{Target, TargetError};
+    pub use crate::{Error, Feed, Http, Request, Response, Secret, Skip, Vu, secret};
     pub use bytes::Bytes;
     pub use loadtest_macros::{check, feed, response, scenario, setup, state, step, teardown};
     pub use serde_json::{Value, json};

@@ -31,7 +31,7 @@ const SECRET_WORDS: [&str; 6] = [
 ];
 
 /// The value of the header `redact_row_name` as it may be shown.
-pub fn redact_header<'a>(name: &str, value: &'a HeaderValue) -> Cow<'a, str> {
+pub(crate) fn redact_header<'a>(name: &str, value: &'a HeaderValue) -> Cow<'a, str> {
     if value.is_sensitive() || is_secret_name(name) {
         return REDACTED.into();
     }
@@ -65,7 +65,7 @@ fn redact_named_secrets(text: &str) -> Cow<'_, str> {
 }
 
 /// A name that the scenario's code gives to a row, as it may be shown.
-pub fn redact_row_name(name: &str) -> Cow<'_, str> {
+pub(crate) fn redact_row_name(name: &str) -> Cow<'_, str> {
     let name = redact_text(name);
     match name.char_indices().nth(MAX_ROW_NAME) {
         Some((end, _)) => format!("{}…", &name[..end]).into(),
@@ -208,7 +208,7 @@ fn announced_name(before: &str) -> &str {
 }
 
 /// Redacts a decoder's message: keeps the type of the found value and drops the value.
-pub fn redact_decode_error(message: &str) -> Cow<'_, str> {
+pub(crate) fn redact_decode_error(message: &str) -> Cow<'_, str> {
     for (before, after) in [
         ("string \"", "\", expected "),
         ("character `", "`, expected "),

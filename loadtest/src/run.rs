@@ -7,7 +7,7 @@ use crate::harness::run::{
 };
 use crate::harness::run_identity::RunIdentity;
 use loadtest_model::card::Card;
-use loadtest_model::definition::{Load, ScenarioDef};
+use loadtest_model::definition::{Load, ScenarioDef, Share};
 use loadtest_model::failure::{FailureKind, RunFailure};
 use loadtest_model::metrics::Frame;
 use loadtest_model::plan::{GradingDefaults, Overrides};
@@ -23,7 +23,7 @@ use tokio::sync::oneshot;
 ///
 /// ```no_run
 /// use loadtest::prelude::*;
-/// use loadtest::definition::Load;
+/// use loadtest::definition::{Load, Rate};
 /// use std::time::Duration;
 ///
 /// #[scenario(base = "http://127.0.0.1:3000")]
@@ -33,7 +33,7 @@ use tokio::sync::oneshot;
 /// }
 ///
 /// # async fn program() -> Result<(), loadtest::RunError> {
-/// let card = loadtest::run(visit(), Load::rate(200.0, Duration::from_secs(10))).await?;
+/// let card = loadtest::run(visit(), Load::rate(Rate::per_second(200.0), Duration::from_secs(10))).await?;
 /// println!("{card}");
 /// assert_eq!(card.exit_code(), 0);
 /// # Ok(())
@@ -145,9 +145,9 @@ impl Run {
         self
     }
 
-    /// Sets the error budget of steps that declare none, a share of one.
-    pub fn budget(mut self, share: f64) -> Self {
-        self.grading.budget = Some(share);
+    /// Sets the error budget of steps that declare none.
+    pub fn budget(mut self, share: Share) -> Self {
+        self.grading.budget = Some(share.as_fraction());
         self
     }
 

@@ -155,7 +155,7 @@ fn list_mistakes(load: &Overrides) -> Vec<&'static str> {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest_model::definition::{Load, Shape};
+    use loadtest_model::definition::{Load, Rate, Shape};
     use loadtest_model::plan::{GradingDefaults, Plan};
     use proptest::prelude::*;
     use std::time::Duration;
@@ -211,7 +211,7 @@ mod tests {
         ) {
             // Fixed work has no length that another load could keep, and none that flags could change.
             prop_assume!(preset.iterations.is_none());
-            let declared = Some(Load::rate(5.0, Duration::from_secs(60)));
+            let declared = Some(Load::rate(Rate::per_second(5.0), Duration::from_secs(60)));
             let one_by_one = load(Some(load(declared.clone(), &preset)), &flags);
             prop_assert_eq!(load(declared, &override_load(&preset, &flags)), one_by_one);
         }

@@ -2,7 +2,7 @@
 //!
 //! Prints requests, response time p50, p90, p99 and max, start lateness p50, p99 and max: microseconds.
 
-use loadtest_model::definition::Load;
+use loadtest_model::definition::{Load, Rate};
 use loadtest::prelude::*;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn main() {
     };
     let time = Duration::from_secs(seconds.parse().expect("seconds"));
     let load = if model == "open" {
-        Load::rate(level.parse().expect("a rate"), time)
+        Load::rate(Rate::per_second(level.parse().expect("a rate")), time)
     } else {
         Load::users(level.parse().expect("users"), time)
     };

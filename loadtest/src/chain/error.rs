@@ -157,7 +157,7 @@ impl StdError for Like {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chain::Skip;
+    use crate::Skip;
 
     #[test]
     fn text_errors_and_boxed_errors_become_one_by_themselves() {

@@ -46,10 +46,10 @@ pub struct File {
 #[error("`{path}` cannot be read: {source}")]
 pub struct FileError {
     /// The path as it was given.
-    pub path: PathBuf,
+    path: PathBuf,
     /// Why.
     #[source]
-    pub source: io::Error,
+    source: io::Error,
 }
 
 impl File {

@@ -1,43 +1,52 @@
 //! Everything that macro-generated code refers to; not a public interface.
 
-pub use super::feed::{Row, Rows, fewest, open_fallible_feed, open_feed};
-pub use super::file::{made_once, open_file, without_boundary};
-pub use super::form::{begin_query, outside_boundary, user_name};
-pub use super::http::{SenderReturn, sent};
-pub use super::kept::{
-    Hidden, HidesNothing, HidesSomething, Movable, Nothing, Returned, SetupValue, Shareable,
-    SpelledOut, StateValue, run_fallible_setup, run_setup, spelled_out, state,
-};
-pub use super::options;
-pub use super::outcome::{
-    CheckReturn, StepReturn, TeardownReturn, check_with, holds, into_check, into_request,
-    into_teardown, run_check, run_teardowns,
-};
-pub use super::response::FromBody;
-pub use super::setup_sender::{run_async_setup, run_async_teardown};
-pub use super::skip::{SkipProbe, SkipsAlways, SkipsMaybe, SkipsNever, SkipsWithin};
-pub use super::slot::{FromSlot, Lend, LendMut, Slot, arg, fill, lend, lend_mut};
-pub use super::untyped::{Name, OpenPlain, OpenValue, Owner, Take, Untyped, take};
-pub use super::value::{
-    IndexPath, KeyPath, Peel, PeelOption, PeelPlain, Segment, Text, form_text, in_feed, index,
-    json_path, json_text, json_value, key, present, query_text, secret_text, text, url_text,
-};
-pub use super::write::without_row;
 pub use super::{
-    Cause, Chain, Feed, File, Halt, Http, Local, Prepared, RawResponse, Request, RequestBuf,
-    RequestTarget, Response, RowLimit, Scenario, SetupContext, SetupError, Shared, Unmet, Vu,
+    Chain, Prepared, Scenario, SetupContext, SetupError, Shared,
+    feed::{
+        Feed,
+        open::{Row, Rows, fewest, open_fallible_feed, open_feed},
+    },
+    file::{File, made_once, open_file, without_boundary},
+    form::{begin_query, outside_boundary, user_name},
+    http::{
+        Halt, Http, Local,
+        returned::{SenderReturn, sent},
+    },
+    kept::{
+        Hidden, HidesNothing, HidesSomething, Movable, Nothing, Returned, SetupValue, Shareable,
+        SpelledOut, StateValue, run_fallible_setup, run_setup, spelled_out, state,
+    },
+    options,
+    outcome::{
+        CheckReturn, StepReturn, TeardownReturn, check_with, holds, into_check, into_request,
+        into_teardown, run_check, run_teardowns,
+    },
+    request::Request,
+    response::{FromBody, Response},
+    setup_sender::{SetupSender, run_async_setup, run_async_teardown},
+    skip::{SkipProbe, SkipsAlways, SkipsMaybe, SkipsNever, SkipsWithin},
+    slot::{FromSlot, Lend, LendMut, Slot, arg, fill, lend, lend_mut},
+    unmet::Unmet,
+    untyped::{Name, OpenPlain, OpenValue, Owner, Take, Untyped, take},
+    value::{
+        IndexPath, KeyPath, Peel, PeelOption, PeelPlain, Segment, Text, form_text, in_feed, index,
+        json_path, json_text, json_value, key, present, query_text, secret_text, text, url_text,
+    },
+    vu::Vu,
+    write::without_row,
 };
-pub use super::{RootCause, SetupSender};
-pub use crate::debug::quote_for_shell;
+pub use crate::debug::shell::quote_for_shell;
 pub use crate::registry::{Entry, Registry};
-pub use crate::targets::Target;
-pub use http::uri::PathAndQuery;
-pub use http::{HeaderName, HeaderValue, Method};
+pub use crate::targets::own::Target;
+pub use crate::transport::message::{RawResponse, RequestBuf, RequestTarget};
+pub use http::{HeaderName, HeaderValue, Method, uri::PathAndQuery};
 pub use loadtest_model::definition::{
     BodyDef, BodyKind, Bound, Client, Comparator, Cookies, DEFAULT_TIMEOUT, Dependency, Dns,
     Expect, FeedDef, HeaderDef, HttpVersion, Load, Metric, Part, Reads, Retry, ScenarioDef, Shape,
     Stage, Statistic, StatusRange, StepDef, Think, Threshold, Trigger, Until,
 };
+pub use loadtest_model::metrics::{Cause, RootCause};
+pub use loadtest_model::plan::RowLimit;
 pub use std::borrow::Cow;
 pub use {bytes::Bytes, inventory, serde};
 

@@ -4,47 +4,44 @@
 //! that request itself, and hands the response back; a step whose upstream slot is empty is never
 //! built.
 
-mod credential;
-mod error;
+pub(crate) mod credential;
+pub(crate) mod error;
 pub(crate) mod feed;
-mod file;
-mod form;
+pub(crate) mod file;
+pub(crate) mod form;
 #[doc(hidden)]
 pub mod generated;
-mod http;
-mod kept;
+pub(crate) mod http;
+pub(crate) mod kept;
 #[expect(non_camel_case_types, reason = "they are named as the options are")]
 #[doc(hidden)]
 pub mod options;
-mod outcome;
-mod request;
-mod response;
-mod setup_sender;
-mod skip;
-mod slot;
-mod unmet;
-mod untyped;
-mod value;
+pub(crate) mod outcome;
+pub(crate) mod request;
+pub(crate) mod response;
+pub(crate) mod setup_sender;
+pub(crate) mod skip;
+pub(crate) mod slot;
+pub(crate) mod unmet;
+pub(crate) mod untyped;
+pub(crate) mod value;
 pub(crate) mod vu;
-mod write;
+pub(crate) mod write;
 
-pub use crate::transport::{RawResponse, RequestBuf, RequestTarget};
-pub use credential::Credential;
-pub use error::Error;
+pub(crate) use crate::transport::{RawResponse, RequestBuf, RequestTarget};
+pub(crate) use credential::Credential;
+pub(crate) use error::Error;
 pub(crate) use error::Fault;
-pub use feed::Feed;
-pub use file::{File, FileError};
 pub(crate) use http::StepSender;
-pub use http::{Halt, Http, HttpError, HttpRequest, Local};
-pub use loadtest_model::metrics::{Cause, RootCause};
-pub use loadtest_model::plan::RowLimit;
-pub use request::Request;
-pub use response::Response;
-pub use setup_sender::SetupSender;
-pub use skip::Skip;
+pub(crate) use http::{Halt, Http, HttpError, Local};
+pub(crate) use loadtest_model::metrics::{Cause, RootCause};
+pub(crate) use loadtest_model::plan::RowLimit;
+pub(crate) use request::Request;
+pub(crate) use response::Response;
+pub(crate) use setup_sender::SetupSender;
 pub(crate) use slot::Slot;
-pub use unmet::Unmet;
-pub use vu::Vu;
+pub(crate) use unmet::Unmet;
+pub(crate) use vu::Vu;
 pub(crate) use vu::{Figure, Purpose};
 
 use crate::targets::Target;

@@ -14,6 +14,11 @@ pub(super) enum ShellPiece {
     Variable(String),
 }
 
+/// Returns bytes as a word of a POSIX shell, without a NUL, which no argument can hold.
+pub fn quote_for_shell(bytes: &[u8]) -> String {
+    shell_word(&[ShellPiece::Plain(bytes.to_vec())])
+}
+
 /// Returns a word for a POSIX shell. The pieces hold no NUL, which no argument can hold.
 pub(super) fn shell_word(pieces: &[ShellPiece]) -> String {
     let mut word = ShellWord::default();

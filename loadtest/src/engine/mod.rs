@@ -8,7 +8,7 @@
 mod abort_thresholds;
 mod closed;
 mod collector;
-mod control;
+pub(crate) mod control;
 mod iteration;
 mod open;
 mod outcome;
@@ -26,7 +26,7 @@ mod watchdog;
 mod worker;
 mod worker_state;
 
-pub use control::Control;
+pub(crate) use control::Control;
 pub(crate) use control::RunPhase;
 use control::StopSignals;
 pub(crate) use iteration::IterationObserver;

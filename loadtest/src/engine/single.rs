@@ -138,9 +138,9 @@ pub(crate) async fn run_single_iteration<T: Transport, O: IterationObserver>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadtest_model::definition::Load;
     use loadtest_model::definition::sample;
     use loadtest_model::definition::sample::step;
+    use loadtest_model::definition::{Load, Rate};
     use loadtest_model::plan::{GradingDefaults, Overrides};
     use std::time::Duration;
 
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn loads_without_users_of_their_own_number_their_iterations_through() {
-        let rate = || Load::rate(5.0, Duration::from_secs(2));
+        let rate = || Load::rate(Rate::per_second(5.0), Duration::from_secs(2));
         assert_eq!(placed(rate(), None), Ok((0, 0, 0)));
         assert_eq!(placed(rate(), Some("9")), Ok((0, 9, 9)));
         assert!(placed(rate(), Some("10")).unwrap_err().contains("has 10,"));

@@ -8,7 +8,7 @@ mod licence;
 mod listed;
 pub(crate) mod offline;
 mod origin;
-mod own;
+pub(crate) mod own;
 mod permissions;
 mod proof;
 
@@ -18,6 +18,6 @@ pub(crate) use licence::Licence;
 pub use listed::{KEYS, Listed, Mistake};
 pub(crate) use origin::{Host, Origin};
 pub(crate) use own::give_up;
-pub use own::{LastOutput, ServerEnd, Target, TargetCommand, TargetError};
+pub use own::{Target, TargetCommand, TargetError, process::LastOutput, serve::ServerEnd};
 pub use permissions::{Known, Permissions, PermissionsError};
 pub(crate) use proof::{MAX_LENGTH as LONGEST_PROOF, PATH as PROOF_PATH, Statement};

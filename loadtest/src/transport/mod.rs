@@ -15,7 +15,7 @@ mod http;
 mod http1;
 mod http2;
 mod lookup;
-mod message;
+pub(crate) mod message;
 mod meter;
 mod network;
 mod progress;
@@ -32,7 +32,7 @@ pub(crate) use hop::{Hop, HopAnswer};
 pub(crate) use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
 #[cfg(test)]
 pub(crate) use lookup::Resolver;
-pub use message::{RawResponse, RequestBuf, RequestTarget};
+pub(crate) use message::{RawResponse, RequestBuf, RequestTarget};
 pub(crate) use network::{Network, NetworkError};
 
 use ::http::{HeaderMap, HeaderName, StatusCode, Uri};

@@ -3,7 +3,7 @@
 use loadtest::prelude::*;
 use loadtest::{Control, Run, RunError};
 use loadtest_model::card::{Card, Trust, Verdict};
-use loadtest_model::definition::{Load, Stage};
+use loadtest_model::definition::{Load, Rate, Stage};
 use loadtest_model::failure::FailureKind;
 use loadtest_tests::{Reply, Server};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -203,15 +203,21 @@ async fn what_prevents_a_run_is_an_error_with_its_kind() {
 async fn a_load_without_sense_is_refused() {
     let second = Duration::from_secs(1);
     for (load, words) in [
-        (Load::rate(0.0, second), "starts nothing"),
-        (Load::rate(f64::NAN, second), "starts nothing"),
+        (Load::rate(Rate::per_second(0.0), second), "starts nothing"),
+        (
+            Load::rate(Rate::per_second(f64::NAN), second),
+            "starts nothing",
+        ),
         (
             Load::users(5, second).ramp_up(second),
             "leaves nothing of the run",
         ),
         (Load::users(5, Duration::MAX), "30 days"),
         (Load::users(5, second).warm_up(Duration::MAX), "30 days"),
-        (Load::rate(5.0, second).max_users(0), "at most 0 users"),
+        (
+            Load::rate(Rate::per_second(5.0), second).max_users(0),
+            "at most 0 users",
+        ),
         (Load::iterations(0, 5), "0 iterations"),
         (
             Load::rate_stages([Stage::new(-1.0, 5.0, second)]),

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
     use crate::session::sample;
     use loadtest_model::definition::{
-        Client, HttpVersion, Load, Retry, Shape, Stage, Think, Threshold, Until,
+        Client, HttpVersion, Load, Rate, Retry, Shape, Stage, Think, Threshold, Until,
     };
     use loadtest_model::plan::{GradingDefaults, Overrides};
     use std::time::Duration;
@@ -272,7 +272,7 @@ mod tests {
         for step in scenario.steps.to_mut() {
             step.weight = 1.0;
         }
-        scenario.load = Some(Load::rate(7.5, Duration::from_secs(60)));
+        scenario.load = Some(Load::rate(Rate::per_second(7.5), Duration::from_secs(60)));
         let text = human::render(&prospect(&scenario, None, None), 80, false);
         let rates: Vec<_> = text
             .split_whitespace()

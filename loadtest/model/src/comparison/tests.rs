@@ -1,7 +1,7 @@
 use super::series::{Counts, Series};
 use super::*;
 use crate::card::Trust;
-use crate::definition::{Load, ScenarioDef, Shape};
+use crate::definition::{Load, Rate, ScenarioDef, Shape};
 use crate::metrics::{Frame, Histogram, Tally};
 use crate::plan::{GradingDefaults, Overrides, Plan};
 use crate::record::{EndReason, Environment, RunEnd, RunStart, ScenarioRecord};
@@ -579,12 +579,12 @@ fn what_is_known_before_the_load_is_refused_before_it() {
     let same = Some("HTTP://ada:pw@127.0.0.1:8080?x=1");
     assert_eq!(refused(&load, same, false), [""; 0]);
     assert_eq!(refused(&load, same, true), [""; 0], "what is given counts");
-    let short = Load::rate(RATE as f64, Duration::from_secs(30));
+    let short = Load::rate(Rate::per_second(RATE as f64), Duration::from_secs(30));
     assert_eq!(
         refused(&short, same, false),
         ["its load lasts 30 s after the ramp, and chance needs 1 min to be told apart"]
     );
-    let more = Load::rate(50.0, Duration::from_secs(90));
+    let more = Load::rate(Rate::per_second(50.0), Duration::from_secs(90));
     assert_eq!(
         refused(&more, None, true),
         [

@@ -1,6 +1,6 @@
 //! How much load a run applies, and for how long.
 
-use super::micros;
+use super::{Rate, micros};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::time::Duration;
@@ -92,10 +92,10 @@ impl Load {
         }
     }
 
-    /// Open model: so many iterations per second for so long, whatever the target does.
-    pub const fn rate(per_second: f64, duration: Duration) -> Self {
+    /// Open model: iterations start at this rate for so long, whatever the target does.
+    pub const fn rate(rate: Rate, duration: Duration) -> Self {
         Self::new(Shape::Rate {
-            per_second,
+            per_second: rate.as_per_second(),
             ramp_up: Duration::ZERO,
             duration,
         })

@@ -8,6 +8,7 @@ mod draw;
 mod expect;
 mod letter;
 mod load;
+mod quantity;
 mod repeat;
 #[cfg(any(test, feature = "fixtures"))]
 #[doc(hidden)]
@@ -23,6 +24,7 @@ pub use draw::Draw;
 pub use expect::{Expect, StatusRange};
 pub use letter::Letter;
 pub use load::{Load, Shape, Stage};
+pub use quantity::{Rate, Share};
 pub use repeat::{Retry, Trigger, Until};
 pub use scenario::{
     BodyDef, BodyKind, Dependency, FeedDef, HeaderDef, Reads, ScenarioDef, StepDef, Think,

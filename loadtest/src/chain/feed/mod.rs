@@ -8,11 +8,9 @@ mod csv;
 mod deck;
 mod error;
 mod json;
-mod open;
+pub(crate) mod open;
 #[cfg(test)]
 mod tests;
-
-pub use open::{Row, Rows, fewest, open_fallible_feed, open_feed};
 
 use deck::{End, Order};
 use error::FeedError;

@@ -1,3 +1,4 @@
+use super::open::{Row, Rows, fewest, open_fallible_feed, open_feed};
 use super::*;
 use crate::chain::{SetupContext, SetupError, Vu};
 use serde::Deserialize;

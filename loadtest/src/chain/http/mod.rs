@@ -1,12 +1,11 @@
 //! The HTTP client of async steps. No I/O here: the engine provides the sender.
 
-mod failure;
-mod request;
-mod returned;
+pub(crate) mod failure;
+pub(crate) mod request;
+pub(crate) mod returned;
 
-pub use failure::HttpError;
-pub use request::HttpRequest;
-pub use returned::{SenderReturn, sent};
+pub(crate) use failure::HttpError;
+pub(crate) use request::HttpRequest;
 
 use super::{Error, RawResponse, RequestBuf, RequestTarget, Unmet};
 use bytes::Bytes;
@@ -68,7 +67,7 @@ pub struct Http {
 }
 
 /// The engine's side of [`Http`]: it sends over the transport of the user, and measures.
-pub trait StepSender: Any {
+pub(crate) trait StepSender: Any {
     /// The URL that paths are joined to, without a final slash.
     fn base_url(&self) -> Option<&str>;
 
@@ -102,7 +101,7 @@ impl From<Unmet> for Halt {
 impl Http {
     /// Creates a client that sends over `sender`.
     #[doc(hidden)]
-    pub fn new(sender: Box<dyn StepSender>) -> Self {
+    pub(crate) fn new(sender: Box<dyn StepSender>) -> Self {
         Self {
             sender,
             last: RefCell::default(),
@@ -118,7 +117,7 @@ impl Http {
 
     /// Returns the sender.
     #[doc(hidden)]
-    pub fn into_wire(self) -> Box<dyn StepSender> {
+    pub(crate) fn into_wire(self) -> Box<dyn StepSender> {
         self.sender
     }
 

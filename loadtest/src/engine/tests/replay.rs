@@ -4,7 +4,7 @@ use crate::chain::{Scenario, SetupContext};
 use crate::engine::{self, Control, Workers};
 use crate::prelude::*;
 use crate::transport::{HttpTransport, Network};
-use loadtest_model::definition::Load;
+use loadtest_model::definition::{Load, Rate};
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use loadtest_tests::{Reply, Server};
 use std::ops::ControlFlow;
@@ -119,5 +119,5 @@ fn fixed_work_is_the_same_with_any_number_of_users() {
 #[test]
 fn arrivals_are_the_same_with_any_number_of_threads() {
     // as many users as there are arrivals, so that none is dropped
-    assert_same(&Load::rate(120.0, Duration::from_millis(500)).max_users(60));
+    assert_same(&Load::rate(Rate::per_second(120.0), Duration::from_millis(500)).max_users(60));
 }

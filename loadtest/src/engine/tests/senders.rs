@@ -1,7 +1,7 @@
 //! Steps that send for themselves: one sample each, and a row per name of their requests.
 
 use super::*;
-use crate::chain::{Error, Skip};
+use crate::{Error, Skip};
 use loadtest_model::metrics::{Histogram, InnerTally};
 use std::future::pending;
 

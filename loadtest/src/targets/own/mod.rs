@@ -2,14 +2,13 @@
 
 #[cfg(unix)]
 mod group;
-mod process;
+pub(super) mod process;
 mod ready;
-mod serve;
+pub(super) mod serve;
 
-use process::ChildProcess;
+use process::{ChildProcess, LastOutput};
 use ready::ReadyProbe;
-use serve::InProcess;
-pub use serve::ServerEnd;
+use serve::{InProcess, ServerEnd};
 use std::future::Future;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -368,8 +367,6 @@ pub enum TargetError {
         error: io::Error,
     },
 }
-
-pub use process::LastOutput;
 
 /// Returns the remedy for a process that did not start.
 fn start_hint(error: &io::Error) -> &'static str {

@@ -87,7 +87,7 @@ pub struct LastOutput(String);
 impl LastOutput {
     /// The lines as they were printed, without control characters and secrets; empty when there were
     /// none.
-    pub fn as_str(&self) -> &str {
+    pub(super) fn as_str(&self) -> &str {
         &self.0
     }
 }
