@@ -3,7 +3,7 @@
 use super::super::recording::{Confidence, Origin};
 use super::answer::Offer;
 use super::kind::{ValueKind, is_time, kind};
-use super::request::{Form, Slot, ValuePlace};
+use super::request::{Form, ValuePlace};
 
 /// A choice, and how well its name fits the place.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +29,7 @@ pub(super) fn choose<'a>(place: &ValuePlace, offers: &'a [Offer]) -> Option<Choi
         .min()?;
     let rank = |offer: &Offer| match &offer.origin {
         Origin::Body { path, .. } => path.len(),
-        Origin::Header { .. } | Origin::Link { .. } => 100,
+        Origin::Header { .. } => 100,
         _ => 200,
     };
     let best = offers.iter().filter(can_be).min_by_key(|offer| {
@@ -54,25 +54,24 @@ pub(super) fn choose<'a>(place: &ValuePlace, offers: &'a [Offer]) -> Option<Choi
 fn confidence(place: &ValuePlace, offer: &Offer, fit: u8, is_only: bool) -> Option<Confidence> {
     let value = place.value.as_str();
     let is_place_of_identifier = place.label.is_identifier() || fit > 0;
+    let is_page = matches!(offer.origin, Origin::Between { .. });
     match (kind(value), place.form) {
-        (ValueKind::Unique, Form::Within) => Some(Confidence::Likely),
-        (ValueKind::Unique, _) if is_only => Some(Confidence::Certain),
+        (ValueKind::Unique, Form::Whole | Form::Number) if is_only => Some(Confidence::Certain),
         (ValueKind::Unique, _) => Some(Confidence::Likely),
         (ValueKind::Rare, Form::Within) if fit < 2 => Some(Confidence::Possible),
         (ValueKind::Rare, _) if is_place_of_identifier => Some(Confidence::Likely),
         (ValueKind::Rare, _) => Some(Confidence::Possible),
-        (ValueKind::Number(_), _) if matches!(place.slot, Slot::User | Slot::Password) => None,
-        (ValueKind::Number(_), _) if fit >= 2 && offer.label.is_identifier() => {
-            Some(Confidence::Likely)
-        }
-        // A field of a form that is sent as it came.
-        (ValueKind::Number(_), _) if fit >= 3 && matches!(offer.origin, Origin::Between { .. }) => {
+        // A field of a form is sent as it came.
+        (ValueKind::Number(_), _)
+            if fit >= 2 && offer.label.is_identifier() || fit >= 3 && is_page =>
+        {
             Some(Confidence::Likely)
         }
         (ValueKind::Number(_), Form::Within) => None,
         (ValueKind::Number(digits), _) => number(value, digits, fit),
+        // `blue-chair` as a slug.
         (ValueKind::Word, Form::Whole)
-            if fit >= 3 && is_spelled_identifier(value, offer) && value.len() > 1 =>
+            if fit >= 3 && offer.label.is_identifier() && value.len() > 1 =>
         {
             Some(Confidence::Likely)
         }
@@ -80,7 +79,7 @@ fn confidence(place: &ValuePlace, offer: &Offer, fit: u8, is_only: bool) -> Opti
     }
 }
 
-/// A number whose name says little.
+/// Returns the certainty for a number whose name says little.
 fn number(value: &str, digits: usize, fit: u8) -> Option<Confidence> {
     let is_round = value.ends_with("000");
     match digits {
@@ -91,25 +90,4 @@ fn number(value: &str, digits: usize, fit: u8) -> Option<Confidence> {
         3.. if fit > 0 => Some(Confidence::Possible),
         _ => None,
     }
-}
-
-/// Whether a word is what a thing goes by: `blue-chair` as its slug, `SHOP-18` as its key.
-fn is_spelled_identifier(value: &str, offer: &Offer) -> bool {
-    let is_numbered = value.bytes().any(|byte| byte.is_ascii_digit());
-    is_numbered && offer.label.is_identifier()
-        || offer.label.key.last().is_some_and(|last| {
-            matches!(
-                last.as_str(),
-                "id" | "uuid"
-                    | "guid"
-                    | "slug"
-                    | "sku"
-                    | "handle"
-                    | "token"
-                    | "cursor"
-                    | "nonce"
-                    | "csrf"
-                    | "xsrf"
-            )
-        })
 }

@@ -25,50 +25,43 @@ impl Label {
         }
     }
 
-    /// Labels a field within others (the outermost first), in a request or an answer with this target.
-    pub(super) fn field<'a>(
-        name: &str,
-        outer: impl DoubleEndedIterator<Item = &'a str>,
-        target: &str,
-    ) -> Self {
+    /// Labels a field by its name and those around it (the outermost first), in a request or an answer with this target.
+    pub(super) fn field(path: &[&str], target: &str) -> Self {
+        let (name, outer) = path.split_last().unwrap_or((&"", &[]));
         let mut key = split_name(name);
-        let is_of_thing = key.len() > 1
-            && key
-                .last()
-                .is_some_and(|last| has_word(&LISTS.alike, last) || last == "number");
-        if is_of_thing {
-            let last = key.split_off(key.len() - 1);
-            let is_sort = key.last().is_some_and(|word| has_word(&LISTS.sorts, word));
-            if !is_sort {
-                return Self {
-                    key: last,
-                    around: vec![key.concat()],
-                };
-            }
-            key = last;
+        let last = key.last().cloned().unwrap_or_default();
+        if key.len() > 1 && (has_word(&LISTS.alike, &last) || last == "number") {
+            key.pop();
+            return Self {
+                around: vec![key.concat()],
+                key: vec![last],
+            };
         }
-        let mut around = Vec::new();
-        let mut list = None;
-        for name in outer.rev() {
-            let word = split_name(name).concat();
-            if word.is_empty() || has_word(&LISTS.wrappers, &word) {
-                continue;
+        let words = outer.iter().rev().map(|name| split_name(name).concat());
+        let mut words = words.filter(|word| !word.is_empty() && !has_word(&LISTS.wrappers, word));
+        let mut around: Vec<String> = Vec::new();
+        let mut many = None;
+        for word in words.by_ref() {
+            if !has_word(&LISTS.collections, &word) {
+                // `order.items[0]` is an item, not an order.
+                around.push(many.take().unwrap_or(word));
+                break;
             }
-            if has_word(&LISTS.collections, &word) {
-                list = list.or(Some(word));
-                continue;
-            }
-            // `order.items[0]` is an item, not an order.
-            around.push(list.take().unwrap_or(word));
-            break;
+            many = many.or(Some(word));
         }
         if around.is_empty() {
             around.extend(find_thing(target));
         }
         if !around.is_empty() {
-            around.extend(list);
+            around.extend(many);
         }
         Self { key, around }
+    }
+
+    /// Labels a parameter, whose name may have others around it: `order[items][id]`.
+    pub(super) fn parameter(name: &str, target: &str) -> Self {
+        let path = name.split(['[', ']', '.']).filter(|part| !part.is_empty());
+        Self::field(&path.collect::<Vec<_>>(), target)
     }
 
     /// Labels a value by its name alone.
@@ -128,13 +121,7 @@ impl Label {
         match (self.around.first(), other.around.first()) {
             (Some(one), Some(another)) if one == another => 3,
             (Some(one), Some(another)) => {
-                // `cart` and `shopping_cart`.
-                let is_end = |long: &str, short: &str| short.len() >= 4 && long.ends_with(short);
-                let is_near = other.around.contains(one)
-                    || self.around.contains(another)
-                    || is_end(one, another)
-                    || is_end(another, one);
-                if is_near { 2 } else { 0 }
+                u8::from(other.around.contains(one) || self.around.contains(another)) * 2
             }
             _ => 1,
         }
@@ -198,8 +185,7 @@ mod tests {
     use super::*;
 
     fn source(path: &[&str], target: &str) -> Label {
-        let (name, outer) = path.split_last().unwrap();
-        Label::field(name, outer.iter().copied(), target)
+        Label::field(path, target)
     }
 
     #[test]
@@ -222,10 +208,10 @@ mod tests {
         assert_eq!(fits(&product, &["id"], "/orders"), 0);
         assert_eq!(fits(&product, &["order", "items", "id"], "/orders/7"), 0);
         assert_eq!(fits(&product, &["total"], "/products"), 0);
-        let field = Label::field("product_id", [].into_iter(), "/orders");
+        let field = Label::field(&["product_id"], "/orders");
         assert_eq!(fits(&field, &["products", "id"], "/"), 3);
         assert_eq!(fits(&field, &["orders", "id"], "/"), 0);
-        let field = Label::field("product", [].into_iter(), "/orders");
+        let field = Label::field(&["product"], "/orders");
         assert_eq!(fits(&field, &["products", "id"], "/"), 2);
         assert_eq!(fits(&field, &["quantity"], "/products"), 0);
         let header = Label::name("X-CSRF-Token");
@@ -234,7 +220,7 @@ mod tests {
             fits(&Label::name("authorization"), &["access_token"], "/"),
             3
         );
-        let version = Label::field("version", [].into_iter(), "/orders/7");
+        let version = Label::field(&["version"], "/orders/7");
         assert_eq!(fits(&version, &["version"], "/orders/7"), 3);
         assert_eq!(fits(&version, &["id"], "/orders/7"), 0);
         assert_eq!(split_name("lineItemIDs"), ["line", "item", "id"]);

@@ -10,23 +10,21 @@ mod kind;
 mod label;
 mod layer;
 mod page;
-mod references;
 mod replacements;
 mod request;
 #[cfg(test)]
 mod tests;
-mod wanted;
 
-use super::recording::{Confidence, Exchange, Flat, Recording};
+use super::recording::{Confidence, Exchange, Flat, Origin, Recording, Reference};
 use super::source::Note;
 use answer::{Offer, Offers};
 use choice::{Choice, choose};
 use kind::{ValueKind, kind};
-use references::References;
 use replacements::Replacements;
-use request::{Form, Slot, ValuePlace, places};
+use request::{Form, ValuePlace, places};
 use serde::Deserialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::sync::LazyLock;
 
 /// The words of `data/correlation.toml`, which describes each list.
@@ -37,11 +35,9 @@ struct Lists {
     alike: Vec<String>,
     wrappers: Vec<String>,
     collections: Vec<String>,
-    sorts: Vec<String>,
     actions: Vec<String>,
     request_headers: Vec<String>,
     answer_headers: Vec<String>,
-    browser_links: Vec<String>,
 }
 
 static LISTS: LazyLock<Lists> = LazyLock::new(|| {
@@ -68,43 +64,46 @@ pub(crate) fn correlate(recording: &mut Recording) {
     }
     let mut offers = Offers::default();
     for exchange in &recording.exchanges {
-        for place in places(exchange, false) {
-            if kind(&place.value) > ValueKind::Plain {
-                offers.wanted.insert(&place.value);
-            }
-        }
-        let target = exchange.target.flat().text;
-        for end in beginnings(&target) {
-            offers
-                .wanted_targets
-                .insert(&join_url(exchange, &target[..end]));
-        }
+        let wanted = places(exchange).into_iter().map(|place| place.value);
+        let wanted = wanted.filter(|value| kind(value) > ValueKind::Plain);
+        offers.wanted.extend(wanted);
+        offers
+            .wanted_targets
+            .extend(beginnings(exchange).map(|(_, url)| url));
     }
-    let base = recording
-        .exchanges
-        .first()
-        .map(|first| first.origin.clone());
+    let first = recording.exchanges.first();
+    let base = first.map(|first| first.origin.clone());
     let base = recording.base.clone().or(base).unwrap_or_default();
-    let mut references = References::after(&recording.references);
+    let mut references = HashMap::new();
     for number in 0..recording.exchanges.len() {
         let exchange = &recording.exchanges[number];
-        let target = exchange.target.flat();
         let mut replacements = Replacements::default();
         let mut possible = Vec::new();
-        let found = places(exchange, true);
-        let chosen: Vec<_> = found
+        let found = places(exchange);
+        let chosen = found
             .iter()
-            .map(|place| choose(place, offers.of(&place.value)))
-            .collect();
+            .map(|place| choose(place, offers.of(&place.value)));
+        let chosen: Vec<_> = chosen.collect();
         let link = find_link(exchange, &found, &chosen, &offers, exchange.origin == base);
         // Of a target that is a reference, nothing is left to name it by.
-        let pattern = link
-            .filter(|_| exchange.pattern.is_none())
-            .map(|_| path_pattern(&target));
+        let pattern = link.map(|_| path_pattern(&exchange.target.flat()));
+        let pattern = exchange.pattern.clone().or(pattern);
+        let known = &mut recording.references;
+        let mut refer = |offer: &Offer, is_bare: bool, confidence: Confidence, why: String| {
+            let key = (offer.origin.clone(), is_bare, confidence);
+            *references.entry(key).or_insert_with(|| {
+                known.push(Reference {
+                    from: offer.origin.clone(),
+                    is_bare,
+                    confidence,
+                    why,
+                });
+                known.len() - 1
+            })
+        };
         if let Some((end, offer, confidence)) = link {
-            let why = || format!("{} of its answer leads there", offer.name);
-            let reference = references.number(offer, false, confidence, why);
-            replacements.insert(Slot::Target, 0..end, reference);
+            let why = format!("{} of its answer leads there", offer.name);
+            replacements.insert(0, 0..end, refer(offer, false, confidence, why));
         }
         for (place, choice) in found.iter().zip(&chosen) {
             let Some(choice) = choice else { continue };
@@ -115,9 +114,13 @@ pub(crate) fn correlate(recording: &mut Recording) {
                 possible.push((place, choice.offer));
                 continue;
             }
-            let is_number = choice.offer.is_number && matches!(place.form, Form::Number);
-            let why = || why(place, choice);
-            let reference = references.number(choice.offer, is_number, choice.confidence, why);
+            let is_number = choice.offer.is_number && place.form == Form::Number;
+            let reference = refer(
+                choice.offer,
+                is_number,
+                choice.confidence,
+                why(place, choice),
+            );
             replacements.insert(place.slot, place.range.clone(), reference);
         }
         possible.retain(|(place, _)| !replacements.overlap(place));
@@ -127,8 +130,8 @@ pub(crate) fn correlate(recording: &mut Recording) {
         for place in &found {
             offers.sent(&place.value, &place.label, !replacements.overlap(place));
         }
-        for end in beginnings(&target.text) {
-            offers.sent_target(&join_url(exchange, &target.text[..end]));
+        for (_, url) in beginnings(exchange) {
+            offers.sent_target(url);
         }
         if let Some(answer) = &exchange.answer {
             let had_room = offers.has_room();
@@ -142,33 +145,50 @@ pub(crate) fn correlate(recording: &mut Recording) {
             }
         }
         let exchange = &mut recording.exchanges[number];
-        exchange.pattern = pattern.or(exchange.pattern.take());
+        exchange.pattern = pattern;
         replacements.apply(exchange);
     }
-    recording.references.extend(references.new);
 }
 
-/// The ends of what a target begins with: whole segments, the path, all of it.
-fn beginnings(target: &str) -> impl Iterator<Item = usize> {
+/// Returns the ends of what a target begins with - all of it, the path, whole segments - and the URLs up to there.
+fn beginnings(exchange: &Exchange) -> impl Iterator<Item = (usize, String)> {
+    let target = exchange.target.flat().text;
     let path = target.find(['?', '#']).unwrap_or(target.len());
-    let ends = target[..path]
-        .match_indices('/')
-        .map(|(at, _)| at)
-        .filter(|at| *at > 0);
-    let ends: BTreeSet<_> = ends
-        .take(MOST_BEGINNINGS)
-        .chain([path, target.len()])
-        .collect();
-    ends.into_iter().rev()
+    let slashes = target[..path].match_indices('/').map(|(at, _)| at);
+    let ends = slashes.skip(1).take(MOST_BEGINNINGS);
+    let ends: BTreeSet<_> = ends.chain([path, target.len()]).collect();
+    let url = move |end| (end, format!("{}{}", exchange.origin, &target[..end]));
+    ends.into_iter().rev().map(url)
 }
 
-/// Returns the URL of a request with this part of its target.
-fn join_url(exchange: &Exchange, target: &str) -> String {
-    format!("{}{target}", exchange.origin)
+/// Returns the places of the path and of the query of a URL.
+fn url_parts(url: &str) -> (Range<usize>, Range<usize>) {
+    let host = url
+        .find("://")
+        .filter(|_| url.starts_with("http"))
+        .map(|at| at + 3);
+    let begin = host.map_or(0, |host| {
+        url[host..].find('/').map_or(url.len(), |at| host + at)
+    });
+    let end = url.find('#').unwrap_or(url.len()).max(begin);
+    let path = url[begin..end].find('?').map_or(end, |at| begin + at);
+    (begin..path, (path + 1).min(end)..end)
 }
 
-/// The longest beginning of the target that an earlier answer leads to, where it has something in it that no field
-/// of an answer gives.
+/// Returns the places of the parts of a text.
+fn parts_by(
+    text: &str,
+    is_delimiter: impl FnMut(char) -> bool,
+) -> impl Iterator<Item = Range<usize>> {
+    let start = text.as_ptr() as usize;
+    text.split(is_delimiter).map(move |part| {
+        let from = part.as_ptr() as usize - start;
+        from..from + part.len()
+    })
+}
+
+/// Returns the longest beginning of the target that an earlier answer leads to, where it has something in it that no
+/// field of an answer gives.
 fn find_link<'a>(
     exchange: &Exchange,
     places: &[ValuePlace],
@@ -176,33 +196,29 @@ fn find_link<'a>(
     offers: &'a Offers,
     is_of_base: bool,
 ) -> Option<(usize, &'a Offer, Confidence)> {
-    let target = exchange.target.flat().text;
-    let whole = target.len();
     if !is_of_base {
         // A URL of somewhere else is what the answer says, all of it.
-        let offer = offers.link(&join_url(exchange, &target));
-        let offer = offer.filter(|offer| offer.is_absolute)?;
-        return Some((whole, offer, Confidence::Certain));
+        let (end, url) = beginnings(exchange).next()?;
+        return Some((end, offers.link(&url)?, Confidence::Certain));
     }
     let open = places.iter().zip(chosen).filter(|(place, choice)| {
         let is_given = choice.is_some_and(|choice| {
-            choice.confidence > Confidence::Possible && !choice.offer.is_of_link()
+            let is_part = matches!(choice.offer.origin, Origin::Part { .. });
+            choice.confidence > Confidence::Possible && !is_part
         });
-        place.slot == Slot::Target && place.form == Form::Whole && !is_given
+        let is_dynamic = kind(&place.value) > ValueKind::Word || begins_with_number(&place.value);
+        let is_users = choice.is_none() && offers.is_users(&place.value, &place.label);
+        place.slot == 0 && place.form == Form::Whole && is_dynamic && !is_given && !is_users
     });
-    let open: Vec<_> = open
-        .filter(|(place, choice)| {
-            let is_users = choice.is_none() && offers.is_users(&place.value, &place.label);
-            (kind(&place.value) > ValueKind::Word || begins_with_number(&place.value)) && !is_users
-        })
-        .map(|(place, _)| place)
-        .collect();
-    beginnings(&target).find_map(|end| {
-        let offer = offers.link(&join_url(exchange, &target[..end]))?;
-        let mut within = open.iter().filter(|place| place.range.end <= end);
-        let first = within.next()?;
-        let is_unique = kind(&first.value) == ValueKind::Unique
-            || within.any(|place| kind(&place.value) == ValueKind::Unique);
+    let open: Vec<_> = open.map(|(place, _)| place).collect();
+    beginnings(exchange).find_map(|(end, url)| {
+        let offer = offers.link(&url)?;
+        let mut within = open
+            .iter()
+            .filter(|place| place.range.end <= end)
+            .peekable();
+        within.peek()?;
+        let is_unique = within.any(|place| kind(&place.value) == ValueKind::Unique);
         let confidence = if is_unique {
             Confidence::Certain
         } else {
@@ -217,51 +233,39 @@ fn begins_with_number(segment: &str) -> bool {
     segment.len() >= 4 && segment.starts_with(|first: char| first.is_ascii_digit())
 }
 
-/// Why a value is thought to be from there; never the value.
+/// Returns the reason why a value is from there; never the value.
 fn why(place: &ValuePlace, choice: &Choice<'_>) -> String {
     let name = &choice.offer.name;
-    let which = match choice.offer.item {
-        Some((item, of)) => format!("; item {item} of {of} is taken"),
-        None => String::new(),
+    let what = if choice.offer.is_number {
+        "number"
+    } else {
+        "value"
     };
     let why = match kind(&place.value) {
         ValueKind::Unique | ValueKind::Rare => {
             let length = place.value.chars().count();
             format!("this value of {length} characters is {name} of its answer")
         }
-        ValueKind::Number(_) => {
-            let what = if choice.offer.is_number {
-                "number"
-            } else {
-                "value"
-            };
-            let names = if choice.fit > 0 {
-                ", and the names fit"
-            } else {
-                ""
-            };
-            format!("{name} of its answer is this {what}{names}")
-        }
-        _ => format!("{name} of its answer is this value, and the names fit"),
+        _ if choice.fit > 0 => format!("{name} of its answer is this {what}, and the names fit"),
+        _ => format!("{name} of its answer is this {what}"),
     };
-    format!("{why}{which}")
+    match choice.offer.item {
+        Some((item, of)) => format!("{why}; item {item} of {of} is taken"),
+        None => why,
+    }
 }
 
 /// Describes values that may come from answers.
 fn describe_possible(possible: &[(&ValuePlace, &Offer)], exchanges: &[Exchange]) -> Option<String> {
     let mut told = Vec::new();
     for (place, offer) in possible {
-        let source = &exchanges[offer.exchange];
-        let path = source
-            .pattern
-            .clone()
-            .unwrap_or_else(|| path_pattern(&source.target.flat()));
+        let (number, source) = (offer.exchange + 1, &exchanges[offer.exchange]);
+        let pattern = source.pattern.clone();
+        let path = pattern.unwrap_or_else(|| path_pattern(&source.target.flat()));
+        let request = format!("request {number} ({} {path})", source.method);
         let words = format!(
-            "{} may be {} of the answer to request {} ({} {path})",
-            place.name,
-            offer.name,
-            offer.exchange + 1,
-            source.method
+            "{} may be {} of the answer to {request}",
+            place.name, offer.name
         );
         if !told.contains(&words) {
             told.push(words);
@@ -269,12 +273,10 @@ fn describe_possible(possible: &[(&ValuePlace, &Offer)], exchanges: &[Exchange])
     }
     let more = told.len().saturating_sub(MOST_NAMED);
     told.truncate(MOST_NAMED);
-    let rest = if more > 0 {
-        format!(", and {more} more")
-    } else {
-        String::new()
-    };
-    (!told.is_empty()).then(|| format!("{}{rest}; left as recorded", told.join(", ")))
+    if more > 0 {
+        told.push(format!("and {more} more"));
+    }
+    (!told.is_empty()).then(|| format!("{}; left as recorded", told.join(", ")))
 }
 
 /// Returns the path with names in the place of its values: `/orders/{id}`.

@@ -15,6 +15,9 @@ const LONGEST_BEFORE: usize = 400;
 /// How many texts before a value are tried.
 const MOST_TRIED: usize = 6;
 
+/// The letters between which a text before a value begins.
+const MARKS: [char; 8] = ['<', '>', '{', ',', ';', '\n', '&', '?'];
+
 /// A value of a page.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PageValue<'a> {
@@ -28,7 +31,10 @@ pub(super) struct PageValue<'a> {
 }
 
 /// The wanted values of a page, each the first time it is there.
-pub(super) fn found<'a>(page: &'a str, is_wanted: &dyn Fn(&str) -> bool) -> Vec<PageValue<'a>> {
+pub(super) fn find_values<'a>(
+    page: &'a str,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Vec<PageValue<'a>> {
     let mut starts: Vec<(usize, &str)> = Vec::new();
     let mut put = |at: usize, value: &'a str| {
         if is_wanted(value) {
@@ -77,7 +83,8 @@ pub(super) fn found<'a>(page: &'a str, is_wanted: &dyn Fn(&str) -> bool) -> Vec<
             continue;
         };
         let after = &page[end..end + after.len_utf8()];
-        if let Some(before) = before(page, at) {
+        let nearest = floor(page, at.saturating_sub(LONGEST_BEFORE));
+        if let Some(before) = text_before(page, nearest, at, &MARKS) {
             found.push(PageValue {
                 value,
                 before,
@@ -89,17 +96,21 @@ pub(super) fn found<'a>(page: &'a str, is_wanted: &dyn Fn(&str) -> bool) -> Vec<
     found
 }
 
-/// What leads to a place and to no earlier one; nothing that changes with the value is in it.
-fn before(page: &str, at: usize) -> Option<&str> {
-    let nearest = floor(page, at.saturating_sub(LONGEST_BEFORE));
-    let starts = page[nearest..at].rmatch_indices(['<', '>', '{', ',', ';', '\n', '&', '?']);
-    let starts = starts.map(|(start, mark)| nearest + start + usize::from(mark != "<"));
-    let mut candidates = starts.map(|start| page[start..at].trim_start());
-    candidates
-        .by_ref()
+/// Returns the shortest text between `from` and `at` that leads to `at` and to no earlier place. It begins at or after
+/// a mark, and has nothing in it that changes with the value.
+pub(super) fn text_before<'t>(
+    text: &'t str,
+    from: usize,
+    at: usize,
+    marks: &[char],
+) -> Option<&'t str> {
+    let starts = text[from..at].rmatch_indices(marks);
+    let starts = starts.map(|(start, mark)| from + start + usize::from(!"</?&".contains(mark)));
+    starts
+        .map(|start| text[start..at].trim_start())
         .filter(|before| before.bytes().any(|byte| byte.is_ascii_alphanumeric()))
         .take(MOST_TRIED)
-        .find(|before| page.find(before) == Some(at - before.len()))
+        .find(|before| text.find(before) == Some(at - before.len()))
         .filter(|before| {
             let mut words = before.split(|letter: char| !letter.is_alphanumeric() && letter != '-');
             words.all(|word| kind(word) < ValueKind::Rare)
@@ -170,7 +181,7 @@ mod tests {
     use super::*;
 
     fn one<'a>(page: &'a str, value: &str) -> Option<(&'a str, &'a str, &'a str)> {
-        let found = found(page, &|wanted| wanted == value);
+        let found = find_values(page, &|wanted| wanted == value);
         assert!(found.len() <= 1);
         for found in &found {
             let start = page.find(found.before).unwrap() + found.before.len();

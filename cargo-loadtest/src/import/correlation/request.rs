@@ -3,48 +3,36 @@
 use super::super::document::{self, Node, Value};
 use super::super::recording::{Body, Exchange, Text};
 use super::super::source::Input;
+use super::super::text::form_decode;
 use super::label::Label;
 use super::layer::Layer;
-use super::{LISTS, has_word};
+use super::{LISTS, has_word, parts_by, url_parts};
 use std::ops::Range;
 use std::rc::Rc;
 
 /// The longest part of a request that is looked through.
 const LONGEST: usize = 1024 * 1024;
-/// How many places a request has at most.
+/// The most places of a request.
 const MOST: usize = 50_000;
-/// How deep texts are within each other: JSON in a string of JSON in a query.
+/// The deepest text within another: JSON in a string of JSON in a query.
 const DEEPEST: usize = 3;
-/// The longest value between quotes of a text.
-const LONGEST_QUOTED: usize = 512;
-
-/// A part of a request that holds text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Slot {
-    Target,
-    Header(usize),
-    User,
-    Password,
-    Body,
-    Part(usize),
-}
 
 /// A value that might come from an answer.
 #[derive(Debug, Clone)]
 pub(super) struct ValuePlace {
-    pub(super) slot: Slot,
-    /// Where it stands there.
+    /// The number of the text in [`Exchange::texts`].
+    pub(super) slot: usize,
+    /// Its place in the [flat](Text::flat) text.
     pub(super) range: Range<usize>,
-    /// What it says.
+    /// The decoded value.
     pub(super) value: String,
-    /// What it is called.
     pub(super) label: Rc<Label>,
     pub(super) form: Form,
-    /// As a person is told of it: `product_id` in the body.
+    /// The name for people: `product_id` in the body.
     pub(super) name: Rc<str>,
 }
 
-/// How a value stands there.
+/// The relation of a value to the text around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// On its own: a segment of a path, a field, a header.
@@ -55,52 +43,46 @@ pub(super) enum Form {
     Within,
 }
 
-/// What a value is called, here and by people.
+/// The names of a value: for comparison and for people.
 type Called = (Rc<Label>, Rc<str>);
 
-/// Returns all places of a request, outer ones before those in them. Without names where only the values are of
-/// interest. Ranges are those of [flat](Text::flat) texts; values that a reader put in are no places.
-pub(super) fn places(exchange: &Exchange, has_names: bool) -> Vec<ValuePlace> {
+/// Returns all places of a request, outer ones before those in them. Values that a reader put in are no places.
+pub(super) fn places(exchange: &Exchange) -> Vec<ValuePlace> {
     let target = exchange.target.flat().text;
     let mut finder = Finder {
         places: Vec::new(),
-        nameless: (!has_names).then(|| (Rc::default(), Rc::from(""))),
-        slot: Slot::Target,
+        slot: 0,
+        texts: exchange.texts(),
         target: &target,
     };
-    finder.search(Slot::Target, &exchange.target, |finder, layer| {
-        finder.target(layer);
+    finder.search(&exchange.target, |finder, layer| {
+        finder.url(layer, "the query", Form::Whole, 0);
     });
-    for (number, header) in exchange.headers.iter().enumerate() {
+    for header in &exchange.headers {
         let name = header.name.to_ascii_lowercase();
         if !has_word(&LISTS.request_headers, &name) && !name.starts_with("sec-") {
-            finder.search(Slot::Header(number), &header.value, |finder, layer| {
-                finder.header(&name, layer);
-            });
+            finder.search(&header.value, |finder, layer| finder.header(&name, layer));
         }
     }
     if let Some(credentials) = &exchange.credentials {
-        for (slot, text, name) in [
-            (Slot::User, &credentials.user, "user"),
-            (Slot::Password, &credentials.password, "password"),
+        for (text, name) in [
+            (&credentials.user, "user"),
+            (&credentials.password, "password"),
         ] {
-            let called = finder.called(|| (Label::name(name), name.to_owned()));
-            finder.search(slot, text, |finder, layer| finder.whole(layer, &called));
+            let called = (Rc::new(Label::name(name)), Rc::from(name));
+            finder.search(text, |finder, layer| finder.whole(layer, &called));
         }
     }
     match &exchange.body {
         Body::None => {}
-        Body::Text(text) => finder.search(Slot::Body, text, |finder, layer| {
+        Body::Text(text) => finder.search(text, |finder, layer| {
             finder.body(layer, exchange.content_type().unwrap_or_default());
         }),
         Body::Multipart(parts) => {
-            for (number, part) in parts.iter().enumerate() {
+            for part in parts {
                 let name = part.name.flat().text;
-                let called = finder.called(|| {
-                    let label = Label::field(&name, [].into_iter(), &target);
-                    (label, name.clone())
-                });
-                finder.search(Slot::Part(number), &part.content, |finder, layer| {
+                let called = (Rc::new(Label::parameter(&name, &target)), Rc::from(&*name));
+                finder.search(&part.content, |finder, layer| {
                     finder.leaf(layer, &called, 0);
                 });
             }
@@ -111,33 +93,27 @@ pub(super) fn places(exchange: &Exchange, has_names: bool) -> Vec<ValuePlace> {
 
 struct Finder<'a> {
     places: Vec<ValuePlace>,
-    /// What all are called, where nobody wants to know.
-    nameless: Option<Called>,
-    slot: Slot,
+    slot: usize,
+    texts: Vec<&'a Text>,
     target: &'a str,
 }
 
 impl Finder<'_> {
-    /// Finds the places in the text of a slot.
-    fn search(&mut self, slot: Slot, text: &Text, find: impl FnOnce(&mut Self, &Layer<'_>)) {
+    /// Finds the places in a text of the request.
+    fn search(&mut self, text: &Text, find: impl FnOnce(&mut Self, &Layer<'_>)) {
         let flat = text.flat();
         if text.is_binary() || flat.text.len() > LONGEST {
             return;
         }
-        self.slot = slot;
+        let mut texts = self.texts.iter();
+        self.slot = texts
+            .position(|known| std::ptr::eq(*known, text))
+            .unwrap_or(0);
         let before = self.places.len();
         find(self, &Layer::new(&flat.text));
         let found = self.places.split_off(before).into_iter();
-        self.places
-            .extend(found.filter(|place| !flat.has_values(&place.value)));
-    }
-
-    fn called(&self, call: impl FnOnce() -> (Label, String)) -> Called {
-        if let Some(nameless) = &self.nameless {
-            return nameless.clone();
-        }
-        let (label, name) = call();
-        (Rc::new(label), Rc::from(name))
+        let found = found.filter(|place| !flat.has_values(&place.value));
+        self.places.extend(found);
     }
 
     fn put(&mut self, layer: &Layer<'_>, range: &Range<usize>, called: &Called, form: Form) {
@@ -158,117 +134,88 @@ impl Finder<'_> {
         self.put(layer, &(0..layer.text.len()), called, Form::Whole);
     }
 
-    /// A path and its query.
-    fn target(&mut self, layer: &Layer<'_>) {
-        let text = &*layer.text;
-        let end = text.find('#').unwrap_or(text.len());
-        let path = text[..end].find('?').unwrap_or(end);
-        self.path(&layer.part(0..path), Form::Whole);
-        if path < end {
-            self.pairs(&layer.part(path + 1..end), "the query", Form::Whole, 0);
-        }
-    }
-
-    fn path(&mut self, layer: &Layer<'_>, form: Form) {
+    /// Finds the places in a path and its query.
+    fn url(&mut self, layer: &Layer<'_>, of: &str, form: Form, depth: usize) {
+        let (path, query) = url_parts(&layer.text);
         let mut before = "";
-        for segment in parts(&layer.text, '/') {
+        for segment in parts_by(&layer.text[path.clone()], |letter| letter == '/') {
+            let segment = segment.start + path.start..segment.end + path.start;
             let raw = &layer.text[segment.clone()];
-            let called = self.called(|| {
-                let name = format!("the path after `{before}`");
-                (Label::segment(before), name)
-            });
-            let part = layer.part(segment.clone());
-            if let Some(decoded) = part.percent_decoded(false) {
-                let is_whole = !decoded.text.contains('/');
-                if is_whole {
+            let name = format!("the path after `{before}`");
+            let called = (Rc::new(Label::segment(before)), name.into());
+            if let Some(decoded) = layer.part(segment.clone()).percent_decoded(false) {
+                if !decoded.text.contains('/') {
                     self.put(&decoded, &(0..decoded.text.len()), &called, form);
-                }
-                // `17.json`.
-                let stem = decoded.text.rfind('.').filter(|at| *at > 0);
-                if let Some(stem) = stem.filter(|at| decoded.text.len() - at <= 6 && is_whole) {
-                    self.put(&decoded, &(0..stem), &called, form);
+                    // `17.json`.
+                    let stem = decoded
+                        .text
+                        .rfind('.')
+                        .filter(|at| decoded.text.len() - at <= 6);
+                    self.put(&decoded, &(0..stem.unwrap_or(0)), &called, form);
                 }
                 self.words(&decoded, &called);
             }
             let is_number = raw.bytes().all(|byte| byte.is_ascii_digit());
-            if !raw.is_empty() && !is_number {
+            if !is_number {
                 before = &layer.text[segment];
             }
         }
+        self.pairs(&layer.part(query), of, form, depth);
     }
 
-    /// `name=value&name=value`.
+    /// Finds the values of `name=value&name=value`.
     fn pairs(&mut self, layer: &Layer<'_>, of: &str, form: Form, depth: usize) {
-        for pair in parts(&layer.text, '&') {
-            let text = &layer.text[pair.clone()];
-            let Some((name, value)) = text.split_once('=') else {
+        for pair in parts_by(&layer.text, |letter| letter == '&') {
+            let Some((name, value)) = layer.text[pair.clone()].split_once('=') else {
                 continue;
             };
-            let name = Layer::new(name);
-            let Some(name) = name.percent_decoded(true) else {
-                continue;
-            };
-            let name = name.text.trim_end_matches("[]");
-            let inner: Vec<_> = name
-                .split(['[', ']', '.'])
-                .filter(|part| !part.is_empty())
-                .collect();
-            let (last, outer) = inner
-                .split_last()
-                .map_or((name, &[][..]), |(last, outer)| (*last, outer));
-            let called = self.called(|| {
-                let label = Label::field(last, outer.iter().copied(), self.target);
-                (label, format!("`{name}` in {of}"))
-            });
+            let name = form_decode(name);
+            let name = name.trim_end_matches("[]");
+            let label = Label::parameter(name, self.target);
+            let called = (Rc::new(label), format!("`{name}` in {of}").into());
             let part = layer.part(pair.end - value.len()..pair.end);
-            let Some(decoded) = part.percent_decoded(true) else {
-                continue;
-            };
-            if form == Form::Within {
-                self.put(&decoded, &(0..decoded.text.len()), &called, form);
-                continue;
-            }
-            self.leaf(&decoded, &called, depth);
-            // Base64 that was not encoded as it should be.
-            if value.contains('+')
-                && let Some(decoded) = part.percent_decoded(false)
-            {
-                self.put(&decoded, &(0..decoded.text.len()), &called, form);
+            // The other one is Base64 that was not encoded as it should be.
+            for is_form in [true, false] {
+                match part.percent_decoded(is_form) {
+                    Some(decoded) if is_form && form == Form::Whole => {
+                        self.leaf(&decoded, &called, depth);
+                    }
+                    Some(decoded) if is_form || value.contains('+') => {
+                        self.put(&decoded, &(0..decoded.text.len()), &called, form);
+                    }
+                    _ => {}
+                }
             }
         }
     }
 
     fn header(&mut self, name: &str, layer: &Layer<'_>) {
-        let called = self.called(|| (Label::name(name), format!("the header `{name}`")));
+        let called = (
+            Rc::new(Label::name(name)),
+            format!("the header `{name}`").into(),
+        );
         let text = &*layer.text;
-        self.whole(layer, &called);
-        let scheme = text.find(' ').filter(|at| {
-            let is_word = text[..*at].bytes().all(|byte| byte.is_ascii_alphabetic());
-            is_word && !text[at + 1..].contains([' ', ','])
-        });
-        if let Some(at) = scheme {
-            self.put(layer, &(at + 1..text.len()), &called, Form::Whole);
+        // `Bearer ..`
+        if let Some((scheme, value)) = text.split_once(' ')
+            && scheme.bytes().all(|byte| byte.is_ascii_alphabetic())
+            && !value.contains([' ', ','])
+        {
+            self.put(layer, &(scheme.len() + 1..text.len()), &called, Form::Whole);
         }
-        if !self.json(layer, false, &called.1, 0) {
-            self.inside(layer, &called, 0);
-        }
+        self.leaf(layer, &called, 0);
     }
 
     fn body(&mut self, layer: &Layer<'_>, content_type: &str) {
         let content_type = content_type.to_ascii_lowercase();
-        let is_form = content_type.starts_with("application/x-www-form-urlencoded");
-        if content_type.contains("json") && self.json(layer, true, "the body", 0) {
-            return;
-        }
-        if is_form {
+        if content_type.starts_with("application/x-www-form-urlencoded") {
             self.pairs(layer, "the form", Form::Whole, 0);
-        } else if !self.json(layer, false, "the body", 0) {
-            let called = self.called(|| (Label::name("body"), "the body".to_owned()));
+        } else if !self.json(layer, content_type.contains("json"), "the body", 0) {
+            let called = (Rc::new(Label::name("body")), "the body".into());
             self.inside(layer, &called, 0);
         }
     }
 
-    /// The leaves of JSON; whether it is that.
+    /// Finds the leaves of JSON; returns false where it is none.
     fn json(&mut self, layer: &Layer<'_>, is_body: bool, of: &str, depth: usize) -> bool {
         if depth >= DEEPEST || !layer.text.trim_start().starts_with(['{', '[']) {
             return false;
@@ -277,43 +224,34 @@ impl Finder<'_> {
         let Ok(node) = document::read(&input) else {
             return false;
         };
-        self.node(&node, layer, &mut Vec::new(), None, (is_body, of, depth));
+        self.node(&node, layer, &mut Vec::new(), (is_body, of, depth));
         true
     }
 
-    /// The leaves of a part of JSON; those of a list are called as it is.
     fn node<'n>(
         &mut self,
         node: &'n Node<'_>,
         layer: &Layer<'_>,
-        outer: &mut Vec<&'n str>,
-        called: Option<&Called>,
+        path: &mut Vec<&'n str>,
         of: (bool, &str, usize),
     ) {
-        let (is_body, told, depth) = of;
+        let (is_body, whole, depth) = of;
         for field in node.fields() {
-            outer.push(&field.name);
-            self.node(&field.node, layer, outer, None, of);
-            outer.pop();
+            path.push(&field.name);
+            self.node(&field.node, layer, path, of);
+            path.pop();
         }
-        if matches!(node.value, Value::Object(_) | Value::Null | Value::Bool(_)) {
-            return;
-        }
-        let called = match called {
-            Some(called) => called.clone(),
-            None => self.called(|| {
-                let (name, outer) = outer
-                    .split_last()
-                    .map_or(("", &[][..]), |(last, outer)| (*last, outer));
-                let label = Label::field(name, outer.iter().copied(), self.target);
-                (label, format!("`{name}` in {told}"))
-            }),
-        };
         for item in node.items() {
-            self.node(item, layer, outer, Some(&called), of);
+            self.node(item, layer, path, of);
         }
+        let called = || {
+            let name = path.last().unwrap_or(&"");
+            let label = Label::field(path, self.target);
+            (Rc::new(label), format!("`{name}` in {whole}").into())
+        };
         match &node.value {
             Value::Text(_) => {
+                let called = called();
                 let part = layer.part(node.span.start + 1..node.span.end - 1);
                 if let Some(text) = part.unescaped() {
                     self.leaf(&text, &called, depth + 1);
@@ -321,13 +259,13 @@ impl Finder<'_> {
             }
             Value::Number(_) => {
                 let form = if is_body { Form::Number } else { Form::Whole };
-                self.put(layer, &node.span, &called, form);
+                self.put(layer, &node.span, &called(), form);
             }
             _ => {}
         }
     }
 
-    /// A text on its own, and what is in it.
+    /// Finds a text on its own, and the values in it.
     fn leaf(&mut self, layer: &Layer<'_>, called: &Called, depth: usize) {
         self.whole(layer, called);
         if !self.json(layer, false, &called.1, depth) {
@@ -335,66 +273,25 @@ impl Finder<'_> {
         }
     }
 
-    /// What is in a text.
+    /// Finds the values in a text.
     fn inside(&mut self, layer: &Layer<'_>, called: &Called, depth: usize) {
         let text = &*layer.text;
-        let is_web = text.starts_with("http://") || text.starts_with("https://");
-        let path = if is_web {
-            text.find("://")
-                .and_then(|at| text[at + 3..].find('/').map(|slash| at + 3 + slash))
-        } else {
-            text.starts_with('/').then_some(0)
-        };
-        if let Some(path) = path.filter(|_| !text.contains(char::is_whitespace)) {
-            let end = text.find('#').unwrap_or(text.len());
-            let query = text[..end].find('?').unwrap_or(end);
-            if path < query {
-                self.path(&layer.part(path..query), Form::Within);
-            }
-            if query < end {
-                self.pairs(&layer.part(query + 1..end), &called.1, Form::Within, depth);
-            }
+        let is_url = ["http://", "https://", "/"]
+            .iter()
+            .any(|begin| text.starts_with(begin));
+        if is_url && !text.contains(char::is_whitespace) {
+            self.url(layer, &called.1, Form::Within, depth);
         }
-        self.quoted(layer, called);
         self.words(layer, called);
     }
 
-    /// What is between two quotes: what the word before says it is, as in the text of a query.
-    fn quoted(&mut self, layer: &Layer<'_>, called: &Called) {
-        let text = &*layer.text;
-        let mut begin = None;
-        for (at, _) in text.match_indices('"') {
-            let gap = begin.replace(at + 1).map(|begin: usize| begin..at);
-            let Some(gap) = gap.filter(|gap| (4..=LONGEST_QUOTED).contains(&gap.len())) else {
-                continue;
-            };
-            if text[gap.clone()].contains(char::is_whitespace) {
-                continue;
-            }
-            let before = text[..gap.start - 1].trim_end();
-            let Some(before) = before.strip_suffix([':', '=']).map(str::trim_end) else {
-                self.put(layer, &gap, called, Form::Within);
-                continue;
-            };
-            let start = before.rfind(|letter: char| !letter.is_alphanumeric() && letter != '_');
-            let word = start.map_or(before, |start| {
-                before[start..].trim_start_matches(|letter: char| !letter.is_alphanumeric())
-            });
-            let called = self.called(|| {
-                let label = Label::field(word, [].into_iter(), self.target);
-                (label, format!("`{word}` in {}", called.1))
-            });
-            self.put(layer, &gap, &called, Form::Whole);
-        }
-    }
-
-    /// What is between delimiters: first with what tokens may have in them, then without.
+    /// Finds the texts between delimiters: first with what tokens may have in them, then without.
     fn words(&mut self, layer: &Layer<'_>, called: &Called) {
         let all = layer.text.len();
         if all < 8 || layer.text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             return;
         }
-        for more in ["-_.~+/=", "-_", ""] {
+        for more in ["-_.~+/=:", "-_", ""] {
             let is_inner = |letter: char| letter.is_alphanumeric() || more.contains(letter);
             for word in parts_by(&layer.text, |letter| !is_inner(letter)) {
                 if word.len() >= 8 && word.len() < all {
@@ -403,20 +300,4 @@ impl Finder<'_> {
             }
         }
     }
-}
-
-fn parts(text: &str, delimiter: char) -> impl Iterator<Item = Range<usize>> {
-    parts_by(text, move |letter| letter == delimiter)
-}
-
-/// The parts of a text, by their places.
-fn parts_by(
-    text: &str,
-    is_delimiter: impl FnMut(char) -> bool,
-) -> impl Iterator<Item = Range<usize>> {
-    let start = text.as_ptr() as usize;
-    text.split(is_delimiter).map(move |part| {
-        let from = part.as_ptr() as usize - start;
-        from..from + part.len()
-    })
 }

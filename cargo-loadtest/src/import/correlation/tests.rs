@@ -125,7 +125,6 @@ fn origin(of: &Origin) -> String {
             before,
             after,
         } => format!("{exchange}#{name} {before}..{after}"),
-        Origin::Link { exchange, rel } => format!("{exchange}#link {rel}"),
     }
 }
 
@@ -448,8 +447,8 @@ fn no_more_places_are_remembered_than_there_is_room_for() {
     let recording = script(&text).recording;
     let mut offers = Offers::default();
     for exchange in &recording.exchanges {
-        for place in places(exchange, false) {
-            offers.wanted.insert(&place.value);
+        for place in places(exchange) {
+            offers.wanted.insert(place.value);
         }
     }
     for (number, exchange) in recording.exchanges.iter().enumerate() {
@@ -570,14 +569,6 @@ fn value_of(origin: &Origin, exchanges: &[Exchange]) -> String {
                 .find_map(|text| between(text, before, after))
                 .unwrap()
         }
-        Origin::Link { exchange, rel } => headers(*exchange, "link")
-            .iter()
-            .flat_map(|links| links.split('<'))
-            .find_map(|link| {
-                let (target, parameters) = link.split_once('>')?;
-                parameters.contains(rel.as_str()).then(|| target.to_owned())
-            })
-            .unwrap(),
     }
 }
 

@@ -88,9 +88,6 @@ pub(crate) enum Origin {
         before: String,
         after: String,
     },
-    /// The target of the link with this relation, in the `link` headers of an answer
-    /// (<https://www.rfc-editor.org/rfc/rfc8288>).
-    Link { exchange: usize, rel: String },
 }
 
 impl Origin {
@@ -98,7 +95,6 @@ impl Origin {
     pub(crate) fn word(&self) -> &str {
         match self {
             Self::Body { path, .. } => last_field(path).unwrap_or("value"),
-            Self::Link { rel, .. } => rel,
             Self::Between { before, .. } | Self::Part { before, .. } => last_word(before),
             Self::Header { name, .. } => name,
         }
@@ -108,7 +104,6 @@ impl Origin {
     pub(crate) fn exchange(&self) -> usize {
         match self {
             Self::Body { exchange, .. }
-            | Self::Link { exchange, .. }
             | Self::Between { exchange, .. }
             | Self::Header { exchange, .. }
             | Self::Part { exchange, .. } => *exchange,

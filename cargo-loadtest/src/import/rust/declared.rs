@@ -1,11 +1,12 @@
 //! A request as the options of a step, where they can express it.
 
-use super::json::{Json, Leaf, is_json_type};
+use super::body::BodyKind;
+use super::json::Leaf;
+use super::layout::join_items;
 use super::literal::quote_text;
-use super::scope::{Scope, is_header_name};
-use crate::import::recording::{Body, Exchange, Flat, Header, Part, Piece, Text};
-use crate::import::secrets::is_usual_form;
-use crate::import::text::{URL_ENCODED, encode_url, form_decode};
+use super::scope::Scope;
+use crate::import::recording::{Exchange, Flat, Header, Part, Piece, Text};
+use crate::import::text::{encode_url, is_token};
 
 /// The methods that have an option.
 pub(super) const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
@@ -27,7 +28,7 @@ pub(super) fn declare_request(
         let password = scope.template(&credentials.password)?;
         options.push(format!("basic = ({user}, {password})"));
     }
-    let body = declare_body(exchange, scope)?;
+    let body = BodyKind::new(exchange, scope.recording);
     for header in exchange.headers.iter().filter(|header| is_sendable(header)) {
         if body.implies(header) || scope.is_shared(header) {
             continue;
@@ -38,14 +39,14 @@ pub(super) fn declare_request(
         }
         options.push(declare_header(header, scope)?);
     }
-    options.extend(body.option);
+    options.extend(declare_body(&body, exchange, scope)?);
     Some(options)
 }
 
 /// Returns true where a header can be sent; the length is computed anew.
 pub(super) fn is_sendable(header: &Header) -> bool {
     let is_fit = |byte: u8| byte == b'\t' || byte >= b' ' && byte != 0x7f;
-    is_header_name(&header.name)
+    is_token(&header.name)
         && !header.name.eq_ignore_ascii_case("content-length")
         && header.value.pieces().iter().all(|piece| match piece {
             Piece::Literal(text) => text.bytes().all(is_fit),
@@ -114,54 +115,38 @@ fn is_url(url: &Text) -> bool {
     are_fit && begins_well
 }
 
-/// The option of a body, and the type that it implies.
-#[derive(Default)]
-struct DeclaredBody {
-    option: Option<String>,
-    content_type: Option<&'static str>,
-}
-
-impl DeclaredBody {
-    fn implies(&self, header: &Header) -> bool {
-        let value = header.value.as_literal().unwrap_or_default();
-        header.name.eq_ignore_ascii_case("content-type")
-            && self.content_type.is_some_and(|implied| {
-                value == implied || implied == "multipart/form-data" && value.starts_with(implied)
-            })
-    }
-}
-
-/// Returns the body as an option, or nothing where it cannot be one.
-fn declare_body(exchange: &Exchange, scope: &Scope<'_>) -> Option<DeclaredBody> {
-    let text = match &exchange.body {
-        Body::None => return Some(DeclaredBody::default()),
-        Body::Multipart(parts) => return declare_parts(parts, scope),
-        Body::Text(text) => text,
+/// Returns the body as an option, if there is one, or nothing where it cannot be one.
+fn declare_body(
+    body: &BodyKind<'_>,
+    exchange: &Exchange,
+    scope: &Scope<'_>,
+) -> Option<Vec<String>> {
+    let option = match body {
+        BodyKind::None => return Some(Vec::new()),
+        BodyKind::Json(json) => {
+            let leaf = &mut |leaf: Leaf<'_>| declare_leaf(&leaf, &json.flat, scope);
+            format!("json = {}", json.render(0, leaf)?)
+        }
+        BodyKind::Form(flat, pairs) => {
+            let pairs = pairs.iter().map(|(name, value)| {
+                let name = declare_leaf(&Leaf::Key(name), flat, scope)?;
+                Some(format!("{name}: {}", scope.template(&flat.restore(value))?))
+            });
+            let pairs: Vec<String> = pairs.collect::<Option<_>>()?;
+            format!("form = {}", join_items("{", &pairs, "}", 0))
+        }
+        BodyKind::Multipart(parts) => {
+            let fields = parts.iter().map(|part| declare_part(part, scope));
+            let fields: Vec<String> = fields.collect::<Option<_>>()?;
+            (!fields.is_empty()).then_some(())?;
+            format!("multipart = {}", join_items("{", &fields, "}", 0))
+        }
+        BodyKind::Text(text) => {
+            exchange.content_type().filter(|_| !text.is_empty())?;
+            format!("body = {}", scope.template(text)?)
+        }
     };
-    let content_type = exchange.content_type()?;
-    if is_json_type(content_type)
-        && let Some((flat, json)) = Json::parse(text, scope.recording)
-    {
-        let json = json.render(0, &mut |leaf| declare_leaf(&leaf, &flat, scope))?;
-        return Some(DeclaredBody {
-            option: Some(format!("json = {json}")),
-            content_type: Some("application/json"),
-        });
-    }
-    if content_type == URL_ENCODED
-        && let Some((flat, pairs)) = form_pairs(text)
-        && let Some(fields) = declare_fields(pairs, &flat, scope)
-    {
-        return Some(DeclaredBody {
-            option: Some(format!("form = {fields}")),
-            content_type: Some(URL_ENCODED),
-        });
-    }
-    (!text.is_empty()).then_some(())?;
-    Some(DeclaredBody {
-        option: Some(format!("body = {}", scope.template(text)?)),
-        content_type: None,
-    })
+    Some(vec![option])
 }
 
 /// Returns a leaf of JSON in the notation of attributes.
@@ -180,44 +165,17 @@ fn declare_leaf(leaf: &Leaf<'_>, flat: &Flat, scope: &Scope<'_>) -> Option<Strin
     }
 }
 
-/// Returns the pairs of a form, where encoding them gives the same text.
-pub(super) fn form_pairs(text: &Text) -> Option<(Flat, Vec<(String, String)>)> {
-    let flat = text.flat();
-    (!text.is_empty() && !text.is_binary() && is_usual_form(&flat)).then_some(())?;
-    let pairs = flat.text.split('&').filter_map(|pair| pair.split_once('='));
-    let pairs = pairs.map(|(name, value)| (form_decode(name), form_decode(value)));
-    let pairs = pairs.collect();
-    Some((flat, pairs))
-}
-
-fn declare_parts(parts: &[Part], scope: &Scope<'_>) -> Option<DeclaredBody> {
-    let mut fields = Vec::new();
-    for part in parts {
-        let is_plain =
-            part.file_name.is_none() && part.content_type.is_none() && part.headers.is_empty();
-        is_plain.then_some(())?;
-        let name = part.name.as_literal().filter(|name| !name.contains("{{"))?;
-        fields.push(format!(
-            "{}: {}",
-            quote_text(name),
-            scope.template(&part.content)?
-        ));
-    }
-    (!fields.is_empty()).then_some(())?;
-    let fields = super::layout::join_items("{", &fields, "}", 0);
-    Some(DeclaredBody {
-        option: Some(format!("multipart = {fields}")),
-        content_type: Some("multipart/form-data"),
-    })
-}
-
-fn declare_fields(pairs: Vec<(String, String)>, flat: &Flat, scope: &Scope<'_>) -> Option<String> {
-    let pairs = pairs.into_iter().map(|(name, value)| {
-        let is_name = !name.contains("{{") && !flat.has_values(&name);
-        is_name.then_some(())?;
-        let value = scope.template(&flat.restore(&value))?;
-        Some(format!("{}: {value}", quote_text(&name)))
-    });
-    let pairs: Vec<String> = pairs.collect::<Option<_>>()?;
-    Some(super::layout::join_items("{", &pairs, "}", 0))
+/// Returns a part that is a name and a text.
+fn declare_part(part: &Part, scope: &Scope<'_>) -> Option<String> {
+    let is_plain =
+        part.file_name.is_none() && part.content_type.is_none() && part.headers.is_empty();
+    let name = part
+        .name
+        .as_literal()
+        .filter(|name| is_plain && !name.contains("{{"))?;
+    Some(format!(
+        "{}: {}",
+        quote_text(name),
+        scope.template(&part.content)?
+    ))
 }

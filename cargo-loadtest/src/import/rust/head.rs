@@ -47,24 +47,6 @@ fn header_part<'a, T>(
 
 ";
 
-const LINK: &str = "\
-/// Returns the target of the link with this relation, from the `link` headers of an answer.
-fn link<'a, T>(answer: &'a Response<T>, rel: &str) -> Option<&'a str> {
-    let links = answer.headers().get_all(\"link\").iter();
-    links.flat_map(|links| links.to_str()).find_map(|links| {
-        links.split('<').skip(1).find_map(|link| {
-            let (target, parameters) = link.split_once('>')?;
-            let is_wanted = parameters.split([';', ',']).any(|parameter| {
-                let rels = parameter.trim().strip_prefix(\"rel=\");
-                rels.is_some_and(|rels| rels.trim_matches('\"').split(' ').any(|one| one == rel))
-            });
-            is_wanted.then_some(target)
-        })
-    })
-}
-
-";
-
 const ENCODED: &str = "\
 /// Encodes a value for a URL.
 fn encoded(value: &str) -> String {
@@ -226,7 +208,6 @@ pub(super) fn render_functions(uses: &Uses) -> String {
     let functions = [
         ("header_part", HEADER_PART),
         ("between", BETWEEN),
-        ("link", LINK),
         ("encoded", ENCODED),
     ];
     let functions = functions

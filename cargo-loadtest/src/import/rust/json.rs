@@ -5,10 +5,8 @@ use crate::import::document::{self, Node, Value};
 use crate::import::recording::{Flat, Piece, Recording, Text};
 use crate::import::secrets::quote_bare;
 use crate::import::source::Input;
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 use std::collections::HashSet;
-use std::fmt;
 
 /// From here on numbers of JSON are no whole numbers of Rust.
 const LARGEST: f64 = 18_446_744_073_709_551_615.0;
@@ -16,13 +14,10 @@ const LARGEST: f64 = 18_446_744_073_709_551_615.0;
 /// The deepest recursion of `json!`: the compiler ends at 128, and the step is within other macros.
 const MOST_EXPANSIONS: usize = 110;
 
-/// A value whose keys keep their order; values of a run are the characters of a [`Flat`].
-pub(super) enum Json {
-    /// `null`, `true`, a number.
-    Plain(String),
-    Text(String),
-    List(Vec<Json>),
-    Object(Vec<(String, Json)>),
+/// A text of JSON; values of a run are the characters of a [`Flat`].
+pub(super) struct JsonText {
+    pub(super) flat: Flat,
+    input: Input,
 }
 
 /// A part of JSON that is written in the notation of its place.
@@ -32,26 +27,26 @@ pub(super) enum Leaf<'a> {
     Plain(&'a str),
 }
 
-impl Json {
+impl JsonText {
     /// Parses an object or a list whose numbers Rust writes as they are, and whose values without quotes are bare
     /// references.
-    pub(super) fn parse(text: &Text, recording: &Recording) -> Option<(Flat, Self)> {
-        (!text.is_binary()).then_some(())?;
+    pub(super) fn parse(text: &Text, recording: &Recording) -> Option<Self> {
         let flat = text.flat();
         let (body, added) = quote_bare(&flat, &flat.text);
         let are_bare = added.iter().all(|at| {
-            let letter = &body[at + 1..];
-            let end = letter.chars().next().map_or(0, char::len_utf8);
-            match flat.value(&letter[..end]) {
+            let letter = body[at + 1..].chars().next().unwrap_or_default();
+            match flat.value(letter.encode_utf8(&mut [0; 4])) {
                 Some(Piece::Reference(at)) => recording.references[*at].is_bare,
                 Some(_) => false,
                 // The closing quote.
                 None => true,
             }
         });
-        let json: Self = serde_json::from_str(&body).ok().filter(|_| are_bare)?;
-        let is_structured = matches!(json, Self::Object(_) | Self::List(_));
-        (is_structured && json.has_numbers_of(&body)).then_some((flat, json))
+        let is_structured = body.trim_start().starts_with(['{', '[']);
+        let input = Input::new(String::new(), body);
+        let is_fit = !text.is_binary() && are_bare && is_structured;
+        let has_exact_numbers = document::read(&input).is_ok_and(|node| are_numbers_exact(&node));
+        (is_fit && has_exact_numbers).then_some(Self { flat, input })
     }
 
     /// Renders the JSON, indented by `indent`; returns nothing where a leaf has no notation.
@@ -60,100 +55,96 @@ impl Json {
         indent: usize,
         notation: &mut dyn FnMut(Leaf<'_>) -> Option<String>,
     ) -> Option<String> {
-        match self {
-            Self::Plain(value) => notation(Leaf::Plain(value)),
-            Self::Text(value) => notation(Leaf::Text(value)),
-            Self::List(items) => {
-                let items = items.iter().map(|item| item.render(indent + 4, notation));
-                Some(join_items(
-                    "[",
-                    &items.collect::<Option<Vec<_>>>()?,
-                    "]",
-                    indent,
-                ))
-            }
-            Self::Object(fields) => {
-                let fields = fields.iter().map(|(name, value)| {
-                    let name = notation(Leaf::Key(name))?;
-                    Some(format!("{name}: {}", value.render(indent + 4, notation)?))
-                });
-                Some(join_items(
-                    "{",
-                    &fields.collect::<Option<Vec<_>>>()?,
-                    "}",
-                    indent,
-                ))
-            }
-        }
+        render_node(&document::read(&self.input).ok()?, indent, notation)
     }
 
-    /// Returns true where a key has values of a run.
-    pub(super) fn has_values_in_keys(&self, flat: &Flat) -> bool {
-        match self {
-            Self::Plain(_) | Self::Text(_) => false,
-            Self::List(items) => items.iter().any(|item| item.has_values_in_keys(flat)),
-            Self::Object(fields) => fields
-                .iter()
-                .any(|(name, value)| flat.has_values(name) || value.has_values_in_keys(flat)),
-        }
-    }
-
-    /// Returns true where `json!` can write it: each key once, and within the limits of the compiler.
+    /// Returns true where `json!` can write it: each key once, without values of a run, and within the limits of the
+    /// compiler.
     pub(super) fn is_for_macro(&self) -> bool {
-        self.has_each_key_once() && self.expansions() <= MOST_EXPANSIONS
-    }
-
-    fn has_each_key_once(&self) -> bool {
-        match self {
-            Self::Plain(_) | Self::Text(_) => true,
-            Self::List(items) => items.iter().all(Self::has_each_key_once),
-            Self::Object(fields) => {
-                let names: HashSet<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
-                let values = fields.iter().map(|(_, value)| value);
-                names.len() == fields.len() && values.into_iter().all(Self::has_each_key_once)
-            }
-        }
+        let node = document::read(&self.input).ok();
+        let depth = node.and_then(|node| self.expansions(&node));
+        depth.is_some_and(|depth| depth <= MOST_EXPANSIONS)
     }
 
     /// Returns the depth of the recursion of `json!`, which takes one token after the other.
-    fn expansions(&self) -> usize {
-        let deepest = |begin: usize, each: usize, items: &mut dyn Iterator<Item = &Self>| {
-            let items = items.enumerate();
-            let depths = items.map(|(at, item)| begin + (at + 1) * each + item.expansions());
-            depths.max().unwrap_or(begin)
+    fn expansions(&self, node: &Node<'_>) -> Option<usize> {
+        let mut names = HashSet::new();
+        let mut fields = node.fields().iter();
+        let is_fit =
+            fields.all(|field| names.insert(&field.name) && !self.flat.has_values(&field.name));
+        let (begin, each) = match &node.value {
+            Value::List(_) => (5, 2),
+            Value::Object(_) if is_fit => (2, 3),
+            Value::Object(_) => return None,
+            _ => return Some(1),
         };
-        match self {
-            Self::Plain(_) | Self::Text(_) => 1,
-            Self::List(items) => deepest(5, 2, &mut items.iter()),
-            Self::Object(fields) => deepest(2, 3, &mut fields.iter().map(|(_, value)| value)),
+        let values = node.fields().iter().map(|field| &field.node);
+        let values = values.chain(node.items()).enumerate();
+        let mut depths =
+            values.map(|(at, value)| Some(begin + (at + 1) * each + self.expansions(value)?));
+        depths.try_fold(begin, |deepest, depth| Some(deepest.max(depth?)))
+    }
+}
+
+fn render_node(
+    node: &Node<'_>,
+    indent: usize,
+    notation: &mut dyn FnMut(Leaf<'_>) -> Option<String>,
+) -> Option<String> {
+    match &node.value {
+        Value::Null => notation(Leaf::Plain("null")),
+        Value::Bool(value) => notation(Leaf::Plain(if *value { "true" } else { "false" })),
+        Value::Number(number) => {
+            let number: Number = number.parse().ok()?;
+            notation(Leaf::Plain(&number.to_string()))
+        }
+        Value::Text(text) => notation(Leaf::Text(text)),
+        Value::List(items) => {
+            let items = items
+                .iter()
+                .map(|item| render_node(item, indent + 4, notation));
+            Some(join_items(
+                "[",
+                &items.collect::<Option<Vec<_>>>()?,
+                "]",
+                indent,
+            ))
+        }
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|field| {
+                let name = notation(Leaf::Key(&field.name))?;
+                let value = render_node(&field.node, indent + 4, notation)?;
+                Some(format!("{name}: {value}"))
+            });
+            Some(join_items(
+                "{",
+                &fields.collect::<Option<Vec<_>>>()?,
+                "}",
+                indent,
+            ))
         }
     }
+}
 
-    /// Returns true where each number equals that of the body: `1e2` and `100.0` do, one with too many digits does not.
-    fn has_numbers_of(&self, body: &str) -> bool {
-        let input = Input::new(String::new(), body.to_owned());
-        let Ok(node) = document::read(&input) else {
-            return false;
-        };
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-        self.numbers(&mut ours);
-        collect_numbers(&node, &mut theirs);
-        let same = |(ours, theirs): (&&str, &&str)| {
-            ours == theirs || parse_decimal(ours) == parse_decimal(theirs)
-        };
-        ours.len() == theirs.len() && ours.iter().zip(&theirs).all(same)
-    }
-
-    fn numbers<'a>(&'a self, found: &mut Vec<&'a str>) {
-        match self {
-            Self::Plain(value) => {
-                found.extend(Some(value.as_str()).filter(|value| is_number(value)));
-            }
-            Self::Text(_) => {}
-            Self::List(items) => items.iter().for_each(|item| item.numbers(found)),
-            Self::Object(fields) => fields.iter().for_each(|(_, value)| value.numbers(found)),
-        }
-    }
+/// Returns true where Rust has all digits of each number: those of `1e2` and `1.50`, and not those of `1e400`.
+fn are_numbers_exact(node: &Node<'_>) -> bool {
+    let digits = |number: &str| {
+        let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
+        mantissa
+            .replace(['-', '.'], "")
+            .trim_matches('0')
+            .to_owned()
+    };
+    let is_exact = |number: &str| {
+        let is_whole = number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok();
+        is_whole
+            || number.parse::<f64>().is_ok_and(|value| {
+                value.abs() < LARGEST && digits(&value.to_string()) == digits(number)
+            })
+    };
+    let fields = node.fields().iter().map(|field| &field.node);
+    let are_exact = fields.chain(node.items()).all(are_numbers_exact);
+    are_exact && !matches!(&node.value, Value::Number(number) if !is_exact(number))
 }
 
 /// Returns true where a body of this type may be written as JSON.
@@ -165,106 +156,12 @@ pub(super) fn is_json_type(content_type: &str) -> bool {
 
 /// Writes a value that is no string as code: a large number says its type.
 pub(super) fn number_code(value: &str) -> String {
-    if value.parse::<i32>().is_ok() || !is_number(value) || value.contains(['.', 'e', 'E']) {
-        return value.to_owned();
-    }
-    let ty = if value.starts_with('-') { "i64" } else { "u64" };
-    format!("{value}_{ty}")
-}
-
-fn is_number(value: &str) -> bool {
-    value.starts_with(|first: char| first.is_ascii_digit() || first == '-')
-}
-
-fn collect_numbers<'a>(node: &'a Node<'_>, found: &mut Vec<&'a str>) {
-    match &node.value {
-        Value::Number(number) => found.push(number),
-        Value::List(items) => items.iter().for_each(|item| collect_numbers(item, found)),
-        Value::Object(fields) => fields
-            .iter()
-            .for_each(|field| collect_numbers(&field.node, found)),
-        _ => {}
-    }
-}
-
-/// Returns the sign of a number, its digits without zeros around them, and the power of ten of the last digit.
-fn parse_decimal(number: &str) -> Option<(bool, String, i64)> {
-    let (sign, number) = match number.strip_prefix('-') {
-        Some(number) => (true, number),
-        None => (false, number),
-    };
-    let (digits, power) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let digits = format!("{whole}{fraction}");
-    let significant = digits.trim_start_matches('0').trim_end_matches('0');
-    let zeros = digits.len() - digits.trim_end_matches('0').len();
-    let power: i64 = power.parse().ok()?;
-    let shift = i64::try_from(zeros).ok()? - i64::try_from(fraction.len()).ok()?;
-    let power = if significant.is_empty() {
-        0
-    } else {
-        power.checked_add(shift)?
-    };
-    Some((sign, significant.to_owned(), power))
-}
-
-impl<'de> Deserialize<'de> for Json {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(JsonVisitor)
-    }
-}
-
-struct JsonVisitor;
-
-impl<'de> Visitor<'de> for JsonVisitor {
-    type Value = Json;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<Json, E> {
-        Ok(Json::Plain("null".to_owned()))
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
-        Ok(Json::Plain(value.to_string()))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
-        Ok(Json::Plain(value.to_string()))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
-        Ok(Json::Plain(value.to_string()))
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Json, E> {
-        if value.abs() >= LARGEST {
-            return Err(E::custom("its digits would be lost"));
+    match value.parse::<i128>() {
+        Ok(number) if i32::try_from(number).is_err() => {
+            let ty = if number < 0 { "i64" } else { "u64" };
+            format!("{value}_{ty}")
         }
-        let number = Number::from_f64(value).ok_or_else(|| E::custom("no number"))?;
-        Ok(Json::Plain(number.to_string()))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Json, E> {
-        Ok(Json::Text(value.to_owned()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element()? {
-            list.push(item);
-        }
-        Ok(Json::List(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Json, A::Error> {
-        let mut object = Vec::new();
-        while let Some(field) = fields.next_entry()? {
-            object.push(field);
-        }
-        Ok(Json::Object(object))
+        _ => value.to_owned(),
     }
 }
 
@@ -272,8 +169,8 @@ impl<'de> Visitor<'de> for JsonVisitor {
 mod tests {
     use super::*;
 
-    fn parse(body: &str) -> Option<Json> {
-        Json::parse(&Text::literal(body), &Recording::default()).map(|(_, json)| json)
+    fn parse(body: &str) -> Option<JsonText> {
+        JsonText::parse(&Text::literal(body), &Recording::default())
     }
 
     #[test]

@@ -2,30 +2,12 @@
 
 /// Writes a string.
 pub(super) fn quote_text(text: &str) -> String {
-    format!("\"{}\"", escape_text(text))
+    format!("{text:?}")
 }
 
 /// Writes a string in the code of a function, where nothing may look like a template.
 pub(super) fn quote_code(whole: &str) -> String {
     hide_templates(&quote_text(whole))
-}
-
-/// Writes the string of `format!`, whose braces are doubled already.
-pub(super) fn quote_format(format: &str) -> String {
-    hide_templates(&quote_text(format))
-}
-
-/// Escapes the inside of a string.
-fn escape_text(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '"' => escaped.push_str("\\\""),
-            '\'' => escaped.push('\''),
-            letter => escaped.extend(letter.escape_debug()),
-        }
-    }
-    escaped
 }
 
 /// Writes a byte string.

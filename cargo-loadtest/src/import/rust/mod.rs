@@ -3,6 +3,7 @@
 //! A request that no attribute can express - bytes, parts with types of their own, a value of a page of HTML - becomes
 //! a function.
 
+mod body;
 mod comment;
 mod declared;
 mod function;

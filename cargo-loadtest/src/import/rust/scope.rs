@@ -3,8 +3,9 @@
 use super::comment;
 use super::literal::quote_text;
 use super::partition::Scenario;
-use super::types::{AnswerType, Types, path_in_template, quote_key};
+use super::types::{Shape, Types, path_in_template, quote_key};
 use crate::import::recording::{Confidence, Header, Origin, Piece, Recording, Text};
+use crate::import::text::is_token;
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 
@@ -91,9 +92,8 @@ impl<'a> Scope<'a> {
     pub(super) fn path(&self, reference: usize, is_in_text: bool) -> Option<String> {
         match &self.recording.references[reference].from {
             Origin::Body { exchange, path } => {
-                let Some(AnswerType::Json(shape)) = self.types.answers.get(exchange) else {
-                    return None;
-                };
+                let shape = self.types.answers.get(exchange)?;
+                (*shape != Shape::Text).then_some(())?;
                 let path = path_in_template(shape, path, is_in_text)?;
                 Some(format!("{}.response{path}", self.step(*exchange)))
             }
@@ -108,7 +108,7 @@ impl<'a> Scope<'a> {
                 if is_word {
                     return Some(format!("{step}.headers.{name}"));
                 }
-                let key = is_header_name(&name).then(|| quote_key(&name, false, true));
+                let key = is_token(&name).then(|| quote_key(&name, false, true));
                 Some(format!("{step}.headers{}", key.flatten()?))
             }
             _ => None,
@@ -171,14 +171,8 @@ impl<'a> Scope<'a> {
     }
 
     /// Returns the type of an answer that other steps use.
-    pub(super) fn answer(&self, exchange: usize) -> Option<&'a AnswerType> {
+    pub(super) fn answer(&self, exchange: usize) -> Option<&'a Shape> {
         let types = self.types.answers.get(&exchange);
         types.filter(|_| self.read.contains(&exchange))
     }
-}
-
-/// Returns true for the name of a header (<https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2>).
-pub(super) fn is_header_name(name: &str) -> bool {
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    !name.is_empty() && name.bytes().all(is_part)
 }

@@ -5,7 +5,7 @@ use super::declared::{declare_request, is_sendable, url_of};
 use super::function::{Uses, write_function};
 use super::layout::write_attribute;
 use super::scope::Scope;
-use super::types::AnswerType;
+use super::types::Shape;
 use crate::import::naming;
 use crate::import::recording::{Client, Exchange};
 use std::fmt::Write as _;
@@ -46,7 +46,7 @@ pub(super) fn write_step(
         }
     }
     let url = url_of(exchange, base);
-    let answer = scope.answer(number).map(AnswerType::name);
+    let answer = scope.answer(number).map(Shape::type_name);
     let settings = step_settings(exchange, client);
     if let Some(mut options) = declare_request(exchange, &url, scope) {
         options.extend(settings);

@@ -8,10 +8,6 @@ use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
-/// Deeper values are looked up at run time.
-const DEEPEST: usize = 16;
-/// The most items of a list that are looked at.
-const MOST_ITEMS: usize = 1000;
 /// The most unused fields that are listed.
 const MOST_LISTED: usize = 8;
 
@@ -69,35 +65,17 @@ impl Shape {
     }
 }
 
-/// The type of an answer.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum AnswerType {
-    /// JSON.
-    Json(Shape),
-    /// Text that is searched.
-    Text,
-}
-
-impl AnswerType {
-    /// Returns the name of the type.
-    pub(super) fn name(&self) -> String {
-        match self {
-            Self::Json(shape) => shape.type_name(),
-            Self::Text => "String".to_owned(),
-        }
-    }
-}
-
 /// All types of a source.
 #[derive(Default)]
 pub(super) struct Types {
-    /// The types of answers, by the number of the exchange.
-    pub(super) answers: HashMap<usize, AnswerType>,
+    /// The types of answers, by the number of the exchange; that of a text that is searched is [`Shape::Text`].
+    pub(super) answers: HashMap<usize, Shape>,
     /// Their definitions, in the order of the steps.
     pub(super) source: String,
 }
 
 /// Plans types, of which no two have one name.
+#[derive(Default)]
 struct TypePlanner {
     used: HashSet<String>,
     /// The names of definitions by their content.
@@ -113,54 +91,45 @@ impl Types {
         names: &[(usize, String)],
     ) -> Self {
         let mut paths: HashMap<usize, Vec<&[Key]>> = HashMap::new();
-        let mut texts = HashSet::new();
+        let mut answers = HashMap::new();
         for at in references {
             match &recording.references[*at].from {
-                Origin::Body { exchange, path } => {
-                    paths.entry(*exchange).or_default().push(path);
-                }
+                Origin::Body { exchange, path } => paths.entry(*exchange).or_default().push(path),
                 Origin::Between { exchange, .. } => {
-                    texts.insert(*exchange);
+                    answers.insert(*exchange, Shape::Text);
                 }
-                Origin::Header { .. } | Origin::Part { .. } | Origin::Link { .. } => {}
+                Origin::Header { .. } | Origin::Part { .. } => {}
             }
         }
-        let mut planner = TypePlanner {
-            used: HashSet::new(),
-            known: HashMap::new(),
-            source: String::new(),
-        };
-        let mut answers = HashMap::new();
-        for (exchange, name) in names {
-            if texts.contains(exchange) {
-                answers.insert(*exchange, AnswerType::Text);
-                continue;
-            }
-            let Some(paths) = paths.get(exchange) else {
+        let mut planner = TypePlanner::default();
+        for (number, name) in names {
+            let Some(paths) = paths.get(number).filter(|_| !answers.contains_key(number)) else {
                 continue;
             };
-            let exchange_answer = recording.exchanges[*exchange].answer.as_ref();
-            let body: Option<Value> =
-                exchange_answer.and_then(|answer| serde_json::from_slice(&answer.body).ok());
-            let seen: Vec<&Value> = body.iter().collect();
-            let method = recording.exchanges[*exchange].method.as_str();
-            let is_one = method != "GET" || matches!(body, Some(Value::Array(_)));
-            let wanted = naming::type_name(naming::unnumbered(name), is_one);
-            let whose = match body {
-                Some(Value::Array(_)) => format!("An item of the answer to `{name}`"),
-                _ => format!("The answer to `{name}`"),
-            };
-            let shape = if paths.iter().any(|path| path.len() > DEEPEST) {
-                Shape::Any
+            let exchange = &recording.exchanges[*number];
+            let body = exchange
+                .answer
+                .as_ref()
+                .map(|answer| answer.body.as_slice());
+            let body: Option<Value> = body.and_then(|body| serde_json::from_slice(body).ok());
+            let is_list = matches!(body, Some(Value::Array(_)));
+            let wanted = naming::type_name(
+                naming::unnumbered(name),
+                is_list || exchange.method != "GET",
+            );
+            let begin = if is_list {
+                "An item of the answer"
             } else {
-                planner.shape(paths, &seen, &wanted, &whose)
+                "The answer"
             };
-            // Only JSON is read into these: text would have its quotes.
-            let shape = match shape {
+            let seen: Vec<&Value> = body.iter().collect();
+            let shape = match planner.shape(paths, &seen, &wanted, &format!("{begin} to `{name}`"))
+            {
+                // Only JSON is read into these: text would have its quotes.
                 Shape::Text | Shape::Plain(_) => Shape::Any,
                 shape => shape,
             };
-            answers.insert(*exchange, AnswerType::Json(shape));
+            answers.insert(*number, shape);
         }
         Self {
             answers,
@@ -171,26 +140,24 @@ impl Types {
 
 impl TypePlanner {
     fn shape(&mut self, paths: &[&[Key]], seen: &[&Value], wanted: &str, whose: &str) -> Shape {
-        if paths.iter().any(|path| path.is_empty()) {
-            return if paths.iter().all(|path| path.is_empty()) {
-                leaf_shape(seen)
-            } else {
-                Shape::Any
-            };
+        if paths.iter().all(|path| path.is_empty()) {
+            return leaf_shape(seen);
         }
-        let begins_with_field = |path: &&[Key]| matches!(path.first(), Some(Key::Field(_)));
-        if paths.iter().all(begins_with_field) && seen.iter().all(|value| value.is_object()) {
+        let all_begin =
+            |is: fn(&Key) -> bool| paths.iter().all(|path| path.first().is_some_and(is));
+        let are_fields = all_begin(|key| matches!(key, Key::Field(_)));
+        if are_fields && seen.iter().all(|value| value.is_object()) {
             return self.structure(paths, seen, wanted, whose);
         }
-        let is_list = !paths.iter().any(begins_with_field);
-        if is_list && seen.iter().all(|value| value.is_array()) {
+        let are_items = all_begin(|key| matches!(key, Key::Item(_)));
+        if are_items && seen.iter().all(|value| value.is_array()) {
             let rest: Vec<&[Key]> = paths.iter().map(|path| &path[1..]).collect();
-            let items = seen.iter().filter_map(|value| value.as_array()).flatten();
-            let items: Vec<&Value> = items.take(MOST_ITEMS).collect();
-            if items.iter().any(|item| item.is_null()) {
-                return Shape::List(Box::new(Shape::Any));
-            }
-            let item = self.shape(&rest, &items, wanted, whose);
+            let items = items_of(seen);
+            let item = if items.iter().any(|item| item.is_null()) {
+                Shape::Any
+            } else {
+                self.shape(&rest, &items, wanted, whose)
+            };
             return Shape::List(Box::new(item));
         }
         Shape::Any
@@ -242,11 +209,9 @@ impl TypePlanner {
             known.clone()
         } else {
             let mut source = String::new();
-            let others = unused_fields(seen, &needed);
-            let also = if others.is_empty() {
-                String::new()
-            } else {
-                format!("; not used: {}", comment::list_names(&others, MOST_LISTED))
+            let also = match unused_fields(seen, &needed) {
+                others if others.is_empty() => String::new(),
+                others => format!("; not used: {}", comment::list_names(&others, MOST_LISTED)),
             };
             comment::write_comment(&mut source, "///", &format!("{whose}{also}."));
             let _ = write!(source, "{begin}struct {name} {{\n{body}}}\n\n");
@@ -261,29 +226,25 @@ impl TypePlanner {
 /// Returns the type of a value that is used as a whole.
 fn leaf_shape(seen: &[&Value]) -> Shape {
     let all = |is: fn(&Value) -> bool| seen.iter().all(|value| is(value));
-    if seen.is_empty() {
-        Shape::Any
-    } else if all(Value::is_string) {
-        Shape::Text
-    } else if all(Value::is_boolean) {
-        Shape::Plain("bool")
-    } else if all(Value::is_u64) {
-        Shape::Plain("u64")
-    } else if all(|value| value.is_i64() || value.is_u64()) && all(|value| value.as_i64().is_some())
-    {
-        Shape::Plain("i64")
-    } else if all(Value::is_number) {
-        Shape::Plain("f64")
-    } else if all(Value::is_array) {
-        let items = seen.iter().filter_map(|value| value.as_array()).flatten();
-        let items: Vec<&Value> = items.take(MOST_ITEMS).collect();
-        match leaf_shape(&items) {
+    match () {
+        () if seen.is_empty() => Shape::Any,
+        () if all(Value::is_string) => Shape::Text,
+        () if all(Value::is_boolean) => Shape::Plain("bool"),
+        () if all(Value::is_u64) => Shape::Plain("u64"),
+        () if all(Value::is_i64) => Shape::Plain("i64"),
+        () if all(Value::is_number) => Shape::Plain("f64"),
+        () if all(Value::is_array) => match leaf_shape(&items_of(seen)) {
             Shape::Any => Shape::Any,
             item => Shape::List(Box::new(item)),
-        }
-    } else {
-        Shape::Any
+        },
+        () => Shape::Any,
     }
+}
+
+/// Returns the items of all lists.
+fn items_of<'v>(seen: &[&'v Value]) -> Vec<&'v Value> {
+    let lists = seen.iter().filter_map(|value| value.as_array());
+    lists.flatten().collect()
 }
 
 /// Renders the fields of a type.
@@ -323,19 +284,12 @@ fn is_camel(fields: &[StructField]) -> bool {
 
 /// Returns a name in camel case, as serde does.
 fn camel_case(name: &str) -> String {
-    let mut camel = String::new();
-    let mut begins = false;
-    for letter in name.chars() {
-        if letter == '_' {
-            begins = !camel.is_empty();
-        } else if begins {
-            camel.push(letter.to_ascii_uppercase());
-            begins = false;
-        } else {
-            camel.push(letter);
-        }
-    }
-    camel
+    let words = name.split('_').filter(|word| !word.is_empty());
+    let words = words.enumerate().map(|(at, word)| match at {
+        0 => word.to_owned(),
+        _ => word[..1].to_ascii_uppercase() + &word[1..],
+    });
+    words.collect()
 }
 
 /// Returns a name as it is written in code.
@@ -349,21 +303,16 @@ pub(super) fn identifier(name: &str) -> String {
 
 /// Returns the recorded fields that no reference needs.
 fn unused_fields(seen: &[&Value], needed: &[(&str, Vec<&[Key]>)]) -> Vec<String> {
-    let mut others: BTreeSet<&str> = BTreeSet::new();
-    let mut order = Vec::new();
-    for value in seen.iter().filter_map(|value| value.as_object()) {
-        for key in value.keys() {
-            let is_needed = needed.iter().any(|(known, _)| known == key);
-            let is_short = key.chars().count() <= 40 && !key.contains('`');
-            if !is_needed && is_short && others.insert(key) {
-                order.push(format!("`{key}`"));
-            }
-        }
-        if order.len() > 10 * MOST_LISTED {
-            break;
+    let objects = seen.iter().filter_map(|value| value.as_object()).take(10);
+    let mut others: Vec<String> = Vec::new();
+    for key in objects.flat_map(|object| object.keys()) {
+        let is_needed = needed.iter().any(|(known, _)| known == key);
+        let name = format!("`{key}`");
+        if !is_needed && key.len() <= 40 && !key.contains('`') && !others.contains(&name) {
+            others.push(name);
         }
     }
-    order
+    others
 }
 
 /// Returns a path through an answer as templates have it, where they can.
@@ -373,25 +322,24 @@ pub(super) fn path_in_template(shape: &Shape, path: &[Key], is_in_text: bool) ->
     // In an answer that is not typed at all, a field may have any name.
     let is_free = shape == Some(&Shape::Any);
     for key in path {
-        match (key, shape) {
-            (Key::Item(at), Some(Shape::List(item))) => {
-                let _ = write!(written, "[{at}]");
-                shape = Some(item);
-            }
-            (Key::Item(at), _) => {
-                let _ = write!(written, "[{at}]");
-                shape = None;
-            }
+        shape = match (key, shape) {
             (Key::Field(key), Some(known @ Shape::Struct(..))) => {
                 let field = known.field(key)?;
                 let _ = write!(written, ".{}", field.name);
-                shape = Some(&field.shape);
+                Some(&field.shape)
             }
             (Key::Field(key), _) => {
                 written.push_str(&quote_key(key, is_free, is_in_text)?);
-                shape = None;
+                None
             }
-        }
+            (Key::Item(at), list) => {
+                let _ = write!(written, "[{at}]");
+                match list {
+                    Some(Shape::List(item)) => Some(item),
+                    _ => None,
+                }
+            }
+        };
     }
     Some(written)
 }

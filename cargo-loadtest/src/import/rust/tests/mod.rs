@@ -59,7 +59,7 @@ fn a_key_in_the_place_of_a_user_is_a_secret() {
         for (method, basic) in [
             ("POST", "basic = (\"{{secret.API_KEY}}\", \"\")"),
             // Such a step is built.
-            ("PROPFIND", ".basic_auth(api_key_2, Some(\"\"))"),
+            ("PROPFIND", ".basic_auth(secret(\"API_KEY\"), Some(\"\"))"),
         ] {
             let written = written(&format!("curl {credentials} -X {method} -d amount=1"));
             let source = &written.source;
