@@ -36,6 +36,26 @@ pub(crate) struct Recording {
     pub(crate) base: Option<String>,
 }
 
+impl Recording {
+    /// Returns all names, descriptions and warnings.
+    pub(crate) fn words_mut(&mut self) -> Vec<&mut String> {
+        let mut words: Vec<&mut String> = Vec::new();
+        words.extend(self.name.iter_mut().chain(&mut self.description));
+        for group in &mut self.groups {
+            words.extend([&mut group.name].into_iter().chain(&mut group.description));
+        }
+        words.extend(self.notes.iter_mut().map(|note| &mut note.words));
+        for dropped in &mut self.dropped {
+            words.extend([&mut dropped.what, &mut dropped.why]);
+        }
+        for exchange in &mut self.exchanges {
+            let names = exchange.name.iter_mut().chain(&mut exchange.group);
+            words.extend(names.chain(&mut exchange.description));
+        }
+        words
+    }
+}
+
 /// A group of requests: those with its name in [`Exchange::group`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Group {

@@ -3,7 +3,6 @@
 //! Stricter than the redaction of reports: sources are kept in repositories, and a variable costs little.
 
 mod forms;
-mod metadata;
 mod pass;
 mod random;
 mod rules;

@@ -1,27 +1,34 @@
-//! The secrets pass: replaces secret literals of requests by [`Piece::Secret`].
+//! The secrets pass: replaces secret literals of requests by [`Piece::Secret`], and redacts the words around requests.
 
 use super::forms::{collect_values, has_form_names, is_prose, is_usual_form, names_of, quote_bare};
-use super::metadata::redact_words;
-use super::rules::{is_harmless, is_secret_segment, is_secret_user};
+use super::rules::{NameKind, is_secret_segment, is_secret_user};
 use super::{
     encodings_of, find_base64_texts, find_secrets, has_secret, is_callback, is_secret_name,
-    is_secret_number, is_secret_value, variable,
+    is_secret_number, is_secret_value, redact_text, variable,
 };
 use crate::import::document::{self, Value};
+use crate::import::naming::unique;
 use crate::import::recording::{
-    Body, Credentials, Exchange, Flat, Header, Part, Piece, Recording, Secret, Text,
+    Body, Credentials, Exchange, Header, Part, Piece, Recording, Secret, Text,
 };
 use crate::import::source::Input;
 use crate::import::text::{URL_ENCODED, escape_json, form_decode, form_encode};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
+use loadtest::redact::REDACTED;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 /// The fewest letters and digits next to a value that may be secret themselves.
 const SHORTEST_REST: usize = 8;
 /// The shortest value that is looked for everywhere.
-pub(super) const SHORTEST_KNOWN: usize = 8;
-/// The most secrets whose encodings are looked for.
-const MOST_ENCODED: usize = 500;
+const SHORTEST_KNOWN: usize = 8;
+/// The segment of a path that names a secret.
+const HIDDEN: &str = "{token}";
+
+/// The encodings of [`encodings_of`] that a place undoes by itself.
+const PLAIN: Range<usize> = 0..1;
+const URL: Range<usize> = 0..3;
+const JSON: Range<usize> = 3..4;
 
 /// Replaces all secrets of a recording.
 pub(crate) fn hide_secrets(recording: &mut Recording) {
@@ -35,35 +42,53 @@ pub(crate) fn hide_secrets(recording: &mut Recording) {
     // A secret of one request is one in all others, also before it.
     let known = finder.known_forms();
     for exchange in &mut recording.exchanges {
-        exchange.target = finder.replace_known(&exchange.target, &known, true);
-        for text in exchange.texts_mut().into_iter().skip(1) {
-            *text = finder.replace_known(text, &known, false);
+        let body = match &exchange.body {
+            Body::Text(text) if text.start().trim_start().starts_with(['{', '[']) => JSON,
+            Body::Text(text) if is_form(exchange) && is_usual_form(&text.flat()) => URL,
+            _ => PLAIN,
+        };
+        exchange.target = finder.replace_known(&exchange.target, &known, &URL);
+        let has_text = matches!(exchange.body, Body::Text(_));
+        let mut texts = exchange.texts_mut();
+        let body = texts.pop().filter(|_| has_text).map(|text| (text, body));
+        let others = texts.into_iter().skip(1).map(|text| (text, PLAIN));
+        for (text, encodings) in others.chain(body) {
+            *text = finder.replace_known(text, &known, &encodings);
         }
     }
     recording.secrets = finder.secrets;
     redact_words(recording);
 }
 
+/// Redacts names, descriptions, warnings and patterns.
+fn redact_words(recording: &mut Recording) {
+    let secrets = recording.secrets.iter();
+    let values = secrets.filter(|secret| !secret.is_variable);
+    let known: Vec<String> = values.filter_map(|secret| secret.value.clone()).collect();
+    for words in recording.words_mut() {
+        *words = redact_text(words, &known);
+    }
+    for exchange in &mut recording.exchanges {
+        if let Some(pattern) = &mut exchange.pattern {
+            *pattern = redact_text(pattern, &known).replace(REDACTED, HIDDEN);
+        }
+    }
+}
+
 /// Turns a header of basic authentication into credentials, of which the user is often no secret.
 fn split_basic(exchange: &mut Exchange) {
-    let is_authorization = |header: &Header| header.name.eq_ignore_ascii_case("authorization");
-    let mut headers = exchange.headers.iter().enumerate();
-    let mut headers = headers
-        .by_ref()
-        .filter(|(_, header)| is_authorization(header));
-    let (Some((at, header)), None, None) = (headers.next(), headers.next(), &exchange.credentials)
-    else {
+    let headers = exchange.headers.iter().enumerate();
+    let headers = headers.filter(|(_, header)| header.name.eq_ignore_ascii_case("authorization"));
+    let [(at, header)] = headers.collect::<Vec<_>>()[..] else {
         return;
     };
-    let pair = header
-        .value
-        .as_literal()
-        .and_then(|value| value.strip_prefix("Basic "));
+    let value = header.value.as_literal().unwrap_or_default();
+    let pair = value
+        .strip_prefix("Basic ")
+        .filter(|_| exchange.credentials.is_none());
     let pair = pair.and_then(|pair| BASE64_STANDARD.decode(pair).ok());
-    let Some(pair) = pair.and_then(|pair| String::from_utf8(pair).ok()) else {
-        return;
-    };
-    if let Some((user, password)) = pair.split_once(':') {
+    let pair = pair.and_then(|pair| String::from_utf8(pair).ok());
+    if let Some((user, password)) = pair.as_deref().and_then(|pair| pair.split_once(':')) {
         exchange.credentials = Some(Credentials {
             user: user.into(),
             password: password.into(),
@@ -72,12 +97,15 @@ fn split_basic(exchange: &mut Exchange) {
     }
 }
 
-/// A form of a secret that is looked for.
-struct Known {
-    form: String,
-    number: usize,
-    is_encoded: bool,
+/// Returns true where the body is declared as a form.
+fn is_form(exchange: &Exchange) -> bool {
+    let content_type = exchange.content_type().unwrap_or_default();
+    let essence = content_type.split(';').next().unwrap_or_default();
+    essence.trim().eq_ignore_ascii_case(URL_ENCODED)
 }
+
+/// A form of a secret that is looked for, the number of the secret, and the place of the form in [`encodings_of`].
+type Known = (String, usize, usize);
 
 /// Finds secrets, and numbers them.
 struct Finder {
@@ -109,13 +137,7 @@ impl Finder {
         if let Some(number) = self.numbers.get(value) {
             return Piece::Secret(*number);
         }
-        let wanted = variable(wanted, "SECRET");
-        let mut name = wanted.clone();
-        let mut count = 1;
-        while !self.names.insert(name.clone()) {
-            count += 1;
-            name = format!("{wanted}_{count}");
-        }
+        let name = unique(&variable(wanted, "SECRET"), &mut self.names);
         let number = self.secrets.len();
         self.numbers.insert(value.to_owned(), number);
         self.secrets.push(Secret {
@@ -133,12 +155,15 @@ impl Finder {
         if let Some(credentials) = &mut exchange.credentials {
             self.hide_credentials(credentials);
         }
-        let is_form = exchange.content_type().is_some_and(|content_type| {
-            let essence = content_type.split(';').next().unwrap_or_default();
-            essence.trim().eq_ignore_ascii_case(URL_ENCODED)
-        });
+        let is_form = is_form(exchange);
         match &mut exchange.body {
-            Body::Text(text) if !text.is_binary() => *text = self.hide_in_body(text, is_form),
+            Body::Text(text) if !text.is_binary() => {
+                *text = if is_form && has_form_names(&text.flat().text) {
+                    self.hide_in_pairs(text, is_usual_form(&text.flat()), "body")
+                } else {
+                    self.hide_text(text, "body", "the body")
+                };
+            }
             Body::None | Body::Text(_) => {}
             Body::Multipart(parts) => parts.iter_mut().for_each(|part| self.hide_in_part(part)),
         }
@@ -147,73 +172,46 @@ impl Finder {
     fn hide_credentials(&mut self, credentials: &mut Credentials) {
         let Credentials { user, password } = credentials;
         let plain = password.shown(|_| String::new());
-        if let Some(name) = user
-            .as_literal()
-            .filter(|user| is_secret_user(user, &plain))
-        {
+        let name = user.as_literal().unwrap_or_default();
+        if is_secret_user(name, &plain) {
             let piece = self.add_secret(name, "api key", "the key in the place of a user");
             *user = Text::from_iter([piece]);
         }
-        let flat = password.flat();
-        *password = if password.is_binary() {
-            Text::from_iter([self.add_secret(&plain, "password", "the password")])
-        } else {
-            self.hide_whole(&flat, &flat.text, "password", "the password")
-        };
+        *password = self.hide_whole(password, "password", "the password");
     }
 
     fn hide_in_header(&mut self, header: &Header) -> Text {
         let name = header.name.to_ascii_lowercase();
-        let what = format!("the header {}", quote(&name));
-        if header.value.is_binary() {
-            let plain = header.value.shown(|_| String::new());
-            return if is_secret_name(&name) {
-                Text::from_iter([self.add_secret(&plain, &name, &what)])
-            } else {
-                header.value.clone()
-            };
-        }
-        let flat = header.value.flat();
-        if let Some(token) = flat.text.strip_prefix("Bearer ")
-            && name == "authorization"
-        {
+        let token = header.value.strip_prefix("Bearer ");
+        if let Some(token) = token.filter(|_| name == "authorization") {
             let mut text = Text::literal("Bearer ");
-            text.append(self.hide_whole(&flat, token, "api token", "the bearer token"));
+            text.append(self.hide_whole(&token, "api token", "the bearer token"));
             return text;
         }
-        self.hide_named(&flat, &name, &flat.text, &what)
+        self.hide_named(
+            &header.value,
+            &name,
+            &format!("the header {}", quote(&name)),
+        )
     }
 
     fn hide_in_part(&mut self, part: &mut Part) {
         let name = part.name.shown(|_| String::new());
-        if !part.content.is_binary() {
-            let flat = part.content.flat();
-            part.content = self.hide_named(&flat, &name, &flat.text, &in_body(&name));
-        }
-        if let Some(file_name) = part.file_name.as_mut().filter(|name| !name.is_binary()) {
-            let flat = file_name.flat();
-            *file_name = self.hide_text(&flat, &flat.text, "file name", "a file name in the body");
+        part.content = self.hide_named(&part.content, &name, &in_place(&name, "body"));
+        if let Some(file_name) = &mut part.file_name {
+            *file_name = self.hide_text(file_name, "file name", "a file name in the body");
         }
         for line in &mut part.headers {
-            let flat = line.flat();
-            let Some((name, value)) = flat.text.split_once(':') else {
-                continue;
-            };
-            let what = format!("the header {} of a part", quote(name.trim()));
-            let mut text = flat.restore(name);
-            text.push_str(": ");
-            text.append(self.hide_named(&flat, name.trim(), value.trim(), &what));
-            *line = text;
+            *line = self.hide_text(line, "header", "a header of a part");
         }
     }
 
     /// Hides secrets of a path and its query.
     fn hide_in_url(&mut self, url: &Text) -> Text {
         let flat = url.flat();
-        let (path, query) = match flat.text.split_once('?') {
-            Some((path, query)) => (path, Some(query)),
-            None => (flat.text.as_str(), None),
-        };
+        let (path, query) = flat
+            .text
+            .split_at(flat.text.find('?').unwrap_or(flat.text.len()));
         let mut text = Text::default();
         let mut before = "";
         for (at, segment) in path.split('/').enumerate() {
@@ -226,161 +224,141 @@ impl Finder {
             }
             before = segment;
         }
-        let Some(query) = query else { return text };
-        text.push_str("?");
-        let is_callback = is_callback(&names_of(query));
-        for (at, pair) in query.split('&').enumerate() {
-            text.push_str(if at == 0 { "" } else { "&" });
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let (name, decoded) = (form_decode(key), form_decode(value));
-            if self.is_whole(&flat, &name, &decoded, is_callback) {
-                text.append(flat.restore(key));
-                text.push_str("=");
-                let what = format!("{} in the URL", quote(&name));
-                text.append(self.hide_whole(&flat, &decoded, &name, &what));
-            } else {
-                text.append(flat.restore(pair));
-            }
+        if let Some(query) = query.strip_prefix('?') {
+            text.push_str("?");
+            text.append(self.hide_in_pairs(&flat.restore(query), true, "URL"));
         }
         text
     }
 
-    fn hide_in_body(&mut self, body: &Text, is_form: bool) -> Text {
-        let flat = body.flat();
-        if is_form && has_form_names(&flat.text) {
-            return self.hide_in_form(&flat);
-        }
-        if flat.text.trim_start().starts_with(['{', '['])
-            && let Some(text) = self.hide_in_json(&flat)
-        {
-            return text;
-        }
-        self.hide_text(&flat, &flat.text, "body", "the body")
-    }
-
-    /// Hides secrets of a form: decoded ones where it is encoded in the usual way, else as they are written.
-    fn hide_in_form(&mut self, flat: &Flat) -> Text {
-        let is_usual = is_usual_form(flat);
+    /// Hides secrets of a query or a form: decoded ones where its place encodes them again, else as they are written.
+    fn hide_in_pairs(&mut self, pairs: &Text, is_encoded_again: bool, place: &str) -> Text {
+        let flat = pairs.flat();
         let is_callback = is_callback(&names_of(&flat.text));
         let mut text = Text::default();
         for (at, pair) in flat.text.split('&').enumerate() {
             text.push_str(if at == 0 { "" } else { "&" });
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let (name, decoded) = (form_decode(key), form_decode(value));
-            let wanted = if is_callback && name == "code" {
-                "auth_code"
-            } else {
-                &name
+            let (name, decoded) = (form_decode(key), flat.restore(&form_decode(value)));
+            let what = in_place(&name, place);
+            let wanted = match name.as_str() {
+                "code" if is_callback => "auth_code",
+                name => name,
             };
-            if is_usual {
-                text.append(flat.restore(key));
-                text.push_str("=");
-                let value = self.hide_named(flat, wanted, &decoded, &in_body(&name));
-                text.append(value.map_literals(form_encode));
-            } else if self.is_whole(flat, &name, &decoded, is_callback) {
-                text.append(flat.restore(key));
-                text.push_str("=");
-                text.append(self.hide_whole(flat, value, wanted, &in_body(&name)));
+            let hidden = if is_encoded_again {
+                self.hide_named(&decoded, wanted, &what)
+            } else if self.is_secret(&decoded, wanted) {
+                self.hide_whole(&flat.restore(value), wanted, &what)
             } else {
-                text.append(self.hide_text(flat, pair, "body", "the body"));
+                decoded.clone()
+            };
+            if hidden == decoded {
+                text.append(flat.restore(pair));
+                continue;
             }
+            text.append(flat.restore(key));
+            text.push_str("=");
+            text.append(if is_encoded_again {
+                hidden.map_literals(form_encode)
+            } else {
+                hidden
+            });
         }
         text
     }
 
-    /// Hides secrets of JSON; returns nothing where it is no JSON, or has secrets in other places than its values.
-    fn hide_in_json(&mut self, flat: &Flat) -> Option<Text> {
-        let (json, added) = quote_bare(flat, &flat.text);
-        let input = Input::new(String::new(), json.clone());
+    /// Hides secrets of JSON; returns nothing where it is no JSON.
+    fn hide_in_json(&mut self, whole: &Text) -> Option<Text> {
+        let flat = whole.flat();
+        flat.text
+            .trim_start()
+            .starts_with(['{', '['])
+            .then_some(())?;
+        let (json, added) = quote_bare(&flat, &flat.text);
+        let input = Input::new(String::new(), json);
         let root = document::read(&input).ok()?;
-        let mut places = Vec::new();
-        collect_values(&root, "", &mut places);
+        let mut values = Vec::new();
+        collect_values(&root, "", &mut values);
         let mut text = Text::default();
         let mut end = 0;
-        let copy = |text: &mut Text, from: usize, to: usize| {
-            let part = json[from..to].char_indices();
-            let part: String = part
-                .filter(|(at, _)| !added.contains(&(from + at)))
-                .map(|(_, letter)| letter)
-                .collect();
+        let copy = |text: &mut Text, part: Range<usize>| {
+            let letters = input.text[part.clone()].char_indices();
+            let letters = letters.filter(|(at, _)| !added.contains(&(part.start + at)));
+            let part: String = letters.map(|(_, letter)| letter).collect();
             text.append(flat.restore(&part));
         };
-        for (key, node) in places {
-            match &node.value {
+        for (key, node) in values {
+            let what = in_place(&key, "body");
+            let (span, hidden) = match &node.value {
                 Value::Number(number) if is_secret_number(&key, number) => {
-                    copy(&mut text, end, node.span.start);
-                    text.push(self.add_secret(number, &key, &in_body(&key)));
-                    end = node.span.end;
+                    let piece = self.add_secret(number, &key, &what);
+                    (node.span.clone(), Text::from_iter([piece]))
                 }
-                Value::Text(value) if !value.is_empty() && flat.value(value).is_none() => {
-                    let hidden = self.hide_named(flat, &key, value, &in_body(&key));
-                    if hidden != flat.restore(value) {
-                        copy(&mut text, end, node.span.start + 1);
-                        text.append(hidden.map_literals(escape_json));
-                        end = node.span.end - 1;
+                Value::Text(value) if flat.value(value).is_none() => {
+                    let value = flat.restore(value);
+                    let hidden = self.hide_named(&value, &key, &what);
+                    if hidden == value {
+                        continue;
                     }
+                    let inside = node.span.start + 1..node.span.end - 1;
+                    (inside, hidden.map_literals(escape_json))
                 }
-                _ => {}
-            }
+                _ => continue,
+            };
+            copy(&mut text, end..span.start);
+            text.append(hidden);
+            end = span.end;
         }
-        copy(&mut text, end, json.len());
-        let is_safe = |piece: &Piece| !matches!(piece, Piece::Literal(text) if has_secret(text));
-        text.pieces().iter().all(is_safe).then_some(text)
+        copy(&mut text, end..input.text.len());
+        Some(text)
     }
 
-    /// Returns true where a value of a query or a form is a secret as a whole.
-    fn is_whole(&self, flat: &Flat, name: &str, value: &str, is_callback: bool) -> bool {
-        let has_parts = || is_prose(value) && !is_harmless(name) && !find_secrets(value).is_empty();
-        self.is_named(flat, name, value)
-            || is_callback && name == "code" && !value.is_empty()
-            || !flat.has_values(value) && (has_secret(value) || has_parts())
-    }
-
-    /// Returns true where a value is secret by its name or its form.
-    fn is_named(&self, flat: &Flat, name: &str, value: &str) -> bool {
+    /// Returns true where a value or a part of it is secret.
+    fn is_secret(&self, text: &Text, name: &str) -> bool {
+        let value = text.shown(|_| String::new());
         !value.is_empty()
-            && (self.is_key(name)
-                || is_secret_name(name)
-                || !flat.has_values(value) && is_secret_value(name, value))
+            && (self.is_named(name)
+                || is_secret_value(name, &value)
+                || has_secret(&value)
+                || NameKind::new(name) != NameKind::Harmless && !find_secrets(&value).is_empty())
     }
 
-    fn is_key(&self, name: &str) -> bool {
-        self.keys.iter().any(|key| key.eq_ignore_ascii_case(name))
+    /// Returns true where the name makes a value secret.
+    fn is_named(&self, name: &str) -> bool {
+        let mut keys = self.keys.iter();
+        keys.any(|key| key.eq_ignore_ascii_case(name)) || is_secret_name(name)
     }
 
     /// Hides the secrets of a value with a name.
-    fn hide_named(&mut self, flat: &Flat, name: &str, value: &str, what: &str) -> Text {
-        let is_prose = is_prose(value);
-        if is_secret_name(name)
-            || self.is_key(name)
-            || !is_prose && self.is_named(flat, name, value)
-        {
-            return self.hide_whole(flat, value, name, what);
+    fn hide_named(&mut self, text: &Text, name: &str, what: &str) -> Text {
+        let value = text.shown(|_| String::new());
+        let is_prose = is_prose(&value) && NameKind::new(name) != NameKind::Harmless;
+        match () {
+            () if value.is_empty() => text.clone(),
+            () if self.is_named(name) => self.hide_whole(text, name, what),
+            () if text.is_binary() => text.clone(),
+            () if is_prose || text.has_values() => self.hide_text(text, name, what),
+            () if is_secret_value(name, &value) || has_secret(&value) => {
+                self.hide_whole(text, name, what)
+            }
+            () => text.clone(),
         }
-        if is_prose && !is_harmless(name) || flat.has_values(value) {
-            return self.hide_text(flat, value, name, what);
-        }
-        if has_secret(value) {
-            return self.hide_whole(flat, value, name, what);
-        }
-        flat.restore(value)
     }
 
     /// Hides a value that is secret as a whole; of one with values in it, the literals.
-    fn hide_whole(&mut self, flat: &Flat, value: &str, wanted: &str, what: &str) -> Text {
+    fn hide_whole(&mut self, text: &Text, wanted: &str, what: &str) -> Text {
+        if text.is_binary() {
+            let lossy = text.shown(|_| String::new());
+            return Text::from_iter([self.add_secret(&lossy, wanted, what)]);
+        }
         let is_rest = |text: &str| {
-            let letters = text
-                .chars()
-                .filter(|letter| letter.is_alphanumeric())
-                .count();
-            let has_value = text.split('=').skip(1).any(|value| {
-                !value.trim_start().is_empty() && !value.trim_start().starts_with([';', '&', ','])
-            });
-            has_value || letters >= SHORTEST_REST
+            let letters = text.chars().filter(|letter| letter.is_alphanumeric());
+            let mut values = text.split('=').skip(1).map(str::trim_start);
+            letters.count() >= SHORTEST_REST
+                || values.any(|value| !value.is_empty() && !value.starts_with([';', '&', ',']))
         };
-        let has_values = flat.has_values(value);
-        let is_hidden = |text: &str| !has_values || is_rest(text);
-        self.hide_literals(&flat.restore(value), wanted, what, is_hidden)
+        let has_values = text.has_values();
+        self.hide_literals(text, wanted, what, |text| !has_values || is_rest(text))
     }
 
     /// Hides the literals of a text for which `is_hidden` is true.
@@ -398,9 +376,11 @@ impl Finder {
         pieces.collect()
     }
 
-    /// Hides the secret parts of prose; all of it where a secret has no clear ends.
-    fn hide_text(&mut self, flat: &Flat, text: &str, wanted: &str, what: &str) -> Text {
-        let whole = flat.restore(text);
+    /// Hides the secret parts of JSON or prose; all of it where a secret has no clear ends.
+    fn hide_text(&mut self, whole: &Text, wanted: &str, what: &str) -> Text {
+        if let Some(hidden) = self.hide_in_json(whole) {
+            return hidden;
+        }
         let mut hidden = Text::default();
         for piece in whole.pieces() {
             let Piece::Literal(text) = piece else {
@@ -421,31 +401,26 @@ impl Finder {
             return hidden;
         }
         let has_values = whole.has_values();
-        self.hide_literals(&whole, wanted, what, |text| !has_values || has_secret(text))
+        self.hide_literals(whole, wanted, what, |text| !has_values || has_secret(text))
     }
 
-    /// Returns all forms in which the secrets may occur, and names encoded ones.
-    fn known_forms(&mut self) -> Vec<Known> {
-        let mut known = Vec::new();
-        for (number, secret) in self.secrets.iter().enumerate() {
-            let value = secret.value.as_deref().unwrap_or_default();
-            if value.len() < SHORTEST_KNOWN || secret.is_variable {
-                continue;
-            }
-            let most = if number < MOST_ENCODED { usize::MAX } else { 1 };
-            for (at, form) in encodings_of(value).into_iter().take(most).enumerate() {
-                known.push(Known {
-                    form,
-                    number,
-                    is_encoded: at > 0,
-                });
-            }
-        }
-        known
+    /// Returns all forms in which the secrets may occur.
+    fn known_forms(&self) -> Vec<Known> {
+        let secrets = self.secrets.iter().enumerate();
+        let secrets = secrets.filter(|(_, secret)| !secret.is_variable);
+        let forms = secrets.flat_map(|(number, secret)| {
+            let value = secret
+                .value
+                .iter()
+                .filter(|value| value.len() >= SHORTEST_KNOWN);
+            let forms = value.flat_map(|value| encodings_of(value).into_iter().enumerate());
+            forms.map(move |(encoding, form)| (form, number, encoding))
+        });
+        forms.collect()
     }
 
-    /// Replaces the values of secrets wherever they occur.
-    fn replace_known(&mut self, text: &Text, known: &[Known], is_url: bool) -> Text {
+    /// Replaces the values of secrets wherever they occur; the place undoes these encodings by itself.
+    fn replace_known(&mut self, text: &Text, known: &[Known], undone: &Range<usize>) -> Text {
         let mut replaced = Text::default();
         for piece in text.pieces() {
             let Piece::Literal(text) = piece else {
@@ -456,18 +431,20 @@ impl Finder {
             loop {
                 let found = known
                     .iter()
-                    .filter_map(|known| Some((rest.find(&known.form)?, known)));
-                let first = found.min_by_key(|(at, known)| (*at, usize::MAX - known.form.len()));
-                let Some((at, found)) = first else { break };
+                    .filter_map(|known| Some((rest.find(&known.0)?, known)));
+                let first = found.min_by_key(|(at, known)| (*at, usize::MAX - known.0.len()));
+                let Some((at, (form, number, encoding))) = first else {
+                    break;
+                };
                 self.replace_base64(&rest[..at], &mut replaced);
-                replaced.push(if found.is_encoded && !is_url {
-                    let name = self.secrets[found.number].name.clone();
-                    let what = format!("`{name}`, encoded for a URL or JSON");
-                    self.add_secret(&found.form, &format!("{name}_ENCODED"), &what)
+                replaced.push(if *encoding == 0 || undone.contains(encoding) {
+                    Piece::Secret(*number)
                 } else {
-                    Piece::Secret(found.number)
+                    let name = self.secrets[*number].name.clone();
+                    let what = format!("`{name}`, encoded for a URL or JSON");
+                    self.add_secret(form, &format!("{name}_ENCODED"), &what)
                 });
-                rest = &rest[at + found.form.len()..];
+                rest = &rest[at + form.len()..];
             }
             self.replace_base64(rest, &mut replaced);
         }
@@ -477,19 +454,18 @@ impl Finder {
     /// Replaces words of Base64 with a secret in them.
     fn replace_base64(&mut self, text: &str, into: &mut Text) {
         let mut end = 0;
-        for (at, word, decoded) in find_base64_texts(text) {
-            let is_in = |secret: &&Secret| {
+        for (span, decoded) in find_base64_texts(text) {
+            let mut secrets = self.secrets.iter();
+            let secret = secrets.find(|secret| {
                 let value = secret.value.as_deref().unwrap_or_default();
                 value.len() >= SHORTEST_KNOWN && decoded.contains(value)
-            };
-            let Some(secret) = self.secrets.iter().find(is_in) else {
-                continue;
-            };
-            let name = secret.name.clone();
-            let what = format!("Base64 of a text that has `{name}` in it");
-            into.push_str(&text[end..at]);
-            into.push(self.add_secret(word, &format!("{name}_BASE64"), &what));
-            end = at + word.len();
+            });
+            let Some(secret) = secret else { continue };
+            let name = format!("{}_BASE64", secret.name);
+            let what = format!("Base64 of a text that has `{}` in it", secret.name);
+            into.push_str(&text[end..span.start]);
+            into.push(self.add_secret(&text[span.clone()], &name, &what));
+            end = span.end;
         }
         into.push_str(&text[end..]);
     }
@@ -505,6 +481,6 @@ fn quote(name: &str) -> String {
     )
 }
 
-fn in_body(name: &str) -> String {
-    format!("{} in the body", quote(name))
+fn in_place(name: &str, place: &str) -> String {
+    format!("{} in the {place}", quote(name))
 }

@@ -1,6 +1,6 @@
 //! Rules for names and values of secrets; the words are in `data/secrets.toml`.
 
-use super::random::{Strictness, is_random, split_words};
+use super::random::{is_random, split_words};
 use loadtest::redact;
 use serde::Deserialize;
 use std::sync::LazyLock;
@@ -61,66 +61,76 @@ fn split_name(name: &str) -> Vec<String> {
     words
 }
 
-/// Returns true if the name alone makes a value secret.
-pub(in crate::import) fn is_secret_name(name: &str) -> bool {
-    let mut words = split_name(name);
-    let count = words.len();
-    words.retain(|word| !has_word(&RULES.alike, word));
+/// The kind of a name, which says how random its value has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NameKind {
+    /// The value is secret, whatever it is.
+    Secret,
+    /// The value is secret as often as not: `key`, `code`.
+    Doubtful,
+    /// The name says nothing.
+    Plain,
+    /// The value identifies a thing, and is random, too: a name that ends with `id`, a path.
+    Identifier,
+    /// The value gives no access, such as a trace.
+    Harmless,
+}
+
+impl NameKind {
+    pub(super) fn new(name: &str) -> Self {
+        let words = split_name(name);
+        let joined = words.concat();
+        let is_last = |list: &[String]| words.last().is_some_and(|last| has_word(list, last));
+        let ends_harmless = || {
+            RULES
+                .harmless_joined
+                .iter()
+                .any(|end| joined.ends_with(end))
+        };
+        match () {
+            () if has_secret_words(name, &words) => Self::Secret,
+            () if is_last(&RULES.harmless) || ends_harmless() => Self::Harmless,
+            () if is_last(&RULES.doubtful) => Self::Doubtful,
+            () if is_last(&RULES.identifiers) => Self::Identifier,
+            () => Self::Plain,
+        }
+    }
+}
+
+fn has_secret_words(name: &str, all: &[String]) -> bool {
+    let words = all.iter().filter(|word| !has_word(&RULES.alike, word));
+    let words: Vec<&str> = words.map(String::as_str).collect();
     let Some(last) = words.last() else {
         return false;
     };
-    let is_counted = last == "tokens" && words.iter().any(|word| has_word(&RULES.counted, word));
-    if is_counted || has_word(&RULES.about, last) {
-        return false;
-    }
-    let is_whole = words.len() == count;
-    if is_whole && redact::is_secret_name(name) || redact::is_secret_name(&words.join("-")) {
-        return true;
-    }
+    let is_counted = *last == "tokens" && words.iter().any(|word| has_word(&RULES.counted, word));
     let joined = words.concat();
-    // Longer names that end with `sid` identify things.
-    ["sid", "connectsid"].contains(&joined.as_str())
+    let is_named = words.len() == all.len() && redact::is_secret_name(name)
+        || redact::is_secret_name(&words.join("-"))
+        // Longer names that end with `sid` identify things.
+        || ["sid", "connectsid"].contains(&joined.as_str())
         || has_word(&RULES.secret, last)
-        || RULES.secret_joined.iter().any(|part| joined.contains(part))
+        || RULES.secret_joined.iter().any(|part| joined.contains(part));
+    is_named && !is_counted && !has_word(&RULES.about, last)
+}
+
+/// Returns true if the name alone makes a value secret.
+pub(in crate::import) fn is_secret_name(name: &str) -> bool {
+    NameKind::new(name) == NameKind::Secret
 }
 
 /// Returns true if the value is secret by its name, its form or its randomness.
 pub(in crate::import) fn is_secret_value(name: &str, value: &str) -> bool {
-    if ["", "true", "false", "null"].contains(&value) {
-        return false;
-    }
-    is_secret_name(name)
-        || looks_secret(value)
-        || !is_harmless(name) && is_random(value, strictness_of(name))
-}
-
-fn strictness_of(name: &str) -> Strictness {
-    match split_name(name).last() {
-        Some(last) if has_word(&RULES.doubtful, last) => Strictness::Low,
-        Some(last) if has_word(&RULES.identifiers, last) => Strictness::High,
-        _ => Strictness::Normal,
-    }
-}
-
-/// Returns true where a random value of this name gives no access, such as a trace.
-pub(in crate::import) fn is_harmless(name: &str) -> bool {
-    let words = split_name(name);
-    let joined = words.concat();
-    !is_secret_name(name)
-        && (words
-            .last()
-            .is_some_and(|last| has_word(&RULES.harmless, last))
-            || RULES
-                .harmless_joined
-                .iter()
-                .any(|end| joined.ends_with(end)))
+    let kind = NameKind::new(name);
+    !["", "true", "false", "null"].contains(&value)
+        && (kind == NameKind::Secret || looks_secret(value) || is_random(value, kind))
 }
 
 /// Returns true where a user name is a key: by its form, or as a long one without a password.
 pub(in crate::import) fn is_secret_user(user: &str, password: &str) -> bool {
     let is_key = |letter: char| letter.is_ascii_alphanumeric() || "_-.~+/=".contains(letter);
     let is_alone = password.is_empty() && user.len() >= SHORTEST_KEY && user.chars().all(is_key);
-    is_alone || looks_secret(user) || is_random(user, Strictness::Normal)
+    is_alone || looks_secret(user) || is_random(user, NameKind::Plain)
 }
 
 /// Returns true for the parameters of an authorization callback, whose `code` is secret
@@ -148,13 +158,13 @@ pub(in crate::import) fn is_secret_segment(before: &str, segment: &str) -> bool 
     let leads =
         is_secret_name(before) || RULES.leading.iter().any(|word| before_lower.contains(word));
     if !leads {
-        return is_random(segment, Strictness::High);
+        return is_random(segment, NameKind::Identifier);
     }
     let is_code = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     segment.len() >= 8
         && segment.bytes().any(|byte| byte.is_ascii_digit())
         && segment.bytes().all(is_code)
-        || is_random(segment, Strictness::Low)
+        || is_random(segment, NameKind::Doubtful)
 }
 
 /// Returns true where a value has the form of a key or a token, whatever its name.
@@ -176,25 +186,22 @@ pub(in crate::import) fn variable(name: &str, otherwise: &str) -> String {
     let mut upper = String::new();
     let mut was_lower = false;
     for letter in name.chars().take(LONGEST_NAME) {
-        if letter.is_ascii_uppercase() && was_lower {
+        let is_letter = letter.is_ascii_alphanumeric();
+        let begins = letter.is_ascii_uppercase() && was_lower || !is_letter;
+        if begins && !upper.is_empty() && !upper.ends_with('_') {
             upper.push('_');
         }
+        upper.extend(Some(letter.to_ascii_uppercase()).filter(|_| is_letter));
         was_lower = letter.is_ascii_lowercase() || letter.is_ascii_digit();
-        if letter.is_ascii_alphanumeric() {
-            upper.push(letter.to_ascii_uppercase());
-        } else if !upper.is_empty() && !upper.ends_with('_') {
-            upper.push('_');
-        }
     }
     let upper = upper.trim_end_matches('_');
-    let is_ours = RULES
-        .own_variables
-        .iter()
-        .any(|prefix| upper.starts_with(prefix));
+    let mut own = RULES.own_variables.iter();
+    let is_taken =
+        own.any(|prefix| upper.starts_with(prefix)) || has_word(&RULES.taken_variables, upper);
     match upper.bytes().next() {
         None => otherwise.to_owned(),
         Some(first) if first.is_ascii_digit() => format!("{otherwise}_{upper}"),
-        _ if is_ours || has_word(&RULES.taken_variables, upper) => format!("API_{upper}"),
+        _ if is_taken => format!("API_{upper}"),
         _ => upper.to_owned(),
     }
 }

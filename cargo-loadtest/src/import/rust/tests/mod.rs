@@ -235,7 +235,7 @@ fn a_secret_is_one_wherever_and_however_it_is_written() {
     let source = &written.source;
     for part in [
         "(\"x-device\", \"{{secret.X_DEVICE}}\")",
-        "/b?code={{secret.CODE}}&state=x&page=2",
+        "/b?code={{secret.AUTH_CODE}}&state=x&page=2",
         "{{secret.PIN}}",
         "\"max_tokens\": 1024",
         "{{secret.X_BASIC}}",
@@ -262,4 +262,17 @@ fn a_secret_is_one_wherever_and_however_it_is_written() {
         !source.contains(&format!("\"etag-of\", \"{other}")),
         "{source}"
     );
+}
+
+#[test]
+fn a_secret_with_quotes_is_hidden_in_json_and_its_place_escapes_it() {
+    let written = written(
+        r#"curl http://h/a -H 'content-type: application/json' -d '{"password":"say \"canary-1\""}' ;
+           curl http://h/b -H 'content-type: application/json' -d '{"note":"he say \"canary-1\"!","n":1}' ;
+           curl http://h/c -H 'content-type: text/plain' -d 'he say \"canary-1\"'"#,
+    );
+    let source = &written.source;
+    assert!(!source.contains("canary"), "{source}");
+    let note = r#""note": "he {{secret.PASSWORD}}!""#;
+    assert!(source.contains(note), "{source}");
 }
