@@ -5,7 +5,7 @@ mod words;
 use super::recording::Exchange;
 use super::text::singular;
 use serde::Deserialize;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::LazyLock;
 use words::{clean_word, path_word};
 
@@ -22,6 +22,7 @@ struct Lists {
     keywords: Vec<String>,
     scenario_words: Vec<String>,
     types: Vec<String>,
+    latin: Vec<String>,
 }
 
 static LISTS: LazyLock<Lists> = LazyLock::new(|| {
@@ -41,30 +42,11 @@ fn is_reserved(name: &str) -> bool {
 pub(super) fn name_steps<'a>(
     exchanges: impl IntoIterator<Item = (&'a Exchange, &'a str)>,
 ) -> Vec<String> {
-    let (mut used, mut numbers) = (HashSet::new(), HashMap::new());
+    let mut used = HashSet::new();
     let exchanges = exchanges.into_iter();
     exchanges
-        .map(|(exchange, target)| add_number(name_step(exchange, target), &mut used, &mut numbers))
+        .map(|(exchange, target)| unique(&name_step(exchange, target), &mut used))
         .collect()
-}
-
-/// Adds a number to a name that is taken; `numbers` has the last number of each name.
-fn add_number(
-    name: String,
-    used: &mut HashSet<String>,
-    numbers: &mut HashMap<String, usize>,
-) -> String {
-    if used.insert(name.clone()) {
-        return name;
-    }
-    let number = numbers.entry(name.clone()).or_insert(1);
-    loop {
-        *number += 1;
-        let unique = format!("{name}_{number}");
-        if used.insert(unique.clone()) {
-            return unique;
-        }
-    }
 }
 
 /// Joins the names of steps.
@@ -82,20 +64,21 @@ pub(super) fn join_names(steps: &[String]) -> String {
 pub(super) fn name_scenario<'a>(
     steps: impl IntoIterator<Item = (&'a Exchange, &'a str)>,
 ) -> String {
-    let all: Vec<(&Exchange, &str)> = steps.into_iter().collect();
-    let changes = |(exchange, _): &&(&Exchange, &str)| {
-        !matches!(exchange.method.as_str(), "GET" | "HEAD" | "OPTIONS")
-    };
-    let name = |(_, name): &(&Exchange, &str)| (*name).to_owned();
-    let changing: Vec<String> = all.iter().filter(changes).map(name).collect();
+    let (mut all, mut changing) = (Vec::new(), Vec::new());
+    for (exchange, name) in steps {
+        all.push(name.to_owned());
+        if !["GET", "HEAD", "OPTIONS"].contains(&exchange.method.as_str()) {
+            changing.push(name.to_owned());
+        }
+    }
     if all.len() > 2 && changing.len() > 1 {
         return join_names(&changing);
     }
-    let mut names: Vec<String> = all.iter().map(name).collect();
-    if let Some(last) = names.last_mut().filter(|_| all.len() > 2) {
+    let is_long = all.len() > 2;
+    if let Some(last) = all.last_mut().filter(|_| is_long) {
         *last = unnumbered(last).to_owned();
     }
-    join_names(&names)
+    join_names(&all)
 }
 
 /// Removes the number of a name: `get_products` of `get_products_2`.
@@ -117,22 +100,20 @@ pub(super) fn function_name(title: &str, otherwise: &str) -> Option<String> {
 
 /// Makes a name unique, and notes it as used.
 pub(super) fn unique(name: &str, used: &mut HashSet<String>) -> String {
-    let mut unique = name.to_owned();
-    let mut number = 1;
-    while !used.insert(unique.clone()) {
-        number += 1;
-        unique = format!("{name}_{number}");
-    }
-    unique
+    add_number(name, "_", used)
 }
 
 /// Makes the name of a type unique, without underscores.
 pub(super) fn unique_type(name: &str, used: &mut HashSet<String>) -> String {
+    add_number(name, "", used)
+}
+
+fn add_number(name: &str, separator: &str, used: &mut HashSet<String>) -> String {
     let mut unique = name.to_owned();
     let mut number = 1;
     while !used.insert(unique.clone()) {
         number += 1;
-        unique = format!("{name}{number}");
+        unique = format!("{name}{separator}{number}");
     }
     unique
 }
@@ -152,12 +133,8 @@ pub(super) fn field_name(key: &str) -> String {
 /// Names a variable after a key, and notes it as used.
 pub(super) fn variable(key: &str, used: &mut HashSet<String>) -> String {
     let name = field_name(key);
-    let name = if is_reserved(&name) {
-        format!("{name}_value")
-    } else {
-        name
-    };
-    unique(&name, used)
+    let end = if is_reserved(&name) { "_value" } else { "" };
+    unique(&format!("{name}{end}"), used)
 }
 
 /// Returns true for a word of Rust.
@@ -191,17 +168,13 @@ pub(super) fn type_name(name: &str, is_one: bool) -> String {
 fn name_step(exchange: &Exchange, target: &str) -> String {
     let verb = clean_word(&exchange.method);
     let name = exchange.name.as_deref().map(str::trim).unwrap_or_default();
-    let is_path = name.contains("://") || name.contains('/') && !name.contains(' ');
-    let is_request = name
-        .split_once(' ')
-        .is_some_and(|(method, path)| path.starts_with('/') && method == exchange.method);
-    if !is_path
-        && !is_request
-        && let Some(name) = function_name(name, &verb)
-    {
-        return name;
-    }
-    allow_name(&name_target(&verb, target), &verb)
+    // A path, a URL or a request says what the target says.
+    let is_request =
+        name.contains('/') && (!name.contains(' ') || name.starts_with(&exchange.method));
+    let title = Some(name).filter(|_| !is_request && !name.contains("://"));
+    title
+        .and_then(|title| function_name(title, &verb))
+        .unwrap_or_else(|| allow_name(&name_target(&verb, target), &verb))
 }
 
 /// Names a request after its method and its path.
@@ -369,17 +342,6 @@ mod tests {
         };
         let exchanges = ["/a", "/a/1", "/b"].map(|target| (&exchange, target));
         assert_eq!(name_steps(exchanges), ["get_a", "get_a_2", "get_b"]);
-    }
-
-    #[test]
-    fn the_next_name_is_looked_for_behind_the_last() {
-        let (mut used, mut numbers) = (HashSet::new(), HashMap::new());
-        for _ in 0..3 {
-            add_number("a".to_owned(), &mut used, &mut numbers);
-        }
-        assert_eq!(numbers["a"], 3);
-        used.remove("a_2");
-        assert_eq!(add_number("a".to_owned(), &mut used, &mut numbers), "a_4");
     }
 
     #[test]

@@ -65,32 +65,10 @@ pub(super) fn clean_word(text: &str) -> String {
 /// Transliterates a letter to ASCII in lower case; other characters give nothing.
 fn latin(letter: char) -> String {
     let lower = letter.to_lowercase().next().unwrap_or(letter);
-    let plain = match lower {
-        'a'..='z' | '0'..='9' => return lower.to_string(),
-        'à'..='å' | 'ā' | 'ă' | 'ą' => "a",
-        'æ' => "ae",
-        'ç' | 'ć' | 'ĉ' | 'ċ' | 'č' => "c",
-        'ð' | 'ď' | 'đ' => "d",
-        'è'..='ë' | 'ē' | 'ĕ' | 'ė' | 'ę' | 'ě' => "e",
-        'ĝ' | 'ğ' | 'ġ' | 'ģ' => "g",
-        'ĥ' | 'ħ' => "h",
-        'ì'..='ï' | 'ĩ' | 'ī' | 'ĭ' | 'į' | 'ı' => "i",
-        'ĵ' => "j",
-        'ķ' => "k",
-        'ĺ' | 'ļ' | 'ľ' | 'ł' => "l",
-        'ñ' | 'ń' | 'ņ' | 'ň' => "n",
-        'ò'..='ö' | 'ø' | 'ō' | 'ŏ' | 'ő' => "o",
-        'œ' => "oe",
-        'ŕ' | 'ŗ' | 'ř' => "r",
-        'ś' | 'ŝ' | 'ş' | 'š' | 'ș' => "s",
-        'ß' => "ss",
-        'ţ' | 'ť' | 'ŧ' | 'ț' => "t",
-        'þ' => "th",
-        'ù'..='ü' | 'ũ' | 'ū' | 'ŭ' | 'ů' | 'ű' | 'ų' => "u",
-        'ŵ' => "w",
-        'ý' | 'ÿ' | 'ŷ' => "y",
-        'ź' | 'ż' | 'ž' => "z",
-        _ => "",
-    };
-    plain.to_owned()
+    if lower.is_ascii_alphanumeric() {
+        return lower.to_string();
+    }
+    let mut rows = LISTS.latin.iter().filter_map(|row| row.split_once(' '));
+    let row = rows.find(|(_, letters)| letters.contains(lower));
+    row.map_or_else(String::new, |(plain, _)| plain.to_owned())
 }

@@ -221,11 +221,8 @@ impl Secret {
         value: impl Into<String>,
     ) -> Self {
         Self {
-            name: name.into(),
-            what: what.into(),
-            value: Some(value.into()),
             is_variable: false,
-            exchange: None,
+            ..Self::variable(name, what, Some(value.into()))
         }
     }
 }

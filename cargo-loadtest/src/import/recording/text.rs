@@ -183,16 +183,16 @@ impl Flat {
     /// Returns the text of a part of the string.
     pub(crate) fn restore(&self, part: &str) -> Text {
         let mut text = Text::default();
-        let mut rest = part;
-        while let Some((at, letter)) = rest
+        let mut end = 0;
+        for (at, letter) in part
             .char_indices()
-            .find(|(_, letter)| self.is_value(*letter))
+            .filter(|(_, letter)| self.is_value(*letter))
         {
-            text.push_str(&rest[..at]);
+            text.push_str(&part[end..at]);
             text.push(self.values[self.number(letter)].clone());
-            rest = &rest[at + letter.len_utf8()..];
+            end = at + letter.len_utf8();
         }
-        text.push_str(rest);
+        text.push_str(&part[end..]);
         text
     }
 
@@ -209,22 +209,6 @@ impl Flat {
             .next()
             .is_none()
             .then(|| &self.values[self.number(letter)])
-    }
-
-    /// Returns the string with each part without values mapped, and the values as they are.
-    pub(crate) fn map(&self, part: &str, map: impl Fn(&str) -> String) -> String {
-        let mut mapped = String::new();
-        let mut rest = part;
-        while let Some((at, letter)) = rest
-            .char_indices()
-            .find(|(_, letter)| self.is_value(*letter))
-        {
-            mapped.push_str(&map(&rest[..at]));
-            mapped.push(letter);
-            rest = &rest[at + letter.len_utf8()..];
-        }
-        mapped.push_str(&map(rest));
-        mapped
     }
 
     pub(crate) fn is_value(&self, letter: char) -> bool {

@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 const WIDTH: usize = 100;
 /// The longest description, in characters.
 const LONGEST: usize = 600;
+/// The longest title, in characters.
+const LONGEST_TITLE: usize = 200;
 
 /// Writes words as a comment, wrapped; nothing where there are none.
 pub(super) fn write_comment(source: &mut String, prefix: &str, words: &str) {
@@ -29,41 +31,28 @@ pub(super) fn write_comment(source: &mut String, prefix: &str, words: &str) {
     }
 }
 
-/// Writes the paragraphs of a description, up to a limit; returns true where there was one.
-pub(super) fn write_description(source: &mut String, prefix: &str, description: &str) -> bool {
-    let before = source.len();
-    let mut left = LONGEST;
-    let description: String = description.chars().take(LONGEST * 4).collect();
-    let mut paragraph = String::new();
+/// Writes a title and a description, truncated and redacted, with blank lines between paragraphs.
+pub(super) fn write_words(
+    source: &mut String,
+    prefix: &str,
+    title: Option<&str>,
+    description: Option<&str>,
+) {
+    let title = truncate(
+        &redact::redact_text(title.unwrap_or_default()),
+        LONGEST_TITLE,
+    );
+    let description = redact::redact_text(description.unwrap_or_default()).replace("\r\n", "\n");
+    let words = format!("{}\n\n{}", clean(&title), truncate(&description, LONGEST));
+    let begin = source.len();
     let mut has_gap = false;
-    let lines = clean_lines(&redact::redact_text(&description).replace("\r\n", "\n"));
-    for line in lines.lines().map(str::trim).chain([""]) {
-        let begins = line.is_empty() || line.starts_with(['*', '-', '#', '|', '>', '`']);
-        if begins && !paragraph.is_empty() {
-            if has_gap && source.len() > before {
-                let _ = writeln!(source, "{prefix}");
-            }
-            let words = truncate(&paragraph, left);
-            left = left.saturating_sub(paragraph.chars().count());
-            write_comment(source, prefix, &words);
-            paragraph.clear();
-            has_gap = false;
-            if left == 0 {
-                break;
-            }
+    for line in clean_lines(&words).lines().map(str::trim) {
+        if has_gap && !line.is_empty() && source.len() > begin {
+            let _ = writeln!(source, "{prefix}");
         }
-        has_gap |= line.is_empty();
-        if !paragraph.is_empty() {
-            paragraph.push(' ');
-        }
-        paragraph.push_str(line);
+        has_gap = line.is_empty();
+        write_comment(source, prefix, line);
     }
-    source.len() > before
-}
-
-/// Redacts and truncates a title.
-pub(super) fn clean_title(title: &str) -> String {
-    truncate(&redact::redact_text(title), 200)
 }
 
 /// Truncates words to a number of characters.

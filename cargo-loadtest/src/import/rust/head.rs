@@ -89,18 +89,11 @@ pub(super) fn render_head(
     // Of one scenario, it stands there.
     if scenarios > 1 {
         let mut words = String::new();
-        if let Some(name) = &recording.name {
-            comment::write_comment(&mut words, "//!", &comment::clean_title(name));
-        }
-        if let Some(description) = &recording.description {
-            if !words.is_empty() {
-                words.push_str("//!\n");
-            }
-            comment::write_description(&mut words, "//!", description);
-        }
+        let (name, description) = (recording.name.as_deref(), recording.description.as_deref());
+        comment::write_words(&mut words, "//!", name, description);
         if !words.is_empty() {
             head.push_str("//!\n");
-            head.push_str(words.trim_end_matches("//!\n"));
+            head.push_str(&words);
         }
     }
     if !secrets.is_empty() {
@@ -109,21 +102,18 @@ pub(super) fn render_head(
             write_item(&mut head, &format!("`{}`: {}", secret.name, secret.what));
         }
     }
-    let mut not_as_recorded: Vec<String> = recording
-        .notes
-        .iter()
-        .filter(|note| {
-            let mut exchanges = recording.exchanges.iter();
-            !exchanges.any(|exchange| exchange.span == note.span)
-        })
-        .map(|note| {
-            let (line, _) = input.place(note.span.start);
-            format!(
-                "line {line}: {}",
-                loadtest::redact::redact_text(&note.words)
-            )
-        })
-        .collect();
+    let is_general = |note: &&Note| {
+        let mut exchanges = recording.exchanges.iter();
+        !exchanges.any(|exchange| exchange.span == note.span)
+    };
+    let notes = recording.notes.iter().filter(is_general).map(|note| {
+        let (line, _) = input.place(note.span.start);
+        format!(
+            "line {line}: {}",
+            loadtest::redact::redact_text(&note.words)
+        )
+    });
+    let mut not_as_recorded: Vec<String> = notes.collect();
     not_as_recorded.extend(lost_headers(recording));
     not_as_recorded.extend(left_out(recording));
     if !not_as_recorded.is_empty() {
@@ -146,21 +136,19 @@ fn write_item(head: &mut String, words: &str) {
 
 /// Returns the headers of parts that the source cannot have.
 fn lost_headers(recording: &Recording) -> Vec<String> {
-    let parts = recording
-        .exchanges
-        .iter()
-        .flat_map(|exchange| match &exchange.body {
-            Body::Multipart(parts) => parts.as_slice(),
-            _ => &[],
-        });
-    parts
-        .flat_map(|part| &part.headers)
+    let bodies = recording.exchanges.iter().map(|exchange| &exchange.body);
+    let parts = bodies.flat_map(|body| match body {
+        Body::Multipart(parts) => parts.as_slice(),
+        _ => &[],
+    });
+    let lines = parts.flat_map(|part| &part.headers);
+    let lost = lines
         .filter(|line| parse_part_header(line).is_none())
         .map(|line| {
             let line = comment::quote_name(&redact_text(&line.shown(|_| "..".to_owned()), &[]));
             format!("the header {line} of a part is left out")
-        })
-        .collect()
+        });
+    lost.collect()
 }
 
 /// Counts the requests that are left out, and lists groups without requests.
@@ -173,12 +161,8 @@ fn left_out(recording: &Recording) -> Vec<String> {
         }
     }
     let requests = reasons.into_iter().map(|(why, count)| {
-        let requests = if count == 1 {
-            "request is"
-        } else {
-            "requests are"
-        };
-        format!("{count} {requests} left out: {why}")
+        let are = if count == 1 { " is" } else { "s are" };
+        format!("{count} request{are} left out: {why}")
     });
     let groups = recording.groups.iter().filter(|group| {
         let mut exchanges = recording.exchanges.iter();

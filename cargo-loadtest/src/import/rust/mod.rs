@@ -160,18 +160,8 @@ fn plan_types(recording: &Recording, scenarios: &[Scenario]) -> Types {
 /// Writes the title and the description of a scenario, or else its first requests.
 fn describe_scenario(source: &mut String, recording: &Recording, scenario: &Scenario) {
     let begin = source.len();
-    if let Some(title) = &scenario.title {
-        comment::write_comment(source, "///", &comment::clean_title(title));
-    }
-    if let Some(description) = &scenario.description {
-        let mut words = String::new();
-        if comment::write_description(&mut words, "///", description) {
-            if source.len() > begin {
-                source.push_str("///\n");
-            }
-            source.push_str(&words);
-        }
-    }
+    let (title, description) = (scenario.title.as_deref(), scenario.description.as_deref());
+    comment::write_words(source, "///", title, description);
     if source.len() > begin {
         return;
     }

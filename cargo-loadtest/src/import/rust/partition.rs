@@ -128,26 +128,11 @@ fn needs_of(recording: &Recording, number: usize) -> BTreeSet<usize> {
         .collect()
 }
 
-/// Orders the exchanges of other groups that are needed, then the own ones.
+/// Orders exchanges and those of other groups that they need: each after those that it needs.
 fn order_steps(needs: &[BTreeSet<usize>], own: &[usize]) -> Vec<usize> {
-    let is_own: HashSet<usize> = own.iter().copied().collect();
-    let mut others = BTreeSet::new();
-    let mut open = own.to_vec();
-    let mut seen = is_own.clone();
-    while let Some(exchange) = open.pop() {
-        for needed in &needs[exchange] {
-            if !is_own.contains(needed) {
-                others.insert(*needed);
-            }
-            if seen.insert(*needed) {
-                open.push(*needed);
-            }
-        }
-    }
-    let mut order = Vec::new();
-    let mut begun = HashSet::new();
-    for exchange in others.into_iter().chain(own.iter().copied()) {
-        place_step(needs, exchange, &mut begun, &mut order);
+    let (mut begun, mut order) = (HashSet::new(), Vec::new());
+    for exchange in own {
+        place_step(needs, *exchange, &mut begun, &mut order);
     }
     order
 }
@@ -159,18 +144,10 @@ fn place_step(
     begun: &mut HashSet<usize>,
     order: &mut Vec<usize>,
 ) {
-    if !begun.insert(exchange) {
-        return;
-    }
-    let mut open = vec![(exchange, needs[exchange].clone())];
-    while let Some((exchange, needed)) = open.last_mut() {
-        if let Some(next) = needed.pop_first() {
-            if begun.insert(next) {
-                open.push((next, needs[next].clone()));
-            }
-        } else {
-            order.push(*exchange);
-            open.pop();
+    if begun.insert(exchange) {
+        for needed in &needs[exchange] {
+            place_step(needs, *needed, begun, order);
         }
+        order.push(exchange);
     }
 }

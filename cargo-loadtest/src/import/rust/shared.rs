@@ -6,6 +6,7 @@
 use super::declared::{declare_header, is_sendable};
 use super::scope::Scope;
 use crate::import::recording::{Exchange, Header};
+use std::cmp::Reverse;
 
 /// The fewest steps that share a header.
 const FEWEST: usize = 3;
@@ -19,45 +20,39 @@ pub(super) fn share_headers(scope: &mut Scope<'_>) -> Vec<String> {
     let mut counts: Vec<(&Header, usize)> = Vec::new();
     let headers = exchanges.iter().flat_map(|exchange| &exchange.headers);
     for header in headers.filter(|header| is_sendable(header)) {
-        let known = counts
-            .iter_mut()
-            .find(|(known, _)| is_named(known, &header.name) && known.value == header.value);
-        match known {
+        let mut known = counts.iter_mut();
+        match known.find(|(known, _)| is_named(known, &header.name) && known.value == header.value)
+        {
             Some((_, count)) => *count += 1,
             None => counts.push((header, 1)),
         }
     }
-    counts
-        .retain(|(header, count)| *count >= FEWEST && !OWN.iter().any(|own| is_named(header, own)));
-    let is_shared = |(at, (header, count)): &(usize, &(&Header, usize))| {
-        // Of several values, the most frequent; of these the first.
-        let is_most = counts
-            .iter()
-            .enumerate()
-            .all(|(other, (known, known_count))| {
-                !is_named(known, &header.name) || (*known_count, *at) <= (*count, other)
-            });
-        let fits = |from: usize| {
-            exchanges.iter().enumerate().all(|(position, exchange)| {
-                let count = count_headers(exchange, &header.name);
-                count == 1 || count == 0 && position < from
-            })
-        };
-        is_most && first_step(scope, header).is_some_and(fits)
-    };
-    let shared: Vec<Header> = counts
-        .iter()
-        .enumerate()
-        .filter(is_shared)
-        .map(|(_, (header, _))| (*header).clone())
-        .collect();
+    // Of several values, the most frequent.
+    counts.sort_by_key(|(_, count)| Reverse(*count));
     // At the scenario, all of its steps can be named.
     scope.above = steps.iter().copied().collect();
     let mut options = Vec::new();
-    for header in shared {
-        if let Some(option) = declare_header(&header, scope) {
+    for (header, count) in counts {
+        let fits = |from: usize| {
+            let counts = exchanges
+                .iter()
+                .map(|exchange| count_headers(exchange, &header.name));
+            let mut counts = counts.enumerate();
+            counts.all(|(at, count)| count == 1 || count == 0 && at < from)
+        };
+        let is_own = OWN.iter().any(|own| is_named(header, own));
+        let is_known = scope
+            .shared
+            .iter()
+            .any(|known| is_named(known, &header.name));
+        if count >= FEWEST
+            && !is_own
+            && !is_known
+            && first_step(scope, header).is_some_and(fits)
+            && let Some(option) = declare_header(header, scope)
+        {
             options.push(option);
-            scope.shared.push(header);
+            scope.shared.push(header.clone());
         }
     }
     scope.above.clear();

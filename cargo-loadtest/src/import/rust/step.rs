@@ -8,6 +8,7 @@ use super::scope::Scope;
 use super::types::Shape;
 use crate::import::naming;
 use crate::import::recording::{Client, Exchange};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -68,18 +69,8 @@ fn describe_step(source: &mut String, exchange: &Exchange) {
         .count();
     let is_redundant = title.contains('/')
         || naming::function_name(title, "").is_some_and(|name| name.len() * 10 >= letters * 9);
-    if !is_redundant {
-        comment::write_comment(source, "    ///", &comment::clean_title(title));
-    }
-    if let Some(description) = &exchange.description {
-        let mut words = String::new();
-        if comment::write_description(&mut words, "    ///", description) {
-            if !is_redundant && !title.is_empty() {
-                source.push_str("    ///\n");
-            }
-            source.push_str(&words);
-        }
-    }
+    let title = Some(title).filter(|_| !is_redundant);
+    comment::write_words(source, "    ///", title, exchange.description.as_deref());
 }
 
 /// Returns the options of a step besides its request.
@@ -93,9 +84,7 @@ fn step_settings(exchange: &Exchange, client: &Client) -> Vec<String> {
         let timeout = render_time(timeout.max(Duration::from_millis(1)));
         options.push(format!("timeout = {timeout}"));
     }
-    let mut statuses: Vec<u16> = expected_statuses(exchange);
-    statuses.sort_unstable();
-    statuses.dedup();
+    let statuses = expected_statuses(exchange);
     if !statuses.is_empty() {
         let statuses: Vec<_> = statuses.iter().map(u16::to_string).collect();
         options.push(format!("expect = {}", statuses.join(" | ")));
@@ -107,15 +96,16 @@ fn step_settings(exchange: &Exchange, client: &Client) -> Vec<String> {
 }
 
 /// Returns the statuses of success: those of the input, or the recorded one.
-fn expected_statuses(exchange: &Exchange) -> Vec<u16> {
-    let is_status = |status: &u16| (100..600).contains(status);
-    if !exchange.expect.is_empty() {
-        return exchange.expect.iter().copied().filter(is_status).collect();
-    }
+fn expected_statuses(exchange: &Exchange) -> BTreeSet<u16> {
     let answer = exchange.answer.iter().filter(|answer| !answer.is_example);
-    let statuses = answer.map(|answer| answer.status).filter(is_status);
+    let recorded = answer.map(|answer| answer.status);
+    let recorded = recorded.filter(|status| {
+        let is_redirect = (300..400).contains(status) && exchange.redirects > 0;
+        exchange.expect.is_empty() && !is_redirect
+    });
+    let statuses = exchange.expect.iter().copied().chain(recorded);
     statuses
-        .filter(|status| exchange.redirects == 0 || !(300..400).contains(status))
+        .filter(|status| (100..600).contains(status))
         .collect()
 }
 

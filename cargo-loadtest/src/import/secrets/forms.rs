@@ -24,7 +24,10 @@ pub(super) fn has_form_names(body: &str) -> bool {
 
 /// Returns true where encoding the decoded form gives the same text.
 pub(in crate::import) fn is_usual_form(flat: &Flat) -> bool {
-    let is_usual = |part: &str| flat.map(&form_decode(part), form_encode) == part;
+    let is_usual = |part: &str| {
+        let decoded = flat.restore(&form_decode(part));
+        decoded.map_literals(form_encode) == flat.restore(part)
+    };
     let mut pairs = flat.text.split('&').map(|pair| pair.split_once('='));
     pairs.all(|pair| pair.is_some_and(|(name, value)| is_usual(name) && is_usual(value)))
 }
