@@ -21,8 +21,8 @@ use std::thread;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The longest time for a target to come back after a trial that it failed.
-const RECOVERY_TIMEOUT: Duration = Duration::from_secs(30);
+/// The longest time for a target to come back after a trial that it failed, in rests.
+const RECOVERY_RESTS: u32 = 15;
 /// The interval between two looks at the target and at the control.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -231,10 +231,11 @@ fn wait_for_recovery(
         return None;
     }
     let begin = Instant::now();
+    let patience = (rest * RECOVERY_RESTS).max(Duration::from_secs(1));
     loop {
         let reason = ready.reach_target().err()?;
         // What the scenario started does not come back by itself.
-        if begin.elapsed() > RECOVERY_TIMEOUT || ready.has_lost_target() {
+        if begin.elapsed() > patience || ready.has_lost_target() {
             return Some(SearchEnding::TargetGone { reason });
         }
         thread::sleep(POLL_INTERVAL);
