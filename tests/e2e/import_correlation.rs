@@ -36,7 +36,7 @@ fn values_of_answers_are_those_of_the_journey() {
     let archive = workspace().join("tests/fixtures/import/correlation/shop.har");
     let folder = tempfile::tempdir().expect("a folder of the system");
     let call = Call::tool(folder.path())
-        .line("import har -o load.rs")
+        .line("import har --no-think -o load.rs")
         .arg(archive);
     let output = call.run().exits(0);
     output.says(&["Wrote load.rs", "Linked", "{{login.response.token}}"]);
