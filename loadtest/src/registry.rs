@@ -29,7 +29,7 @@ impl Registry {
         )
     }
 
-    /// Sorts scenarios, and finds those that cannot be told apart.
+    /// Sorts scenarios, and finds those with the same name.
     fn new(mut scenarios: Vec<&'static Scenario>) -> Self {
         let place = |scenario: &Scenario| {
             let definition = &scenario.definition;

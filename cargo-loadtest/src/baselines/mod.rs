@@ -5,15 +5,15 @@
 //! scenario decides its version, load and target, and those that differ count no longer. So neither two
 //! saves at once, nor one that was killed, nor a merge of two branches leaves anything broken.
 
-mod beside;
-mod kept;
+mod against;
+mod run;
 mod save;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use beside::{Against, compared};
-pub(crate) use kept::Kept;
-pub(crate) use save::{Keeping, Saved};
+pub(crate) use against::{Against, compared};
+pub(crate) use run::BaselineRun;
+pub(crate) use save::{SaveOptions, SaveResult};
 
 use crate::config::Config;
 use crate::error::{Error, Kind};
@@ -44,9 +44,9 @@ pub(crate) struct Baseline {
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
     /// The runs that count, by scenario; of each the oldest first.
-    pub(crate) scenarios: Vec<Vec<Kept>>,
+    pub(crate) scenarios: Vec<Vec<BaselineRun>>,
     /// Runs that differ from a newer run of their scenario, with the difference.
-    pub(crate) outdated: Vec<(Kept, Differs)>,
+    pub(crate) outdated: Vec<(BaselineRun, Differs)>,
     /// Files that are not part of the baseline.
     pub(crate) strange: Vec<PathBuf>,
 }
@@ -168,7 +168,7 @@ impl Baseline {
     ///
     /// # Errors
     /// A file that is damaged or newer than this tool.
-    pub(crate) fn runs(&self, identity: &str) -> Result<Vec<Kept>, Error> {
+    pub(crate) fn runs(&self, identity: &str) -> Result<Vec<BaselineRun>, Error> {
         let files = files(&self.folder.join(file_names::scenario_folder(identity)))?;
         Ok(in_force(read(&files.runs, identity)?).0)
     }
@@ -186,12 +186,12 @@ impl Baseline {
             let files = files(&folder)?;
             contents.strange.extend(files.strange);
             contents.strange.extend(folders(&folder)?);
-            let kept = files.runs.iter().map(|path| Kept::read(path));
-            let kept = kept.collect::<Result<Vec<_>, _>>()?;
-            for one in &kept {
+            let runs = files.runs.iter().map(|path| BaselineRun::read(path));
+            let runs = runs.collect::<Result<Vec<_>, _>>()?;
+            for one in &runs {
                 one.belongs_to(&folder)?;
             }
-            let (counting, outdated) = in_force(kept);
+            let (counting, outdated) = in_force(runs);
             contents.outdated.extend(outdated);
             if !counting.is_empty() {
                 contents.scenarios.push(counting);
@@ -225,13 +225,13 @@ impl Baseline {
 }
 
 /// Splits runs into those that count, the oldest first, and those that the newest replaced.
-fn in_force(mut kept: Vec<Kept>) -> (Vec<Kept>, Vec<(Kept, Differs)>) {
-    kept.sort_by(|one, other| one.age().cmp(&other.age()));
-    let Some(newest) = kept.pop() else {
+fn in_force(mut runs: Vec<BaselineRun>) -> (Vec<BaselineRun>, Vec<(BaselineRun, Differs)>) {
+    runs.sort_by(|one, other| one.age().cmp(&other.age()));
+    let Some(newest) = runs.pop() else {
         return Default::default();
     };
     let (mut counting, mut outdated) = (Vec::new(), Vec::new());
-    for one in kept {
+    for one in runs {
         match find_difference(&one.side(), &newest.side()) {
             None => counting.push(one),
             Some(differs) => outdated.push((one, differs)),
@@ -242,13 +242,13 @@ fn in_force(mut kept: Vec<Kept>) -> (Vec<Kept>, Vec<(Kept, Differs)>) {
 }
 
 /// Reads the runs of a scenario; not those that another save just removed.
-fn read(paths: &[PathBuf], identity: &str) -> Result<Vec<Kept>, Error> {
+fn read(paths: &[PathBuf], identity: &str) -> Result<Vec<BaselineRun>, Error> {
     let mut all = Vec::new();
     for path in paths {
-        match Kept::read(path) {
-            Ok(kept) => {
-                kept.is_of(identity)?;
-                all.push(kept);
+        match BaselineRun::read(path) {
+            Ok(run) => {
+                run.is_of(identity)?;
+                all.push(run);
             }
             Err(error) if *error.kind() == Kind::Io(ErrorKind::NotFound) => {}
             Err(error) => return Err(error),
@@ -276,7 +276,7 @@ impl Files {
 fn files(folder: &Path) -> Result<Files, Error> {
     let mut files = Files::default();
     for (path, kind) in entries(folder)? {
-        if kind.is_file() && Kept::is_named_as_one(&path) {
+        if kind.is_file() && BaselineRun::is_named_as_one(&path) {
             files.runs.push(path);
         } else if !kind.is_dir() {
             files.strange.push(path);

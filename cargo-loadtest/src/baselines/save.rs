@@ -1,6 +1,6 @@
-//! Keeping a run in a baseline: which may be kept, and which leave for it.
+//! Saves a run in a baseline: which may be saved, and which are removed for it.
 
-use super::kept::Kept;
+use super::run::BaselineRun;
 use super::{Baseline, files, in_force, read, remove};
 use crate::error::Error;
 use crate::file_names;
@@ -13,14 +13,14 @@ use std::path::PathBuf;
 
 /// The result of saving a scenario of a run.
 #[derive(Debug)]
-pub(crate) struct Saved {
+pub(crate) struct SaveResult {
     pub(crate) scenario: String,
-    pub(crate) outcome: Result<Place, Refused>,
+    pub(crate) outcome: Result<SavedRun, SaveRefusal>,
 }
 
 /// A saved run.
 #[derive(Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct SavedRun {
     /// The number of runs of the scenario that count now.
     pub(crate) runs: usize,
     /// Descriptions of the removed runs: `3 runs of an older version`.
@@ -31,12 +31,12 @@ pub(crate) struct Place {
 
 /// The reason why a run was not saved, and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub(crate) struct SaveRefusal {
     pub(crate) why: String,
     pub(crate) help: String,
 }
 
-impl Refused {
+impl SaveRefusal {
     fn new(why: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
             why: why.into(),
@@ -47,7 +47,7 @@ impl Refused {
 
 /// Options of saving.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Keeping {
+pub(crate) struct SaveOptions {
     /// So many of each scenario, the newest.
     pub(crate) keep: usize,
     /// True to remove all other runs.
@@ -63,8 +63,8 @@ impl Baseline {
         &self,
         record: &RunRecord,
         comparison: Option<&RunComparison>,
-        keeping: Keeping,
-    ) -> Result<Vec<Saved>, Error> {
+        options: SaveOptions,
+    ) -> Result<Vec<SaveResult>, Error> {
         let report = Report::grade(record, comparison);
         let mut all = Vec::new();
         let mut written = Vec::new();
@@ -72,54 +72,58 @@ impl Baseline {
             let outcome = match judge_scenario(record, scenario, card) {
                 Err(refused) => Err(refused),
                 Ok(failed) => {
-                    let kept = Kept::from_record(record, scenario, self.folder())?;
-                    let path = kept.path.clone();
-                    let kept = self.keep(&kept, keeping)?;
-                    if kept.is_ok() {
+                    let run = BaselineRun::from_record(record, scenario, self.folder())?;
+                    let path = run.path.clone();
+                    let run = self.keep(&run, options)?;
+                    if run.is_ok() {
                         written.push(path);
                     }
-                    kept.map(|place| Place { failed, ..place })
+                    run.map(|place| SavedRun { failed, ..place })
                 }
             };
-            all.push(Saved {
+            all.push(SaveResult {
                 scenario: card.identity.clone(),
                 outcome,
             });
         }
-        if keeping.replace && !written.is_empty() {
+        if options.replace && !written.is_empty() {
             self.forget_all_but(&written)?;
         }
         Ok(all)
     }
 
-    fn keep(&self, kept: &Kept, keeping: Keeping) -> Result<Result<Place, Refused>, Error> {
-        if keeping.replace {
-            kept.write()?;
-            return Ok(Ok(Place {
+    fn keep(
+        &self,
+        run: &BaselineRun,
+        options: SaveOptions,
+    ) -> Result<Result<SavedRun, SaveRefusal>, Error> {
+        if options.replace {
+            run.write()?;
+            return Ok(Ok(SavedRun {
                 runs: 1,
-                ..Place::default()
+                ..SavedRun::default()
             }));
         }
-        let identity = kept.identity();
+        let identity = run.identity();
         let folder = self.folder().join(file_names::scenario_folder(&identity));
         let mut others = read(&files(&folder)?.runs, &identity)?;
-        others.retain(|other| other.path != kept.path);
-        let path = kept.path.clone();
-        others.push(kept.clone());
-        let leaving = runs_to_remove(others, keeping.keep);
+        others.retain(|other| other.path != run.path);
+        let path = run.path.clone();
+        others.push(run.clone());
+        let leaving = runs_to_remove(others, options.keep);
         if leaving.iter().any(|(leaving, _)| leaving.path == path) {
-            return Ok(Err(Refused::new(
+            return Ok(Err(SaveRefusal::new(
                 "the baseline has newer runs of it, which it would leave for",
                 "`--replace` forgets them; `--keep N` keeps more of the same version, load and target",
             )));
         }
-        kept.write()?;
+        run.write()?;
         let mut left: BTreeMap<Why, usize> = BTreeMap::new();
         for (leaving, why) in &leaving {
             remove(&leaving.path)?;
             *left.entry(*why).or_default() += 1;
         }
-        Ok(Ok(Place {
+        Ok(Ok(SavedRun {
             runs: self.runs(&identity)?.len(),
             left: left
                 .into_iter()
@@ -166,13 +170,13 @@ impl Why {
 }
 
 /// Returns the runs of a scenario to remove: those that differ from the newest, and all but the newest `keep`.
-fn runs_to_remove(all: Vec<Kept>, keep: usize) -> Vec<(Kept, Why)> {
+fn runs_to_remove(all: Vec<BaselineRun>, keep: usize) -> Vec<(BaselineRun, Why)> {
     let (mut counting, outdated) = in_force(all);
     let more = counting.len().saturating_sub(keep);
-    let old = counting.drain(..more).map(|kept| (kept, Why::Old));
+    let old = counting.drain(..more).map(|run| (run, Why::Old));
     let outdated = outdated
         .into_iter()
-        .map(|(kept, differs)| (kept, Why::Differs(differs)));
+        .map(|(run, differs)| (run, Why::Differs(differs)));
     outdated.chain(old).collect()
 }
 
@@ -181,15 +185,15 @@ fn judge_scenario(
     record: &RunRecord,
     scenario: &ScenarioRecord,
     card: &Card,
-) -> Result<Vec<String>, Refused> {
+) -> Result<Vec<String>, SaveRefusal> {
     if record.capacity.is_some() {
-        return Err(Refused::new(
+        return Err(SaveRefusal::new(
             "it is a search for the capacity, whose load changes",
             "save a run of `cargo loadtest run`",
         ));
     }
     if scenario.start.validity_off {
-        return Err(Refused::new(
+        return Err(SaveRefusal::new(
             "its validity was not judged",
             "save a run that was made without `LOADTEST_VALIDITY`",
         ));
@@ -207,26 +211,26 @@ fn judge_scenario(
                 .iter()
                 .find(|cause| cause.trust == Trust::Invalid);
             let remedy = remedy.map_or("run it again", |cause| &cause.remedy);
-            return Err(Refused::new(
+            return Err(SaveRefusal::new(
                 format!("it is {}: {}", card.verdict, reasons()),
                 remedy,
             ));
         }
         Verdict::Interrupted => {
-            return Err(Refused::new(
+            return Err(SaveRefusal::new(
                 format!("it was interrupted: {}", reasons()),
                 "save a run that came to its end",
             ));
         }
         Verdict::NotPermitted | Verdict::Empty => {
-            return Err(Refused::new(
+            return Err(SaveRefusal::new(
                 format!("nothing of use was measured: {}", reasons()),
                 "save a run that measured something",
             ));
         }
     }
     if scenario.end.ending != EndReason::Completed {
-        return Err(Refused::new(
+        return Err(SaveRefusal::new(
             format!("it did not come to its end: {}", reasons()),
             "save a run that came to its end",
         ));
@@ -237,7 +241,7 @@ fn judge_scenario(
             run_id: record.run_id.clone(),
             steady_us,
         };
-        return Err(Refused::new(short.to_string(), short.help()));
+        return Err(SaveRefusal::new(short.to_string(), short.help()));
     }
     Ok(card.reasons.iter().map(ToString::to_string).collect())
 }

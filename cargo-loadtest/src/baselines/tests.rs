@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::io::Read as _;
 use std::time::Duration;
 
-const FOREVER: Keeping = Keeping {
+const FOREVER: SaveOptions = SaveOptions {
     keep: 5,
     replace: false,
 };
@@ -85,7 +85,7 @@ fn main(baselines: &Baselines) -> Baseline {
 fn saved(
     baseline: &Baseline,
     run: &RunRecord,
-    keeping: Keeping,
+    keeping: SaveOptions,
 ) -> Result<(usize, Vec<String>), String> {
     let mut saved = baseline.save(run, None, keeping).unwrap();
     assert_eq!(saved.len(), 1);
@@ -97,7 +97,7 @@ fn saved(
 
 fn ids(baseline: &Baseline) -> Vec<String> {
     let runs = baseline.runs("shop::load::checkout").unwrap();
-    runs.into_iter().map(|kept| kept.record.run_id).collect()
+    runs.into_iter().map(|run| run.record.run_id).collect()
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_run_of_another_version_takes_the_place_of_those_before_and_says_so() {
     );
     let why = saved(&baseline, &run(1), FOREVER).unwrap_err();
     assert!(why.contains("newer runs"), "{why}");
-    let replace = Keeping {
+    let replace = SaveOptions {
         replace: true,
         ..FOREVER
     };
@@ -164,7 +164,7 @@ fn what_two_saves_or_two_branches_leave_is_a_baseline() {
     let baseline = main(&baselines);
     // As a merge does, or a save that was killed before it removed anything.
     for record in [run(0), of_version(1, "f9"), run(2), of_version(3, "f9")] {
-        Kept::from_record(&record, &record.scenarios[0], baseline.folder())
+        BaselineRun::from_record(&record, &record.scenarios[0], baseline.folder())
             .unwrap()
             .write()
             .unwrap();
@@ -260,8 +260,8 @@ fn a_run_that_failed_its_gate_is_kept_with_a_warning() {
 fn the_same_record_is_the_same_bytes() {
     let record = run(0);
     let bytes = || {
-        let kept = Kept::from_record(&record, &record.scenarios[0], Path::new("x")).unwrap();
-        kept.bytes().unwrap()
+        let run = BaselineRun::from_record(&record, &record.scenarios[0], Path::new("x")).unwrap();
+        run.bytes().unwrap()
     };
     assert_eq!(bytes(), bytes());
     assert_eq!(bytes()[4..8], [0; 4], "no time is in it");
@@ -327,7 +327,7 @@ fn what_is_no_run_is_left_alone_and_told() {
         fs::write(path, "mine").unwrap();
     }
     assert_eq!(baseline.contents().unwrap().strange, strange);
-    let replace = Keeping {
+    let replace = SaveOptions {
         replace: true,
         ..FOREVER
     };
@@ -467,9 +467,9 @@ fn nothing_that_could_be_a_secret_is_kept() {
     assert!(planted > 60, "{planted} texts of a record");
     value["scenarios"][0]["base_url"] = kept_url;
     let record: RunRecord = serde_json::from_value(value).unwrap();
-    let kept = Kept::from_record(&record, &record.scenarios[0], Path::new("x")).unwrap();
+    let run = BaselineRun::from_record(&record, &record.scenarios[0], Path::new("x")).unwrap();
     let mut text = String::new();
-    flate2::read::GzDecoder::new(&*kept.bytes().unwrap())
+    flate2::read::GzDecoder::new(&*run.bytes().unwrap())
         .read_to_string(&mut text)
         .unwrap();
     let at = text.find(canary);
@@ -480,7 +480,7 @@ fn nothing_that_could_be_a_secret_is_kept() {
     );
     assert!(text.contains("\"base_url\":\"http://127.0.0.1:8080\""));
     let read = decode_record(text.as_bytes(), Path::new("x")).unwrap();
-    assert_eq!(read, kept.record);
+    assert_eq!(read, run.record);
 }
 
 /// A run of five minutes at 100 journeys a second, whose times are log-normal, as those of targets are.
@@ -537,10 +537,10 @@ fn long(steps: usize) -> RunRecord {
 fn a_baseline_of_five_minutes_and_ten_steps_is_small() {
     let steps = std::env::var("BASELINE_STEPS").map_or(10, |steps| steps.parse().unwrap());
     let record = long(steps);
-    let kept = Kept::from_record(&record, &record.scenarios[0], Path::new("x")).unwrap();
-    let cells = &kept.scenario().cells;
+    let run = BaselineRun::from_record(&record, &record.scenarios[0], Path::new("x")).unwrap();
+    let cells = &run.scenario().cells;
     assert_eq!((cells.width, cells.cells.len()), (10, 30));
-    let bytes = kept.bytes().unwrap().len();
+    let bytes = run.bytes().unwrap().len();
     let full = serde_json::to_vec(&record).unwrap().len();
     println!("{steps} steps: {bytes} bytes, the record {full}");
     assert!(bytes < steps * 25_000, "{bytes} bytes");
@@ -549,14 +549,14 @@ fn a_baseline_of_five_minutes_and_ten_steps_is_small() {
 #[test]
 fn what_is_kept_is_graded_as_the_run_was() {
     let record = run(0);
-    let kept = Kept::from_record(&record, &record.scenarios[0], Path::new("x")).unwrap();
-    assert_eq!(kept.scenario().cells.width, 5, "of the shortest run");
+    let run = BaselineRun::from_record(&record, &record.scenarios[0], Path::new("x")).unwrap();
+    assert_eq!(run.scenario().cells.width, 5, "of the shortest run");
     let card = |record: &RunRecord| {
         loadtest_model::card::Report::grade(record, None)
             .cards
             .remove(0)
     };
-    let (was, is) = (card(&record), card(&kept.record));
+    let (was, is) = (card(&record), card(&run.record));
     assert_eq!(
         (was.grade.letter, was.verdict),
         (is.grade.letter, is.verdict)

@@ -16,7 +16,7 @@ use crate::session::{self, Program};
 use crate::store::{self, Measured, RunFolder, Store};
 use crate::workspace::{self, Binary};
 use loadtest::redact;
-use loadtest_model::comparison::Ahead;
+use loadtest_model::comparison::PlannedRun;
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::display;
 use loadtest_model::failure::FailureKind;
@@ -160,11 +160,11 @@ fn against(
             base.map(redact::redact_text)
         })
         .collect();
-    let ahead: Vec<Ahead<'_>> = chosen
+    let planned: Vec<PlannedRun<'_>> = chosen
         .iter()
         .zip(plans)
         .zip(given.iter().zip(&bases))
-        .map(|((found, plan), (given, base))| Ahead {
+        .map(|((found, plan), (given, base))| PlannedRun {
             definition: &found.definition,
             load: &plan.load,
             base_url: base.as_deref(),
@@ -172,7 +172,7 @@ fn against(
             environment,
         })
         .collect();
-    against.check(&ahead)?;
+    against.check(&planned)?;
     Ok(against)
 }
 

@@ -164,7 +164,7 @@ mod tests {
                 Some(shares) => {
                     prop_assert_eq!(shares.iter().sum::<u64>(), total);
                     prop_assert!(shares.iter().all(|share| *share >= 1));
-                    // Quota: nobody who is due at least two is off by a whole one and what the least takes.
+                    // Quota: no member that is due at least two is off by a whole one and what the least takes.
                     let least = weights.len() as f64;
                     for (share, weight) in shares.iter().zip(&weights) {
                         let due = total as f64 * (weight / sum);

@@ -139,7 +139,7 @@ pub fn into_teardown<R: TeardownReturn>(returned: R) -> Result<(), String> {
 /// A teardown and its name.
 type Teardown<'a> = (&'static str, &'a dyn Fn() -> Result<(), String>);
 
-/// Runs every teardown, whatever comes of the others, and tells of those that failed.
+/// Runs every teardown, even after one failed, and returns all failures.
 pub fn run_teardowns(teardowns: &[Teardown<'_>]) -> Result<(), String> {
     let failed: Vec<String> = teardowns
         .iter()

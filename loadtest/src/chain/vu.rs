@@ -129,7 +129,7 @@ impl Vu {
     /// }
     /// ```
     ///
-    /// Adding 0 says that nothing happened: without it nobody knows, and a threshold on the counter does not
+    /// Adding 0 says that nothing happened: without it the counter has no value, and a threshold on the counter does not
     /// hold.
     ///
     /// A scenario has at most 64 names of counters and [`time`](Self::time)s; further ones are counted
@@ -160,7 +160,7 @@ impl Vu {
     /// }
     /// ```
     ///
-    /// Durations are told apart from a microsecond to an hour. For the names see [`count`](Self::count).
+    /// Durations are recorded from one microsecond to one hour. For the names see [`count`](Self::count).
     pub fn time(&mut self, name: impl Into<Cow<'static, str>>, duration: Duration) {
         self.give(name.into(), Figure::Time(duration));
     }

@@ -21,7 +21,7 @@ pub(crate) struct DebugObserver<'a> {
     base: String,
     tls: CurlTls,
     vault: SecretNames,
-    /// The exchanges of the step that goes on. They are told at its end: only then is known what it took out
+    /// The exchanges of the step that goes on. They are shown at its end: only then is it known what it took out
     /// of its answers as a secret.
     untold: Vec<DebugEvent>,
     tell: Box<dyn FnMut(DebugEvent) + 'a>,

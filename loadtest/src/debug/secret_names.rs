@@ -101,7 +101,7 @@ impl SecretNames {
     }
 }
 
-/// The value of the header `name`, with its secrets told apart; the scheme of credentials is none. If it
+/// The value of the header `name`, with its secrets separated; the scheme of credentials is none. If it
 /// `is_sensitive`, it is one itself or holds one.
 pub(super) fn split_header<'a>(
     name: &'a str,

@@ -345,7 +345,7 @@ mod tests {
         frame(0);
         frame(1);
         let control = Control::new();
-        // So nobody waits for long where something is missing.
+        // Keeps the test short when a message is missing.
         control.abort();
         let busy = [Arc::default(), Arc::default()];
         let mut told = Vec::new();

@@ -135,7 +135,7 @@ mod kernel {
             let mut alarm = None;
             poll_fn(|context| {
                 let now = Instant::now();
-                // Nobody reads how often it fired, since arming takes that back; the runtime may yet
+                // The number of firings is not read, since arming takes that back; the runtime may yet
                 // have to forget a wait before this one, which is why it has to be due as well.
                 while let Poll::Ready(fired) = self.descriptor.poll_read_ready(context) {
                     fired?.clear_ready();
@@ -149,7 +149,7 @@ mod kernel {
                 }
                 let at = instant - self.lead.get();
                 if now >= at {
-                    // A few microseconds early: whoever else has work has a turn.
+                    // A few microseconds early: other tasks get a turn.
                     context.waker().wake_by_ref();
                 } else if alarm.is_none() {
                     let once = Expiration::OneShot(TimeSpec::from_duration(at - now));

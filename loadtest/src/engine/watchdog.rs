@@ -89,7 +89,7 @@ impl BlockingStepDetector {
     ) {
         let last = self.last.replace(now).unwrap_or(now);
         if now.saturating_duration_since(last) >= Health::STALL {
-            // The whole process did not come back: nobody knows for whose sake.
+            // The whole process stood still, for an unknown reason.
             self.slices.clear();
         }
         for (worker, busy) in workers.enumerate() {
@@ -136,7 +136,7 @@ mod tests {
         busy[1].end_step();
         busy[1].begin_step(3);
         assert_eq!((look(150), look(249), look(250)), (None, None, Some(3)));
-        // Nobody looked for so long.
+        // The time since the last look.
         assert_eq!((look(400), look(450)), (None, None));
         busy[1].end_step();
         assert_eq!((look(500), look(590), look(680)), (None, None, None));

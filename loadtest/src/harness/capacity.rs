@@ -119,7 +119,7 @@ fn try_rates(
             trial_workers(ready)
         });
         let ran = match ran {
-            Ok(staff) => run_trial(ready, staff, request, files, control)?,
+            Ok(workers) => run_trial(ready, workers, request, files, control)?,
             Err(failure) => Err(failure),
         };
         let record = match ran {
@@ -161,17 +161,17 @@ fn trial_workers(ready: &PreparedRun) -> Result<Workers, RunFailure> {
 /// Runs a trial.
 fn run_trial(
     ready: &PreparedRun,
-    staff: Workers,
+    workers: Workers,
     request: &CapacityRequest,
     files: &TrialFiles,
     control: &Control,
 ) -> io::Result<Result<ScenarioRecord, RunFailure>> {
     let mut journal = JournalWriter::create(&files.journal)?;
-    let start = ready.start_record(&request.executable_hash, staff.count());
+    let start = ready.start_record(&request.executable_hash, workers.count());
     let mut record = ScenarioRecord::new(start.clone());
     journal.write_line(&JournalLine::Start(Box::new(start)))?;
     let mut written = Ok(());
-    let end = ready.run_load(staff, engine::common_start(1), control, |frame| {
+    let end = ready.run_load(workers, engine::common_start(1), control, |frame| {
         record.absorb(&frame);
         if written.is_ok() {
             written = journal.write_line(&JournalLine::Frame(Box::new(frame)));

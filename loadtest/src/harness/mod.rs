@@ -122,7 +122,7 @@ fn answer_request(
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", request.display())))?;
     let request = serde_json::from_slice(&request)?;
     if !matches!(request, Request::List { .. }) {
-        // Before the first thread; what comes of it is told with the run.
+        // Before the first thread; the run reports its result.
         offline::enter();
     }
     match request {

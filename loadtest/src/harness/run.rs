@@ -430,7 +430,7 @@ pub(super) fn setup_context(
     }
 }
 
-/// Runs the setups; their panics are told as errors, and nothing they say keeps a secret.
+/// Runs the setups; their panics are errors, and nothing they say keeps a secret.
 pub(super) fn set_up(scenario: &Scenario, context: &SetupContext) -> Result<Prepared, String> {
     let prepared = match engine::catch_panic(|| (scenario.prepare)(context)) {
         // It holds no value, and in `tokens.csv:17` the line is none.

@@ -32,9 +32,9 @@ pub(super) fn run_requests(registry: &Registry, requests: &[RunRequest]) -> io::
         .collect::<io::Result<Vec<_>>>()?;
     let control = Control::new();
     listen_to_control_pipe(control.clone());
-    let crews = begin_all(registry, requests, &control).and_then(assign_workers);
-    let crews = match crews {
-        Ok(crews) => crews,
+    let prepared = begin_all(registry, requests, &control).and_then(assign_workers);
+    let prepared = match prepared {
+        Ok(prepared) => prepared,
         Err(StartRefusal { at, failure }) => {
             for (i, journal) in journals.iter_mut().enumerate() {
                 let failure = if at.is_none_or(|at| at == i) {
@@ -48,21 +48,23 @@ pub(super) fn run_requests(registry: &Registry, requests: &[RunRequest]) -> io::
         }
     };
     let mut begun = Vec::new();
-    for ((crew, request), mut journal) in crews.into_iter().zip(requests).zip(journals) {
-        let start = crew
+    for ((scenario, request), mut journal) in prepared.into_iter().zip(requests).zip(journals) {
+        let start = scenario
             .ready
-            .start_record(&request.executable_hash, crew.staff.count());
+            .start_record(&request.executable_hash, scenario.workers.count());
         let record = ScenarioRecord::new(start.clone());
         journal.write_line(&JournalLine::Start(Box::new(start)))?;
-        begun.push((crew, request, journal, record));
+        begun.push((scenario, request, journal, record));
     }
     let at = engine::common_start(u32::try_from(begun.len()).unwrap_or(u32::MAX));
     thread::scope(|scope| {
         let runs: Vec<_> = begun
             .into_iter()
-            .map(|(crew, request, journal, record)| {
+            .map(|(scenario, request, journal, record)| {
                 let control = &control;
-                scope.spawn(move || measure_and_record(crew, request, journal, record, at, control))
+                scope.spawn(move || {
+                    measure_and_record(scenario, request, journal, record, at, control)
+                })
             })
             .collect();
         runs.into_iter()
@@ -82,9 +84,9 @@ struct StartRefusal {
 }
 
 /// A scenario and the workers that will run it.
-struct StaffedScenario {
+struct PreparedScenario {
     ready: PreparedRun,
-    staff: Workers,
+    workers: Workers,
 }
 
 fn begin_all(
@@ -159,22 +161,22 @@ pub(super) fn find_scenario(
 }
 
 /// Shares the machine out among the scenarios.
-fn assign_workers(all: Vec<PreparedRun>) -> Result<Vec<StaffedScenario>, StartRefusal> {
+fn assign_workers(all: Vec<PreparedRun>) -> Result<Vec<PreparedScenario>, StartRefusal> {
     let plans: Vec<_> = all.iter().map(PreparedRun::plan).collect();
     let workers = engine::shared_worker_counts(&plans);
     let sum = workers.iter().sum();
     let needs = all.iter().zip(&workers);
     let needs: Vec<_> = needs.map(|(ready, one)| ready.machine_need(*one)).collect();
-    let staffs = check_machine(&needs).and_then(|()| {
-        let staffs = workers.iter().map(|one| Workers::new(*one, sum));
-        let staffs: Result<Vec<_>, _> = staffs.collect();
-        staffs.map_err(|error| internal_failure(error.to_string()))
+    let workers_of_each = check_machine(&needs).and_then(|()| {
+        let workers_of_each = workers.iter().map(|one| Workers::new(*one, sum));
+        let workers_of_each: Result<Vec<_>, _> = workers_of_each.collect();
+        workers_of_each.map_err(|error| internal_failure(error.to_string()))
     });
-    match staffs {
-        Ok(staffs) => Ok(all
+    match workers_of_each {
+        Ok(workers_of_each) => Ok(all
             .into_iter()
-            .zip(staffs)
-            .map(|(ready, staff)| StaffedScenario { ready, staff })
+            .zip(workers_of_each)
+            .map(|(ready, workers)| PreparedScenario { ready, workers })
             .collect()),
         Err(failure) => {
             for ready in all {
@@ -195,7 +197,7 @@ fn blocked_by(other: &str, kind: FailureKind) -> RunFailure {
 }
 
 fn measure_and_record(
-    crew: StaffedScenario,
+    scenario: PreparedScenario,
     request: &RunRequest,
     mut journal: JournalWriter<'_>,
     mut record: ScenarioRecord,
@@ -203,9 +205,9 @@ fn measure_and_record(
     control: &Control,
 ) -> io::Result<()> {
     let mut written = Ok(());
-    let end = crew
+    let end = scenario
         .ready
-        .run_and_tear_down(crew.staff, at, control, |frame| {
+        .run_and_tear_down(scenario.workers, at, control, |frame| {
             record.absorb(&frame);
             if written.is_ok() {
                 written = journal.write_line(&JournalLine::Frame(Box::new(frame)));
@@ -218,7 +220,7 @@ fn measure_and_record(
             let recorded = write_json(&request.record, &record);
             let written = written.and_then(|()| journal.write_line(&JournalLine::End(end)));
             if recorded.is_err() && written.is_err() {
-                // Nobody else will ever know.
+                // Nothing else will show it.
                 let card = Card::grade(&record, None);
                 print_error(&format!(
                     "neither journal nor record can be kept, so here is its card:\n{card}"

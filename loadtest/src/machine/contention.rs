@@ -54,7 +54,7 @@ impl ContentionMeter {
         }
     }
 
-    /// The share of stolen time since a share was last told; none before there are ticks enough for one.
+    /// The share of stolen time since the last report; none before there are ticks enough for one.
     fn stolen_share(&mut self, now: CpuTicks) -> f64 {
         match self.ticks {
             Some(before) if now.all.saturating_sub(before.all) < MIN_TICKS => 0.0,

@@ -159,7 +159,7 @@ impl<'de> Deserialize<'de> for Secret {
 )]
 pub trait Shown {}
 
-// Never implemented. The lifetime keeps the compiler from noticing that before somebody asks.
+// Never implemented. The lifetime keeps the compiler from noticing that before it is used.
 #[doc(hidden)]
 impl fmt::Display for Secret
 where

@@ -43,7 +43,7 @@ fn copy_scrubbed(mut input: impl Read, mut output: impl Write) {
         } else {
             printable_len(&waiting)
         };
-        // Whoever closed the other end wants to see no more, and whoever prints must not wait for it.
+        // A reader that closed the other end wants no more, and printing must not wait for it.
         let _closed = output
             .write_all(&known::scrub_bytes(&waiting[..ready]))
             .and_then(|()| output.flush());

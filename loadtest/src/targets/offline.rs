@@ -53,7 +53,7 @@ mod system {
     pub(super) fn enter_namespace() -> Result<Offline, OfflineDenied> {
         let before = current_namespace()
             .map_err(|error| system_failure("could not look at the network", &error))?;
-        // Within, nobody is known until it is said who they are.
+        // Inside a user namespace, no user exists until one is mapped.
         let process = fs::metadata("/proc/self")
             .map_err(|error| system_failure("could not see who runs it", &error))?;
         match unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET) {

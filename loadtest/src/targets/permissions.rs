@@ -162,9 +162,9 @@ impl Permissions {
             .try_for_each(|address| self.permit(origin, address))
     }
 
-    /// Permits `origin` at the addresses `now` of which another lookup told, after those `before` the run. An
+    /// Permits `origin` at the addresses `now` that a later lookup returned, after those `before` the run. An
     /// entry without pins holds for the network that its name stood for then: a public name that turns into a
-    /// private address is not the target that somebody listed.
+    /// private address is not the listed target.
     pub(crate) fn permit_again(
         &self,
         origin: &Origin,

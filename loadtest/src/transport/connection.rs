@@ -127,7 +127,7 @@ impl Connection {
                 .map_err(|error| {
                     error_mapping::head_failure(&Error::Http2(error), &meter, false)
                 })?;
-            // What goes wrong in a driver reaches the request that is under way; without one nobody minds.
+            // What goes wrong in a driver reaches the request that is under way; without one it has no effect.
             let driver = async move { drop(connection.await) };
             Protocol::Http2(Http2 {
                 sender,

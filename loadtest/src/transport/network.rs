@@ -1,6 +1,6 @@
 //! What the virtual users of a run share: the base URL, the pinned addresses, the TLS configuration.
 //!
-//! Names are looked up here, before the run, and each address is put to the guard. A name that nobody
+//! Names are looked up here, before the run, and each address is put to the guard. A name that no list
 //! announced is never looked up, but refused; one that was announced is looked up again during the run
 //! where the scenario says `dns = ttl`, and each address is put to the guard again.
 

@@ -1,7 +1,7 @@
 //! The baselines there are, for people and as data.
 
 use super::report_strange_files;
-use crate::baselines::{Baseline, Baselines, Contents, Kept};
+use crate::baselines::{Baseline, BaselineRun, Baselines, Contents};
 use crate::cli::ResultFormat;
 use crate::console::{self, clean};
 use crate::error::Error;
@@ -66,11 +66,11 @@ fn render_table(all: &[(Baseline, Contents)]) -> String {
                 let _ = writeln!(text, "    {}", clean(&render_line(run)));
             }
         }
-        for (kept, differs) in &contents.outdated {
+        for (run, differs) in &contents.outdated {
             let line = format!(
                 "{} {} counts no longer: it is of {differs}",
-                kept.identity(),
-                kept.record.run_id
+                run.identity(),
+                run.record.run_id
             );
             let _ = writeln!(text, "  {}", clean(&line));
         }
@@ -80,7 +80,7 @@ fn render_table(all: &[(Baseline, Contents)]) -> String {
 }
 
 /// `20261121-143005-k3f9  2026-11-21T14:30:05Z  commit 1f3a0c22d1 with changes  84.1 KB`
-fn render_line(run: &Kept) -> String {
+fn render_line(run: &BaselineRun) -> String {
     let record = &run.record;
     let mut line = format!("{}  {}", record.run_id, record.started_at);
     if let Some(commit) = &record.environment.git_commit {
@@ -97,11 +97,11 @@ fn shorten_commit(text: &str) -> String {
     text.chars().take(SHORT).collect()
 }
 
-fn file_size(run: &Kept) -> u64 {
+fn file_size(run: &BaselineRun) -> u64 {
     std::fs::metadata(&run.path).map_or(0, |file| file.len())
 }
 
-fn format_target(run: &Kept) -> String {
+fn format_target(run: &BaselineRun) -> String {
     let scenario = run.scenario();
     if scenario.start.own_target || scenario.start.target_in_process {
         return "its own target".to_owned();
@@ -114,7 +114,7 @@ fn format_target(run: &Kept) -> String {
 }
 
 fn list_json(baseline: &Baseline, contents: &Contents) -> Value {
-    let run = |run: &Kept| {
+    let run = |run: &BaselineRun| {
         let environment = &run.record.environment;
         json!({
             "run_id": run.record.run_id,
@@ -129,7 +129,7 @@ fn list_json(baseline: &Baseline, contents: &Contents) -> Value {
             "bytes": file_size(run),
         })
     };
-    let scenario = |runs: &Vec<Kept>| {
+    let scenario = |runs: &Vec<BaselineRun>| {
         let newest = &runs[runs.len() - 1];
         json!({
             "scenario": newest.identity(),
@@ -139,8 +139,8 @@ fn list_json(baseline: &Baseline, contents: &Contents) -> Value {
             "runs": runs.iter().map(run).collect::<Vec<_>>(),
         })
     };
-    let outdated = contents.outdated.iter().map(|(kept, differs)| {
-        json!({ "scenario": kept.identity(), "run_id": kept.record.run_id, "file": kept.path, "differs": differs.to_string() })
+    let outdated = contents.outdated.iter().map(|(run, differs)| {
+        json!({ "scenario": run.identity(), "run_id": run.record.run_id, "file": run.path, "differs": differs.to_string() })
     });
     json!({
         "name": baseline.name(),

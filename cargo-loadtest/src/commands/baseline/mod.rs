@@ -2,7 +2,7 @@
 
 mod list;
 
-use crate::baselines::{Baselines, Keeping, Saved};
+use crate::baselines::{Baselines, SaveOptions, SaveResult};
 use crate::cli::{BaselineArgs, BaselineCommand, CargoArgs};
 use crate::config::Config;
 use crate::console::{self, clean};
@@ -28,7 +28,7 @@ pub(crate) fn baseline(args: &BaselineArgs) -> Result<u8, Error> {
             replace,
             cargo,
         } => {
-            let keeping = Keeping {
+            let keeping = SaveOptions {
                 keep: *keep,
                 replace: *replace,
             };
@@ -54,7 +54,12 @@ fn open_changeable(cargo: &CargoArgs) -> Result<Baselines, Error> {
     Ok(Baselines::from_config(&config))
 }
 
-fn save_baseline(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> Result<u8, Error> {
+fn save_baseline(
+    name: &str,
+    run: &str,
+    keeping: SaveOptions,
+    cargo: &CargoArgs,
+) -> Result<u8, Error> {
     let baseline = open_changeable(cargo)?.new_or_not(name)?;
     let (folder, record) = store::open(run, || Store::of_workspace(cargo))?;
     let comparison = folder.read_comparison(&record)?;
@@ -62,13 +67,13 @@ fn save_baseline(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> 
     if !saved.iter().any(|saved| saved.outcome.is_ok()) {
         return Err(not_saved(&record.run_id, &saved));
     }
-    for Saved { scenario, outcome } in saved {
+    for SaveResult { scenario, outcome } in saved {
         let scenario = clean(&scenario);
         match outcome {
             Ok(place) => {
                 let runs = display::format_counted(place.runs as u64, "run");
                 console::print_status(
-                    "Saved",
+                    "SaveResult",
                     format_args!("`{scenario}` in the baseline `{name}`, which has {runs} of it"),
                 );
                 for left in place.left {
@@ -103,7 +108,7 @@ fn save_baseline(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> 
     Ok(0)
 }
 
-fn not_saved(run_id: &str, saved: &[Saved]) -> Error {
+fn not_saved(run_id: &str, saved: &[SaveResult]) -> Error {
     let refused = || {
         saved.iter().filter_map(|saved| {
             let refused = saved.outcome.as_ref().err()?;

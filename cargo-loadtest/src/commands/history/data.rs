@@ -1,7 +1,7 @@
 //! The history as data.
 
-use super::course::{Course, VersionCourse};
 use super::entry::{Archive, Outcome};
+use super::scenario::{ScenarioHistory, VersionHistory};
 use crate::error::Error;
 use serde_json::{Value, json};
 
@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 /// # Errors
 /// Never, in practice.
 pub(super) fn render(
-    courses: &[Course<'_>],
+    histories: &[ScenarioHistory<'_>],
     archive: &Archive,
     limit: usize,
 ) -> Result<String, Error> {
-    let scenarios: Vec<Value> = courses
+    let scenarios: Vec<Value> = histories
         .iter()
-        .map(|course| {
-            let versions = course.versions.iter();
+        .map(|history| {
+            let versions = history.versions.iter();
             json!({
-                "scenario": course.scenario,
+                "scenario": history.scenario,
                 "versions": versions.map(|one| version_json(one, limit)).collect::<Vec<_>>(),
             })
         })
@@ -38,8 +38,8 @@ pub(super) fn render(
     serde_json::to_string_pretty(&all).map_err(Error::encode("the history"))
 }
 
-fn version_json(course: &VersionCourse<'_>, limit: usize) -> Value {
-    let rows = course.settings.iter().flat_map(|setting| &setting.rows);
+fn version_json(history: &VersionHistory<'_>, limit: usize) -> Value {
+    let rows = history.settings.iter().flat_map(|setting| &setting.rows);
     let mut rows: Vec<_> = rows.filter(|row| row.place < limit).collect();
     rows.sort_by_key(|row| row.place);
     let runs: Vec<Value> = rows
@@ -71,11 +71,11 @@ fn version_json(course: &VersionCourse<'_>, limit: usize) -> Value {
         })
         .collect();
     json!({
-        "fingerprint": course.version.map(|version| &version.fingerprint),
-        "version": course.version.and_then(|version| version.words.as_ref()),
-        "count": course.count,
-        "first_seen": course.first_seen,
-        "last_seen": course.last_seen,
+        "fingerprint": history.version.map(|version| &version.fingerprint),
+        "version": history.version.and_then(|version| version.words.as_ref()),
+        "count": history.count,
+        "first_seen": history.first_seen,
+        "last_seen": history.last_seen,
         "runs": runs,
     })
 }

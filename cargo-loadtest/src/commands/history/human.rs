@@ -1,7 +1,7 @@
 //! The history for people.
 
-use super::course::{Course, Row, SettingCourse, Trend, VersionCourse};
 use super::entry::{Archive, Entry, Outcome, short};
+use super::scenario::{Row, ScenarioHistory, SettingHistory, Trend, VersionHistory};
 use crate::export::terminal::table::{TextColumn, TextTable};
 use crate::export::terminal::text::{ACCENT, BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean, wrap};
 use anstyle::Style;
@@ -13,18 +13,18 @@ const WIDE: usize = 98;
 
 /// The runs, at most `limit` of each scenario.
 pub(super) fn render(
-    courses: &[Course<'_>],
+    histories: &[ScenarioHistory<'_>],
     archive: &Archive,
     limit: usize,
     width: usize,
     colour: bool,
 ) -> String {
     let mut lines = Vec::new();
-    for course in courses {
+    for history in histories {
         if !lines.is_empty() {
             lines.push(Line::new());
         }
-        render_scenario(course, limit, width, &mut lines);
+        render_scenario(history, limit, width, &mut lines);
     }
     if !archive.unreadable.is_empty() {
         if !lines.is_empty() {
@@ -48,10 +48,15 @@ pub(super) fn render(
     text
 }
 
-fn render_scenario(course: &Course<'_>, limit: usize, width: usize, lines: &mut Vec<Line>) {
-    lines.push(Line::new().add(BOLD, clean(course.scenario)));
+fn render_scenario(
+    history: &ScenarioHistory<'_>,
+    limit: usize,
+    width: usize,
+    lines: &mut Vec<Line>,
+) {
+    lines.push(Line::new().add(BOLD, clean(history.scenario)));
     let mut hidden = 0;
-    for version in &course.versions {
+    for version in &history.versions {
         lines.push(render_title(version));
         for setting in &version.settings {
             let shown: Vec<_> = setting
@@ -83,11 +88,11 @@ fn render_scenario(course: &Course<'_>, limit: usize, width: usize, lines: &mut 
 }
 
 /// `version 1f3a9c02 "2": 12 runs, 2026-11-20 10:02 to 2026-11-22 00:10`
-fn render_title(course: &VersionCourse<'_>) -> Line {
-    let runs = display::format_counted(course.count as u64, "run");
+fn render_title(history: &VersionHistory<'_>) -> Line {
+    let runs = display::format_counted(history.count as u64, "run");
     let (first, last) = (
-        format_time(course.first_seen),
-        format_time(course.last_seen),
+        format_time(history.first_seen),
+        format_time(history.last_seen),
     );
     let seen = if first == last {
         first
@@ -95,7 +100,7 @@ fn render_title(course: &VersionCourse<'_>) -> Line {
         format!("{first} to {last}")
     };
     let line = Line::new().add(PLAIN, "  ");
-    let line = match course.version {
+    let line = match history.version {
         None => line.add(PLAIN, "version not known"),
         Some(version) => {
             let line = line
@@ -110,9 +115,9 @@ fn render_title(course: &VersionCourse<'_>) -> Line {
     line.add(DIM, format!(": {runs}, {seen}"))
 }
 
-/// The load, its target, and the course of p95.
-fn render_heading(course: &SettingCourse<'_>, limit: usize, width: usize) -> Vec<Line> {
-    let Some(setting) = course.setting else {
+/// The load, its target, and the history of p95.
+fn render_heading(history: &SettingHistory<'_>, limit: usize, width: usize) -> Vec<Line> {
+    let Some(setting) = history.setting else {
         return Vec::new();
     };
     let words = match &setting.target {
@@ -123,7 +128,7 @@ fn render_heading(course: &SettingCourse<'_>, limit: usize, width: usize) -> Vec
         .into_iter()
         .map(|line| Line::new().add(PLAIN, format!("  {line}")))
         .collect();
-    let times = course.times(limit);
+    let times = history.times(limit);
     if times.len() > 1 {
         // As many as fit, the newest.
         let room = width.saturating_sub(8);

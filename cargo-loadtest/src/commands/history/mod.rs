@@ -1,9 +1,9 @@
 //! `cargo loadtest history`: the runs of each scenario, and the version each belongs to.
 
-mod course;
 mod data;
 mod entry;
 mod human;
+mod scenario;
 #[cfg(test)]
 mod tests;
 
@@ -12,8 +12,8 @@ use crate::console;
 use crate::error::Error;
 use crate::selection::matching;
 use crate::store::Store;
-use course::Course;
 use entry::Archive;
+use scenario::ScenarioHistory;
 
 /// Prints the runs in the store.
 ///
@@ -27,15 +27,15 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<u8, Error> {
         Some(filter) => matching(&known, filter)?,
         None => known,
     };
-    let courses: Vec<Course<'_>> = chosen
+    let histories: Vec<ScenarioHistory<'_>> = chosen
         .iter()
-        .map(|scenario| Course::from_entries(scenario, &archive.entries))
+        .map(|scenario| ScenarioHistory::from_entries(scenario, &archive.entries))
         .collect();
     match args.format {
         ResultFormat::Human => {
             let colour = console::colours_results();
             let text = human::render(
-                &courses,
+                &histories,
                 &archive,
                 args.limit,
                 console::result_width(),
@@ -43,7 +43,9 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<u8, Error> {
             );
             console::print_result(text.trim_end())?;
         }
-        ResultFormat::Json => console::print_result(data::render(&courses, &archive, args.limit)?)?,
+        ResultFormat::Json => {
+            console::print_result(data::render(&histories, &archive, args.limit)?)?
+        }
     }
     Ok(0)
 }

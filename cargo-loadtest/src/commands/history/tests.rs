@@ -1,5 +1,5 @@
-use super::course::Course;
 use super::entry::{Archive, Entry, Outcome, Unreadable, of_record};
+use super::scenario::ScenarioHistory;
 use super::{data, human};
 use crate::session::sample;
 use loadtest_model::card::Report;
@@ -56,8 +56,8 @@ fn entries(runs: Vec<RunRecord>) -> Vec<Entry> {
         .collect()
 }
 
-fn trends(course: &Course<'_>) -> Vec<Option<(i64, String)>> {
-    let rows = course
+fn trends(history: &ScenarioHistory<'_>) -> Vec<Option<(i64, String)>> {
+    let rows = history
         .versions
         .iter()
         .flat_map(|version| &version.settings)
@@ -75,13 +75,13 @@ fn trends(course: &Course<'_>) -> Vec<Option<(i64, String)>> {
 #[test]
 fn a_trend_is_the_change_since_the_run_before() {
     let entries = entries(vec![run(1, 100), run(2, 120), run(3, 60)]);
-    let course = Course::from_entries(SCENARIO, &entries);
+    let history = ScenarioHistory::from_entries(SCENARIO, &entries);
     let expected = [
         Some((-50, "20261121-020000-abcd".to_owned())),
         Some((20, "20261121-010000-abcd".to_owned())),
         None,
     ];
-    assert_eq!(trends(&course), expected);
+    assert_eq!(trends(&history), expected);
 }
 
 #[test]
@@ -102,17 +102,17 @@ fn other_versions_loads_and_targets_are_set_apart_and_never_compared() {
         }),
         run(5, 110),
     ]);
-    let course = Course::from_entries(SCENARIO, &entries);
-    let shape: Vec<_> = course
+    let history = ScenarioHistory::from_entries(SCENARIO, &entries);
+    let shape: Vec<_> = history
         .versions
         .iter()
         .map(|version| (version.count, version.settings.len()))
         .collect();
     assert_eq!(shape, [(4, 3), (1, 1)], "that of the newest run first");
     let expected = Some((10, "20261121-010000-abcd".to_owned()));
-    assert_eq!(trends(&course), [expected, None, None, None, None]);
-    assert_eq!(course.versions[0].first_seen, "2026-11-21T01:00:00Z");
-    assert_eq!(course.versions[0].last_seen, "2026-11-21T05:00:00Z");
+    assert_eq!(trends(&history), [expected, None, None, None, None]);
+    assert_eq!(history.versions[0].first_seen, "2026-11-21T01:00:00Z");
+    assert_eq!(history.versions[0].last_seen, "2026-11-21T05:00:00Z");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn what_measured_nothing_to_go_by_is_listed_and_has_no_trend() {
         run(4, 100),
         older,
     ]);
-    let course = Course::from_entries(SCENARIO, &entries);
+    let history = ScenarioHistory::from_entries(SCENARIO, &entries);
     let verdicts: Vec<_> = entries.iter().map(Entry::verdict).collect();
     assert_eq!(
         verdicts,
@@ -156,8 +156,8 @@ fn what_measured_nothing_to_go_by_is_listed_and_has_no_trend() {
     );
     assert_eq!(entries[2].reason(), Some("setup failed"));
     assert!(entries[3].reason().unwrap().contains("killed"));
-    let [unknown, version] = &course.versions[..] else {
-        panic!("{:?}", course.versions);
+    let [unknown, version] = &history.versions[..] else {
+        panic!("{:?}", history.versions);
     };
     assert_eq!(
         (unknown.version, unknown.count),
@@ -176,7 +176,7 @@ fn what_measured_nothing_to_go_by_is_listed_and_has_no_trend() {
         entries: entries.clone(),
         unreadable: Vec::new(),
     };
-    let text = human::render(&[course], &archive, 9, 80, false);
+    let text = human::render(&[history], &archive, 9, 80, false);
     let (version, missing) = text.split_once("  load not known\n").expect("of one");
     assert!(version.contains("version 1f3a9c02: 4 runs") && missing.contains("setup failed"));
 }
@@ -249,8 +249,8 @@ fn archive() -> Archive {
 
 fn rendered(limit: usize, width: usize) -> String {
     let archive = archive();
-    let courses = [Course::from_entries(SCENARIO, &archive.entries)];
-    human::render(&courses, &archive, limit, width, false)
+    let histories = [ScenarioHistory::from_entries(SCENARIO, &archive.entries)];
+    human::render(&histories, &archive, limit, width, false)
 }
 
 #[test]
@@ -274,8 +274,8 @@ fn a_wide_terminal_shows_when_each_run_began() {
 #[test]
 fn the_history_as_data_has_every_run_with_its_version() {
     let archive = archive();
-    let courses = [Course::from_entries(SCENARIO, &archive.entries)];
-    let text = data::render(&courses, &archive, 4).unwrap();
+    let histories = [ScenarioHistory::from_entries(SCENARIO, &archive.entries)];
+    let text = data::render(&histories, &archive, 4).unwrap();
     let all: serde_json::Value = serde_json::from_str(&text).unwrap();
     let versions = all["scenarios"][0]["versions"].as_array().unwrap();
     assert_eq!(versions[0]["version"], "2");

@@ -4,7 +4,7 @@ use super::Chart;
 use super::axis::{clock_step, format_clock};
 use super::plot::{Axis, Plot, PlotSeries};
 use crate::export::scene::Paint;
-use loadtest_model::card::{Card, Course, Point};
+use loadtest_model::card::{Card, Point, Timeline};
 use loadtest_model::display;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -136,7 +136,7 @@ fn draw_rate(card: &Card) -> Chart {
     draw_chart(title, course, &series, RATES)
 }
 
-fn draw_users(course: &Course) -> Chart {
+fn draw_users(course: &Timeline) -> Chart {
     let series = [PlotSeries {
         values: collect_values(course, |point| Some(f64::from(point.active_users))),
         filled: true,
@@ -147,7 +147,7 @@ fn draw_users(course: &Course) -> Chart {
 }
 
 /// Failures by kind, the most frequent at the bottom; what is beyond five kinds is one.
-fn draw_errors(course: &Course) -> Option<Chart> {
+fn draw_errors(course: &Timeline) -> Option<Chart> {
     let mut kinds: BTreeMap<&str, f64> = BTreeMap::new();
     for point in &course.points {
         for (kind, rate) in &point.errors_per_second {
@@ -194,11 +194,11 @@ fn draw_errors(course: &Course) -> Option<Chart> {
     Some(draw_chart("Errors per second", course, &series, RATES))
 }
 
-fn collect_values(course: &Course, of: impl Fn(&Point) -> Option<f64>) -> Vec<Option<f64>> {
+fn collect_values(course: &Timeline, of: impl Fn(&Point) -> Option<f64>) -> Vec<Option<f64>> {
     course.points.iter().map(of).collect()
 }
 
-fn draw_chart(title: &str, course: &Course, series: &[PlotSeries], words: Words) -> Chart {
+fn draw_chart(title: &str, course: &Timeline, series: &[PlotSeries], words: Words) -> Chart {
     let points = course.points.len() as f64;
     let width = f64::from(course.width);
     let seconds = width * points;

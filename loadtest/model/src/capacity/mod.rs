@@ -42,7 +42,7 @@ pub struct Goal {
     /// The pause after each trial, in which the target can recover.
     #[serde(rename = "rest_us", with = "micros")]
     pub rest: Duration,
-    /// The most virtual users of each trial, where somebody said.
+    /// The most virtual users of each trial, if given.
     pub max_users: Option<u32>,
 }
 
@@ -64,7 +64,7 @@ pub enum TrialOutcome {
     Met,
     /// It did not.
     Missed,
-    /// It did not hold, or nobody can say, since the generator was at its limit.
+    /// It did not hold, or is unknown, since the generator was at its limit.
     GeneratorLimited,
 }
 
@@ -143,7 +143,7 @@ pub struct Search {
 pub enum SearchEnding {
     /// There was nothing more to try.
     Completed,
-    /// Somebody stopped it.
+    /// It was stopped.
     Interrupted,
     /// The target did not come back after a trial.
     TargetGone {

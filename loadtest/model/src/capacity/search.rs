@@ -208,7 +208,7 @@ mod tests {
         }
     }
 
-    /// All trials against a target, which says what a rate comes to at the n-th trial.
+    /// All trials against a target, which returns the outcome of a rate at the n-th trial.
     fn trials(goal: &Goal, target: impl Fn(f64, Purpose, usize) -> TrialOutcome) -> Vec<Attempt> {
         let (searches, confirmations) = goal.most();
         let mut attempts = Vec::new();

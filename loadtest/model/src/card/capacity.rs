@@ -43,7 +43,7 @@ pub enum CapacityVerdict {
     TargetGone,
     /// The generator was the limit before anything was known.
     Invalid,
-    /// Somebody stopped it, or the process died.
+    /// It was stopped, or the process died.
     Interrupted,
     /// A run went wrong.
     Broken {
@@ -72,7 +72,7 @@ pub enum Tone {
 }
 
 impl CapacityVerdict {
-    /// The exit code of a search that comes to this.
+    /// The exit code of a search with this result.
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::Confirmed => 0,

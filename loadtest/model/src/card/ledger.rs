@@ -71,7 +71,7 @@ impl DependencyFailure {
         }
     }
 
-    /// All of a run, the most frequent first; those that are nobody's failure are told apart.
+    /// All of a run, the most frequent first; those that are no failure are marked.
     pub(super) fn all(windows: &Windows, names: &[&str]) -> (Vec<Self>, Vec<Self>) {
         let mut rows: Vec<(&DependencyTally, u64, u64)> = Vec::new();
         for (tally, measured) in [

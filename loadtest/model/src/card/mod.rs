@@ -5,7 +5,6 @@
 mod accounts;
 mod bottleneck;
 mod capacity;
-mod course;
 mod error;
 mod generator;
 pub mod grade;
@@ -26,6 +25,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 mod threshold;
+mod timeline;
 mod trial;
 mod validity;
 mod verdict;
@@ -35,7 +35,6 @@ pub use crate::record::Trust;
 pub use accounts::Accounts;
 pub use bottleneck::{Bottleneck, TailBottleneck};
 pub use capacity::{Capacity, CapacityVerdict, Remark, Tone};
-pub use course::{Course, Point};
 pub use error::ErrorRow;
 pub use generator::Generator;
 pub use grade::{Grade, StepGrade};
@@ -49,6 +48,7 @@ pub use slowest::{SlowRow, SlowStepRow};
 pub use spectrum::SpectrumPoint;
 pub use step::{Phases, Quantiles, StepRow};
 pub use threshold::{ThresholdRow, describe_broken};
+pub use timeline::{Point, Timeline};
 pub use trial::judge_trial;
 pub use validity::{Cause, Validity};
 pub(crate) use validity::{judge_busy_workers, judge_throttling};
@@ -129,7 +129,7 @@ pub struct Card {
     /// Steps that could not run since an upstream value was missing.
     pub dependency_failures: Vec<DependencyFailure>,
     /// Steps that did not run since an upstream step was not drawn, or since they or an upstream step left
-    /// themselves out; nobody's failure.
+    /// themselves out; no failure.
     pub not_drawn: Vec<DependencyFailure>,
     /// Weights, configured and observed, of the steps that do not always run.
     pub weights: Vec<WeightRow>,
@@ -166,7 +166,7 @@ pub struct Card {
     /// Notes that a reader needs to understand the figures.
     pub notes: Vec<String>,
     /// The course over time.
-    pub course: Course,
+    pub course: Timeline,
 }
 
 impl Report {
@@ -272,7 +272,7 @@ impl Card {
             generator,
             setting: Setting::from_record(record),
             notes: Vec::new(),
-            course: Course::from_record(record),
+            course: Timeline::from_record(record),
             steps,
         };
         (card.verdict, card.reasons) = verdict::judge_card(&card, &record.end.ending);

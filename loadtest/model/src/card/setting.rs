@@ -17,7 +17,7 @@ pub struct Setting {
     pub version: Option<String>,
     /// The load in words.
     pub load: String,
-    /// Nobody gave a load, so that the default applied.
+    /// No load was given, so that the default applied.
     pub default_load: bool,
     /// Iterations arrive at a rate, whatever the target does.
     pub open_model: bool,

@@ -181,7 +181,7 @@ impl StepRow {
         }
     }
 
-    /// Times it did not run and nobody is to blame: chance or a skip on purpose, its own or that of a step
+    /// Times it did not run without a fault: chance or a skip on purpose, its own or that of a step
     /// it needs.
     pub fn spared(&self) -> u64 {
         self.not_drawn + self.left_out + self.skipped_not_drawn

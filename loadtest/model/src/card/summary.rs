@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 impl Card {
-    /// The exit code of a run that comes to this card.
+    /// The exit code of a run with this card.
     pub const fn exit_code(&self) -> u8 {
         self.verdict.exit_code()
     }
@@ -32,7 +32,7 @@ impl fmt::Display for Card {
                 .error_rate
                 .map_or_else(dash, display::format_percent),
         )?;
-        // What makes a run invalid stands below, with its remedy.
+        // The cause of an invalid run follows below, with its remedy.
         let is_cause = |reason: &str| {
             let mut causes = self.validity.causes.iter();
             causes.any(|cause| cause.what == reason)

@@ -29,7 +29,7 @@ pub struct ThresholdRow {
     pub actual_words: String,
     /// True if the condition holds; false without samples.
     pub passed: bool,
-    /// Nobody declared it.
+    /// Implied, not declared.
     pub implied: bool,
 }
 

@@ -34,7 +34,7 @@ pub enum Verdict {
 const PRECEDENCE: [u8; 10] = [1, 101, 2, 103, 100, 105, 3, 102, 99, 0];
 
 impl Verdict {
-    /// The exit code of a run that comes to this.
+    /// The exit code of a run with this verdict.
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::Passed => 0,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// The shortest steady part that is compared: of less, chance is not told apart.
+/// The shortest steady part that is compared: in less, chance dominates.
 pub const SHORTEST_STEADY_PART: Duration = Duration::from_secs(60);
 
 /// A run of a scenario, and where it ran.
@@ -27,7 +27,7 @@ pub struct Side<'a> {
 
 /// A run that has not begun, as far as it is known.
 #[derive(Debug, Clone, Copy)]
-pub struct Ahead<'a> {
+pub struct PlannedRun<'a> {
     /// The scenario.
     pub definition: &'a ScenarioDef,
     /// The load it will get.
@@ -189,11 +189,11 @@ pub fn find_difference(old: &Side<'_>, new: &Side<'_>) -> Option<Differs> {
     }
 }
 
-/// Everything that is known to speak against comparing the run `ahead` with those of `base`, before anything
+/// Everything that is known to speak against comparing the run `planned` with those of `base`, before anything
 /// is sent.
-pub fn refusals_before(base: &[Side<'_>], ahead: &Ahead<'_>) -> Vec<Refusal> {
+pub fn refuse_planned_run(base: &[Side<'_>], planned: &PlannedRun<'_>) -> Vec<Refusal> {
     let mut all = Vec::new();
-    let schedule = Schedule::new(ahead.load);
+    let schedule = Schedule::new(planned.load);
     let steady = schedule.end().map(|end| schedule.steady_part(end));
     if let Some(steady) = steady.filter(|steady| *steady < SHORTEST_STEADY_PART) {
         let steady_us = u64::try_from(steady.as_micros()).unwrap_or(u64::MAX);
@@ -201,15 +201,15 @@ pub fn refusals_before(base: &[Side<'_>], ahead: &Ahead<'_>) -> Vec<Refusal> {
     }
     for side in base {
         let scenario = side.scenario;
-        all.extend(compare_loads(&scenario.start.plan.load, ahead.load));
+        all.extend(compare_loads(&scenario.start.plan.load, planned.load));
         let is_own = scenario.start.own_target || scenario.start.target_in_process;
         // Which of the two it will be, only its setup knows.
-        let will_be = if ahead.may_start_target && is_own {
+        let will_be = if planned.may_start_target && is_own {
             describe_target(scenario)
-        } else if ahead.may_start_target {
+        } else if planned.may_start_target {
             OWN.to_owned()
         } else {
-            describe_url(ahead.base_url)
+            describe_url(planned.base_url)
         };
         let was = describe_target(scenario);
         if was != will_be {
@@ -218,7 +218,7 @@ pub fn refusals_before(base: &[Side<'_>], ahead: &Ahead<'_>) -> Vec<Refusal> {
                 new: will_be,
             });
         } else if scenario.start.own_target {
-            all.extend(compare_machines(side.environment, ahead.environment));
+            all.extend(compare_machines(side.environment, planned.environment));
         }
     }
     let mut once = Vec::new();

@@ -24,7 +24,7 @@ const FAMILY: f64 = 0.01;
 const WIDER: f64 = 1.25;
 /// Figures that differ of themselves: times - of which percentiles go together -, and errors.
 const KINDS: f64 = 2.0;
-/// So many must be beyond a quantile for it to be told, and so many there at all.
+/// The number of samples that must be beyond a quantile, and the number needed at all.
 const BEYOND: f64 = 10.0;
 const LEAST: u64 = 100;
 
@@ -285,7 +285,7 @@ impl Figure {
 
     /// The variance of the figure from run to run.
     fn between(self, base: &[Drawn], was: &[f64], common: &Common) -> f64 {
-        // An open load asks as often of every target, and errors are told by what the runs themselves show.
+        // An open load asks as often of every target, and each run shows its own errors.
         let differs = match self {
             Self::P50 | Self::P95 | Self::P99 => true,
             Self::Errors => false,

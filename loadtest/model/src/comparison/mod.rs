@@ -1,6 +1,6 @@
 //! The comparison of runs: changes beyond chance and beyond a margin.
 //!
-//! A change is told from chance by drawing both runs anew, many times, from blocks of their own seconds
+//! A change is distinguished from chance by drawing both runs anew, many times, from blocks of their own seconds
 //! (a bootstrap); and it matters only beyond a margin, since two runs of the same system differ as well
 //! (an equivalence test).
 
@@ -19,7 +19,7 @@ use crate::random::mix_bits;
 use bootstrap::Drawn;
 use comparable::find_refusals;
 pub use comparable::{
-    Ahead, Differs, Refusal, SHORTEST_STEADY_PART, Side, find_difference, refusals_before,
+    Differs, PlannedRun, Refusal, SHORTEST_STEADY_PART, Side, find_difference, refuse_planned_run,
 };
 use compared::Common;
 pub use compared::{Change, Compared, Figure, Margin};
@@ -155,7 +155,7 @@ impl Comparison {
             return Err(against);
         }
         let steps = pair_steps(base, new);
-        // A journey with another step takes another time, whoever answers.
+        // A journey with another step takes another time, from any target.
         let is_same = steps.iter().all(|(_, at)| at.is_ok());
         let journey = if is_same {
             Ok(None)

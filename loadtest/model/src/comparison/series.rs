@@ -171,7 +171,7 @@ impl Series {
         }
     }
 
-    /// The logarithms of the quantiles, told apart within a bucket as though its times lay evenly.
+    /// The logarithms of the quantiles, interpolated within a bucket as though its times lay evenly.
     fn quantiles(&self, times: &[u64]) -> [f64; 3] {
         let all: u64 = times.iter().sum();
         let mut found = [f64::NAN; 3];

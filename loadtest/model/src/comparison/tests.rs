@@ -566,14 +566,14 @@ fn what_is_known_before_the_load_is_refused_before_it() {
     let load = base.start.plan.load.clone();
     let refused = |load: &Load, base_url: Option<&str>, starts_target: bool| {
         let definition = definition(&[("ask", "a"), ("tell", "b")]);
-        let ahead = Ahead {
+        let planned = PlannedRun {
             definition: &definition,
             load,
             base_url,
             may_start_target: base_url.is_none() && starts_target,
             environment: &environment,
         };
-        let refusals = refusals_before(&sides, &ahead);
+        let refusals = refuse_planned_run(&sides, &planned);
         refusals.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let same = Some("HTTP://ada:pw@127.0.0.1:8080?x=1");

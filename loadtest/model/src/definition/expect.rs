@@ -22,7 +22,7 @@ impl Expect {
     /// `2xx`, the default.
     pub const SUCCESS: Self = Self(Cow::Borrowed(&[StatusRange { from: 200, to: 299 }]));
 
-    /// Any status, for whoever looks at it.
+    /// Any status.
     pub const ANY: Self = Self(Cow::Borrowed(&[StatusRange { from: 100, to: 999 }]));
 
     /// Returns true if `status` is one of the expected ones.

@@ -1,4 +1,4 @@
-//! What a metric of a threshold comes to: the same while a run goes on and when it is over.
+//! Values of the metrics of thresholds: the same during a run and after it.
 //!
 //! In a scenario of one step the times of the journey are those of the step's responses, so that a
 //! threshold is on the figure that is shown.
@@ -129,7 +129,7 @@ impl Aggregate {
         }
     }
 
-    /// The sum of a counter. One that never came has none: nobody knows whether nothing happened, or whether
+    /// The sum of a counter. One that was never counted has none: either nothing happened, or
     /// the name is another one. A scenario that may count nothing says so by counting 0.
     fn counted(name: &str, tally: &Tally) -> Self {
         match tally.own.counters.get(name) {

@@ -42,7 +42,7 @@ error_kinds! {
     ConnectUnreachable = "connect.unreachable",
     /// The system waited for an answer within the TLS handshake, and gave up.
     TlsTimeout = "tls.timeout",
-    /// The certificate is signed by nobody we trust.
+    /// No trusted authority signed the certificate.
     TlsUntrusted = "tls.untrusted",
     /// The certificate is for another name.
     TlsName = "tls.name",

@@ -6,9 +6,9 @@ use hdrhistogram::Histogram as Hdr;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The shortest duration told from zero, in nanoseconds.
+/// The shortest duration that differs from zero, in nanoseconds.
 const LOWEST_NS: u64 = 1_000;
-/// The longest duration told apart, in nanoseconds; longer ones count as this long.
+/// The longest distinct duration, in nanoseconds; longer ones count as this long.
 pub(super) const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// The longest duration that a new histogram has room for, in nanoseconds: it grows with what it holds, by
 /// 8 KiB whenever that doubles, up to 190 KiB.

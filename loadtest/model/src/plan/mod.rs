@@ -94,13 +94,13 @@ pub struct ScopedThreshold {
     pub step: Option<usize>,
     /// The condition.
     pub threshold: Threshold,
-    /// Nobody declared it: `errors < 1%`, which applies where no threshold is on errors.
+    /// Implied, not declared: `errors < 1%`, which applies where no threshold is on errors.
     pub implied: bool,
 }
 
-/// The target T when nobody declares one (`SPEC`: Apdex, 500 ms).
+/// The default target T (`SPEC`: Apdex, 500 ms).
 const DEFAULT_TARGET: Duration = Duration::from_millis(500);
-/// The error budget when nobody declares one.
+/// The default error budget.
 const DEFAULT_BUDGET: f64 = 0.01;
 /// The time that iterations in flight get after the end of the load.
 pub const GRACEFUL_STOP: Duration = Duration::from_secs(30);
@@ -222,7 +222,7 @@ fn collect_thresholds(scenario: &ScenarioDef) -> Vec<ScopedThreshold> {
     with_error_limit(all)
 }
 
-/// Adds what applies where nobody limits errors: `errors < 1%`, of the whole journey.
+/// Adds the implied threshold where none limits errors: `errors < 1%`, of the whole journey.
 pub fn with_error_limit(mut thresholds: Vec<ScopedThreshold>) -> Vec<ScopedThreshold> {
     let limits_errors = |scoped: &ScopedThreshold| scoped.threshold.metric == Metric::Errors;
     if !thresholds.iter().any(limits_errors) {

@@ -95,7 +95,7 @@ pub enum Better {
     Less,
     /// Large ones: a limit is a lower bound.
     More,
-    /// Nobody but the author knows.
+    /// Known only to the author.
     Either,
 }
 

@@ -43,7 +43,7 @@ pub struct Row {
     made: Option<Box<dyn Any + Send>>,
 }
 
-/// Rows of a type that is not told, as `SetupValue` keeps its value.
+/// Rows of an erased type, as `SetupValue` keeps its value.
 trait Deal: Send + Sync {
     /// The row that is kept at `at`.
     fn kept(&self, at: usize) -> Option<&dyn Any>;

@@ -220,7 +220,7 @@ impl<T: Transport> VirtualUser<T> {
         if self.chain.is_none() {
             return;
         }
-        // Nobody waits for a step that is part of no iteration.
+        // A step outside of iterations delays no arrival.
         let mut alone = IterationProgress::new(None, Vec::new());
         for step in state.last_step_indices() {
             let def = &self.scenario.definition.steps[step];

@@ -45,7 +45,7 @@ impl ProcessGroup {
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        // Until the leader is waited for, nobody else can have its number.
+        // Until the leader is waited for, no other process can have its number.
         if let Ok(group) = i32::try_from(self.leader.id()) {
             // This fails only where nothing is left to end.
             let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);

@@ -227,7 +227,7 @@ impl TargetCommand {
         loop {
             let left = self.within.saturating_sub(started.elapsed());
             let answer = self.probe.probe_once(address, left);
-            // Asked last: what answers on the port of a dead child is somebody else.
+            // Asked last: another program may answer on the port of a dead child.
             if let Some(status) = process.ended()? {
                 return Err(TargetError::Exited {
                     program,

@@ -44,7 +44,7 @@ impl ReadyProbe {
 
 fn open_stream(address: SocketAddr, patience: Duration) -> io::Result<TcpStream> {
     let stream = TcpStream::connect_timeout(&address, patience)?;
-    // While nobody listens, the system may pick the very port we call as the one we call from; TCP
+    // While no server listens, the system may pick the very port we call as the one we call from; TCP
     // then connects the socket to itself.
     if stream.local_addr()? == address {
         return Err(io::ErrorKind::ConnectionRefused.into());
@@ -81,7 +81,7 @@ mod tests {
     use std::net::{Ipv4Addr, TcpListener};
     use std::thread;
 
-    /// Asks a server that sends `answer` to whoever calls and then hangs up.
+    /// Asks a server that sends `answer` to every client and then hangs up.
     fn answered(answer: &'static [u8]) -> Result<(), String> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();

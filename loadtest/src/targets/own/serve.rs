@@ -148,7 +148,7 @@ impl Drop for InProcess {
             }
             thread::sleep(Duration::from_millis(1));
         }
-        // Its panics are caught and told.
+        // Its panics are caught and reported.
         let _ = thread.join();
     }
 }
@@ -206,6 +206,6 @@ fn accepts_connections(address: SocketAddr) -> bool {
         Ok(_) => true,
         Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
     };
-    // That may also have been the end of the listener; then nobody is there a second time.
+    // That may also have been the end of the listener; then nothing listens any more.
     answered && TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).is_ok()
 }

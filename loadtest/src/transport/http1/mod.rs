@@ -273,7 +273,7 @@ impl Http1 {
         if unsent.error.is_none() {
             match unsent.poll_write(&mut self.io, cx) {
                 Poll::Ready(Ok(())) => is_sent = true,
-                // What it said, nobody asked for.
+                // An answer without a request.
                 Poll::Ready(Err(error)) if unsent.sent == 0 => {
                     return Poll::Ready(Err(Error::Broken(error)));
                 }
@@ -342,7 +342,7 @@ impl Http1 {
     fn continue_sending(&mut self, unsent: &mut UnsentRequest, status: StatusCode) {
         let is_refused = status.is_client_error() || status.is_server_error();
         if unsent.error.is_some() || is_refused && !self.is_kept {
-            // Nobody wants the rest (RFC 9112, section 9.5).
+            // The rest is not needed (RFC 9112, section 9.5).
             self.is_kept = false;
         } else {
             // The server may want it before it says more.
@@ -410,7 +410,7 @@ impl Http1 {
         if self.used < self.read.len() {
             self.mark_spoilt();
         }
-        // Of a request that is cut short nobody knows where the next one begins.
+        // After a request that is cut short, the start of the next one is unknown.
         if self.unsent.take().is_some() {
             self.is_kept = false;
         }

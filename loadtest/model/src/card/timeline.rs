@@ -13,7 +13,7 @@ const POINTS: u32 = 300;
 
 /// The course of a run over time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Course {
+pub struct Timeline {
     /// The number of seconds per point.
     pub width: u32,
     /// The second in which the steady part begins; `None` where there is no ramp to tell it from.
@@ -62,7 +62,7 @@ pub struct Point {
     pub waited_per_second: f64,
 }
 
-impl Course {
+impl Timeline {
     pub(super) fn from_record(record: &ScenarioRecord) -> Self {
         let cells = &record.cells;
         let warm_up = record.start.plan.load.warm_up.as_secs() as u32;

@@ -19,7 +19,7 @@ const LARGEST: u64 = 256 << 20;
 
 /// The record of one scenario of a run, in a baseline.
 #[derive(Debug, Clone)]
-pub(crate) struct Kept {
+pub(crate) struct BaselineRun {
     pub(crate) path: PathBuf,
     /// It holds one scenario.
     pub(crate) record: RunRecord,
@@ -33,7 +33,7 @@ fn damaged_baseline(path: &Path, reason: &str) -> Error {
     .with_help("restore it from version control, or delete it and save a run again")
 }
 
-impl Kept {
+impl BaselineRun {
     /// Prepares a scenario of a run for the baseline in `folder`.
     ///
     /// # Errors
@@ -85,15 +85,15 @@ impl Kept {
         if record.scenarios.len() != 1 {
             return Err(damaged("it is not the record of one scenario".to_owned()));
         }
-        let kept = Self {
+        let run = Self {
             path: path.to_path_buf(),
             record,
         };
-        if path.file_name() != Some(format!("{}{ENDING}", kept.record.run_id).as_ref()) {
-            let run_id = &kept.record.run_id;
+        if path.file_name() != Some(format!("{}{ENDING}", run.record.run_id).as_ref()) {
+            let run_id = &run.record.run_id;
             return Err(damaged(format!("it is of the run {run_id:?}")));
         }
-        Ok(kept)
+        Ok(run)
     }
 
     /// Writes the file: the same bytes for the same record.

@@ -1,11 +1,11 @@
 //! A run beside a baseline, before its load and after it.
 
-use super::{Baseline, Kept};
+use super::{Baseline, BaselineRun};
 use crate::error::Error;
 use loadtest_model::card::Validity;
 use loadtest_model::comparison::{
-    Ahead, BaselineComparison, Comparison, ComparisonOutcome, Refusal, RunComparison, Side,
-    refusals_before,
+    BaselineComparison, Comparison, ComparisonOutcome, PlannedRun, Refusal, RunComparison, Side,
+    refuse_planned_run,
 };
 use loadtest_model::record::{RunRecord, ScenarioRecord};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 pub(crate) struct Against {
     name: String,
     /// The runs of each scenario, by its identity.
-    runs: BTreeMap<String, Vec<Kept>>,
+    runs: BTreeMap<String, Vec<BaselineRun>>,
 }
 
 impl Against {
@@ -30,8 +30,8 @@ impl Against {
     ) -> Result<Self, Error> {
         let mut runs = BTreeMap::new();
         for scenario in scenarios {
-            let kept = baseline.runs(&scenario)?;
-            runs.insert(scenario, kept);
+            let of_scenario = baseline.runs(&scenario)?;
+            runs.insert(scenario, of_scenario);
         }
         Ok(Self {
             name: baseline.name().to_owned(),
@@ -41,21 +41,21 @@ impl Against {
 
     fn sides(&self, identity: &str) -> Vec<Side<'_>> {
         let runs = self.runs.get(identity).into_iter().flatten();
-        runs.map(Kept::side).collect()
+        runs.map(BaselineRun::side).collect()
     }
 
     /// Refuses, before anything is sent, what could not be compared afterwards.
     ///
     /// # Errors
     /// Every reason.
-    pub(crate) fn check(&self, ahead: &[Ahead<'_>]) -> Result<(), Error> {
+    pub(crate) fn check(&self, planned: &[PlannedRun<'_>]) -> Result<(), Error> {
         let mut refusals = Vec::new();
-        for ahead in ahead {
-            let identity = ahead.definition.identity();
+        for run in planned {
+            let identity = run.definition.identity();
             let base = self.sides(&identity);
             // One that the baseline does not know runs all the same.
             if !base.is_empty() {
-                let found = refusals_before(&base, ahead);
+                let found = refuse_planned_run(&base, run);
                 refusals.extend(found.into_iter().map(|refusal| (identity.clone(), refusal)));
             }
         }

@@ -1,4 +1,4 @@
-//! The runs of a scenario by version, and the course of its p95 from one run to the next.
+//! The runs of a scenario by version, and the history of its p95 from one run to the next.
 //!
 //! A trend is arithmetic on two runs, and no verdict: only runs of the same version, load and target are set
 //! beside one another.
@@ -8,16 +8,16 @@ use std::time::Duration;
 
 /// The runs of a scenario.
 #[derive(Debug)]
-pub(super) struct Course<'a> {
+pub(super) struct ScenarioHistory<'a> {
     /// Its identity.
     pub(super) scenario: &'a str,
     /// Its versions, that of the newest run first.
-    pub(super) versions: Vec<VersionCourse<'a>>,
+    pub(super) versions: Vec<VersionHistory<'a>>,
 }
 
 /// The runs of a version.
 #[derive(Debug)]
-pub(super) struct VersionCourse<'a> {
+pub(super) struct VersionHistory<'a> {
     /// `None` of what did not get so far that it is known.
     pub(super) version: Option<&'a Version>,
     /// The number of all runs, shown or not.
@@ -27,12 +27,12 @@ pub(super) struct VersionCourse<'a> {
     /// The start of the newest run.
     pub(super) last_seen: &'a str,
     /// Its runs by load and target, those of the newest run first.
-    pub(super) settings: Vec<SettingCourse<'a>>,
+    pub(super) settings: Vec<SettingHistory<'a>>,
 }
 
 /// The runs of a version under one load.
 #[derive(Debug)]
-pub(super) struct SettingCourse<'a> {
+pub(super) struct SettingHistory<'a> {
     /// The load and its target.
     pub(super) setting: Option<&'a Setting>,
     /// The runs, the newest first.
@@ -59,16 +59,16 @@ pub(super) struct Trend<'a> {
     pub(super) against: &'a str,
 }
 
-impl<'a> Course<'a> {
+impl<'a> ScenarioHistory<'a> {
     /// Collects the runs of `scenario` from `entries`, the newest first.
     pub(super) fn from_entries(scenario: &'a str, entries: &'a [Entry]) -> Self {
-        let mut versions: Vec<VersionCourse<'a>> = Vec::new();
+        let mut versions: Vec<VersionHistory<'a>> = Vec::new();
         let own = entries.iter().filter(|entry| entry.scenario == scenario);
         for (place, entry) in own.enumerate() {
             let version = entry.version.as_ref();
             let at = versions.iter().position(|known| known.version == version);
             let at = at.unwrap_or_else(|| {
-                versions.push(VersionCourse {
+                versions.push(VersionHistory {
                     version,
                     count: 0,
                     first_seen: &entry.started_at,
@@ -89,7 +89,7 @@ impl<'a> Course<'a> {
     }
 }
 
-impl<'a> VersionCourse<'a> {
+impl<'a> VersionHistory<'a> {
     fn add(&mut self, entry: &'a Entry, place: usize) {
         self.count += 1;
         self.first_seen = &entry.started_at;
@@ -105,7 +105,7 @@ impl<'a> VersionCourse<'a> {
             .find(|known| known.setting == setting)
         {
             Some(known) => known.rows.push(row),
-            None => self.settings.push(SettingCourse {
+            None => self.settings.push(SettingHistory {
                 setting,
                 rows: vec![row],
             }),
@@ -113,7 +113,7 @@ impl<'a> VersionCourse<'a> {
     }
 }
 
-impl<'a> SettingCourse<'a> {
+impl<'a> SettingHistory<'a> {
     fn find_trends(&mut self) {
         let mut before: Option<(&'a str, Duration)> = None;
         for row in self.rows.iter_mut().rev() {
