@@ -90,10 +90,8 @@ impl Label {
         let thing = self.same_thing(source);
         if let Some(to) = to {
             if self.key == source.key {
-                let is_of_anything = matches!(
-                    to.as_str(),
-                    "id" | "pk" | "oid" | "key" | "ref" | "number" | "version"
-                );
+                let of_anything = ["id", "pk", "oid", "key", "ref", "number", "version"];
+                let is_of_anything = of_anything.contains(&to.as_str());
                 return if is_of_anything { thing } else { 3 };
             }
             let is_alike = |word: &String| has_word(&LISTS.alike, word);
@@ -101,13 +99,9 @@ impl Label {
                 return thing.min(2);
             }
             // `"product": 42`, `?category=7`.
-            if is_alike(from) && source.around.first() == Some(to) {
-                return 2;
-            }
-            if is_alike(to) && self.around.first() == Some(from) {
-                return 2;
-            }
-            return if to == from { 2 } else { 0 };
+            let is_thing = is_alike(from) && source.around.first() == Some(to)
+                || is_alike(to) && self.around.first() == Some(from);
+            return u8::from(is_thing || to == from) * 2;
         }
         // A segment of a path.
         if source.is_identifier() && from != "version" && from != "revision" {

@@ -201,12 +201,16 @@ fn find_link<'a>(
         let (end, url) = beginnings(exchange).next()?;
         return Some((end, offers.link(&url)?, Confidence::Certain));
     }
+    // `43-tea` is one of many as `43` is.
+    let is_numbered = |segment: &str| {
+        segment.len() >= 4 && segment.starts_with(|first: char| first.is_ascii_digit())
+    };
     let open = places.iter().zip(chosen).filter(|(place, choice)| {
         let is_given = choice.is_some_and(|choice| {
             let is_part = matches!(choice.offer.origin, Origin::Part { .. });
             choice.confidence > Confidence::Possible && !is_part
         });
-        let is_dynamic = kind(&place.value) > ValueKind::Word || begins_with_number(&place.value);
+        let is_dynamic = kind(&place.value) > ValueKind::Word || is_numbered(&place.value);
         let is_users = choice.is_none() && offers.is_users(&place.value, &place.label);
         place.slot == 0 && place.form == Form::Whole && is_dynamic && !is_given && !is_users
     });
@@ -228,27 +232,23 @@ fn find_link<'a>(
     })
 }
 
-/// `43-tea`, which is one of many as `43` is.
-fn begins_with_number(segment: &str) -> bool {
-    segment.len() >= 4 && segment.starts_with(|first: char| first.is_ascii_digit())
-}
-
 /// Returns the reason why a value is from there; never the value.
 fn why(place: &ValuePlace, choice: &Choice<'_>) -> String {
     let name = &choice.offer.name;
-    let what = if choice.offer.is_number {
-        "number"
-    } else {
-        "value"
-    };
-    let why = match kind(&place.value) {
+    let what = match kind(&place.value) {
         ValueKind::Unique | ValueKind::Rare => {
-            let length = place.value.chars().count();
-            format!("this value of {length} characters is {name} of its answer")
+            format!("value of {} characters", place.value.chars().count())
         }
-        _ if choice.fit > 0 => format!("{name} of its answer is this {what}, and the names fit"),
-        _ => format!("{name} of its answer is this {what}"),
+        _ if choice.offer.is_number => "number".to_owned(),
+        _ => "value".to_owned(),
     };
+    let is_unique = kind(&place.value) >= ValueKind::Rare;
+    let fit = if choice.fit == 0 || is_unique {
+        ""
+    } else {
+        ", and the names fit"
+    };
+    let why = format!("{name} of its answer is this {what}{fit}");
     match choice.offer.item {
         Some((item, of)) => format!("{why}; item {item} of {of} is taken"),
         None => why,

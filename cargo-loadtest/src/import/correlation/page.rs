@@ -2,6 +2,7 @@
 //! again in the next answer.
 
 use super::kind::{ValueKind, kind};
+use super::parts_by;
 use std::collections::HashSet;
 
 /// How many values of one page are looked for.
@@ -35,31 +36,13 @@ pub(super) fn find_values<'a>(
     page: &'a str,
     is_wanted: &dyn Fn(&str) -> bool,
 ) -> Vec<PageValue<'a>> {
-    let mut starts: Vec<(usize, &str)> = Vec::new();
-    let mut put = |at: usize, value: &'a str| {
-        if is_wanted(value) {
-            starts.push((at, value));
-        }
-    };
-    for mark in ['"', '\'', '`', '<'] {
-        // What is between two tags, and between two quotes: each gap once.
-        let mut begin = None;
-        for (at, letter) in
-            page.match_indices(|letter| letter == mark || mark == '<' && letter == '>')
-        {
-            if let Some(begin) = begin.filter(|begin| at - begin <= LONGEST) {
-                put(begin, &page[begin..at]);
-            }
-            begin = (mark != '<' || letter == ">").then_some(at + 1);
-        }
-    }
+    // The texts between quotes and tags, then words.
+    let is_mark = |letter: char| "\"'`<>".contains(letter);
     let is_inner = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
-    for word in page.split(|letter| !is_inner(letter)) {
-        let at = word.as_ptr() as usize - page.as_ptr() as usize;
-        if word.len() >= 8 && word.len() <= LONGEST {
-            put(at, word);
-        }
-    }
+    let words = parts_by(page, |letter| !is_inner(letter)).filter(|word| word.len() >= 8);
+    let parts = parts_by(page, is_mark).chain(words);
+    let parts = parts.filter(|part| part.len() <= LONGEST && is_wanted(&page[part.clone()]));
+    let mut starts: Vec<_> = parts.map(|part| (part.start, &page[part])).collect();
     starts.sort_by_key(|(at, _)| *at);
     let mut seen = HashSet::new();
     let mut found = Vec::new();
@@ -68,18 +51,18 @@ pub(super) fn find_values<'a>(
             continue;
         }
         let end = at + value.len();
-        let (name, is_field) = name(page, at, value.len());
+        let (name, is_field) = name_value(page, at, value.len());
         if kind(value) < ValueKind::Rare && !is_field {
             continue;
         }
-        let after = page[end..].chars().next();
         // Next to an entity or an escape it is a part of a value.
-        let near = page
-            .get(floor(page, at.saturating_sub(8))..at)
-            .unwrap_or_default();
-        let follows_entity = near.ends_with(';') && near.contains("&#");
-        let is_part = follows_entity || page[end..].starts_with("&#") || after == Some('\\');
-        let Some(after) = after.filter(|letter| !value.contains(*letter) && !is_part) else {
+        let rest = &page[end..];
+        let is_part = page[..at].ends_with(';') || rest.starts_with("&#") || rest.starts_with('\\');
+        let after = rest
+            .chars()
+            .next()
+            .filter(|letter| !value.contains(*letter));
+        let Some(after) = after.filter(|_| !is_part) else {
             continue;
         };
         let after = &page[end..end + after.len_utf8()];
@@ -117,36 +100,35 @@ pub(super) fn text_before<'t>(
         })
 }
 
-/// What a value is called, and whether it is that of a field of a form, or of a `<meta>`.
-fn name(page: &str, at: usize, length: usize) -> (&str, bool) {
+/// Returns the name of a value, and true if it is that of a field of a form or of a `<meta>`.
+fn name_value(page: &str, at: usize, length: usize) -> (&str, bool) {
     let from = floor(page, at.saturating_sub(TAG));
-    let tag = page[from..at].rfind(['<', '>']).map(|start| from + start);
-    if let Some(start) = tag.filter(|start| page[*start..].starts_with('<')) {
-        let until = floor(page, (at + length + TAG).min(page.len()));
-        let end = page[at + length..until]
-            .find('>')
-            .map_or(until, |end| at + length + end);
-        let tag = &page[start..end];
-        let is_field = ["<input", "<meta", "<button", "<option"]
-            .iter()
-            .any(|begin| {
-                tag.get(..begin.len())
-                    .is_some_and(|tag| tag.eq_ignore_ascii_case(begin))
-            });
-        let called = ["name", "property", "id"]
-            .iter()
-            .find_map(|name| attribute(tag, name));
-        if let Some(called) = called.filter(|_| is_field) {
-            return (called, true);
-        }
+    let begin = page[from..at]
+        .rfind(['<', '>'])
+        .map_or(from, |start| from + start);
+    let until = floor(page, (at + length + TAG).min(page.len()));
+    let end = page[at + length..until]
+        .find('>')
+        .map_or(until, |end| at + length + end);
+    let tag = &page[begin..end];
+    let element = tag
+        .split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    let is_field = ["<input", "<meta", "<button", "<option"].contains(&element.as_str());
+    let mut names = ["name", "property", "id"].iter();
+    if let Some(name) = names
+        .find_map(|name| attribute(tag, name))
+        .filter(|_| is_field)
+    {
+        return (name, true);
     }
     // `csrfToken = "..`, `data-token="..`, `<token>..`.
     let before = page[from..at].trim_end_matches(|letter: char| !letter.is_alphanumeric());
-    let word = before.rfind(|letter: char| !letter.is_alphanumeric() && !"_-".contains(letter));
-    let word = word.map_or(before, |end| {
-        before[end..].trim_start_matches(|letter: char| !letter.is_alphanumeric())
-    });
-    (word, false)
+    let is_end = |letter: char| !letter.is_alphanumeric() && !"_-".contains(letter);
+    let word = before.rsplit(is_end).next().unwrap_or_default();
+    (word.trim_start_matches(['_', '-']), false)
 }
 
 /// The value of an attribute of a tag.
@@ -158,9 +140,9 @@ fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
             .trim_start()
             .strip_prefix('=')?
             .trim_start();
-        let value = match value.chars().next()? {
-            mark @ ('"' | '\'') => value[1..].split(mark).next()?,
-            _ => value
+        let value = match value.strip_prefix(['"', '\'']) {
+            Some(inner) => inner.split(['"', '\'']).next()?,
+            None => value
                 .split(|letter: char| letter.is_whitespace() || letter == '/')
                 .next()?,
         };

@@ -236,13 +236,13 @@ fn every_reference_says_how_certain_it_is_and_never_the_value() {
         .collect();
     insta::assert_debug_snapshot!(told, @r#"
     [
-        "certain: this value of 81 characters is `token` of its answer",
+        "certain: `token` of its answer is this value of 81 characters",
         "likely: `items[1].id` of its answer is this number, and the names fit; item 2 of 3 is taken",
         "likely: `items[1].id` of its answer is this number, and the names fit; item 2 of 3 is taken",
         "likely: `variants[0].sku` of its answer is this value, and the names fit",
-        "certain: this value of 14 characters is `cart.id` of its answer",
+        "certain: `cart.id` of its answer is this value of 14 characters",
         "likely: `id` of its answer is this number, and the names fit",
-        "certain: this value of 16 characters is `payment.id` of its answer",
+        "certain: `payment.id` of its answer is this value of 16 characters",
         "likely: `user.id` of its answer is this number, and the names fit",
     ]
     "#);

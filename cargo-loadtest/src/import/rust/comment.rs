@@ -1,6 +1,7 @@
 //! Comments from words of the input: harmless, of a bounded length, wrapped.
 
 use crate::console::{clean, clean_lines};
+use crate::import::text::truncate;
 use loadtest::redact;
 use std::fmt::Write as _;
 
@@ -53,36 +54,4 @@ pub(super) fn write_words(
         has_gap = line.is_empty();
         write_comment(source, prefix, line);
     }
-}
-
-/// Truncates words to a number of characters.
-pub(super) fn truncate(words: &str, most: usize) -> String {
-    let Some((end, _)) = words.char_indices().nth(most) else {
-        return words.to_owned();
-    };
-    let cut = &words[..end];
-    let end = cut
-        .rfind(' ')
-        .filter(|space| space * 2 > end)
-        .unwrap_or(end);
-    format!("{} …", cut[..end].trim_end())
-}
-
-/// Lists a few names, and counts the others.
-pub(super) fn list_names(names: &[String], most: usize) -> String {
-    let mut words: Vec<String> = names.iter().take(most).cloned().collect();
-    let more = names.len() - words.len();
-    if more > 0 {
-        words.push(format!("{more} more"));
-    }
-    match words.as_slice() {
-        [] => String::new(),
-        [one] => one.clone(),
-        [before @ .., last] => format!("{} and {last}", before.join(", ")),
-    }
-}
-
-/// Puts a name in backticks, truncated.
-pub(super) fn quote_name(name: &str) -> String {
-    format!("`{}`", truncate(&clean(name).replace('`', "'"), 60))
 }

@@ -6,6 +6,7 @@ use super::partition::Scenario;
 use crate::import::recording::{Body, Exchange, Recording};
 use crate::import::secrets::redact_text;
 use crate::import::source::{Input, Note};
+use crate::import::text::quote_name;
 use std::fmt::Write as _;
 
 /// A secret that a source names.
@@ -18,31 +19,27 @@ pub(crate) struct NamedSecret {
 }
 
 const BETWEEN: &str = "\
-/// Returns the first text between two others.
+/// Returns the first text between two others; without an `after`, up to the end.
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(before)?;
-    let (value, _) = rest.split_once(after)?;
-    Some(value)
+    if after.is_empty() {
+        return Some(rest);
+    }
+    rest.split_once(after).map(|(value, _)| value)
 }
 
 ";
 
 const HEADER_PART: &str = "\
-/// Returns the text between two others, in the first header of this name that has both; an empty
-/// text is an end of the header.
+/// Returns the text between two others, in the first header of this name that has both.
 fn header_part<'a, T>(
     answer: &'a Response<T>,
     name: &str,
     before: &str,
     after: &str,
 ) -> Option<&'a str> {
-    answer.headers().get_all(name).iter().find_map(|value| {
-        let (_, rest) = value.to_str().ok()?.split_once(before)?;
-        if after.is_empty() {
-            return Some(rest);
-        }
-        rest.split_once(after).map(|(value, _)| value)
-    })
+    let mut values = answer.headers().get_all(name).iter();
+    values.find_map(|value| between(value.to_str().ok()?, before, after))
 }
 
 ";
@@ -50,15 +47,13 @@ fn header_part<'a, T>(
 const ENCODED: &str = "\
 /// Encodes a value for a URL.
 fn encoded(value: &str) -> String {
-    let mut encoded = String::new();
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || b\"-._~\".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!(\"%{byte:02X}\"));
+    let bytes = value.bytes().map(|byte| match byte {
+        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' | b'~' => {
+            char::from(byte).to_string()
         }
-    }
-    encoded
+        _ => format!(\"%{byte:02X}\"),
+    });
+    bytes.collect()
 }
 
 ";
@@ -145,13 +140,13 @@ fn lost_headers(recording: &Recording) -> Vec<String> {
     let lost = lines
         .filter(|line| parse_part_header(line).is_none())
         .map(|line| {
-            let line = comment::quote_name(&redact_text(&line.shown(|_| "..".to_owned()), &[]));
+            let line = quote_name(&redact_text(&line.shown(|_| "..".to_owned()), &[]));
             format!("the header {line} of a part is left out")
         });
     lost.collect()
 }
 
-/// Counts the requests that are left out, and lists groups without requests.
+/// Counts the requests that are left out.
 fn left_out(recording: &Recording) -> Vec<String> {
     let mut reasons: Vec<(&str, usize)> = Vec::new();
     for dropped in &recording.dropped {
@@ -164,13 +159,7 @@ fn left_out(recording: &Recording) -> Vec<String> {
         let are = if count == 1 { " is" } else { "s are" };
         format!("{count} request{are} left out: {why}")
     });
-    let groups = recording.groups.iter().filter(|group| {
-        let mut exchanges = recording.exchanges.iter();
-        !exchanges.any(|exchange| exchange.group.as_ref() == Some(&group.name))
-    });
-    let groups =
-        groups.map(|group| format!("{} has no requests", comment::quote_name(&group.name)));
-    requests.chain(groups).collect()
+    requests.collect()
 }
 
 /// Renders the imports.
@@ -212,22 +201,18 @@ pub(super) fn name_secrets(
     };
     let secrets = recording.secrets.iter();
     let secrets = secrets.filter(|secret| secret.is_variable || is_named(&secret.name));
-    let mut named: Vec<_> = secrets
-        .map(|secret| {
-            let names = scenarios.iter().map(|scenario| &scenario.names);
-            let step = secret
-                .exchange
-                .and_then(|at| names.into_iter().find_map(|names| names.get(&at)));
-            let what = match step {
-                Some(step) => format!("{} of `{step}`", secret.what),
-                None => secret.what.clone(),
-            };
-            NamedSecret {
-                name: secret.name.clone(),
-                what,
-            }
-        })
-        .collect();
+    let named = secrets.map(|secret| {
+        let mut names = scenarios.iter().map(|scenario| &scenario.names);
+        let step = secret
+            .exchange
+            .and_then(|at| names.find_map(|names| names.get(&at)));
+        let of = step.map_or_else(String::new, |step| format!(" of `{step}`"));
+        NamedSecret {
+            name: secret.name.clone(),
+            what: format!("{}{of}", secret.what),
+        }
+    });
+    let mut named: Vec<_> = named.collect();
     named.sort_by(|one, other| one.name.cmp(&other.name));
     named.dedup_by(|one, other| one.name == other.name);
     named

@@ -7,28 +7,21 @@ pub(super) fn quote_text(text: &str) -> String {
 
 /// Writes a string in the code of a function, where nothing may look like a template.
 pub(super) fn quote_code(whole: &str) -> String {
-    hide_templates(&quote_text(whole))
+    let literal = quote_text(whole);
+    let mut parts = literal.split("{{");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |written, part| {
+        let is_name = |name: &str| {
+            name.trim()
+                .chars()
+                .all(|letter| letter.is_alphanumeric() || letter == '_')
+        };
+        let is_template = part.split_once('.').is_some_and(|(name, _)| is_name(name));
+        written + if is_template { "{\\u{7b}" } else { "{{" } + part
+    })
 }
 
 /// Writes a byte string.
 pub(super) fn quote_bytes(bytes: &[u8]) -> String {
     format!("b\"{}\"", bytes.escape_ascii())
-}
-
-/// Escapes `{{step.` in a literal.
-fn hide_templates(literal: &str) -> String {
-    let mut written = String::with_capacity(literal.len());
-    let mut rest = literal;
-    while let Some((before, after)) = rest.split_once("{{") {
-        let word = after.trim_start();
-        let end = word
-            .find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
-            .unwrap_or(word.len());
-        let is_template = end > 0 && word[end..].trim_start().starts_with('.');
-        written.push_str(before);
-        written.push_str(if is_template { "{\\u{7b}" } else { "{{" });
-        rest = after;
-    }
-    written.push_str(rest);
-    written
 }

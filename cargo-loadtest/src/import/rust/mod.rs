@@ -22,6 +22,7 @@ mod values;
 
 use super::recording::{Client, Exchange, Http, Origin, Recording};
 use super::source::Input;
+use crate::import::text::truncate;
 use function::Uses;
 pub(crate) use head::NamedSecret;
 use head::name_secrets;
@@ -169,7 +170,7 @@ fn describe_scenario(source: &mut String, recording: &Recording, scenario: &Scen
     let request = |exchange: &Exchange| {
         let target = shown_target(recording, exchange);
         let path = target.split('?').next().unwrap_or_default();
-        format!("{} {}", exchange.method, comment::truncate(path, 80))
+        format!("{} {}", exchange.method, truncate(path, 80))
     };
     let mut words: Vec<String> = exchanges.take(3).map(request).collect();
     let more = scenario.steps.len() - words.len();

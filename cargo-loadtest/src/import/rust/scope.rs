@@ -5,7 +5,7 @@ use super::literal::quote_text;
 use super::partition::Scenario;
 use super::types::{Shape, Types, path_in_template, quote_key};
 use crate::import::recording::{Confidence, Header, Origin, Piece, Recording, Text};
-use crate::import::text::is_token;
+use crate::import::text::{is_token, quote_name};
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 
@@ -120,7 +120,7 @@ impl<'a> Scope<'a> {
         for at in references {
             let reference = &self.recording.references[*at];
             let exchange = reference.from.exchange();
-            let word = comment::quote_name(reference.from.word());
+            let word = quote_name(reference.from.word());
             if !self.has(*at) {
                 let words =
                     format!("{word} is of a request that is not sent before this one: write it");

@@ -8,6 +8,7 @@ use super::scope::Scope;
 use super::types::Shape;
 use crate::import::naming;
 use crate::import::recording::{Client, Exchange};
+use crate::import::text::quote_name;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -31,7 +32,7 @@ pub(super) fn write_step(
     let name = scope.step(number);
     describe_step(source, exchange);
     for header in &exchange.omitted {
-        let header = comment::quote_name(header);
+        let header = quote_name(header);
         let words = format!("Recorded without the header {header}, which is sent here.");
         comment::write_comment(source, "    //", &words);
     }
@@ -41,7 +42,7 @@ pub(super) fn write_step(
         .filter(|header| !is_sendable(header))
     {
         if !header.name.eq_ignore_ascii_case("content-length") {
-            let header = comment::quote_name(&header.name);
+            let header = quote_name(&header.name);
             let words = format!("The header {header} is left out: it cannot be sent.");
             comment::write_comment(source, "    //", &words);
         }

@@ -8,9 +8,6 @@ use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
-/// The most unused fields that are listed.
-const MOST_LISTED: usize = 8;
-
 /// The type of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Shape {
@@ -117,14 +114,10 @@ impl Types {
                 naming::unnumbered(name),
                 is_list || exchange.method != "GET",
             );
-            let begin = if is_list {
-                "An item of the answer"
-            } else {
-                "The answer"
-            };
+            let begin = if is_list { "An item of the" } else { "The" };
+            let whose = format!("{begin} answer to `{name}`");
             let seen: Vec<&Value> = body.iter().collect();
-            let shape = match planner.shape(paths, &seen, &wanted, &format!("{begin} to `{name}`"))
-            {
+            let shape = match planner.shape(paths, &seen, &wanted, &whose) {
                 // Only JSON is read into these: text would have its quotes.
                 Shape::Text | Shape::Plain(_) => Shape::Any,
                 shape => shape,
@@ -180,21 +173,14 @@ impl TypePlanner {
         let name = naming::unique_type(wanted, &mut self.used);
         let place = self.source.len();
         for (key, paths) in &needed {
-            let values = || seen.iter().map(|value| value.get(key));
-            let found: Vec<&Value> = values()
-                .flatten()
-                .filter(|value| !value.is_null())
-                .collect();
-            let is_list = paths
-                .iter()
-                .any(|path| matches!(path.first(), Some(Key::Item(_))));
+            let values = seen.iter().filter_map(|value| value.get(key));
+            let found: Vec<&Value> = values.filter(|value| !value.is_null()).collect();
+            let mut paths_begin = paths.iter().map(|path| path.first());
+            let is_list = paths_begin.any(|key| matches!(key, Some(Key::Item(_))));
             let field = naming::field_name(key);
             let ty = naming::type_name(&field, is_list);
-            let whose = if is_list {
-                format!("An item of `{field}` of `{name}`")
-            } else {
-                format!("The `{field}` of `{name}`")
-            };
+            let begin = if is_list { "An item of `" } else { "The `" };
+            let whose = format!("{begin}{field}` of `{name}`");
             fields.push(StructField {
                 key: (*key).to_owned(),
                 name: naming::unique(&field, &mut names),
@@ -202,19 +188,18 @@ impl TypePlanner {
                 shape: self.shape(paths, &found, &ty, &whose),
             });
         }
-        let (begin, body) = (render_attributes(&fields), render_fields(&fields));
-        let key = (wanted.to_owned(), format!("{begin}{body}"));
+        let (attribute, body) = render_fields(&fields);
+        let key = (wanted.to_owned(), format!("{attribute}{body}"));
         let name = if let Some(known) = self.known.get(&key) {
             self.used.remove(&name);
             known.clone()
         } else {
             let mut source = String::new();
-            let also = match unused_fields(seen, &needed) {
-                others if others.is_empty() => String::new(),
-                others => format!("; not used: {}", comment::list_names(&others, MOST_LISTED)),
-            };
-            comment::write_comment(&mut source, "///", &format!("{whose}{also}."));
-            let _ = write!(source, "{begin}struct {name} {{\n{body}}}\n\n");
+            comment::write_comment(&mut source, "///", &format!("{whose}."));
+            let _ = write!(
+                source,
+                "#[response]\n{attribute}struct {name} {{\n{body}}}\n\n"
+            );
             self.source.insert_str(place, &source);
             self.known.insert(key, name.clone());
             name
@@ -247,10 +232,13 @@ fn items_of<'v>(seen: &[&'v Value]) -> Vec<&'v Value> {
     lists.flatten().collect()
 }
 
-/// Renders the fields of a type.
-fn render_fields(fields: &[StructField]) -> String {
+/// Renders the attribute of a type and its fields.
+fn render_fields(fields: &[StructField]) -> (&'static str, String) {
+    let is_camel = fields
+        .iter()
+        .all(|field| camel_case(&field.name) == field.key)
+        && fields.iter().any(|field| field.name != field.key);
     let mut body = String::new();
-    let is_camel = is_camel(fields);
     for field in fields {
         if field.key != field.name && !is_camel {
             let _ = writeln!(body, "    #[serde(rename = {})]", quote_text(&field.key));
@@ -263,23 +251,12 @@ fn render_fields(fields: &[StructField]) -> String {
         };
         let _ = writeln!(body, "    {}: {ty},", identifier(&field.name));
     }
-    body
-}
-
-fn render_attributes(fields: &[StructField]) -> &'static str {
-    if is_camel(fields) {
-        "#[response]\n#[serde(rename_all = \"camelCase\")]\n"
+    let attribute = if is_camel {
+        "#[serde(rename_all = \"camelCase\")]\n"
     } else {
-        "#[response]\n"
-    }
-}
-
-/// Returns true where all keys are the names in camel case, and some differ from the names.
-fn is_camel(fields: &[StructField]) -> bool {
-    fields
-        .iter()
-        .all(|field| camel_case(&field.name) == field.key)
-        && fields.iter().any(|field| field.name != field.key)
+        ""
+    };
+    (attribute, body)
 }
 
 /// Returns a name in camel case, as serde does.
@@ -299,20 +276,6 @@ pub(super) fn identifier(name: &str) -> String {
     } else {
         name.to_owned()
     }
-}
-
-/// Returns the recorded fields that no reference needs.
-fn unused_fields(seen: &[&Value], needed: &[(&str, Vec<&[Key]>)]) -> Vec<String> {
-    let objects = seen.iter().filter_map(|value| value.as_object()).take(10);
-    let mut others: Vec<String> = Vec::new();
-    for key in objects.flat_map(|object| object.keys()) {
-        let is_needed = needed.iter().any(|(known, _)| known == key);
-        let name = format!("`{key}`");
-        if !is_needed && key.len() <= 40 && !key.contains('`') && !others.contains(&name) {
-            others.push(name);
-        }
-    }
-    others
 }
 
 /// Returns a path through an answer as templates have it, where they can.

@@ -169,7 +169,7 @@ impl Function<'_> {
         }
         self.is_fallible = true;
         let mut call = |function: &'static str, arguments: &[&str]| {
-            self.uses.functions.insert(function);
+            self.uses.functions.extend([function, "between"]);
             let arguments: Vec<_> = arguments.iter().map(|text| quote_code(text)).collect();
             format!("{function}({step}, {})?", arguments.join(", "))
         };

@@ -12,7 +12,7 @@ use crate::import::recording::{
     Body, Credentials, Exchange, Header, Part, Piece, Recording, Secret, Text,
 };
 use crate::import::source::Input;
-use crate::import::text::{URL_ENCODED, escape_json, form_decode, form_encode};
+use crate::import::text::{URL_ENCODED, escape_json, form_decode, form_encode, quote_name};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use loadtest::redact::REDACTED;
 use std::collections::{HashMap, HashSet};
@@ -191,7 +191,7 @@ impl Finder {
         self.hide_named(
             &header.value,
             &name,
-            &format!("the header {}", quote(&name)),
+            &format!("the header {}", quote_name(&name)),
         )
     }
 
@@ -245,24 +245,27 @@ impl Finder {
                 "code" if is_callback => "auth_code",
                 name => name,
             };
-            let hidden = if is_encoded_again {
-                self.hide_named(&decoded, wanted, &what)
-            } else if self.is_secret(&decoded, wanted) {
-                self.hide_whole(&flat.restore(value), wanted, &what)
+            let part = if is_encoded_again {
+                decoded
             } else {
-                decoded.clone()
+                flat.restore(value)
             };
-            if hidden == decoded {
+            let mut hidden = self.hide_named(&part, wanted, &what);
+            if hidden == part && !is_encoded_again && !find_secrets(&form_decode(value)).is_empty()
+            {
+                hidden = self.hide_whole(&part, wanted, &what);
+            }
+            if hidden == part {
                 text.append(flat.restore(pair));
                 continue;
             }
             text.append(flat.restore(key));
             text.push_str("=");
-            text.append(if is_encoded_again {
-                hidden.map_literals(form_encode)
-            } else {
-                hidden
-            });
+            let encode = |text: &str| match text {
+                text if is_encoded_again => form_encode(text),
+                text => text.to_owned(),
+            };
+            text.append(hidden.map_literals(encode));
         }
         text
     }
@@ -313,16 +316,6 @@ impl Finder {
         Some(text)
     }
 
-    /// Returns true where a value or a part of it is secret.
-    fn is_secret(&self, text: &Text, name: &str) -> bool {
-        let value = text.shown(|_| String::new());
-        !value.is_empty()
-            && (self.is_named(name)
-                || is_secret_value(name, &value)
-                || has_secret(&value)
-                || NameKind::new(name) != NameKind::Harmless && !find_secrets(&value).is_empty())
-    }
-
     /// Returns true where the name makes a value secret.
     fn is_named(&self, name: &str) -> bool {
         let mut keys = self.keys.iter();
@@ -356,21 +349,13 @@ impl Finder {
             let mut values = text.split('=').skip(1).map(str::trim_start);
             letters.count() >= SHORTEST_REST
                 || values.any(|value| !value.is_empty() && !value.starts_with([';', '&', ',']))
+                || has_secret(text)
         };
         let has_values = text.has_values();
-        self.hide_literals(text, wanted, what, |text| !has_values || is_rest(text))
-    }
-
-    /// Hides the literals of a text for which `is_hidden` is true.
-    fn hide_literals(
-        &mut self,
-        text: &Text,
-        wanted: &str,
-        what: &str,
-        is_hidden: impl Fn(&str) -> bool,
-    ) -> Text {
         let pieces = text.pieces().iter().map(|piece| match piece {
-            Piece::Literal(text) if is_hidden(text) => self.add_secret(text, wanted, what),
+            Piece::Literal(text) if !has_values || is_rest(text) => {
+                self.add_secret(text, wanted, what)
+            }
             piece => piece.clone(),
         });
         pieces.collect()
@@ -398,10 +383,10 @@ impl Finder {
         }
         let is_safe = |piece: &Piece| !matches!(piece, Piece::Literal(text) if has_secret(text));
         if hidden.pieces().iter().all(is_safe) {
-            return hidden;
+            hidden
+        } else {
+            self.hide_whole(whole, wanted, what)
         }
-        let has_values = whole.has_values();
-        self.hide_literals(whole, wanted, what, |text| !has_values || has_secret(text))
     }
 
     /// Returns all forms in which the secrets may occur.
@@ -471,16 +456,6 @@ impl Finder {
     }
 }
 
-/// Quotes a name of the input, shortened.
-fn quote(name: &str) -> String {
-    let short: String = name.chars().take(60).collect();
-    let more = if short.len() < name.len() { " …" } else { "" };
-    format!(
-        "`{}{more}`",
-        crate::console::clean(&short).replace('`', "'")
-    )
-}
-
 fn in_place(name: &str, place: &str) -> String {
-    format!("{} in the {place}", quote(name))
+    format!("{} in the {place}", quote_name(name))
 }

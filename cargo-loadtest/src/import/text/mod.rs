@@ -79,6 +79,27 @@ pub(super) fn singular(word: &str) -> String {
     stem("s").unwrap_or(word).to_owned()
 }
 
+/// Truncates words to a number of characters.
+pub(super) fn truncate(words: &str, most: usize) -> String {
+    let Some((end, _)) = words.char_indices().nth(most) else {
+        return words.to_owned();
+    };
+    let cut = &words[..end];
+    let end = cut
+        .rfind(' ')
+        .filter(|space| space * 2 > end)
+        .unwrap_or(end);
+    format!("{} …", cut[..end].trim_end())
+}
+
+/// Puts a name in backticks, truncated.
+pub(super) fn quote_name(name: &str) -> String {
+    format!(
+        "`{}`",
+        truncate(&crate::console::clean(name).replace('`', "'"), 60)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
