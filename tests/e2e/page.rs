@@ -243,7 +243,7 @@ const PLOT: &str = "document.querySelector('.plot')";
 /// What the first chart says at a point, by what the page keeps for it.
 fn expected(browser: &mut Browser, point: usize) -> String {
     let kept = browser.value(
-        "[document.querySelector('article').dataset.at, \
+        "[document.querySelector('figure').dataset.at, \
          ...[...document.querySelector('figure').querySelectorAll('.legend li')].map((it) => it.dataset.words)]",
     );
     let of = |i: usize| {
@@ -262,17 +262,17 @@ fn figures_are_read_off_by_pointer_and_by_arrow_keys() {
     let [left, top, width, height] = place(&mut browser, PLOT);
     browser.point(left + width - 14.0, top + height / 2.0);
     let read = browser.value(READOUTS);
-    let points = browser.value("document.querySelector('article').dataset.at.split('|').length");
+    let points = browser.value("document.querySelector('figure').dataset.at.split('|').length");
     let last = number(&points) as usize - 1;
     assert_eq!(read[0], expected(&mut browser, last).as_str());
-    // The charts with the same axis are read off at the same time; the spectrum has another one.
+    // All charts are read off at the same time.
     let read = read.as_array().expect("a list");
     let at = expected(&mut browser, last);
     let at = at.split("p50").next().expect("a time");
     let same = read
         .iter()
         .filter(|one| one.as_str().is_some_and(|one| one.starts_with(at)));
-    assert_eq!(same.count(), read.len() - 1, "{read:?}");
+    assert_eq!(same.count(), read.len(), "{read:?}");
     browser.point(2.0, 2.0);
     assert!(hidden(&browser.value(READOUTS)));
 

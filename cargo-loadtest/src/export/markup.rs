@@ -1,5 +1,6 @@
 //! Text from outside, made harmless in HTML and SVG.
 
+use super::page::split_prose;
 use crate::console::clean_lines;
 use std::fmt::Write as _;
 
@@ -26,21 +27,15 @@ pub(super) fn escape(words: &str) -> String {
 
 /// Escapes a sentence, in which text between two backticks is code.
 pub(super) fn escape_prose(words: &str) -> String {
-    let parts: Vec<&str> = words.split('`').collect();
     let mut html = String::new();
-    for (i, part) in parts.iter().enumerate() {
-        let is_code = i % 2 == 1 && i + 1 < parts.len();
-        let escaped = escape_text(part);
+    for (is_code, part) in split_prose(words) {
+        let part = escape_text(&part);
         if is_code {
-            let _ = write!(html, "<code>{escaped}</code>");
-            continue;
+            let _ = write!(html, "<code>{part}</code>");
+        } else {
+            // A line does not end between a number and its unit.
+            html.push_str(&part.replace(" %", "\u{a0}%").replace(" ms", "\u{a0}ms"));
         }
-        // A backtick without a second one is a backtick.
-        if i % 2 == 1 {
-            html.push('`');
-        }
-        // A line does not end between a number and its unit.
-        html.push_str(&escaped.replace(" %", "\u{a0}%").replace(" ms", "\u{a0}ms"));
     }
     html
 }

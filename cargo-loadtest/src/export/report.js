@@ -136,7 +136,7 @@ function chartOf(figure, points) {
 for (const scenario of document.querySelectorAll('article')) {
   const axes = new Map();
   for (const figure of scenario.querySelectorAll('figure[data-from]')) {
-    const words = figure.dataset.at ?? scenario.dataset.at;
+    const words = figure.dataset.at;
     axes.set(words, [...(axes.get(words) ?? []), figure]);
   }
   for (const [words, figures] of axes) {

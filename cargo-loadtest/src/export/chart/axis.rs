@@ -13,10 +13,6 @@ pub(super) fn round_step(least: f64) -> f64 {
         .unwrap_or(10.0 * power)
 }
 
-pub(super) fn round_up(value: f64, step: f64) -> f64 {
-    (value / step).ceil() * step
-}
-
 /// Seconds between two labels of the axis of time: about six in all.
 pub(super) fn clock_step(seconds: f64) -> f64 {
     const STEPS: [f64; 12] = [

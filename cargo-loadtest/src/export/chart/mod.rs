@@ -1,20 +1,14 @@
 //! The charts of a card, as drawings.
 
 mod axis;
-mod changes;
 mod plot;
 mod shares;
-mod slowest;
-mod spectrum;
 mod time;
 
 use super::scene::{Paint, Scene};
 
-pub(crate) use changes::draw_changes;
 pub(crate) use shares::{draw_shares, paint_of};
-pub(crate) use slowest::draw_slowest;
-pub(crate) use spectrum::draw_spectrum;
-pub(crate) use time::{draw_generator, draw_over_time};
+pub(crate) use time::draw_over_time;
 
 /// A chart and what it shows.
 #[derive(Debug)]
@@ -34,7 +28,7 @@ pub(crate) struct Readout {
     /// between them at equal distances.
     pub(crate) from: f64,
     pub(crate) to: f64,
-    /// The time or quantile of each point.
+    /// The time of each point.
     pub(crate) at: Vec<String>,
     /// The series in the order of drawing, which is that of the groups of the scene.
     pub(crate) series: Vec<SeriesFigures>,
@@ -67,11 +61,7 @@ mod tests {
             let card = &report.cards[0];
             let mut charts = draw_over_time(card);
             charts.extend(draw_shares(card));
-            charts.extend(draw_generator(card));
-            charts.extend(draw_spectrum(card));
-            charts.extend(draw_slowest(card));
-            charts.extend(draw_changes(card));
-            assert!(charts.len() >= 5, "{}", charts.len());
+            assert!(charts.len() >= 3, "{}", charts.len());
             for chart in charts {
                 let (wide, high) = chart.scene.size;
                 for shape in &chart.scene.shapes {
@@ -97,9 +87,8 @@ mod tests {
     fn a_readout_has_a_figure_for_every_point_and_a_group_for_every_series() {
         let report = sample::failed();
         let card = &report.cards[0];
-        let mut charts = draw_over_time(card);
+        let charts = draw_over_time(card);
         assert_eq!(charts.len(), 4);
-        charts.extend(draw_spectrum(card));
         for chart in charts {
             let readout = chart.readout.expect("a chart with figures");
             assert!(readout.from < readout.to);

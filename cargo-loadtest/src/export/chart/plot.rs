@@ -1,8 +1,11 @@
-//! Lines and areas above an axis.
+//! Lines and areas over time.
 
-use super::axis::{round_step, round_up};
+use super::axis::{clock_step, format_clock, round_step};
 use super::{Chart, Readout, SeriesFigures};
 use crate::export::scene::{Anchor, At, Legend, Paint, Scene, SceneShape};
+use loadtest_model::card::{Point, Timeline};
+use loadtest_model::display;
+use std::time::Duration;
 
 /// Width and height.
 const SIZE: At = (520.0, 220.0);
@@ -22,45 +25,27 @@ pub(super) struct PlotSeries {
     pub(super) filled: bool,
 }
 
-/// The horizontal axis; positions are shares of its length.
-pub(super) struct Axis {
-    /// The places of the first and the last point.
-    pub(super) ends: (f64, f64),
-    /// The time or quantile of each point.
-    pub(super) at: Vec<String>,
-    /// The texts below the axis.
-    pub(super) ticks: Vec<(f64, String)>,
-    /// The end of a marked part, and its name.
-    pub(super) shade: Option<(f64, &'static str)>,
-    /// The extent in words for screen readers: `over 1 min`.
-    pub(super) words: String,
-}
-
-/// The series to draw, and the words for their values.
-pub(super) struct Plot<'a> {
-    pub(super) title: &'a str,
-    pub(super) series: &'a [PlotSeries],
-    /// A value beside the vertical axis.
-    pub(super) tick: fn(f64) -> String,
-    /// A value that was measured.
-    pub(super) exact: fn(f64) -> String,
-    /// There are whole numbers only.
-    pub(super) whole: bool,
-}
+/// The words for a value.
+pub(super) type Words<'a> = &'a dyn Fn(f64) -> String;
 
 impl PlotSeries {
-    pub(super) fn new(name: &str, paint: Paint) -> Self {
+    pub(super) fn new(
+        name: &str,
+        paint: Paint,
+        course: &Timeline,
+        value: impl Fn(&Point) -> Option<f64>,
+    ) -> Self {
         Self {
             name: name.to_owned(),
             paint,
-            values: Vec::new(),
+            values: course.points.iter().map(value).collect(),
             below: Vec::new(),
             dashed: false,
             filled: false,
         }
     }
 
-    pub(super) fn highest(&self) -> f64 {
+    fn highest(&self) -> f64 {
         let values = (0..self.values.len()).filter_map(|i| self.top(i));
         values.fold(0.0, f64::max)
     }
@@ -74,93 +59,81 @@ impl PlotSeries {
     }
 }
 
-impl Axis {
-    fn share(&self, point: usize) -> f64 {
-        let (from, to) = self.ends;
-        let steps = self.at.len().saturating_sub(1).max(1);
-        from + (to - from) * point as f64 / steps as f64
+/// Draws series over the time of a course; `tick` words a value beside the axis, `exact` a measured one.
+pub(super) fn draw_plot(
+    title: &str,
+    course: &Timeline,
+    series: &[PlotSeries],
+    tick: Words<'_>,
+    exact: Words<'_>,
+) -> Chart {
+    let (left, top, right, bottom) = FRAME;
+    let (wide, high) = (SIZE.0 - left - right, SIZE.1 - top - bottom);
+    let highest = series.iter().map(PlotSeries::highest).fold(0.0, f64::max);
+    let step = round_step(highest / 4.0);
+    let lines = (highest / step).ceil().max(1.0);
+    let points = course.points.len() as f64;
+    let seconds = f64::from(course.width) * points;
+    let x_of_time = |second: f64| left + wide * second / seconds;
+    let x = |point: usize| left + wide * (point as f64 + 0.5) / points;
+    let y = |value: f64| top + high * (1.0 - value / (step * lines));
+    let mut scene = Scene::new(SIZE);
+    if let Some(steady) = course.steady_from.filter(|steady| *steady < seconds) {
+        let width = x_of_time(steady) - left;
+        scene.rect((left, top), (width, high), Paint::Shade);
+        if width > 34.0 {
+            let at = (left + 5.0, top + 13.0);
+            scene.text(at, "ramp", Paint::Muted, Anchor::Start);
+        }
     }
-}
-
-impl Plot<'_> {
-    pub(super) fn over(&self, axis: &Axis) -> Chart {
-        let (left, top, right, bottom) = FRAME;
-        let (wide, high) = (SIZE.0 - left - right, SIZE.1 - top - bottom);
-        let highest = self
-            .series
-            .iter()
-            .map(PlotSeries::highest)
-            .fold(0.0, f64::max);
-        let step = match round_step(highest / 4.0) {
-            step if self.whole => step.ceil(),
-            step => step,
+    for value in (0..=lines as u32).map(|i| f64::from(i) * step) {
+        let at = y(value);
+        scene.line(vec![(left, at), (left + wide, at)], Paint::Grid, 1.0);
+        let at = (left - 8.0, at + 4.0);
+        scene.text(at, tick(value), Paint::Muted, Anchor::End);
+    }
+    let labels = (0..).map(|i| f64::from(i) * clock_step(seconds));
+    for second in labels.take_while(|second| *second <= seconds) {
+        let x = x_of_time(second);
+        let anchor = if x > left + wide - 14.0 {
+            Anchor::End
+        } else {
+            Anchor::Middle
         };
-        let peak = step * (highest / step).ceil().max(1.0);
-        let x = |share: f64| left + wide * share;
-        let y = |value: f64| top + high * (1.0 - value / peak);
-        let mut scene = Scene::new(SIZE);
-
-        if let Some((share, words)) = axis.shade {
-            scene.rect((left, top), (wide * share, high), Paint::Shade);
-            if wide * share > 34.0 {
-                scene.text((left + 5.0, top + 13.0), words, Paint::Muted, Anchor::Start);
-            }
-        }
-        let lines = (peak / step).round() as u32;
-        for value in (0..=lines).map(|i| f64::from(i) * step) {
-            let at = y(value);
-            scene.line(vec![(left, at), (left + wide, at)], Paint::Grid, 1.0);
-            let words = (self.tick)(value);
-            scene.text((left - 8.0, at + 4.0), words, Paint::Muted, Anchor::End);
-        }
-        for (i, (share, words)) in axis.ticks.iter().enumerate() {
-            let is_last = i + 1 == axis.ticks.len();
-            let anchor = if is_last && x(*share) > left + wide - 14.0 {
-                Anchor::End
-            } else {
-                Anchor::Middle
-            };
-            let at = (x(*share), top + high + 17.0);
-            scene.text(at, words, Paint::Muted, anchor);
-        }
-        for series in self.series {
-            let first = scene.shapes.len();
-            draw_series(&mut scene, series, |point| x(axis.share(point)), y);
-            scene.groups.push(first..scene.shapes.len());
-        }
-        draw_legend(&mut scene, self.series, left);
-        let names: Vec<&str> = self.series.iter().map(|series| &*series.name).collect();
-        Chart {
-            title: self.title.to_owned(),
-            label: format!(
-                "{} {}: {}; highest {}",
-                self.title,
-                axis.words,
-                names.join(", "),
-                (self.tick)(round_up(highest, step / 20.0))
-            ),
-            scene,
-            readout: Some(Readout {
-                from: x(axis.ends.0),
-                to: x(axis.ends.1),
-                at: axis.at.clone(),
-                series: self
-                    .series
-                    .iter()
-                    .map(|series| self.figures(series))
-                    .collect(),
-            }),
-        }
+        let at = (x, top + high + 17.0);
+        scene.text(at, format_clock(second), Paint::Muted, anchor);
     }
-
-    fn figures(&self, series: &PlotSeries) -> SeriesFigures {
-        let words = |value: &Option<f64>| value.map(self.exact).unwrap_or_default();
-        SeriesFigures {
-            name: series.name.clone(),
-            paint: series.paint,
-            dashed: series.dashed,
-            words: series.values.iter().map(words).collect(),
-        }
+    for series in series {
+        let first = scene.shapes.len();
+        draw_series(&mut scene, series, x, y);
+        scene.groups.push(first..scene.shapes.len());
+    }
+    draw_legend(&mut scene, series, left);
+    let names: Vec<&str> = series.iter().map(|series| &*series.name).collect();
+    let figures = series.iter().map(|series| SeriesFigures {
+        name: series.name.clone(),
+        paint: series.paint,
+        dashed: series.dashed,
+        words: (series.values.iter())
+            .map(|value| value.map(exact).unwrap_or_default())
+            .collect(),
+    });
+    let clock = |point: &Point| format_clock(f64::from(point.second));
+    Chart {
+        title: title.to_owned(),
+        label: format!(
+            "{title} over {}: {}; highest {}",
+            display::format_span(Duration::from_secs(seconds as u64)),
+            names.join(", "),
+            tick((highest / step * 20.0).ceil() * step / 20.0)
+        ),
+        scene,
+        readout: Some(Readout {
+            from: x(0),
+            to: x(course.points.len() - 1),
+            at: course.points.iter().map(clock).collect(),
+            series: figures.collect(),
+        }),
     }
 }
 
@@ -225,13 +198,22 @@ fn draw_legend(scene: &mut Scene, series: &[PlotSeries], left: f64) {
 mod tests {
     use super::*;
 
+    fn series(values: Vec<Option<f64>>) -> PlotSeries {
+        PlotSeries {
+            name: "p50".to_owned(),
+            paint: Paint::Ink,
+            values,
+            below: Vec::new(),
+            dashed: false,
+            filled: false,
+        }
+    }
+
     #[test]
     fn a_gap_in_the_data_is_a_gap_in_the_line() {
         let mut scene = Scene::new(SIZE);
-        let series = PlotSeries {
-            values: vec![Some(1.0), Some(2.0), None, Some(1.0), Some(2.0)],
-            ..PlotSeries::new("p50", Paint::Ink)
-        };
+        let values = vec![Some(1.0), Some(2.0), None, Some(1.0), Some(2.0)];
+        let series = series(values);
         draw_series(&mut scene, &series, |x| x as f64, |y| y);
         assert_eq!(scene.shapes.len(), 2);
     }
@@ -240,10 +222,9 @@ mod tests {
     fn an_area_covers_what_it_stands_for_and_nothing_below() {
         let mut scene = Scene::new(SIZE);
         let series = PlotSeries {
-            values: vec![Some(1.0), Some(2.0)],
             below: vec![3.0, 4.0],
             filled: true,
-            ..PlotSeries::new("timeout", Paint::Ink)
+            ..series(vec![Some(1.0), Some(2.0)])
         };
         draw_series(&mut scene, &series, |x| x as f64, |y| y);
         let SceneShape::Area { points, .. } = &scene.shapes[0] else {

@@ -22,8 +22,8 @@ mod tests;
 use crate::export::chart::Chart;
 use crate::export::markup::{escape, escape_prose, escape_text};
 use crate::export::page::{
-    Block, Charts, Column, ColumnKind, Form, Page, Section, Sentence, Sheet, Table, TableCell,
-    TableRow, Tile, Tone,
+    Block, Column, ColumnKind, Form, Page, Section, Sentence, Sheet, Table, TableCell, TableRow,
+    Tile, Tone,
 };
 use loadtest_model::card::Report;
 use std::fmt::Write as _;
@@ -34,10 +34,9 @@ const SCRIPT: &str = include_str!("../report.js");
 /// Renders a report as an HTML page.
 pub(crate) fn render(report: &Report) -> String {
     let page = Page::new(report);
-    let has_charts = page
-        .sheets
-        .iter()
-        .any(|sheet| !sheet.time_axis().is_empty());
+    let mut sections = page.sheets.iter().flat_map(|sheet| &sheet.sections);
+    let is_chart = |block: &Block| matches!(block, Block::Charts(_));
+    let has_charts = sections.any(|section| section.blocks.iter().any(is_chart));
     let script = has_charts.then_some(SCRIPT);
     let mut html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -86,19 +85,11 @@ fn write_summary(html: &mut String, page: &Page) {
 
 fn write_sheet(html: &mut String, sheet: &Sheet, level: u8) {
     let anchor = escape(&sheet.anchor);
-    let _ = write!(
-        html,
-        "<article id=\"{anchor}\" aria-labelledby=\"{anchor}-name\""
-    );
-    let axis = sheet.time_axis();
-    if !axis.is_empty() {
-        let _ = write!(html, " data-at=\"{}\"", escape(&axis.join("|")));
-    }
     let tone = sheet.tone.class();
     let class = if level == 1 { "" } else { " class=\"h1\"" };
     let _ = writeln!(
         html,
-        ">\n<header class=\"top\">\n<div>\n<p><span class=\"verdict t-{tone}\">{}</span></p>\n\
+        "<article id=\"{anchor}\" aria-labelledby=\"{anchor}-name\">\n<header class=\"top\">\n<div>\n<p><span class=\"verdict t-{tone}\">{}</span></p>\n\
          <h{level}{class} id=\"{anchor}-name\">{}</h{level}>",
         escape_text(&sheet.verdict),
         escape_text(&sheet.name)
@@ -152,13 +143,13 @@ fn write_sheet(html: &mut String, sheet: &Sheet, level: u8) {
     let mut sections = sheet.sections.iter().peekable();
     while let Some(section) = sections.next() {
         if !section.is_half {
-            write_section(html, section, heading, axis);
+            write_section(html, section, heading);
             continue;
         }
         html.push_str("<div class=\"pair\">\n");
-        write_section(html, section, heading, axis);
+        write_section(html, section, heading);
         while let Some(neighbour) = sections.next_if(|next| next.is_half) {
-            write_section(html, neighbour, heading, axis);
+            write_section(html, neighbour, heading);
         }
         html.push_str("</div>\n");
     }
@@ -187,18 +178,18 @@ fn write_tiles(html: &mut String, tiles: &[Tile], note: &str) {
     );
 }
 
-fn write_section(html: &mut String, section: &Section, level: u8, axis: &[String]) {
+fn write_section(html: &mut String, section: &Section, level: u8) {
     if section.title.is_empty() {
         html.push_str("<section class=\"notes\">\n");
     } else {
         let title = escape_text(&section.title);
         let _ = writeln!(html, "<section>\n<h{level}>{title}</h{level}>");
     }
-    write_blocks(html, &section.blocks, axis);
+    write_blocks(html, &section.blocks);
     html.push_str("</section>\n");
 }
 
-fn write_blocks(html: &mut String, blocks: &[Block], axis: &[String]) {
+fn write_blocks(html: &mut String, blocks: &[Block]) {
     for block in blocks {
         match block {
             Block::Table(table) => write_table(html, table),
@@ -211,11 +202,16 @@ fn write_blocks(html: &mut String, blocks: &[Block], axis: &[String]) {
                 }
                 html.push_str("</dl>\n");
             }
-            Block::Charts(charts) => write_charts(html, charts, axis),
-            Block::Folded(summary, table) => {
-                let _ = writeln!(html, "<details>\n<summary>{summary}</summary>");
-                write_table(html, table);
-                html.push_str("</details>\n");
+            Block::Charts(charts) => {
+                html.push_str("<div class=\"charts\">\n");
+                for chart in charts {
+                    write_figure(html, chart);
+                }
+                html.push_str("</div>\n");
+            }
+            Block::Strip(chart, _) => {
+                let svg = chart.scene.svg(&chart.label);
+                let _ = writeln!(html, "<div class=\"shares\">{svg}</div>");
             }
         }
     }
@@ -250,71 +246,35 @@ fn write_sentences(html: &mut String, sentences: &[Sentence]) {
     }
 }
 
-fn write_charts(html: &mut String, charts: &Charts, axis: &[String]) {
-    if charts.is_wide {
-        for chart in &charts.drawings {
-            let _ = writeln!(
-                html,
-                "<div class=\"shares\">{}</div>",
-                chart.scene.svg(&chart.label)
-            );
-        }
-        return;
-    }
-    if !charts.caption.is_empty() {
-        let _ = writeln!(
-            html,
-            "<p class=\"sub\">{}</p>",
-            escape_prose(&charts.caption)
-        );
-    }
-    html.push_str("<div class=\"charts\">\n");
-    for chart in &charts.drawings {
-        write_figure(html, chart, axis);
-    }
-    if !charts.beside.is_empty() {
-        html.push_str("<div class=\"beside\">\n");
-        write_blocks(html, &charts.beside, axis);
-        html.push_str("</div>\n");
-    }
-    html.push_str("</div>\n");
-}
-
 /// Writes a drawing with its legend, and the figures for the script that reads them off.
-fn write_figure(html: &mut String, chart: &Chart, axis: &[String]) {
+fn write_figure(html: &mut String, chart: &Chart) {
     html.push_str("<figure");
     if let Some(readout) = &chart.readout {
-        let (from, to) = (round(readout.from), round(readout.to));
-        let _ = write!(html, " data-from=\"{from}\" data-to=\"{to}\"");
-        if readout.at != axis {
-            let _ = write!(html, " data-at=\"{}\"", escape(&readout.at.join("|")));
-        }
+        let _ = write!(
+            html,
+            " data-from=\"{}\" data-to=\"{}\" data-at=\"{}\"",
+            round(readout.from),
+            round(readout.to),
+            escape(&readout.at.join("|"))
+        );
     }
+    let title = escape_text(&chart.title);
     let _ = writeln!(
         html,
-        ">\n<figcaption>{}</figcaption>",
-        escape_text(&chart.title)
+        ">\n<figcaption>{title}</figcaption>\n<ul class=\"legend\">"
     );
-    let series = chart
-        .readout
-        .as_ref()
-        .map_or(&[][..], |readout| &readout.series);
-    if !series.is_empty() {
-        html.push_str("<ul class=\"legend\">");
-        for figures in series {
-            let dashed = if figures.dashed { " dashed" } else { "" };
-            let _ = write!(
-                html,
-                "<li class=\"k-{}{dashed}\" data-words=\"{}\">{}</li>",
-                figures.paint.role(),
-                escape(&figures.words.join("|")),
-                escape_text(&figures.name)
-            );
-        }
-        html.push_str("</ul>\n");
+    for figures in chart.readout.iter().flat_map(|readout| &readout.series) {
+        let dashed = if figures.dashed { " dashed" } else { "" };
+        let _ = write!(
+            html,
+            "<li class=\"k-{}{dashed}\" data-words=\"{}\">{}</li>",
+            figures.paint.role(),
+            escape(&figures.words.join("|")),
+            escape_text(&figures.name)
+        );
     }
     let svg = chart.scene.svg(&chart.label);
-    let _ = writeln!(html, "<div class=\"plot\">{svg}</div>\n</figure>");
+    let _ = writeln!(html, "</ul>\n<div class=\"plot\">{svg}</div>\n</figure>");
 }
 
 /// Rounds to a thousandth: the script counts points with it.
@@ -360,18 +320,6 @@ fn write_table(html: &mut String, table: &Table) {
 
 fn write_head(html: &mut String, columns: &[Column]) {
     html.push_str("<thead>\n");
-    if columns.iter().any(|column| !column.group.is_empty()) {
-        html.push_str("<tr>");
-        for group in columns.chunk_by(|one, other| one.group == other.group) {
-            let title = escape_text(&group[0].group);
-            let _ = write!(
-                html,
-                "<th scope=\"colgroup\" colspan=\"{}\">{title}</th>",
-                group.len()
-            );
-        }
-        html.push_str("</tr>\n");
-    }
     html.push_str("<tr>");
     for column in columns {
         let class = class_of(column.kind);

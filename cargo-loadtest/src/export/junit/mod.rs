@@ -124,12 +124,7 @@ fn build_cases(report: &Report, card: &Card, identity: &str) -> Vec<TestCase> {
     let names = label_steps(card);
     let steps = card.steps.iter().zip(&names);
     cases.extend(steps.map(|(step, name)| {
-        let broken = report
-            .capacity
-            .is_none()
-            .then(|| errors_broken_by(card, step))
-            .flatten();
-        let case = build_step_case(card, step, name, identity, broken);
+        let case = build_step_case(card, step, name, identity);
         (case, Some(step.name.as_str()))
     }));
     let names = cases.iter().map(|(case, _)| case.name.as_str().to_owned());
@@ -181,10 +176,25 @@ fn build_threshold_case(card: &Card, row: &ThresholdRow, identity: &str) -> Test
     };
     if is_decisive(card, row) {
         let words = clean(&row.reason());
+        let mut description = words.clone();
+        if row.metric == Metric::Errors {
+            let steps = card.steps.iter().filter(|step| {
+                let is_meant = row.step.as_ref().is_none_or(|name| *name == step.name);
+                is_meant && step.failed > 0
+            });
+            for step in steps {
+                let _ = write!(
+                    description,
+                    "\n{}: {}",
+                    step.name,
+                    describe_errors(card, step)
+                );
+            }
+        }
         status
-            .set_message(&*words)
+            .set_message(words)
             .set_type(ReasonKind::Threshold.name())
-            .set_description(words);
+            .set_description(plain_lines(&description));
     } else {
         status.set_message(NOT_DECIDED);
     }
@@ -203,57 +213,25 @@ fn is_decisive(card: &Card, row: &ThresholdRow) -> bool {
     !row.passed && card.reasons.iter().any(|reason| reason.words == words)
 }
 
-/// The broken threshold on errors, of a step or of the journey around it, that the step's own failures
-/// would break.
-fn errors_broken_by<'a>(card: &'a Card, step: &StepRow) -> Option<&'a ThresholdRow> {
-    let rate = step.error_rate.filter(|_| step.failed > 0)?;
-    card.thresholds.iter().find(|row| {
-        let about = row.step.as_ref().is_none_or(|name| *name == step.name);
-        row.metric == Metric::Errors && about && rate >= row.bound && is_decisive(card, row)
-    })
-}
-
-fn build_step_case(
-    card: &Card,
-    step: &StepRow,
-    name: &str,
-    identity: &str,
-    broken: Option<&ThresholdRow>,
-) -> TestCase {
-    let status = if step.executed == 0 {
+/// A step is no condition: it passes where it ran, with its figures.
+fn build_step_case(card: &Card, step: &StepRow, name: &str, identity: &str) -> TestCase {
+    if step.executed == 0 {
         let mut status = TestCaseStatus::skipped();
         status.set_message(clean(&explain_absence(card, step)));
-        status
-    } else if let Some(broken) = broken {
-        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        let rate = step
-            .error_rate
-            .map_or_else(String::new, display::format_percent);
-        let failed = display::format_count(step.failed);
-        let executed = display::format_count(step.executed);
-        let condition = &broken.condition;
-        let words = format!("{failed} of {executed} failed ({rate}), which breaks {condition}");
-        status.set_description(format!("{words}\n{}", describe_errors(card, step)));
-        status
-            .set_message(words)
-            .set_type(ReasonKind::Threshold.name());
-        status
-    } else {
-        TestCaseStatus::success()
-    };
-    let mut case = named_case(identity, name, status);
+        return named_case(identity, name, status);
+    }
+    let mut case = named_case(identity, name, TestCaseStatus::success());
     if let Some(mean) = step.response.mean {
         // The crate rounds to milliseconds, in which a fast step takes none.
         let seconds = format!("{:.6}", mean.as_secs_f64());
         case.extra.insert("time".into(), seconds.into());
     }
-    if step.executed > 0 {
-        let mut words = describe_figures(step);
-        if broken.is_none() {
-            words = format!("{words}\n{}", describe_errors(card, step));
-        }
-        case.set_system_out(words.trim_end());
-    }
+    let words = format!(
+        "{}\n{}",
+        describe_figures(step),
+        describe_errors(card, step)
+    );
+    case.set_system_out(words.trim_end());
     case
 }
 

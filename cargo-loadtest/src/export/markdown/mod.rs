@@ -18,8 +18,6 @@ use text::{escape_code, escape_prose};
 
 /// The most that GitHub takes, in bytes.
 const LIMIT: usize = 1_024 * 1_024;
-/// Bytes kept free for the sentence about what was left out.
-const RESERVE: usize = 500;
 /// Lists are shown up to here.
 const MOST: usize = 20;
 /// Letters that a bar of the whole has.
@@ -30,58 +28,27 @@ pub(crate) fn render(report: &Report) -> String {
     render_within(report, LIMIT)
 }
 
-/// A part of the text, which is left out as a whole.
-#[derive(Debug)]
-struct MarkdownPart {
-    /// Parts of a higher rank go first: sections by their own rank, then sheets, then rows of the summary.
-    rank: (u8, u8),
-    /// Parts of scenarios that passed go before others of the same rank.
-    is_passed: bool,
-    title: String,
-    text: String,
-}
-
-/// Ranks of what is no section.
-const SHEET: (u8, u8) = (1, 0);
-const SUMMARY: (u8, u8) = (0, 1);
-const ALWAYS: (u8, u8) = (0, 0);
-
-/// Renders a report in at most `limit` bytes: what matters least goes first.
+/// Renders a report in at most `limit` bytes: what is not essential goes first, then what stands last.
 pub(crate) fn render_within(report: &Report, limit: usize) -> String {
     let page = Page::new(report);
     let footer = render_footer(&page);
-    let mut parts = build_parts(&page);
-    let mut size = footer.len() + RESERVE + parts.iter().map(|part| part.text.len()).sum::<usize>();
-    let mut order: Vec<usize> = (0..parts.len())
-        .filter(|at| parts[*at].rank != ALWAYS)
-        .collect();
-    order.sort_by_key(|at| (parts[*at].rank, parts[*at].is_passed, *at));
-    let mut left_out: Vec<(String, usize)> = Vec::new();
-    while size > limit
-        && let Some(at) = order.pop()
-    {
-        let part = &mut parts[at];
-        size -= part.text.len();
-        part.text.clear();
-        match left_out.iter_mut().find(|(title, _)| *title == part.title) {
-            Some((_, count)) => *count += 1,
-            None => left_out.push((part.title.clone(), 1)),
-        }
+    let whole = render_page(&page, |_| true) + &footer;
+    if whole.len() <= limit {
+        return whole;
     }
-    let mut text: String = parts.into_iter().map(|part| part.text).collect();
-    if !left_out.is_empty() {
-        let names = left_out.iter().map(|(title, count)| match count {
-            1 => title.clone(),
-            _ => format!("{title} ({count})"),
-        });
-        let _ = write!(
-            text,
-            "\n> **Left out, to stay within {}**: {}. The other formats have it.\n",
-            display::format_bytes(limit as u64),
-            names.collect::<Vec<_>>().join(", ")
-        );
+    let end = format!(
+        "\n> **Shortened, to stay within {}.** The other formats have the rest.\n{footer}",
+        display::format_bytes(limit as u64)
+    );
+    let mut text = render_page(&page, |section| section.is_essential);
+    let room = limit.saturating_sub(end.len());
+    if text.len() > room {
+        let last = text.as_bytes()[..room]
+            .iter()
+            .rposition(|byte| *byte == b'\n');
+        text.truncate(last.map_or(0, |at| at + 1));
     }
-    text + &footer
+    text + &end
 }
 
 fn render_footer(page: &Page) -> String {
@@ -94,65 +61,28 @@ fn render_footer(page: &Page) -> String {
     )
 }
 
-fn build_parts(page: &Page) -> Vec<MarkdownPart> {
-    let mut parts = Vec::new();
+/// Renders the summary and the sheets with the sections that are shown.
+fn render_page(page: &Page, is_shown: impl Fn(&Section) -> bool) -> String {
+    let mut text = String::new();
     let is_summarised = !page.is_search && page.sheets.len() != 1;
     if is_summarised {
         let mark = if page.exit_code == 0 { "✅" } else { "❌" };
-        let mut text = format!("## {mark} {}\n", page.outcome);
+        let _ = writeln!(text, "## {mark} {}", page.outcome);
         if !page.sheets.is_empty() {
             text.push('\n');
-            text.push_str(&render_table_head(&page.scenarios.columns));
+            text.push_str(&render_table(&page.scenarios));
         }
-        parts.push(MarkdownPart::fixed(text));
-        let rows = page.sheets.iter().zip(&page.scenarios.rows);
-        parts.extend(rows.map(|(sheet, row)| MarkdownPart {
-            rank: SUMMARY,
-            title: "rows of the summary".to_owned(),
-            ..MarkdownPart::of_sheet(sheet, render_row(row))
-        }));
     }
     for (at, sheet) in page.sheets.iter().enumerate() {
         let level = if is_summarised || at > 0 { "###" } else { "##" };
-        let gap = if parts.is_empty() { "" } else { "\n" };
-        parts.push(MarkdownPart {
-            rank: SHEET,
-            title: "cards".to_owned(),
-            ..MarkdownPart::of_sheet(sheet, format!("{gap}{}", render_head(sheet, level)))
-        });
-        parts.extend(sheet.sections.iter().filter_map(|section| {
-            let text = render_section(section)?;
-            let title = section.title.split(" VALID").next().unwrap_or_default();
-            Some(MarkdownPart {
-                rank: (2, section.rank),
-                title: if title.is_empty() {
-                    "notes".to_owned()
-                } else {
-                    escape_prose(title)
-                },
-                ..MarkdownPart::of_sheet(sheet, text)
-            })
-        }));
-    }
-    parts
-}
-
-impl MarkdownPart {
-    fn fixed(text: String) -> Self {
-        Self {
-            rank: ALWAYS,
-            is_passed: false,
-            title: String::new(),
-            text,
+        if !text.is_empty() {
+            text.push('\n');
         }
+        text.push_str(&render_head(sheet, level));
+        let sections = sheet.sections.iter().filter(|section| is_shown(section));
+        text.extend(sections.filter_map(render_section));
     }
-
-    fn of_sheet(sheet: &Sheet, text: String) -> Self {
-        Self {
-            is_passed: sheet.tone == Tone::Good,
-            ..Self::fixed(text)
-        }
-    }
+    text
 }
 
 /// Renders verdict, grade, reasons and the figures in large type.
@@ -217,12 +147,7 @@ fn escape_star(label: &str) -> String {
 fn render_tiles(tiles: &[Tile]) -> String {
     let columns: Vec<_> = tiles
         .iter()
-        .map(|tile| Column {
-            title: tile.title.to_owned(),
-            kind: ColumnKind::Figure,
-            leaves: 0,
-            group: String::new(),
-        })
+        .map(|tile| Column::new(tile.title, ColumnKind::Figure))
         .collect();
     let cells = tiles.iter().map(|tile| {
         let figure = emphasize(bind_units(&tile.figure), tile.is_alarming);
@@ -244,7 +169,7 @@ fn render_section(section: &Section) -> Option<String> {
     let title = escape_prose(&section.title);
     Some(if title.is_empty() {
         format!("\n{contents}")
-    } else if section.is_folded() {
+    } else if section.is_folded {
         format!("\n<details><summary>{title}</summary>\n\n{contents}\n</details>\n")
     } else {
         format!("\n**{title}**\n\n{contents}")
@@ -255,7 +180,7 @@ fn render_blocks(blocks: &[Block]) -> String {
     let mut text = String::new();
     for block in blocks {
         let block = match block {
-            Block::Table(table) | Block::Folded(_, table) => render_table(table),
+            Block::Table(table) | Block::Strip(_, table) => render_table(table),
             Block::Sentences(sentences) => render_sentences(sentences),
             Block::Facts(facts) => {
                 let mut rows = String::from("| | |\n|---|---|\n");
@@ -264,10 +189,7 @@ fn render_blocks(blocks: &[Block]) -> String {
                 }
                 rows
             }
-            Block::Charts(charts) => {
-                let instead = render_blocks(&charts.instead);
-                instead + &render_blocks(&charts.beside)
-            }
+            Block::Charts(_) => String::new(),
         };
         if !text.is_empty() && !block.is_empty() {
             text.push('\n');
@@ -317,14 +239,7 @@ fn render_table(table: &Table) -> String {
 }
 
 fn render_table_head(columns: &[Column]) -> String {
-    let titles = columns.iter().map(|column| {
-        let title = escape_prose(&column.title);
-        if column.group.is_empty() {
-            title
-        } else {
-            format!("{}: {title}", column.group)
-        }
-    });
+    let titles = columns.iter().map(|column| escape_prose(&column.title));
     let mut head = format!("{}|", join_row(titles));
     for column in columns {
         head.push_str(if column.kind == ColumnKind::Figure {

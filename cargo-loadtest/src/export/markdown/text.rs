@@ -2,6 +2,7 @@
 //! image, and nobody is mentioned. Code spans are what both leave alone.
 
 use crate::console::clean;
+use crate::export::page::split_prose;
 use std::fmt::Write as _;
 
 /// The longest text from outside that is shown.
@@ -42,19 +43,14 @@ fn encode_entities(text: &str) -> String {
 /// does nothing.
 pub(super) fn escape_prose(text: &str) -> String {
     let text = clean(text);
-    let parts: Vec<&str> = text.split('`').collect();
     let mut markdown = String::new();
-    for (i, part) in parts.iter().enumerate() {
-        // A backtick without a second one is a backtick.
-        if i % 2 == 1 && i + 1 < parts.len() {
-            markdown.push_str(&escape_code(part));
-            continue;
+    for (is_code, part) in split_prose(&text) {
+        if is_code {
+            markdown.push_str(&escape_code(&part));
+        } else {
+            let words = part.split(' ').map(escape_word);
+            markdown.push_str(&words.collect::<Vec<_>>().join(" "));
         }
-        if i % 2 == 1 {
-            markdown.push_str("&#96;");
-        }
-        let words = part.split(' ').map(escape_word);
-        markdown.push_str(&words.collect::<Vec<_>>().join(" "));
     }
     markdown
 }
@@ -71,7 +67,7 @@ fn escape_word(word: &str) -> String {
     }
     let mut markdown = String::new();
     for letter in word.chars() {
-        if r"\*_[]<>|~&{}".contains(letter) {
+        if r"\*_[]<>|~&{}`".contains(letter) {
             let _ = write!(markdown, "&#{};", u32::from(letter));
         } else {
             markdown.push(letter);

@@ -9,8 +9,8 @@ use loadtest_model::display;
 pub(crate) struct Section {
     /// Empty for closing notes.
     pub(crate) title: String,
-    /// Importance: where space is limited, the sections of the highest rank go first.
-    pub(crate) rank: u8,
+    /// A reader may be asked to unfold it.
+    pub(crate) is_folded: bool,
     /// Shares its row with a neighbour of the same kind where there is room.
     pub(crate) is_half: bool,
     /// Part of the short card.
@@ -18,32 +18,16 @@ pub(crate) struct Section {
     pub(crate) blocks: Vec<Block>,
 }
 
-/// Sections from this rank on may be folded.
-const FOLDED: u8 = 10;
-
 /// A piece of a section that renderers know.
 #[derive(Debug)]
 pub(crate) enum Block {
     Table(Table),
     Sentences(Vec<Sentence>),
     Facts(Vec<(String, String)>),
-    Charts(Charts),
-    /// A block under a summary, for formats that can fold; others leave it out.
-    Folded(&'static str, Table),
-}
-
-/// Drawings, and what replaces them where nothing can be drawn.
-#[derive(Debug, Default)]
-pub(crate) struct Charts {
-    pub(crate) drawings: Vec<Chart>,
-    /// Explains the drawings.
-    pub(crate) caption: String,
-    /// A single drawing over the whole width, without its title.
-    pub(crate) is_wide: bool,
-    /// Shown beside the drawings, and without them.
-    pub(crate) beside: Vec<Block>,
-    /// Shown instead of the drawings.
-    pub(crate) instead: Vec<Block>,
+    /// Drawings, for formats that can draw.
+    Charts(Vec<Chart>),
+    /// A drawing over the whole width, and what replaces it where nothing can be drawn.
+    Strip(Box<Chart>, Table),
 }
 
 /// A sentence; text between backticks is code.
@@ -90,8 +74,6 @@ pub(crate) struct Column {
     pub(crate) kind: ColumnKind,
     /// The column with the highest rank leaves a table that is too wide; 0 never does.
     pub(crate) leaves: u8,
-    /// Title above several columns.
-    pub(crate) group: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -146,10 +128,10 @@ pub(crate) enum Form {
 }
 
 impl Section {
-    pub(super) fn new(title: impl Into<String>, rank: u8, blocks: Vec<Block>) -> Self {
+    pub(super) fn new(title: impl Into<String>, blocks: Vec<Block>) -> Self {
         Self {
             title: title.into(),
-            rank,
+            is_folded: false,
             is_half: false,
             is_essential: false,
             blocks,
@@ -164,9 +146,12 @@ impl Section {
         }
     }
 
-    /// Returns whether a reader may be asked to unfold it.
-    pub(crate) const fn is_folded(&self) -> bool {
-        self.rank >= FOLDED
+    /// Lets a format fold the section.
+    pub(super) fn folded(self) -> Self {
+        Self {
+            is_folded: true,
+            ..self
+        }
     }
 }
 
@@ -255,12 +240,11 @@ impl Table {
 }
 
 impl Column {
-    pub(super) fn new(title: &str, kind: ColumnKind) -> Self {
+    pub(crate) fn new(title: &str, kind: ColumnKind) -> Self {
         Self {
             title: title.to_owned(),
             kind,
             leaves: 0,
-            group: String::new(),
         }
     }
 
@@ -344,4 +328,16 @@ impl TableCell {
         self.notes.push((form, text.into()));
         self
     }
+}
+
+/// Splits a sentence into parts, each with true where it is code: text between two backticks.
+pub(crate) fn split_prose(text: &str) -> Vec<(bool, String)> {
+    let parts: Vec<&str> = text.split('`').collect();
+    let is_code = |at: usize| at % 2 == 1 && at + 1 < parts.len();
+    let parts = parts.iter().enumerate().map(|(at, part)| {
+        // A backtick without a second one is a backtick.
+        let alone = if at % 2 == 1 && !is_code(at) { "`" } else { "" };
+        (is_code(at), format!("{alone}{part}"))
+    });
+    parts.filter(|(_, part)| !part.is_empty()).collect()
 }

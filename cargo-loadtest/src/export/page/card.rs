@@ -5,13 +5,13 @@ use super::{
     is_error_rate_alarming, steps, tone_of_letter, tone_of_verdict,
 };
 use crate::console::clean;
-use loadtest_model::card::{Card, Reason, ReasonKind, Report};
+use loadtest_model::card::{Card, Report};
 use loadtest_model::comparison::ComparisonOutcome;
 use loadtest_model::display;
 use std::fmt::Write as _;
 
-/// The most regressions that the verdict names.
-const REGRESSIONS: usize = 6;
+/// The most reasons that the verdict names.
+const REASONS: usize = 8;
 
 pub(super) fn build_sheet(report: &Report, card: &Card, at: usize) -> Sheet {
     let is_appendix = report.capacity.is_some();
@@ -40,7 +40,7 @@ pub(super) fn build_sheet(report: &Report, card: &Card, at: usize) -> Sheet {
         findings::build_statuses(card),
         findings::build_custom_metrics(card),
         findings::build_over_time(card),
-        findings::build_distribution(card),
+        Some(findings::build_distribution(card)),
         steps::build_slowest(card),
         findings::build_errors(card),
         findings::build_thresholds(card),
@@ -48,7 +48,6 @@ pub(super) fn build_sheet(report: &Report, card: &Card, at: usize) -> Sheet {
         Some(findings::build_iterations(card)),
         Some(findings::build_measurement(card)),
         (!is_appendix).then(|| findings::build_environment(report, card)),
-        findings::build_generator(card),
         findings::build_notes(card),
     ];
     Sheet {
@@ -103,26 +102,12 @@ fn build_badge(card: &Card) -> Badge {
     }
 }
 
-/// Returns the reasons of the verdict: of many regressions the first, and how many more there are.
+/// Returns the first reasons of the verdict, and how many more there are.
 fn list_reasons(card: &Card) -> Vec<String> {
-    let is_regression = |reason: &&Reason| reason.kind == ReasonKind::Regression;
-    let all = card.reasons.iter().filter(is_regression).count();
-    let most = if all > REGRESSIONS {
-        REGRESSIONS - 1
-    } else {
-        all
-    };
-    let mut words = Vec::new();
-    let mut named = 0;
-    for reason in &card.reasons {
-        named += usize::from(is_regression(&reason));
-        if !is_regression(&reason) || named <= most {
-            words.push(reason.words.clone());
-        }
-    }
-    if all > most {
-        let more = display::format_counted((all - most) as u64, "further figure");
-        words.push(format!("{more} regressed against the baseline"));
+    let (shown, others) = card.reasons.split_at(REASONS.min(card.reasons.len()));
+    let mut words: Vec<String> = shown.iter().map(|reason| reason.words.clone()).collect();
+    if !others.is_empty() {
+        words.push(format!("and {} more", others.len()));
     }
     words
 }
@@ -221,13 +206,13 @@ mod tests {
     use crate::export::sample;
 
     #[test]
-    fn of_many_regressions_the_verdict_names_the_first_and_counts_the_rest() {
+    fn of_many_reasons_the_verdict_names_the_first_and_counts_the_rest() {
         let mut card = sample::regressed().cards[0].clone();
         assert_eq!(list_reasons(&card).len(), 4);
         let one = card.reasons[0].clone();
-        card.reasons.extend(vec![one; 4]);
+        card.reasons.extend(vec![one; 6]);
         let shown = list_reasons(&card);
-        assert_eq!(shown.len(), REGRESSIONS);
-        assert_eq!(shown[5], "3 further figures regressed against the baseline");
+        assert_eq!(shown.len(), REASONS + 1);
+        assert_eq!(shown[REASONS], "and 2 more");
     }
 }

@@ -1,12 +1,9 @@
 //! Sections of findings, of the course of a run, and of how it was measured.
 
-use super::{Block, Charts, Column, Form, Section, Sentence, Table, TableCell, Tone};
-use crate::export::chart::{self, Chart};
+use super::{Block, Column, Form, Section, Sentence, Table, TableCell, Tone};
+use crate::export::chart;
 use loadtest_model::card::{Card, Report, Trust};
 use loadtest_model::display;
-
-/// The most rows of figures over time.
-const POINTS: usize = 16;
 
 pub(super) fn build_weights(card: &Card) -> Option<Section> {
     let mut table = Table::new(
@@ -39,7 +36,7 @@ pub(super) fn build_weights(card: &Card) -> Option<Section> {
             TableCell::count(row.draws),
         ]);
     }
-    (!card.weights.is_empty()).then(|| Section::new("Weights", 12, vec![Block::Table(table)]))
+    (!card.weights.is_empty()).then(|| Section::new("Weights", vec![Block::Table(table)]).folded())
 }
 
 /// Counts the answers by status where there is one request only.
@@ -65,7 +62,7 @@ pub(super) fn build_statuses(card: &Card) -> Option<Section> {
         ]);
     }
     let is_shown = card.headline.single_request && !card.statuses.is_empty();
-    is_shown.then(|| Section::new("Answers by status", 8, vec![Block::Table(table)]).essential())
+    is_shown.then(|| Section::new("Answers by status", vec![Block::Table(table)]).essential())
 }
 
 /// Lists what the scenario's code counted and timed by itself.
@@ -107,91 +104,27 @@ pub(super) fn build_custom_metrics(card: &Card) -> Option<Section> {
         .into_iter()
         .filter(|table| !table.rows.is_empty());
     let blocks: Vec<_> = tables.map(Block::Table).collect();
-    (!blocks.is_empty()).then(|| Section::new("Metrics of the scenario", 9, blocks))
+    (!blocks.is_empty()).then(|| Section::new("Metrics of the scenario", blocks))
 }
 
 pub(super) fn build_over_time(card: &Card) -> Option<Section> {
     let charts = chart::draw_over_time(card);
-    let table = Block::Folded("Figures as a table", figures_over_time(&charts)?);
-    let charts = Charts {
-        drawings: charts,
-        ..Charts::default()
-    };
-    Some(Section::new(
-        "Over time",
-        14,
-        vec![Block::Charts(charts), table],
-    ))
+    (!charts.is_empty()).then(|| Section::new("Over time", vec![Block::Charts(charts)]).folded())
 }
 
-/// Builds a table of the charts, with a row for each point or for one in some.
-fn figures_over_time(charts: &[Chart]) -> Option<Table> {
-    let readouts = charts
-        .iter()
-        .filter_map(|chart| Some((&chart.title, chart.readout.as_ref()?)));
-    let readouts: Vec<_> = readouts.collect();
-    let at = &readouts.first()?.1.at;
-    let every = at.len().div_ceil(POINTS);
-    let caption = match every {
-        1 => "The figures at every point of the charts".to_owned(),
-        _ => format!("The figures at one point in {every} of the charts"),
-    };
-    let mut table = Table::new(&caption, vec![Column::word("Time")]);
-    table.is_dense = true;
-    for (title, readout) in &readouts {
-        table
-            .columns
-            .extend(readout.series.iter().map(|series| Column {
-                group: (*title).clone(),
-                ..Column::figure(&series.name)
-            }));
-    }
-    for (point, at) in at.iter().enumerate().step_by(every) {
-        let mut cells = vec![TableCell::figure(at)];
-        let series = readouts.iter().flat_map(|(_, readout)| &readout.series);
-        cells.extend(series.map(|figures| match figures.words[point].as_str() {
-            "" => TableCell::figure(display::NO_VALUE),
-            words => TableCell::figure(words),
-        }));
-        table.push(cells);
-    }
-    Some(table)
-}
-
-/// Builds the percentile spectrum with the usual percentiles.
-pub(super) fn build_distribution(card: &Card) -> Option<Section> {
-    let head = &card.headline;
-    let time = &head.time;
-    let measured = if head.single_request {
-        "response time"
-    } else {
-        "journey time"
-    };
-    let percentiles = [
-        ("50 %", time.p50),
-        ("90 %", time.p90),
-        ("95 %", time.p95),
-        ("99 %", time.p99),
-        ("99.9 %", time.p99_9),
-        ("all", time.max),
+/// Lists the usual percentiles.
+pub(super) fn build_distribution(card: &Card) -> Section {
+    let time = &card.headline.time;
+    let facts = [
+        ("p50", time.p50),
+        ("p90", time.p90),
+        ("p95", time.p95),
+        ("p99", time.p99),
+        ("p99.9", time.p99_9),
+        ("longest", time.max),
     ];
-    let facts = percentiles.into_iter().map(|(share, time)| {
-        let time = time.map_or_else(|| display::NO_VALUE.to_owned(), display::format_duration);
-        (format!("{share} within"), time)
-    });
-    let charts = Charts {
-        drawings: vec![chart::draw_spectrum(card)?],
-        beside: vec![
-            Block::Sentences(vec![Sentence::small(format!("Percentiles of {measured}"))]),
-            Block::Facts(facts.collect()),
-        ],
-        ..Charts::default()
-    };
-    Some(Section::new(
-        "Distribution",
-        13,
-        vec![Block::Charts(charts)],
-    ))
+    let facts = facts.map(|(share, time)| (share.to_owned(), TableCell::time(time).text));
+    Section::new("Distribution", vec![Block::Facts(facts.into())]).folded()
 }
 
 pub(super) fn build_errors(card: &Card) -> Option<Section> {
@@ -231,8 +164,7 @@ pub(super) fn build_errors(card: &Card) -> Option<Section> {
             TableCell::prose(&*panic.message),
         ]);
     }
-    (!table.rows.is_empty())
-        .then(|| Section::new("Errors", 8, vec![Block::Table(table)]).essential())
+    (!table.rows.is_empty()).then(|| Section::new("Errors", vec![Block::Table(table)]).essential())
 }
 
 pub(super) fn build_thresholds(card: &Card) -> Option<Section> {
@@ -261,7 +193,7 @@ pub(super) fn build_thresholds(card: &Card) -> Option<Section> {
             TableCell::figure(format!("{result}{by_default}")).tone(tone),
         ]);
     }
-    (!table.rows.is_empty()).then(|| Section::new("Thresholds", 7, vec![Block::Table(table)]))
+    (!table.rows.is_empty()).then(|| Section::new("Thresholds", vec![Block::Table(table)]))
 }
 
 /// Accounts for every iteration.
@@ -295,7 +227,8 @@ pub(super) fn build_iterations(card: &Card) -> Section {
     ];
     Section {
         is_half: true,
-        ..Section::new("Iterations", 12, vec![Block::Sentences(sentences)])
+        is_folded: true,
+        ..Section::new("Iterations", vec![Block::Sentences(sentences)])
     }
 }
 
@@ -321,43 +254,19 @@ pub(super) fn build_measurement(card: &Card) -> Section {
         let words = "The generator kept up: nothing speaks against the figures.";
         sentences.push(Sentence::small(words));
     }
-    if validity.trust != Trust::Valid {
-        sentences.push(Sentence::small(format!(
-            "generator: {}",
-            card.generator.describe()
-        )));
-    }
+    let generator = card.generator.describe();
+    sentences.push(Sentence::small(format!("generator: {generator}")));
     let title = format!("Measurement {}", validity.trust.name());
     Section {
         is_half: true,
         is_essential: validity.trust != Trust::Valid,
-        ..Section::new(title, 1, vec![Block::Sentences(sentences)])
+        ..Section::new(title, vec![Block::Sentences(sentences)])
     }
-}
-
-/// Draws what the generator saw of itself.
-pub(super) fn build_generator(card: &Card) -> Option<Section> {
-    let charts = chart::draw_generator(card);
-    if charts.is_empty() {
-        return None;
-    }
-    let words = format!(
-        "What the generator saw of itself: {}.",
-        card.generator.describe()
-    );
-    let blocks = vec![
-        Block::Sentences(vec![Sentence::small(words)]),
-        Block::Charts(Charts {
-            drawings: charts,
-            ..Charts::default()
-        }),
-    ];
-    Some(Section::new("Generator", 15, blocks))
 }
 
 pub(super) fn build_notes(card: &Card) -> Option<Section> {
     let notes: Vec<_> = card.notes.iter().map(Sentence::small).collect();
-    (!notes.is_empty()).then(|| Section::new("", 2, vec![Block::Sentences(notes)]).essential())
+    (!notes.is_empty()).then(|| Section::new("", vec![Block::Sentences(notes)]).essential())
 }
 
 /// Lists what was run, and where.
@@ -422,33 +331,9 @@ pub(super) fn build_environment(report: &Report, card: &Card) -> Section {
         "run",
         format!("{}, loadtest {}", report.run_id, report.tool_version),
     );
-    Section::new("Environment", 16, vec![Block::Facts(facts)])
+    Section::new("Environment", vec![Block::Facts(facts)]).folded()
 }
 
 fn shorten_hash(hash: &str) -> String {
     hash.chars().take(12).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::export::sample;
-
-    #[test]
-    fn each_row_over_time_has_a_figure_of_every_series_at_one_time() {
-        let card = &sample::failed().cards[0];
-        let table = figures_over_time(&chart::draw_over_time(card)).unwrap();
-        assert_eq!(table.caption, "The figures at one point in 4 of the charts");
-        assert_eq!((table.rows.len(), table.columns.len()), (15, 8));
-        for (i, row) in table.rows.iter().enumerate() {
-            let point = &card.course.points[4 * i];
-            assert_eq!(row.cells[0].text, format!("0:{:02}", point.second));
-            assert_eq!(
-                row.cells[2].text,
-                display::format_duration(point.p95.unwrap())
-            );
-            assert_eq!(row.cells.len(), table.columns.len());
-        }
-        assert!(figures_over_time(&[]).is_none());
-    }
 }

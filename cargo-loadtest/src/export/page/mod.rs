@@ -14,7 +14,8 @@ mod tests;
 
 use super::labels::NOT_RUN;
 pub(crate) use block::{
-    Block, Charts, Column, ColumnKind, Form, Section, Sentence, Table, TableCell, TableRow, Tone,
+    Block, Column, ColumnKind, Form, Section, Sentence, Table, TableCell, TableRow, Tone,
+    split_prose,
 };
 use loadtest_model::card::{Card, Report, Verdict};
 use loadtest_model::definition::Letter;
@@ -262,16 +263,6 @@ impl Sheet {
             }],
             ..Self::default()
         }
-    }
-
-    /// Returns the times that the charts over time share; empty without any.
-    pub(crate) fn time_axis(&self) -> &[String] {
-        let mut charts = self.sections.iter().flat_map(|section| &section.blocks);
-        let readout = charts.find_map(|block| match block {
-            Block::Charts(drawn) => drawn.drawings.first()?.readout.as_ref(),
-            _ => None,
-        });
-        readout.map_or(&[], |readout| &readout.at)
     }
 }
 

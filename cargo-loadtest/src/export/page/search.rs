@@ -26,7 +26,7 @@ pub(super) fn build_sheet(report: &Report, found: &Capacity) -> Sheet {
     let mut sections = Vec::new();
     if !found.trials.is_empty() {
         let trials = Block::Table(build_trials(found));
-        sections.push(Section::new("Trials", 3, vec![trials]).essential());
+        sections.push(Section::new("Trials", vec![trials]).essential());
     }
     sections.extend(
         report

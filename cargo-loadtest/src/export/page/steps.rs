@@ -1,8 +1,7 @@
 //! Sections about steps: lost points, figures, time, and what kept steps from running.
 
 use super::{
-    Block, Charts, Column, Form, Section, Sentence, Table, TableCell, TableRow, Tone,
-    tone_of_letter,
+    Block, Column, Form, Section, Sentence, Table, TableCell, TableRow, Tone, tone_of_letter,
 };
 use crate::export::chart::{self, paint_of};
 use loadtest_model::card::{Card, DependencyFailure, InnerRow, LossKind, SlowRow, StepRow};
@@ -28,14 +27,10 @@ pub(super) fn build_losses(card: &Card) -> Option<Section> {
         ]);
     }
     let title = "Where the grade lost points";
-    (!table.rows.is_empty()).then(|| Section::new(title, 9, vec![Block::Table(table)]))
+    (!table.rows.is_empty()).then(|| Section::new(title, vec![Block::Table(table)]))
 }
 
-/// A column that only some cards have.
-type Further = (Column, fn(&StepRow) -> TableCell);
-
 pub(super) fn build_steps(card: &Card) -> Section {
-    let further = further_columns(card);
     let mut table = Table::new(
         "Steps, graded on response time; Time is the share of the service time of all",
         vec![
@@ -51,69 +46,29 @@ pub(super) fn build_steps(card: &Card) -> Section {
             Column::figure("Received").leaves(7),
         ],
     );
-    let slowest = slowest_step(card).filter(|_| card.steps.len() > 1);
+    let slowest = slowest_step(card);
     for (at, step) in card.steps.iter().enumerate() {
-        let mut cells = step_cells(card, at, step);
-        cells.extend(further.iter().map(|(_, cell)| cell(step)));
         table.rows.push(TableRow {
-            cells,
+            cells: step_cells(card, at, step),
             flag: (slowest == Some(at)).then_some("bottleneck"),
             ..TableRow::default()
         });
-        table.rows.extend(step.inner.iter().map(|inner| {
-            let mut cells = inner_cells(inner);
-            cells.resize(10 + further.len(), TableCell::default());
-            TableRow {
-                cells,
-                is_inner: true,
-                ..TableRow::default()
-            }
+        table.rows.extend(step.inner.iter().map(|inner| TableRow {
+            cells: inner_cells(inner),
+            is_inner: true,
+            ..TableRow::default()
         }));
     }
-    table
-        .columns
-        .extend(further.into_iter().map(|(column, _)| column));
-    Section::new("Steps", 3, vec![Block::Table(table)]).essential()
+    Section::new("Steps", vec![Block::Table(table)]).essential()
 }
 
-fn further_columns(card: &Card) -> Vec<Further> {
-    let any = |counts: fn(&StepRow) -> u64| card.steps.iter().any(|step| counts(step) > 0);
-    let in_table = !has_ledger(card);
-    let mut further: Vec<Further> = Vec::new();
-    if any(|step| step.retries) {
-        further.push((Column::figure("Requests").leaves(4), |step| {
-            TableCell::count(step.requests)
-        }));
-    }
-    if any(|step| step.skipped) {
-        further.push((Column::figure("Skips").leaves(2), |step| {
-            TableCell::count(step.skipped).tone(Tone::alarm(step.skipped > 0))
-        }));
-    }
-    if in_table && any(StepRow::spared) {
-        let title = if any(|step| step.left_out) {
-            "Left out"
-        } else {
-            "Not drawn"
-        };
-        further.push((Column::figure(title).leaves(6), |step| {
-            TableCell::count(step.spared())
-        }));
-    }
-    if in_table && any(|step| step.kept) {
-        further.push((Column::figure("Kept").leaves(6), |step| {
-            TableCell::figure(if step.kept > 0 {
-                display::format_count(step.kept)
-            } else {
-                String::new()
-            })
-        }));
-    }
-    further
-}
-
+/// Returns the bottleneck, where there are several steps.
 fn slowest_step(card: &Card) -> Option<usize> {
-    card.bottleneck.as_ref().map(|found| found.step)
+    let several = card.steps.len() > 1;
+    card.bottleneck
+        .as_ref()
+        .filter(|_| several)
+        .map(|found| found.step)
 }
 
 fn step_cells(card: &Card, at: usize, step: &StepRow) -> Vec<TableCell> {
@@ -124,9 +79,7 @@ fn step_cells(card: &Card, at: usize, step: &StepRow) -> Vec<TableCell> {
         None => "NS".to_owned(),
     };
     let mut name = TableCell::name(&*step.name);
-    name.key = slowest_step(card)
-        .filter(|_| card.steps.len() > 1)
-        .map(|slowest| paint_of(at, slowest));
+    name.key = slowest_step(card).map(|slowest| paint_of(at, slowest));
     let request: Vec<&str> = [&step.method, &step.url]
         .into_iter()
         .flatten()
@@ -167,6 +120,8 @@ fn inner_cells(row: &InnerRow) -> Vec<TableCell> {
         time(row.service.p50),
         time(row.service.p95),
         time(row.service.p99),
+        TableCell::default(),
+        TableCell::default(),
     ]
 }
 
@@ -184,12 +139,7 @@ pub(super) fn build_time(card: &Card) -> Option<Section> {
             bar.bar = Some(share);
             table.push(vec![TableCell::name(&*step.name), bar]);
         }
-        blocks.push(Block::Charts(Charts {
-            drawings: vec![shares],
-            is_wide: true,
-            instead: vec![Block::Table(table)],
-            ..Charts::default()
-        }));
+        blocks.push(Block::Strip(Box::new(shares), table));
         let share = display::format_percent(bottleneck.share);
         let words = format!(
             "`{}` takes {share} of the time. {}",
@@ -209,21 +159,14 @@ pub(super) fn build_time(card: &Card) -> Option<Section> {
         sentences.push(Sentence::led("Slow tail:", words));
     }
     blocks.push(Block::Sentences(sentences));
-    Some(Section::new("Where the time goes", 4, blocks).essential())
-}
-
-/// Returns whether steps were kept from running or cut off; the table of steps has all other reasons.
-fn has_ledger(card: &Card) -> bool {
-    card.steps
-        .iter()
-        .any(|step| step.skipped > 0 || step.cancelled > 0)
+    Some(Section::new("Where the time goes", blocks).essential())
 }
 
 /// A column of the ledger: title, meaning, whether any count is trouble, and the count.
 type Account = (&'static str, &'static str, bool, fn(&StepRow) -> u64);
 
-/// `planned` is the sum of all others but `failed`, which is a part of `executed`.
-const ACCOUNTS: [Account; 9] = [
+/// `planned` is the sum of all others but `failed`, a part of `executed`, and the requests.
+const ACCOUNTS: [Account; 10] = [
     ("Planned", "iterations that reached it", false, |step| {
         step.planned
     }),
@@ -258,27 +201,36 @@ const ACCOUNTS: [Account; 9] = [
     ("Cut off", "by the end of the run", false, |step| {
         step.cancelled
     }),
+    ("Requests", "sent for it, retries included", false, |step| {
+        if step.retries > 0 { step.requests } else { 0 }
+    }),
 ];
+
+/// The accounts that every ledger has room for.
+const USUAL: usize = 3;
 
 /// Accounts for every iteration that reached a step which failed or did not always run.
 pub(super) fn build_ledger(card: &Card) -> Option<Section> {
-    let counts_any = |account: &&Account| card.steps.iter().any(|step| account.3(step) > 0);
-    let accounts: Vec<&Account> = ACCOUNTS.iter().filter(counts_any).collect();
+    let any = |account: &&Account| card.steps.iter().any(|step| account.3(step) > 0);
+    if !ACCOUNTS[USUAL..].iter().any(|account| any(&account)) {
+        return None;
+    }
+    let accounts: Vec<&Account> = ACCOUNTS.iter().filter(any).collect();
     let meanings: Vec<_> = accounts
         .iter()
         .map(|(title, meaning, ..)| format!("{title}: {meaning}"))
         .collect();
     let mut columns = vec![Column::text("Step", 1.0)];
-    for (account, rank) in accounts.iter().zip(0..) {
-        // Planned, executed and failed stay on the narrowest terminal.
-        columns.push(Column::figure(account.0).leaves(if rank < 3 { 0 } else { rank }));
-    }
+    columns.extend((accounts.iter().zip(0..)).map(|(account, rank)| {
+        // The usual ones stay on the narrowest terminal.
+        Column::figure(account.0).leaves(if rank < 3 { 0 } else { rank })
+    }));
     let caption = format!(
         "Where the iterations went that reached each step. {}.",
         meanings.join("; ")
     );
     let mut table = Table::list(&caption, columns);
-    for step in card.steps.iter().filter(|step| step.planned > step.ok) {
+    for step in (card.steps.iter()).filter(|step| step.planned > step.ok || step.retries > 0) {
         let mut cells = vec![TableCell::name(&*step.name)];
         cells.extend(accounts.iter().map(|(_, _, is_alarming, count)| {
             let count = count(step);
@@ -291,7 +243,7 @@ pub(super) fn build_ledger(card: &Card) -> Option<Section> {
         }));
         table.push(cells);
     }
-    has_ledger(card).then(|| Section::new("Dependency ledger", 6, vec![Block::Table(table)]))
+    Some(Section::new("Dependency ledger", vec![Block::Table(table)]))
 }
 
 pub(super) fn build_dependency_failures(card: &Card) -> Option<Section> {
@@ -326,7 +278,7 @@ fn build_dependencies(title: &str, tone: Tone, failures: &[DependencyFailure]) -
             cause,
         ]);
     }
-    (!failures.is_empty()).then(|| Section::new(title, 5, vec![Block::Table(table)]))
+    (!failures.is_empty()).then(|| Section::new(title, vec![Block::Table(table)]))
 }
 
 /// Builds the slowest journeys and the command that runs the slowest one again.
@@ -340,19 +292,11 @@ pub(super) fn build_slowest(card: &Card) -> Option<Section> {
         "The slowest one again, by itself: {}",
         describe_rerun(card, &first.number)
     );
-    let charts = Charts {
-        drawings: chart::draw_slowest(card),
-        caption: "Service time of each step, from when the journey was to start. Think time and pauses between \
-                  attempts are shaded. All on one scale."
-            .to_owned(),
-        instead: vec![Block::Sentences(sentences.collect())],
-        ..Charts::default()
-    };
     let blocks = vec![
-        Block::Charts(charts),
+        Block::Sentences(sentences.collect()),
         Block::Sentences(vec![Sentence::small(again)]),
     ];
-    Some(Section::new("Slowest journeys", 11, blocks))
+    Some(Section::new("Slowest journeys", blocks).folded())
 }
 
 fn describe_journey(row: &SlowRow) -> String {

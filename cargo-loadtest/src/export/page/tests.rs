@@ -34,7 +34,7 @@ fn outline(page: &Page) -> String {
         }
         let _ = writeln!(out, "{}", sheet.tiles_note);
         for section in &sheet.sections {
-            let _ = writeln!(out, "\n## {} ({})", section.title, section.rank);
+            let _ = writeln!(out, "\n## {}", section.title);
             write_blocks(&mut out, &section.blocks);
         }
     }
@@ -47,9 +47,6 @@ fn write_blocks(out: &mut String, blocks: &[Block]) {
     for block in blocks {
         match block {
             Block::Table(table) => write_table(out, table),
-            Block::Folded(summary, table) => {
-                let _ = writeln!(out, "▸ {summary}: {} rows", table.rows.len());
-            }
             Block::Sentences(sentences) => write_sentences(out, sentences),
             Block::Facts(facts) => {
                 for (label, value) in facts {
@@ -57,15 +54,13 @@ fn write_blocks(out: &mut String, blocks: &[Block]) {
                 }
             }
             Block::Charts(charts) => {
-                for chart in &charts.drawings {
+                for chart in charts {
                     let _ = writeln!(out, "<{}>", chart.title);
                 }
-                let _ = writeln!(out, "{}", charts.caption);
-                write_blocks(out, &charts.beside);
-                if !charts.instead.is_empty() {
-                    out.push_str("instead:\n");
-                    write_blocks(out, &charts.instead);
-                }
+            }
+            Block::Strip(chart, table) => {
+                let _ = writeln!(out, "<{}> or", chart.title);
+                write_table(out, table);
             }
         }
     }
@@ -121,21 +116,12 @@ fn golden_pages() {
 }
 
 fn tables(page: &Page) -> Vec<&Table> {
-    fn of<'a>(blocks: &'a [Block], all: &mut Vec<&'a Table>) {
-        for block in blocks {
-            match block {
-                Block::Table(table) | Block::Folded(_, table) => all.push(table),
-                Block::Charts(charts) => {
-                    of(&charts.beside, all);
-                    of(&charts.instead, all);
-                }
-                Block::Sentences(_) | Block::Facts(_) => {}
-            }
-        }
-    }
     let mut all = vec![&page.scenarios];
     for section in page.sheets.iter().flat_map(|sheet| &sheet.sections) {
-        of(&section.blocks, &mut all);
+        all.extend(section.blocks.iter().filter_map(|block| match block {
+            Block::Table(table) | Block::Strip(_, table) => Some(table),
+            _ => None,
+        }));
     }
     all
 }
@@ -206,59 +192,23 @@ fn the_ledger_accounts_for_every_iteration_that_reached_a_step() {
 }
 
 #[test]
-fn the_ledger_is_there_where_steps_were_kept_from_running_or_cut_off() {
+fn the_ledger_is_there_where_steps_did_not_run_or_were_tried_again() {
     let mut report = sample::passed();
     for step in &mut report.cards[0].steps {
-        step.skipped = 0;
+        (step.skipped, step.not_drawn, step.retries) = (0, 0, 0);
     }
     assert_eq!(section(&report, "Dependency ledger"), "");
-    let steps = section(&report, "Steps");
-    assert!(
-        steps.contains("| Not drawn\n") && steps.contains("1\u{202f}975"),
-        "{steps}"
-    );
     let step = &mut report.cards[0].steps[0];
     (step.cancelled, step.planned) = (7, step.planned + 7);
+    (step.requests, step.retries) = (12_000, 2_000);
     let ledger = section(&report, "Dependency ledger");
-    let rows: Vec<&str> = ledger.lines().skip(1).take(4).collect();
+    let rows: Vec<&str> = ledger.lines().skip(1).take(2).collect();
     assert_eq!(
         rows,
         [
-            "| Step | Planned | Executed | Failed | Not drawn | Cut off",
-            "| login | 10\u{202f}007 | 10\u{202f}000 | 0 | 0 | 7",
-            "| add_to_cart | 10\u{202f}000 | 8\u{202f}025 | 0 | 1\u{202f}975 | 0",
-            "| create_order | 10\u{202f}000 | 10\u{202f}000 | !6 | 0 | 0",
+            "| Step | Planned | Executed | Failed | Cut off | Requests",
+            "| login | 10\u{202f}007 | 10\u{202f}000 | 0 | 7 | 12\u{202f}000",
         ]
-    );
-}
-
-#[test]
-fn columns_of_steps_are_there_where_they_have_figures() {
-    let mut report = sample::passed();
-    for step in &mut report.cards[0].steps {
-        (step.skipped, step.retries) = (0, 0);
-    }
-    let before = section(&report, "Steps");
-    assert!(!before.contains("Kept") && !before.contains("Requests") && !before.contains("Skips"));
-    let step = &mut report.cards[0].steps[0];
-    (step.kept, step.left_out, step.requests, step.retries) = (199, 1_234, 4_321, 2_000);
-    let steps = section(&report, "Steps");
-    let login = steps
-        .lines()
-        .find(|line| line.starts_with("| login"))
-        .unwrap();
-    assert!(
-        login.ends_with("| 4\u{202f}321 | 1\u{202f}234 | 199"),
-        "{login}"
-    );
-    assert!(steps.contains("| Requests | Left out | Kept\n"), "{steps}");
-    let others = steps
-        .lines()
-        .find(|line| line.starts_with("| get_order"))
-        .unwrap();
-    assert!(
-        others.ends_with("| "),
-        "a step that keeps nothing says nothing: {others}"
     );
 }
 

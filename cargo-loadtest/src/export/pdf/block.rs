@@ -6,8 +6,6 @@ use crate::export::scene::{Anchor, Paint, Scene, SceneShape};
 
 /// Letters below this size are hard to read on paper.
 const SMALLEST: f64 = 6.4;
-/// Words may exceed their room by this: letters are larger here than in the drawing.
-const MARGIN: f64 = 3.0;
 /// The height of a line, as a share of the size of its letters.
 pub(super) const LEADING: f64 = 1.38;
 
@@ -70,22 +68,14 @@ impl Drawing {
 
     pub(super) fn rect(&mut self, at: At, size: At, colour: Colour) {
         self.items.push(Item::Area {
-            points: outline_rect(at, size, 0.0),
+            points: outline_rect(at, size),
             colour,
         });
     }
 
-    /// An area with round corners.
-    pub(super) fn plate(&mut self, at: At, size: At, radius: f64, colour: Colour) {
-        self.items.push(Item::Area {
-            points: outline_rect(at, size, radius),
-            colour,
-        });
-    }
-
-    pub(super) fn frame(&mut self, at: At, size: At, radius: f64, colour: Colour) {
+    pub(super) fn frame(&mut self, at: At, size: At, colour: Colour) {
         self.items.push(Item::Stroke {
-            points: outline_rect(at, size, radius),
+            points: outline_rect(at, size),
             colour,
             width: 0.7,
             dashed: false,
@@ -111,7 +101,7 @@ impl Drawing {
             let size = run.style.size;
             if run.style.code && !run.text.trim().is_empty() {
                 let place = (x - 1.2, at.1 - 0.86 * size);
-                self.plate(place, (run.width + 2.4, 1.12 * size), 1.6, CODE);
+                self.rect(place, (run.width + 2.4, 1.12 * size), CODE);
             }
             self.items.push(Item::Text {
                 at: (x, at.1),
@@ -161,17 +151,13 @@ impl Drawing {
     pub(super) fn scene(scene: &Scene, width: f64, fonts: &Fonts) -> Self {
         let scale = width / scene.size.0;
         let mut block = Self::gap(scene.size.1 * scale);
-        for (i, shape) in scene.shapes.iter().enumerate() {
-            let (from, to) = (i.checked_sub(1).and_then(|before| scene.shapes.get(before)))
-                .and_then(|before| ground_edges(before, shape))
-                .unwrap_or((0.0, scene.size.0));
-            block.shape(shape, scale, (from * scale, to * scale), fonts);
+        for shape in &scene.shapes {
+            block.shape(shape, scale, fonts);
         }
         block
     }
 
-    /// Draws a shape; words stay within `room`, from the left to the right.
-    fn shape(&mut self, shape: &SceneShape, scale: f64, room: At, fonts: &Fonts) {
+    fn shape(&mut self, shape: &SceneShape, scale: f64, fonts: &Fonts) {
         let at = |at: At| (at.0 * scale, at.1 * scale);
         match shape {
             SceneShape::Rect {
@@ -209,12 +195,7 @@ impl Drawing {
             } => {
                 let style = Style::new((size * scale).max(SMALLEST)).colour(light_colour(*paint));
                 let (x, y) = at(*place);
-                let room = match anchor {
-                    Anchor::Start => room.1 - x,
-                    Anchor::Middle => 2.0 * f64::min(x - room.0, room.1 - x) + MARGIN,
-                    Anchor::End => x - room.0,
-                };
-                let words = break_lines(&plain_spans(&**text, style), room + MARGIN, 1, fonts);
+                let words = break_lines(&plain_spans(&**text, style), f64::INFINITY, 1, fonts);
                 let line = words.into_iter().next().unwrap_or_default();
                 let x = match anchor {
                     Anchor::Start => x,
@@ -227,49 +208,15 @@ impl Drawing {
     }
 }
 
-/// The edges of the area that words are written on, where it was drawn just before them.
-fn ground_edges(before: &SceneShape, words: &SceneShape) -> Option<At> {
-    let (SceneShape::Rect { at, size, .. }, SceneShape::Text { at: words, .. }) = (before, words)
-    else {
-        return None;
-    };
-    let is_on = |edge: f64, length: f64, place: f64| (edge..=edge + length).contains(&place);
-    let is = is_on(at.0, size.0, words.0) && is_on(at.1, size.1, words.1);
-    is.then_some((at.0, at.0 + size.0))
-}
-
 /// The colour that a role has on light paper.
 pub(super) fn light_colour(paint: Paint) -> Colour {
     let digits = paint.light().trim_start_matches('#');
     u32::from_str_radix(digits, 16).map_or(PAPER, Colour)
 }
 
-/// The outline of a rectangle whose corners are round.
-fn outline_rect((x, y): At, (width, height): At, radius: f64) -> Vec<At> {
-    if radius <= 0.0 {
-        return vec![
-            (x, y),
-            (x + width, y),
-            (x + width, y + height),
-            (x, y + height),
-        ];
-    }
-    let radius = radius.min(width / 2.0).min(height / 2.0);
-    let (right, bottom) = (x + width - radius, y + height - radius);
-    let centres = [
-        (right, bottom),
-        (x + radius, bottom),
-        (x + radius, y + radius),
-        (right, y + radius),
-    ];
-    let mut points = Vec::new();
-    for (quarter, (cx, cy)) in centres.into_iter().enumerate() {
-        for part in 0..=4 {
-            let angle = (quarter as f64 + f64::from(part) / 4.0) * std::f64::consts::FRAC_PI_2;
-            points.push((cx + radius * angle.cos(), cy + radius * angle.sin()));
-        }
-    }
-    points
+fn outline_rect((x, y): At, (width, height): At) -> Vec<At> {
+    let (right, bottom) = (x + width, y + height);
+    vec![(x, y), (right, y), (right, bottom), (x, bottom)]
 }
 
 #[cfg(test)]
@@ -289,35 +236,5 @@ mod tests {
         };
         assert_eq!(points[2], (125.0, 25.0));
         assert!((*size - SMALLEST).abs() < 1e-9 && at.0 < 240.0 && at.0 > 200.0);
-    }
-
-    #[test]
-    fn words_stay_within_the_drawing_and_on_the_area_below_them() {
-        let fonts = Fonts::new(&[]);
-        let mut scene = Scene::new((500.0, 100.0));
-        let name = "create_the_order_of_everything_in_the_cart";
-        scene.text((130.0, 50.0), name, Paint::Ink, Anchor::End);
-        scene.rect((200.0, 40.0), (60.0, 20.0), Paint::Alarm);
-        scene.text((205.0, 50.0), name, Paint::Paper, Anchor::Start);
-        let block = Drawing::scene(&scene, 250.0, &fonts);
-        for (i, (from, to)) in [(0, (0.0, 65.0)), (2, (100.0, 130.0))] {
-            let Item::Text { at, text, size, .. } = &block.items[i] else {
-                panic!("{block:?}");
-            };
-            let width = |letter| fonts.width(Face::REGULAR, letter);
-            let width = text.chars().map(width).sum::<f64>() * size;
-            assert!(text.ends_with('…'), "{text}");
-            assert!(
-                at.0 >= from - MARGIN && at.0 + width <= to + MARGIN,
-                "{text}"
-            );
-        }
-    }
-
-    #[test]
-    fn round_corners_stay_within_the_rectangle() {
-        for (x, y) in outline_rect((10.0, 20.0), (30.0, 8.0), 9.0) {
-            assert!((9.99..=40.01).contains(&x) && (19.99..=28.01).contains(&y));
-        }
     }
 }

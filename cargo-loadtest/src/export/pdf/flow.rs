@@ -3,7 +3,6 @@
 use super::block::{At, Drawing, Item};
 use super::fonts::Fonts;
 use super::text::{ALARM, GRID, MUTED, Span, Style, break_lines, plain_spans, prose_spans};
-use std::collections::BTreeSet;
 
 /// The width and height of a page: A4.
 pub(super) const PAGE: At = (595.28, 841.89);
@@ -160,55 +159,10 @@ impl<'a> Flow<'a> {
 
     /// A paragraph in lines, of which a page may hold some.
     pub(super) fn paragraph(&mut self, spans: &[Span]) {
-        self.paragraph_at(0.0, spans, |_| {});
-    }
-
-    /// The same further right, each line with what `beside` draws of it.
-    pub(super) fn paragraph_at(
-        &mut self,
-        left: f64,
-        spans: &[Span],
-        beside: impl Fn(&mut Drawing),
-    ) {
         let size = spans.iter().map(|span| span.style.size).fold(0.0, f64::max);
-        let rows = break_lines(spans, WIDTH - left, usize::MAX, self.fonts)
-            .into_iter()
-            .map(|line| {
-                let mut row = Drawing::default();
-                row.add(Drawing::lines(vec![line], size), (left, 0.0));
-                beside(&mut row);
-                row
-            })
-            .collect();
-        self.rows(&Drawing::default(), rows);
-    }
-
-    /// The characters that no font has, of what is on the pages by now.
-    pub(super) fn lacking(&self) -> BTreeSet<char> {
-        let escapes: String = self
-            .pages
-            .iter()
-            .flatten()
-            .filter_map(|item| match item {
-                Item::Text {
-                    text,
-                    escaped: true,
-                    ..
-                } => Some(&**text),
-                _ => None,
-            })
-            .collect();
-        escapes
-            .split(['{', '}'])
-            .filter_map(|part| u32::from_str_radix(part, 16).ok())
-            .filter_map(char::from_u32)
-            .collect()
-    }
-
-    /// Returns true where a page has a replacement for a character that no font has.
-    fn escapes(page: &[Item]) -> bool {
-        page.iter()
-            .any(|item| matches!(item, Item::Text { escaped: true, .. }))
+        let lines = break_lines(spans, WIDTH, usize::MAX, self.fonts).into_iter();
+        let rows = lines.map(|line| Drawing::lines(vec![line], size));
+        self.rows(&Drawing::default(), rows.collect());
     }
 
     /// The pages with their feet, and the outline.
@@ -226,8 +180,9 @@ impl<'a> Flow<'a> {
                 (0.0, 7.0),
             );
             block.add(Drawing::lines(place, style.size), (WIDTH - right, 7.0));
-            if Self::escapes(page) {
-                let note = "\\u{..} stands for a character that no font of this document has: see its end.";
+            let is_escape = |item: &Item| matches!(item, Item::Text { escaped: true, .. });
+            if page.iter().any(is_escape) {
+                let note = "\\u{..} stands for a character that no font of this document has: add one with `--pdf-font FILE`.";
                 let style = style.colour(ALARM);
                 block.add(Drawing::label(note, style, WIDTH, self.fonts), (0.0, -13.0));
             }
@@ -334,7 +289,7 @@ mod tests {
         let says = |page: &[Item]| {
             texts(page)
                 .iter()
-                .any(|(text, _)| text.contains("see its end"))
+                .any(|(text, _)| text.contains("--pdf-font"))
         };
         assert!(says(&pages[0]) && !says(&pages[1]));
     }

@@ -13,7 +13,6 @@
 mod block;
 mod flow;
 mod fonts;
-mod lacking;
 mod sheet;
 mod table;
 mod text;
@@ -63,7 +62,6 @@ fn lay_out(page: &Page, fonts: &Fonts) -> (Vec<Vec<Item>>, Vec<Mark>) {
         }
         sheet::place_sheet(&mut flow, sheet);
     }
-    lacking::place_lacking(&mut flow);
     flow.finish(&page.footer())
 }
 

@@ -6,7 +6,7 @@ use super::fonts::Fonts;
 use super::text::{ALARM, GRID, INK, MUTED, Span, Style, break_lines, plain_spans, prose_spans};
 use super::{BODY, SUB, colour_of, table};
 use crate::export::chart::Chart;
-use crate::export::page::{self, Badge, Charts, Section, Sentence, Sheet, Tile};
+use crate::export::page::{self, Badge, Section, Sentence, Sheet, Tile};
 
 /// The width of the badge in the upper right corner.
 const BADGE: f64 = 92.0;
@@ -22,7 +22,7 @@ const LABELS: f64 = 78.0;
 pub(super) fn place_sheet(flow: &mut Flow<'_>, sheet: &Sheet) {
     flow.mark(&sheet.name, 0);
     flow.before_next(draw_head(sheet, flow.fonts));
-    let remarks = sentence_rows(&sheet.remarks, WIDTH, flow.fonts);
+    let remarks = sentence_rows(&sheet.remarks, flow.fonts);
     flow.rows(&Drawing::default(), remarks);
     if !sheet.tiles.is_empty() {
         flow.gap(16.0);
@@ -42,7 +42,7 @@ fn draw_head(sheet: &Sheet, fonts: &Fonts) -> Drawing {
     let mut block = Drawing::default();
     let style = Style::new(8.0).bold().colour(tone);
     for line in break_lines(&plain_spans(&*sheet.verdict, style), room, 1, fonts) {
-        block.frame((0.4, 0.4), (line.width + 16.0, 15.0), 7.5, tone);
+        block.frame((0.4, 0.4), (line.width + 16.0, 15.0), tone);
         block.line(line, (8.4, 10.9));
     }
     block.height = 22.0;
@@ -101,7 +101,7 @@ fn draw_badge(badge: &Badge, fonts: &Fonts) -> Drawing {
         y += 11.0;
         texts.line(line.clone(), ((BADGE - line.width) / 2.0, y + 3.0));
     }
-    block.plate((0.0, 0.0), (BADGE, y + 14.0), 10.0, tone.tint(0.09));
+    block.rect((0.0, 0.0), (BADGE, y + 14.0), tone.tint(0.09));
     block.add(texts, (0.0, 0.0));
     block.height = y + 14.0;
     block
@@ -148,21 +148,25 @@ fn place_section(flow: &mut Flow<'_>, section: &Section) {
         match block {
             page::Block::Table(table) => table::place_table(flow, table),
             page::Block::Sentences(sentences) => {
-                let rows = sentence_rows(sentences, WIDTH, flow.fonts);
+                let rows = sentence_rows(sentences, flow.fonts);
                 flow.rows(&Drawing::default(), rows);
             }
             page::Block::Facts(facts) => {
-                let rows = fact_rows(facts, WIDTH, flow.fonts);
+                let rows = fact_rows(facts, flow.fonts);
                 flow.rows(&Drawing::default(), rows);
             }
             page::Block::Charts(charts) => place_charts(flow, charts),
-            page::Block::Folded(..) => {}
+            page::Block::Strip(chart, _) => {
+                let mut drawing = Drawing::scene(&chart.scene, WIDTH, flow.fonts);
+                drawing.height += 7.0;
+                flow.before_next(drawing);
+            }
         }
     }
 }
 
 /// Draws sentences, a row per line.
-fn sentence_rows(sentences: &[Sentence], width: f64, fonts: &Fonts) -> Vec<Drawing> {
+fn sentence_rows(sentences: &[Sentence], fonts: &Fonts) -> Vec<Drawing> {
     let mut rows: Vec<Drawing> = Vec::new();
     for sentence in sentences {
         let colour = colour_of(sentence.tone);
@@ -185,7 +189,7 @@ fn sentence_rows(sentences: &[Sentence], width: f64, fonts: &Fonts) -> Vec<Drawi
         let help = sentence.help.as_ref();
         let help = help.map(|help| (prose_spans(&format!("→ {help}"), SUB), SUB.size));
         for (spans, size) in std::iter::once((spans, style.size)).chain(help) {
-            for line in break_lines(&spans, width - indent, usize::MAX, fonts) {
+            for line in break_lines(&spans, WIDTH - indent, usize::MAX, fonts) {
                 let mut row = Drawing::default();
                 row.add(Drawing::lines(vec![line], size), (indent, 0.0));
                 if sentence.is_marked {
@@ -203,57 +207,27 @@ fn sentence_rows(sentences: &[Sentence], width: f64, fonts: &Fonts) -> Vec<Drawi
 }
 
 /// Draws labels and values, a row for each.
-fn fact_rows(facts: &[(String, String)], width: f64, fonts: &Fonts) -> Vec<Drawing> {
+fn fact_rows(facts: &[(String, String)], fonts: &Fonts) -> Vec<Drawing> {
     let rows = facts.iter().map(|(label, value)| {
         let mut row = Drawing::default();
         row.add(Drawing::label(label, SUB, LABELS, fonts), (0.0, 2.6));
         let value = plain_spans(&**value, Style::new(8.0));
         row.add(
-            Drawing::words(&value, width - LABELS, 12, fonts),
+            Drawing::words(&value, WIDTH - LABELS, 12, fonts),
             (LABELS, 2.6),
         );
         row.height += 2.6;
-        row.rule((0.0, row.height), width, GRID);
+        row.rule((0.0, row.height), WIDTH, GRID);
         row
     });
     rows.collect()
 }
 
-fn place_charts(flow: &mut Flow<'_>, charts: &Charts) {
-    if charts.is_wide {
-        for chart in &charts.drawings {
-            let mut drawing = Drawing::scene(&chart.scene, WIDTH, flow.fonts);
-            drawing.height += 7.0;
-            flow.before_next(drawing);
-        }
-        return;
-    }
-    if !charts.caption.is_empty() {
-        flow.caption(&charts.caption);
-    }
-    let mut drawings: Vec<Drawing> = charts
-        .drawings
-        .iter()
-        .map(|chart| draw_chart(chart, flow.fonts))
-        .collect();
-    let mut beside = Drawing::default();
-    for block in &charts.beside {
-        let rows = match block {
-            page::Block::Sentences(sentences) => sentence_rows(sentences, HALF, flow.fonts),
-            page::Block::Facts(facts) => fact_rows(facts, HALF, flow.fonts),
-            _ => Vec::new(),
-        };
-        for row in rows {
-            beside.below(row);
-        }
-    }
-    if !beside.items.is_empty() {
-        drawings.push(beside);
-    }
-    for pair in drawings.chunks(2) {
+fn place_charts(flow: &mut Flow<'_>, charts: &[Chart]) {
+    for pair in charts.chunks(2) {
         let mut row = Drawing::default();
-        for (i, drawing) in pair.iter().enumerate() {
-            row.add(drawing.clone(), ((HALF + BETWEEN) * i as f64, 0.0));
+        for (chart, left) in pair.iter().zip([0.0, HALF + BETWEEN]) {
+            row.add(draw_chart(chart, flow.fonts), (left, 0.0));
         }
         row.height += 12.0;
         flow.place(row);

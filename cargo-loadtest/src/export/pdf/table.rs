@@ -1,309 +1,219 @@
 //! Tables: columns as wide as their figures need, words in what is left.
 
-use super::block::{Drawing, light_colour};
+use super::block::{Drawing, LEADING, light_colour};
 use super::colour_of;
 use super::flow::{Flow, WIDTH};
 use super::fonts::Fonts;
-use super::text::{
-    ALARM, Colour, GRID, Line, MUTED, Span, Style, break_lines, plain_spans, prose_spans,
-};
-use crate::export::page::{self, Column, ColumnKind, Form, TableCell, Tone};
+use super::text::{ALARM, GRID, Line, MUTED, Span, Style, break_lines, plain_spans, prose_spans};
+use crate::export::page::{Column, ColumnKind, Form, Table, TableCell, TableRow, Tone};
 
 /// The size of letters in tables.
-pub(super) const SIZE: f64 = 8.0;
-/// Below this, figures are hard to read on paper.
-const SMALLEST: f64 = 6.2;
+const SIZE: f64 = 8.0;
+/// Letters get no smaller than this share of their size.
+const SMALLEST: f64 = 0.78;
 /// Words are broken where their column would be narrower than that.
 const NARROWEST: f64 = 104.0;
 /// More lines of a cell are left out, so that every row fits a page.
 const MOST_LINES: usize = 36;
 /// Space above and below the words of a row.
-const PAD: f64 = 4.2;
+const PAD: f64 = 4.0;
 
 /// Places a table on as many pages as it takes.
-pub(super) fn place_table(flow: &mut Flow<'_>, table: &page::Table) {
+pub(super) fn place_table(flow: &mut Flow<'_>, table: &Table) {
     if !table.caption.is_empty() {
         flow.caption(&table.caption);
     }
-    Layout::new(table).place(flow);
-}
-
-/// A cell as it is drawn.
-#[derive(Debug, Clone, Default)]
-struct CellLayout {
-    /// Paragraphs.
-    text: Vec<Vec<Span>>,
-    /// On a plate of this colour.
-    chip: Option<Colour>,
-    /// With a square of this colour before it.
-    key: Option<Colour>,
-    /// Space before the text.
-    indent: f64,
-}
-
-impl CellLayout {
-    fn new(cell: &TableCell, is_first: bool, row: &page::TableRow) -> Self {
-        let flag = row.flag.filter(|_| is_first);
-        let mut style = Style::new(SIZE).colour(match flag {
-            Some(_) => ALARM,
-            None => colour_of(cell.tone),
-        });
-        if cell.form == Form::Chip || is_first && !row.is_inner && cell.tone == Tone::Plain {
-            style = style.bold();
+    let grid = Grid::new(table, flow.fonts);
+    let mut rows: Vec<Drawing> = Vec::new();
+    let mut first_inner = false;
+    for (i, row) in table.rows.iter().enumerate() {
+        let block = grid.draw_row(row, i == 0);
+        match rows.last_mut().filter(|_| row.is_inner && first_inner) {
+            // A row stays with the first of those that belong to it.
+            Some(above) => above.below(block),
+            None => rows.push(block),
         }
-        let mut first = build_spans(cell.form, &cell.text, style);
-        if let Some(flag) = flag {
-            let style = Style::new(6.6).bold().colour(ALARM);
-            first.extend(plain_spans(format!(" {flag}"), style));
-        }
-        let small = Style::new(7.2).colour(MUTED);
-        let notes = cell.notes.iter().map(|(form, note)| match form {
-            // A request below the name of its step.
-            Form::Code => plain_spans(&**note, Style::new(6.8).colour(MUTED)),
-            _ => build_spans(*form, note, small),
-        });
-        Self {
-            text: std::iter::once(first).chain(notes).collect(),
-            chip: (cell.form == Form::Chip).then(|| colour_of(cell.tone)),
-            key: cell.key.map(light_colour),
-            indent: if row.is_inner && is_first { 20.0 } else { 0.0 },
-        }
+        first_inner = !row.is_inner;
     }
-
-    fn left(&self) -> f64 {
-        self.indent + self.key.map_or(0.0, |_| 11.0)
-    }
-
-    fn lines(&self, width: f64, scale: f64, fonts: &Fonts) -> Vec<(Line, f64)> {
-        let mut all = Vec::new();
-        for spans in &self.text {
-            let spans = scale_spans(spans, scale);
-            let size = spans.iter().map(|span| span.style.size).fold(0.0, f64::max);
-            let most = MOST_LINES.saturating_sub(all.len());
-            if most > 0 {
-                let lines = break_lines(&spans, width - self.left(), most, fonts);
-                all.extend(lines.into_iter().map(|line| (line, size)));
-            }
-        }
-        all
-    }
-}
-
-fn scale_spans(spans: &[Span], scale: f64) -> Vec<Span> {
-    let mut spans = spans.to_vec();
-    for span in &mut spans {
-        span.style.size *= scale;
-    }
-    spans
-}
-
-fn build_spans(form: Form, text: &str, style: Style) -> Vec<Span> {
-    match form {
-        Form::Prose => prose_spans(text, style),
-        Form::Code | Form::Sample => plain_spans(
-            text,
-            Style {
-                code: true,
-                ..style
-            },
-        ),
-        Form::Figure | Form::Name | Form::Chip => plain_spans(text, style),
-    }
-}
-
-/// A row as it is drawn.
-#[derive(Debug, Clone, Default)]
-struct RowLayout {
-    cells: Vec<CellLayout>,
-    /// The colour below the whole row.
-    ground: Option<Colour>,
-    is_inner: bool,
-}
-
-/// A table as it is drawn.
-#[derive(Debug)]
-struct Layout<'a> {
-    columns: &'a [Column],
-    rows: Vec<RowLayout>,
+    flow.rows(&grid.draw_head(), rows);
 }
 
 /// The places of the columns, and the size of their letters.
 #[derive(Debug)]
-struct Grid {
+struct Grid<'a> {
+    table: &'a Table,
+    fonts: &'a Fonts,
     /// Left edge and width.
     columns: Vec<(f64, f64)>,
     scale: f64,
 }
 
-impl<'a> Layout<'a> {
-    fn new(table: &'a page::Table) -> Self {
-        let rows = table.rows.iter().map(|row| {
-            let cells = row.cells.iter().enumerate();
-            RowLayout {
-                cells: cells
-                    .map(|(at, cell)| CellLayout::new(cell, at == 0, row))
-                    .collect(),
-                ground: row.flag.map(|_| ALARM.tint(0.06)),
-                is_inner: row.is_inner,
-            }
-        });
-        Self {
-            columns: &table.columns,
-            rows: rows.collect(),
-        }
-    }
-
-    fn place(&self, flow: &mut Flow<'_>) {
-        let grid = self.grid(flow.fonts);
-        let head = self.head(&grid, flow.fonts);
-        let mut rows: Vec<Drawing> = Vec::new();
-        let mut first_inner = false;
-        for (i, row) in self.rows.iter().enumerate() {
-            let block = self.drawn(row, i == 0, &grid, flow.fonts);
-            match rows.last_mut().filter(|_| row.is_inner && first_inner) {
-                // A row stays with the first of those that belong to it.
-                Some(above) => above.below(block),
-                None => rows.push(block),
-            }
-            first_inner = !row.is_inner;
-        }
-        flow.rows(&head, rows);
-    }
-
-    /// The natural width of the cells of a column that are never broken.
-    fn natural(&self, column: usize, scale: f64, fonts: &Fonts) -> f64 {
-        let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
-        let width = |cell: &CellLayout| {
-            let lines = cell.lines(f64::INFINITY, scale, fonts);
-            let chip = if cell.chip.is_some() { 8.0 } else { 0.0 };
-            lines.iter().map(|(line, _)| line.width).fold(0.0, f64::max) + chip
+impl<'a> Grid<'a> {
+    fn new(table: &'a Table, fonts: &'a Fonts) -> Self {
+        let share_of = |column: &Column| match column.kind {
+            ColumnKind::Text(share) => share,
+            _ => 0.0,
         };
-        let title = title_lines(&self.columns[column], 0.0, scale, fonts);
-        let title = title.iter().map(|line| line.width).fold(0.0, f64::max);
-        cells.map(width).fold(title, f64::max)
-    }
-
-    fn grid(&self, fonts: &Fonts) -> Grid {
-        let words = self
-            .columns
-            .iter()
-            .filter(|column| matches!(column.kind, ColumnKind::Text(_)));
-        let shares: f64 = words
-            .map(|column| match column.kind {
-                ColumnKind::Text(share) => share,
-                _ => 0.0,
-            })
-            .sum();
-        let gaps = self.columns.len().saturating_sub(1) as f64;
-        let mut scale = 1.0;
-        let mut between = 11.0;
+        let shares: f64 = table.columns.iter().map(share_of).sum();
+        let gaps = table.columns.len().saturating_sub(1) as f64;
+        let (mut scale, mut between) = (1.0, 11.0);
         loop {
-            let naturals: Vec<f64> = (0..self.columns.len())
-                .map(|i| match self.columns[i].kind {
+            let mut grid = Self {
+                table,
+                fonts,
+                columns: Vec::new(),
+                scale,
+            };
+            let naturals = table.columns.iter().enumerate();
+            let naturals: Vec<f64> = naturals
+                .map(|(at, column)| match column.kind {
                     ColumnKind::Text(_) => 0.0,
-                    _ => self.natural(i, scale, fonts),
+                    _ => grid.natural_width(at),
                 })
                 .collect();
             let left = WIDTH - naturals.iter().sum::<f64>() - gaps * between;
             let needed = if shares > 0.0 { NARROWEST } else { 0.0 };
-            if left < needed && (scale > SMALLEST / SIZE || between > 5.0) {
+            if left < needed && scale > SMALLEST {
                 between = f64::max(between - 1.0, 5.0);
-                scale = f64::max(scale - 0.04, SMALLEST / SIZE);
+                scale = f64::max(scale - 0.04, SMALLEST);
                 continue;
             }
-            let left = left.max(NARROWEST / 2.0);
             let mut x = 0.0;
-            let mut columns = Vec::new();
-            for (column, natural) in self.columns.iter().zip(naturals) {
-                let width = match column.kind {
-                    ColumnKind::Text(share) => left * share / shares,
-                    _ => natural,
-                };
-                columns.push((x, width));
-                x += width + between;
+            for (column, natural) in table.columns.iter().zip(naturals) {
+                let words = left.max(NARROWEST / 2.0) * share_of(column) / shares.max(1.0);
+                grid.columns.push((x, natural + words));
+                x += natural + words + between;
             }
-            return Grid { columns, scale };
+            return grid;
         }
     }
 
-    fn head(&self, grid: &Grid, fonts: &Fonts) -> Drawing {
-        let mut block = Drawing::default();
-        if self.columns.iter().all(|column| column.title.is_empty()) {
-            return block;
+    /// The width of the cells of a column that are never broken.
+    fn natural_width(&self, at: usize) -> f64 {
+        let title = self.title_lines(at, 0.0).into_iter();
+        let lines = self.table.rows.iter().flat_map(|row| {
+            let chip = 2.0 * chip_pad(&row.cells[at]);
+            let lines = self.cell_lines(row, at, f64::INFINITY).into_iter();
+            lines.map(move |(line, _)| line.width + chip)
+        });
+        let widths = title.map(|line| line.width).chain(lines);
+        widths.fold(0.0, f64::max)
+    }
+
+    /// The lines of a cell, with the sizes of their letters.
+    fn cell_lines(&self, row: &TableRow, at: usize, width: f64) -> Vec<(Line, f64)> {
+        let cell = &row.cells[at];
+        let flag = row.flag.filter(|_| at == 0);
+        let colour = flag.map_or_else(|| colour_of(cell.tone), |_| ALARM);
+        let mut style = Style::new(SIZE * self.scale).colour(colour);
+        let is_name = at == 0 && !row.is_inner && cell.tone == Tone::Plain;
+        if cell.form == Form::Chip || is_name {
+            style = style.bold();
         }
-        let size = 7.2 * grid.scale;
-        let titles: Vec<Vec<Line>> = self
-            .columns
-            .iter()
-            .zip(&grid.columns)
-            .map(|(column, (_, width))| title_lines(column, *width, grid.scale, fonts))
-            .collect();
-        let most = titles.iter().map(Vec::len).max().unwrap_or_default();
-        for ((column, (left, width)), lines) in self.columns.iter().zip(&grid.columns).zip(titles) {
-            // Titles stand on the rule.
-            let mut y = (most - lines.len()) as f64 * size * 1.25;
-            for line in lines {
-                let x = align_line(column.kind, *left, *width, line.width);
-                y += size * 1.25;
-                block.line(line, (x, y - size * 0.2));
+        let small = Style::new(7.0 * self.scale).colour(MUTED);
+        let mut first = build_spans(cell.form, &cell.text, style);
+        first.extend(flag.map(|flag| Span {
+            text: format!(" {flag}"),
+            style: small.bold().colour(ALARM),
+        }));
+        let mut paragraphs = vec![(first, style.size)];
+        paragraphs.extend(cell.notes.iter().map(|(form, note)| match form {
+            // A request below the name of its step.
+            Form::Code => (plain_spans(&**note, small), small.size),
+            form => (build_spans(*form, note, small), small.size),
+        }));
+        let mut all: Vec<(Line, f64)> = Vec::new();
+        for (spans, size) in paragraphs {
+            if all.len() < MOST_LINES {
+                let most = MOST_LINES - all.len();
+                let lines = break_lines(&spans, width - indent(row, at), most, self.fonts);
+                all.extend(lines.into_iter().map(|line| (line, size)));
             }
         }
-        block.height = most as f64 * size * 1.25 + 4.0;
+        all
+    }
+
+    /// A title in as many lines as it has words, where its column is no wider.
+    fn title_lines(&self, at: usize, width: f64) -> Vec<Line> {
+        let style = Style::new(7.2 * self.scale).colour(MUTED);
+        let title = &self.table.columns[at].title;
+        let widest = title
+            .split(' ')
+            .flat_map(|word| break_lines(&plain_spans(word, style), f64::INFINITY, 1, self.fonts))
+            .map(|line| line.width)
+            .fold(width, f64::max);
+        break_lines(&plain_spans(&**title, style), widest, 3, self.fonts)
+    }
+
+    /// The place where a line of a column begins.
+    fn line_begin(&self, at: usize, indent: f64, line: &Line) -> f64 {
+        let (left, width) = self.columns[at];
+        match self.table.columns[at].kind {
+            ColumnKind::Figure => left + width - line.width,
+            _ => left + indent,
+        }
+    }
+
+    fn draw_head(&self) -> Drawing {
+        let mut block = Drawing::default();
+        let is_titled = |column: &Column| !column.title.is_empty();
+        if !self.table.columns.iter().any(is_titled) {
+            return block;
+        }
+        let height = 9.0 * self.scale;
+        let titles = self.columns.iter().enumerate();
+        let titles = titles.map(|(at, (_, width))| self.title_lines(at, *width));
+        let titles: Vec<Vec<Line>> = titles.collect();
+        let most = titles.iter().map(Vec::len).max().unwrap_or_default();
+        for (at, lines) in titles.into_iter().enumerate() {
+            // Titles stand on the rule.
+            let mut y = (most - lines.len()) as f64 * height;
+            for line in lines {
+                y += height;
+                let x = self.line_begin(at, 0.0, &line);
+                block.line(line, (x, y - 1.5 * self.scale));
+            }
+        }
+        block.height = most as f64 * height + 4.0;
         block.rule((0.0, block.height), WIDTH, MUTED.tint(0.5));
         block
     }
 
-    fn drawn(&self, row: &RowLayout, first: bool, grid: &Grid, fonts: &Fonts) -> Drawing {
-        let mut block = Drawing::default();
-        let pad = PAD * grid.scale.max(0.85);
+    fn draw_row(&self, row: &TableRow, is_top: bool) -> Drawing {
+        let pad = PAD * self.scale.max(0.85);
         let above = if row.is_inner { 0.0 } else { pad };
         let mut height = 0.0;
         let mut cells = Drawing::default();
-        for ((cell, (left, width)), column) in row.cells.iter().zip(&grid.columns).zip(self.columns)
-        {
+        for (at, (cell, (left, width))) in row.cells.iter().zip(&self.columns).enumerate() {
             let mut y = above;
-            for (i, (line, size)) in cell
-                .lines(*width, grid.scale, fonts)
-                .into_iter()
-                .enumerate()
-            {
-                let x = align_line(
-                    column.kind,
-                    *left + cell.left(),
-                    *width - cell.left(),
-                    line.width,
+            if let Some(key) = cell.key {
+                let size = 6.2 * self.scale;
+                cells.rect(
+                    (*left, y + 2.5 * self.scale),
+                    (size, size),
+                    light_colour(key),
                 );
+            }
+            for (line, size) in self.cell_lines(row, at, *width) {
                 let base = y + size * 1.04;
-                if let Some(colour) = cell.chip {
-                    let plate = (line.width.max(size * 1.3) + 8.0, size * 1.5);
-                    let middle = x + line.width / 2.0;
-                    let at = (
-                        f64::max(middle - plate.0 / 2.0, *left - 1.0),
-                        base - size * 1.12,
-                    );
-                    cells.plate(at, plate, 2.5, colour.tint(0.12));
-                    let x = at.0 + (plate.0 - line.width) / 2.0;
-                    cells.line(line, (x, base));
-                } else {
-                    cells.line(line, (x, base));
+                let pad = chip_pad(cell);
+                let x = self.line_begin(at, indent(row, at) + pad, &line);
+                if pad > 0.0 {
+                    let ground = (line.width + 2.0 * pad, size * 1.5);
+                    let colour = colour_of(cell.tone).tint(0.12);
+                    cells.rect((x - pad, base - size * 1.12), ground, colour);
                 }
-                if let (0, Some(key)) = (i, cell.key) {
-                    cells.plate(
-                        (*left, base - size * 0.72),
-                        (size * 0.78, size * 0.78),
-                        1.2,
-                        key,
-                    );
-                }
-                y += size * super::block::LEADING;
+                cells.line(line, (x, base));
+                y += size * LEADING;
             }
             height = f64::max(height, y);
         }
-        block.height = height + pad;
-        if let Some(ground) = row.ground {
-            block.rect((-5.0, 0.3), (WIDTH + 10.0, block.height - 0.3), ground);
+        let mut block = Drawing::gap(height + pad);
+        if row.flag.is_some() {
+            let size = (WIDTH + 10.0, block.height - 0.3);
+            block.rect((-5.0, 0.3), size, ALARM.tint(0.06));
         }
-        if !first && !row.is_inner {
+        if !is_top && !row.is_inner {
             block.rule((0.0, 0.0), WIDTH, GRID);
         }
         block.items.extend(cells.items);
@@ -311,23 +221,23 @@ impl<'a> Layout<'a> {
     }
 }
 
-fn align_line(kind: ColumnKind, left: f64, width: f64, line: f64) -> f64 {
-    match kind {
-        ColumnKind::Figure => left + width - line,
-        _ => left,
-    }
+/// Space left of the words of a cell.
+fn indent(row: &TableRow, at: usize) -> f64 {
+    let inner = if row.is_inner && at == 0 { 20.0 } else { 0.0 };
+    inner + row.cells[at].key.map_or(0.0, |_| 11.0)
 }
 
-/// A title in as many lines as it has words, where its column is no wider.
-fn title_lines(column: &Column, width: f64, scale: f64, fonts: &Fonts) -> Vec<Line> {
-    let style = Style::new(7.2 * scale).colour(MUTED);
-    let widest = column
-        .title
-        .split(' ')
-        .flat_map(|word| break_lines(&plain_spans(word, style), f64::INFINITY, 1, fonts))
-        .map(|line| line.width)
-        .fold(width, f64::max);
-    break_lines(&plain_spans(&*column.title, style), widest, 3, fonts)
+/// Space around the words of a cell that has a ground of its own.
+fn chip_pad(cell: &TableCell) -> f64 {
+    if cell.form == Form::Chip { 4.0 } else { 0.0 }
+}
+
+fn build_spans(form: Form, text: &str, style: Style) -> Vec<Span> {
+    let code = matches!(form, Form::Code | Form::Sample);
+    match form {
+        Form::Prose => prose_spans(text, style),
+        _ => plain_spans(text, Style { code, ..style }),
+    }
 }
 
 #[cfg(test)]
@@ -342,30 +252,25 @@ mod tests {
         }
     }
 
-    fn column(title: &str, kind: ColumnKind) -> Column {
-        Column {
-            title: title.to_owned(),
-            kind,
-            leaves: 0,
-            group: String::new(),
-        }
-    }
-
     /// A table of names and of these figures.
-    fn table(names: &[String], figures: &[&str]) -> page::Table {
-        let mut columns = vec![column("Step", ColumnKind::Text(1.0))];
-        columns.extend(figures.iter().map(|_| column("Figure", ColumnKind::Figure)));
-        let rows = names.iter().map(|name| page::TableRow {
+    fn table(names: &[String], figures: &[&str]) -> Table {
+        let mut columns = vec![Column::new("Step", ColumnKind::Text(1.0))];
+        columns.extend(
+            figures
+                .iter()
+                .map(|_| Column::new("Figure", ColumnKind::Figure)),
+        );
+        let rows = names.iter().map(|name| TableRow {
             cells: std::iter::once(name.as_str())
                 .chain(figures.iter().copied())
                 .map(cell)
                 .collect(),
-            ..page::TableRow::default()
+            ..TableRow::default()
         });
-        page::Table {
+        Table {
             columns,
             rows: rows.collect(),
-            ..page::Table::default()
+            ..Table::default()
         }
     }
 
@@ -379,16 +284,15 @@ mod tests {
         for columns in [1, 6, 10] {
             let names = vec!["a_long_name_of_a_step".repeat(9)];
             let table = table(&names, &vec!["1\u{202f}234\u{202f}567"; columns]);
-            let table = Layout::new(&table);
-            let grid = table.grid(&fonts);
+            let grid = Grid::new(&table, &fonts);
             for pair in grid.columns.windows(2) {
                 assert!(pair[0].0 + pair[0].1 < pair[1].0, "{grid:?}");
             }
             let last = grid.columns.last().unwrap();
             assert!(last.0 + last.1 <= WIDTH + 0.1, "{columns}: {grid:?}");
             for row in &table.rows {
-                for (cell, (_, width)) in row.cells.iter().zip(&grid.columns) {
-                    for (line, _) in cell.lines(*width, grid.scale, &fonts) {
+                for (at, (_, width)) in grid.columns.iter().enumerate() {
+                    for (line, _) in grid.cell_lines(row, at, *width) {
                         assert!(line.width <= width + 1e-6, "{line:?} in {width}");
                     }
                 }
@@ -401,13 +305,12 @@ mod tests {
         let fonts = Fonts::new(&[]);
         let mut both = table(&steps(1), &["9 ms"]);
         both.rows.extend(table(&steps(1), &["1\u{202f}234 s"]).rows);
-        let table = Layout::new(&both);
-        let grid = table.grid(&fonts);
-        let ends: Vec<f64> = table
+        let grid = Grid::new(&both, &fonts);
+        let ends: Vec<f64> = both
             .rows
             .iter()
             .map(|row| {
-                let block = table.drawn(row, true, &grid, &fonts);
+                let block = grid.draw_row(row, true);
                 let Some(Item::Text {
                     at,
                     text,

@@ -174,14 +174,10 @@ fn the_document_shows_the_digits_of_the_page() {
 }
 
 #[test]
-fn what_no_font_has_is_escaped_and_the_end_says_which_font_would_do() {
+fn what_no_font_has_is_escaped_and_the_foot_says_what_to_do() {
     let report = sample::huge();
     let text = pages(&report, &[]);
-    assert!(text[0].contains("\\u{8CFC}") && text[0].contains("see its end"));
-    let end = text.last().unwrap();
-    for says in ["NotoSansCJK", "NotoEmoji", "U+1F680", "--pdf-font"] {
-        assert!(end.contains(says), "{says}");
-    }
+    assert!(text[0].contains("\\u{8CFC}") && text[0].contains("--pdf-font"));
     assert!(!pages(&sample::failed(), &[]).concat().contains("\\u{"));
 }
 

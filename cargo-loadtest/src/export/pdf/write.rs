@@ -4,7 +4,7 @@ use super::block::{At, Item};
 use super::flow::{Mark, PAGE};
 use super::fonts::{Face, Fonts};
 use super::text::Colour;
-use lopdf::{Dictionary, Object, ObjectId, StringFormat, dictionary};
+use lopdf::{Bookmark, Dictionary, Object, ObjectId, StringFormat, dictionary};
 use printpdf::{
     Color, FontId, Line, LineCapStyle, LineDashPattern, LineJoinStyle, LinePoint, Mm,
     OffsetDateTime, Op, PaintMode, PdfDocument, PdfFont, PdfFontHandle, PdfPage, PdfSaveOptions,
@@ -70,7 +70,8 @@ pub(super) fn write_file(
     let identifier =
         || Object::String(about.identifier.clone().into_bytes(), StringFormat::Literal);
     file.trailer.set("ID", vec![identifier(), identifier()]);
-    let outline = add_outline(&mut file, marks);
+    add_bookmarks(&mut file, marks);
+    let outline = file.build_outline();
     if let Some(catalog) = referenced_dictionary(&mut file, b"Root") {
         catalog.set("Lang", Object::string_literal("en"));
         catalog.set(
@@ -106,10 +107,6 @@ fn collect_letters(pages: &[Vec<Item>]) -> BTreeMap<Face, BTreeSet<char>> {
         }
     }
     used
-}
-
-fn to_integer(number: usize) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 fn font_id(face: Face) -> FontId {
@@ -218,62 +215,16 @@ fn to_ops(item: &Item) -> Vec<Op> {
     }
 }
 
-/// The outline, a scenario with its sections below it; the crate has one level only, and in another order.
-fn add_outline(file: &mut lopdf::Document, marks: &[Mark]) -> Option<ObjectId> {
-    if marks.is_empty() {
-        return None;
-    }
+/// A scenario with its sections below it.
+fn add_bookmarks(file: &mut lopdf::Document, marks: &[Mark]) {
     let pages: Vec<ObjectId> = file.get_pages().into_values().collect();
-    let root = file.new_object_id();
-    let ids: Vec<ObjectId> = marks.iter().map(|_| file.new_object_id()).collect();
-    // A section before any scenario stands beside the scenarios.
-    let parents: Vec<Option<usize>> = (0..marks.len())
-        .map(|i| {
-            let above = (0..i).rev().find(|above| marks[*above].level == 0);
-            above.filter(|_| marks[i].level > 0)
-        })
-        .collect();
-    let mut families: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
-    for (i, parent) in parents.iter().enumerate() {
-        families.entry(*parent).or_default().push(i);
+    let mut scenario = None;
+    for mark in marks {
+        let bookmark = Bookmark::new(mark.title.clone(), [0.0; 3], 0, pages[mark.page]);
+        let parent = scenario.filter(|_| mark.level > 0);
+        let id = file.add_bookmark(bookmark, parent);
+        if mark.level == 0 {
+            scenario = Some(id);
+        }
     }
-    let children = |parent| families.get(&parent).map_or(&[][..], Vec::as_slice);
-    let family = |dictionary: &mut Dictionary, children: &[usize]| {
-        if let (Some(first), Some(last)) = (children.first(), children.last()) {
-            dictionary.set("First", ids[*first]);
-            dictionary.set("Last", ids[*last]);
-        }
-    };
-    for (i, mark) in marks.iter().enumerate() {
-        let place: Vec<Object> = vec![
-            pages.get(mark.page).copied()?.into(),
-            "XYZ".into(),
-            Object::Null,
-            ((PAGE.1 - mark.y + 6.0) as f32).into(),
-            Object::Null,
-        ];
-        let mut entry = dictionary! {
-            "Title" => lopdf::text_string(&mark.title),
-            "Parent" => parents[i].map_or(root, |parent| ids[parent]),
-            "Dest" => place,
-        };
-        let brothers = children(parents[i]);
-        let own = brothers.binary_search(&i).ok()?;
-        if own > 0 {
-            entry.set("Prev", ids[brothers[own - 1]]);
-        }
-        if let Some(next) = brothers.get(own + 1) {
-            entry.set("Next", ids[*next]);
-        }
-        let below = children(Some(i));
-        if !below.is_empty() {
-            entry.set("Count", to_integer(below.len()));
-        }
-        family(&mut entry, below);
-        file.set_object(ids[i], entry);
-    }
-    let mut whole = dictionary! { "Type" => "Outlines", "Count" => to_integer(marks.len()) };
-    family(&mut whole, children(None));
-    file.set_object(root, whole);
-    Some(root)
 }

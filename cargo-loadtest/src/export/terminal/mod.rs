@@ -147,7 +147,11 @@ impl Screen {
         for section in &sheet.sections {
             if self.extent == Extent::Short && !section.is_essential {
                 self.is_cut = true;
-            } else if section.blocks.iter().any(is_visible) {
+            } else if section
+                .blocks
+                .iter()
+                .any(|block| !matches!(block, Block::Charts(_)))
+            {
                 self.gap();
                 if !section.title.is_empty() {
                     self.text(Line::new(), BOLD, &section.title);
@@ -229,12 +233,8 @@ impl Screen {
                         self.text(lead, PLAIN, value);
                     }
                 }
-                Block::Charts(_) if self.extent == Extent::Short => {}
-                Block::Charts(charts) => {
-                    self.blocks(&charts.instead);
-                    self.blocks(&charts.beside);
-                }
-                Block::Folded(..) => {}
+                Block::Strip(_, table) if self.extent == Extent::Full => self.table(table),
+                Block::Strip(..) | Block::Charts(_) => {}
             }
         }
     }
@@ -326,15 +326,6 @@ impl Screen {
             let more = format!("and {} more", table.rows.len() - most);
             self.line(Line::new().add(DIM, more));
         }
-    }
-}
-
-/// Returns whether a terminal shows anything of a block.
-fn is_visible(block: &Block) -> bool {
-    match block {
-        Block::Folded(..) => false,
-        Block::Charts(charts) => !charts.instead.is_empty() || !charts.beside.is_empty(),
-        _ => true,
     }
 }
 

@@ -104,29 +104,6 @@ fn the_requests_of_a_step_that_sends_for_itself_stand_below_it() {
 }
 
 #[test]
-fn a_step_that_keeps_nothing_says_nothing_of_it() {
-    let mut report = sample::passed();
-    for step in &mut report.cards[0].steps {
-        // What is skipped has a ledger, and with it what is kept.
-        step.skipped = 0;
-    }
-    report.cards[0].steps[0].kept = 199;
-    let words = page(&report, 60);
-    assert!(
-        words.contains("kept 199") && !words.contains("kept 0"),
-        "{words}"
-    );
-    let row = |page: &str, name: &str| {
-        let line = page
-            .lines()
-            .find(|line| line.starts_with(&format!("  {name} ")));
-        line.unwrap().split_whitespace().count()
-    };
-    let wide = page(&report, 200);
-    assert_eq!(row(&wide, "login"), row(&wide, "get_order") + 1, "{wide}");
-}
-
-#[test]
 fn what_did_not_run_is_as_plain_as_a_failed_card() {
     insta::assert_snapshot!(page(&sample::nothing_run(), 80));
     let both = page(&sample::partly_run(), 80);
