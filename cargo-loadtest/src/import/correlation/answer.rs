@@ -15,9 +15,6 @@ use std::rc::Rc;
 const LONGEST: usize = 16 * 1024 * 1024;
 /// The most places of one value: the first ones.
 const MOST: usize = 32;
-/// The most places that are remembered.
-const MOST_OFFERS: usize = 250_000;
-
 /// A value that an answer has.
 #[derive(Debug, Clone)]
 pub(super) struct Offer {
@@ -40,7 +37,6 @@ pub(super) struct Offers {
     /// All URLs of requests, and their beginnings.
     pub(super) wanted_targets: HashSet<String>,
     values: HashMap<String, Vec<Offer>>,
-    count: usize,
     /// The links by the URLs that they lead to.
     links: HashMap<String, Offer>,
     /// The labels of values that requests had before, and true where no answer had given the value.
@@ -49,11 +45,6 @@ pub(super) struct Offers {
 }
 
 impl Offers {
-    /// Returns true if more places can be remembered.
-    pub(super) fn has_room(&self) -> bool {
-        self.count < MOST_OFFERS
-    }
-
     /// Returns the places from which a value could be.
     pub(super) fn of(&self, value: &str) -> &[Offer] {
         self.values.get(value).map_or(&[], Vec::as_slice)
@@ -157,13 +148,12 @@ impl Taker<'_> {
         // A number is more than an echo where only text is known of it.
         let known = self.offers.of(value);
         let is_news = is_number && !known.is_empty() && known.iter().all(|offer| !offer.is_number);
-        if self.offers.is_echo(value, &label) && !is_news || !self.offers.has_room() {
+        if self.offers.is_echo(value, &label) && !is_news {
             return;
         }
         let offer = self.offer(origin, label, is_number, name);
         let offers = self.offers.values.entry(value.to_owned()).or_default();
         if offers.len() < MOST {
-            self.offers.count += 1;
             offers.push(offer);
         }
     }
@@ -178,8 +168,7 @@ impl Taker<'_> {
         };
         let is_known =
             self.offers.links.contains_key(&whole) || self.offers.sent_targets.contains(&whole);
-        if !is_known && self.offers.wanted_targets.contains(&whole) && self.offers.has_room() {
-            self.offers.count += 1;
+        if !is_known && self.offers.wanted_targets.contains(&whole) {
             let offer = self.offer(
                 origin,
                 Label::default(),

@@ -8,8 +8,8 @@ use super::{LISTS, has_word};
 pub(super) struct Label {
     /// The words of its name: `access`, `token`; none for a segment of a path.
     pub(super) key: Vec<String>,
-    /// The things that it belongs to, the nearest first, in the singular: `product`.
-    pub(super) around: Vec<String>,
+    /// The thing that it belongs to, in the singular: `product`.
+    pub(super) around: Option<String>,
 }
 
 impl Label {
@@ -18,10 +18,7 @@ impl Label {
         let thing = split_name(before).concat();
         Self {
             key: Vec::new(),
-            around: Some(thing)
-                .filter(|thing| is_thing(thing))
-                .into_iter()
-                .collect(),
+            around: Some(thing).filter(|thing| is_thing(thing)),
         }
     }
 
@@ -33,28 +30,20 @@ impl Label {
         if key.len() > 1 && (has_word(&LISTS.alike, &last) || last == "number") {
             key.pop();
             return Self {
-                around: vec![key.concat()],
+                around: Some(key.concat()),
                 key: vec![last],
             };
         }
         let words = outer.iter().rev().map(|name| split_name(name).concat());
         let mut words = words.filter(|word| !word.is_empty() && !has_word(&LISTS.wrappers, word));
-        let mut around: Vec<String> = Vec::new();
-        let mut many = None;
-        for word in words.by_ref() {
-            if !has_word(&LISTS.collections, &word) {
-                // `order.items[0]` is an item, not an order.
-                around.push(many.take().unwrap_or(word));
-                break;
-            }
-            many = many.or(Some(word));
-        }
-        if around.is_empty() {
-            around.extend(find_thing(target));
-        }
-        if !around.is_empty() {
-            around.extend(many);
-        }
+        // `order.items[0]` is an item, not an order.
+        let nearest = words.next();
+        let is_list = |word: &String| has_word(&LISTS.collections, word);
+        let around =
+            match nearest.filter(|word| !is_list(word) || words.any(|word| !is_list(&word))) {
+                Some(word) => Some(word),
+                None => find_thing(target),
+            };
         Self { key, around }
     }
 
@@ -68,7 +57,7 @@ impl Label {
     pub(super) fn name(name: &str) -> Self {
         Self {
             key: split_name(name),
-            around: Vec::new(),
+            around: None,
         }
     }
 
@@ -99,24 +88,21 @@ impl Label {
                 return thing.min(2);
             }
             // `"product": 42`, `?category=7`.
-            let is_thing = is_alike(from) && source.around.first() == Some(to)
-                || is_alike(to) && self.around.first() == Some(from);
+            let is_thing = is_alike(from) && source.around.as_ref() == Some(to)
+                || is_alike(to) && self.around.as_ref() == Some(from);
             return u8::from(is_thing || to == from) * 2;
         }
         // A segment of a path.
         if source.is_identifier() && from != "version" && from != "revision" {
             return thing;
         }
-        u8::from(self.around.first() == Some(from)) * 2
+        u8::from(self.around.as_ref() == Some(from)) * 2
     }
 
     /// Rates if both belong to the same thing: 3 if the nearest are the same, 1 if one is not known.
     fn same_thing(&self, other: &Self) -> u8 {
-        match (self.around.first(), other.around.first()) {
-            (Some(one), Some(another)) if one == another => 3,
-            (Some(one), Some(another)) => {
-                u8::from(other.around.contains(one) || self.around.contains(another)) * 2
-            }
+        match (&self.around, &other.around) {
+            (Some(one), Some(another)) => u8::from(one == another) * 3,
             _ => 1,
         }
     }

@@ -134,15 +134,7 @@ pub(crate) fn correlate(recording: &mut Recording) {
             offers.sent_target(url);
         }
         if let Some(answer) = &exchange.answer {
-            let had_room = offers.has_room();
             offers.take(number, exchange, answer);
-            if had_room && !offers.has_room() {
-                let words = "later requests repeat more values of answers than are remembered: of those that come after \
-                             this one, nothing is found";
-                recording
-                    .notes
-                    .push(Note::new(exchange.span.clone(), words));
-            }
         }
         let exchange = &mut recording.exchanges[number];
         exchange.pattern = pattern;

@@ -421,53 +421,6 @@ fn what_is_looked_at_grows_with_the_recording_and_no_faster() {
     }
 }
 
-#[test]
-fn no_more_places_are_remembered_than_there_is_room_for() {
-    let value = |number: usize| format!("v{number}x9f8e7d6c5bq");
-    let values = |count: usize| {
-        let values: Vec<_> = (0..count)
-            .map(|number| format!("\"{}\"", value(number)))
-            .collect();
-        values.join(",")
-    };
-    let most = 250_000;
-    let mut text = String::new();
-    for _ in 0..3 {
-        let _ = write!(text, "> GET /a\n< 200\n<\n< [{}]\n\n", values(100_000));
-    }
-    let ids = [0, 99_999].map(|number| format!("> GET /a/{}\n< 200\n\n", value(number)));
-    text.push_str(&ids.concat());
-    // All are wanted, by a request that is longer than what is looked through at once.
-    for from in (0..100_000).step_by(40_000) {
-        let sent: Vec<_> = (from..(from + 40_000).min(100_000))
-            .map(|number| format!("\"{}\"", value(number)))
-            .collect();
-        let _ = write!(text, "> POST /b\n>\n> [{}]\n< 200\n\n", sent.join(","));
-    }
-    let recording = script(&text).recording;
-    let mut offers = Offers::default();
-    for exchange in &recording.exchanges {
-        for place in places(exchange) {
-            offers.wanted.insert(place.value);
-        }
-    }
-    for (number, exchange) in recording.exchanges.iter().enumerate() {
-        offers.take(number, exchange, exchange.answer.as_ref().unwrap());
-    }
-    let remembered: usize = (0..100_000)
-        .map(|number| offers.of(&value(number)).len())
-        .sum();
-    assert_eq!(remembered, most);
-    let mut recording = recording;
-    correlate(&mut recording);
-    let told: Vec<_> = recording
-        .notes
-        .iter()
-        .filter(|note| note.words.contains("than are remembered"))
-        .collect();
-    assert_eq!(told.len(), 1);
-}
-
 /// A request with values of an alphabet so small that they are often the same.
 fn any_script() -> impl Strategy<Value = String> {
     let value = prop::sample::select(vec![

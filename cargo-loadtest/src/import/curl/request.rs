@@ -389,7 +389,6 @@ impl RawBody {
                     name: split(&part.name),
                     file_name: part.file_name.as_ref().map(split),
                     content_type: part.content_type.clone(),
-                    headers: Vec::new(),
                     content: split(&part.content),
                 });
                 Body::Multipart(parts.collect())

@@ -135,7 +135,6 @@ fn read_part(param: &Node<'_>) -> Part {
         content_type: content_type
             .filter(|text| is_media_type(text))
             .map(str::to_owned),
-        headers: Vec::new(),
         content: Text::literal(value),
     }
 }

@@ -221,6 +221,5 @@ fn make_file(name: &str, content_type: Option<&str>) -> Part {
                 .to_owned(),
         ),
         content: FILE.into(),
-        ..Part::default()
     }
 }

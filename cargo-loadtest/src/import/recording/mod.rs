@@ -334,8 +334,6 @@ pub(crate) struct Part {
     pub(crate) name: Text,
     pub(crate) file_name: Option<Text>,
     pub(crate) content_type: Option<String>,
-    /// Further headers, as whole lines.
-    pub(crate) headers: Vec<Text>,
     pub(crate) content: Text,
 }
 
@@ -370,7 +368,6 @@ impl Exchange {
                 for part in parts {
                     texts.push(&mut part.name);
                     texts.extend(&mut part.file_name);
-                    texts.extend(&mut part.headers);
                     texts.push(&mut part.content);
                 }
             }
@@ -392,7 +389,6 @@ impl Exchange {
                 for part in parts {
                     texts.push(&part.name);
                     texts.extend(&part.file_name);
-                    texts.extend(&part.headers);
                     texts.push(&part.content);
                 }
             }
@@ -433,10 +429,6 @@ pub(crate) fn encode_multipart(parts: &[Part], fill: impl Fn(&Text) -> Vec<u8>) 
         body.extend_from_slice(b"\r\n");
         if let Some(content_type) = &part.content_type {
             body.extend_from_slice(format!("Content-Type: {content_type}\r\n").as_bytes());
-        }
-        for header in &part.headers {
-            body.extend(fill(header));
-            body.extend_from_slice(b"\r\n");
         }
         body.extend_from_slice(b"\r\n");
         body.extend(fill(&part.content));

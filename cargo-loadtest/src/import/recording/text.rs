@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+/// The first character of the last private plane of Unicode.
+const FIRST: u32 = 0x10_0000;
+
 /// A part of a [`Text`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Piece {
@@ -126,26 +129,15 @@ impl Text {
 
     /// Splits at the first occurrence of `delimiter` in a literal.
     pub(crate) fn split_once(&self, delimiter: &str) -> Option<(Self, Self)> {
-        self.0.iter().enumerate().find_map(|(at, piece)| {
-            let Piece::Literal(text) = piece else {
-                return None;
-            };
-            let (before, after) = text.split_once(delimiter)?;
-            let mut first = Self(self.0[..at].to_vec());
-            first.push_str(before);
-            let mut second = Self::literal(after);
-            second.append(Self(self.0[at + 1..].to_vec()));
-            Some((first, second))
-        })
+        let flat = self.flat();
+        let (before, after) = flat.text.split_once(delimiter)?;
+        Some((flat.restore(before), flat.restore(after)))
     }
 
     /// Returns what follows `prefix`.
     pub(crate) fn strip_prefix(&self, prefix: &str) -> Option<Self> {
-        let rest = self.start().strip_prefix(prefix)?;
-        let mut text = Self::literal(rest);
-        let first = usize::from(!self.start().is_empty());
-        text.append(Self(self.0[first..].to_vec()));
-        Some(text)
+        let flat = self.flat();
+        Some(flat.restore(flat.text.strip_prefix(prefix)?))
     }
 
     /// Applies a function to each literal, such as an encoding.
@@ -168,14 +160,12 @@ impl Text {
     }
 }
 
-/// A [`Text`] as a string that parsers can read: each value is one character of a private plane of Unicode.
+/// A [`Text`] as a string that parsers can read: each value is one character of the last private plane of Unicode.
 ///
 /// It lives as long as a parser needs it, and is never stored.
 #[derive(Debug, Clone)]
 pub(crate) struct Flat {
     pub(crate) text: String,
-    /// The character of the first value.
-    first: u32,
     values: Vec<Piece>,
 }
 
@@ -189,7 +179,7 @@ impl Flat {
             .filter(|(_, letter)| self.is_value(*letter))
         {
             text.push_str(&part[end..at]);
-            text.push(self.values[self.number(letter)].clone());
+            text.push(self.values[number(letter)].clone());
             end = at + letter.len_utf8();
         }
         text.push_str(&part[end..]);
@@ -208,31 +198,19 @@ impl Flat {
         letters
             .next()
             .is_none()
-            .then(|| &self.values[self.number(letter)])
+            .then(|| &self.values[number(letter)])
     }
 
     pub(crate) fn is_value(&self, letter: char) -> bool {
-        u32::from(letter) >= self.first && self.number(letter) < self.values.len()
-    }
-
-    fn number(&self, letter: char) -> usize {
-        usize::try_from(u32::from(letter) - self.first).unwrap_or(usize::MAX)
+        number(letter) < self.values.len()
     }
 }
 
 impl Text {
     /// Returns the text for parsers.
     pub(crate) fn flat(&self) -> Flat {
-        const PLANES: [u32; 2] = [0xf_0000, 0x10_0000];
-        let is_free = |plane: &u32| {
-            self.0.iter().all(|piece| match piece {
-                Piece::Literal(text) => !text.chars().any(|letter| u32::from(letter) >= *plane),
-                _ => true,
-            })
-        };
         let mut flat = Flat {
             text: String::new(),
-            first: PLANES.into_iter().find(is_free).unwrap_or(PLANES[1]),
             values: Vec::new(),
         };
         for piece in &self.0 {
@@ -240,13 +218,18 @@ impl Text {
                 Piece::Literal(text) => flat.text.push_str(text),
                 piece => {
                     let number = u32::try_from(flat.values.len()).unwrap_or(0);
-                    flat.text.extend(char::from_u32(flat.first + number));
+                    flat.text.extend(char::from_u32(FIRST + number));
                     flat.values.push(piece.clone());
                 }
             }
         }
         flat
     }
+}
+
+/// Returns the number of the value that a character stands for.
+fn number(letter: char) -> usize {
+    usize::try_from(u32::from(letter).wrapping_sub(FIRST)).unwrap_or(usize::MAX)
 }
 
 impl FromIterator<Piece> for Text {

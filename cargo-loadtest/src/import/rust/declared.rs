@@ -167,8 +167,7 @@ fn declare_leaf(leaf: &Leaf<'_>, flat: &Flat, scope: &Scope<'_>) -> Option<Strin
 
 /// Returns a part that is a name and a text.
 fn declare_part(part: &Part, scope: &Scope<'_>) -> Option<String> {
-    let is_plain =
-        part.file_name.is_none() && part.content_type.is_none() && part.headers.is_empty();
+    let is_plain = part.file_name.is_none() && part.content_type.is_none();
     let name = part
         .name
         .as_literal()

@@ -7,7 +7,6 @@ use super::literal::{quote_bytes, quote_code, quote_text};
 use super::scope::Scope;
 use crate::import::naming;
 use crate::import::recording::{Body, Exchange, Header, Origin, Part, Piece, Text};
-use crate::import::text::is_token;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
@@ -19,8 +18,6 @@ const DEPTH: usize = 8;
 pub(super) struct Uses {
     /// `Form` and `Part`.
     pub(super) parts: bool,
-    /// Types for headers of parts.
-    pub(super) headers: bool,
     /// The names of functions.
     pub(super) functions: BTreeSet<&'static str>,
 }
@@ -49,7 +46,7 @@ pub(super) fn write_function(
     scope: &Scope<'_>,
     uses: &mut Uses,
 ) {
-    let ours = ["body", "form", "headers", "request"].map(str::to_owned);
+    let ours = ["body", "form", "request"].map(str::to_owned);
     let mut function = Function {
         scope,
         uses,
@@ -212,37 +209,8 @@ impl Function<'_> {
                 let content_type = quote_code(content_type);
                 let _ = write!(code, ".mime_str({content_type}).expect(\"a type\")");
             }
-            code.push_str(&self.part_headers(part));
             let _ = write!(form, ".part({}, {code})", self.owned(&part.name));
         }
         form
     }
-
-    fn part_headers(&mut self, part: &Part) -> String {
-        let headers = part.headers.iter().filter_map(parse_part_header);
-        let headers = headers.map(|(name, value)| {
-            let name = quote_text(&name);
-            let value = self.borrowed(&value);
-            let value = format!("HeaderValue::from_str({value}).expect(\"a header\")");
-            format!("(HeaderName::from_static({name}), {value})")
-        });
-        let headers: Vec<_> = headers.collect();
-        if headers.is_empty() {
-            return String::new();
-        }
-        self.uses.headers = true;
-        format!(".headers(HeaderMap::from_iter([{}]))", headers.join(", "))
-    }
-}
-
-/// Parses a header of a part that the source can have.
-pub(super) fn parse_part_header(line: &Text) -> Option<(String, Text)> {
-    let flat = line.flat();
-    let (name, value) = flat.text.split_once(':').filter(|_| !line.is_binary())?;
-    let (name, value) = (name.trim().to_ascii_lowercase(), flat.restore(value.trim()));
-    let is_fit = |piece: &Piece| match piece {
-        Piece::Literal(text) => text.bytes().all(|byte| (b' '..=b'~').contains(&byte)),
-        _ => true,
-    };
-    (is_token(&name) && value.pieces().iter().all(is_fit)).then_some((name, value))
 }

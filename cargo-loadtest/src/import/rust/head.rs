@@ -1,12 +1,10 @@
 //! The head of a source, its imports and its functions.
 
 use super::comment;
-use super::function::{Uses, parse_part_header};
+use super::function::Uses;
 use super::partition::Scenario;
-use crate::import::recording::{Body, Exchange, Recording};
-use crate::import::secrets::redact_text;
+use crate::import::recording::{Exchange, Recording};
 use crate::import::source::{Input, Note};
-use crate::import::text::quote_name;
 use std::fmt::Write as _;
 
 /// A secret that a source names.
@@ -109,7 +107,6 @@ pub(super) fn render_head(
         )
     });
     let mut not_as_recorded: Vec<String> = notes.collect();
-    not_as_recorded.extend(lost_headers(recording));
     not_as_recorded.extend(left_out(recording));
     if !not_as_recorded.is_empty() {
         let _ = writeln!(head, "//!\n//! Not as {verb}:");
@@ -127,23 +124,6 @@ fn write_item(head: &mut String, words: &str) {
     if let Some(rest) = lines.strip_prefix("//!   ") {
         let _ = write!(head, "//! * {rest}");
     }
-}
-
-/// Returns the headers of parts that the source cannot have.
-fn lost_headers(recording: &Recording) -> Vec<String> {
-    let bodies = recording.exchanges.iter().map(|exchange| &exchange.body);
-    let parts = bodies.flat_map(|body| match body {
-        Body::Multipart(parts) => parts.as_slice(),
-        _ => &[],
-    });
-    let lines = parts.flat_map(|part| &part.headers);
-    let lost = lines
-        .filter(|line| parse_part_header(line).is_none())
-        .map(|line| {
-            let line = quote_name(&redact_text(&line.shown(|_| "..".to_owned()), &[]));
-            format!("the header {line} of a part is left out")
-        });
-    lost.collect()
 }
 
 /// Counts the requests that are left out.
@@ -169,9 +149,6 @@ pub(super) fn render_imports(uses: &Uses) -> String {
         imports.push_str("use loadtest::multipart::{Form, Part};\n");
     }
     imports.push_str("use loadtest::prelude::*;\n");
-    if uses.headers {
-        imports.push_str("use loadtest::reqwest::header::{HeaderMap, HeaderName, HeaderValue};\n");
-    }
     imports.push('\n');
     imports
 }

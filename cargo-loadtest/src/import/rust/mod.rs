@@ -22,7 +22,6 @@ mod values;
 
 use super::recording::{Client, Exchange, Http, Origin, Recording};
 use super::source::Input;
-use crate::import::text::truncate;
 use function::Uses;
 pub(crate) use head::NamedSecret;
 use head::name_secrets;
@@ -109,7 +108,8 @@ impl Writer<'_> {
             noted: HashSet::new(),
             shared: Vec::new(),
         };
-        describe_scenario(&mut self.body, recording, scenario);
+        let (title, description) = (scenario.title.as_deref(), scenario.description.as_deref());
+        comment::write_words(&mut self.body, "///", title, description);
         let mut options = vec![format!("base = {}", quote_text(self.base))];
         let exchanges = scenario.steps.iter().map(|at| &recording.exchanges[*at]);
         options.extend(client_options(
@@ -156,28 +156,6 @@ fn plan_types(recording: &Recording, scenarios: &[Scenario]) -> Types {
         }
     }
     Types::new(recording, &references, &names)
-}
-
-/// Writes the title and the description of a scenario, or else its first requests.
-fn describe_scenario(source: &mut String, recording: &Recording, scenario: &Scenario) {
-    let begin = source.len();
-    let (title, description) = (scenario.title.as_deref(), scenario.description.as_deref());
-    comment::write_words(source, "///", title, description);
-    if source.len() > begin {
-        return;
-    }
-    let exchanges = scenario.steps.iter().map(|at| &recording.exchanges[*at]);
-    let request = |exchange: &Exchange| {
-        let target = shown_target(recording, exchange);
-        let path = target.split('?').next().unwrap_or_default();
-        format!("{} {}", exchange.method, truncate(path, 80))
-    };
-    let mut words: Vec<String> = exchanges.take(3).map(request).collect();
-    let more = scenario.steps.len() - words.len();
-    if more > 0 {
-        words.push(format!("and {more} more"));
-    }
-    comment::write_comment(source, "///", &words.join(", "));
 }
 
 fn client_options(client: &Client, exchanges: &[&Exchange]) -> Vec<String> {

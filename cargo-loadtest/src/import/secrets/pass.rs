@@ -201,9 +201,6 @@ impl Finder {
         if let Some(file_name) = &mut part.file_name {
             *file_name = self.hide_text(file_name, "file name", "a file name in the body");
         }
-        for line in &mut part.headers {
-            *line = self.hide_text(line, "header", "a header of a part");
-        }
     }
 
     /// Hides secrets of a path and its query.

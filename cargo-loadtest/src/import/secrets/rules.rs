@@ -21,7 +21,6 @@ pub(super) struct Rules {
     secret: Vec<String>,
     secret_joined: Vec<String>,
     about: Vec<String>,
-    alike: Vec<String>,
     counted: Vec<String>,
     leading: Vec<String>,
     prefixes: Vec<String>,
@@ -97,16 +96,13 @@ impl NameKind {
     }
 }
 
-fn has_secret_words(name: &str, all: &[String]) -> bool {
-    let words = all.iter().filter(|word| !has_word(&RULES.alike, word));
-    let words: Vec<&str> = words.map(String::as_str).collect();
+fn has_secret_words(name: &str, words: &[String]) -> bool {
     let Some(last) = words.last() else {
         return false;
     };
-    let is_counted = *last == "tokens" && words.iter().any(|word| has_word(&RULES.counted, word));
+    let is_counted = last == "tokens" && words.iter().any(|word| has_word(&RULES.counted, word));
     let joined = words.concat();
-    let is_named = words.len() == all.len() && redact::is_secret_name(name)
-        || redact::is_secret_name(&words.join("-"))
+    let is_named = redact::is_secret_name(name)
         // Longer names that end with `sid` identify things.
         || ["sid", "connectsid"].contains(&joined.as_str())
         || has_word(&RULES.secret, last)

@@ -36,19 +36,12 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn content() -> impl Strategy<Value = Body> {
-    let part = (
-        text(),
-        text(),
-        option::of(text()),
-        option::of(text()),
-        text(),
-    );
-    let part = part.prop_map(|(name, content, file_name, content_type, line)| Part {
+    let part = (text(), text(), option::of(text()), option::of(text()));
+    let part = part.prop_map(|(name, content, file_name, content_type)| Part {
         name: name.into(),
         content: content.into(),
         file_name: file_name.map(Text::literal),
         content_type,
-        headers: vec![line.into()],
     });
     let json = (text(), text()).prop_map(|(key, value)| {
         Body::Text(serde_json::json!({ key: [value, 1] }).to_string().into())

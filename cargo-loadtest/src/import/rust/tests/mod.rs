@@ -98,7 +98,7 @@ fn a_form_has_no_secrets_however_it_is_encoded() {
 #[test]
 fn json_that_is_sent_as_a_form_has_only_the_secrets_of_json() {
     let body =
-        r#"{"max_tokens": 1024, "secretary": "ada", "password_hint": "my dog", "pw": "a\"canary"}"#;
+        r#"{"max_tokens": 1024, "author": "ada", "password_hint": "my dog", "pw": "a\"canary"}"#;
     for method in ["POST", "PROPFIND"] {
         let written = written(&format!("curl -X {method} http://a/b -d '{body}'"));
         let names: Vec<_> = written.secrets.iter().map(|secret| &*secret.name).collect();
