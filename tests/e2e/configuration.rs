@@ -201,7 +201,7 @@ fn what_is_in_force_is_shown_with_where_it_is_from() {
         let lines = output.stdout.lines();
         let mut of_key = lines.filter(|line| line.trim_start().starts_with(key));
         assert!(
-            of_key.any(|line| line.contains(value) && line.ends_with(place)),
+            of_key.any(|line| line.contains(place) && line.ends_with(value)),
             "{key}: {output}"
         );
     }

@@ -37,7 +37,7 @@ fn a_copied_command_is_planned_and_not_sent() {
     output.prints(&[
         "curl::get_orders",
         "50/s for 3 s",
-        &format!("target      {url} as declared"),
+        &format!("target       {url} as declared"),
         "150 in all",
     ]);
     assert_eq!(server.recorded().len(), 0);

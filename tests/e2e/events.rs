@@ -424,7 +424,7 @@ fn slack_gets_a_message() {
     let message = told_first(&scene);
     let text = message["text"].as_str().expect("a text");
     assert!(text.ends_with("site::load::single"), "{text}");
-    assert_eq!(message["blocks"][0]["type"], "header");
+    assert_eq!(message["blocks"][0]["type"], "section");
     let keys: Vec<_> = message.as_object().expect("an object").keys().collect();
     assert_eq!(keys, ["blocks", "text"]);
 }

@@ -196,30 +196,6 @@ fn a_search_is_noted_once_and_what_did_not_run_without_a_place() {
 }
 
 #[test]
-fn every_scenario_has_a_note_before_one_has_its_second() {
-    let mut report = report("failed");
-    let mut card = report.cards[0].clone();
-    let reason = card.reasons[0].clone();
-    card.reasons = (0..20)
-        .map(|i| loadtest_model::card::Reason {
-            words: format!("reason {i}"),
-            ..reason.clone()
-        })
-        .collect();
-    report.cards = (0..5)
-        .map(|i| loadtest_model::card::Card {
-            name: format!("card {i}"),
-            ..card.clone()
-        })
-        .collect();
-    let all = annotation::list_annotations(&report);
-    let first: Vec<_> = all.iter().take(5).map(|note| note.title.clone()).collect();
-    let mut names = first.clone();
-    names.dedup();
-    assert_eq!(names.len(), 5, "{first:?}");
-}
-
-#[test]
 fn a_file_is_named_from_the_root_of_the_repository_or_not_at_all() {
     let folder = tempfile::tempdir().unwrap();
     let sources = folder.path().join("repository/services/shop");

@@ -6,9 +6,9 @@ use super::course::{
 };
 use super::keys::UnseenKeys;
 use crate::console::{self, clean};
+use crate::export::terminal::text::{shorten, width};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::Duration;
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// The most drawings a second.
 const HERTZ: u8 = 8;
@@ -18,82 +18,30 @@ const WINDOW: u32 = 5;
 const STEPS: usize = 20;
 /// Rows of a terminal that are not for steps: the head, a doubt, the rest of the steps, what was typed.
 const OTHER_ROWS: usize = 4;
-/// Columns of the bar at most, and those below which it says nothing.
-const BAR: usize = 20;
-const SHORTEST_BAR: usize = 5;
-/// Columns of a name below which it is left out.
-const SHORTEST_NAME: usize = 4;
-/// Columns of what follows the name of a step, and of its rate, which is left out for a name.
-const FIGURES: usize = 44;
-const RATE: usize = 11;
+/// Columns of the bar, and of a name at most.
+const BAR: usize = 10;
+const NAME: usize = 24;
 
-/// The line of the whole in `room` columns. The figures are there in any case; name and bar share what
-/// they leave.
+/// The line of the whole: name, bar and position give way where they leave the figures no room.
 fn format_head(course: &Course, window: &Window, elapsed: Duration, room: usize) -> String {
-    let rate = format_window_rate(window);
-    let times = format!(
-        "p95 {}, errors {}",
+    let figures = format!(
+        "{}, p95 {}, errors {}, {}",
+        format_window_rate(window),
         format_time(window.p95),
-        format_share(window.errors)
+        format_share(window.errors),
+        format_users(window)
     );
-    let mut figures = format!("{rate}, {}, {times}", format_users(window));
-    if figures.width() > room {
-        figures = format!("{rate}, {times}");
-    }
-    let position = format!("{}  ", course.position(elapsed));
-    let span = format!(" (last {WINDOW} s)");
-    let name = clean(&course.record.start.definition.name);
-    let mut left = room.saturating_sub(figures.width());
-    let mut take = |columns: usize| {
-        let fits = columns <= left;
-        left -= if fits { columns } else { 0 };
-        fits
-    };
-    let position = if take(position.width()) {
-        position
-    } else {
-        String::new()
-    };
-    // The bar first, since what runs is known.
-    let shortest = SHORTEST_BAR + "[] ".len();
-    let has_bar = take(shortest);
-    let name_room = name.width().min(left.saturating_sub(1));
-    let name = if name_room >= SHORTEST_NAME.min(name.width()) {
-        left -= name_room + 1;
-        format!("{} ", shorten(&name, name_room))
-    } else {
-        String::new()
-    };
-    let span = if left >= span.width() {
-        left -= span.width();
-        span
-    } else {
-        String::new()
-    };
-    let bar = if has_bar {
-        let columns = (SHORTEST_BAR + left).min(BAR);
-        let filled = (course.progress(elapsed) * columns as f64) as usize;
-        format!("[{}{}] ", "=".repeat(filled), " ".repeat(columns - filled))
-    } else {
-        String::new()
-    };
-    format!("{name}{bar}{position}{figures}{span}")
-}
-
-/// Cuts a text to `limit` columns, an ellipsis in place of what is cut.
-fn shorten(text: &str, limit: usize) -> String {
-    if text.width() <= limit {
-        return text.to_owned();
-    }
-    let mut short = String::new();
-    for letter in text.chars() {
-        if short.width() + letter.width().unwrap_or(0) + 1 > limit {
-            break;
-        }
-        short.push(letter);
-    }
-    short.push('…');
-    short
+    let name = shorten(&clean(&course.record.start.definition.name), NAME);
+    let filled = (course.progress(elapsed) * BAR as f64) as usize;
+    let bar = format!("[{}{}]", "=".repeat(filled), " ".repeat(BAR - filled));
+    let parts = [
+        format!("{name} {bar} "),
+        course.position(elapsed) + "  ",
+        figures,
+    ];
+    let mut lines = (0..parts.len()).map(|from| parts[from..].concat());
+    let fitting = lines.find(|line| width(line) <= room);
+    fitting.unwrap_or_else(|| parts[2].clone())
 }
 
 /// The lines of all scenarios: one text, which is drawn when it changes and no more often.
@@ -209,24 +157,20 @@ fn shown_steps(all: usize, rows: usize) -> usize {
     if all <= room + 1 { all } else { room }
 }
 
+/// Columns of a line of a step besides the name and the rate, which is cut where the terminal is narrow.
+const FIGURES: usize = 31;
+
 /// The lines of the steps in `room` columns.
 fn format_steps(names: &[String], now: &[StepWindow], room: usize) -> Vec<String> {
-    let longest = names.iter().map(|name| name.width()).max().unwrap_or(0);
-    let has_rate = room >= FIGURES + longest.min(FIGURES / 2);
-    let figures = FIGURES - if has_rate { 0 } else { RATE };
-    let most = longest.min(room.saturating_sub(figures));
+    let longest = names.iter().map(|name| width(name)).max().unwrap_or(0);
+    let most = longest.min(room.saturating_sub(FIGURES));
     let line = |(name, now): (&String, &StepWindow)| {
         let name = shorten(name, most);
-        let rate = if has_rate {
-            format!("  {:>7.1}/s", now.rate)
-        } else {
-            String::new()
-        };
+        let gap = " ".repeat(most.saturating_sub(width(&name)));
+        let (p95, errors) = (format_time(now.p95), format_share(now.errors));
         format!(
-            "  {name}{}  p95 {:>8}{rate}  errors {}",
-            " ".repeat(most.saturating_sub(name.width())),
-            format_time(now.p95),
-            format_share(now.errors),
+            "  {name}{gap}  p95 {p95:>8}  errors {errors:>6}  {:>7.1}/s",
+            now.rate
         )
     };
     names.iter().zip(now).map(line).collect()
@@ -261,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_step_the_rate_goes_before_its_name_does() {
+    fn the_figures_of_steps_line_up_and_stay_where_the_terminal_is_narrow() {
         let names = ["browse".to_owned(), "a_step_with_a_long_name".to_owned()];
         let now = StepWindow {
             rate: 86.8,
@@ -269,24 +213,18 @@ mod tests {
             errors: Some(0.143),
         };
         let now = [now.clone(), now];
-        let lines = |room| format_steps(&names, &now, room);
         assert_eq!(
-            lines(80),
+            format_steps(&names, &now, 80),
             [
-                "  browse                   p95  3.92 ms     86.8/s  errors 14.3 %",
-                "  a_step_with_a_long_name  p95  3.92 ms     86.8/s  errors 14.3 %",
+                "  browse                   p95  3.92 ms  errors 14.3 %     86.8/s",
+                "  a_step_with_a_long_name  p95  3.92 ms  errors 14.3 %     86.8/s",
             ]
         );
+        let narrow = &format_steps(&names, &now, 40)[1];
         assert_eq!(
-            lines(40),
-            [
-                "  browse   p95  3.92 ms  errors 14.3 %",
-                "  a_step…  p95  3.92 ms  errors 14.3 %",
-            ]
+            shorten(narrow, 40),
+            "  a_step_w…  p95  3.92 ms  errors 14.3 …"
         );
-        for room in 40..120 {
-            assert!(lines(room).iter().all(|line| line.width() <= room));
-        }
     }
 
     #[test]
@@ -328,33 +266,13 @@ mod tests {
             errors: Some(0.0042),
             steps: Vec::new(),
         };
-        let figures = "2000/2000 it/s, 1\u{202f}000 users, p95 1.2 s, errors 0.42 %";
-        let fewer = "2000/2000 it/s, p95 1.2 s, errors 0.42 %";
-        for name in [
-            "visit",
-            "a customer who looks around and buys",
-            "注文を作成する",
-        ] {
-            for room in 20..200 {
-                let line = format_head(&course(name), &window, Duration::from_secs(30), room);
-                let figures = if room < figures.width() {
-                    fewer
-                } else {
-                    figures
-                };
-                assert!(line.contains(figures), "{room}: {line}");
-                let most = room.max(figures.width());
-                assert!(line.width() <= most, "{room}: {line}");
-            }
-        }
-        let line = |room| format_head(&course("visit"), &window, Duration::from_secs(30), room);
-        assert_eq!(line(40), fewer);
-        assert_eq!(line(60), format!("visit {figures}"));
-        assert_eq!(line(61), format!("30s/1m  {figures}"));
-        assert_eq!(line(80), format!("visit [=====     ] 30s/1m  {figures}"));
-        assert_eq!(
-            line(120),
-            format!("visit [==========          ] 30s/1m  {figures} (last 5 s)")
-        );
+        let figures = "2000/2000 it/s, p95 1.2 s, errors 0.42 %, 1\u{202f}000 users";
+        let line = |name, room| format_head(&course(name), &window, Duration::from_secs(30), room);
+        assert_eq!(line("visit", 40), figures);
+        assert_eq!(line("visit", 61), format!("30s/1m  {figures}"));
+        let whole = format!("visit [=====     ] 30s/1m  {figures}");
+        assert_eq!(line("visit", 80), whole);
+        let long = line("a customer who looks around and buys", 120);
+        assert!(long.starts_with("a customer who looks ar… ["), "{long}");
     }
 }

@@ -2,22 +2,17 @@
 
 use super::{InForce, View, describe_place, event_names, format_name, place_in_file, webhook_host};
 use crate::config::Organisation;
-use crate::export::terminal::text::{ACCENT, BOLD, DIM, Line, PLAIN, clean, width};
+use crate::export::terminal::table::{TextColumn, TextTable};
+use crate::export::terminal::text::{ACCENT, BOLD, DIM, Line, PLAIN, clean};
 use crate::units;
 use loadtest::targets::Listed;
 use loadtest_model::display;
 use loadtest_model::plan::Overrides;
 
-/// The column of names.
-const NAMES: usize = 2;
-/// The column of values.
-const VALUES: usize = 18;
 /// The widest a page gets.
 const WIDEST: usize = 132;
 /// The narrowest a page is laid out for.
 const NARROWEST: usize = 60;
-/// The least a value gets.
-const LEAST: usize = 16;
 
 /// A name, a value, and where it stands.
 struct ConfigRow {
@@ -36,46 +31,37 @@ struct ConfigTable {
 
 /// Renders the effective configuration in at most `limit` columns, with ANSI colours or as plain text.
 pub(super) fn render(view: &View<'_>, limit: usize, colour: bool) -> String {
-    let tables = render_tables(view);
-    let limit = limit.clamp(NARROWEST, WIDEST);
-    let rows = || tables.iter().flat_map(|table| &table.rows);
-    let widest = |of: fn(&ConfigRow) -> &str| rows().map(|row| width(of(row))).max().unwrap_or(0);
-    let places = (VALUES + widest(|row| &row.value) + 2)
-        .min(limit.saturating_sub(widest(|row| &row.place)))
-        .max(VALUES + LEAST);
-    let mut out = String::new();
-    let file = match view.file() {
-        Some(path) => path.display().to_string(),
-        None => format!("none from here up to {}", view.config.folder.display()),
-    };
-    // A path is not cut: somebody may want to open it.
-    Line::new()
-        .add(DIM, "file")
-        .to(VALUES)
-        .add(PLAIN, clean(&file))
-        .print(&mut out, usize::MAX, colour);
-    for table in &tables {
-        out.push('\n');
-        let title = Line::new().add(BOLD, clean(&table.title));
-        title.add(DIM, table.note).print(&mut out, limit, colour);
-        for row in &table.rows {
-            let mut lines = wrap_words(&clean(&row.value), places - VALUES - 2).into_iter();
+    let columns = ["key", "from", "value"].map(TextColumn::left);
+    let mut text = TextTable::new(columns.into()).wrap_last();
+    for table in render_tables(view) {
+        let title = (BOLD, format!("{}{}", clean(&table.title), table.note));
+        for title in [(PLAIN, String::new()), title] {
+            text.row(vec![title, Default::default(), Default::default()], None);
+        }
+        for row in table.rows {
             let (value, place) = if row.is_set {
                 (ACCENT, PLAIN)
             } else {
                 (PLAIN, DIM)
             };
-            let name = Line::new().to(NAMES).add(PLAIN, clean(&row.name));
-            name.to(VALUES)
-                .add(value, lines.next().unwrap_or_default())
-                .to(places)
-                .add(place, clean(&row.place))
-                .print(&mut out, limit, colour);
-            for line in lines {
-                let line = Line::new().to(VALUES).add(value, line);
-                line.print(&mut out, limit, colour);
-            }
+            let cells = vec![
+                (PLAIN, format!("  {}", clean(&row.name))),
+                (place, clean(&row.place)),
+                (value, clean(&row.value)),
+            ];
+            text.row(cells, None);
         }
+    }
+    let file = match view.file() {
+        Some(path) => path.display().to_string(),
+        None => format!("none from here up to {}", view.config.folder.display()),
+    };
+    let mut out = String::new();
+    // A path is not cut: somebody may want to open it.
+    let file = Line::new().add(DIM, "file  ").add(PLAIN, clean(&file));
+    file.print(&mut out, usize::MAX, colour);
+    for line in text.lines(limit.clamp(NARROWEST, WIDEST)) {
+        line.print(&mut out, limit, colour);
     }
     out
 }
@@ -225,28 +211,4 @@ fn target_rows(target: &Listed) -> String {
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     parts.join(", ")
-}
-
-/// Breaks a text into lines of at most `limit` columns: at spaces, else within a word.
-fn wrap_words(text: &str, limit: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let last = lines.last_mut().expect("there is always a line");
-        if !last.is_empty() && width(last) + 1 + width(word) > limit {
-            lines.push(String::new());
-        } else if !last.is_empty() {
-            last.push(' ');
-        }
-        for letter in word.chars() {
-            let last = lines.last_mut().expect("there is always a line");
-            let mut with = last.clone();
-            with.push(letter);
-            if width(&with) > limit && !last.is_empty() {
-                lines.push(letter.to_string());
-            } else {
-                *last = with;
-            }
-        }
-    }
-    lines
 }

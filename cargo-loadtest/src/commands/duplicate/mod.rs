@@ -6,13 +6,13 @@ use super::Project;
 use crate::cli::{Cli, DuplicateArgs};
 use crate::console;
 use crate::error::Error;
+use crate::files;
 use crate::policy::Action;
 use crate::selection::{Found, one};
 use crate::workspace::{Workspace, folder};
 use loadtest_model::definition::ScenarioDef;
 use source::{CopyRefusal, Duplicated, Original};
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use syn::Ident;
 use syn::ext::IdentExt as _;
@@ -48,7 +48,7 @@ pub(crate) fn duplicate(args: &DuplicateArgs, cli: &Cli) -> Result<u8, Error> {
         let help = help_for(&refusal, definition);
         refused(refusal.to_string(), Some(help))
     })?;
-    replace_source(&path, &text, &new.text)?;
+    files::write(&path, new.text.as_bytes())?;
     console::print_result(describe_refusal(definition, &short, &new))?;
     Ok(0)
 }
@@ -86,32 +86,16 @@ fn describe_refusal(definition: &ScenarioDef, name: &str, new: &Duplicated) -> S
 
 /// `name` as the name of a function.
 fn parse_identifier(name: &str) -> Result<Ident, String> {
-    /// Keywords of an edition that the parser takes for names.
-    const NEW_KEYWORDS: [&str; 1] = ["gen"];
-    const NEVER: [&str; 5] = ["self", "Self", "super", "crate", "_"];
     let bare = name.strip_prefix("r#").unwrap_or(name);
-    let parsed: Option<Ident> = syn::parse_str(name).ok();
-    match parsed {
-        // The parser passes over spaces and comments.
-        Some(ident) if ident == name && !NEW_KEYWORDS.contains(&name) => {
-            if bare == "main" {
-                return Err("`main` is the function that `loadtest::main!` makes".to_owned());
-            }
-            Ok(ident)
-        }
-        _ if NEVER.contains(&bare) => Err(format!("`{bare}` cannot be the name of a function")),
-        _ if syn::parse_str::<Ident>(&format!("r#{name}"))
-            .is_ok_and(|ident| ident.unraw() == name) =>
-        {
-            Err(format!(
-                "`{name}` is a keyword; write `r#{name}`, or choose another name"
-            ))
-        }
-        _ => Err(format!(
-            "`{}` is no name of a function; use letters, digits and `_`, and no digit first",
+    // The parser passes over spaces and comments, and does not know the keyword of the newest edition.
+    let parsed = syn::parse_str::<Ident>(name).ok();
+    let parsed = parsed.filter(|ident| ident == name && name != "gen" && bare != "main");
+    parsed.ok_or_else(|| {
+        format!(
+            "`{}` is no name of a function; use letters, digits and `_`, and `r#` before a keyword",
             console::clean(name)
-        )),
-    }
+        )
+    })
 }
 
 /// Returns the owner of the name among all scenarios.
@@ -141,66 +125,33 @@ fn source_of(definition: &ScenarioDef, workspace: &Workspace) -> Result<PathBuf,
             definition.package
         ));
     }
-    let path = workspace
-        .root()
-        .join(&*definition.file)
-        .canonicalize()
-        .map_err(|error| format!("its file `{}` cannot be found: {error}", definition.file))?;
+    let path = workspace.root().join(&*definition.file);
     let within = |folder: &Path| {
-        folder
-            .canonicalize()
-            .is_ok_and(|folder| path.starts_with(folder))
+        let folder = folder.canonicalize();
+        folder.is_ok_and(|folder| {
+            path.canonicalize()
+                .is_ok_and(|path| path.starts_with(folder))
+        })
     };
-    if within(&workspace.target_directory) {
-        return Err(format!(
-            "its file `{}` is made by a build script",
-            definition.file
-        ));
+    let is_source = within(workspace.root()) || members.iter().any(|one| within(&folder(one)));
+    if is_source && !within(&workspace.target_directory) {
+        return Ok(path);
     }
-    if !within(workspace.root()) && !members.iter().any(|member| within(&folder(member))) {
-        return Err(format!(
-            "its file `{}` is outside of this workspace",
-            path.display()
-        ));
-    }
-    Ok(path)
+    Err(format!(
+        "its file `{}` is no source of this workspace",
+        definition.file
+    ))
 }
 
 fn help_for(refusal: &CopyRefusal, definition: &ScenarioDef) -> String {
     let place = format!("{}:{}", definition.file, definition.line);
     match refusal {
-        CopyRefusal::Moved { .. } => format!("was {place} just changed? Try again"),
         CopyRefusal::Taken { .. } => ANOTHER_NAME.to_owned(),
         CopyRefusal::Unnamed { .. } => {
             format!("write `name = \"..\"` in the attribute, or copy it by hand: {place}")
         }
-        CopyRefusal::Made { .. } | CopyRefusal::Unreadable { .. } | CopyRefusal::Lost => {
-            format!("copy it by hand: {place}")
-        }
+        _ => format!("copy it by hand: {place}"),
     }
-}
-
-/// Writes `new` in place of `old`, whole or not at all, with the permissions of the file.
-fn replace_source(path: &Path, old: &str, new: &str) -> Result<(), Error> {
-    let failed = |error| Error::io("write", path)(error);
-    let permissions = fs::metadata(path).map_err(failed)?.permissions();
-    if permissions.readonly() {
-        return Err(failed(std::io::Error::other("it is read-only")));
-    }
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new()
-        .prefix(".loadtest-")
-        .tempfile_in(folder)
-        .map_err(failed)?;
-    file.write_all(new.as_bytes())
-        .and_then(|()| file.as_file().set_permissions(permissions))
-        .and_then(|()| file.as_file().sync_all())
-        .map_err(failed)?;
-    if fs::read_to_string(path).map_err(Error::io("read", path))? != old {
-        return Err(failed(std::io::Error::other("it was changed meanwhile")));
-    }
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
 }
 
 #[cfg(test)]
@@ -214,11 +165,10 @@ mod tests {
         for name in ["visit", "visit_2", "_x", "größe", "r#type"] {
             assert_eq!(parse_identifier(name).unwrap().to_string(), name);
         }
-        for name in ["type", "async", "gen"] {
-            let mistake = parse_identifier(name).unwrap_err();
-            assert!(mistake.contains(&format!("write `r#{name}`")), "{mistake}");
-        }
         for name in [
+            "type",
+            "async",
+            "gen",
             "",
             " ",
             "a b",
@@ -286,26 +236,5 @@ mod tests {
             text.contains(":7\n\nThe copy has `version = \"3␛\"` too: "),
             "{text}"
         );
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_file_is_replaced_with_its_permissions_or_left_alone() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("load.rs");
-        fs::write(&path, "old").unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        replace_source(&path, "old", "new").unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
-        let mode = fs::metadata(&path).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o640);
-
-        assert!(replace_source(&path, "something else", "newer").is_err());
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o440)).unwrap();
-        assert!(replace_source(&path, "new", "newer").is_err());
-        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
-        let left = fs::read_dir(folder.path()).unwrap().count();
-        assert_eq!(left, 1, "nothing else is left there");
     }
 }

@@ -1,13 +1,12 @@
 //! The copy of a scenario within the text of its file: pure, from text to text.
 //!
-//! What is copied is copied byte for byte, but for the name.
+//! The item is copied byte for byte, but for its name; plain comments above it stay with the original.
 
 use proc_macro2::{TokenStream, TokenTree};
-use std::borrow::Cow;
 use std::ops::Range;
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
-use syn::{Attribute, ForeignItem, Ident, Item, ItemFn, LitStr, Meta, UseTree};
+use syn::{Attribute, Ident, Item, ItemFn, LitStr, Meta};
 
 /// The source to copy.
 #[derive(Debug, Clone, Copy)]
@@ -37,11 +36,10 @@ pub(super) enum CopyRefusal {
     #[error("its file cannot be read as Rust: {message}, on line {line}")]
     Unreadable { message: String, line: usize },
     #[error(
-        "`fn {function}` does not stand on line {line}, where it was when the program was built"
+        "`fn {function}` is no function of a module on line {line}: a macro made it, or the file has changed since \
+         the program was built"
     )]
-    Moved { function: String, line: usize },
-    #[error("it is made by a macro, or stands within another function, on line {line}")]
-    Made { line: usize },
+    Missing { function: String, line: usize },
     #[error("the name `{name}` is taken on line {line}")]
     Taken { name: String, line: usize },
     #[error("its name \"{shown}\" does not stand in its attribute as a plain string")]
@@ -60,25 +58,29 @@ pub(super) fn duplicate(
     name: &Ident,
 ) -> Result<Duplicated, CopyRefusal> {
     let file = parse_source(text)?;
-    let Some((module, function)) = find_function(&file.items, original.function, original.line)
-    else {
-        return Err(explain_missing(text, original));
-    };
-    if let Some(line) = module.iter().find_map(|item| has_name(item, name)) {
+    let found = find_function(&file.items, original.function, original.line);
+    let (module, function) = found.ok_or_else(|| CopyRefusal::Missing {
+        function: original.function.to_owned(),
+        line: original.line,
+    })?;
+    let functions = module.iter().filter_map(|item| match item {
+        Item::Fn(function) => Some(&function.sig.ident),
+        _ => None,
+    });
+    // The compiler says so of all other names.
+    if let Some(taken) = functions
+        .into_iter()
+        .find(|ident| ident.unraw() == name.unraw())
+    {
         return Err(CopyRefusal::Taken {
             name: name.to_string(),
-            line,
+            line: taken.span().start().line,
         });
     }
-    let mut edits = vec![(
-        byte_range(text, function.sig.ident.span()),
-        name.to_string(),
-    )];
+    let ident = function.sig.ident.span().byte_range();
+    let mut edits = vec![(ident, name.to_string())];
     match value_of(&function.attrs, "name").filter(|value| value.value() == original.shown) {
-        Some(shown) => edits.push((
-            byte_range(text, shown.span()),
-            format!("\"{}\"", name.unraw()),
-        )),
+        Some(shown) => edits.push((shown.span().byte_range(), format!("\"{}\"", name.unraw()))),
         None if original.shown == original.function => {}
         None => {
             return Err(CopyRefusal::Unnamed {
@@ -86,51 +88,25 @@ pub(super) fn duplicate(
             });
         }
     }
-    let item = byte_range(text, function.span());
-    let whole = with_comments(text, item.start)..item.end;
-    let new = insert_copy(text, &whole, edits);
+    let item = function.span().byte_range();
+    let (new, at) = insert_copy(text, &item, edits);
     let lines = |text: &str| text.matches('\n').count();
-    let line = original.line + lines(&new.text[..new.at]) - lines(&text[..whole.start]);
+    let line = original.line + lines(&new[..at]) - lines(&text[..item.start]);
     // A file is only written when the copy is found in it again.
-    let again = parse_source(&new.text).map_err(|_| CopyRefusal::Lost)?;
+    let again = parse_source(&new).map_err(|_| CopyRefusal::Lost)?;
     find_function(&again.items, &name.unraw().to_string(), line).ok_or(CopyRefusal::Lost)?;
     Ok(Duplicated {
-        text: new.text,
+        text: new,
         line,
         version: value_of(&function.attrs, "version").map(|version| version.value()),
     })
 }
 
-const BYTE_ORDER_MARK: char = '\u{feff}';
-
 fn parse_source(text: &str) -> Result<syn::File, CopyRefusal> {
-    let code = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    // Spaces in place of a line for the shell, so that all else stays where it is.
-    let is_for_shell = |line: &str| {
-        line.strip_prefix("#!")
-            .is_some_and(|rest| !rest.trim_start().starts_with('['))
-    };
-    let code = match code.lines().next() {
-        Some(line) if is_for_shell(line) => {
-            Cow::Owned(" ".repeat(line.len()) + &code[line.len()..])
-        }
-        _ => Cow::Borrowed(code),
-    };
-    syn::parse_str(&code).map_err(|error| CopyRefusal::Unreadable {
+    syn::parse_str(text).map_err(|error| CopyRefusal::Unreadable {
         message: error.to_string(),
         line: error.span().start().line,
     })
-}
-
-/// The place of `span` in `text`, whose byte order mark the parser has not seen.
-fn byte_range(text: &str, span: proc_macro2::Span) -> Range<usize> {
-    let mark = if text.starts_with(BYTE_ORDER_MARK) {
-        BYTE_ORDER_MARK.len_utf8()
-    } else {
-        0
-    };
-    let range = span.byte_range();
-    range.start + mark..range.end + mark
 }
 
 /// The function called `name` on `line`, and the module that holds it.
@@ -148,61 +124,6 @@ fn find_function<'a>(
         Item::Mod(module) => find_function(&module.content.as_ref()?.1, name, line),
         _ => None,
     })
-}
-
-/// Returns the reason why the function is missing.
-fn explain_missing(text: &str, original: &Original<'_>) -> CopyRefusal {
-    let line = text.lines().nth(original.line.saturating_sub(1));
-    let stands_there = line.is_some_and(|line| {
-        line.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'))
-            .any(|word| word == original.function)
-    });
-    if stands_there {
-        CopyRefusal::Made {
-            line: original.line,
-        }
-    } else {
-        CopyRefusal::Moved {
-            function: original.function.to_owned(),
-            line: original.line,
-        }
-    }
-}
-
-/// The line where `item` gives something the name `name`.
-fn has_name(item: &Item, name: &Ident) -> Option<usize> {
-    let one = |ident: &Ident| (ident.unraw() == name.unraw()).then(|| ident.span().start().line);
-    match item {
-        Item::Const(item) => one(&item.ident),
-        Item::Enum(item) => one(&item.ident),
-        Item::ExternCrate(item) => one(item.rename.as_ref().map_or(&item.ident, |(_, name)| name)),
-        Item::Fn(item) => one(&item.sig.ident),
-        Item::ForeignMod(block) => block.items.iter().find_map(|item| match item {
-            ForeignItem::Fn(item) => one(&item.sig.ident),
-            ForeignItem::Static(item) => one(&item.ident),
-            ForeignItem::Type(item) => one(&item.ident),
-            _ => None,
-        }),
-        Item::Mod(item) => one(&item.ident),
-        Item::Static(item) => one(&item.ident),
-        Item::Struct(item) => one(&item.ident),
-        Item::Trait(item) => one(&item.ident),
-        Item::TraitAlias(item) => one(&item.ident),
-        Item::Type(item) => one(&item.ident),
-        Item::Union(item) => one(&item.ident),
-        Item::Use(item) => find_import(&item.tree, &one),
-        _ => None,
-    }
-}
-
-fn find_import(tree: &UseTree, one: &impl Fn(&Ident) -> Option<usize>) -> Option<usize> {
-    match tree {
-        UseTree::Path(path) => find_import(&path.tree, one),
-        UseTree::Name(name) => one(&name.ident),
-        UseTree::Rename(rename) => one(&rename.rename),
-        UseTree::Group(group) => group.items.iter().find_map(|tree| find_import(tree, one)),
-        UseTree::Glob(_) => None,
-    }
 }
 
 /// The string of `key = ".."` in one of the attributes.
@@ -240,66 +161,34 @@ fn value_in(options: TokenStream, key: &str) -> Option<LitStr> {
     None
 }
 
-/// Returns the start of an item, including the comment lines right above it.
-fn with_comments(text: &str, start: usize) -> usize {
-    let mut begin = start;
-    let line = |end: usize| text[..end].rfind('\n').map_or(0, |at| at + 1);
-    if !text[line(start)..start].trim().is_empty() {
-        return start;
-    }
-    while let Some(end) = line(begin).checked_sub(1) {
-        let above = &text[line(end)..end];
-        if !above.trim_start().starts_with("//") || above.trim_start().starts_with("//!") {
-            break;
-        }
-        begin = line(end) + (above.len() - above.trim_start().len());
-    }
-    begin
-}
-
-/// A text with something new in it.
-struct Inserted {
-    text: String,
-    /// The start of the new part.
-    at: usize,
-}
-
-/// Puts a copy of `item` behind it, with the `edits`, whose places are those of the original.
+/// Puts a copy of `item` behind it, with the `edits`, whose places are those of the original; returns the text
+/// and the start of the copy.
 fn insert_copy(
     text: &str,
     item: &Range<usize>,
-    mut edits: Vec<(Range<usize>, String)>,
-) -> Inserted {
-    edits.sort_by_key(|(range, _)| range.start);
-    let mut copy = String::new();
-    let mut copied = item.start;
+    edits: Vec<(Range<usize>, String)>,
+) -> (String, usize) {
+    let mut copy = text[item.clone()].to_owned();
+    // From the end, so that the places before stay what they are.
+    let mut edits = edits;
+    edits.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
     for (range, replacement) in edits {
-        copy.push_str(&text[copied..range.start]);
-        copy.push_str(&replacement);
-        copied = range.end;
+        copy.replace_range(
+            range.start - item.start..range.end - item.start,
+            &replacement,
+        );
     }
-    copy.push_str(&text[copied..item.end]);
-
-    let line_end = text[item.end..]
-        .find('\n')
-        .map_or(text.len(), |at| item.end + at);
-    let rest = text[item.end..line_end].trim_end_matches('\r');
-    let behind = rest.trim();
+    // A comment behind the item stays there.
+    let rest = text[item.end..].lines().next().unwrap_or_default();
+    let behind = rest.trim_start();
     let belongs = behind.is_empty() || behind.starts_with("//");
     let end = item.end + if belongs { rest.len() } else { 0 };
-    let windows = if line_end < text.len() {
-        text[..line_end].ends_with('\r')
-    } else {
-        text.contains("\r\n")
-    };
-    let new_line = if windows { "\r\n" } else { "\n" };
-    let first = &text[text[..item.start].rfind('\n').map_or(0, |at| at + 1)..item.start];
-    let indent = &first[..first.len() - first.trim_start().len()];
-    let lead = format!("{new_line}{new_line}{indent}");
-    Inserted {
-        text: [&text[..end], &lead, &copy, &text[end..]].concat(),
-        at: end + lead.len(),
-    }
+    let before = text[..item.start].rsplit('\n').next().unwrap_or_default();
+    let indent = &before[..before.len() - before.trim_start().len()];
+    let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let lead = format!("{line_end}{line_end}{indent}");
+    let whole = [&text[..end], &lead, &copy, &text[end..]].concat();
+    (whole, end + lead.len())
 }
 
 #[cfg(test)]
@@ -353,7 +242,7 @@ fn after() {}
     fn the_copy_is_the_original_but_for_its_name() {
         let line = line_of(FULL, "pub(crate) fn visit");
         let new = copy(FULL, line, "visit", "visit_twice").unwrap();
-        let begin = FULL.find("// Why this load").unwrap();
+        let begin = FULL.find("/// A customer").unwrap();
         let end = FULL.find(" // closes").unwrap();
         let original = &FULL[begin..end];
         let twin = original.replacen("crate) fn visit()", "crate) fn visit_twice()", 1);
@@ -370,20 +259,13 @@ fn after() {}
     }
 
     #[test]
-    fn line_ends_and_a_byte_order_mark_stay() {
-        let text = format!("\u{feff}{}", FULL.replace('\n', "\r\n"));
-        let original = Original {
-            function: "visit",
-            shown: "visit",
-            line: line_of(FULL, "pub(crate) fn visit"),
-        };
-        let name = syn::parse_str("visit_twice").unwrap();
-        let new = duplicate(&text, &original, &name).unwrap();
-        let plain = new.text.strip_prefix('\u{feff}').unwrap();
-        assert_eq!(plain.matches('\n').count(), plain.matches("\r\n").count());
+    fn line_ends_stay() {
         let line = line_of(FULL, "pub(crate) fn visit");
+        let windows = FULL.replace('\n', "\r\n");
+        let new = copy(&windows, line, "visit", "visit_twice").unwrap().text;
+        assert_eq!(new.matches('\n').count(), new.matches("\r\n").count());
         let unix = copy(FULL, line, "visit", "visit_twice").unwrap();
-        assert_eq!(plain.replace("\r\n", "\n"), unix.text);
+        assert_eq!(new.replace("\r\n", "\n"), unix.text);
     }
 
     #[test]
@@ -404,11 +286,6 @@ fn after() {}
         assert_eq!(
             new.text,
             "#[scenario] fn visit() {}\n\n#[scenario] fn twin() {} fn other() {}"
-        );
-        let new = copied("#!/usr/bin/env x\nfn visit() {}", "r#type");
-        assert_eq!(
-            new.text,
-            "#!/usr/bin/env x\nfn visit() {}\n\nfn r#type() {}"
         );
     }
 
@@ -439,43 +316,18 @@ fn after() {}
     }
 
     #[test]
-    fn a_taken_name_is_found_wherever_it_comes_from() {
-        for item in [
-            "fn twin() {}",
-            "struct twin;",
-            "const twin: u8 = 1;",
-            "static twin: u8 = 1;",
-            "mod twin {}",
-            "use a::{b, c::twin};",
-            "use a::b as twin;",
-            "unsafe extern \"C\" { fn twin(); }",
-            "extern crate a as twin;",
-            "fn r#twin() {}",
+    fn a_taken_name_and_what_no_function_of_a_module_is_are_refused() {
+        let refusal = copy("fn visit() {}\nfn r#twin() {}\n", 1, "visit", "twin");
+        let name = "twin".to_owned();
+        assert_eq!(refusal.unwrap_err(), CopyRefusal::Taken { name, line: 2 });
+        for (text, line) in [
+            ("scenarios! {\n    fn visit() {}\n}\n", 2),
+            ("\nfn visits() {}\nfn visit() {}\n", 2),
+            ("fn visit() {}", 9),
         ] {
-            let text = format!("fn visit() {{}}\n{item}\n");
-            let refusal = copy(&text, 1, "visit", "twin").unwrap_err();
-            let name = "twin".to_owned();
-            assert_eq!(refusal, CopyRefusal::Taken { name, line: 2 }, "{item}");
+            let refusal = copy(text, line, "visit", "twin").unwrap_err();
+            assert!(matches!(refusal, CopyRefusal::Missing { .. }), "{text}");
         }
-        assert!(copy("fn visit() {}\nuse twin::x;\n", 1, "visit", "twin").is_ok());
-    }
-
-    #[test]
-    fn what_no_function_of_a_module_is_is_refused() {
-        let made = "scenarios! {\n    fn visit() {}\n}\n";
-        assert_eq!(
-            copy(made, 2, "visit", "twin").unwrap_err(),
-            CopyRefusal::Made { line: 2 }
-        );
-        let moved = "\nfn visits() {}\nfn visit() {}\n";
-        assert!(matches!(
-            copy(moved, 2, "visit", "twin"),
-            Err(CopyRefusal::Moved { .. })
-        ));
-        assert!(matches!(
-            copy("fn visit() {}", 9, "visit", "twin"),
-            Err(CopyRefusal::Moved { .. })
-        ));
         assert!(matches!(
             copy("fn visit() {\n", 1, "visit", "twin"),
             Err(CopyRefusal::Unreadable { .. })

@@ -3,320 +3,149 @@
 //! Every field is always there; what is not declared is null or empty. The program that lists its
 //! scenarios has taken out what is secret.
 
-use loadtest_model::definition::{
-    BodyDef, Bound, Client, Comparator, FeedDef, HeaderDef, Load, Metric, ScenarioDef, Shape,
-    Stage, StatusRange, StepDef, Threshold, Trigger,
-};
-use serde::Serialize;
-use std::borrow::Cow;
+use loadtest_model::definition::{Bound, Load, ScenarioDef, Shape, Stage, StepDef, Threshold};
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The version of the shape; it grows with every change that a reader could stumble over.
 const SCHEMA_VERSION: u32 = 1;
 
-/// A scenario.
-#[derive(Debug, Serialize)]
-pub(super) struct Document<'a> {
-    schema_version: u32,
-    identity: String,
-    name: &'a str,
-    function: &'a str,
-    module: &'a str,
-    package: &'a str,
-    file: &'a str,
-    line: u32,
-    description: &'a str,
-    tags: &'a [Cow<'static, str>],
-    base: Option<&'a str>,
-    starts_target: bool,
-    keeps_state: bool,
-    version: Option<&'a str>,
-    fingerprint: &'a str,
-    weight: f64,
-    load: Option<LoadDocument>,
-    thresholds: Vec<ThresholdDocument>,
-    apdex_ms: Option<f64>,
-    budget: Option<f64>,
-    grade_weight: Option<f64>,
-    client: &'a Client,
-    feeds: &'a [FeedDef],
-    secrets: &'a [Cow<'static, str>],
-    steps: Vec<StepDocument<'a>>,
+/// Returns the document of a scenario.
+pub(super) fn describe_scenario(scenario: &ScenarioDef) -> Value {
+    let steps = scenario.steps.iter();
+    let steps = steps.map(|step| describe_step(step, &scenario.steps));
+    json!({
+        "schema_version": SCHEMA_VERSION,
+        "identity": scenario.identity(),
+        "name": scenario.name,
+        "function": scenario.function,
+        "module": scenario.module,
+        "package": scenario.package,
+        "file": scenario.file,
+        "line": scenario.line,
+        "description": scenario.description,
+        "tags": scenario.tags,
+        "base": scenario.base,
+        "starts_target": scenario.starts_target,
+        "keeps_state": scenario.keeps_state,
+        "version": scenario.version,
+        "fingerprint": scenario.fingerprint,
+        "weight": scenario.weight,
+        "load": scenario.load.as_ref().map(describe_load),
+        "thresholds": describe_thresholds(&scenario.thresholds),
+        "apdex_ms": scenario.apdex.map(to_ms),
+        "budget": scenario.budget,
+        "grade_weight": scenario.grade_weight,
+        "client": scenario.client,
+        "feeds": scenario.feeds,
+        "secrets": scenario.secrets,
+        "steps": steps.collect::<Vec<_>>(),
+    })
 }
 
-#[derive(Debug, Serialize)]
-struct LoadDocument {
-    warm_up_ms: f64,
-    max_users: Option<u32>,
-    #[serde(flatten)]
-    model: Model,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(tag = "model", rename_all = "snake_case")]
-enum Model {
-    Rate {
-        per_second: f64,
-        ramp_up_ms: f64,
-        duration_ms: f64,
-    },
-    Users {
-        users: u32,
-        ramp_up_ms: f64,
-        duration_ms: f64,
-    },
-    Iterations {
-        count: u64,
-        users: u32,
-    },
-    RateStages {
-        stages: Vec<StageDocument>,
-    },
-    UserStages {
-        stages: Vec<StageDocument>,
-    },
-}
-
-#[derive(Debug, Serialize)]
-struct StageDocument {
-    from: f64,
-    to: f64,
-    duration_ms: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct ThresholdDocument {
-    metric: Metric,
-    comparison: Comparator,
-    #[serde(flatten)]
-    bound: BoundDocument,
-    /// The grace period before a broken threshold ends the run; null if it does not.
-    abort_after_ms: Option<f64>,
-}
-
-#[derive(Debug, Serialize)]
-enum BoundDocument {
-    #[serde(rename = "bound_ms")]
-    Time(f64),
-    #[serde(rename = "bound_ratio")]
-    Ratio(f64),
-    #[serde(rename = "bound_per_second")]
-    PerSecond(f64),
-    #[serde(rename = "bound_bytes_per_second")]
-    BytesPerSecond(f64),
-    #[serde(rename = "bound_count")]
-    Count(u64),
-}
-
-#[derive(Debug, Serialize)]
-struct StepDocument<'a> {
-    name: &'a str,
-    line: u32,
-    description: &'a str,
-    method: Option<&'a str>,
-    url: Option<&'a str>,
-    headers: &'a [HeaderDef],
-    body: Option<&'a BodyDef>,
-    sends_itself: bool,
-    expected_status: &'a [StatusRange],
-    weight: f64,
-    one_of: Option<&'a str>,
-    think: Option<Think>,
-    timeout_ms: f64,
-    grade_weight: Option<f64>,
-    thresholds: Vec<ThresholdDocument>,
-    apdex_ms: Option<f64>,
-    budget: Option<f64>,
-    once: bool,
-    last: bool,
-    retry: Option<Retry>,
-    until: Option<Until<'a>>,
-    redirects: u32,
-    uses: Vec<Use<'a>>,
-    fingerprint: &'a str,
-}
-
-#[derive(Debug, Serialize)]
-struct Think {
-    min_ms: f64,
-    max_ms: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct Retry {
-    times: u32,
-    backoff_ms: f64,
-    on: Vec<Trigger>,
-}
-
-#[derive(Debug, Serialize)]
-struct Until<'a> {
-    condition: &'a str,
-    every_ms: f64,
-    within_ms: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct Use<'a> {
-    step: &'a str,
-    optional: bool,
-}
-
-impl<'a> Document<'a> {
-    /// Returns the document of `scenario`.
-    pub(super) fn from_scenario(scenario: &'a ScenarioDef) -> Self {
-        Self {
-            schema_version: SCHEMA_VERSION,
-            identity: scenario.identity(),
-            name: &scenario.name,
-            function: &scenario.function,
-            module: &scenario.module,
-            package: &scenario.package,
-            file: &scenario.file,
-            line: scenario.line,
-            description: &scenario.description,
-            tags: &scenario.tags,
-            base: scenario.base.as_deref(),
-            starts_target: scenario.starts_target,
-            keeps_state: scenario.keeps_state,
-            version: scenario.version.as_deref(),
-            fingerprint: &scenario.fingerprint,
-            weight: scenario.weight,
-            load: scenario.load.as_ref().map(LoadDocument::from_load),
-            thresholds: threshold_documents(&scenario.thresholds),
-            apdex_ms: scenario.apdex.map(to_ms),
-            budget: scenario.budget,
-            grade_weight: scenario.grade_weight,
-            client: &scenario.client,
-            feeds: &scenario.feeds,
-            secrets: &scenario.secrets,
-            steps: scenario
-                .steps
-                .iter()
-                .map(|step| StepDocument::from_step(step, &scenario.steps))
-                .collect(),
+fn describe_load(load: &Load) -> Value {
+    let of_ramp = |model: &str, target: (&str, Value), ramp_up, duration| {
+        json!({
+            "model": model,
+            target.0: target.1,
+            "ramp_up_ms": to_ms(ramp_up),
+            "duration_ms": to_ms(duration),
+        })
+    };
+    let of_stages = |model: &str, stages: &[Stage]| {
+        let stages = stages.iter().map(|stage| {
+            json!({ "from": stage.from, "to": stage.to, "duration_ms": to_ms(stage.duration) })
+        });
+        json!({ "model": model, "stages": stages.collect::<Vec<_>>() })
+    };
+    let mut value = match &load.shape {
+        Shape::Rate {
+            per_second,
+            ramp_up,
+            duration,
+        } => of_ramp(
+            "rate",
+            ("per_second", json!(per_second)),
+            *ramp_up,
+            *duration,
+        ),
+        Shape::Users {
+            users,
+            ramp_up,
+            duration,
+        } => of_ramp("users", ("users", json!(users)), *ramp_up, *duration),
+        Shape::Iterations { count, users } => {
+            json!({ "model": "iterations", "count": count, "users": users })
         }
-    }
+        Shape::RateStages { stages } => of_stages("rate_stages", stages),
+        Shape::UserStages { stages } => of_stages("user_stages", stages),
+    };
+    value["warm_up_ms"] = json!(to_ms(load.warm_up));
+    value["max_users"] = json!(load.max_users);
+    value
 }
 
-impl LoadDocument {
-    fn from_load(load: &Load) -> Self {
-        let model = match &load.shape {
-            Shape::Rate {
-                per_second,
-                ramp_up,
-                duration,
-            } => Model::Rate {
-                per_second: *per_second,
-                ramp_up_ms: to_ms(*ramp_up),
-                duration_ms: to_ms(*duration),
-            },
-            Shape::Users {
-                users,
-                ramp_up,
-                duration,
-            } => Model::Users {
-                users: *users,
-                ramp_up_ms: to_ms(*ramp_up),
-                duration_ms: to_ms(*duration),
-            },
-            Shape::Iterations { count, users } => Model::Iterations {
-                count: *count,
-                users: *users,
-            },
-            Shape::RateStages { stages } => Model::RateStages {
-                stages: staged_document(stages),
-            },
-            Shape::UserStages { stages } => Model::UserStages {
-                stages: staged_document(stages),
-            },
+fn describe_thresholds(thresholds: &[Threshold]) -> Vec<Value> {
+    let describe = |threshold: &Threshold| {
+        let (key, bound) = match threshold.bound {
+            Bound::Time(time) => ("bound_ms", json!(to_ms(time))),
+            Bound::Ratio(ratio) => ("bound_ratio", json!(ratio)),
+            Bound::PerSecond(rate) => ("bound_per_second", json!(rate)),
+            Bound::BytesPerSecond(rate) => ("bound_bytes_per_second", json!(rate)),
+            Bound::Count(number) => ("bound_count", json!(number)),
         };
-        Self {
-            warm_up_ms: to_ms(load.warm_up),
-            max_users: load.max_users,
-            model,
-        }
-    }
-}
-
-fn staged_document(stages: &[Stage]) -> Vec<StageDocument> {
-    stages
-        .iter()
-        .map(|stage| StageDocument {
-            from: stage.from,
-            to: stage.to,
-            duration_ms: to_ms(stage.duration),
+        json!({
+            "metric": threshold.metric,
+            "comparison": threshold.comparison,
+            key: bound,
+            "abort_after_ms": threshold.abort_after.map(to_ms),
         })
-        .collect()
+    };
+    thresholds.iter().map(describe).collect()
 }
 
-fn threshold_documents(thresholds: &[Threshold]) -> Vec<ThresholdDocument> {
-    thresholds
-        .iter()
-        .map(|threshold| ThresholdDocument {
-            metric: threshold.metric.clone(),
-            comparison: threshold.comparison,
-            bound: match threshold.bound {
-                Bound::Time(time) => BoundDocument::Time(to_ms(time)),
-                Bound::Ratio(ratio) => BoundDocument::Ratio(ratio),
-                Bound::PerSecond(rate) => BoundDocument::PerSecond(rate),
-                Bound::BytesPerSecond(rate) => BoundDocument::BytesPerSecond(rate),
-                Bound::Count(number) => BoundDocument::Count(number),
-            },
-            abort_after_ms: threshold.abort_after.map(to_ms),
-        })
-        .collect()
-}
-
-impl<'a> StepDocument<'a> {
-    fn from_step(step: &'a StepDef, all: &'a [StepDef]) -> Self {
-        Self {
-            name: &step.name,
-            line: step.line,
-            description: &step.description,
-            method: step.method.as_deref(),
-            url: step.url.as_deref(),
-            headers: &step.headers,
-            body: step.body.as_ref(),
-            sends_itself: step.sends_itself,
-            expected_status: &step.expect.0,
-            weight: step.weight,
-            one_of: step.one_of.as_deref(),
-            think: step.think.map(|think| Think {
-                min_ms: to_ms(think.min),
-                max_ms: to_ms(think.max),
-            }),
-            timeout_ms: to_ms(step.timeout),
-            grade_weight: step.grade_weight,
-            thresholds: threshold_documents(&step.thresholds),
-            apdex_ms: step.apdex.map(to_ms),
-            budget: step.budget,
-            once: step.once,
-            last: step.last,
-            retry: step.retry.as_ref().map(|retry| Retry {
-                times: retry.times,
-                backoff_ms: to_ms(retry.backoff),
-                on: retry.on.to_vec(),
-            }),
-            until: step.until.as_ref().map(|until| Until {
-                condition: &until.condition,
-                every_ms: to_ms(until.every),
-                within_ms: to_ms(until.within),
-            }),
-            redirects: step.redirects,
-            uses: step
-                .dependencies
-                .iter()
-                .filter_map(|dependency| {
-                    Some(Use {
-                        step: &all.get(dependency.step)?.name,
-                        optional: dependency.optional,
-                    })
-                })
-                .collect(),
-            fingerprint: &step.fingerprint,
-        }
-    }
+fn describe_step(step: &StepDef, all: &[StepDef]) -> Value {
+    let uses = step.dependencies.iter().filter_map(|dependency| {
+        let used = all.get(dependency.step)?;
+        Some(json!({ "step": used.name, "optional": dependency.optional }))
+    });
+    json!({
+        "name": step.name,
+        "line": step.line,
+        "description": step.description,
+        "method": step.method,
+        "url": step.url,
+        "headers": step.headers,
+        "body": step.body,
+        "sends_itself": step.sends_itself,
+        "expected_status": step.expect.0,
+        "weight": step.weight,
+        "one_of": step.one_of,
+        "think": step.think.map(|think| json!({
+            "min_ms": to_ms(think.min),
+            "max_ms": to_ms(think.max),
+        })),
+        "timeout_ms": to_ms(step.timeout),
+        "grade_weight": step.grade_weight,
+        "thresholds": describe_thresholds(&step.thresholds),
+        "apdex_ms": step.apdex.map(to_ms),
+        "budget": step.budget,
+        "once": step.once,
+        "last": step.last,
+        "retry": step.retry.as_ref().map(|retry| json!({
+            "times": retry.times,
+            "backoff_ms": to_ms(retry.backoff),
+            "on": retry.on,
+        })),
+        "until": step.until.as_ref().map(|until| json!({
+            "condition": until.condition,
+            "every_ms": to_ms(until.every),
+            "within_ms": to_ms(until.within),
+        })),
+        "redirects": step.redirects,
+        "uses": uses.collect::<Vec<_>>(),
+        "fingerprint": step.fingerprint,
+    })
 }
 
 fn to_ms(time: Duration) -> f64 {
@@ -328,8 +157,10 @@ mod tests {
     use super::*;
     use crate::session::sample;
     use loadtest_model::definition;
-    use loadtest_model::definition::{BodyKind, Cookies, Dependency, Dns, HttpVersion, Statistic};
-    use serde_json::Value;
+    use loadtest_model::definition::{
+        BodyDef, BodyKind, Client, Comparator, Cookies, Dependency, Dns, FeedDef, HeaderDef,
+        HttpVersion, Metric, Statistic,
+    };
 
     fn schema() -> Value {
         let text = include_str!("../../../../docs/scenario.schema.json");
@@ -337,7 +168,7 @@ mod tests {
     }
 
     fn value(scenario: &ScenarioDef) -> Value {
-        serde_json::to_value(Document::from_scenario(scenario)).unwrap()
+        describe_scenario(scenario)
     }
 
     #[track_caller]

@@ -8,7 +8,7 @@ use crate::console;
 use crate::error::Error;
 use crate::files;
 use crate::selection::one;
-use document::Document;
+use document::describe_scenario;
 use std::path::Path;
 
 /// Writes the scenario to the file that was asked for, or prints it.
@@ -23,7 +23,7 @@ pub(crate) fn export(args: &ExportArgs, cli: &Cli) -> Result<u8, Error> {
     let project = Project::open(&args.project, cli)?;
     let all = project.scenarios()?;
     let found = one(&all, &args.scenario)?;
-    let text = serde_json::to_string_pretty(&Document::from_scenario(&found.definition))
+    let text = serde_json::to_string_pretty(&describe_scenario(&found.definition))
         .map_err(Error::encode("the scenario"))?;
     if to_file {
         files::write(&args.output, format!("{text}\n").as_bytes())?;

@@ -102,7 +102,7 @@ pub(super) struct Figures {
 }
 
 impl Archive {
-    /// Reads all runs, with as many threads as there are processors.
+    /// Reads all runs.
     ///
     /// # Errors
     /// When the store cannot be read, or holds no run.
@@ -115,8 +115,8 @@ impl Archive {
             entries: Vec::new(),
             unreadable: Vec::new(),
         };
-        for (run, result) in runs.iter().zip(in_parallel(&runs, entries)) {
-            match result {
+        for run in &runs {
+            match entries(run) {
                 Ok(entries) => archive.entries.extend(entries),
                 // Another process removed it in between.
                 Err(_) if !run.path().exists() => {}
@@ -144,31 +144,6 @@ impl Archive {
         scenarios.dedup();
         scenarios
     }
-}
-
-/// Maps items in parallel; keeps their order.
-fn in_parallel<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let share = |first: usize| {
-        let own = items.iter().enumerate().skip(first).step_by(threads);
-        own.map(|(i, item)| (i, of(item))).collect::<Vec<_>>()
-    };
-    let mut all: Vec<(usize, R)> = std::thread::scope(|scope| {
-        let share = &share;
-        let running: Vec<_> = (0..threads)
-            .map(|first| scope.spawn(move || share(first)))
-            .collect();
-        running
-            .into_iter()
-            .flat_map(|thread| {
-                thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
-            .collect()
-    });
-    all.sort_by_key(|(i, _)| *i);
-    all.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Reads the entries of a run.

@@ -6,10 +6,6 @@ use crate::export::terminal::table::{TextColumn, TextTable};
 use crate::export::terminal::text::{ACCENT, BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean, wrap};
 use anstyle::Style;
 use loadtest_model::display;
-use std::time::Duration;
-
-/// From so many columns on there is room for when a run began; its name begins with it anyway.
-const WIDE: usize = 98;
 
 /// The runs, at most `limit` of each scenario.
 pub(super) fn render(
@@ -71,9 +67,8 @@ fn render_scenario(
             if setting.setting.is_none() && version.version.is_some() {
                 lines.push(Line::new().add(PLAIN, "  load not known"));
             }
-            lines.extend(render_heading(setting, limit, width));
-            let table = render_table(&shown, width);
-            let table = table.lines(width.saturating_sub(2));
+            lines.extend(render_heading(setting, width));
+            let table = render_table(&shown).lines(width.saturating_sub(2));
             lines.extend(
                 table
                     .into_iter()
@@ -115,8 +110,8 @@ fn render_title(history: &VersionHistory<'_>) -> Line {
     line.add(DIM, format!(": {runs}, {seen}"))
 }
 
-/// The load, its target, and the history of p95.
-fn render_heading(history: &SettingHistory<'_>, limit: usize, width: usize) -> Vec<Line> {
+/// The load and its target.
+fn render_heading(history: &SettingHistory<'_>, width: usize) -> Vec<Line> {
     let Some(setting) = history.setting else {
         return Vec::new();
     };
@@ -124,51 +119,42 @@ fn render_heading(history: &SettingHistory<'_>, limit: usize, width: usize) -> V
         Some(target) => format!("{}, {target}", setting.load),
         None => setting.load.clone(),
     };
-    let mut lines: Vec<Line> = wrap(&clean(&words), width.saturating_sub(2))
+    wrap(&clean(&words), width.saturating_sub(2))
         .into_iter()
         .map(|line| Line::new().add(PLAIN, format!("  {line}")))
-        .collect();
-    let times = history.times(limit);
-    if times.len() > 1 {
-        // As many as fit, the newest.
-        let room = width.saturating_sub(8);
-        let times = &times[times.len().saturating_sub(room)..];
-        let line = Line::new().add(DIM, "  p95 ").add(ACCENT, sparkline(times));
-        lines.push(line);
-    }
-    lines
+        .collect()
 }
 
-fn render_table(rows: &[&Row<'_>], width: usize) -> TextTable {
-    let is_wide = width >= WIDE;
-    let mut columns = vec![TextColumn::left("run")];
-    if is_wide {
-        columns.push(TextColumn::left("when (UTC)"));
-    }
-    columns.extend([
+fn render_table(rows: &[&Row<'_>]) -> TextTable {
+    let mut table = TextTable::new(vec![
+        TextColumn::left("run"),
+        // The name of a run begins with its time anyway.
+        TextColumn::left("when (UTC)").leaves(1),
         TextColumn::left("commit"),
         TextColumn::left("grade"),
         TextColumn::right("p95"),
         TextColumn::right("errors"),
         TextColumn::right("trend"),
         TextColumn::left("verdict"),
-    ]);
-    let mut table = TextTable::new(columns);
+    ])
+    .drop_cells();
     for row in rows {
         let entry = row.entry;
-        let mut cells = vec![(PLAIN, clean(&entry.run))];
-        if is_wide {
-            cells.push((DIM, format_time(&entry.started_at)));
-        }
-        cells.extend([(DIM, commit(entry)), format_grade(entry)]);
         let figures = entry.figures();
         let none = || display::NO_VALUE.to_owned();
+        let grade = figures.and_then(|figures| figures.grade);
         let p95 = figures.and_then(|figures| figures.p95);
-        cells.push((PLAIN, p95.map_or_else(none, display::format_duration)));
         let errors = figures.and_then(|figures| figures.error_rate);
-        cells.push((PLAIN, errors.map_or_else(none, display::format_percent)));
-        cells.push((PLAIN, row.trend.as_ref().map_or_else(String::new, arrow)));
-        cells.push(format_verdict(entry));
+        let cells = vec![
+            (PLAIN, clean(&entry.run)),
+            (DIM, format_time(&entry.started_at)),
+            (DIM, commit(entry)),
+            (PLAIN, grade.map_or_else(none, |letter| letter.to_string())),
+            (PLAIN, p95.map_or_else(none, display::format_duration)),
+            (PLAIN, errors.map_or_else(none, display::format_percent)),
+            (PLAIN, row.trend.as_ref().map_or_else(String::new, arrow)),
+            format_verdict(entry),
+        ];
         table.row(cells, entry.reason().map(clean));
     }
     table
@@ -182,13 +168,6 @@ fn commit(entry: &Entry) -> String {
     let short: String = clean(short(commit)).chars().take(7).collect();
     let star = if entry.dirty == Some(true) { "*" } else { "" };
     format!("{short}{star}")
-}
-
-fn format_grade(entry: &Entry) -> (Style, String) {
-    match entry.figures().and_then(|figures| figures.grade) {
-        Some(letter) => (PLAIN, letter.to_string()),
-        None => (PLAIN, display::NO_VALUE.to_owned()),
-    }
 }
 
 fn format_verdict(entry: &Entry) -> (Style, String) {
@@ -222,21 +201,6 @@ fn arrow(trend: &Trend<'_>) -> String {
     }
     let arrow = if percent > 0.0 { '▲' } else { '▼' };
     format!("{arrow} {figure}")
-}
-
-/// A bar for each time, from zero to the longest.
-fn sparkline(times: &[Duration]) -> String {
-    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let longest = times.iter().max().map_or(0.0, Duration::as_secs_f64);
-    let bar = |time: &Duration| {
-        let share = if longest > 0.0 {
-            time.as_secs_f64() / longest
-        } else {
-            0.0
-        };
-        BARS[((share * 8.0).ceil() as usize).clamp(1, 8) - 1]
-    };
-    times.iter().map(bar).collect()
 }
 
 /// A time of RFC 3339 in UTC, to the minute.

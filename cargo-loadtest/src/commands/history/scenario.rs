@@ -129,12 +129,4 @@ impl<'a> SettingHistory<'a> {
             before = Some((&row.entry.run, p95));
         }
     }
-
-    /// The p95 of the sound runs among the newest of the scenario, the oldest first.
-    pub(super) fn times(&self, limit: usize) -> Vec<Duration> {
-        let shown = self.rows.iter().filter(|row| row.place < limit);
-        let mut times: Vec<_> = shown.filter_map(|row| row.entry.sound_p95()).collect();
-        times.reverse();
-        times
-    }
 }

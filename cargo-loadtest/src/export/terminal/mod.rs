@@ -84,8 +84,8 @@ pub(crate) fn render_sections(
 
 /// The lines so far, and how wide they may get.
 #[derive(Debug)]
-struct Screen {
-    out: String,
+pub(crate) struct Screen {
+    pub(crate) out: String,
     width: usize,
     limit: usize,
     colour: bool,
@@ -95,7 +95,7 @@ struct Screen {
 }
 
 impl Screen {
-    fn new(width: usize, colour: bool, extent: Extent) -> Self {
+    pub(crate) fn new(width: usize, colour: bool, extent: Extent) -> Self {
         Self {
             out: String::new(),
             width: width.clamp(NARROWEST, WIDEST),
@@ -107,16 +107,16 @@ impl Screen {
     }
 
     /// Returns the columns between the margins.
-    fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         self.width - MARGIN
     }
 
-    fn line(&mut self, line: Line) {
+    pub(crate) fn line(&mut self, line: Line) {
         let line = Line::new().add(PLAIN, " ".repeat(MARGIN)).join(line);
         line.print(&mut self.out, self.limit, self.colour);
     }
 
-    fn gap(&mut self) {
+    pub(crate) fn gap(&mut self) {
         self.out.push('\n');
     }
 
@@ -125,7 +125,7 @@ impl Screen {
     }
 
     /// Prints a text after a lead, its further lines below its first.
-    fn text(&mut self, lead: Line, style: Style, text: &str) {
+    pub(crate) fn text(&mut self, lead: Line, style: Style, text: &str) {
         let begin = lead.width();
         let room = self.room().saturating_sub(begin).max(10);
         let mut lead = Some(lead);
@@ -133,6 +133,12 @@ impl Screen {
             let line = lead.take().unwrap_or_default().to(begin);
             self.line(line.add(style, part));
         }
+    }
+
+    /// Prints a value behind its label.
+    pub(crate) fn fact(&mut self, label: &str, style: Style, value: &str) {
+        let begin = LABELS.max(width(label) + 2);
+        self.text(Line::new().add(DIM, label).to(begin), style, value);
     }
 
     fn sheet(&mut self, sheet: &Sheet) {
@@ -227,10 +233,7 @@ impl Screen {
                 Block::Sentences(sentences) => self.sentences(sentences),
                 Block::Facts(facts) => {
                     for (label, value) in facts {
-                        let lead = Line::new()
-                            .add(DIM, &**label)
-                            .to(LABELS.max(width(label) + 2));
-                        self.text(lead, PLAIN, value);
+                        self.fact(label, PLAIN, value);
                     }
                 }
                 Block::Strip(_, table) if self.extent == Extent::Full => self.table(table),

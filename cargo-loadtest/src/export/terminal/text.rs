@@ -102,19 +102,23 @@ pub(crate) fn shorten(text: &str, limit: usize) -> String {
     short
 }
 
-/// Breaks a text at its spaces into lines of at most `limit` columns; words that are longer are cut.
+/// Breaks a text into lines of at most `limit` columns: at its spaces, else within a word.
 pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         let last = lines.last_mut().expect("there is always a line");
-        let gap = usize::from(!last.is_empty());
-        if gap > 0 && width(last) + gap + width(word) > limit {
-            lines.push(shorten(word, limit));
-        } else {
-            if gap > 0 {
-                last.push(' ');
+        if !last.is_empty() && width(last) + 1 + width(word) > limit {
+            lines.push(String::new());
+        } else if !last.is_empty() {
+            last.push(' ');
+        }
+        for letter in word.chars() {
+            let last = lines.last_mut().expect("there is always a line");
+            if !last.is_empty() && width(last) + letter.width().unwrap_or(0) > limit {
+                lines.push(letter.to_string());
+            } else {
+                last.push(letter);
             }
-            last.push_str(&shorten(word, limit));
         }
     }
     lines
@@ -147,9 +151,9 @@ mod tests {
     }
 
     #[test]
-    fn words_wrap_and_long_ones_are_cut() {
+    fn words_wrap_and_long_ones_are_broken() {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrap("unbreakable", 5), ["unbr…"]);
+        assert_eq!(wrap("a unbreakable", 5), ["a", "unbre", "akabl", "e"]);
     }
 
     #[test]

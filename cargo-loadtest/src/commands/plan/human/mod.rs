@@ -6,29 +6,18 @@ use super::destination::{AddressOrigin, Destination, Permission};
 use super::outlook::{Bound, RequestOutlook};
 use super::{Prospect, words};
 use crate::commands::weights::round_weight;
-use crate::export::terminal::text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean, wrap};
-use anstyle::Style;
+use crate::export::terminal::text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN};
+use crate::export::terminal::{Extent, Screen};
 use loadtest_model::definition::Shape;
 use loadtest_model::display;
 use tables::{bound_mark, format_figure, render_course, render_steps};
 
-/// Columns left of everything below the title.
-const MARGIN: usize = 2;
-/// The column of facts.
-const FACTS: usize = 14;
-/// The widest a plan gets: longer lines are hard to read.
-const WIDEST: usize = 132;
-/// The narrowest a plan is laid out for.
-const NARROWEST: usize = 40;
-
 /// The plan in at most `width` columns, with ANSI colours or as plain text.
 pub(super) fn render(prospect: &Prospect<'_>, width: usize, colour: bool) -> String {
-    let mut page = PlanPage {
-        out: String::new(),
-        width: width.clamp(NARROWEST, WIDEST),
-        colour,
-    };
-    render_title(&mut page, prospect);
+    let mut page = Screen::new(width, colour, Extent::Full);
+    let title = words::format_title(prospect.scenario);
+    let title = Line::new().add(BOLD, title);
+    title.print(&mut page.out, width, colour);
     render_facts(&mut page, prospect);
     render_course(&mut page, prospect);
     render_steps(&mut page, prospect);
@@ -36,45 +25,7 @@ pub(super) fn render(prospect: &Prospect<'_>, width: usize, colour: bool) -> Str
     page.out
 }
 
-struct PlanPage {
-    out: String,
-    width: usize,
-    colour: bool,
-}
-
-impl PlanPage {
-    fn line(&mut self, line: &Line) {
-        line.print(&mut self.out, self.width, self.colour);
-    }
-
-    /// A text that begins behind `lead` and goes on below itself.
-    fn text(&mut self, lead: Line, style: Style, text: &str) {
-        let begin = lead.width();
-        let mut lead = Some(lead);
-        for part in wrap(&clean(text), self.width.saturating_sub(begin).max(10)) {
-            let line = lead.take().unwrap_or_default().to(begin);
-            self.line(&line.add(style, part));
-        }
-    }
-
-    fn fact(&mut self, name: &str, style: Style, text: &str) {
-        self.text(indent_by(MARGIN).add(DIM, name).to(FACTS), style, text);
-    }
-
-    fn gap(&mut self) {
-        self.out.push('\n');
-    }
-}
-
-fn indent_by(columns: usize) -> Line {
-    Line::new().to(columns)
-}
-
-fn render_title(page: &mut PlanPage, prospect: &Prospect<'_>) {
-    page.text(Line::new(), BOLD, &words::format_title(prospect.scenario));
-}
-
-fn render_facts(page: &mut PlanPage, prospect: &Prospect<'_>) {
+fn render_facts(page: &mut Screen, prospect: &Prospect<'_>) {
     let plan = &prospect.plan;
     let mut load = display::format_load(&plan.load);
     if plan.default_load {
@@ -125,7 +76,7 @@ fn render_facts(page: &mut PlanPage, prospect: &Prospect<'_>) {
     }
 }
 
-fn render_target(page: &mut PlanPage, destination: &Destination) {
+fn render_target(page: &mut Screen, destination: &Destination) {
     let base = destination.base.as_deref().unwrap_or_default();
     let replaced = if destination.starts_target {
         "; the setup that starts a target is not run"
@@ -225,7 +176,7 @@ fn all_requests(requests: &RequestOutlook) -> String {
     words.join("; ")
 }
 
-fn render_notes(page: &mut PlanPage, prospect: &Prospect<'_>) {
+fn render_notes(page: &mut Screen, prospect: &Prospect<'_>) {
     let outlook = &prospect.outlook;
     let mut notes = Vec::new();
     if !prospect.plan.load.is_open() {
@@ -243,6 +194,6 @@ fn render_notes(page: &mut PlanPage, prospect: &Prospect<'_>) {
     }
     page.gap();
     for note in notes {
-        page.text(indent_by(MARGIN), DIM, note);
+        page.text(Line::new(), DIM, note);
     }
 }

@@ -2,17 +2,17 @@
 
 use super::super::outlook::{Bound, Phase};
 use super::super::{Prospect, words};
-use super::{MARGIN, PlanPage, indent_by};
 use crate::commands::weights::round_weight;
+use crate::export::terminal::Screen;
 use crate::export::terminal::table::{TextColumn, TextTable};
-use crate::export::terminal::text::{BOLD, DIM, FAIR, PLAIN, clean};
+use crate::export::terminal::text::{BOLD, DIM, FAIR, Line, PLAIN, clean};
 use loadtest_model::definition::StepDef;
 use loadtest_model::display;
 use loadtest_model::plan::StepGrading;
 use loadtest_model::schedule::Window;
 use std::time::Duration;
 
-pub(super) fn render_course(page: &mut PlanPage, prospect: &Prospect<'_>) {
+pub(super) fn render_course(page: &mut Screen, prospect: &Prospect<'_>) {
     let phases = &prospect.outlook.phases;
     if phases.is_empty() {
         return;
@@ -45,8 +45,8 @@ pub(super) fn render_course(page: &mut PlanPage, prospect: &Prospect<'_>) {
         table.row(row, None);
     }
     page.gap();
-    for line in table.lines(page.width.saturating_sub(MARGIN)) {
-        page.line(&indent_by(MARGIN).join(line));
+    for line in table.lines(page.room()) {
+        page.line(line);
     }
 }
 
@@ -60,15 +60,15 @@ fn format_phase(phase: &Phase) -> &'static str {
 }
 
 fn format_level(phase: &Phase) -> String {
-    let number = |level: f64| format_figure(level);
-    if (phase.from - phase.to).abs() < f64::EPSILON {
-        number(phase.to)
+    let [from, to] = [phase.from, phase.to].map(format_figure);
+    if from == to {
+        to
     } else {
-        format!("{} → {}", number(phase.from), number(phase.to))
+        format!("{from} → {to}")
     }
 }
 
-pub(super) fn render_steps(page: &mut PlanPage, prospect: &Prospect<'_>) {
+pub(super) fn render_steps(page: &mut Screen, prospect: &Prospect<'_>) {
     let rates = prospect.outlook.iterations.per_second.is_some();
     let totals = prospect
         .outlook
@@ -92,10 +92,13 @@ pub(super) fn render_steps(page: &mut PlanPage, prospect: &Prospect<'_>) {
         let requests = &step.requests;
         let per_iteration = match (requests.per_iteration, requests.per_user) {
             (Some(number), _) => format!("{}{}", bound_mark(requests.bound), round_weight(number)),
-            (None, Some(number)) if requests.bound == Bound::AtLeast => {
-                format!("≥ {} per user", round_weight(number))
+            (None, Some(number)) => {
+                let least = match requests.bound {
+                    Bound::AtLeast => "≥ ",
+                    _ => "",
+                };
+                format!("{least}{} per user", round_weight(number))
             }
-            (None, Some(number)) => format!("{} per user", round_weight(number)),
             (None, None) => display::NO_VALUE.to_owned(),
         };
         let marked = |number: Option<f64>, shown: fn(f64) -> String| {
@@ -122,16 +125,15 @@ pub(super) fn render_steps(page: &mut PlanPage, prospect: &Prospect<'_>) {
         table.row(row, None);
     }
     page.gap();
-    let mut lines = table.lines(page.width.saturating_sub(MARGIN)).into_iter();
-    if let Some(head) = lines.next() {
-        page.line(&indent_by(MARGIN).join(head));
-    }
+    let mut lines = table.lines(page.room()).into_iter();
+    lines.by_ref().take(1).for_each(|head| page.line(head));
     let below = prospect.scenario.steps.iter().zip(&prospect.outlook.steps);
     for (line, (step, expected)) in lines.zip(below) {
-        page.line(&indent_by(MARGIN).join(line));
-        let words = step_details(step, &expected.grading);
-        page.text(indent_by(2 * MARGIN), DIM, &format_request(step));
-        page.text(indent_by(2 * MARGIN), DIM, &words.join("; "));
+        page.line(line);
+        let words = step_details(step, &expected.grading).join("; ");
+        for below in [format_request(step), words] {
+            page.text(Line::new().to(2), DIM, &below);
+        }
     }
 }
 
