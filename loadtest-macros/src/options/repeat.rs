@@ -114,6 +114,16 @@ pub(super) fn check_repeat_options(options: &StepOptions, errors: &mut MacroErro
     if let Some(last) = &repeat.last {
         check_last(last, options, is_drawn, errors);
     }
+    let is_rate =
+        |limit: &&Limit| matches!(limit.threshold.metric, Metric::Rps | Metric::Throughput);
+    if let Some(key) = repeat.once.as_ref().or(repeat.last.as_ref())
+        && let Some(limit) = options.thresholds.iter().find(is_rate)
+    {
+        errors.add_at(
+            limit.span,
+            format!("a step that runs `{key}` has no rate: it runs once for each user"),
+        );
+    }
     if let Some(retry) = &repeat.retry {
         check_retry(retry, &options.expect, errors);
     }
@@ -147,14 +157,6 @@ fn check_last(last: &Ident, options: &StepOptions, is_drawn: bool, errors: &mut 
         refuse(
             think.span(),
             "a `last` step runs after the load, so it has no think time: drop `think`",
-        );
-    }
-    let is_rate =
-        |limit: &&Limit| matches!(limit.threshold.metric, Metric::Rps | Metric::Throughput);
-    if let Some(limit) = options.thresholds.iter().find(is_rate) {
-        refuse(
-            limit.span,
-            "a step that runs `last` has no rate: it runs once for each user when the load is over",
         );
     }
 }

@@ -166,15 +166,6 @@ impl Schedule {
         }
     }
 
-    /// Returns the part for what follows a load that ended after `time`: the steady part if the load got that far.
-    pub fn window_after(&self, time: Duration) -> Window {
-        if time.as_secs_f64() < self.steady.0 {
-            self.window(time)
-        } else {
-            Window::Steady
-        }
-    }
-
     /// The end of the window that `due` is in; the largest time where it has none.
     pub fn window_end(&self, due: Duration) -> Duration {
         [self.warm_up, self.steady.0, self.steady.1]

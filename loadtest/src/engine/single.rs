@@ -130,8 +130,7 @@ pub(crate) async fn run_single_iteration<T: Transport, O: IterationObserver>(
         begun_at: None,
     };
     let ran = user.run_iteration(arrival, &state, observer).await;
-    user.run_last_steps(state.last_steps_window(), &state, observer)
-        .await;
+    user.run_last_steps(&state, observer).await;
     ran
 }
 

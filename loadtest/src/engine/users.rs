@@ -3,7 +3,6 @@
 use super::iteration::{NoObserver, VirtualUser};
 use super::worker_state::WorkerState;
 use crate::transport::Transport;
-use loadtest_model::schedule::Window;
 use std::future::Future;
 use std::rc::Rc;
 use tokio::task::JoinSet;
@@ -48,13 +47,13 @@ impl<T: Transport + 'static> UserTasks<T> {
 
     /// Lets every user run its last steps, now that the load is over: at once, or when the iteration is
     /// over that it is within.
-    pub(super) async fn leave(&mut self, window: Window, state: &Rc<WorkerState>) {
+    pub(super) async fn leave(&mut self, state: &Rc<WorkerState>) {
         let mut user = self.waiting.pop();
         loop {
             if let Some(mut user) = user {
                 let state = Rc::clone(state);
                 self.in_last_steps.spawn_local(async move {
-                    user.run_last_steps(window, &state, &mut NoObserver).await;
+                    user.run_last_steps(&state, &mut NoObserver).await;
                 });
             }
             user = match self.waiting.pop() {

@@ -119,16 +119,15 @@ pub(super) async fn run_worker<T: Transport + 'static>(
         // Code of the scenario that kept the thread beyond the end of the load gains no time by that.
         let now = Instant::now();
         let end = state.schedule.end().map_or(now, |end| now.min(start + end));
-        let window = state.last_steps_window();
         tokio::select! {
-            () = users.leave(window, &state) => {}
+            () = users.leave(&state) => {}
             () = state.wait_for_abort() => {}
             () = tokio::time::sleep_until(end + spec.plan.graceful_stop) => {}
         }
         state.advance_phase(RunPhase::Aborting);
         // What is still in flight is dropped here, and counted as cancelled by that.
         let over = users.abort_all().await;
-        state.cancel_last_steps(window);
+        state.cancel_last_steps();
         (
             planned.unwrap_or(state.started_iterations()),
             over,

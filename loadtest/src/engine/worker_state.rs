@@ -193,6 +193,15 @@ impl WorkerState {
         window
     }
 
+    /// Returns the window that a step counts in, in an iteration that counts in `window`.
+    pub(crate) fn step_window(&self, step: usize, window: Window) -> Window {
+        if self.definition.steps[step].runs_once_per_user() {
+            Window::Steady
+        } else {
+            window
+        }
+    }
+
     /// Lends the current second's tally of `window`.
     pub(crate) fn with_tally<R>(&self, window: Window, write: impl FnOnce(&mut Tally) -> R) -> R {
         let mut windows = self.windows.borrow_mut();
@@ -264,18 +273,12 @@ impl WorkerState {
     }
 
     /// Counts the last steps as cancelled that users were yet to run.
-    pub(crate) fn cancel_last_steps(&self, window: Window) {
+    pub(crate) fn cancel_last_steps(&self) {
         for (step, users) in &self.last_steps {
-            self.with_tally(window, |tally| {
+            self.with_tally(Window::Steady, |tally| {
                 tally.steps[*step].cancelled += users.take();
             });
         }
-    }
-
-    /// Returns the window that last steps count in if the load ends now: the steady one, unless that has not
-    /// begun.
-    pub(crate) fn last_steps_window(&self) -> Window {
-        self.schedule.window_after(self.start.elapsed())
     }
 
     /// Takes the current second's tally and begins the next one's.

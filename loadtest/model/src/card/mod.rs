@@ -317,7 +317,9 @@ fn grade_steps(
     seconds: Option<f64>,
     withheld: bool,
 ) -> (Vec<StepRow>, Grade, Vec<Loss>) {
-    let all_time: Duration = tally.steps.iter().map(|step| step.service.sum()).sum();
+    let repeated = record.start.definition.steps.iter().zip(&tally.steps);
+    let repeated = repeated.filter(|(step, _)| !step.runs_once_per_user());
+    let all_time: Duration = repeated.map(|(_, counts)| counts.service.sum()).sum();
     let mut rows = Vec::new();
     for (i, (step, counts)) in record
         .start

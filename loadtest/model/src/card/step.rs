@@ -47,8 +47,8 @@ pub struct StepRow {
     /// Times it did not run since it runs `once` and its response was kept.
     #[serde(skip_serializing_if = "is_none")]
     pub kept: u64,
-    /// Executions per second that sent something; `None` where none did, and of a step that runs `last`,
-    /// when the seconds that rates divide by are over.
+    /// Executions per second that sent something; `None` where none did, and of a step that runs once per user,
+    /// which is measured over the whole run.
     pub per_second: Option<f64>,
     /// Failed of all executed, a share of one.
     pub error_rate: Option<f64>,
@@ -60,7 +60,7 @@ pub struct StepRow {
     pub service: Quantiles,
     /// Response time of failed executions that did not time out.
     pub failed_response: Quantiles,
-    /// The step's share of the service time of all steps.
+    /// The share of the service time of all steps; `None` of a step that runs once per user.
     pub time_share: Option<f64>,
     /// The parts of its service time.
     pub phases: Phases,
@@ -134,7 +134,8 @@ impl StepRow {
         all_time: Duration,
     ) -> Self {
         let sent = sent(tally);
-        let seconds = seconds.filter(|_| !step.last);
+        let is_repeated = !step.runs_once_per_user();
+        let seconds = seconds.filter(|_| is_repeated);
         Self {
             name: step.name.to_string(),
             line: step.line,
@@ -164,7 +165,7 @@ impl StepRow {
             response: Quantiles::from_histogram(&tally.response),
             service: Quantiles::from_histogram(&tally.service),
             failed_response: Quantiles::from_histogram(&tally.failed_response),
-            time_share: (!all_time.is_zero())
+            time_share: (is_repeated && !all_time.is_zero())
                 .then(|| tally.service.sum().as_secs_f64() / all_time.as_secs_f64()),
             phases: Phases::from_tally(&tally.phases),
             statuses: tally.statuses.clone(),

@@ -218,6 +218,11 @@ pub struct Reads {
 }
 
 impl StepDef {
+    /// Returns true if the step runs `once` or `last`: it is measured over the whole run, and has no rate.
+    pub fn runs_once_per_user(&self) -> bool {
+        self.once || self.last
+    }
+
     /// A step that declares nothing but its name.
     pub fn new(name: impl Into<Text>) -> Self {
         Self {

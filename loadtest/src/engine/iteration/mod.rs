@@ -213,7 +213,6 @@ impl<T: Transport> VirtualUser<T> {
     /// Runs the steps that are its last, if it has run an iteration: they see what that left in the chain.
     pub(crate) async fn run_last_steps<O: IterationObserver>(
         &mut self,
-        window: Window,
         state: &Rc<WorkerState>,
         observer: &mut O,
     ) {
@@ -225,7 +224,7 @@ impl<T: Transport> VirtualUser<T> {
         for step in state.last_step_indices() {
             let def = &self.scenario.definition.steps[step];
             // They are not cut short: only the hard end comes before theirs, and drops them.
-            let context = StepContext::new(step, def, window, state);
+            let context = StepContext::new(step, def, Window::Steady, state);
             let _executed = self.run_step(context, &mut alone, observer).await;
             state.mark_last_step_run(step);
         }

@@ -23,10 +23,12 @@ impl Drop for IterationGuard<'_> {
         if !self.ended.get() {
             self.state.with_tally(self.window, |tally| {
                 tally.journey.cancelled += 1;
-                if let Some(step) = self.in_step.get() {
-                    tally.steps[step].cancelled += 1;
-                }
             });
+            if let Some(step) = self.in_step.get() {
+                let window = self.state.step_window(step, self.window);
+                self.state
+                    .with_tally(window, |tally| tally.steps[step].cancelled += 1);
+            }
         }
         self.state.end_iteration();
     }

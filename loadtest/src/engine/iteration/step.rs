@@ -34,6 +34,8 @@ pub(crate) struct StepContext<'a> {
 }
 
 impl<'a> StepContext<'a> {
+    /// The context of a step in an iteration that counts in `window`. A step that runs once per user is measured
+    /// over the whole run.
     pub(super) fn new(
         step: usize,
         def: &'a StepDef,
@@ -43,7 +45,7 @@ impl<'a> StepContext<'a> {
         Self {
             step,
             def,
-            window,
+            window: state.step_window(step, window),
             state,
         }
     }

@@ -123,6 +123,38 @@ fn users_leave_when_the_load_has_ended_and_count_in_the_headline() {
 }
 
 #[test]
+fn a_step_that_runs_once_is_measured_in_warm_up_and_ramp_too() {
+    let steps = || {
+        let login = StepDef {
+            once: true,
+            ..step("login")
+        };
+        vec![login, step("browse")]
+    };
+    let mut load = users(50, ms(5_000), ms(10_000));
+    load.warm_up = ms(1_000);
+    let ran = run(load, steps(), quick);
+    ran.all();
+    let windows = &ran.windows;
+    assert_eq!(came_to(&windows.steady.steps[0]), (50, 0));
+    for window in [&windows.warm_up, &windows.ramp] {
+        let (login, browse) = (&window.steps[0], &window.steps[1]);
+        assert_eq!((login.executed, login.kept, login.requests), (0, 0, 0));
+        assert_eq!(browse.executed, window.journey.ok);
+    }
+    assert_eq!(windows.steady.steps[0].response.count(), 50);
+
+    // one that an abort cuts off in the ramp is cancelled in its own population
+    let load = users(2, ms(5_000), ms(10_000));
+    let stop = Some((ms(1_000), RunPhase::Aborting));
+    let never = |_| (ms(60_000), Ok(""));
+    let ran = run_workers(load, steps(), 1, &Control::new(), stop, never);
+    assert_eq!(ran.windows.ramp.journey.cancelled, 1);
+    assert_eq!(ran.windows.ramp.steps[0].cancelled, 0);
+    assert_eq!(ran.windows.steady.steps[0].cancelled, 1);
+}
+
+#[test]
 fn users_that_stages_send_away_wait_for_the_end_of_the_load() {
     let stage = |from: f64, to: f64, time| Stage {
         from,
@@ -215,12 +247,12 @@ fn a_run_that_is_stopped_lets_users_leave() {
     assert_eq!(came_to(&all.steps[1]), (4, 0));
     assert_eq!(tail(&ran, 4), [2_600; 4]);
 
-    // before the headline begins, there is nothing to show it beside
+    // they are measured over the whole run, also if it has no steady part yet
     let load = users(4, ms(10_000), ms(600_000));
     let ran = run_until(load, ms(6_000), RunPhase::Stopping, quick);
     ran.all();
-    assert_eq!(came_to(&ran.windows.ramp.steps[1]), (3, 0));
-    assert_eq!(came_to(&ran.windows.steady.steps[1]), (0, 0));
+    assert_eq!(came_to(&ran.windows.ramp.steps[1]), (0, 0));
+    assert_eq!(came_to(&ran.windows.steady.steps[1]), (3, 0));
 }
 
 #[test]
