@@ -4,6 +4,8 @@ use crate::call::wait_for;
 use crate::site::{Sandbox, assert_balanced, site, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
+use loadtest_model::card::Card;
+use loadtest_model::definition::Letter;
 use loadtest_model::metrics::RootCause;
 use loadtest_tests::{Reply, Server};
 use rustix::process::Signal;
@@ -12,6 +14,7 @@ use std::time::Duration;
 pub(crate) fn trials() -> Vec<Trial> {
     trials![
         a_user_logs_in_once_and_then_loops,
+        logins_of_a_ramp_are_measured_and_judged,
         a_login_that_fails_is_tried_in_the_next_iteration,
         every_user_logs_out_after_its_last_journey,
         users_log_out_where_the_run_is_interrupted,
@@ -70,6 +73,23 @@ fn a_user_logs_in_once_and_then_loops() {
     let record = sandbox.record();
     let all = total(&record);
     assert_eq!(step(&record, &all, "open").executed, 3);
+}
+
+fn logins_of_a_ramp_are_measured_and_judged() {
+    let server = Server::start(|_| session(200));
+    let sandbox = Sandbox::new();
+    let load = "repeat::session --users 5 --ramp-up 1s --duration 2s";
+    let output = sandbox.run(load, &server).run().exits(0);
+    let record = sandbox.record();
+    assert_balanced(&record);
+    let open = step(&record, &record.windows.steady, "open");
+    assert_eq!((open.executed, open.response.count()), (5, 5));
+    assert_eq!(server.requests_to("/session"), 5);
+    // the limit of the step has samples, and the step a grade
+    let row = &Card::grade(&record, None).steps[0];
+    let grade = row.grade.expect("a grade");
+    assert_eq!(grade.letter, Letter::APlus, "{output}");
+    assert_eq!((row.per_second, row.time_share), (None, None));
 }
 
 fn a_login_that_fails_is_tried_in_the_next_iteration() {
