@@ -1,5 +1,7 @@
 //! How much a value is like no other: a token is, a page number is not.
 
+use std::collections::HashSet;
+
 /// What a value looks like, from what anything could be to what nothing else is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ValueKind {
@@ -124,14 +126,8 @@ fn is_measure(value: &str) -> bool {
 
 /// Whether it repeats so few letters that it is nobody's: `00000000-0000-0000-0000-000000000000`.
 fn has_few(value: &str) -> bool {
-    let mut letters: Vec<_> = value
-        .bytes()
-        .filter(u8::is_ascii_alphanumeric)
-        .take(256)
-        .collect();
-    letters.sort_unstable();
-    letters.dedup();
-    value.len() >= 6 && letters.len() <= 2
+    let letters = value.bytes().filter(u8::is_ascii_alphanumeric);
+    value.len() >= 6 && letters.collect::<HashSet<_>>().len() <= 2
 }
 
 #[cfg(test)]

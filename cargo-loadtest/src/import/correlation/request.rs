@@ -56,7 +56,7 @@ pub(super) fn places(exchange: &Exchange) -> Vec<ValuePlace> {
         target: &target,
     };
     finder.search(&exchange.target, |finder, layer| {
-        finder.url(layer, "the query", Form::Whole, 0);
+        finder.url(layer);
     });
     for header in &exchange.headers {
         let name = header.name.to_ascii_lowercase();
@@ -135,7 +135,7 @@ impl Finder<'_> {
     }
 
     /// Finds the places in a path and its query.
-    fn url(&mut self, layer: &Layer<'_>, of: &str, form: Form, depth: usize) {
+    fn url(&mut self, layer: &Layer<'_>) {
         let (path, query) = url_parts(&layer.text);
         let mut before = "";
         for segment in parts_by(&layer.text[path.clone()], |letter| letter == '/') {
@@ -145,13 +145,13 @@ impl Finder<'_> {
             let called = (Rc::new(Label::segment(before)), name.into());
             if let Some(decoded) = layer.part(segment.clone()).percent_decoded(false) {
                 if !decoded.text.contains('/') {
-                    self.put(&decoded, &(0..decoded.text.len()), &called, form);
+                    self.put(&decoded, &(0..decoded.text.len()), &called, Form::Whole);
                     // `17.json`.
                     let stem = decoded
                         .text
                         .rfind('.')
                         .filter(|at| decoded.text.len() - at <= 6);
-                    self.put(&decoded, &(0..stem.unwrap_or(0)), &called, form);
+                    self.put(&decoded, &(0..stem.unwrap_or(0)), &called, Form::Whole);
                 }
                 self.words(&decoded, &called);
             }
@@ -160,11 +160,11 @@ impl Finder<'_> {
                 before = &layer.text[segment];
             }
         }
-        self.pairs(&layer.part(query), of, form, depth);
+        self.pairs(&layer.part(query), "the query");
     }
 
     /// Finds the values of `name=value&name=value`.
-    fn pairs(&mut self, layer: &Layer<'_>, of: &str, form: Form, depth: usize) {
+    fn pairs(&mut self, layer: &Layer<'_>, of: &str) {
         for pair in parts_by(&layer.text, |letter| letter == '&') {
             let Some((name, value)) = layer.text[pair.clone()].split_once('=') else {
                 continue;
@@ -174,17 +174,8 @@ impl Finder<'_> {
             let label = Label::parameter(name, self.target);
             let called = (Rc::new(label), format!("`{name}` in {of}").into());
             let part = layer.part(pair.end - value.len()..pair.end);
-            // The other one is Base64 that was not encoded as it should be.
-            for is_form in [true, false] {
-                match part.percent_decoded(is_form) {
-                    Some(decoded) if is_form && form == Form::Whole => {
-                        self.leaf(&decoded, &called, depth);
-                    }
-                    Some(decoded) if is_form || value.contains('+') => {
-                        self.put(&decoded, &(0..decoded.text.len()), &called, form);
-                    }
-                    _ => {}
-                }
+            if let Some(decoded) = part.percent_decoded(true) {
+                self.leaf(&decoded, &called, 0);
             }
         }
     }
@@ -208,10 +199,10 @@ impl Finder<'_> {
     fn body(&mut self, layer: &Layer<'_>, content_type: &str) {
         let content_type = content_type.to_ascii_lowercase();
         if content_type.starts_with("application/x-www-form-urlencoded") {
-            self.pairs(layer, "the form", Form::Whole, 0);
+            self.pairs(layer, "the form");
         } else if !self.json(layer, content_type.contains("json"), "the body", 0) {
             let called = (Rc::new(Label::name("body")), "the body".into());
-            self.inside(layer, &called, 0);
+            self.words(layer, &called);
         }
     }
 
@@ -269,20 +260,8 @@ impl Finder<'_> {
     fn leaf(&mut self, layer: &Layer<'_>, called: &Called, depth: usize) {
         self.whole(layer, called);
         if !self.json(layer, false, &called.1, depth) {
-            self.inside(layer, called, depth);
+            self.words(layer, called);
         }
-    }
-
-    /// Finds the values in a text.
-    fn inside(&mut self, layer: &Layer<'_>, called: &Called, depth: usize) {
-        let text = &*layer.text;
-        let is_url = ["http://", "https://", "/"]
-            .iter()
-            .any(|begin| text.starts_with(begin));
-        if is_url && !text.contains(char::is_whitespace) {
-            self.url(layer, &called.1, Form::Within, depth);
-        }
-        self.words(layer, called);
     }
 
     /// Finds the texts between delimiters: first with what tokens may have in them, then without.

@@ -74,10 +74,6 @@ pub(super) fn name_scenario<'a>(
     if all.len() > 2 && changing.len() > 1 {
         return join_names(&changing);
     }
-    let is_long = all.len() > 2;
-    if let Some(last) = all.last_mut().filter(|_| is_long) {
-        *last = unnumbered(last).to_owned();
-    }
     join_names(&all)
 }
 
@@ -144,20 +140,18 @@ pub(super) fn is_keyword(name: &str) -> bool {
 
 /// Names a type after a step or a field, without its verb: `Order` of `post_orders`.
 pub(super) fn type_name(name: &str, is_one: bool) -> String {
-    let mut words: Vec<&str> = name.split('_').filter(|word| !word.is_empty()).collect();
-    if words.len() > 1 && has_word(&LISTS.verbs, words[0]) {
+    let mut words: Vec<String> = name.split('_').map(str::to_owned).collect();
+    if words.len() > 1 && has_word(&LISTS.verbs, &words[0]) {
         words.remove(0);
     }
-    let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
     if let Some(last) = words.last_mut().filter(|_| is_one) {
         *last = singular(last);
     }
-    let mut ty = String::new();
-    for word in words {
+    let words = words.iter().map(|word| {
         let (first, rest) = word.split_at(word.len().min(1));
-        ty.push_str(&first.to_ascii_uppercase());
-        ty.push_str(rest);
-    }
+        first.to_ascii_uppercase() + rest
+    });
+    let mut ty: String = words.collect();
     let begins_well = ty.starts_with(|first: char| first.is_ascii_alphabetic());
     if !begins_well || has_word(&LISTS.types, &ty) {
         ty = format!("Answer{ty}");
@@ -234,16 +228,12 @@ fn allow_name(name: &str, verb: &str) -> String {
 
 /// Drops the last words of a name that is too long.
 fn shorten(name: &str, longest: usize) -> String {
-    if name.len() <= longest {
-        return name.trim_matches('_').to_owned();
-    }
     // Names are ASCII.
-    let cut = &name[..longest];
-    let end = match cut.rfind('_') {
-        Some(end) if end * 2 > longest && name.as_bytes()[longest] != b'_' => end,
-        _ => longest,
+    let name = match name.get(..longest) {
+        Some(cut) if cut != name => cut.rsplit_once('_').map_or(cut, |(words, _)| words),
+        _ => name,
     };
-    cut[..end].trim_matches('_').to_owned()
+    name.trim_matches('_').to_owned()
 }
 
 #[cfg(test)]
@@ -329,7 +319,7 @@ mod tests {
         };
         assert_eq!(named(&["GET", "POST", "GET", "PUT"]), "two_2_then_four_2");
         assert_eq!(named(&["POST", "POST", "GET", "PUT"]), "one_to_four_2");
-        assert_eq!(named(&["GET", "POST", "GET", "GET"]), "one_to_four");
+        assert_eq!(named(&["GET", "POST", "GET", "GET"]), "one_to_four_2");
         assert_eq!(named(&["POST", "GET"]), "one_then_two_2");
         assert_eq!(named(&["GET"]), "one");
     }

@@ -11,6 +11,9 @@ use crate::import::text::{encode_url, is_token};
 /// The methods that have an option.
 pub(super) const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 
+/// The indentation of an option within its attribute.
+const OPTION: usize = 4;
+
 /// Returns the options of a declarative step, or nothing where it has to be a function.
 pub(super) fn declare_request(
     exchange: &Exchange,
@@ -125,7 +128,7 @@ fn declare_body(
         BodyKind::None => return Some(Vec::new()),
         BodyKind::Json(json) => {
             let leaf = &mut |leaf: Leaf<'_>| declare_leaf(&leaf, &json.flat, scope);
-            format!("json = {}", json.render(0, leaf)?)
+            format!("json = {}", json.render(OPTION, leaf)?)
         }
         BodyKind::Form(flat, pairs) => {
             let pairs = pairs.iter().map(|(name, value)| {
@@ -133,13 +136,13 @@ fn declare_body(
                 Some(format!("{name}: {}", scope.template(&flat.restore(value))?))
             });
             let pairs: Vec<String> = pairs.collect::<Option<_>>()?;
-            format!("form = {}", join_items("{", &pairs, "}", 0))
+            format!("form = {}", join_items("{", &pairs, "}", OPTION))
         }
         BodyKind::Multipart(parts) => {
             let fields = parts.iter().map(|part| declare_part(part, scope));
             let fields: Vec<String> = fields.collect::<Option<_>>()?;
             (!fields.is_empty()).then_some(())?;
-            format!("multipart = {}", join_items("{", &fields, "}", 0))
+            format!("multipart = {}", join_items("{", &fields, "}", OPTION))
         }
         BodyKind::Text(text) => {
             exchange.content_type().filter(|_| !text.is_empty())?;

@@ -9,21 +9,12 @@ const WIDTH: usize = 100;
 
 /// Writes `#[name(..)]` on one line where it fits, else with a line for each option.
 pub(super) fn write_attribute(source: &mut String, indent: &str, name: &str, options: &[String]) {
-    if options.is_empty() {
-        let _ = writeln!(source, "{indent}#[{name}]");
-        return;
-    }
-    let line = format!("{indent}#[{name}({})]", options.join(", "));
-    if line.chars().count() <= WIDTH && !line.contains('\n') {
-        let _ = writeln!(source, "{line}");
-        return;
-    }
-    let _ = writeln!(source, "{indent}#[{name}(");
-    for option in options {
-        let option = option.replace('\n', &format!("\n{indent}    "));
-        let _ = writeln!(source, "{indent}    {option},");
-    }
-    let _ = writeln!(source, "{indent})]");
+    let attribute = match options {
+        [] => format!("#[{name}]"),
+        _ => join_items(&format!("#[{name}("), options, ")]", 0),
+    };
+    let attribute = attribute.replace('\n', &format!("\n{indent}"));
+    let _ = writeln!(source, "{indent}{attribute}");
 }
 
 /// Joins items on one line where they fit, else with a line for each.

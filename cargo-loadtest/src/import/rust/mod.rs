@@ -20,7 +20,7 @@ mod tests;
 mod types;
 mod values;
 
-use super::recording::{Client, Exchange, Http, Origin, Recording};
+use super::recording::{Client, Exchange, Http, Recording};
 use super::source::Input;
 use function::Uses;
 pub(crate) use head::NamedSecret;
@@ -98,13 +98,15 @@ impl Writer<'_> {
     fn write_scenario(&mut self, scenario: &Scenario) {
         let recording = self.recording;
         let references = scenario.references(recording);
-        let origins = references.iter().map(|at| &recording.references[*at].from);
+        let read = references
+            .iter()
+            .map(|at| recording.references[*at].from.exchange());
         let mut scope = Scope {
+            read: read.collect(),
             recording,
             types: self.types,
             scenario,
             above: HashSet::new(),
-            read: origins.map(Origin::exchange).collect(),
             noted: HashSet::new(),
             shared: Vec::new(),
         };
@@ -159,12 +161,11 @@ fn plan_types(recording: &Recording, scenarios: &[Scenario]) -> Types {
 }
 
 fn client_options(client: &Client, exchanges: &[&Exchange]) -> Vec<String> {
-    let mut options = Vec::new();
-    match client.http {
-        None => {}
-        Some(Http::One) => options.push("http = 1".to_owned()),
-        Some(Http::Two) => options.push("http = 2".to_owned()),
-    }
+    let version = client.http.map(|http| match http {
+        Http::One => "http = 1".to_owned(),
+        Http::Two => "http = 2".to_owned(),
+    });
+    let mut options: Vec<String> = version.into_iter().collect();
     for (name, file) in [("ca", &client.ca), ("identity", &client.identity)] {
         options.extend(
             file.iter()

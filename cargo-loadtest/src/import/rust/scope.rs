@@ -101,11 +101,10 @@ impl<'a> Scope<'a> {
             Origin::Header { exchange, name } if is_in_text => {
                 let step = self.step(*exchange);
                 let name = name.to_ascii_lowercase();
-                let is_word = name.starts_with(|first: char| first.is_ascii_alphabetic())
-                    && name
-                        .chars()
-                        .all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter));
-                if is_word {
+                let is_part =
+                    |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+                let begins_well = name.starts_with(|first: char| first.is_ascii_alphabetic());
+                if begins_well && name.chars().all(is_part) {
                     return Some(format!("{step}.headers.{name}"));
                 }
                 let key = is_token(&name).then(|| quote_key(&name, false, true));
@@ -147,27 +146,21 @@ impl<'a> Scope<'a> {
     /// Returns the values that a step has of earlier answers.
     pub(super) fn links(&self, number: usize, references: &BTreeSet<usize>) -> Vec<Linked> {
         let known = references.iter().filter(|at| self.has(**at));
-        known
-            .map(|at| {
-                let reference = &self.recording.references[*at];
-                let exchange = reference.from.exchange();
-                let word = reference.from.word();
-                let value = match self.path(*at, true) {
-                    Some(path) => format!("{{{{{path}}}}}"),
-                    None => format!("`{word}` of `{}`", self.step(exchange)),
-                };
-                let certainty = reference.confidence.word();
-                let why = match reference.why.as_str() {
-                    "" => certainty.to_owned(),
-                    why => format!("{certainty}: {why}"),
-                };
-                Linked {
-                    step: self.step(number).to_owned(),
-                    value,
-                    why,
-                }
-            })
-            .collect()
+        let links = known.map(|at| {
+            let reference = &self.recording.references[*at];
+            let from = &reference.from;
+            let value = match self.path(*at, true) {
+                Some(path) => format!("{{{{{path}}}}}"),
+                None => format!("`{}` of `{}`", from.word(), self.step(from.exchange())),
+            };
+            let colon = if reference.why.is_empty() { "" } else { ": " };
+            Linked {
+                step: self.step(number).to_owned(),
+                value,
+                why: format!("{}{colon}{}", reference.confidence.word(), reference.why),
+            }
+        });
+        links.collect()
     }
 
     /// Returns the type of an answer that other steps use.

@@ -110,15 +110,11 @@ fn expected_statuses(exchange: &Exchange) -> BTreeSet<u16> {
         .collect()
 }
 
-/// Renders a time as the language has it: `1.5s`, `200ms`.
+/// Renders a time as the language has it: `2s`, `1500ms`.
 fn render_time(time: Duration) -> String {
     let millis = time.min(LONGEST).as_millis();
-    if millis < 1000 {
-        return format!("{millis}ms");
-    }
-    let fraction = format!("{:03}", millis % 1000);
-    match fraction.trim_end_matches('0') {
-        "" => format!("{}s", millis / 1000),
-        fraction => format!("{}.{fraction}s", millis / 1000),
+    match millis % 1000 {
+        0 => format!("{}s", millis / 1000),
+        _ => format!("{millis}ms"),
     }
 }

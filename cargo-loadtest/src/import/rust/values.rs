@@ -202,53 +202,41 @@ impl Function<'_> {
         is_bare: bool,
     ) -> (String, bool) {
         let mut code = begin.to_owned();
-        let mut shape = Some(shape);
-        let mut is_optional = false;
+        let mut shape = shape;
         let mut is_borrowed = path.is_empty();
         for key in path {
-            if is_optional {
-                code.push_str(".as_ref()?");
-            }
-            is_optional = false;
-            is_borrowed = true;
-            match (key, shape) {
-                (Key::Item(at), Some(Shape::List(item))) => {
-                    self.is_fallible = true;
+            let mut is_present = false;
+            shape = match (key, shape) {
+                (Key::Item(at), Shape::List(item)) => {
                     let _ = match at {
                         0 => write!(code, ".first()?"),
-                        at => write!(code, ".get({at})?"),
+                        _ => write!(code, ".get({at})?"),
                     };
-                    shape = Some(item);
+                    item
                 }
-                (Key::Field(key), Some(known @ Shape::Struct(..))) => {
+                (Key::Field(key), known @ Shape::Struct(..)) => {
                     let Some(field) = known.field(key) else { break };
-                    let _ = write!(code, ".{}", identifier(&field.name));
-                    is_optional = field.is_optional;
-                    self.is_fallible |= is_optional;
-                    is_borrowed = false;
-                    shape = Some(&field.shape);
+                    is_present = !field.is_optional;
+                    let end = if is_present { "" } else { ".as_ref()?" };
+                    let _ = write!(code, ".{}{end}", identifier(&field.name));
+                    &field.shape
                 }
-                (key, _) => {
-                    self.is_fallible = true;
-                    let index = match key {
-                        Key::Item(at) => at.to_string(),
-                        Key::Field(key) => quote_code(key),
-                    };
-                    let _ = write!(code, ".get({index})?");
-                    shape = Some(&Shape::Any);
+                (Key::Item(at), _) => {
+                    let _ = write!(code, ".get({at})?");
+                    &Shape::Any
                 }
-            }
-        }
-        if is_optional && !matches!(shape, Some(Shape::Text | Shape::Plain(_) | Shape::List(_))) {
-            code.push_str(".as_ref()?");
-            is_borrowed = true;
+                (Key::Field(key), _) => {
+                    let _ = write!(code, ".get({})?", quote_code(key));
+                    &Shape::Any
+                }
+            };
+            is_borrowed = !is_present;
+            self.is_fallible |= is_borrowed;
         }
         match shape {
-            Some(Shape::Text) if is_optional => (code + ".as_deref()?", true),
-            Some(Shape::Text) => (code + ".as_str()", true),
-            Some(Shape::Plain(_)) if is_optional => (code + "?", false),
-            Some(Shape::Plain(_)) => (code, false),
-            Some(Shape::List(_)) => (format!("json!(&{code})"), false),
+            Shape::Text => (code + ".as_str()", true),
+            Shape::Plain(_) => (code, false),
+            Shape::List(_) => (format!("json!(&{code})"), false),
             _ if is_bare && is_borrowed => (code, false),
             _ if is_bare => (format!("&{code}"), false),
             _ => {

@@ -77,12 +77,12 @@ fn redact_words(recording: &mut Recording) {
 
 /// Turns a header of basic authentication into credentials, of which the user is often no secret.
 fn split_basic(exchange: &mut Exchange) {
-    let headers = exchange.headers.iter().enumerate();
-    let headers = headers.filter(|(_, header)| header.name.eq_ignore_ascii_case("authorization"));
-    let [(at, header)] = headers.collect::<Vec<_>>()[..] else {
+    let mut headers = exchange.headers.iter();
+    let is_authorization = |header: &Header| header.name.eq_ignore_ascii_case("authorization");
+    let Some(at) = headers.position(is_authorization) else {
         return;
     };
-    let value = header.value.as_literal().unwrap_or_default();
+    let value = exchange.headers[at].value.as_literal().unwrap_or_default();
     let pair = value
         .strip_prefix("Basic ")
         .filter(|_| exchange.credentials.is_none());
