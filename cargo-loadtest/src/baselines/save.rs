@@ -198,41 +198,17 @@ fn judge_scenario(
             "save a run that was made without `LOADTEST_VALIDITY`",
         ));
     }
-    let reasons = || {
-        let words: Vec<_> = card.reasons.iter().map(ToString::to_string).collect();
-        words.join("; ")
-    };
-    match card.verdict {
-        Verdict::Passed | Verdict::Failed => {}
-        Verdict::Invalid | Verdict::Internal => {
-            let remedy = card
-                .validity
-                .causes
-                .iter()
-                .find(|cause| cause.trust == Trust::Invalid);
-            let remedy = remedy.map_or("run it again", |cause| &cause.remedy);
-            return Err(SaveRefusal::new(
-                format!("it is {}: {}", card.verdict, reasons()),
-                remedy,
-            ));
-        }
-        Verdict::Interrupted => {
-            return Err(SaveRefusal::new(
-                format!("it was interrupted: {}", reasons()),
-                "save a run that came to its end",
-            ));
-        }
-        Verdict::NotPermitted | Verdict::Empty => {
-            return Err(SaveRefusal::new(
-                format!("nothing of use was measured: {}", reasons()),
-                "save a run that measured something",
-            ));
-        }
-    }
-    if scenario.end.ending != EndReason::Completed {
+    let is_measured = matches!(card.verdict, Verdict::Passed | Verdict::Failed);
+    if !is_measured || scenario.end.ending != EndReason::Completed {
+        let mut causes = card.validity.causes.iter();
+        let remedy = causes.find(|cause| cause.trust == Trust::Invalid);
+        let reasons: Vec<_> = card.reasons.iter().map(ToString::to_string).collect();
         return Err(SaveRefusal::new(
-            format!("it did not come to its end: {}", reasons()),
-            "save a run that came to its end",
+            format!("it is {}: {}", card.verdict, reasons.join("; ")),
+            remedy.map_or(
+                "save a run that came to its end and measured its target",
+                |cause| &cause.remedy,
+            ),
         ));
     }
     let steady_us = scenario.end.steady_us;

@@ -202,7 +202,7 @@ fn what_cannot_be_compared_is_not_saved() {
         (
             &(|run: &mut RunRecord| run.scenarios[0].end.ending = EndReason::Interrupted)
                 as &dyn Fn(&mut RunRecord),
-            "it was interrupted",
+            "it is INTERRUPTED",
         ),
         (
             &|run: &mut RunRecord| run.scenarios[0].start.validity_off = true,
@@ -214,7 +214,7 @@ fn what_cannot_be_compared_is_not_saved() {
         ),
         (
             &|run: &mut RunRecord| run.scenarios[0] = scenario(0),
-            "nothing of use was measured",
+            "it is NOTHING MEASURED",
         ),
         (
             &|run: &mut RunRecord| {

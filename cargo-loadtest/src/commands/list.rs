@@ -4,6 +4,8 @@ use super::{Project, weights, words};
 use crate::cli::{Cli, ListArgs, ResultFormat};
 use crate::console::{self, clean};
 use crate::error::Error;
+use crate::export::terminal::table::{TextColumn, TextTable};
+use crate::export::terminal::text::{Line, PLAIN};
 use crate::selection::Found;
 use loadtest_model::definition::{Load, ScenarioDef};
 use loadtest_model::display;
@@ -84,25 +86,9 @@ fn render_table(scenario: &ScenarioDef) -> String {
 
 fn describe_steps(text: &mut String, scenario: &ScenarioDef) {
     let effective = weights::effective_weights(&scenario.steps);
-    let rows: Vec<[String; 3]> = scenario
-        .steps
-        .iter()
-        .map(|step| {
-            [
-                clean(&step.name),
-                clean(step.method.as_deref().unwrap_or("*")),
-                clean(step.url.as_deref().unwrap_or("(made by its code)")),
-            ]
-        })
-        .collect();
-    let width = |column: usize| {
-        rows.iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let [names, methods, urls] = [0, 1, 2].map(width);
-    for (i, ([name, method, url], step)) in rows.iter().zip(scenario.steps.iter()).enumerate() {
+    let columns = ["", "", "", ""].map(TextColumn::left);
+    let mut table = TextTable::new(columns.into());
+    for (i, step) in scenario.steps.iter().enumerate() {
         let mut notes = vec![format!("weight {}", weights::round_weight(step.weight))];
         if (effective[i] - step.weight).abs() > f64::EPSILON {
             let _ = write!(
@@ -127,12 +113,19 @@ fn describe_steps(text: &mut String, scenario: &ScenarioDef) {
         if !step.thresholds.is_empty() {
             notes.push(words::join_thresholds(&step.thresholds));
         }
-        let _ = writeln!(
-            text,
-            "      {:>2}. {name:names$}  {method:methods$}  {url:urls$}  {}",
-            i + 1,
-            clean(&notes.join("; ")),
-        );
+        let cells = [
+            format!("{:>2}. {}", i + 1, step.name),
+            step.method.as_deref().unwrap_or("*").to_owned(),
+            step.url
+                .as_deref()
+                .unwrap_or("(made by its code)")
+                .to_owned(),
+            notes.join("; "),
+        ];
+        table.row(cells.map(|cell| (PLAIN, clean(&cell))).into(), None);
+    }
+    for line in table.lines(usize::MAX) {
+        Line::new().to(6).join(line).print(text, usize::MAX, false);
     }
 }
 

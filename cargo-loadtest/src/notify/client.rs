@@ -4,11 +4,11 @@ use crate::console;
 use loadtest::redact;
 use std::io::Read as _;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use ureq::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use ureq::http::{Response, StatusCode};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
-use ureq::{Agent, Body, Proxy, Timeout};
+use ureq::{Agent, Body};
 use url::Url;
 
 /// The bytes of an answer that are read, for the reason of a refusal.
@@ -62,7 +62,6 @@ fn build_agent(url: &Url, limit: Duration) -> Agent {
         .max_redirects_will_error(false)
         .max_response_header_size(HEAD)
         .timeout_global(Some(limit))
-        .proxy(find_proxy(url.scheme()))
         .user_agent(concat!("loadtest/", env!("CARGO_PKG_VERSION")));
     if url.scheme() == "https" {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -87,37 +86,6 @@ fn read_authorities() -> &'static Arc<Vec<Certificate<'static>>> {
     })
 }
 
-/// The proxy that the environment names for a scheme, as curl reads it.
-fn find_proxy(scheme: &str) -> Option<Proxy> {
-    let own: &[&str] = match scheme {
-        "https" => &["https_proxy", "HTTPS_PROXY"],
-        // In a CGI program the other one is a header of somebody's request.
-        _ => &["http_proxy"],
-    };
-    let variable = |names: &[&str]| {
-        let mut values = names
-            .iter()
-            .filter_map(|name| crate::process::variable(name));
-        values.find(|value| !value.is_empty())
-    };
-    let named = variable(own).or_else(|| variable(&["all_proxy", "ALL_PROXY"]))?;
-    let named = Proxy::new(&named).ok()?;
-    let mut proxy = Proxy::builder(named.protocol())
-        .host(named.host())
-        .port(named.port());
-    if let Some(username) = named.username() {
-        proxy = proxy.username(username);
-    }
-    if let Some(password) = named.password() {
-        proxy = proxy.password(password);
-    }
-    let without = variable(&["no_proxy", "NO_PROXY"]).unwrap_or_default();
-    for host in without.split(',').map(str::trim) {
-        proxy = proxy.no_proxy(host);
-    }
-    proxy.build().ok()
-}
-
 fn judge_answer(response: Response<Body>) -> Attempt {
     let status = response.status();
     if status.is_success() {
@@ -132,7 +100,7 @@ fn judge_answer(response: Response<Body>) -> Attempt {
         let after = after.and_then(|value| value.to_str().ok());
         return Attempt::Failed {
             why: words,
-            after: after.and_then(|value| parse_retry_after(value, SystemTime::now())),
+            after: after.and_then(|value| Some(Duration::from_secs(value.trim().parse().ok()?))),
         };
     }
     let said = read_reason(response);
@@ -141,17 +109,6 @@ fn judge_answer(response: Response<Body>) -> Attempt {
     } else {
         format!("{words}: {said}")
     })
-}
-
-/// Parses the value of `Retry-After`: seconds, or a date.
-fn parse_retry_after(value: &str, now: SystemTime) -> Option<Duration> {
-    let value = value.trim();
-    if let Ok(seconds) = value.parse() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let date = jiff::fmt::rfc2822::parse(value).ok()?;
-    let date = SystemTime::from(date.timestamp());
-    Some(date.duration_since(now).unwrap_or_default())
 }
 
 /// The first line of an answer, as it may be shown.
@@ -191,15 +148,10 @@ fn judge_error(error: &ureq::Error) -> Attempt {
         });
     }
     let why = match error {
-        ureq::Error::Timeout(Timeout::Resolve) => "its name was not resolved in time".to_owned(),
-        ureq::Error::Timeout(Timeout::Connect) => "no connection in time".to_owned(),
         ureq::Error::Timeout(_) => "no answer in time".to_owned(),
         ureq::Error::HostNotFound => "its name is unknown".to_owned(),
         ureq::Error::Io(error) => match error.kind() {
             std::io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
-            std::io::ErrorKind::UnexpectedEof => {
-                "the connection ended without an answer".to_owned()
-            }
             // The standard library has no kind for it.
             _ if error.to_string().contains("lookup address") => "its name is unknown".to_owned(),
             kind => kind.to_string(),
@@ -233,19 +185,6 @@ mod tests {
                 after: None,
             };
             assert_eq!(judge_error(&ureq::Error::Io(error)), expected);
-        }
-    }
-
-    #[test]
-    fn a_receiver_says_how_long_to_wait_in_seconds_or_by_a_date() {
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_445_412_480);
-        let seconds = |value| parse_retry_after(value, now).map(|pause| pause.as_secs());
-        assert_eq!(seconds("3"), Some(3));
-        assert_eq!(seconds(" 0 "), Some(0));
-        assert_eq!(seconds("Wed, 21 Oct 2015 07:28:30 GMT"), Some(30));
-        assert_eq!(seconds("Wed, 21 Oct 2015 07:27:00 GMT"), Some(0));
-        for odd in ["", "-1", "soon", "1.5", "99999999999999999999"] {
-            assert_eq!(seconds(odd), None, "{odd}");
         }
     }
 }

@@ -73,7 +73,7 @@ fn save_baseline(
             Ok(place) => {
                 let runs = display::format_counted(place.runs as u64, "run");
                 console::print_status(
-                    "SaveResult",
+                    "Saved",
                     format_args!("`{scenario}` in the baseline `{name}`, which has {runs} of it"),
                 );
                 for left in place.left {

@@ -60,33 +60,17 @@ impl Manifest {
         origin(self.document.get("workspace")?.get("dependencies")?)
     }
 
-    /// Returns true if the workspace patches the package registry.
-    pub(super) fn patches_loadtest(&self) -> bool {
-        let patches = self
-            .document
-            .get("patch")
-            .and_then(|patch| patch.get("crates-io"));
-        patches
-            .and_then(Item::as_table_like)
-            .is_some_and(|table| table.contains_key("loadtest"))
-    }
-
     /// Returns true if there is a test target called `name`.
     pub(super) fn has_test(&self, name: &str) -> bool {
-        let Some(tests) = self.document.get("test") else {
-            return false;
-        };
-        let named = |table: &dyn toml_edit::TableLike| {
-            table.get("name").and_then(Item::as_str) == Some(name)
-        };
-        match (tests.as_array_of_tables(), tests.as_array()) {
-            (Some(tables), _) => tables.iter().any(|table| named(table)),
-            (_, Some(array)) => array
-                .iter()
-                .filter_map(toml_edit::Value::as_inline_table)
-                .any(|table| named(table)),
-            _ => false,
-        }
+        let is_meant = |test: &Table| test.get("name").and_then(Item::as_str) == Some(name);
+        self.tests().iter().any(is_meant)
+    }
+
+    /// Returns the test targets, however they are written.
+    fn tests(&self) -> ArrayOfTables {
+        let tests = self.document.get("test").cloned();
+        let tests = tests.and_then(|tests| tests.into_array_of_tables().ok());
+        tests.unwrap_or_default()
     }
 
     /// Adds `loadtest.workspace = true`.
@@ -107,17 +91,9 @@ impl Manifest {
         let mut test = Table::new();
         test.insert("name", value("load"));
         test.insert("harness", value(false));
-        match self.document.get_mut("test") {
-            Some(Item::ArrayOfTables(tests)) => tests.push(test),
-            Some(Item::Value(toml_edit::Value::Array(tests))) => {
-                tests.push(test.into_inline_table());
-            }
-            _ => {
-                let mut tests = ArrayOfTables::new();
-                tests.push(test);
-                self.document.insert("test", Item::ArrayOfTables(tests));
-            }
-        }
+        let mut tests = self.tests();
+        tests.push(test);
+        self.document.insert("test", Item::ArrayOfTables(tests));
     }
 
     fn add(&mut self, name: &str, dependency: Item) {
@@ -268,6 +244,5 @@ mod tests {
         ] {
             assert_eq!(origin(text), LoadtestOrigin::Named, "{text}");
         }
-        assert!(parse("[patch.crates-io]\nloadtest = { path = \"x\" }\n").patches_loadtest());
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8, Error> {
         None | Some(LoadtestOrigin::Workspace) => shared,
         own => own,
     };
-    if used == Some(LoadtestOrigin::Registry) && !workspace_manifest.patches_loadtest() {
+    if used == Some(LoadtestOrigin::Registry) {
         return Err(refuse_registry(args));
     }
     if own.is_some() {
