@@ -4,7 +4,6 @@ use super::naming;
 use super::recording::{
     Body, Exchange, Http, Piece, Recording, Secret, Text, encode_basic, encode_multipart,
 };
-use super::rust::shown_target;
 use super::source::Input;
 use loadtest::harness;
 use loadtest_model::definition::{
@@ -39,16 +38,7 @@ pub(crate) fn replay_recording(
     input: &Input,
     root: &Path,
 ) -> Result<Replayed, serde_json::Error> {
-    let targets = hidden
-        .exchanges
-        .iter()
-        .map(|exchange| shown_target(hidden, exchange));
-    let targets: Vec<String> = targets.collect();
-    let exchanges = hidden
-        .exchanges
-        .iter()
-        .zip(targets.iter().map(String::as_str));
-    let names = naming::name_steps(exchanges);
+    let names = naming::name_steps(hidden, &hidden.exchanges);
     let base = recording
         .exchanges
         .first()

@@ -3,10 +3,11 @@
 use super::super::document::{self, Node, Value};
 use super::super::recording::{Answer, Exchange, Key, Origin};
 use super::super::source::Input;
+use super::super::text::has_word;
 use super::kind::{ValueKind, kind};
 use super::label::Label;
 use super::page::{self, text_before};
-use super::{LISTS, has_word, parts_by, url_parts};
+use super::{LISTS, parts_by, url_parts};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! Labels of values: the names around a value say that `/products/42` can be the `id` of a product.
 
-use super::super::text::singular;
-use super::{LISTS, has_word};
+use super::super::text::{self, has_word, singular};
+use super::LISTS;
 
 /// The name of a value, and of what it is a part.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -137,27 +137,11 @@ fn is_thing(word: &str) -> bool {
     !has_word(&LISTS.actions, word) && !word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Splits a name into words in lower case and the singular: `lineItems`, `line-items`, `LINE_ITEMS` alike.
+/// Splits a name into words in the singular.
 fn split_name(name: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let mut was = ' ';
-    for letter in name.chars().take(200) {
-        let is_inner = letter.is_alphanumeric();
-        if !is_inner || letter.is_uppercase() && was.is_lowercase() {
-            words.push(std::mem::take(&mut word));
-        }
-        if is_inner {
-            word.extend(letter.to_lowercase());
-        }
-        was = letter;
-    }
-    words.push(word);
-    words.retain(|word| !word.is_empty());
-    if words.len() > 1 && words.first().is_some_and(|first| first == "x") {
-        words.remove(0);
-    }
-    words.iter().map(|word| singular(word)).collect()
+    let words = text::split_name(name);
+    let skipped = usize::from(words.len() > 1 && words[0] == "x");
+    words[skipped..].iter().map(|word| singular(word)).collect()
 }
 
 #[cfg(test)]

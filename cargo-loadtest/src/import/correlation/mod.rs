@@ -17,6 +17,7 @@ mod tests;
 
 use super::recording::{Confidence, Exchange, Flat, Origin, Recording, Reference};
 use super::source::Note;
+use super::text::place_of;
 use answer::{Offer, Offers};
 use choice::{Choice, choose};
 use kind::{ValueKind, kind};
@@ -43,10 +44,6 @@ struct Lists {
 static LISTS: LazyLock<Lists> = LazyLock::new(|| {
     toml::from_str(include_str!("../data/correlation.toml")).expect("the lists are valid")
 });
-
-fn has_word(words: &[String], word: &str) -> bool {
-    words.iter().any(|known| known == word)
-}
 
 /// How many values that might come from an answer are named at a request.
 const MOST_NAMED: usize = 3;
@@ -172,11 +169,8 @@ fn parts_by(
     text: &str,
     is_delimiter: impl FnMut(char) -> bool,
 ) -> impl Iterator<Item = Range<usize>> {
-    let start = text.as_ptr() as usize;
-    text.split(is_delimiter).map(move |part| {
-        let from = part.as_ptr() as usize - start;
-        from..from + part.len()
-    })
+    text.split(is_delimiter)
+        .map(move |part| place_of(part, text))
 }
 
 /// Returns the longest beginning of the target that an earlier answer leads to, where it has something in it that no

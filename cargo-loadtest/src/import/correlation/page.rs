@@ -1,6 +1,7 @@
 //! Values in answers that are no JSON - pages, scripts, XML - and the texts around them, by which they are found
 //! again in the next answer.
 
+use super::super::recording::naming_words;
 use super::kind::{ValueKind, kind};
 use super::parts_by;
 use std::collections::HashSet;
@@ -103,51 +104,22 @@ pub(super) fn text_before<'t>(
 /// Returns the name of a value, and true if it is that of a field of a form or of a `<meta>`.
 fn name_value(page: &str, at: usize, length: usize) -> (&str, bool) {
     let from = floor(page, at.saturating_sub(TAG));
+    let until = floor(page, (at + length + TAG).min(page.len()));
     let begin = page[from..at]
         .rfind(['<', '>'])
         .map_or(from, |start| from + start);
-    let until = floor(page, (at + length + TAG).min(page.len()));
-    let end = page[at + length..until]
-        .find('>')
-        .map_or(until, |end| at + length + end);
-    let tag = &page[begin..end];
-    let element = tag
+    let (before, after) = (&page[begin..at], &page[at + length..until]);
+    let after = after.split('>').next().unwrap_or_default();
+    let name = naming_words(before)
+        .next_back()
+        .or_else(|| naming_words(after).next());
+    let element = before
         .split_whitespace()
         .next()
         .unwrap_or_default()
         .to_ascii_lowercase();
     let is_field = ["<input", "<meta", "<button", "<option"].contains(&element.as_str());
-    let mut names = ["name", "property", "id"].iter();
-    if let Some(name) = names
-        .find_map(|name| attribute(tag, name))
-        .filter(|_| is_field)
-    {
-        return (name, true);
-    }
-    // `csrfToken = "..`, `data-token="..`, `<token>..`.
-    let before = page[from..at].trim_end_matches(|letter: char| !letter.is_alphanumeric());
-    let is_end = |letter: char| !letter.is_alphanumeric() && !"_-".contains(letter);
-    let word = before.rsplit(is_end).next().unwrap_or_default();
-    (word.trim_start_matches(['_', '-']), false)
-}
-
-/// The value of an attribute of a tag.
-fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
-    tag.match_indices(name).find_map(|(at, _)| {
-        let is_start =
-            tag[..at].ends_with(|letter: char| letter.is_whitespace() || "\"'".contains(letter));
-        let value = tag[at + name.len()..]
-            .trim_start()
-            .strip_prefix('=')?
-            .trim_start();
-        let value = match value.strip_prefix(['"', '\'']) {
-            Some(inner) => inner.split(['"', '\'']).next()?,
-            None => value
-                .split(|letter: char| letter.is_whitespace() || letter == '/')
-                .next()?,
-        };
-        (is_start && !value.is_empty()).then_some(value)
-    })
+    (name.unwrap_or("value"), is_field && name.is_some())
 }
 
 /// The nearest place at or before `at` at which a character begins.

@@ -3,10 +3,10 @@
 use super::super::document::{self, Node, Value};
 use super::super::recording::{Body, Exchange, Text};
 use super::super::source::Input;
-use super::super::text::form_decode;
+use super::super::text::{form_decode, has_word};
 use super::label::Label;
 use super::layer::Layer;
-use super::{LISTS, has_word, parts_by, url_parts};
+use super::{LISTS, parts_by, url_parts};
 use std::ops::Range;
 use std::rc::Rc;
 

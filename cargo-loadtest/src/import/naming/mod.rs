@@ -2,8 +2,8 @@
 
 mod words;
 
-use super::recording::Exchange;
-use super::text::singular;
+use super::recording::{Exchange, Piece, Recording};
+use super::text::{has_word, singular};
 use serde::Deserialize;
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -29,24 +29,32 @@ static LISTS: LazyLock<Lists> = LazyLock::new(|| {
     toml::from_str(include_str!("../data/names.toml")).expect("the lists are valid")
 });
 
-fn has_word(words: &[String], word: &str) -> bool {
-    words.iter().any(|known| known == word)
-}
-
 /// Returns true for a name that no function of a scenario can have.
 fn is_reserved(name: &str) -> bool {
     is_keyword(name) || has_word(&LISTS.scenario_words, name)
 }
 
-/// Names steps after their requests, whose targets have names in braces for values. No two names are alike.
+/// Names steps after their requests. No two names are alike.
 pub(super) fn name_steps<'a>(
-    exchanges: impl IntoIterator<Item = (&'a Exchange, &'a str)>,
+    recording: &Recording,
+    exchanges: impl IntoIterator<Item = &'a Exchange>,
 ) -> Vec<String> {
     let mut used = HashSet::new();
-    let exchanges = exchanges.into_iter();
-    exchanges
-        .map(|(exchange, target)| unique(&name_step(exchange, target), &mut used))
-        .collect()
+    let names = exchanges.into_iter().map(|exchange| {
+        let target = show_target(recording, exchange);
+        unique(&name_step(exchange, &target), &mut used)
+    });
+    names.collect()
+}
+
+/// Returns a target with names in braces in the place of values.
+fn show_target(recording: &Recording, exchange: &Exchange) -> String {
+    let shown = exchange.target.shown(|piece| match piece {
+        Piece::Reference(at) => format!("{{{}}}", recording.references[*at].from.word()),
+        Piece::Secret(at) => format!("{{{}}}", recording.secrets[*at].name),
+        _ => String::new(),
+    });
+    exchange.pattern.clone().unwrap_or(shown)
 }
 
 /// Joins the names of steps.
@@ -326,12 +334,13 @@ mod tests {
 
     #[test]
     fn no_two_names_are_alike() {
-        let exchange = Exchange {
+        let exchanges = ["/a", "/a/1", "/b"].map(|target| Exchange {
             method: "GET".to_owned(),
+            target: target.into(),
             ..Exchange::default()
-        };
-        let exchanges = ["/a", "/a/1", "/b"].map(|target| (&exchange, target));
-        assert_eq!(name_steps(exchanges), ["get_a", "get_a_2", "get_b"]);
+        });
+        let names = name_steps(&Recording::default(), &exchanges);
+        assert_eq!(names, ["get_a", "get_a_2", "get_b"]);
     }
 
     #[test]

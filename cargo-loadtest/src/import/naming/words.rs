@@ -1,7 +1,7 @@
 //! Words for names, from paths, titles and keys.
 
-use super::{LISTS, has_word};
-use crate::import::text::percent_decode;
+use super::LISTS;
+use crate::import::text::{has_word, percent_decode};
 
 /// Returns the word of a segment of a path, unless it is an identifier, a version or the like.
 pub(super) fn path_word(segment: &str) -> Option<String> {

@@ -114,8 +114,17 @@ impl Origin {
     /// Returns a word for the value: `id`, `csrf`, `location`.
     pub(crate) fn word(&self) -> &str {
         match self {
-            Self::Body { path, .. } => last_field(path).unwrap_or("value"),
-            Self::Between { before, .. } | Self::Part { before, .. } => last_word(before),
+            Self::Body { path, .. } => {
+                let keys = path.iter().rev();
+                let mut fields = keys.filter_map(|key| match key {
+                    Key::Field(key) => Some(key.as_str()),
+                    Key::Item(_) => None,
+                });
+                fields.next().unwrap_or("value")
+            }
+            Self::Between { before, .. } | Self::Part { before, .. } => {
+                naming_words(before).next_back().unwrap_or("value")
+            }
             Self::Header { name, .. } => name,
         }
     }
@@ -140,25 +149,15 @@ pub(crate) enum Key {
     Item(usize),
 }
 
-/// Returns the last field of a path through JSON.
-pub(crate) fn last_field(path: &[Key]) -> Option<&str> {
-    path.iter().rev().find_map(|key| match key {
-        Key::Field(key) => Some(key.as_str()),
-        Key::Item(_) => None,
-    })
-}
-
-/// Returns the name of a value after the text before it: `csrf` of `name="csrf" value="`.
-fn last_word(before: &str) -> &str {
-    const SILENT: [&str; 9] = [
-        "content", "data", "hidden", "id", "input", "meta", "name", "type", "value",
+/// Returns the words around a value that may name it: `csrf` of `name="csrf" value="`.
+pub(crate) fn naming_words(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+    const SILENT: [&str; 11] = [
+        "button", "content", "data", "hidden", "id", "input", "meta", "name", "option", "type",
+        "value",
     ];
     let words =
-        before.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_-".contains(letter));
-    words
-        .rev()
-        .find(|word| word.len() > 1 && word.len() < 40 && !SILENT.contains(word))
-        .unwrap_or("value")
+        text.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_-[]".contains(letter));
+    words.filter(|word| word.len() > 1 && word.len() < 40 && !SILENT.contains(word))
 }
 
 /// The certainty that a value is from its [`Origin`].

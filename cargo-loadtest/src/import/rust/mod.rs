@@ -29,7 +29,6 @@ pub(crate) use layout::format_source;
 use layout::write_attribute;
 use literal::quote_text;
 use partition::Scenario;
-pub(super) use partition::shown_target;
 pub(crate) use scope::Linked;
 use scope::Scope;
 use std::collections::{BTreeSet, HashSet};

@@ -1,7 +1,7 @@
 //! Plans scenarios: their requests, in an order in which each follows those whose answers it needs, and their names.
 
 use crate::import::naming;
-use crate::import::recording::{Exchange, Piece, Recording, Text};
+use crate::import::recording::{Exchange, Recording, Text};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A scenario to write.
@@ -39,52 +39,30 @@ pub(super) fn references_of(exchange: &Exchange) -> impl Iterator<Item = usize> 
     exchange.texts().into_iter().flat_map(Text::references)
 }
 
-/// Returns the target of an exchange for people, with names in braces in the place of values.
-pub(in crate::import) fn shown_target(recording: &Recording, exchange: &Exchange) -> String {
-    if let Some(pattern) = &exchange.pattern {
-        return pattern.clone();
-    }
-    exchange.target.shown(|piece| match piece {
-        Piece::Reference(at) => format!("{{{}}}", recording.references[*at].from.word()),
-        Piece::Secret(at) => format!("{{{}}}", recording.secrets[*at].name),
-        _ => String::new(),
-    })
-}
-
 /// Plans the scenarios of a recording, each with a name of its own.
 pub(super) fn plan_scenarios(recording: &Recording) -> Vec<Scenario> {
     let needs: Vec<BTreeSet<usize>> = (0..recording.exchanges.len())
         .map(|number| needs_of(recording, number))
         .collect();
-    let groups: HashSet<&str> = recording.groups.iter().map(|group| &*group.name).collect();
-    let mut members: HashMap<Option<&str>, Vec<usize>> = HashMap::new();
-    for (number, exchange) in recording.exchanges.iter().enumerate() {
-        let group = exchange
-            .group
-            .as_deref()
-            .filter(|name| groups.contains(name));
-        members.entry(group).or_default().push(number);
-    }
+    // Of several groups with a name, the first has all members.
+    let group_of = |exchange: &Exchange| {
+        let mut groups = recording.groups.iter();
+        groups.position(|group| exchange.group.as_ref() == Some(&group.name))
+    };
+    let members: Vec<Option<usize>> = recording.exchanges.iter().map(group_of).collect();
+    let groups = recording.groups.iter().enumerate();
+    let groups = groups.map(|(at, group)| (Some(at), Some(&*group.name), &group.description));
+    let alone = (None, recording.name.as_deref(), &recording.description);
     let mut used = HashSet::new();
     let mut scenarios = Vec::new();
-    let mut add = |name: Option<&str>, description: Option<&String>, own: Vec<usize>| {
+    for (group, title, description) in std::iter::once(alone).chain(groups) {
+        let own = (0..members.len()).filter(|number| members[*number] == group);
+        let own: Vec<usize> = own.collect();
         if !own.is_empty() {
-            let scenario = plan_scenario(recording, &needs, name, description, &own, &mut used);
+            let mut scenario = plan_scenario(recording, &needs, title, &own, &mut used);
+            scenario.description.clone_from(description);
             scenarios.push(scenario);
         }
-    };
-    let alone = members.remove(&None).unwrap_or_default();
-    add(
-        recording.name.as_deref(),
-        recording.description.as_ref(),
-        alone,
-    );
-    for group in &recording.groups {
-        // Of several groups with a name, the first has all members.
-        let own = members
-            .remove(&Some(group.name.as_str()))
-            .unwrap_or_default();
-        add(Some(&group.name), group.description.as_ref(), own);
     }
     scenarios
 }
@@ -93,17 +71,12 @@ fn plan_scenario(
     recording: &Recording,
     needs: &[BTreeSet<usize>],
     title: Option<&str>,
-    description: Option<&String>,
     own: &[usize],
     used: &mut HashSet<String>,
 ) -> Scenario {
     let steps = order_steps(needs, own);
     let exchanges = steps.iter().map(|at| &recording.exchanges[*at]);
-    let targets: Vec<String> = exchanges
-        .clone()
-        .map(|exchange| shown_target(recording, exchange))
-        .collect();
-    let names = naming::name_steps(exchanges.zip(targets.iter().map(String::as_str)));
+    let names = naming::name_steps(recording, exchanges);
     let title = title.map(str::trim).filter(|name| !name.is_empty());
     let function = title.and_then(|title| naming::function_name(title, "scenario"));
     let has_title = function.is_none();
@@ -113,7 +86,7 @@ fn plan_scenario(
     Scenario {
         name: naming::unique(&name, used),
         title: title.filter(|_| has_title).map(str::to_owned),
-        description: description.cloned(),
+        description: None,
         names: steps.iter().copied().zip(names).collect(),
         steps,
     }

@@ -1,6 +1,7 @@
 //! Random values: long, with many different characters, and with letters and digits that alternate.
 
-use super::rules::{NameKind, RULES, has_word};
+use super::rules::{NameKind, RULES};
+use crate::import::text::has_word;
 use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};

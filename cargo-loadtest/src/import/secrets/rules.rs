@@ -1,6 +1,7 @@
 //! Rules for names and values of secrets; the words are in `data/secrets.toml`.
 
 use super::random::{is_random, split_words};
+use crate::import::text::{has_word, split_name};
 use loadtest::redact;
 use serde::Deserialize;
 use std::sync::LazyLock;
@@ -37,28 +38,6 @@ pub(super) struct Rules {
 pub(super) static RULES: LazyLock<Rules> = LazyLock::new(|| {
     toml::from_str(include_str!("../data/secrets.toml")).expect("the rules are valid")
 });
-
-/// Returns true where a list has the word.
-pub(super) fn has_word(words: &[String], word: &str) -> bool {
-    words.iter().any(|known| known == word)
-}
-
-/// The words of a name in small letters: `accessToken` has two.
-fn split_name(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut was_lower = false;
-    for letter in name.chars() {
-        if letter.is_uppercase() && was_lower || !letter.is_alphanumeric() {
-            words.push(String::new());
-        }
-        if let Some(word) = words.last_mut().filter(|_| letter.is_alphanumeric()) {
-            word.extend(letter.to_lowercase());
-        }
-        was_lower = letter.is_lowercase();
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
 
 /// The kind of a name, which says how random its value has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,25 +158,20 @@ pub(in crate::import) fn looks_secret(value: &str) -> bool {
 
 /// Makes the name of an environment variable: `ACCESS_TOKEN` of `accessToken`.
 pub(in crate::import) fn variable(name: &str, otherwise: &str) -> String {
-    let mut upper = String::new();
-    let mut was_lower = false;
-    for letter in name.chars().take(LONGEST_NAME) {
-        let is_letter = letter.is_ascii_alphanumeric();
-        let begins = letter.is_ascii_uppercase() && was_lower || !is_letter;
-        if begins && !upper.is_empty() && !upper.ends_with('_') {
-            upper.push('_');
-        }
-        upper.extend(Some(letter.to_ascii_uppercase()).filter(|_| is_letter));
-        was_lower = letter.is_ascii_lowercase() || letter.is_ascii_digit();
-    }
-    let upper = upper.trim_end_matches('_');
+    let short: String = name.chars().take(LONGEST_NAME).collect();
+    let words = split_name(&short).into_iter().map(|mut word| {
+        word.retain(|letter| letter.is_ascii_alphanumeric());
+        word.to_ascii_uppercase()
+    });
+    let words: Vec<String> = words.filter(|word| !word.is_empty()).collect();
+    let upper = words.join("_");
     let mut own = RULES.own_variables.iter();
     let is_taken =
-        own.any(|prefix| upper.starts_with(prefix)) || has_word(&RULES.taken_variables, upper);
+        own.any(|prefix| upper.starts_with(prefix)) || has_word(&RULES.taken_variables, &upper);
     match upper.bytes().next() {
         None => otherwise.to_owned(),
         Some(first) if first.is_ascii_digit() => format!("{otherwise}_{upper}"),
         _ if is_taken => format!("API_{upper}"),
-        _ => upper.to_owned(),
+        _ => upper,
     }
 }

@@ -4,7 +4,7 @@ use super::random::{decode_base64_text, is_random, split_words};
 use super::rules::{
     NameKind, is_secret_name, is_secret_segment, is_secret_user, is_secret_value, looks_secret,
 };
-use crate::import::text::{escape_json, form_encode};
+use crate::import::text::{escape_json, form_encode, place_of};
 use loadtest::redact::{self, REDACTED};
 use std::ops::Range;
 
@@ -224,12 +224,6 @@ impl<'a> Search<'a> {
         }
         self.skip(path);
     }
-}
-
-/// Returns the place of a part of a text.
-fn place_of(part: &str, text: &str) -> Range<usize> {
-    let start = part.as_ptr() as usize - text.as_ptr() as usize;
-    start..start + part.len()
 }
 
 /// Returns true for a placeholder of a value.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 /// The media type of forms.
 pub(super) const URL_ENCODED: &str = "application/x-www-form-urlencoded";
@@ -98,6 +99,34 @@ pub(super) fn quote_name(name: &str) -> String {
         "`{}`",
         truncate(&crate::console::clean(name).replace('`', "'"), 60)
     )
+}
+
+/// Returns true where a list has the word.
+pub(super) fn has_word(words: &[String], word: &str) -> bool {
+    words.iter().any(|known| known == word)
+}
+
+/// Returns the place of a part of a text, which is a slice of it.
+pub(super) fn place_of(part: &str, text: &str) -> Range<usize> {
+    let start = part.as_ptr() as usize - text.as_ptr() as usize;
+    start..start + part.len()
+}
+
+/// Splits a name into words in lower case: `lineItems`, `line-items`, `LINE_ITEMS` alike.
+pub(super) fn split_name(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for letter in name.chars().take(200) {
+        if letter.is_uppercase() && was_lower || !letter.is_alphanumeric() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| letter.is_alphanumeric()) {
+            word.extend(letter.to_lowercase());
+        }
+        was_lower = letter.is_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 #[cfg(test)]
