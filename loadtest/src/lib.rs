@@ -37,7 +37,6 @@ mod debug;
 mod engine;
 pub mod harness;
 mod machine;
-pub mod redact;
 mod registry;
 mod replay;
 mod run;
@@ -67,7 +66,7 @@ pub use loadtest_model::{card, definition, failure};
 /// The HTTP client whose requests and responses `async` steps use.
 pub use reqwest;
 pub use run::{Progress, Run, RunError, run};
-pub use secrets::{Secret, secret};
+pub use secrets::{Secret, redact, secret};
 
 /// Multipart forms of `reqwest`, for [`Request::multipart`].
 pub mod multipart {

@@ -21,7 +21,7 @@ pub(crate) use environment::{ConfigEnvironment, variable};
 pub(crate) use key::{BuiltIn, Key, ValueKind};
 use key::{ConfigTable as _, keys_of};
 pub(crate) use load::Preset;
-use loadtest::targets::Listed;
+use loadtest::targets::ListedTarget;
 use loadtest_model::plan::{GradingDefaults, Overrides};
 pub(crate) use notify::{Event, Notify, NotifyFormat, destination};
 #[cfg(test)]
@@ -59,7 +59,7 @@ pub(crate) struct Config {
     /// The line of each of them.
     pub(crate) notify_lines: Vec<usize>,
     /// `[[targets]]`, as the library reads and heeds it.
-    pub(crate) targets: Vec<Listed>,
+    pub(crate) targets: Vec<ListedTarget>,
     /// `[organisation]`.
     pub(crate) organisation: Option<Organisation>,
     /// Every key that is set, in the order in which one takes the place of another.
@@ -208,7 +208,7 @@ impl Config {
                 reader.mistake_in(*line, mistake);
             }
         }
-        match Listed::read(text) {
+        match ListedTarget::read(text) {
             Ok(targets) => self.targets = targets,
             Err(mistakes) => {
                 for mistake in mistakes {

@@ -2,7 +2,7 @@
 
 use crate::console::clean;
 use crate::units;
-use loadtest_model::card::{Cause, Trust, Validity};
+use loadtest_model::card::{Trust, Validity, ValidityCause};
 use loadtest_model::definition::Shape;
 use loadtest_model::display;
 use loadtest_model::metrics::{Frame, Histogram};
@@ -247,7 +247,7 @@ impl Course {
 }
 
 /// `DEGRADED so far: ..`.
-pub(super) fn describe_doubt(cause: &Cause) -> String {
+pub(super) fn describe_doubt(cause: &ValidityCause) -> String {
     format!("{} so far: {}", cause.trust.name(), clean(&cause.what))
 }
 

@@ -5,11 +5,11 @@ mod client;
 mod fields;
 mod header;
 mod json;
-mod limit;
 mod load;
 mod repeat;
 mod scenario;
 mod step;
+mod threshold;
 mod value;
 mod wording;
 
@@ -18,13 +18,13 @@ pub(crate) use client::ClientOptions;
 pub(crate) use fields::{Field, FieldValue};
 pub(crate) use header::{HeaderOption, HeaderOptionValue};
 pub(crate) use json::{JsonTemplate, escape_json, json_string};
-pub(crate) use limit::Limit;
 pub(crate) use load::{LoadOption, LoadShape, StageOption};
 pub(crate) use repeat::{RepeatOptions, RetryTrigger};
 pub(crate) use scenario::{ScenarioOptions, scenario_keys as of_scenarios};
 pub(crate) use step::{
     METHODS, ROUNDING, StepOptions, WEIGHT_RANGE, WeightOption, step_keys as of_steps,
 };
+pub(crate) use threshold::ThresholdOption;
 pub(crate) use value::check_header_name;
 
 use crate::suggest::MacroErrors;

@@ -1,7 +1,7 @@
 //! `once`, `last`, `retry(3, backoff = 100ms, on = 503 | timeout)` and `until = |r| .., every = .., within = ..`.
 
-use super::limit::Limit;
 use super::step::{StepOptions, WeightOption, parse_closure, parse_statuses};
+use super::threshold::ThresholdOption;
 use super::value::{parse_number, parse_positive_duration};
 use super::{GivenOptions, parse_option_name, skip_rest, unknown_option};
 use crate::suggest::{MacroErrors, did_you_mean};
@@ -114,8 +114,9 @@ pub(super) fn check_repeat_options(options: &StepOptions, errors: &mut MacroErro
     if let Some(last) = &repeat.last {
         check_last(last, options, is_drawn, errors);
     }
-    let is_rate =
-        |limit: &&Limit| matches!(limit.threshold.metric, Metric::Rps | Metric::Throughput);
+    let is_rate = |limit: &&ThresholdOption| {
+        matches!(limit.threshold.metric, Metric::Rps | Metric::Throughput)
+    };
     if let Some(key) = repeat.once.as_ref().or(repeat.last.as_ref())
         && let Some(limit) = options.thresholds.iter().find(is_rate)
     {

@@ -2,8 +2,8 @@
 
 use super::client::{CLIENT_KEYS, ClientOptions};
 use super::header::{HEADER_KEYS, HeaderOption};
-use super::limit::{Limit, begins_limit, parse_limit};
 use super::load::{LoadOption, parse_load};
+use super::threshold::{ThresholdOption, begins_threshold, parse_threshold_option};
 use super::value::{parse_grade_weight, parse_number, parse_positive_duration, parse_share};
 use super::{
     GivenOptions, parse_assigned, parse_each, parse_option_name, skip_rest, unknown_option,
@@ -48,7 +48,7 @@ pub(crate) struct ScenarioOptions {
     pub(crate) tags: Vec<LitStr>,
     pub(crate) base: Option<LitStr>,
     pub(crate) load: Option<LoadOption>,
-    pub(crate) thresholds: Vec<Limit>,
+    pub(crate) thresholds: Vec<ThresholdOption>,
     pub(crate) apdex: Option<Duration>,
     pub(crate) budget: Option<f64>,
     pub(crate) grade_weight: Option<f64>,
@@ -153,7 +153,7 @@ impl ScenarioOptions {
                 input.parse::<Token![=]>()?;
                 self.crate_path = Some(crate_path::parse_crate_path(input)?);
             }
-            metric if begins_limit(metric, input) => {
+            metric if begins_threshold(metric, input) => {
                 skip_rest(input);
                 return Err(syn::Error::new(
                     key.span(),
@@ -192,7 +192,7 @@ impl ScenarioOptions {
     fn parse_thresholds(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
         let metric = parse_option_name(input)?;
         self.thresholds
-            .push(parse_limit(&metric, Scope::Journey, input)?);
+            .push(parse_threshold_option(&metric, Scope::Journey, input)?);
         Ok(())
     }
 }

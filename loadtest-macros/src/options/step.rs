@@ -3,9 +3,9 @@
 use super::body::BodyOption;
 use super::fields::{Field, FieldsOf, fields};
 use super::header::{HEADER_KEYS, HeaderOption};
-use super::limit::{Limit, begins_limit, is_compared, parse_limit};
 use super::repeat::{self, RepeatOptions};
 use super::scenario::require_not_empty;
+use super::threshold::{ThresholdOption, begins_threshold, is_compared, parse_threshold_option};
 use super::value::{
     parse_duration, parse_grade_weight, parse_number, parse_positive_duration, parse_redirects,
     parse_share,
@@ -79,7 +79,7 @@ pub(crate) struct StepOptions {
     pub(crate) headers: Vec<HeaderOption>,
     pub(crate) query: Vec<Field>,
     pub(crate) body: Option<BodyOption>,
-    pub(crate) thresholds: Vec<Limit>,
+    pub(crate) thresholds: Vec<ThresholdOption>,
     pub(crate) apdex: Option<Duration>,
     pub(crate) budget: Option<f64>,
     pub(crate) grade_weight: Option<f64>,
@@ -146,8 +146,9 @@ impl StepOptions {
         self.names_method |= input.peek(LitStr);
         let key = parse_option_name(input)?;
         let name = key.to_string();
-        if begins_limit(&name, input) {
-            self.thresholds.push(parse_limit(&key, Scope::Step, input)?);
+        if begins_threshold(&name, input) {
+            self.thresholds
+                .push(parse_threshold_option(&key, Scope::Step, input)?);
             return Ok(());
         }
         if !matches!(name.as_str(), "header" | "check") && step_keys().any(|known| known == name) {
@@ -185,7 +186,8 @@ impl StepOptions {
             }
             _ => {
                 if is_compared(input) || input.peek(Token![.]) {
-                    self.thresholds.push(parse_limit(&key, Scope::Step, input)?);
+                    self.thresholds
+                        .push(parse_threshold_option(&key, Scope::Step, input)?);
                     return Ok(());
                 }
                 self.names_method |=
@@ -228,7 +230,8 @@ impl StepOptions {
             "timeout" => self.timeout = Some(parse_positive_duration(input)?),
             "apdex" => self.apdex = Some(parse_positive_duration(input)?),
             "budget" => self.budget = Some(parse_share(input)?),
-            _ => self.grade_weight = Some(parse_grade_weight(input)?),
+            "grade_weight" => self.grade_weight = Some(parse_grade_weight(input)?),
+            _ => unreachable!("`{name}` is listed as a setting"),
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ pub use super::{
         Hidden, HidesNothing, HidesSomething, Movable, Nothing, Returned, SetupValue, Shareable,
         SpelledOut, StateValue, run_fallible_setup, run_setup, spelled_out, state,
     },
-    options,
+    option_docs as options,
     outcome::{
         CheckReturn, StepReturn, TeardownReturn, check_with, holds, into_check, into_request,
         into_teardown, run_check, run_teardowns,

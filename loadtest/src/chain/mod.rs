@@ -15,7 +15,7 @@ pub(crate) mod http;
 pub(crate) mod kept;
 #[expect(non_camel_case_types, reason = "they are named as the options are")]
 #[doc(hidden)]
-pub mod options;
+pub mod option_docs;
 pub(crate) mod outcome;
 pub(crate) mod request;
 pub(crate) mod response;

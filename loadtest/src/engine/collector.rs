@@ -115,7 +115,7 @@ impl<'a> Collector<'a> {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             self.report_complete_seconds(&mut report);
-            if self.is_stuck() {
+            if self.note_end_and_check_stuck() {
                 break;
             }
         }
@@ -211,7 +211,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Notes the end of the load, and returns whether the workers took too long after it.
-    fn is_stuck(&mut self) -> bool {
+    fn note_end_and_check_stuck(&mut self) -> bool {
         let is_over = self
             .schedule
             .end()

@@ -96,7 +96,7 @@ pub(super) fn tally_without_request(
 /// The times and checks of a step that ran.
 pub(super) struct StepSample {
     pub(super) service: Duration,
-    /// Service time and what the first request of an iteration carries besides.
+    /// Service time, plus the start delay in the first request of an iteration.
     pub(super) response: Duration,
     /// The grading target T.
     pub(super) target: Duration,

@@ -1,11 +1,12 @@
 //! Searches the highest rate, trial after trial in one process. Setups, and a target that the scenario
 //! started, live through all of them.
 
+use super::control_pipe::listen_to_control_pipe;
+use super::requests::{JournalWriter, find_scenario};
 use super::run::{
     PreparedRun, check_machine, given_base_url, internal_failure, prepare_run, usage_failure,
 };
 use super::run_identity::RunIdentity;
-use super::serve::{JournalWriter, find_scenario, listen_to_control_pipe};
 use super::write_json;
 use crate::engine::{self, Control, RunPhase, Workers};
 use crate::registry::Registry;

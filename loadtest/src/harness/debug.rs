@@ -1,8 +1,9 @@
 //! Runs one iteration for `cargo loadtest debug` and reports it as it goes.
 
+use super::control_pipe::listen_to_control_pipe;
+use super::requests::{JournalWriter, find_scenario};
 use super::run::{given_base_url, interrupted_failure, make_plan, prepare_run, usage_failure};
 use super::run_identity::RunIdentity;
-use super::serve::{JournalWriter, find_scenario, listen_to_control_pipe};
 use crate::engine::{Control, IterationPosition, RunPhase};
 use crate::registry::Registry;
 use loadtest_model::failure::RunFailure;

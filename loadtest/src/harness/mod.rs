@@ -2,13 +2,14 @@
 //! `cargo-loadtest`, a listing or a run.
 
 mod capacity;
+mod control_pipe;
 mod debug;
 mod definition_redaction;
 mod failures;
 mod permission;
+mod requests;
 pub(crate) mod run;
 pub(crate) mod run_identity;
-mod serve;
 mod setup_client;
 mod smoke;
 
@@ -140,8 +141,8 @@ fn answer_request(
             };
             write_json(&output, &listing)
         }
-        Request::Run(request) => serve::run_requests(registry, &[*request]),
-        Request::Mix { scenarios } => serve::run_requests(registry, &scenarios),
+        Request::Run(request) => requests::run_requests(registry, &[*request]),
+        Request::Mix { scenarios } => requests::run_requests(registry, &scenarios),
         Request::Debug(request) => debug::run_debug_request(registry, &request),
         Request::Capacity(request) => capacity::run_capacity_search(registry, &request),
     }

@@ -5,7 +5,7 @@ use super::run_identity::RunIdentity;
 use crate::chain::{RequestBuf, RequestTarget, Scenario};
 use crate::targets::Origin;
 use crate::targets::{
-    LONGEST_PROOF, Listed, PROOF_PATH, Permissions, RefusalCause, Statement, offline,
+    LONGEST_PROOF, ListedTarget, PROOF_PATH, Permissions, RefusalCause, Statement, offline,
 };
 use crate::transport::{Call, HttpTransport, Network, NetworkError, Transport as _};
 use http::{HeaderValue, Uri};
@@ -76,7 +76,7 @@ pub(super) async fn permit_known_hosts(
 }
 
 /// The origins that are permitted by an entry, and their entries.
-fn listed_origins(network: &Network) -> impl Iterator<Item = (Origin, &Listed)> {
+fn listed_origins(network: &Network) -> impl Iterator<Item = (Origin, &ListedTarget)> {
     let entry = |origin: &Origin| {
         network
             .permissions()
@@ -250,7 +250,7 @@ pub(super) struct StatementWatch {
 
 /// Begins to read the files of the targets that have to prove that they may be tested.
 pub(super) fn watch_statements(network: &Arc<Network>) -> StatementWatch {
-    let watched: Vec<(Origin, Listed)> = listed_origins(network)
+    let watched: Vec<(Origin, ListedTarget)> = listed_origins(network)
         .filter(|(_, entry)| entry.proof)
         .map(|(origin, entry)| (origin, entry.clone()))
         .collect();

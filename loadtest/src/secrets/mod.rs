@@ -1,11 +1,14 @@
 //! Secrets: where they come from, what may be done with them, and that none of them is shown.
 //!
-//! Their values are known to this process alone: what leaves it is looked through for them.
+//! Their values are known to this process alone. Two marks replace them in what leaves it: `scrub_*` writes
+//! `[secret:NAME]` for a value that is known, and `redact_*` writes `[redacted]` besides for what a text calls
+//! secret by its names (`token=..`).
 
 mod finder;
 mod json;
 mod known;
 mod output;
+pub mod redact;
 mod source;
 mod spelling;
 

@@ -1,7 +1,7 @@
 //! The allowance of a listed target: a guard, not a shaper. Requests above a cap are refused and not
 //! delayed, since a delay would count as the target's time.
 
-use super::listed::Listed;
+use super::listed::ListedTarget;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -14,7 +14,7 @@ const BURST_WINDOW: Duration = Duration::from_secs(1);
 /// The caps of one target, counted over all clients of a run.
 #[derive(Debug)]
 pub(crate) struct Allowance {
-    target: Listed,
+    target: ListedTarget,
     begin: Instant,
     /// The time at which the next request is due at the highest rate, in nanoseconds after `begin` (the
     /// generic cell rate algorithm, ITU-T I.371).
@@ -28,11 +28,11 @@ pub(crate) struct RequestPass(Arc<Allowance>);
 
 impl Allowance {
     /// Returns whether these are the caps of `target`.
-    pub(super) fn is_for(&self, target: &Listed) -> bool {
+    pub(super) fn is_for(&self, target: &ListedTarget) -> bool {
         self.target == *target
     }
 
-    pub(super) fn new(target: Listed) -> Self {
+    pub(super) fn new(target: ListedTarget) -> Self {
         Self {
             target,
             begin: Instant::now(),
@@ -95,7 +95,7 @@ mod tests {
 
     fn allowance(keys: &str) -> Arc<Allowance> {
         let text = format!("[[targets]]\nhost = \"shop.test\"\nowner = \"ada\"\n{keys}\n");
-        let target = Listed::read(&text).unwrap().remove(0);
+        let target = ListedTarget::read(&text).unwrap().remove(0);
         Arc::new(Allowance::new(target))
     }
 

@@ -10,7 +10,7 @@ pub(super) enum AddressClass {
     /// An address that is never tested, even if it is listed.
     Never(&'static str),
     /// Permitted where it is listed.
-    Listed,
+    ListedTarget,
 }
 
 /// The metadata addresses of clouds beyond the link-local ones. They hand out credentials.
@@ -42,7 +42,7 @@ impl AddressClass {
             IpAddr::V6(v6) if v6.is_unicast_link_local() => Self::Never("a link-local address"),
             IpAddr::V4(v4) if v4.is_broadcast() => Self::Never("the broadcast address"),
             IpAddr::V4(v4) if v4.octets()[0] == 0 => Self::Never("an address of no host"),
-            _ => Self::Listed,
+            _ => Self::ListedTarget,
         }
     }
 }
@@ -84,7 +84,7 @@ mod tests {
             assert_eq!(class(text), AddressClass::Loopback, "{text}");
         }
         for text in ["::127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::"] {
-            assert_eq!(class(text), AddressClass::Listed, "{text}");
+            assert_eq!(class(text), AddressClass::ListedTarget, "{text}");
         }
     }
 
@@ -133,7 +133,7 @@ mod tests {
             "2001:db8::1",
             "fd00:ec2::253",
         ] {
-            assert_eq!(class(text), AddressClass::Listed, "{text}");
+            assert_eq!(class(text), AddressClass::ListedTarget, "{text}");
         }
     }
 }

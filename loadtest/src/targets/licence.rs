@@ -3,7 +3,7 @@
 
 use super::Origin;
 use super::allowance::Allowance;
-use super::listed::Listed;
+use super::listed::ListedTarget;
 use super::permissions::Permissions;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -33,7 +33,7 @@ impl Licence {
             .collect()
     }
 
-    fn allowance(&self, target: &Listed) -> Arc<Allowance> {
+    fn allowance(&self, target: &ListedTarget) -> Arc<Allowance> {
         let mut all = self
             .allowances
             .lock()
@@ -67,7 +67,7 @@ mod tests {
     fn a_cap_is_one_for_all_who_have_it_of_the_same_licence() {
         let text = "[[targets]]\nhost = \"shop.test\"\nowner = \"ada\"\nmax_in_flight = 2\n";
         let permissions = Permissions {
-            targets: Listed::read(text).unwrap(),
+            targets: ListedTarget::read(text).unwrap(),
             ..Permissions::default()
         };
         let licence = Licence::default();

@@ -2,7 +2,7 @@
 
 use super::class::AddressClass;
 use super::guard::{NotPermitted, Refusal, RefusalCause};
-use super::listed::{Listed, Mistake};
+use super::listed::{ListedTarget, Mistake};
 use super::{Host, Origin};
 use std::fmt;
 use std::io;
@@ -18,7 +18,7 @@ pub struct Permissions {
     /// The file they were read from.
     pub file: Option<PathBuf>,
     /// Its targets.
-    pub targets: Vec<Listed>,
+    pub targets: Vec<ListedTarget>,
     /// Nothing but loopback can be reached, whatever is listed.
     pub offline: bool,
 }
@@ -30,7 +30,7 @@ pub enum Known<'a> {
     /// This machine, which may be tested.
     Loopback,
     /// It is listed; its addresses are judged when they are known.
-    Listed(&'a Listed),
+    Listed(&'a ListedTarget),
     /// It may not be tested.
     Refused,
     /// A name that is not listed: permitted only where all its addresses are loopback.
@@ -93,7 +93,7 @@ impl Permissions {
                 message: "this is not UTF-8, as TOML is".to_owned(),
             }]
         });
-        match text.and_then(Listed::read) {
+        match text.and_then(ListedTarget::read) {
             Ok(targets) => Ok(Self {
                 file: Some(path),
                 targets,
@@ -110,7 +110,7 @@ impl Permissions {
         Some(match origin.host {
             Host::Address(address) => match self.permit(&origin, address) {
                 Ok(()) => entry
-                    .filter(|_| AddressClass::from_address(address) == AddressClass::Listed)
+                    .filter(|_| AddressClass::from_address(address) == AddressClass::ListedTarget)
                     .map_or(Known::Loopback, Known::Listed),
                 Err(_) => Known::Refused,
             },
@@ -122,7 +122,7 @@ impl Permissions {
     }
 
     /// The entry that permits to send to `origin`; `None` where there is none.
-    pub(crate) fn entry(&self, origin: &Origin) -> Option<&Listed> {
+    pub(crate) fn entry(&self, origin: &Origin) -> Option<&ListedTarget> {
         let host = origin.host.to_string();
         self.targets.iter().find(|target| {
             target.host == host && target.https == origin.https && target.port == origin.port
@@ -138,12 +138,12 @@ impl Permissions {
         let why = match AddressClass::from_address(address) {
             AddressClass::Loopback => return Ok(()),
             AddressClass::Never(what) => RefusalCause::Never(what),
-            AddressClass::Listed if self.offline => RefusalCause::Offline,
-            AddressClass::Listed => match self.entry(origin) {
+            AddressClass::ListedTarget if self.offline => RefusalCause::Offline,
+            AddressClass::ListedTarget => match self.entry(origin) {
                 Some(entry) if entry.has(address) => return Ok(()),
                 Some(entry) => RefusalCause::NotPinned { line: entry.line },
                 None => RefusalCause::NotListed {
-                    instead: self.other_entry(origin).map(Listed::origin),
+                    instead: self.other_entry(origin).map(ListedTarget::origin),
                 },
             },
         };
@@ -182,7 +182,8 @@ impl Permissions {
         });
         match strange {
             Some(address)
-                if !is_pinned && AddressClass::from_address(*address) == AddressClass::Listed =>
+                if !is_pinned
+                    && AddressClass::from_address(*address) == AddressClass::ListedTarget =>
             {
                 Err(self.refusal(origin, Some(*address), RefusalCause::Rebound))
             }
@@ -201,7 +202,7 @@ impl Permissions {
     }
 
     /// Another entry of the same host.
-    fn other_entry(&self, origin: &Origin) -> Option<&Listed> {
+    fn other_entry(&self, origin: &Origin) -> Option<&ListedTarget> {
         let host = origin.host.to_string();
         self.targets.iter().find(|target| target.host == host)
     }
@@ -233,7 +234,7 @@ fn same_network_kind(one: IpAddr, other: IpAddr) -> bool {
 
 impl fmt::Display for Permissions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all: Vec<String> = self.targets.iter().map(Listed::origin).collect();
+        let all: Vec<String> = self.targets.iter().map(ListedTarget::origin).collect();
         f.write_str(&all.join(", "))
     }
 }

@@ -11,7 +11,7 @@
 //! `loadtest` is the version of this format and comes first, `owner` is that of the entry in `loadtest.toml`;
 //! the others may be left out.
 
-use super::listed::{Listed, parse_rate};
+use super::listed::{ListedTarget, parse_rate};
 use std::time::{Duration, SystemTime};
 
 /// The path of the file.
@@ -83,7 +83,7 @@ impl Statement {
     ///
     /// # Errors
     /// Why not, in words.
-    pub(crate) fn permits(&self, entry: &Listed, now: SystemTime) -> Result<(), String> {
+    pub(crate) fn permits(&self, entry: &ListedTarget, now: SystemTime) -> Result<(), String> {
         if !self.owner.eq_ignore_ascii_case(&entry.owner) {
             return Err(format!(
                 "it names another owner than line {} of `loadtest.toml`, which is `{}`",
@@ -109,10 +109,10 @@ impl Statement {
 mod tests {
     use super::*;
 
-    fn entry(keys: &str) -> Listed {
+    fn entry(keys: &str) -> ListedTarget {
         let text =
             format!("[[targets]]\nhost = \"shop.test\"\nowner = \"Ada@shop.test\"\n{keys}\n");
-        Listed::read(&text).unwrap().remove(0)
+        ListedTarget::read(&text).unwrap().remove(0)
     }
 
     fn verdict(file: &str, keys: &str) -> Result<(), String> {

@@ -5,7 +5,7 @@ use crate::config::Organisation;
 use crate::export::terminal::table::{TextColumn, TextTable};
 use crate::export::terminal::text::{ACCENT, BOLD, DIM, Line, PLAIN, clean};
 use crate::units;
-use loadtest::targets::Listed;
+use loadtest::targets::ListedTarget;
 use loadtest_model::display;
 use loadtest_model::plan::Overrides;
 
@@ -192,7 +192,7 @@ fn load_rows(load: &Overrides) -> String {
     parts.join(", ")
 }
 
-fn target_rows(target: &Listed) -> String {
+fn target_rows(target: &ListedTarget) -> String {
     let place = target.origin();
     let parts = [
         Some(format!("{place} of {}", target.owner)),

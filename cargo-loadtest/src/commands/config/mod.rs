@@ -13,7 +13,7 @@ use crate::console;
 use crate::error::Error;
 use crate::policy::Caller;
 use crate::workspace::Workspace;
-use loadtest::targets::Listed;
+use loadtest::targets::ListedTarget;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use url::Url;
@@ -195,7 +195,7 @@ fn key_json(key: &InForce) -> Value {
     })
 }
 
-fn target_json(target: &Listed) -> Value {
+fn target_json(target: &ListedTarget) -> Value {
     json!({
         "line": target.line,
         "host": target.host,

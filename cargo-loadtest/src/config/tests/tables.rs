@@ -344,7 +344,7 @@ fn targets_are_those_that_the_library_heeds() {
          [store]\nkeep = 3\n[[targets]]\nhost = \"10.0.0.7\"\nowner = \"ada\"\n",
     )
     .unwrap();
-    let origins: Vec<_> = config.targets.iter().map(Listed::origin).collect();
+    let origins: Vec<_> = config.targets.iter().map(ListedTarget::origin).collect();
     let expected = ["https://shop.staging.example.com:8443", "https://10.0.0.7"];
     assert_eq!(origins, expected);
     // With the mistakes of other tables, in the order of lines.

@@ -4,7 +4,7 @@
 //! where the run is invalid, where the generator had no processor time, or where the SLO would have held
 //! had no arrival been late or waited for a user.
 
-use super::{Card, Cause, ThresholdRow, Trust, judge_busy_workers, judge_throttling};
+use super::{Card, ThresholdRow, Trust, ValidityCause, judge_busy_workers, judge_throttling};
 use crate::capacity::{Attempt, Measured, Purpose, Trial, TrialOutcome};
 use crate::definition::{Metric, Part, Shape};
 use crate::display;
@@ -71,7 +71,7 @@ struct Judgement {
 
 impl Judgement {
     /// Judges that the generator was at its limit, with everything else that was seen.
-    fn of_generator(cause: Cause, rest: Vec<String>) -> Self {
+    fn of_generator(cause: ValidityCause, rest: Vec<String>) -> Self {
         Self {
             outcome: TrialOutcome::GeneratorLimited,
             reasons: std::iter::once(cause.what).chain(rest).collect(),
@@ -112,15 +112,15 @@ fn judge_run(record: &ScenarioRecord, card: &Card) -> Judgement {
     }
 }
 
-fn new_cause(what: String, remedy: &str) -> Cause {
-    Cause {
+fn new_cause(what: String, remedy: &str) -> ValidityCause {
+    ValidityCause {
         trust: Trust::Degraded,
         what,
         remedy: remedy.to_owned(),
     }
 }
 
-fn out_of_rows(record: &ScenarioRecord) -> Cause {
+fn out_of_rows(record: &ScenarioRecord) -> ValidityCause {
     let feed = record.start.plan.rows.as_ref().map(|limit| &*limit.feed);
     new_cause(
         format!(
@@ -192,7 +192,11 @@ fn ended_within(record: &ScenarioRecord, from: Duration, to: Duration) -> Option
 }
 
 /// Returns the reason why the generator, and not the target, may have broken the SLO.
-fn find_excuse(record: &ScenarioRecord, card: &Card, broken: &[&ThresholdRow]) -> Option<Cause> {
+fn find_excuse(
+    record: &ScenarioRecord,
+    card: &Card,
+    broken: &[&ThresholdRow],
+) -> Option<ValidityCause> {
     let generator = &card.generator;
     let is_judged = !record.start.validity_off;
     if let Some(cause) = judge_busy_workers(generator).filter(|_| is_judged) {

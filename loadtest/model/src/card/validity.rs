@@ -33,12 +33,12 @@ pub struct Validity {
     /// The worst of all causes.
     pub trust: Trust,
     /// The causes against the measurement, the worst first.
-    pub causes: Vec<Cause>,
+    pub causes: Vec<ValidityCause>,
 }
 
 /// Something that speaks against a measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Cause {
+pub struct ValidityCause {
     /// The severity.
     pub trust: Trust,
     /// The observation.
@@ -82,7 +82,7 @@ impl Validity {
                 judge_stolen_time(generator),
             ]
         };
-        let mut causes: Vec<Cause> = known.into_iter().chain(seen).flatten().collect();
+        let mut causes: Vec<ValidityCause> = known.into_iter().chain(seen).flatten().collect();
         causes.sort_by_key(|cause| std::cmp::Reverse(cause.trust));
         Self {
             trust: causes.first().map_or(Trust::Valid, |cause| cause.trust),
@@ -91,19 +91,19 @@ impl Validity {
     }
 }
 
-fn switched_off() -> Cause {
-    Cause {
+fn switched_off() -> ValidityCause {
+    ValidityCause {
         trust: Trust::Degraded,
         what: format!("validity was not judged, since `{VALIDITY_VARIABLE}` was `off`"),
         remedy: "for figures that count, run without it".to_owned(),
     }
 }
 
-fn judge_stuck_worker(record: &ScenarioRecord) -> Option<Cause> {
+fn judge_stuck_worker(record: &ScenarioRecord) -> Option<ValidityCause> {
     let EndReason::Stuck { reason } = &record.end.ending else {
         return None;
     };
-    Some(Cause {
+    Some(ValidityCause {
         trust: Trust::Invalid,
         what: reason.clone(),
         remedy: "a step must not block: use no endless loop, no blocking call; the engine sends"
@@ -111,8 +111,8 @@ fn judge_stuck_worker(record: &ScenarioRecord) -> Option<Cause> {
     })
 }
 
-fn target_death(record: &ScenarioRecord) -> Option<Cause> {
-    record.end.target_death.as_ref().map(|death| Cause {
+fn target_death(record: &ScenarioRecord) -> Option<ValidityCause> {
+    record.end.target_death.as_ref().map(|death| ValidityCause {
         trust: Trust::Degraded,
         what: format!("the target did not survive the run: {death}"),
         remedy: "find out why it ended: what came after is of a target that was not there"
@@ -120,8 +120,8 @@ fn target_death(record: &ScenarioRecord) -> Option<Cause> {
     })
 }
 
-fn in_process(record: &ScenarioRecord) -> Option<Cause> {
-    record.start.target_in_process.then(|| Cause {
+fn in_process(record: &ScenarioRecord) -> Option<ValidityCause> {
+    record.start.target_in_process.then(|| ValidityCause {
         trust: Trust::Degraded,
         what: "the target runs inside the generator's process".to_owned(),
         remedy: "for figures that count, start it as a process of its own: \
@@ -130,8 +130,8 @@ fn in_process(record: &ScenarioRecord) -> Option<Cause> {
     })
 }
 
-fn judge_accounts(record: &ScenarioRecord, accounts: &Accounts) -> Option<Cause> {
-    accounts.mismatch(record).map(|mismatch| Cause {
+fn judge_accounts(record: &ScenarioRecord, accounts: &Accounts) -> Option<ValidityCause> {
+    accounts.mismatch(record).map(|mismatch| ValidityCause {
         trust: Trust::Invalid,
         what: format!("internal error: the accounts do not balance: {mismatch}"),
         remedy:
@@ -140,7 +140,7 @@ fn judge_accounts(record: &ScenarioRecord, accounts: &Accounts) -> Option<Cause>
     })
 }
 
-fn own_errors(record: &ScenarioRecord) -> Option<Cause> {
+fn own_errors(record: &ScenarioRecord) -> Option<ValidityCause> {
     let steps = || record.windows.steady.steps.iter();
     let mut own: Vec<_> = steps()
         .flat_map(|step| &step.errors)
@@ -155,7 +155,7 @@ fn own_errors(record: &ScenarioRecord) -> Option<Cause> {
     let share = share_of(count, requests)?;
     own.sort_by_key(|error| std::cmp::Reverse(error.count));
     let worst = own.first()?;
-    (share > OWN_ERRORS).then(|| Cause {
+    (share > OWN_ERRORS).then(|| ValidityCause {
         trust: Trust::Invalid,
         what: format!(
             "{} of requests failed in the generator itself, most as {}: {}",
@@ -177,7 +177,7 @@ fn own_errors(record: &ScenarioRecord) -> Option<Cause> {
     })
 }
 
-fn judge_lateness(record: &ScenarioRecord) -> Option<Cause> {
+fn judge_lateness(record: &ScenarioRecord) -> Option<ValidityCause> {
     let journey = &record.windows.steady.journey;
     let late = journey
         .lateness
@@ -210,7 +210,7 @@ fn judge_lateness(record: &ScenarioRecord) -> Option<Cause> {
                 display::format_duration(median)
             )
         });
-    Some(Cause {
+    Some(ValidityCause {
         trust: if spoils {
             Trust::Invalid
         } else {
@@ -229,7 +229,7 @@ fn judge_lateness(record: &ScenarioRecord) -> Option<Cause> {
     })
 }
 
-fn judge_waits(record: &ScenarioRecord) -> Option<Cause> {
+fn judge_waits(record: &ScenarioRecord) -> Option<ValidityCause> {
     let journey = &record.windows.steady.journey;
     let waits = journey.waits.count() + journey.dropped;
     (waits > 0).then(|| {
@@ -253,7 +253,7 @@ fn judge_waits(record: &ScenarioRecord) -> Option<Cause> {
             what.push_str(&display::format_count(journey.dropped));
             what.push_str(" never started");
         }
-        Cause {
+        ValidityCause {
             trust: Trust::Degraded,
             what,
             remedy: "raise `max_users` if the target should be able to serve them at once; \
@@ -263,14 +263,14 @@ fn judge_waits(record: &ScenarioRecord) -> Option<Cause> {
     })
 }
 
-fn judge_stalls(generator: &Generator) -> Option<Cause> {
+fn judge_stalls(generator: &Generator) -> Option<ValidityCause> {
     let stalled = generator.stalled_seconds;
     let many = stalled as f64 > STALLED_SECONDS * generator.seconds as f64;
     let by = generator.kept_by.as_ref();
     let by = by.map_or_else(String::new, |step| {
         format!("; the code of {} kept it", display::quote_name(step))
     });
-    many.then(|| Cause {
+    many.then(|| ValidityCause {
         trust: if stalled >= STALLS {
             Trust::Invalid
         } else {
@@ -289,9 +289,9 @@ fn judge_stalls(generator: &Generator) -> Option<Cause> {
     })
 }
 
-pub(crate) fn judge_busy_workers(generator: &Generator) -> Option<Cause> {
+pub(crate) fn judge_busy_workers(generator: &Generator) -> Option<ValidityCause> {
     let seconds = generator.busy_seconds;
-    (seconds as f64 > BUSY_SECONDS * generator.seconds as f64).then(|| Cause {
+    (seconds as f64 > BUSY_SECONDS * generator.seconds as f64).then(|| ValidityCause {
         trust: Trust::Degraded,
         what: format!(
             "a worker thread used over {} of its core in {} of {}, up to {}",
@@ -304,8 +304,8 @@ pub(crate) fn judge_busy_workers(generator: &Generator) -> Option<Cause> {
     })
 }
 
-pub(crate) fn judge_throttling(generator: &Generator) -> Option<Cause> {
-    (!generator.throttled.is_zero()).then(|| Cause {
+pub(crate) fn judge_throttling(generator: &Generator) -> Option<ValidityCause> {
+    (!generator.throttled.is_zero()).then(|| ValidityCause {
         trust: Trust::Degraded,
         what: format!(
             "the system throttled the generator for {} in {}: its control group had used up its quota of \
@@ -319,9 +319,9 @@ pub(crate) fn judge_throttling(generator: &Generator) -> Option<Cause> {
     })
 }
 
-fn judge_stolen_time(generator: &Generator) -> Option<Cause> {
+fn judge_stolen_time(generator: &Generator) -> Option<ValidityCause> {
     let seconds = generator.stolen_seconds;
-    (seconds as f64 > BUSY_SECONDS * generator.seconds as f64).then(|| Cause {
+    (seconds as f64 > BUSY_SECONDS * generator.seconds as f64).then(|| ValidityCause {
         trust: Trust::Degraded,
         what: format!(
             "the host of this virtual machine gave over {} of its processor time to others in {} of {}, \

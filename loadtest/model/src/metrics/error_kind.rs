@@ -100,7 +100,7 @@ error_kinds! {
     LocalMemory = "local.memory",
     /// The generator has no disk space.
     LocalDisk = "local.disk",
-    /// The generator started too late.
+    /// Reserved: the card judges late starts, with the validity of the run.
     GeneratorLate = "generator.late",
     /// The generator could not start an iteration.
     GeneratorDropped = "generator.dropped",

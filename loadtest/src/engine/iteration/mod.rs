@@ -103,8 +103,9 @@ impl<T: Transport> VirtualUser<T> {
                 tally.journey.waits.record(arrival.ready_at - arrival.due);
             }
         });
-        let delay = elapsed_between(arrival.due, started);
-        let mut progress = IterationProgress::new(Some(delay), std::mem::take(&mut self.executed));
+        let start_delay = elapsed_between(arrival.due, started);
+        let mut progress =
+            IterationProgress::new(Some(start_delay), std::mem::take(&mut self.executed));
         let begun = self.prepare_chain(arrival, window, state);
         if begun.is_ok() {
             let steps = self.scenario.definition.steps.iter().enumerate();
@@ -158,7 +159,7 @@ impl<T: Transport> VirtualUser<T> {
                 journeys.slowest.add(SlowJourney {
                     iteration: arrival.iteration,
                     due_us,
-                    delay_us: micros(delay),
+                    delay_us: micros(start_delay),
                     time_us,
                     ok: !progress.failed,
                     steps: progress

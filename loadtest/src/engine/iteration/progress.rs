@@ -37,7 +37,7 @@ impl Drop for IterationGuard<'_> {
 /// The state of an iteration under way.
 pub(super) struct IterationProgress {
     /// Time from due to actual start; the first step that sends takes it into its response time.
-    pub(super) delay: Option<Duration>,
+    pub(super) start_delay: Option<Duration>,
     /// True once it has sent a request.
     pub(super) sent: bool,
     /// The pauses: after steps, and between the requests of one.
@@ -58,10 +58,10 @@ pub(super) struct ExecutedStep {
 
 impl IterationProgress {
     /// Returns the progress of an iteration that has sent nothing yet.
-    pub(super) fn new(delay: Option<Duration>, mut ran: Vec<ExecutedStep>) -> Self {
+    pub(super) fn new(start_delay: Option<Duration>, mut ran: Vec<ExecutedStep>) -> Self {
         ran.clear();
         Self {
-            delay,
+            start_delay,
             sent: false,
             paused: Duration::ZERO,
             failed: false,

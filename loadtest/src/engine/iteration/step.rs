@@ -88,7 +88,7 @@ impl<T: Transport> VirtualUser<T> {
                 progress.sent = true;
                 let mut sample = StepSample {
                     service: attempt.service,
-                    response: attempt.service + progress.delay.take().unwrap_or_default(),
+                    response: attempt.service + progress.start_delay.take().unwrap_or_default(),
                     target: state.plan.grading[step].target,
                     checks: (0, 0),
                 };
@@ -164,7 +164,7 @@ impl<T: Transport> VirtualUser<T> {
             Ok(Ok(())) => self
                 .run_checks(context, None, &mut checks)
                 .map_or_else(StepOutcome::Failed, |()| StepOutcome::Ok),
-            Ok(Err(Halt::Unmet(unmet))) => self.handle_unmet(context, unmet),
+            Ok(Err(Halt::Unmet(unmet))) => self.skip_or_fail_unmet(context, unmet),
             Ok(Err(Halt::Failed(error))) => self.fail_step(step, log.failure_for(&error)),
             Err(message) => self.fail_step(
                 step,
@@ -184,7 +184,7 @@ impl<T: Transport> VirtualUser<T> {
             sample = Some(StepSample {
                 service,
                 // A step that sent nothing leaves the delay to the next one.
-                response: service + progress.delay.take().unwrap_or_default(),
+                response: service + progress.start_delay.take().unwrap_or_default(),
                 target: state.plan.grading[step].target,
                 checks,
             });
@@ -292,7 +292,7 @@ impl<T: Transport> VirtualUser<T> {
         });
         match built {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(unmet)) => Err(self.handle_unmet(context, unmet)),
+            Ok(Err(unmet)) => Err(self.skip_or_fail_unmet(context, unmet)),
             Err(message) => {
                 let message = format!("panicked: {message}");
                 Err(self.fail_step(step, Failure::new(ErrorKind::StepPanic, message)))
@@ -301,7 +301,7 @@ impl<T: Transport> VirtualUser<T> {
     }
 
     /// Empties the slot of a step that sends nothing, and says what became of it.
-    fn handle_unmet(&mut self, context: StepContext<'_>, unmet: Unmet) -> StepOutcome {
+    fn skip_or_fail_unmet(&mut self, context: StepContext<'_>, unmet: Unmet) -> StepOutcome {
         let StepContext { step, state, .. } = context;
         let (cause, outcome) = match unmet {
             Unmet::Invalid { reason } => {

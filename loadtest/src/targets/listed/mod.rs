@@ -28,7 +28,7 @@ pub const KEYS: [&str; 9] = [
 
 /// A target that may be tested: an entry of `[[targets]]`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
+pub struct ListedTarget {
     /// The host, in its one spelling: a name in lower case without a final dot, or an address.
     pub host: String,
     /// True for `https`, which is the default; false for `http`.
@@ -60,7 +60,7 @@ pub struct Mistake {
     pub message: String,
 }
 
-impl Listed {
+impl ListedTarget {
     /// Reads all entries of `[[targets]]` in the text of a `loadtest.toml`.
     ///
     /// # Errors
@@ -321,9 +321,9 @@ impl EventReceiver for TargetsReader<'_> {
 
 impl TargetEntry {
     /// The target, unless something is wrong with it.
-    fn into_target(self, mistakes: &mut Vec<Mistake>) -> Option<Listed> {
+    fn into_target(self, mistakes: &mut Vec<Mistake>) -> Option<ListedTarget> {
         let before = mistakes.len();
-        let mut listed = Listed {
+        let mut listed = ListedTarget {
             host: String::new(),
             https: true,
             port: 0,
@@ -366,7 +366,7 @@ impl TargetEntry {
     }
 }
 
-impl Listed {
+impl ListedTarget {
     fn set_key(
         &mut self,
         key: &str,

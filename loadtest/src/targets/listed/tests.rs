@@ -1,7 +1,7 @@
 use super::*;
 
-fn read(text: &str) -> Result<Vec<Listed>, Vec<String>> {
-    Listed::read(text).map_err(|mistakes| {
+fn read(text: &str) -> Result<Vec<ListedTarget>, Vec<String>> {
+    ListedTarget::read(text).map_err(|mistakes| {
         let line = |mistake: &Mistake| format!("{}: {}", mistake.line, mistake.message);
         mistakes.iter().map(line).collect()
     })

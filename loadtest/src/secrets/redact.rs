@@ -3,7 +3,7 @@
 //! When in doubt it takes out too much. It reads no format: a body may be cut off anywhere, or be
 //! JSON within JSON.
 
-use crate::secrets::{self, SecretHit};
+use super::{self as secrets, SecretHit};
 use http::HeaderValue;
 use std::borrow::Cow;
 use std::ops::Range;

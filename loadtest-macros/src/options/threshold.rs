@@ -13,14 +13,14 @@ use syn::parse::ParseStream;
 use syn::{Ident, LitStr, Token, token};
 
 /// A threshold of a step or a scenario.
-pub(crate) struct Limit {
+pub(crate) struct ThresholdOption {
     pub(crate) threshold: Threshold,
     /// The span of the metric.
     pub(crate) span: Span,
 }
 
 /// Returns true if a threshold begins with `name`, which was just parsed.
-pub(super) fn begins_limit(name: &str, input: ParseStream<'_>) -> bool {
+pub(super) fn begins_threshold(name: &str, input: ParseStream<'_>) -> bool {
     is_metric_word(name)
         || is_part_word(name) && (input.peek(Token![.]) || is_compared(input))
         || is_custom_word(name) && input.peek(token::Paren)
@@ -32,16 +32,16 @@ pub(super) fn is_compared(input: ParseStream<'_>) -> bool {
 }
 
 /// Parses a threshold that begins with `first`.
-pub(super) fn parse_limit(
+pub(super) fn parse_threshold_option(
     first: &Ident,
     scope: Scope,
     input: ParseStream<'_>,
-) -> syn::Result<Limit> {
+) -> syn::Result<ThresholdOption> {
     let mut text = TokenText::default();
     text.push(&first.unraw().to_string(), first.span());
     text.push_tokens(input.parse::<TokenStream>()?);
     match parse_threshold(&text.text, scope) {
-        Ok(condition) => Ok(Limit {
+        Ok(condition) => Ok(ThresholdOption {
             threshold: condition.threshold,
             span: first.span(),
         }),

@@ -1,6 +1,7 @@
 //! Serves a run request of `cargo-loadtest`: one scenario or several at once, from the request to the
 //! records.
 
+use super::control_pipe::listen_to_control_pipe;
 use super::run::{
     PreparedRun, check_machine, given_base_url, internal_failure, make_plan, prepare_run,
     usage_failure,
@@ -11,14 +12,13 @@ use crate::chain::Scenario;
 use crate::engine::{self, Control, RunPhase, Workers};
 use crate::registry::Registry;
 use crate::secrets;
-use crate::targets;
 use loadtest_model::card::Card;
 use loadtest_model::failure::{FailureKind, RunFailure};
 use loadtest_model::protocol::{JournalLine, RunRequest};
 use loadtest_model::record::ScenarioRecord;
 use serde::Serialize;
 use std::fs::File;
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::thread;
 use tokio::time::Instant;
@@ -252,31 +252,4 @@ impl<'a> JournalWriter<'a> {
             .write_all(&bytes)
             .map_err(|error| write_error(self.path, &error))
     }
-}
-
-/// Listens to the control pipe until it closes, which means `stop`.
-pub(super) fn listen_to_control_pipe(control: Control) {
-    let listener = thread::Builder::new()
-        .name("loadtest-control".to_owned())
-        .spawn(move || {
-            for line in io::stdin().lock().lines().map_while(Result::ok) {
-                match line.trim() {
-                    "stop" => stop_run(&control),
-                    "abort" => control.abort(),
-                    _ => {}
-                }
-            }
-            stop_run(&control);
-        });
-    if let Err(error) = listener {
-        print_error(&format!(
-            "warning: the run cannot be stopped early: {error}"
-        ));
-    }
-}
-
-/// Ends the run, or the wait for a target that it is to begin with.
-fn stop_run(control: &Control) {
-    control.stop();
-    targets::give_up();
 }
