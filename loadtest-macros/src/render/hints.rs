@@ -50,7 +50,7 @@ mod tests {
     fn every_option_has_its_documentation() {
         let path = concat!(
             env!("CARGO_MANIFEST_DIR"),
-            "/../loadtest/src/chain/options.rs"
+            "/../loadtest/src/chain/option_docs.rs"
         );
         let text = std::fs::read_to_string(path).unwrap();
         let (of_scenarios, of_steps) = text.split_once("pub enum step {").unwrap();
