@@ -198,7 +198,7 @@ fn the_page_fits_every_window_and_asks_for_nothing() {
                     "figure svg",
                     ".legend li",
                     "table.dense",
-                    ".charts .beside",
+                    ".charts",
                 ] {
                     let found = format!("document.querySelectorAll('{element}').length");
                     assert!(number(&browser.value(&found)) > 0.0, "{element}: {state}");

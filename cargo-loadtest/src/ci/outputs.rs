@@ -2,52 +2,48 @@
 
 use super::Published;
 use loadtest_model::card::{Card, Report, worst_exit_code};
-use serde::Serialize;
-use std::time::Duration;
+use loadtest_model::record::NotRun;
+use serde_json::{Value, json};
 
 /// More than this of all scenarios is for the JSON export.
 const LONGEST: usize = 256 * 1024;
+/// The figures of the worst scenario that are outputs of their own.
+const KEYS: [&str; 7] = [
+    "scenario",
+    "verdict",
+    "grade",
+    "score",
+    "p95_ms",
+    "error_rate",
+    "rps",
+];
 
-/// The figures of a scenario.
-#[derive(Debug, Serialize)]
-struct OutputRow<'a> {
-    scenario: &'a str,
-    verdict: String,
-    grade: Option<String>,
-    score: Option<f64>,
-    p95_ms: Option<f64>,
-    error_rate: Option<f64>,
-    rps: Option<f64>,
+/// What a scenario came to; null where it has no such figure.
+fn describe_card(card: &Card) -> Value {
+    let head = &card.headline;
+    let rounded = |number: Option<f64>, digits| number.map(|number| round_digits(number, digits));
+    json!({
+        "scenario": card.identity,
+        "verdict": output_word(card.verdict.name()),
+        "grade": card.grade.letter.map(|letter| letter.to_string()),
+        "score": rounded(card.grade.score, 4),
+        "p95_ms": rounded(head.time.p95.map(|time| time.as_secs_f64() * 1e3), 3),
+        "error_rate": rounded(head.error_rate, 6),
+        "rps": rounded(head.achieved_per_second, 3),
+    })
 }
 
-impl<'a> OutputRow<'a> {
-    fn from_card(card: &'a Card) -> Self {
-        Self {
-            scenario: &card.identity,
-            verdict: output_word(card.verdict.name()),
-            grade: card.grade.letter.map(|letter| letter.to_string()),
-            score: card.grade.score.map(|score| round_digits(score, 4)),
-            p95_ms: card.headline.time.p95.map(to_millis),
-            error_rate: card.headline.error_rate.map(|rate| round_digits(rate, 6)),
-            rps: card
-                .headline
-                .achieved_per_second
-                .map(|rate| round_digits(rate, 3)),
-        }
-    }
-
-    /// Returns the row of a scenario that did not run.
-    fn without(scenario: &'a str) -> Self {
-        Self {
-            scenario,
-            verdict: "did_not_run".to_owned(),
-            grade: None,
-            score: None,
-            p95_ms: None,
-            error_rate: None,
-            rps: None,
-        }
-    }
+/// The same of a scenario that did not run.
+fn describe_missing(scenario: &NotRun) -> Value {
+    json!({
+        "scenario": scenario.scenario,
+        "verdict": "did_not_run",
+        "grade": null,
+        "score": null,
+        "p95_ms": null,
+        "error_rate": null,
+        "rps": null,
+    })
 }
 
 /// The names and values of a run: figures are those of the worst scenario.
@@ -58,52 +54,45 @@ pub(super) fn list_outputs(run: &Published<'_>) -> Vec<(&'static str, String)> {
         let path = path.map(|path| std::path::absolute(path).unwrap_or(path.to_path_buf()));
         path.map_or_else(String::new, |path| path.display().to_string())
     };
-    let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
     let mut all = vec![
         ("run_id", report.run_id.clone()),
         ("directory", path(Some(run.folder))),
         ("report", path(run.page)),
     ];
-    if let Some(row) = worst {
-        let verdict = report
-            .capacity
-            .as_ref()
-            .map_or(row.verdict.clone(), |search| {
-                output_word(search.verdict.name())
-            });
-        all.extend([
-            ("scenario", row.scenario.to_owned()),
-            ("verdict", verdict),
-            ("grade", row.grade.clone().unwrap_or_default()),
-            ("score", number(row.score)),
-            ("p95_ms", number(row.p95_ms)),
-            ("error_rate", number(row.error_rate)),
-            ("rps", number(row.rps)),
-        ]);
+    if let Some(mut row) = worst {
+        if let Some(search) = &report.capacity {
+            row["verdict"] = output_word(search.verdict.name()).into();
+        }
+        all.extend(KEYS.map(|key| (key, show_value(&row[key]))));
     }
     if let Some(search) = &report.capacity {
         let rate = search.finding.confirmed_per_second;
-        all.push(("capacity", number(rate.map(|rate| round_digits(rate, 3)))));
+        let rate = rate.map(|rate| round_digits(rate, 3));
+        all.push(("capacity", show_value(&json!(rate))));
     }
-    let rows: Vec<_> = list_rows(report).collect();
-    let rows = serde_json::to_string(&rows).unwrap_or_default();
+    let cards = report.cards.iter().map(describe_card);
+    let rows: Vec<_> = cards
+        .chain(report.not_run.iter().map(describe_missing))
+        .collect();
+    let rows = Value::from(rows).to_string();
     if rows.len() <= LONGEST {
         all.push(("scenarios", rows));
     }
     all
 }
 
-fn list_rows(report: &Report) -> impl Iterator<Item = OutputRow<'_>> {
-    let not_run = report.not_run.iter();
-    report
-        .cards
-        .iter()
-        .map(OutputRow::from_card)
-        .chain(not_run.map(|scenario| OutputRow::without(&scenario.scenario)))
+/// A value as a shell reads it.
+fn show_value(value: &Value) -> String {
+    match value {
+        Value::String(words) => words.clone(),
+        value => value
+            .as_f64()
+            .map_or_else(String::new, |number| number.to_string()),
+    }
 }
 
 /// Returns the row of the worst scenario: by the exit code, then by the score.
-fn worst_row(report: &Report) -> Option<OutputRow<'_>> {
+fn worst_row(report: &Report) -> Option<Value> {
     let code = worst_exit_code(
         (report.cards.iter().map(|card| card.verdict.exit_code()))
             .chain(report.not_run.iter().map(|scenario| scenario.exit_code)),
@@ -118,17 +107,13 @@ fn worst_row(report: &Report) -> Option<OutputRow<'_>> {
         let mut those = report.not_run.iter();
         those.find(|scenario| scenario.exit_code == code)
     };
-    card.map(OutputRow::from_card)
-        .or_else(|| not_run().map(|scenario| OutputRow::without(&scenario.scenario)))
+    card.map(describe_card)
+        .or_else(|| not_run().map(describe_missing))
 }
 
 /// `NOT PERMITTED` as programs write it.
 fn output_word(name: &str) -> String {
     name.to_lowercase().replace(' ', "_")
-}
-
-fn to_millis(time: Duration) -> f64 {
-    round_digits(time.as_secs_f64() * 1e3, 3)
 }
 
 fn round_digits(number: f64, digits: i32) -> f64 {

@@ -4,7 +4,9 @@
 //! The header is published: columns are added at its end, and none is renamed or moved. Every text is on one
 //! line, and none is a formula to a spreadsheet.
 
-use super::labels::{describe_regrading, label_scenarios, label_steps, round_to_micros};
+use super::labels::{
+    describe_regrading, label_scenarios, label_steps, outcome_name, round_to_micros,
+};
 use crate::console::clean;
 use loadtest_model::card::{Card, Quantiles, Report, StepRow, Verdict};
 use loadtest_model::comparison::{BaselineComparison, ComparisonOutcome};
@@ -228,15 +230,6 @@ impl CsvRow {
         let at = HEADER.split(',').position(|name| name == column);
         self.0[at.expect("a column of the header")] = cell;
         self
-    }
-}
-
-/// Returns the name of an outcome in JSON.
-fn outcome_name(outcome: &ComparisonOutcome) -> &'static str {
-    match outcome {
-        ComparisonOutcome::Compared(_) => "compared",
-        ComparisonOutcome::Refused { .. } => "refused",
-        ComparisonOutcome::Absent => "absent",
     }
 }
 

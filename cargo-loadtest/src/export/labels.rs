@@ -2,6 +2,7 @@
 
 use crate::console::clean;
 use loadtest_model::card::{Card, Report};
+use loadtest_model::comparison::ComparisonOutcome;
 use loadtest_model::display;
 use std::collections::HashSet;
 use std::time::Duration;
@@ -39,6 +40,15 @@ pub(super) fn label_scenarios(report: &Report) -> Vec<String> {
 /// Returns unique names of the steps.
 pub(super) fn label_steps(card: &Card) -> Vec<String> {
     unique_names(card.steps.iter().map(|step| clean(&step.name)))
+}
+
+/// Returns the name of an outcome in JSON.
+pub(crate) fn outcome_name(outcome: &ComparisonOutcome) -> &'static str {
+    match outcome {
+        ComparisonOutcome::Compared(_) => "compared",
+        ComparisonOutcome::Refused { .. } => "refused",
+        ComparisonOutcome::Absent => "absent",
+    }
 }
 
 /// Describes the policy that a run was graded anew by, where it was: `apdex=300 ms, min_grade=A`.

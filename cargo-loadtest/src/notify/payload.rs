@@ -2,7 +2,7 @@
 
 use super::job;
 use crate::config::Event;
-use crate::export::labels::round_to_micros;
+use crate::export::labels::{outcome_name, round_to_micros};
 use loadtest::redact;
 use loadtest_model::card::{Capacity, Card, Reason, Report, Verdict};
 use loadtest_model::comparison::{ComparisonOutcome, Figure};
@@ -250,11 +250,7 @@ impl Graded {
                 .collect(),
             comparison: card.comparison.as_ref().map(|beside| ComparisonResult {
                 baseline: beside.baseline.clone(),
-                outcome: match &beside.outcome {
-                    ComparisonOutcome::Compared(_) => "compared",
-                    ComparisonOutcome::Refused { .. } => "refused",
-                    ComparisonOutcome::Absent => "absent",
-                },
+                outcome: outcome_name(&beside.outcome),
                 regressions: list_regressions(&beside.outcome),
             }),
         }

@@ -29,13 +29,9 @@ pub(super) fn list(baselines: &Baselines, format: ResultFormat) -> Result<u8, Er
         )?,
         ResultFormat::Human => console::print_result(render_table(&all).trim_end())?,
         ResultFormat::Json => {
-            let data: Vec<Value> = all
-                .iter()
-                .map(|(baseline, contents)| list_json(baseline, contents))
-                .collect();
-            let text =
-                serde_json::to_string_pretty(&data).map_err(Error::encode("the baselines"))?;
-            console::print_result(text)?;
+            let baselines = all.iter();
+            let baselines = baselines.map(|(baseline, contents)| list_json(baseline, contents));
+            console::print_result(format_args!("{:#}", baselines.collect::<Value>()))?;
         }
     }
     for (_, contents) in &all {

@@ -109,29 +109,25 @@ fn save_baseline(
 }
 
 fn not_saved(run_id: &str, saved: &[SaveResult]) -> Error {
-    let refused = || {
-        saved.iter().filter_map(|saved| {
-            let refused = saved.outcome.as_ref().err()?;
-            Some((saved.scenario.clone(), refused))
-        })
-    };
-    let mut helps: Vec<String> = refused().map(|(_, refused)| refused.help.clone()).collect();
-    helps.dedup();
-    let mut reasons: Vec<(String, String)> = refused()
-        .map(|(scenario, refused)| (clean(&scenario), clean(&refused.why)))
-        .collect();
-    if reasons.is_empty() {
-        reasons.push((String::new(), "none of its scenarios ran".to_owned()));
+    let mut message = format!("the run {} cannot be saved as a baseline", clean(run_id));
+    let mut helps = Vec::new();
+    for SaveResult { scenario, outcome } in saved {
+        if let Err(refused) = outcome {
+            let _ = write!(
+                message,
+                "\n  `{}`: {}",
+                clean(scenario),
+                clean(&refused.why)
+            );
+            helps.push(clean(&refused.help));
+        }
+    }
+    if helps.is_empty() {
+        message.push_str(": none of its scenarios ran");
         helps.push("save a run that measured something".to_owned());
     }
-    let mut message = format!("the run {} cannot be saved as a baseline", clean(run_id));
-    for (scenario, reason) in reasons {
-        let _ = match scenario.as_str() {
-            "" => write!(message, ": {reason}"),
-            scenario => write!(message, "\n  `{scenario}`: {reason}"),
-        };
-    }
-    Error::usage(message).with_help(clean(&helps.join("; ")))
+    helps.dedup();
+    Error::usage(message).with_help(helps.join("; "))
 }
 
 fn remove_baseline(baselines: &Baselines, name: &str) -> Result<u8, Error> {

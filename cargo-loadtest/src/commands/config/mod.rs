@@ -44,10 +44,7 @@ pub(crate) fn config(args: &ConfigArgs) -> Result<u8, Error> {
             let text = human::render(&view, console::result_width(), console::colours_results());
             console::print_result(text.trim_end())?;
         }
-        ResultFormat::Json => {
-            let text = serde_json::to_string_pretty(&config_json(&view));
-            console::print_result(text.map_err(Error::encode("the configuration"))?)?;
-        }
+        ResultFormat::Json => console::print_result(format_args!("{:#}", config_json(&view)))?,
     }
     Ok(0)
 }

@@ -23,8 +23,7 @@ pub(crate) fn export(args: &ExportArgs, cli: &Cli) -> Result<u8, Error> {
     let project = Project::open(&args.project, cli)?;
     let all = project.scenarios()?;
     let found = one(&all, &args.scenario)?;
-    let text = serde_json::to_string_pretty(&describe_scenario(&found.definition))
-        .map_err(Error::encode("the scenario"))?;
+    let text = format!("{:#}", describe_scenario(&found.definition));
     if to_file {
         files::write(&args.output, format!("{text}\n").as_bytes())?;
         if !cli.quiet {

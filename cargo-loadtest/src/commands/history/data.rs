@@ -2,18 +2,10 @@
 
 use super::entry::{Archive, Outcome};
 use super::scenario::{ScenarioHistory, VersionHistory};
-use crate::error::Error;
 use serde_json::{Value, json};
 
 /// The runs as JSON, at most `limit` of each scenario.
-///
-/// # Errors
-/// Never, in practice.
-pub(super) fn render(
-    histories: &[ScenarioHistory<'_>],
-    archive: &Archive,
-    limit: usize,
-) -> Result<String, Error> {
+pub(super) fn render(histories: &[ScenarioHistory<'_>], archive: &Archive, limit: usize) -> String {
     let scenarios: Vec<Value> = histories
         .iter()
         .map(|history| {
@@ -35,7 +27,7 @@ pub(super) fn render(
         "scenarios": scenarios,
         "unreadable": unreadable,
     });
-    serde_json::to_string_pretty(&all).map_err(Error::encode("the history"))
+    format!("{all:#}")
 }
 
 fn version_json(history: &VersionHistory<'_>, limit: usize) -> Value {

@@ -69,9 +69,8 @@ pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
             console::print_result(shown.join("\n").trim_end())?;
         }
         ResultFormat::Json => {
-            let all: Vec<_> = prospects.iter().map(plan_json).collect();
-            let text = serde_json::to_string_pretty(&all).map_err(Error::encode("the plans"))?;
-            console::print_result(text)?;
+            let all: Value = prospects.iter().map(plan_json).collect();
+            console::print_result(format_args!("{all:#}"))?;
         }
     }
     Ok(0)
