@@ -68,11 +68,8 @@ impl Offers {
     /// Returns true if a value that no answer had given was sent before in such a place.
     pub(super) fn is_users(&self, value: &str, label: &Label) -> bool {
         let labels = self.sent.get(value);
-        labels.is_some_and(|labels| {
-            labels
-                .iter()
-                .any(|(known, is_users)| *is_users && **known == *label)
-        })
+        let mut labels = labels.into_iter().flatten();
+        labels.any(|(known, is_users)| *is_users && **known == *label)
     }
 
     /// Remembers that a request went to a URL.
@@ -170,12 +167,8 @@ impl Taker<'_> {
         let is_known =
             self.offers.links.contains_key(&whole) || self.offers.sent_targets.contains(&whole);
         if !is_known && self.offers.wanted_targets.contains(&whole) {
-            let offer = self.offer(
-                origin,
-                Label::default(),
-                false,
-                format!("the link `{name}`"),
-            );
+            let name = format!("the link `{name}`");
+            let offer = self.offer(origin, Label::default(), false, name);
             self.offers.links.insert(whole, offer);
         }
     }
@@ -224,13 +217,8 @@ impl Taker<'_> {
                 Key::Item(_) => None,
             });
             let label = Label::field(&names.collect::<Vec<_>>(), &self.target);
-            self.put(
-                value,
-                origin(),
-                label,
-                is_number,
-                format!("`{}`", spell_path(path)),
-            );
+            let name = format!("`{}`", spell_path(path));
+            self.put(value, origin(), label, is_number, name);
         }
         if !is_number && value.contains('/') {
             self.link(value, origin(), &spell_path(path));
@@ -247,13 +235,8 @@ impl Taker<'_> {
                 after: found.after.to_owned(),
             };
             let label = Label::parameter(found.name, &self.target);
-            self.put(
-                found.value,
-                origin,
-                label,
-                false,
-                format!("`{}`", found.name),
-            );
+            let name = format!("`{}`", found.name);
+            self.put(found.value, origin, label, false, name);
         }
     }
 
@@ -267,6 +250,7 @@ impl Taker<'_> {
     }
 
     fn header(&mut self, name: &str, value: &str) {
+        let label = || Label::name(name);
         let whole = Origin::Header {
             exchange: self.number,
             name: name.to_owned(),
@@ -274,7 +258,7 @@ impl Taker<'_> {
         self.put(
             value,
             whole.clone(),
-            Label::name(name),
+            label(),
             false,
             format!("the header `{name}`"),
         );
@@ -284,7 +268,7 @@ impl Taker<'_> {
             self.put(
                 tag,
                 origin,
-                Label::name(name),
+                label(),
                 false,
                 format!("a part of the header `{name}`"),
             );
@@ -324,18 +308,10 @@ impl Taker<'_> {
             let marks = ['/', '?', '&'];
             let before = text_before(url, path.start, part.start, &marks).filter(|_| is_fit);
             if let Some(before) = before {
-                let after = url[part.end..]
-                    .chars()
-                    .next()
-                    .map_or_else(String::new, String::from);
+                let after: String = url[part.end..].chars().take(1).collect();
                 let origin = self.part(header, before, &after);
-                self.put(
-                    value,
-                    origin,
-                    label,
-                    false,
-                    format!("a part of the header `{header}`"),
-                );
+                let name = format!("a part of the header `{header}`");
+                self.put(value, origin, label, false, name);
             }
         }
     }
@@ -363,13 +339,8 @@ impl Taker<'_> {
         let after = if value.len() > pair.len() { ";" } else { "" };
         if kind(content) >= ValueKind::Rare {
             let origin = self.part("set-cookie", &format!("{name}="), after);
-            self.put(
-                content,
-                origin,
-                Label::name(name),
-                false,
-                format!("the cookie `{name}`"),
-            );
+            let cookie = format!("the cookie `{name}`");
+            self.put(content, origin, Label::name(name), false, cookie);
         }
     }
 }

@@ -101,10 +101,8 @@ pub(super) fn render_head(
     };
     let notes = recording.notes.iter().filter(is_general).map(|note| {
         let (line, _) = input.place(note.span.start);
-        format!(
-            "line {line}: {}",
-            loadtest::redact::redact_text(&note.words)
-        )
+        let words = loadtest::redact::redact_text(&note.words);
+        format!("line {line}: {words}")
     });
     let mut not_as_recorded: Vec<String> = notes.collect();
     not_as_recorded.extend(left_out(recording));
@@ -144,13 +142,9 @@ fn left_out(recording: &Recording) -> Vec<String> {
 
 /// Renders the imports.
 pub(super) fn render_imports(uses: &Uses) -> String {
-    let mut imports = String::new();
-    if uses.parts {
-        imports.push_str("use loadtest::multipart::{Form, Part};\n");
-    }
-    imports.push_str("use loadtest::prelude::*;\n");
-    imports.push('\n');
-    imports
+    let form = "use loadtest::multipart::{Form, Part};\n";
+    let form = if uses.parts { form } else { "" };
+    format!("{form}use loadtest::prelude::*;\n\n")
 }
 
 /// Renders the functions that steps call.
@@ -160,10 +154,10 @@ pub(super) fn render_functions(uses: &Uses) -> String {
         ("between", BETWEEN),
         ("encoded", ENCODED),
     ];
-    let functions = functions
+    let called = functions
         .iter()
         .filter(|(name, _)| uses.functions.contains(name));
-    functions.map(|(_, source)| *source).collect()
+    called.map(|(_, source)| *source).collect()
 }
 
 /// Returns the secrets that the scenarios name, and those that the input takes from variables.

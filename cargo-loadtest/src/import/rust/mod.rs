@@ -49,12 +49,10 @@ pub(crate) struct Written {
 /// Writes the scenarios of a recording.
 pub(crate) fn write_source(recording: &Recording, input: &Input, from: &str) -> Written {
     let scenarios = partition::plan_scenarios(recording);
-    let types = plan_types(recording, &scenarios);
+    let types = Types::new(recording, &scenarios);
     let first = recording.exchanges.first();
-    let base = recording.base.clone();
-    let base = base
-        .or(first.map(|first| first.origin.clone()))
-        .unwrap_or_default();
+    let base = recording.base.as_ref().or(first.map(|first| &first.origin));
+    let base = base.cloned().unwrap_or_default();
     let mut writer = Writer {
         recording,
         types: &types,
@@ -141,22 +139,6 @@ impl Writer<'_> {
         }
         self.body.push_str("}\n\n");
     }
-}
-
-/// Plans the types of all answers whose values are used.
-fn plan_types(recording: &Recording, scenarios: &[Scenario]) -> Types {
-    let mut references = BTreeSet::new();
-    let mut names: Vec<(usize, String)> = Vec::new();
-    let mut known = HashSet::new();
-    for scenario in scenarios {
-        references.extend(scenario.references(recording));
-        for number in &scenario.steps {
-            if known.insert(*number) {
-                names.push((*number, scenario.names[number].clone()));
-            }
-        }
-    }
-    Types::new(recording, &references, &names)
 }
 
 fn client_options(client: &Client, exchanges: &[&Exchange]) -> Vec<String> {

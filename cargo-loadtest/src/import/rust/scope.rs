@@ -3,9 +3,9 @@
 use super::comment;
 use super::literal::quote_text;
 use super::partition::Scenario;
-use super::types::{Shape, Types, path_in_template, quote_key};
+use super::types::{Shape, Types, path_in_template};
 use crate::import::recording::{Confidence, Header, Origin, Piece, Recording, Text};
-use crate::import::text::{is_token, quote_name};
+use crate::import::text::quote_name;
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 
@@ -104,11 +104,8 @@ impl<'a> Scope<'a> {
                 let is_part =
                     |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
                 let begins_well = name.starts_with(|first: char| first.is_ascii_alphabetic());
-                if begins_well && name.chars().all(is_part) {
-                    return Some(format!("{step}.headers.{name}"));
-                }
-                let key = is_token(&name).then(|| quote_key(&name, false, true));
-                Some(format!("{step}.headers{}", key.flatten()?))
+                let is_word = begins_well && name.chars().all(is_part);
+                is_word.then(|| format!("{step}.headers.{name}"))
             }
             _ => None,
         }

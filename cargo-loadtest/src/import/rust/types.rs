@@ -2,6 +2,7 @@
 
 use super::comment;
 use super::literal::quote_text;
+use super::partition::Scenario;
 use crate::import::naming;
 use crate::import::recording::{Key, Origin, Recording};
 use serde_json::Value;
@@ -81,16 +82,16 @@ struct TypePlanner {
 }
 
 impl Types {
-    /// Plans the types that references need; `names` are those of the steps, in their order.
-    pub(super) fn new(
-        recording: &Recording,
-        references: &BTreeSet<usize>,
-        names: &[(usize, String)],
-    ) -> Self {
+    /// Plans the types that the references of scenarios need.
+    pub(super) fn new(recording: &Recording, scenarios: &[Scenario]) -> Self {
+        let references = scenarios
+            .iter()
+            .flat_map(|scenario| scenario.references(recording));
+        let references: BTreeSet<usize> = references.collect();
         let mut paths: HashMap<usize, Vec<&[Key]>> = HashMap::new();
         let mut answers = HashMap::new();
         for at in references {
-            match &recording.references[*at].from {
+            match &recording.references[at].from {
                 Origin::Body { exchange, path } => paths.entry(*exchange).or_default().push(path),
                 Origin::Between { exchange, .. } => {
                     answers.insert(*exchange, Shape::Text);
@@ -98,22 +99,21 @@ impl Types {
                 Origin::Header { .. } | Origin::Part { .. } => {}
             }
         }
+        let steps = scenarios.iter().flat_map(|scenario| {
+            let steps = scenario.steps.iter();
+            steps.map(|number| (number, &scenario.names[number]))
+        });
         let mut planner = TypePlanner::default();
-        for (number, name) in names {
+        for (number, name) in steps {
             let Some(paths) = paths.get(number).filter(|_| !answers.contains_key(number)) else {
                 continue;
             };
             let exchange = &recording.exchanges[*number];
-            let body = exchange
-                .answer
-                .as_ref()
-                .map(|answer| answer.body.as_slice());
+            let body = exchange.answer.as_ref().map(|answer| &*answer.body);
             let body: Option<Value> = body.and_then(|body| serde_json::from_slice(body).ok());
             let is_list = matches!(body, Some(Value::Array(_)));
-            let wanted = naming::type_name(
-                naming::unnumbered(name),
-                is_list || exchange.method != "GET",
-            );
+            let is_one = is_list || exchange.method != "GET";
+            let wanted = naming::type_name(naming::unnumbered(name), is_one);
             let begin = if is_list { "An item of the" } else { "The" };
             let whose = format!("{begin} answer to `{name}`");
             let seen: Vec<&Value> = body.iter().collect();
@@ -196,10 +196,8 @@ impl TypePlanner {
         } else {
             let mut source = String::new();
             comment::write_comment(&mut source, "///", &format!("{whose}."));
-            let _ = write!(
-                source,
-                "#[response]\n{attribute}struct {name} {{\n{body}}}\n\n"
-            );
+            let definition = format!("struct {name} {{\n{body}}}\n\n");
+            let _ = write!(source, "#[response]\n{attribute}{definition}");
             self.source.insert_str(place, &source);
             self.known.insert(key, name.clone());
             name
@@ -308,7 +306,7 @@ pub(super) fn path_in_template(shape: &Shape, path: &[Key], is_in_text: bool) ->
 }
 
 /// Returns a key as templates have it: `.key`, `['a key']`.
-pub(super) fn quote_key(key: &str, is_free: bool, is_in_text: bool) -> Option<String> {
+fn quote_key(key: &str, is_free: bool, is_in_text: bool) -> Option<String> {
     let is_word = key.starts_with(|first: char| first.is_ascii_alphabetic())
         && key
             .chars()

@@ -16,10 +16,8 @@ pub(super) fn names_of(pairs: &str) -> Vec<String> {
 /// Returns true where all names are those of a form, and not JSON that is sent as one.
 pub(super) fn has_form_names(body: &str) -> bool {
     let is_other = |letter: char| letter.is_whitespace() || "\"'`{}<>".contains(letter);
-    let names = body
-        .split('&')
-        .map(|pair| pair.split('=').next().unwrap_or_default());
-    body.contains('=') && names.into_iter().all(|name| !name.contains(is_other))
+    let mut names = names_of(body).into_iter();
+    body.contains('=') && names.all(|name| !name.contains(is_other))
 }
 
 /// Returns true where encoding the decoded form gives the same text.
@@ -34,10 +32,8 @@ pub(in crate::import) fn is_usual_form(flat: &Flat) -> bool {
 
 /// Returns true where a value is a text with parts, and not a single word.
 pub(super) fn is_prose(value: &str) -> bool {
-    value.contains("://")
-        || value.starts_with('/')
-        || value
-            .contains(|letter: char| letter.is_whitespace() || "{}[]<>&;?\"'`,:".contains(letter))
+    let is_sign = |letter: char| letter.is_whitespace() || "{}[]<>&;?\"'`,:".contains(letter);
+    value.starts_with('/') || value.contains(is_sign)
 }
 
 /// Puts quotes around values that stand in JSON without them; returns the places of these quotes, too.
