@@ -205,7 +205,7 @@ pub(crate) mod tests {
         let card = &json["cards"][0];
         assert_eq!(card["verdict"], "failed");
         assert_eq!(card["steps"][0]["grade"]["letter"], "B+");
-        assert_eq!(card["steps"][0]["grade"]["version"], 1);
+        assert_eq!(card["steps"][0]["grade"]["version"], 2);
         assert!(card["headline"]["time"]["p95_us"].as_u64().unwrap() > 1_000);
         assert_eq!(card["dependency_failures"][0]["cause"], "failed");
         assert_eq!(card["errors"][0]["kind"], "status");

@@ -2,7 +2,7 @@
 
 use super::{
     Badge, Sentence, Sheet, SheetKind, Tile, Tone, anchor, comparison, findings,
-    is_error_rate_alarming, steps, tone_of_letter, tone_of_verdict,
+    is_error_rate_alarming, steps, tone_of_grade, tone_of_verdict,
 };
 use crate::console::clean;
 use loadtest_model::card::{Card, Report};
@@ -97,7 +97,7 @@ fn build_badge(card: &Card) -> Badge {
     Badge {
         title: "grade",
         label: grade.label(),
-        tone: tone_of_letter(grade.letter),
+        tone: tone_of_grade(card),
         notes,
     }
 }

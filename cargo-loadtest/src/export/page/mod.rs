@@ -201,7 +201,7 @@ fn build_scenarios(report: &Report) -> Table {
                 ..TableCell::name(&card.name)
             },
             TableCell::chip(card.verdict.name(), tone_of_verdict(card.verdict)),
-            TableCell::chip(card.grade.label(), tone_of_letter(card.grade.letter)),
+            TableCell::chip(card.grade.label(), tone_of_grade(card)),
             TableCell::time(head.time.p50),
             TableCell::time(head.time.p95),
             TableCell::time(head.time.p99),
@@ -236,6 +236,14 @@ fn tone_of_verdict(verdict: Verdict) -> Tone {
         Verdict::Passed => Tone::Good,
         Verdict::Failed | Verdict::NotPermitted | Verdict::Internal => Tone::Bad,
         Verdict::Invalid | Verdict::Interrupted | Verdict::Empty => Tone::Fair,
+    }
+}
+
+/// Returns the tone of the overall grade: no good one beside a verdict that is not good.
+fn tone_of_grade(card: &Card) -> Tone {
+    match card.verdict {
+        Verdict::Passed => tone_of_letter(card.grade.letter),
+        _ => Tone::Muted,
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn build_losses(card: &Card) -> Option<Section> {
     let mut table = Table::list("", vec![Column::figure(""), Column::text("", 1.0)]);
     for loss in &card.losses {
         let tone = match loss.kind {
-            LossKind::Errors | LossKind::Skips => Tone::Bad,
+            LossKind::Errors | LossKind::Skips | LossKind::Journeys => Tone::Bad,
             LossKind::Latency | LossKind::StartDelay => Tone::Fair,
         };
         table.push(vec![

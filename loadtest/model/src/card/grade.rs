@@ -1,5 +1,5 @@
 //! Grades: an Apdex index per step, limited by the error budget it spends; the overall grade is the
-//! weighted mean.
+//! weighted mean, limited by the error budget that the journeys spend.
 //!
 //! The index and its bands are those of the Apdex Alliance's specification 1.1; the levels at which
 //! a spent budget limits the score (1, 6 and 14.4) are the burn rates of Google's *Site Reliability
@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::time::Duration;
 
 /// The version of the grading formula.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Fewer attempts than this make a small sample, marked `*`.
 pub const SMALL_SAMPLE: u64 = 100;
@@ -57,13 +57,14 @@ pub struct StepGrade {
 }
 
 impl StepGrade {
-    /// Grades a step; `None` when it was never attempted in the measured part.
+    /// Grades a step; `None` when it was never attempted in the measured part, or when no execution of it has a
+    /// time.
     pub fn from_tally(tally: &StepTally, policy: &StepGrading) -> Option<Self> {
         let attempts = tally.executed + tally.skipped;
-        if attempts == 0 {
+        let failures = tally.failed + tally.skipped;
+        if failures == 0 && tally.response.count() == 0 {
             return None;
         }
-        let failures = tally.failed + tally.skipped;
         let (satisfied, tolerating) = (tally.satisfied, tally.tolerating);
         let all = attempts as f64;
         let apdex = (satisfied as f64 + tolerating as f64 / 2.0) / all;
@@ -129,15 +130,30 @@ fn index_interval(satisfied: f64, tolerating: f64, attempts: f64) -> (f64, f64) 
     ((index - error).max(0.0), (index + error).min(1.0))
 }
 
-/// The weighted mean of the steps' scores.
+/// The error budget that journeys spent. It limits the overall score.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct JourneyBudget {
+    /// Failed and dropped journeys of all, a share of one.
+    pub error_rate: f64,
+    /// The error budget, a share of one: the largest of the steps.
+    pub budget: f64,
+    /// `error_rate / budget`; `None` where a budget of nothing is overspent.
+    pub burn: Option<f64>,
+    /// The highest overall score that the burn allows.
+    pub cap: f64,
+}
+
+/// The weighted mean of the steps' scores, limited by the failed journeys.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Grade {
-    /// The mean; `None` when nothing could be graded, or the measurement is invalid.
+    /// The score; `None` when nothing could be graded, or the measurement is invalid.
     pub score: Option<f64>,
     /// Its letter.
     pub letter: Option<Letter>,
     /// The interval of the score with a confidence of 95 %, if a graded step is a small sample.
     pub interval: Option<(f64, f64)>,
+    /// The error budget of the journeys; `None` when none ended.
+    pub journeys: Option<JourneyBudget>,
     /// The run ended early.
     pub partial: bool,
     /// The measurement is invalid, so that no grade is given.
@@ -169,9 +185,32 @@ impl Grade {
             score,
             letter: score.map(Letter::from_score),
             interval: low.zip(high).filter(|_| small),
+            journeys: None,
             partial: false,
             withheld: false,
             ungraded: Vec::new(),
+        }
+    }
+
+    /// Limits the score by the error budget that journeys spent.
+    #[must_use]
+    pub fn limit_by_journeys(self, error_rate: f64, budget: f64) -> Self {
+        let burn = budget_burn(error_rate, budget);
+        let cap = burn.map_or(SPENT, score_limit);
+        let score = self.score.map(|score| score.min(cap));
+        Self {
+            score,
+            letter: score.map(Letter::from_score),
+            interval: self
+                .interval
+                .map(|(low, high)| (low.min(cap), high.min(cap))),
+            journeys: Some(JourneyBudget {
+                error_rate,
+                budget,
+                burn,
+                cap,
+            }),
+            ..self
         }
     }
 
@@ -189,6 +228,7 @@ impl Grade {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Histogram;
     use proptest::prelude::*;
 
     fn policy(budget: f64) -> StepGrading {
@@ -200,7 +240,10 @@ mod tests {
     }
 
     fn tally(sat: u64, tol: u64, slow: u64, failed: u64, skipped: u64) -> StepTally {
+        let mut response = Histogram::default();
+        response.record_n(Duration::from_millis(100), sat + tol + slow);
         StepTally {
+            response,
             executed: sat + tol + slow + failed,
             ok: sat + tol + slow,
             failed,
@@ -362,6 +405,9 @@ mod tests {
         let overall = Grade::from_steps(&[login, browse, recommend].map(Some));
         assert!((overall.score.unwrap() - 1.888 / 2.2).abs() < 1e-6);
         assert_eq!(overall.label(), "B-");
+        let overall = overall.limit_by_journeys(0.03, 0.01);
+        assert!((overall.score.unwrap() - 0.844).abs() < 1e-6);
+        assert_eq!(overall.label(), "C+");
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The losses of a score, in words.
 
-use super::grade::StepGrade;
+use super::grade::{Grade, StepGrade};
 use crate::definition::Letter;
 use crate::display;
 use crate::metrics::{Cause, RootCause};
-use crate::metrics::{DependencyTally, StepTally};
+use crate::metrics::{DependencyTally, StepTally, Tally};
 use serde::Serialize;
 
 /// Points that a score lost to one cause.
@@ -34,6 +34,8 @@ pub enum LossKind {
     Latency,
     /// Answers slower than the target only since the iteration started late.
     StartDelay,
+    /// Journeys that failed more often than the largest budget of a step allows.
+    Journeys,
 }
 
 /// Returns the losses of a step, largest first; `names` are the names of all steps.
@@ -99,21 +101,27 @@ fn describe_errors(name: &str, tally: &StepTally, grade: &StepGrade) -> String {
         display::format_percent(rate),
         display::quote_name(name)
     );
-    if grade.budget <= 0.0 {
-        words.push_str(", where none is allowed");
-    } else if grade.burn.is_none_or(|burn| burn > 1.0) {
-        let burn = share / grade.budget;
-        words.push_str(" spent ");
-        if burn >= 9.995 {
-            words.push_str(&display::format_count(burn.round() as u64));
-            words.push_str(" × its budget of ");
-        } else {
-            words.push_str(&display::format_whole_percent(burn));
-            words.push_str(" of its budget of ");
-        }
-        words.push_str(&display::format_exact_percent(grade.budget));
+    if grade.burn.is_none_or(|burn| burn > 1.0) {
+        words.push_str(&describe_burn(share, grade.budget));
     }
     words
+}
+
+/// Describes how much of a budget was spent: ` spent 300 % of the budget of 1 %`.
+fn describe_burn(share: f64, budget: f64) -> String {
+    if budget <= 0.0 {
+        return ", where none is allowed".to_owned();
+    }
+    let burn = share / budget;
+    let spent = if burn >= 9.995 {
+        format!("{} ×", display::format_count(burn.round() as u64))
+    } else {
+        format!("{} of", display::format_whole_percent(burn))
+    };
+    format!(
+        " spent {spent} its budget of {}",
+        display::format_exact_percent(budget)
+    )
 }
 
 /// The counted skips of a step by root cause.
@@ -304,6 +312,26 @@ pub(super) fn losses_overall(steps: &[(&str, Option<&StepGrade>, &[Loss])]) -> V
     }
     losses.sort_by(|a, b| b.points.total_cmp(&a.points));
     losses
+}
+
+/// Returns the points between the mean of the steps and the overall score, which failed journeys cost.
+pub(super) fn loss_by_journeys(mean: &Grade, overall: &Grade, tally: &Tally) -> Option<Loss> {
+    let points = mean.score? - overall.score?;
+    let journeys = overall.journeys.filter(|_| points > 0.0)?;
+    let failures = |step: &StepTally| step.failed + step.skipped;
+    let steps = tally.steps.iter().enumerate();
+    let (step, _) = steps.max_by_key(|(_, step)| failures(step))?;
+    Some(Loss {
+        points,
+        kind: LossKind::Journeys,
+        step,
+        count: tally.journey.failed + tally.journey.dropped,
+        words: format!(
+            "{} errors of the journey{}",
+            display::format_percent(journeys.error_rate),
+            describe_burn(journeys.error_rate, journeys.budget)
+        ),
+    })
 }
 
 /// `a`, `a and b`, `a, b and c`, `a, b, c and 3 more`.

@@ -38,7 +38,7 @@ pub use capacity::{Capacity, CapacityVerdict, Remark, Tone};
 pub use dependency_failure::DependencyFailure;
 pub use error::ErrorRow;
 pub use generator::Generator;
-pub use grade::{Grade, StepGrade};
+pub use grade::{Grade, JourneyBudget, StepGrade};
 pub use headline::Headline;
 pub use inner::InnerRow;
 pub use loss::{Loss, LossKind};
@@ -58,7 +58,7 @@ pub use weight::WeightRow;
 use crate::comparison::{BaselineComparison, RunComparison};
 use crate::definition::{Letter, Shape};
 use crate::display;
-use crate::metrics::{Panicked, StepTally, Tally, Windows};
+use crate::metrics::{Panicked, StepTally, Tally, Windows, journey_error_rate};
 use crate::plan::GradingDefaults;
 use crate::record::{EndReason, Environment, NotRun, RunRecord, ScenarioRecord};
 use serde::Serialize;
@@ -342,7 +342,12 @@ fn grade_steps(
         rows.push(row);
     }
     let grades: Vec<Option<StepGrade>> = rows.iter().map(|row| row.grade).collect();
-    let mut grade = Grade::from_steps(&grades);
+    let mean = Grade::from_steps(&grades);
+    let budgets = record.start.plan.grading.iter().map(|policy| policy.budget);
+    let mut grade = match (journey_error_rate(tally), budgets.reduce(f64::max)) {
+        (Some(errors), Some(budget)) => mean.clone().limit_by_journeys(errors, budget),
+        _ => mean.clone(),
+    };
     grade.partial = record.end.ending != EndReason::Completed;
     grade.ungraded = rows
         .iter()
@@ -354,6 +359,8 @@ fn grade_steps(
         .map(|row| (row.name.as_str(), row.grade.as_ref(), row.losses.as_slice()))
         .collect();
     let mut losses = loss::losses_overall(&parts);
+    losses.extend(loss::loss_by_journeys(&mean, &grade, tally));
+    losses.sort_by(|a, b| b.points.total_cmp(&a.points));
     if withheld {
         grade = Grade {
             score: None,
@@ -401,10 +408,12 @@ fn note_ungraded(card: &Card, windows: &Windows) -> Vec<String> {
         let step = window.steps.get(i);
         step.is_some_and(|step| step.executed + step.skipped > 0)
     };
-    let (mut warm_up, mut ramp, mut never) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut untimed, mut warm_up, mut ramp, mut never) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (i, row) in card.steps.iter().enumerate() {
         let names = match row.grade {
             Some(_) => continue,
+            None if ran(&windows.steady, i) => &mut untimed,
             None if ran(&windows.ramp, i) => &mut ramp,
             None if ran(&windows.warm_up, i) => &mut warm_up,
             None => &mut never,
@@ -415,6 +424,11 @@ fn note_ungraded(card: &Card, windows: &Windows) -> Vec<String> {
         (!names.is_empty()).then(|| format!("Not graded, since {why}: {}.{then}", names.join(", ")))
     };
     [
+        note(
+            "they measured nothing",
+            untimed,
+            " A step is measured by the requests that it sends with `http`.",
+        ),
         note(
             "attempted in the warm-up only",
             warm_up,

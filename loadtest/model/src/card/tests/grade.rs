@@ -43,12 +43,54 @@ fn every_lost_point_is_explained() {
             "D: 10.0 % errors on `login` spent 10 × its budget of 1 %",
             "`login` failing left `browse` without `login.response.token` in 100 iterations",
             "C: 40.0 % of the answers of `order` took over 500 ms, 10.0 % over 2 s",
+            "10.0 % errors of the journey spent 10 × its budget of 1 %",
         ]
     );
     assert_eq!(card.steps[1].grade.unwrap().letter, Letter::D);
     assert_eq!(
         card.losses[1].step, 0,
         "the culprit is named, not the victim"
+    );
+}
+
+#[test]
+fn a_journey_that_always_fails_is_an_f_however_fast_its_other_steps_are() {
+    let mut record = record(&["a", "b", "c", "d", "e", "f", "g", "h", "i", "pay"]);
+    fail(&mut record, 9, ErrorKind::Status, 1_000);
+    let journey = &mut record.windows.steady.journey;
+    (journey.ok, journey.failed) = (0, 1_000);
+    let card = Card::grade(&record, None);
+    assert_eq!(card.steps[0].grade.unwrap().letter, Letter::APlus);
+    assert_eq!(card.grade.letter, Some(Letter::F));
+    let journeys = card.grade.journeys.unwrap();
+    assert_eq!((journeys.error_rate, journeys.burn), (1.0, Some(100.0)));
+    let loss = &card.losses[0];
+    assert_eq!((loss.kind, loss.step), (LossKind::Journeys, 9));
+    assert_eq!(
+        loss.words,
+        "100 % errors of the journey spent 100 × its budget of 1 %"
+    );
+
+    // The journey may fail as often as the step with the largest budget.
+    record.start.plan.grading[9].budget = 1.0;
+    let card = Card::grade(&record, None);
+    assert!(card.grade.journeys.unwrap().cap >= 1.0);
+}
+
+#[test]
+fn a_step_without_a_single_time_has_no_grade_and_says_why() {
+    let mut record = record(&["login", "wait"]);
+    let step = &mut record.windows.steady.steps[1];
+    step.response = crate::metrics::Histogram::default();
+    (step.requests, step.statuses) = (0, BTreeMap::default());
+    let card = Card::grade(&record, None);
+    assert_eq!(card.steps[1].grade, None);
+    assert_eq!(card.grade.ungraded, ["wait"]);
+    let note = "Not graded, since they measured nothing: wait. A step is measured by the requests that it sends with `http`.";
+    assert!(
+        card.notes.iter().any(|said| said == note),
+        "{:?}",
+        card.notes
     );
 }
 
