@@ -61,12 +61,7 @@ const NAMES: [&str; 5] = [
 const ANSWER: &str = r#"{"token":"eyJhbGciOiJIUzI1NiJ9.e30.abc","id":7421}"#;
 
 fn answer() -> RawResponse {
-    RawResponse {
-        status: http::StatusCode::OK,
-        headers: http::HeaderMap::new(),
-        body: ANSWER.into(),
-        redirected_to: None,
-    }
+    RawResponse::from(http::Response::new(ANSWER.into()))
 }
 
 fn user() -> (Box<dyn Chain>, Vu) {

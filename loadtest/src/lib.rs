@@ -63,15 +63,10 @@ pub use chain::{
 };
 pub use engine::control::Control;
 pub use loadtest_model::{card, definition, failure};
-/// The HTTP client whose requests and responses `async` steps use.
+/// The HTTP client whose requests and responses `async` steps use; its `multipart::Form` is for [`Request::multipart`].
 pub use reqwest;
 pub use run::{Progress, Run, RunError, run};
 pub use secrets::{Secret, redact, secret};
-
-/// Multipart forms of `reqwest`, for [`Request::multipart`].
-pub mod multipart {
-    pub use reqwest::multipart::{Form, Part};
-}
 
 /// The imports of a scenario file: `use loadtest::prelude::*;`.
 pub mod prelude {

@@ -15,7 +15,7 @@ pub struct Registry {
     /// All scenarios; also those named in `problems`.
     pub scenarios: Vec<&'static Scenario>,
     /// Conflicts that forbid a run, such as a duplicate name. Each names both places.
-    pub problems: Vec<String>,
+    pub(crate) problems: Vec<String>,
 }
 
 impl Registry {

@@ -159,7 +159,7 @@ impl Chain for Requests {
         request.url(&ready.url)?;
         request.headers.extend_from_slice(&ready.headers);
         request.omitted.extend_from_slice(&ready.omitted);
-        request.body_shared(ready.body.clone());
+        request.body(ready.body.clone());
         Ok(())
     }
 

@@ -94,7 +94,7 @@ fn render_skip(resolved: &ResolvedScenario) -> TokenStream {
         fn skip(&mut self, __step: usize, __cause: ::loadtest::__private::Cause) {
             match __step {
                 #(#arms)*
-                _ => ::loadtest::__private::no_such_step(__step),
+                _ => ::core::unreachable!("this scenario has no step {__step}"),
             }
         }
     }
@@ -114,7 +114,7 @@ fn render_build(resolved: &ResolvedScenario) -> TokenStream {
         ) -> ::core::result::Result<(), ::loadtest::__private::Unmet> {
             match __step {
                 #(#arms)*
-                _ => ::loadtest::__private::no_such_step(__step),
+                _ => ::core::unreachable!("this scenario has no step {__step}"),
             }
         }
     }
@@ -157,13 +157,14 @@ fn render_run(resolved: &ResolvedScenario) -> TokenStream {
             __step: usize,
             __vu: &'__a mut ::loadtest::__private::Vu,
             __http: &'__a mut ::loadtest::__private::Http,
-        ) -> ::loadtest::__private::Local<
-            '__a,
-            ::core::result::Result<(), ::loadtest::__private::Halt>,
-        > {
+        ) -> ::core::pin::Pin<::std::boxed::Box<
+            dyn ::core::future::Future<
+                Output = ::core::result::Result<(), ::loadtest::__private::Halt>,
+            > + '__a,
+        >> {
             match __step {
                 #(#arms)*
-                _ => ::loadtest::__private::no_such_step(__step),
+                _ => ::core::unreachable!("this scenario has no step {__step}"),
             }
         }
     }
@@ -184,7 +185,7 @@ fn render_finish(resolved: &ResolvedScenario) -> TokenStream {
         ) -> ::core::result::Result<(), ::std::string::String> {
             match __step {
                 #(#arms)*
-                _ => ::loadtest::__private::no_such_step(__step),
+                _ => ::core::unreachable!("this scenario has no step {__step}"),
             }
         }
     }
@@ -233,7 +234,9 @@ fn render_build_arm(at: usize, resolved: &ResolvedScenario) -> TokenStream {
             let response = &step.response.ty;
             let may_skip = returns_result(returned);
             let returned = type_in_turbofish(returned);
-            let into_request = quote!(::loadtest::__private::into_request::<#returned, #response>);
+            let into_request = quote! {
+                <#returned as ::loadtest::__private::StepReturn<#response>>::into_request
+            };
             let write = if may_skip {
                 quote! {
                     {
@@ -282,9 +285,11 @@ fn render_checks_after(at: usize, resolved: &ResolvedScenario) -> TokenStream {
     let closures = step.options.checks.iter().map(|closure| {
         let (ty, infer, variable) = (&step.response.ty, inferred_type_at(closure), &step.name);
         let verdict = quote! {
-            ::loadtest::__private::check_with::<#ty, #infer>(
-                self.#slot.get(#at, #variable)?,
-                #closure,
+            <#infer as ::loadtest::__private::CheckReturn>::into_check(
+                ::loadtest::__private::call_with::<#ty, #infer>(
+                    self.#slot.get(#at, #variable)?,
+                    #closure,
+                ),
             )
         };
         render_check_call(&source_text(closure), &verdict)
@@ -297,7 +302,9 @@ fn render_checks_after(at: usize, resolved: &ResolvedScenario) -> TokenStream {
             let name = at_call_site(&check.ident);
             let given = render_arguments(&check.arguments, resolved, setup_in_chain);
             let returned = type_in_turbofish(&check.returned);
-            let verdict = quote!(::loadtest::__private::into_check::<#returned>(#name(#given)));
+            let verdict = quote! {
+                <#returned as ::loadtest::__private::CheckReturn>::into_check(#name(#given))
+            };
             render_check_call(&check.name, &verdict)
         });
     closures.chain(functions).collect()

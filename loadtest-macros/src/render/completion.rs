@@ -181,10 +181,10 @@ fn render_segment(segment: CompletionSegment) -> TokenStream {
             }
         }
         CompletionSegment::Element(at) if at.to_string().starts_with('"') => {
-            quote!(let __value = ::loadtest::__private::key::<_, _>(__value, #at)?;)
+            quote!(let __value = ::loadtest::__private::KeyPath::at_key(__value, #at)?;)
         }
         CompletionSegment::Element(at) => {
-            quote!(let __value = ::loadtest::__private::index::<_, _>(__value, #at)?;)
+            quote!(let __value = ::loadtest::__private::IndexPath::at(__value, #at)?;)
         }
         // every reference has it, so that no mistake is found here
         CompletionSegment::Open => quote!(let __value = &__value.clone();),

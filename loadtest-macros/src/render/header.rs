@@ -102,9 +102,10 @@ pub(super) fn render_async_headers(step: &ResolvedStep) -> TokenStream {
     let headers = step.defaults.iter().map(render_header);
     quote! {
         {
-            let __request = &mut <::loadtest::__private::RequestBuf as ::core::default::Default>::default();
+            let mut __request =
+                <::loadtest::__private::RequestBuf as ::core::default::Default>::default();
             #(#headers)*
-            __http.set_defaults(::core::mem::take(&mut __request.headers));
+            __http.set_defaults(__request);
         }
     }
 }

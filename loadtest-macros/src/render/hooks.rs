@@ -5,7 +5,7 @@ use super::{
     slot_ident, state_ident, type_in_turbofish,
 };
 use crate::resolve::{ResolvedFeed, ResolvedScenario, ResolvedSetup};
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::TokenStream;
 use quote::quote;
 
 /// `prepare`, the maker of chains, and `teardown`.
@@ -48,7 +48,7 @@ pub(super) fn render_hooks(resolved: &ResolvedScenario) -> TokenStream {
         let name = at_call_site(&teardown.ident);
         let given = render_arguments(&teardown.arguments, resolved, setup_in_shared);
         let (label, returned) = (&teardown.name, type_in_turbofish(&teardown.returned));
-        let verdict = quote!(::loadtest::__private::into_teardown::<#returned>);
+        let verdict = quote!(<#returned as ::loadtest::__private::TeardownReturn>::into_teardown);
         let run = if teardown.is_async {
             quote! {
                 ::loadtest::__private::run_async_teardown(
@@ -128,14 +128,10 @@ fn render_open_feed(
     let function = at_call_site(&declared.ident);
     let (name, row) = (&declared.name, &declared.ty.row);
     let given = render_arguments(&declared.arguments, resolved, setup_in_prepare);
-    let open = if declared.ty.is_fallible {
-        let infer = inferred_type_at(row);
-        quote!(open_fallible_feed::<#row, #infer>)
-    } else {
-        quote!(open_feed::<#row>)
-    };
+    let (error, call) = render_fallible(row, declared.ty.is_fallible, &quote!(#function(#given)));
     quote! {
-        let #feed = ::loadtest::__private::#open(#name, __context, || #function(#given))?;
+        let #feed =
+            ::loadtest::__private::open_feed::<#row, #error>(#name, __context, || #call)?;
     }
 }
 
@@ -147,19 +143,16 @@ fn render_setup(at: usize, setup: &ResolvedSetup, resolved: &ResolvedScenario) -
     if setup.is_async {
         return render_async_setup(at, setup, &given, resolved);
     }
-    let run = if setup.made.is_fallible {
-        let infer = inferred_type_at(ty);
-        quote!(::loadtest::__private::run_fallible_setup::<#ty, #infer>)
-    } else {
-        quote!(::loadtest::__private::run_setup::<#ty>)
-    };
-    let run = quote!(#run(#name, || #function(#given)));
+    let (error, call) = render_fallible(ty, setup.made.is_fallible, &quote!(#function(#given)));
     if setup.made.is_target {
         quote! {
-            let (#value, __target) = ::loadtest::__private::target(__context, || #run)?;
+            let (#value, __target) =
+                ::loadtest::__private::target::<#error>(#name, __context, || #call)?;
         }
     } else {
-        render_keep(&value, ty, &run)
+        quote! {
+            let #value = ::loadtest::__private::run_setup::<#ty, #error>(#name, || #call)?;
+        }
     }
 }
 
@@ -181,37 +174,31 @@ fn render_async_setup(
         || quote!(::core::option::Option::None),
         |target| quote!(::core::option::Option::Some(#target.get().url())),
     );
-    let (error, call) = if setup.made.is_fallible {
-        (inferred_type_at(ty), quote!(#function(#given).await))
-    } else {
-        let never = quote!(::core::convert::Infallible);
-        let call = quote!(::core::result::Result::Ok(#function(#given).await));
-        (never, call)
-    };
-    let run = quote! {
-        ::loadtest::__private::run_async_setup::<#ty, #error>(
+    let call = quote!(#function(#given).await);
+    let (error, call) = render_fallible(ty, setup.made.is_fallible, &call);
+    let value = setup_ident(at);
+    quote! {
+        let #value = ::loadtest::__private::run_async_setup::<#ty, #error>(
             #name,
             __context,
             #own,
             #redirects,
             async |__http: &mut ::loadtest::__private::Http| #call,
-        )
-    };
-    render_keep(&setup_ident(at), ty, &run)
+        )?;
+    }
 }
 
-/// Keeps what a setup made, in whose type nothing may hide.
-fn render_keep(value: &Ident, ty: &TokenStream, run: &TokenStream) -> TokenStream {
-    let infer = inferred_type_at(ty);
-    quote! {
-        let #value = #run?;
-        {
-            use ::loadtest::__private::{HidesNothing as _, HidesSomething as _};
-            ::loadtest::__private::spelled_out::<#infer>(
-                (&::loadtest::__private::Returned::<#ty>::new()).hidden(),
-            );
-        }
+/// Returns the error type of a call, and the call itself as a `Result`.
+fn render_fallible(
+    ty: &TokenStream,
+    is_fallible: bool,
+    call: &TokenStream,
+) -> (TokenStream, TokenStream) {
+    if is_fallible {
+        return (inferred_type_at(ty), call.clone());
     }
+    let never = quote!(::core::convert::Infallible);
+    (never, quote!(::core::result::Result::Ok(#call)))
 }
 
 /// The number of redirects that the scenario follows.

@@ -188,7 +188,13 @@ fn render_arguments(
             ArgumentSource::Step(step) => {
                 let slot = slot_ident(step);
                 let response = &resolved.steps[step].response.ty;
-                quote!(::loadtest::__private::arg::<#ty, #response>(&self.#slot, #step, #variable)?)
+                quote! {
+                    <#ty as ::loadtest::__private::FromSlot<'_, #response>>::from_slot(
+                        &self.#slot,
+                        #step,
+                        #variable,
+                    )?
+                }
             }
             ArgumentSource::Feed(at) => {
                 let (row, feed) = (row_ident(at), feed_ident(at));
@@ -224,11 +230,11 @@ fn render_arguments(
 }
 
 fn render_borrow(ty: &syn::Type, of: &TokenStream, value: &TokenStream) -> TokenStream {
-    quote!(::loadtest::__private::lend::<#ty, #of>(#value))
+    quote!(<#ty as ::loadtest::__private::Lend<'_, #of>>::lend(#value))
 }
 
 fn render_mut_borrow(ty: &syn::Type, of: &TokenStream, value: &TokenStream) -> TokenStream {
-    quote!(::loadtest::__private::lend_mut::<#ty, #of>(#value))
+    quote!(<#ty as ::loadtest::__private::LendMut<'_, #of>>::lend_mut(#value))
 }
 
 /// A return type for a turbofish, where `impl Trait` is not allowed.

@@ -1,5 +1,6 @@
 //! Code that writes what a declared request carries, and code that reads its files before the load.
 
+use super::header::render_header_name;
 use super::request::{constant_text, render_piece, render_text_then};
 use crate::resolve::{RequestPiece, ResolvedBody, ResolvedRequest, ResolvedScenario, StepForm};
 use proc_macro2::{Ident, TokenStream};
@@ -23,18 +24,18 @@ pub(super) fn render_body(at: usize, request: &ResolvedRequest) -> TokenStream {
     };
     let write = match body {
         ResolvedBody::Text { pieces, .. } => match constant_text(pieces) {
-            Some(text) => quote!(__request.body_static(#text);),
+            Some(text) => render_constant_body(text),
             None => render_text_then(pieces, &quote!(__request.body_text(__text))),
         },
         ResolvedBody::File(file) => {
             let file = file_field(at, *file);
-            quote!(__request.body_shared(self.shared.#file.bytes());)
+            quote!(__request.body(self.shared.#file.bytes());)
         }
         ResolvedBody::Multipart { pieces, boundary } => match constant_text(pieces) {
-            Some(text) => quote!(__request.body_static(#text);),
+            Some(text) => render_constant_body(text),
             None if body.is_made_once() => {
                 let body = body_field(at);
-                quote!(__request.body_shared(::core::clone::Clone::clone(&self.shared.#body));)
+                quote!(__request.body(::core::clone::Clone::clone(&self.shared.#body));)
             }
             None => render_multipart(at, pieces, boundary),
         },
@@ -43,19 +44,26 @@ pub(super) fn render_body(at: usize, request: &ResolvedRequest) -> TokenStream {
 }
 
 fn render_content_type(at: usize, body: &ResolvedBody) -> TokenStream {
-    let text = match body {
-        ResolvedBody::Text { content_type, .. } => (*content_type).to_owned(),
+    let constant =
+        |text: &str| quote!(const { ::loadtest::__private::HeaderValue::from_static(#text) });
+    let value = match body {
+        ResolvedBody::Text { content_type, .. } => constant(content_type),
         ResolvedBody::Multipart { boundary, .. } => {
-            format!("multipart/form-data; boundary={boundary}")
+            constant(&format!("multipart/form-data; boundary={boundary}"))
         }
         ResolvedBody::File(file) => {
             let file = file_field(at, *file);
-            return quote!(__request.content_type(self.shared.#file.content_type_header()););
+            quote! {
+                ::loadtest::__private::HeaderValue::from_static(self.shared.#file.content_type())
+            }
         }
     };
-    quote! {
-        __request.content_type(const { ::loadtest::__private::HeaderValue::from_static(#text) });
-    }
+    let name = render_header_name("content-type");
+    quote!(__request.header(#name, #value);)
+}
+
+fn render_constant_body(text: &str) -> TokenStream {
+    quote!(__request.body(::loadtest::__private::Bytes::from_static(#text.as_bytes()));)
 }
 
 /// A body with values: the text between files is written into `__text`, all into `__body`.
@@ -70,7 +78,7 @@ fn render_multipart(at: usize, pieces: &[RequestPiece], boundary: &str) -> Token
             quote! {
                 __body.extend_from_slice(__text.as_bytes());
                 __text.clear();
-                __body.extend_from_slice(self.shared.#file.as_slice());
+                __body.extend_from_slice(&self.shared.#file.bytes());
             }
         }
         RequestPiece::FileType(file) => {
@@ -90,7 +98,7 @@ fn render_multipart(at: usize, pieces: &[RequestPiece], boundary: &str) -> Token
     quote! {
         let mut __text = __request.text();
         let mut __body = ::std::vec::Vec::<u8>::with_capacity(
-            1024 #(+ self.shared.#files.as_slice().len())*
+            1024 #(+ self.shared.#files.bytes().len())*
         );
         #(#pieces)*
         __request.body_parts(__body, __text);
@@ -152,7 +160,7 @@ fn prepared_for_step(at: usize, step: &str, request: &ResolvedRequest) -> Vec<Pr
             RequestPiece::Text(text) => quote!(__body.extend_from_slice(#text.as_bytes());),
             RequestPiece::File(file) => {
                 let file = file_field(at, *file);
-                quote!(__body.extend_from_slice(#file.as_slice());)
+                quote!(__body.extend_from_slice(&#file.bytes());)
             }
             RequestPiece::FileType(file) => {
                 let file = file_field(at, *file);

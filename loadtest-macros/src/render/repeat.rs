@@ -70,7 +70,7 @@ pub(super) fn render_arrived(resolved: &ResolvedScenario) -> TokenStream {
             let (slot, ty) = (slot_ident(at), &step.response.ty);
             Some(quote! {
                 #at => self.#slot.response().is_some_and(|__response| {
-                    ::loadtest::__private::holds::<#ty>(__response, #condition)
+                    ::loadtest::__private::call_with::<#ty, bool>(__response, #condition)
                 }),
             })
         })

@@ -102,8 +102,8 @@ pub(super) fn render_piece(piece: &RequestPiece) -> TokenStream {
         RequestPiece::Text(text) => quote!(__text.push_str(#text);),
         RequestPiece::Value(placeholder, sink) => render_placeholder(placeholder, *sink),
         RequestPiece::Rust(expression, sink) => {
-            let (write, infer) = (encoder_path(*sink), super::inferred_type_at(expression));
-            quote!(::loadtest::__private::#write::<#infer>(&(#expression), &mut __text)?;)
+            let infer = super::inferred_type_at(expression);
+            render_write(*sink, &infer, &quote!(&(#expression)))
         }
         RequestPiece::BeginQuery => quote!(::loadtest::__private::begin_query(&mut __text);),
         // in forms with parts only, and written there
@@ -111,15 +111,19 @@ pub(super) fn render_piece(piece: &RequestPiece) -> TokenStream {
     }
 }
 
-fn encoder_path(sink: ValueEncoding) -> TokenStream {
-    match sink {
-        ValueEncoding::Raw => quote!(text),
-        ValueEncoding::Url => quote!(url_text),
-        ValueEncoding::Query => quote!(query_text),
-        ValueEncoding::Form => quote!(form_text),
-        ValueEncoding::JsonText => quote!(json_text),
-        ValueEncoding::JsonValue => quote!(json_value),
-    }
+/// Writes `value`, a reference to a `ty`, to the end of `__text`.
+fn render_write(sink: ValueEncoding, ty: &TokenStream, value: &TokenStream) -> TokenStream {
+    let method = match sink {
+        ValueEncoding::Raw => quote!(write_raw),
+        ValueEncoding::Url => quote!(write_url),
+        ValueEncoding::Query => quote!(write_query),
+        ValueEncoding::Form => quote!(write_form),
+        ValueEncoding::JsonText => quote!(write_json),
+        ValueEncoding::JsonValue => {
+            return quote!(::loadtest::__private::json_value::<#ty>(#value, &mut __text)?;);
+        }
+    };
+    quote!(<#ty as ::loadtest::__private::Text>::#method(#value, &mut __text)?;)
 }
 
 fn render_placeholder(placeholder: &Placeholder, sink: ValueEncoding) -> TokenStream {
@@ -129,28 +133,18 @@ fn render_placeholder(placeholder: &Placeholder, sink: ValueEncoding) -> TokenSt
         span,
         ..
     } = placeholder;
-    let write = encoder_path(sink);
     if let Some(name) = placeholder.secret_name() {
-        return quote! {
-            ::loadtest::__private::#write::<str>(
-                ::loadtest::__private::secret_text(#name).expose(),
-                &mut __text,
-            )?;
-        };
+        let value = quote!(::loadtest::__private::secret(#name).expose());
+        return render_write(sink, &quote!(str), &value);
     }
     let access = render_access(placeholder);
     let infer = quote_spanned!(*span=> _);
-    let present = match origin {
-        ValueOrigin::Step(step) => {
-            quote!(::loadtest::__private::present(#access, #step, #variable)?)
-        }
-        ValueOrigin::Feed(_) | ValueOrigin::Secret => {
-            quote!(::loadtest::__private::in_feed(#access, #variable)?)
-        }
+    let missing = match origin {
+        ValueOrigin::Step(step) => quote!(Missing { step: #step, variable: #variable }),
+        ValueOrigin::Feed(_) | ValueOrigin::Secret => quote!(NotInFeed { variable: #variable }),
     };
-    quote! {
-        ::loadtest::__private::#write::<#infer>(#present, &mut __text)?;
-    }
+    let present = quote!(#access.ok_or(::loadtest::__private::Unmet::#missing)?);
+    render_write(sink, &infer, &present)
 }
 
 /// An `Option` of a reference to the value.
@@ -258,13 +252,15 @@ fn render_typed_segment(segment: &PathSegment, span: Span, in_literal: bool) -> 
             let field = raw_identifier(name, span);
             quote! {{
                 let __owner = (&::loadtest::__private::Owner(__value, &__NAMES)).open();
-                ::loadtest::__private::take(__owner, &__owner.#field)?
+                ::loadtest::__private::Take::take(__owner, &__owner.#field)?
             }}
         }
         PathSegment::Index(index) => {
-            quote!(::loadtest::__private::index::<#infer, _>(__value, #index)?)
+            quote!(<#infer as ::loadtest::__private::IndexPath<_>>::at(__value, #index)?)
         }
-        PathSegment::Key(key) => quote!(::loadtest::__private::key::<#infer, _>(__value, #key)?),
+        PathSegment::Key(key) => {
+            quote!(<#infer as ::loadtest::__private::KeyPath<_>>::at_key(__value, #key)?)
+        }
     };
     quote! {
         let __value = #next;

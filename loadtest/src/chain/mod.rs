@@ -123,13 +123,13 @@ pub struct SetupContext {
     /// The folder that the files of feeds and steps are relative to.
     pub root: PathBuf,
     /// The seed of run and scenario.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// The most virtual users that the load may need.
-    pub users: u32,
+    pub(crate) users: u32,
     /// True if iteration 0 gets the first row of every feed, whatever their order.
-    pub first_rows: bool,
+    pub(crate) first_rows: bool,
     /// The sender for `async` setups and teardowns.
-    pub sender: Option<Arc<dyn SetupSender>>,
+    pub(crate) sender: Option<Arc<dyn SetupSender>>,
 }
 
 /// The values that the setups made.

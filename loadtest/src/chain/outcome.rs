@@ -46,11 +46,6 @@ impl<T, E: Display> StepReturn<T> for Result<Request<T>, E> {
     }
 }
 
-/// The request that a step of return type `R` returned.
-pub fn into_request<R: StepReturn<T>, T>(returned: R) -> Result<Request<T>, Unmet> {
-    returned.into_request()
-}
-
 /// What a check may return.
 #[diagnostic::on_unimplemented(
     message = "a check returns `bool` or `Result<(), impl Display>`, not `{Self}`",
@@ -78,22 +73,9 @@ impl<E: Display> CheckReturn for Result<(), E> {
     }
 }
 
-/// The verdict of a check of return type `R`.
-pub fn into_check<R: CheckReturn>(returned: R) -> Result<(), String> {
-    returned.into_check()
-}
-
-/// The verdict of `check = |r| ..` on `response`.
-pub fn check_with<T, R: CheckReturn>(
-    response: &Response<T>,
-    check: impl Fn(&Response<T>) -> R,
-) -> Result<(), String> {
-    check(response).into_check()
-}
-
-/// Returns whether the `until = |r| ..` of a step holds for its response.
-pub fn holds<T>(response: &Response<T>, condition: impl Fn(&Response<T>) -> bool) -> bool {
-    condition(response)
+/// Calls the closure of `check = |r| ..` or `until = |r| ..` with `response`.
+pub fn call_with<T, R>(response: &Response<T>, closure: impl Fn(&Response<T>) -> R) -> R {
+    closure(response)
 }
 
 /// Runs a check: `None` when an input is missing, and a panic is a failed check.
@@ -129,11 +111,6 @@ impl<E: Display> TeardownReturn for Result<(), E> {
     fn into_teardown(self) -> Result<(), String> {
         self.map_err(|error| error.to_string())
     }
-}
-
-/// The verdict of a teardown of return type `R`.
-pub fn into_teardown<R: TeardownReturn>(returned: R) -> Result<(), String> {
-    returned.into_teardown()
 }
 
 /// A teardown and its name.

@@ -247,7 +247,7 @@ impl<T> Request<T> {
         buffer.headers.extend(self.headers);
         if let Some(content_type) = self.content_type {
             if !typed {
-                buffer.content_type(content_type);
+                buffer.header(CONTENT_TYPE, content_type);
             } else if let Some(boundary) = form::boundary(&content_type) {
                 buffer.keep_boundary(boundary)?;
             }

@@ -3,12 +3,12 @@
 
 #![expect(clippy::missing_errors_doc, reason = "only generated code calls this")]
 
-use super::kept::{SetupValue, Shareable, run_fallible_setup};
+use super::kept::{SetupValue, Shareable, run_setup};
 use super::{Http, Local, SetupContext, SetupError};
 use std::fmt::{Debug, Display};
 
 /// Provides the client of setups and teardowns, and waits for them.
-pub trait SetupSender: Debug + Send + Sync {
+pub(crate) trait SetupSender: Debug + Send + Sync {
     /// Returns a client that joins paths to `base`, or else to the declared base URL.
     ///
     /// # Errors
@@ -27,7 +27,7 @@ pub fn run_async_setup<T: Shareable, E: Display>(
     redirects: u32,
     setup: impl AsyncFnOnce(&mut Http) -> Result<T, E>,
 ) -> Result<SetupValue<T>, SetupError> {
-    run_fallible_setup::<T, String>(name, || {
+    run_setup::<T, String>(name, || {
         let returned = run_errand(context, own, redirects, setup)?;
         returned.map_err(|error| error.to_string())
     })

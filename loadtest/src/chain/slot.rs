@@ -158,15 +158,6 @@ impl<'a, T> FromSlot<'a, Vec<T>> for Option<&'a [T]> {
     }
 }
 
-/// The argument for a parameter of type `A` that names `step`.
-pub fn arg<'a, A: FromSlot<'a, T>, T>(
-    slot: &'a Slot<T>,
-    step: usize,
-    variable: &'static str,
-) -> Result<A, Unmet> {
-    A::from_slot(slot, step, variable)
-}
-
 /// A parameter type that borrows the row of a feed, or the value of a `#[state]` or `#[setup]` function.
 #[diagnostic::on_unimplemented(
     message = "this parameter names a value of type `{T}`, but its type is `{Self}`",
@@ -213,14 +204,4 @@ impl<'a, T> LendMut<'a, T> for &'a mut T {
     fn lend_mut(value: &'a mut T) -> Self {
         value
     }
-}
-
-/// The argument for a parameter of type `A` that names a value.
-pub fn lend<'a, A: Lend<'a, T>, T>(value: &'a T) -> A {
-    A::lend(value)
-}
-
-/// The argument for a parameter of type `A` that names a state and changes it.
-pub fn lend_mut<'a, A: LendMut<'a, T>, T>(value: &'a mut T) -> A {
-    A::lend_mut(value)
 }

@@ -95,8 +95,3 @@ impl<'a, 'f, N> Take<'f, Name> for Untyped<'a, '_, N> {
         self.value.get(field.0)
     }
 }
-
-/// The value of `field`, a field of `owner`.
-pub fn take<'f, O: Take<'f, F>, F>(owner: O, field: &'f F) -> Option<O::Taken> {
-    owner.take(field)
-}

@@ -87,11 +87,6 @@ impl IndexPath<Self> for Value {
     }
 }
 
-/// The element at `index` of `list`.
-pub fn index<T: IndexPath<Item>, Item>(list: &T, index: usize) -> Option<&Item> {
-    list.at(index)
-}
-
 /// What `['key']` can be taken from.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no keys, so `['key']` cannot be taken from it",
@@ -123,11 +118,6 @@ impl KeyPath<Self> for Value {
     }
 }
 
-/// The value of `key` in `map`.
-pub fn key<'a, T: KeyPath<Item>, Item>(map: &'a T, key: &str) -> Option<&'a Item> {
-    map.at_key(key)
-}
-
 /// A segment of a path through untyped JSON.
 #[derive(Debug, Clone, Copy)]
 pub enum Segment {
@@ -148,16 +138,6 @@ pub fn json_path<'a>(value: &'a Value, path: &[Segment]) -> Option<&'a Value> {
     (!end.is_null()).then_some(end)
 }
 
-/// The value of a placeholder, or that the response of `step` lacks it.
-pub fn present<T>(value: Option<T>, step: usize, variable: &'static str) -> Result<T, Unmet> {
-    value.ok_or(Unmet::Missing { step, variable })
-}
-
-/// The value of a placeholder, or that the row of its feed lacks it.
-pub fn in_feed<T>(value: Option<T>, variable: &'static str) -> Result<T, Unmet> {
-    value.ok_or(Unmet::NotInFeed { variable })
-}
-
 /// What can be written into text: strings, numbers and `bool`s.
 #[diagnostic::on_unimplemented(
     message = "a value of type `{Self}` cannot be written into text",
@@ -167,6 +147,48 @@ pub fn in_feed<T>(value: Option<T>, variable: &'static str) -> Result<T, Unmet> 
 pub trait Text {
     /// Writes the value.
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result;
+
+    /// Writes the value as it is: into a header, or as the start of a URL.
+    fn write_raw(&self, out: &mut String) -> Result<(), Unmet> {
+        self.text(out).map_err(unwritable)
+    }
+
+    /// Writes the value into a URL: everything is percent-encoded but the unreserved characters of
+    /// RFC 3986 section 2.3 and `/`. In the path it makes no segment `.` or `..`, which would lead
+    /// elsewhere; encoded ones do as well (<https://url.spec.whatwg.org/#double-dot-path-segment>).
+    fn write_url(&self, out: &mut String) -> Result<(), Unmet> {
+        let segment = out.rfind('/').map_or(0, |slash| slash + 1);
+        let kept = b"-._~/";
+        self.text(&mut PercentEncoded { out, kept })
+            .map_err(unwritable)?;
+        let mut segments = out.get(segment..).unwrap_or_default().split('/');
+        match segments.find(|segment| [".", ".."].contains(segment)) {
+            Some(dots) if !out.contains('?') => Err(Unmet::Invalid {
+                reason: format!(
+                    "{URL}{out}`: a value makes `{dots}` a segment, which leads elsewhere"
+                ),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the value into a query as the value of a name: everything is percent-encoded but the
+    /// unreserved characters of RFC 3986 section 2.3.
+    fn write_query(&self, out: &mut String) -> Result<(), Unmet> {
+        let kept = b"-._~";
+        self.text(&mut PercentEncoded { out, kept })
+            .map_err(unwritable)
+    }
+
+    /// Writes the value into a form, as `application/x-www-form-urlencoded`.
+    fn write_form(&self, out: &mut String) -> Result<(), Unmet> {
+        self.text(&mut FormEncoded(out)).map_err(unwritable)
+    }
+
+    /// Writes the value into a JSON string.
+    fn write_json(&self, out: &mut String) -> Result<(), Unmet> {
+        self.text(&mut JsonEscaped(out)).map_err(unwritable)
+    }
 }
 
 macro_rules! display_as_text {
@@ -231,54 +253,6 @@ impl Text for Secret {
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         out.write_str(self.expose())
     }
-}
-
-/// The value of `{{secret.NAME}}`. A run begins only where it is there.
-#[track_caller]
-pub fn secret_text(name: &str) -> Secret {
-    crate::secrets::secret(name)
-}
-
-/// Writes a value as it is: into a header, or as the start of a URL.
-pub fn text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unmet> {
-    value.text(out).map_err(unwritable)
-}
-
-/// Writes a value into a URL: everything is percent-encoded but the unreserved characters of
-/// RFC 3986 section 2.3 and `/`. In the path it makes no segment `.` or `..`, which would lead
-/// elsewhere; encoded ones do as well (<https://url.spec.whatwg.org/#double-dot-path-segment>).
-pub fn url_text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unmet> {
-    let segment = out.rfind('/').map_or(0, |slash| slash + 1);
-    let kept = b"-._~/";
-    value
-        .text(&mut PercentEncoded { out, kept })
-        .map_err(unwritable)?;
-    let mut segments = out.get(segment..).unwrap_or_default().split('/');
-    match segments.find(|segment| [".", ".."].contains(segment)) {
-        Some(dots) if !out.contains('?') => Err(Unmet::Invalid {
-            reason: format!("{URL}{out}`: a value makes `{dots}` a segment, which leads elsewhere"),
-        }),
-        _ => Ok(()),
-    }
-}
-
-/// Writes a value into a query as the value of a name: everything is percent-encoded but the
-/// unreserved characters of RFC 3986 section 2.3.
-pub fn query_text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unmet> {
-    let kept = b"-._~";
-    value
-        .text(&mut PercentEncoded { out, kept })
-        .map_err(unwritable)
-}
-
-/// Writes a value into a form, as `application/x-www-form-urlencoded`.
-pub fn form_text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unmet> {
-    value.text(&mut FormEncoded(out)).map_err(unwritable)
-}
-
-/// Writes a value into a JSON string.
-pub fn json_text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unmet> {
-    value.text(&mut JsonEscaped(out)).map_err(unwritable)
 }
 
 /// Writes a value as JSON.
@@ -364,7 +338,7 @@ mod tests {
     fn no_value_climbs_out_of_its_place_in_a_path() {
         let write = |before: &str, value: &str| {
             let mut out = before.to_owned();
-            url_text(value, &mut out).map(|()| out)
+            value.write_url(&mut out).map(|()| out)
         };
         for (before, value) in [
             ("/orders/", ".."),
@@ -452,7 +426,7 @@ mod tests {
         #[test]
         fn text_in_a_json_string_reads_back_as_itself(text in any::<String>()) {
             let mut out = String::from("\"");
-            json_text(&text, &mut out).unwrap();
+            text.write_json(&mut out).unwrap();
             out.push('"');
             prop_assert_eq!(serde_json::from_str::<String>(&out).unwrap(), text);
         }
@@ -460,9 +434,9 @@ mod tests {
         #[test]
         fn a_value_in_a_query_reads_back_as_itself(before in any::<String>(), text in any::<String>()) {
             let mut url = String::from("http://host/p?a=");
-            query_text(&before, &mut url).unwrap();
+            before.write_query(&mut url).unwrap();
             url.push_str("&b=");
-            query_text(&text, &mut url).unwrap();
+            text.write_query(&mut url).unwrap();
             prop_assert!(http::Uri::try_from(url.as_str()).is_ok());
             let url = reqwest::Url::parse(&url).unwrap();
             let pairs: Vec<_> = url.query_pairs().into_owned().collect();
@@ -474,9 +448,9 @@ mod tests {
         fn a_value_in_the_url_of_a_step_stays_in_its_place(text in any::<String>()) {
             prop_assume!(!text.split('/').any(|segment| [".", ".."].contains(&segment)));
             let mut url = String::from("http://host/p/");
-            url_text(&text, &mut url).unwrap();
+            text.write_url(&mut url).unwrap();
             url.push_str("?b=");
-            url_text(&text, &mut url).unwrap();
+            text.write_url(&mut url).unwrap();
             let url = reqwest::Url::parse(&url).unwrap();
             let back = percent_decoded(url.path());
             prop_assert_eq!(back, format!("/p/{text}"));
@@ -487,7 +461,7 @@ mod tests {
         #[test]
         fn a_value_in_a_form_reads_back_as_itself(text in any::<String>()) {
             let mut form = String::from("a=");
-            form_text(&text, &mut form).unwrap();
+            text.write_form(&mut form).unwrap();
             form.push_str("&b=1");
             let pairs: Vec<_> = form_urlencoded::parse(form.as_bytes()).into_owned().collect();
             prop_assert_eq!(
@@ -508,7 +482,7 @@ mod tests {
         fn text_in_a_url_is_always_a_valid_path(text in any::<String>()) {
             let mut out = String::from("/");
             prop_assume!(!text.split('/').any(|segment| [".", ".."].contains(&segment)));
-            url_text(&text, &mut out).unwrap();
+            text.write_url(&mut out).unwrap();
             prop_assert!(http::uri::PathAndQuery::try_from(out.as_str()).is_ok());
             prop_assert!(!out.contains(['?', '#', '&', ' ']));
         }

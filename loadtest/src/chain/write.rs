@@ -51,7 +51,7 @@ impl RequestBuf {
     }
 
     /// Sets a URL: a path that starts with `/`, or an absolute one.
-    pub fn url(&mut self, url: &str) -> Result<(), Unmet> {
+    pub(crate) fn url(&mut self, url: &str) -> Result<(), Unmet> {
         self.target = target(url).map_err(|reason| Unmet::Invalid { reason })?;
         Ok(())
     }
@@ -111,11 +111,6 @@ impl RequestBuf {
         self.header_text(AUTHORIZATION, credentials)
     }
 
-    /// Adds a `content-type`.
-    pub fn content_type(&mut self, content_type: HeaderValue) {
-        self.headers.push((CONTENT_TYPE, content_type));
-    }
-
     /// Adds the boundary between the parts of a form to the `content-type` that a header gave it.
     pub fn keep_boundary(&mut self, boundary: &str) -> Result<(), Unmet> {
         for (name, value) in &mut self.headers {
@@ -126,13 +121,8 @@ impl RequestBuf {
         Ok(())
     }
 
-    /// Sets a body that is known at compile time.
-    pub fn body_static(&mut self, body: &'static str) {
-        self.body = Bytes::from_static(body.as_bytes());
-    }
-
-    /// Sets a body that all users share.
-    pub fn body_shared(&mut self, body: Bytes) {
+    /// Sets a body that is constant, or that all users share.
+    pub fn body(&mut self, body: Bytes) {
         self.body = body;
     }
 

@@ -43,10 +43,8 @@ pub(super) async fn permit_known_hosts(
     base: Option<&str>,
     sender: &RunIdentity,
 ) -> Result<Network, NetworkError> {
-    let permissions = Permissions {
-        offline: offline::proof().is_some(),
-        ..Permissions::of_package(Path::new(scenario.root))?
-    };
+    let is_offline = offline::proof().is_some();
+    let permissions = Permissions::of_package(Path::new(scenario.root), is_offline)?;
     let mut network = Network::permitting(permissions, base, sender.run_id()).await?;
     sender.share_licence(&mut network);
     network.configure(&scenario.definition.client(), Path::new(scenario.root))?;

@@ -15,7 +15,7 @@ mod proof;
 pub(crate) use allowance::{Allowance, RequestPass};
 pub(crate) use guard::{NotPermitted, RefusalCause};
 pub(crate) use licence::Licence;
-pub use listed::{KEYS, ListedTarget, Mistake};
+pub use listed::{ListedTarget, Mistake};
 pub(crate) use origin::{Host, Origin};
 pub(crate) use own::give_up;
 pub use own::{Target, TargetCommand, TargetError, process::LastOutput, serve::ServerEnd};

@@ -16,11 +16,11 @@ pub(super) const FILE_NAME: &str = "loadtest.toml";
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Permissions {
     /// The file they were read from.
-    pub file: Option<PathBuf>,
+    pub(crate) file: Option<PathBuf>,
     /// Its targets.
-    pub targets: Vec<ListedTarget>,
+    pub(crate) targets: Vec<ListedTarget>,
     /// Nothing but loopback can be reached, whatever is listed.
-    pub offline: bool,
+    pub(crate) offline: bool,
 }
 
 /// The verdict on a URL without a lookup.
@@ -29,8 +29,8 @@ pub struct Permissions {
 pub enum Known<'a> {
     /// This machine, which may be tested.
     Loopback,
-    /// It is listed; its addresses are judged when they are known.
-    Listed(&'a ListedTarget),
+    /// It is listed, with this owner; its addresses are judged when they are known.
+    Listed(&'a str),
     /// It may not be tested.
     Refused,
     /// A name that is not listed: permitted only where all its addresses are loopback.
@@ -66,15 +66,15 @@ fn format_mistakes(path: &Path, mistakes: &[Mistake]) -> String {
 
 impl Permissions {
     /// Reads the permissions of a package: the first `loadtest.toml` from its folder upward to that of its
-    /// workspace, which holds `Cargo.lock`.
+    /// workspace, which holds `Cargo.lock`. If `offline`, nothing but loopback is permitted, whatever it lists.
     ///
     /// # Errors
     /// The file cannot be read, or has mistakes in its targets.
-    pub fn of_package(root: &Path) -> Result<Self, PermissionsError> {
+    pub fn of_package(root: &Path, offline: bool) -> Result<Self, PermissionsError> {
         for folder in root.ancestors() {
             let path = folder.join(FILE_NAME);
             match std::fs::read(&path) {
-                Ok(bytes) => return Self::read(&bytes, path),
+                Ok(bytes) => return Self::read(&bytes, path, offline),
                 Err(source) if source.kind() == io::ErrorKind::NotFound => {}
                 Err(source) => return Err(PermissionsError::Io { path, source }),
             }
@@ -82,10 +82,13 @@ impl Permissions {
                 break;
             }
         }
-        Ok(Self::default())
+        Ok(Self {
+            offline,
+            ..Self::default()
+        })
     }
 
-    fn read(bytes: &[u8], path: PathBuf) -> Result<Self, PermissionsError> {
+    fn read(bytes: &[u8], path: PathBuf, offline: bool) -> Result<Self, PermissionsError> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let before = &bytes[..error.valid_up_to()];
             vec![Mistake {
@@ -97,7 +100,7 @@ impl Permissions {
             Ok(targets) => Ok(Self {
                 file: Some(path),
                 targets,
-                offline: false,
+                offline,
             }),
             Err(mistakes) => Err(PermissionsError::Mistakes { path, mistakes }),
         }
@@ -106,7 +109,7 @@ impl Permissions {
     /// Returns the verdict on an absolute URL; `None` if the URL cannot be read.
     pub fn known(&self, url: &str) -> Option<Known<'_>> {
         let origin = Origin::from_uri(&url.parse().ok()?).ok()?;
-        let entry = self.entry(&origin);
+        let entry = self.entry(&origin).map(|entry| entry.owner.as_str());
         Some(match origin.host {
             Host::Address(address) => match self.permit(&origin, address) {
                 Ok(()) => entry

@@ -10,15 +10,15 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct RequestBuf {
     /// The method.
-    pub method: Method,
+    pub(crate) method: Method,
     /// The target.
-    pub target: RequestTarget,
+    pub(crate) target: RequestTarget,
     /// The headers that the step sets; an explicit one wins over what is sent by default.
-    pub headers: Vec<(HeaderName, HeaderValue)>,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     /// The body; empty for none.
-    pub body: Bytes,
+    pub(crate) body: Bytes,
     /// The request's own timeout, over that of the step.
-    pub timeout: Option<Duration>,
+    pub(crate) timeout: Option<Duration>,
     /// The headers sent by default that this request goes without.
     pub(crate) omitted: Vec<HeaderName>,
     /// Reused text storage of the generated code.
@@ -27,7 +27,7 @@ pub struct RequestBuf {
 
 /// The target of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RequestTarget {
+pub(crate) enum RequestTarget {
     /// A path that is joined to the base URL.
     Path(PathAndQuery),
     /// An absolute URL with scheme and host.
@@ -38,13 +38,13 @@ pub enum RequestTarget {
 #[derive(Debug)]
 pub struct RawResponse {
     /// The status.
-    pub status: http::StatusCode,
+    pub(crate) status: http::StatusCode,
     /// The headers; empty where the step keeps none.
-    pub headers: HeaderMap,
+    pub(crate) headers: HeaderMap,
     /// The body; empty where the step reads none.
-    pub body: Bytes,
+    pub(crate) body: Bytes,
     /// The final URL, if a redirect was followed; only an async step asks for it.
-    pub redirected_to: Option<Box<Uri>>,
+    pub(crate) redirected_to: Option<Box<Uri>>,
 }
 
 impl Default for RequestBuf {
@@ -57,6 +57,34 @@ impl Default for RequestBuf {
             timeout: None,
             omitted: Vec::new(),
             scratch: String::new(),
+        }
+    }
+}
+
+/// The request as it would be sent, its target as it is written: a path, or an absolute URL.
+impl From<&RequestBuf> for http::Request<Bytes> {
+    fn from(buffer: &RequestBuf) -> Self {
+        let mut request = Self::new(buffer.body.clone());
+        *request.method_mut() = buffer.method.clone();
+        *request.uri_mut() = match &buffer.target {
+            RequestTarget::Path(path) => path.clone().into(),
+            RequestTarget::Absolute(url) => url.clone(),
+        };
+        for (name, value) in &buffer.headers {
+            request.headers_mut().append(name, value.clone());
+        }
+        request
+    }
+}
+
+impl From<http::Response<Bytes>> for RawResponse {
+    fn from(response: http::Response<Bytes>) -> Self {
+        let (head, body) = response.into_parts();
+        Self {
+            status: head.status,
+            headers: head.headers,
+            body,
+            redirected_to: None,
         }
     }
 }

@@ -52,12 +52,7 @@ fn allocations() -> Vec<(String, u64)> {
     let mut chain: Box<dyn Chain> = (scenario.chain)(&prepared.shared, &mut vu);
     let mut buffer = RequestBuf::default();
     chain.begin(&mut vu);
-    let login = RawResponse {
-        status: http::StatusCode::OK,
-        headers: http::HeaderMap::new(),
-        body: r#"{"token":"a b","id":7}"#.into(),
-        redirected_to: None,
-    };
+    let login = RawResponse::from(http::Response::new(r#"{"token":"a b","id":7}"#.into()));
     chain.finish(0, login).expect("a login");
     let mut counts = Vec::new();
     for round in 0..3 {

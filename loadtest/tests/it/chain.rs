@@ -1,7 +1,7 @@
 //! What the chain of a scenario does at run time.
 
 use crate::script::{Event, User, ok};
-use loadtest::__private::{RawResponse, RequestBuf, SetupContext, Unmet};
+use loadtest::__private::{RequestBuf, SetupContext, Unmet};
 use loadtest::prelude::*;
 use loadtest_model::definition::{Dependency, Reads, StepDef};
 use loadtest_model::metrics::{Cause, RootCause};
@@ -102,15 +102,19 @@ fn checkout() {
 }
 
 /// A response with a header.
-fn with_header(name: &'static str, value: &'static str, body: &'static str) -> Option<RawResponse> {
+fn with_header(
+    name: &'static str,
+    value: &'static str,
+    body: &'static str,
+) -> Option<http::Response<Bytes>> {
     let mut response = ok(body)?;
     response
-        .headers
+        .headers_mut()
         .insert(name, http::HeaderValue::from_static(value));
     Some(response)
 }
 
-fn shop(line: &str) -> Option<RawResponse> {
+fn shop(line: &str) -> Option<http::Response<Bytes>> {
     match line {
         "POST /login" => with_header("x-session", "s1", r#"{"token":"t","user":null}"#),
         "GET /products?in=EUR" => ok(r#"{"items":[{"id":7}]}"#),
@@ -175,7 +179,7 @@ fn a_new_iteration_begins_with_empty_slots() {
     chain.begin(&mut vu);
     assert_eq!(chain.build(1, &mut vu, &mut request), not_drawn);
     let answer = shop("POST /login").unwrap();
-    chain.finish(0, answer).unwrap();
+    chain.finish(0, answer.into()).unwrap();
     assert_eq!(chain.build(1, &mut vu, &mut request), Ok(()));
     chain.begin(&mut vu);
     assert_eq!(chain.build(1, &mut vu, &mut request), not_drawn);
@@ -334,7 +338,7 @@ fn templates() {
 
 const ADA: &str = r#"{"token":"t","user":{"id":7,"name":"a \"b\" & /ü"}}"#;
 
-fn templates_server(line: &str) -> Option<RawResponse> {
+fn templates_server(line: &str) -> Option<http::Response<Bytes>> {
     match line {
         "POST /login" => with_header("x-session", "s 1", ADA),
         line if line.starts_with("GET /products") => ok(r#"{"items":[{"id":41}]}"#),
@@ -471,7 +475,7 @@ fn a_header_that_is_there_but_no_text_is_not_missing() {
     let mut user = User::new(templates());
     let events = user.iterate(&[], |line| {
         let mut response = templates_server(line)?;
-        if let Some(session) = response.headers.get_mut("x-session") {
+        if let Some(session) = response.headers_mut().get_mut("x-session") {
             *session = http::HeaderValue::from_bytes(b"\xff").unwrap();
         }
         Some(response)
@@ -782,10 +786,9 @@ fn setups_run_once_in_order_unless_the_target_comes_from_outside() {
     assert_eq!(user.sent[0].line, "GET http://127.0.0.1:1/account-1");
 
     let outside = |url: &str| {
-        (prepared().prepare)(&SetupContext {
-            base_url: Some(url.to_owned()),
-            ..SetupContext::default()
-        })
+        let mut context = SetupContext::default();
+        context.base_url = Some(url.to_owned());
+        (prepared().prepare)(&context)
     };
     let left = outside("http://127.0.0.1:7").unwrap();
     assert!(left.target.is_none());

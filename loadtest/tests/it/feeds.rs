@@ -1,7 +1,7 @@
 //! What a `#[feed]` gives to steps, checks and templates.
 
 use crate::script::{Event, User, ok};
-use loadtest::__private::{RequestTarget, SetupContext, Unmet};
+use loadtest::__private::{SetupContext, Unmet};
 use loadtest::Scenario;
 use loadtest::prelude::*;
 use std::collections::HashMap;
@@ -169,10 +169,7 @@ fn targets(scenario: &Scenario) -> Vec<String> {
     let mut request = loadtest::__private::RequestBuf::default();
     chain.begin(&mut vu);
     chain.build(0, &mut vu, &mut request).expect("a request");
-    let RequestTarget::Path(path) = &request.target else {
-        unreachable!("no absolute URL")
-    };
-    vec![path.to_string()]
+    vec![http::Request::from(&request).uri().to_string()]
 }
 
 #[scenario]
@@ -211,9 +208,10 @@ fn file() {
 
 #[test]
 fn a_path_is_relative_to_the_package_and_a_missing_file_names_the_feed() {
-    let context = |root: &str| SetupContext {
-        root: root.into(),
-        ..SetupContext::default()
+    let context = |root: &str| {
+        let mut context = SetupContext::default();
+        context.root = root.into();
+        context
     };
     assert!((file().prepare)(&context(file().root)).is_ok());
     assert_eq!(file().root, env!("CARGO_MANIFEST_DIR"));

@@ -3,7 +3,6 @@
 //! What the macro makes of `once`, `retry`, `until` and of steps that leave themselves out.
 
 use crate::script::{Event, User, ok};
-use http::{HeaderMap, StatusCode};
 use loadtest::__private::{Chain, RawResponse, RequestBuf, SetupContext, Unmet};
 use loadtest::prelude::*;
 use loadtest_model::definition::{Retry, StatusRange, Trigger, Until};
@@ -87,12 +86,8 @@ fn chain() -> (Box<dyn Chain>, Vu) {
 }
 
 fn answer(status: u16, body: &'static str) -> RawResponse {
-    RawResponse {
-        status: StatusCode::from_u16(status).expect("a status"),
-        headers: HeaderMap::new(),
-        body: body.into(),
-        redirected_to: None,
-    }
+    let response = http::Response::builder().status(status);
+    response.body(body.into()).expect("a status").into()
 }
 
 #[test]

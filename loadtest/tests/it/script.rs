@@ -1,7 +1,7 @@
 //! A sender that answers from a script: the engine's loop over a chain, without an engine.
 
-use http::{HeaderMap, StatusCode};
-use loadtest::__private::{Chain, RawResponse, RequestBuf, RequestTarget, SetupContext, Unmet};
+use bytes::Bytes;
+use loadtest::__private::{Chain, RequestBuf, SetupContext, Unmet};
 use loadtest::{Scenario, Vu};
 use loadtest_model::metrics::{Cause, RootCause};
 
@@ -59,7 +59,7 @@ impl User {
     pub(crate) fn iterate(
         &mut self,
         not_drawn: &[&str],
-        mut send: impl FnMut(&str) -> Option<RawResponse>,
+        mut send: impl FnMut(&str) -> Option<http::Response<Bytes>>,
     ) -> Vec<Event> {
         let mut events = Vec::new();
         self.chain.begin(&mut self.vu);
@@ -82,7 +82,7 @@ impl User {
             let request = describe(&self.buffer);
             let answer = send(&request.line).ok_or("no answer".to_owned());
             self.sent.push(request);
-            match answer.and_then(|answer| self.chain.finish(at, answer)) {
+            match answer.and_then(|answer| self.chain.finish(at, answer.into())) {
                 Ok(()) => events.push(Event::Ok(name)),
                 Err(reason) => {
                     let root = RootCause::Failed;
@@ -111,28 +111,19 @@ fn cause(unmet: &Unmet, at: usize) -> Cause {
 }
 
 pub(crate) fn describe(request: &RequestBuf) -> Sent {
-    let target = match &request.target {
-        RequestTarget::Path(path) => path.to_string(),
-        RequestTarget::Absolute(uri) => uri.to_string(),
-    };
+    let request = http::Request::from(request);
+    let headers = request.headers().iter();
     Sent {
-        line: format!("{} {target}", request.method),
-        headers: request
-            .headers
-            .iter()
+        line: format!("{} {}", request.method(), request.uri()),
+        headers: headers
             .map(|(name, value)| format!("{name}: {}", value.to_str().expect("text")))
             .collect(),
-        body: String::from_utf8(request.body.to_vec()).expect("text"),
+        body: String::from_utf8(request.body().to_vec()).expect("text"),
     }
 }
 
 /// A response of status 200.
 #[expect(clippy::unnecessary_wraps, reason = "it is what a script returns")]
-pub(crate) fn ok(body: &'static str) -> Option<RawResponse> {
-    Some(RawResponse {
-        status: StatusCode::OK,
-        headers: HeaderMap::new(),
-        body: body.into(),
-        redirected_to: None,
-    })
+pub(crate) fn ok(body: &'static str) -> Option<http::Response<Bytes>> {
+    Some(http::Response::new(body.into()))
 }

@@ -260,7 +260,6 @@ fn every_kind_of_generated_code_runs() {
 #[test]
 fn modules_keep_scenarios_of_one_name_apart() {
     let registry = loadtest::__private::Registry::collect();
-    assert_eq!(registry.problems, Vec::<String>::new());
     let health: Vec<_> = registry
         .scenarios
         .iter()

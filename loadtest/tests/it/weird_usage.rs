@@ -349,7 +349,6 @@ fn a_scenario_may_be_an_associated_function_with_macros_of_its_own() {
 #[test]
 fn all_scenarios_are_registered_once() {
     let registry = loadtest::__private::Registry::collect();
-    assert_eq!(registry.problems, Vec::<String>::new());
     let all = registry.scenarios.iter();
     let all: Vec<_> = all.map(|found| found.definition.test_name()).collect();
     let mut names: Vec<_> = all

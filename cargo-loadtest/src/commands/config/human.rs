@@ -5,7 +5,6 @@ use crate::config::Organisation;
 use crate::export::terminal::table::{TextColumn, TextTable};
 use crate::export::terminal::text::{ACCENT, BOLD, DIM, Line, PLAIN, clean};
 use crate::units;
-use loadtest::targets::ListedTarget;
 use loadtest_model::display;
 use loadtest_model::plan::Overrides;
 
@@ -123,7 +122,7 @@ fn render_lists(view: &View<'_>) -> Vec<ConfigTable> {
     let targets = config
         .targets
         .iter()
-        .map(|one| row("", target_rows(one), one.line));
+        .map(|one| row("", one.to_string(), one.line));
     let organisation = config.organisation.iter().flat_map(|organisation| {
         let plan = row(
             "plan",
@@ -187,27 +186,6 @@ fn load_rows(load: &Overrides) -> String {
             .map(|users| display::format_counted(u64::from(users), "user")),
         time("for", load.duration),
         time("ramp-up", load.ramp_up),
-    ];
-    let parts: Vec<_> = parts.into_iter().flatten().collect();
-    parts.join(", ")
-}
-
-fn target_rows(target: &ListedTarget) -> String {
-    let place = target.origin();
-    let parts = [
-        Some(format!("{place} of {}", target.owner)),
-        target
-            .max_rate
-            .map(|rate| format!("at most {}", display::format_exact_rate(rate))),
-        target.max_in_flight.map(|most| format!("{most} in flight")),
-        target
-            .max_duration
-            .map(|time| format!("for {}", units::show(time))),
-        (!target.addresses.is_empty()).then(|| {
-            let all: Vec<_> = target.addresses.iter().map(ToString::to_string).collect();
-            format!("at {}", all.join(", "))
-        }),
-        target.proof.then(|| "if it says so itself".to_owned()),
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     parts.join(", ")

@@ -13,7 +13,6 @@ use crate::console;
 use crate::error::Error;
 use crate::policy::Caller;
 use crate::workspace::Workspace;
-use loadtest::targets::ListedTarget;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use url::Url;
@@ -192,21 +191,6 @@ fn key_json(key: &InForce) -> Value {
     })
 }
 
-fn target_json(target: &ListedTarget) -> Value {
-    json!({
-        "line": target.line,
-        "host": target.host,
-        "scheme": if target.https { "https" } else { "http" },
-        "port": target.port,
-        "owner": target.owner,
-        "max_rate_per_second": target.max_rate,
-        "max_in_flight": target.max_in_flight,
-        "max_duration_us": target.max_duration.map(|time| u64::try_from(time.as_micros()).ok()),
-        "addresses": target.addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "proof": target.proof.then_some("well-known"),
-    })
-}
-
 fn config_json(view: &View<'_>) -> Value {
     let config = view.config;
     let keys: Vec<_> = InForce::all(view).iter().map(key_json).collect();
@@ -233,7 +217,6 @@ fn config_json(view: &View<'_>) -> Value {
             })
         })
         .collect();
-    let targets: Vec<_> = config.targets.iter().map(target_json).collect();
     let organisation = config.organisation.as_ref().map(|organisation| {
         let members = organisation.members.iter().map(|member| {
             json!({ "name": member.name, "level": member.level.word(), "line": member.line })
@@ -254,7 +237,7 @@ fn config_json(view: &View<'_>) -> Value {
         "keys": keys,
         "load": load,
         "notify": notify,
-        "targets": targets,
+        "targets": config.targets,
         "organisation": organisation,
     })
 }

@@ -137,7 +137,7 @@ fn find_permission(
         .map_or(url.len(), |at| after + at);
     match permissions.known(&url[..end]) {
         Some(Known::Loopback) => (Permission::Permitted, None),
-        Some(Known::Listed(entry)) => (Permission::Listed, Some(entry.owner.clone())),
+        Some(Known::Listed(owner)) => (Permission::Listed, Some(owner.to_owned())),
         Some(Known::ByAddress) => (Permission::ByAddress, None),
         _ => (Permission::Refused, None),
     }

@@ -40,11 +40,8 @@ pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
         .zip(plans)
         .map(|(found, plan)| {
             let environment = found.binary.base_url_of_environment();
-            let permissions = Permissions {
-                offline: project.offline,
-                ..Permissions::of_package(&found.binary.package_root)
-                    .map_err(|error| Error::usage(error.to_string()))?
-            };
+            let permissions = Permissions::of_package(&found.binary.package_root, project.offline)
+                .map_err(|error| Error::usage(error.to_string()))?;
             Ok(Prospect {
                 scenario: &found.definition,
                 seed,

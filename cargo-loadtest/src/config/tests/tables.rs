@@ -344,9 +344,12 @@ fn targets_are_those_that_the_library_heeds() {
          [store]\nkeep = 3\n[[targets]]\nhost = \"10.0.0.7\"\nowner = \"ada\"\n",
     )
     .unwrap();
-    let origins: Vec<_> = config.targets.iter().map(ListedTarget::origin).collect();
-    let expected = ["https://shop.staging.example.com:8443", "https://10.0.0.7"];
-    assert_eq!(origins, expected);
+    let targets: Vec<_> = config.targets.iter().map(ToString::to_string).collect();
+    let expected = [
+        "https://shop.staging.example.com:8443 of ada",
+        "https://10.0.0.7 of ada",
+    ];
+    assert_eq!(targets, expected);
     // With the mistakes of other tables, in the order of lines.
     let error = parse("[stor]\n[[targets]]\nhost = \"a.test\"\n\n[x]\n").unwrap_err();
     let lines: Vec<_> = error.lines().collect();

@@ -4,6 +4,7 @@ use super::deck::{Deck, End, Order, settle};
 use super::error::FeedError;
 use super::{Feed, Generate, Source};
 use crate::chain::file::read_regular;
+use crate::chain::kept::Shareable;
 use crate::chain::outcome::panic_message;
 use crate::chain::{SetupContext, SetupError, Vu};
 use crate::redact;
@@ -14,17 +15,6 @@ use std::io;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-
-/// What a row may be.
-#[diagnostic::on_unimplemented(
-    message = "the rows of a feed are shared by the threads of all virtual users, and `{Self}` cannot be",
-    label = "not `Send` and `Sync`",
-    note = "use `Arc` in place of `Rc`, and a `Mutex` or an atomic in place of `Cell` and `RefCell`"
-)]
-pub trait RowShared: Send + Sync + 'static {}
-
-#[diagnostic::do_not_recommend]
-impl<T: Send + Sync + 'static> RowShared for T {}
 
 /// The rows of a feed, read before the run and shared by all users.
 pub struct Rows<T> {
@@ -54,7 +44,7 @@ trait Deal: Send + Sync {
 
 struct Kept<T>(Vec<T>);
 
-impl<T: RowShared> Deal for Kept<T> {
+impl<T: Shareable> Deal for Kept<T> {
     fn kept(&self, at: usize) -> Option<&dyn Any> {
         self.0.get(at).map(|row| row as &dyn Any)
     }
@@ -66,7 +56,7 @@ impl<T: RowShared> Deal for Kept<T> {
 
 struct Made<T>(Box<Generate<T>>);
 
-impl<T: RowShared> Deal for Made<T> {
+impl<T: Shareable> Deal for Made<T> {
     fn kept(&self, _: usize) -> Option<&dyn Any> {
         None
     }
@@ -79,20 +69,8 @@ impl<T: RowShared> Deal for Made<T> {
 /// Reads the rows of the feed `name`; a panic is its failure.
 ///
 /// # Errors
-/// Everything that is wrong with the feed, without the values of its rows.
-pub fn open_feed<T: RowShared>(
-    name: &'static str,
-    context: &SetupContext,
-    feed: impl FnOnce() -> Feed<T>,
-) -> Result<Rows<T>, SetupError> {
-    open_fallible_feed::<T, String>(name, context, || Ok(feed()))
-}
-
-/// Reads the rows of the feed `name` whose function returns a `Result`.
-///
-/// # Errors
-/// What the function says, else as [`open_feed`].
-pub fn open_fallible_feed<T: RowShared, E: Display>(
+/// The error of the function; everything that is wrong with the feed, without the values of its rows.
+pub fn open_feed<T: Shareable, E: Display>(
     name: &'static str,
     context: &SetupContext,
     feed: impl FnOnce() -> Result<Feed<T>, E>,
@@ -106,7 +84,7 @@ pub fn open_fallible_feed<T: RowShared, E: Display>(
     opened.map_err(|reason| SetupError::Feed { feed: name, reason })
 }
 
-fn open<T: RowShared>(
+fn open<T: Shareable>(
     name: &'static str,
     context: &SetupContext,
     feed: Feed<T>,

@@ -1,9 +1,10 @@
-use super::open::{Row, Rows, fewest, open_fallible_feed, open_feed};
+use super::open::{Row, Rows, fewest, open_feed};
 use super::*;
 use crate::chain::{SetupContext, SetupError, Vu};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -59,7 +60,8 @@ fn open<T: Send + Sync + 'static>(
     feed: Feed<T>,
     context: &SetupContext,
 ) -> Result<Rows<T>, String> {
-    open_feed("user", context, || feed).map_err(|error: SetupError| error.to_string())
+    open_feed("user", context, || Ok::<_, Infallible>(feed))
+        .map_err(|error: SetupError| error.to_string())
 }
 
 /// The first `count` rows of the file `name` that holds `content`.
@@ -513,7 +515,10 @@ fn the_first_iteration_of_a_smoke_test_has_the_first_row() {
 #[test]
 fn the_feed_with_the_fewest_rows_ends_the_load() {
     let context = SetupContext::default();
-    let limit = |name, feed| open_feed::<u64>(name, &context, || feed).unwrap().limit();
+    let limit = |name, feed| {
+        let rows = open_feed::<u64, Infallible>(name, &context, || Ok(feed));
+        rows.unwrap().limit()
+    };
     let limits = [
         limit("long", Feed::iter(0..9).stop()),
         limit("cycled", Feed::iter(0..2)),
@@ -527,12 +532,12 @@ fn the_feed_with_the_fewest_rows_ends_the_load() {
 #[test]
 fn what_a_feed_function_says_or_panics_with_is_its_failure() {
     let context = SetupContext::default();
-    let said = open_fallible_feed::<u8, _>("user", &context, || Err("no password=hunter2"));
+    let said = open_feed::<u8, _>("user", &context, || Err("no password=hunter2"));
     assert_eq!(
         said.unwrap_err().to_string(),
         "feed `user` failed: no password=[redacted]"
     );
-    let panicked = open_feed::<u8>("user", &context, || panic!("token=hunter2"));
+    let panicked = open_feed::<u8, Infallible>("user", &context, || panic!("token=hunter2"));
     assert_eq!(
         panicked.unwrap_err().to_string(),
         "feed `user` failed: panicked: token=[redacted]"

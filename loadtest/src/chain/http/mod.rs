@@ -24,7 +24,7 @@ use std::time::Duration;
 const NO_BASE: &str = "http://base.invalid";
 
 /// A future that stays on its thread.
-pub type Local<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+pub(crate) type Local<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// The HTTP client of a step that sends for itself, over the connections of its virtual user.
 ///
@@ -111,8 +111,8 @@ impl Http {
 
     /// Sets the headers that every request gets which does not set them itself.
     #[doc(hidden)]
-    pub fn set_defaults(&mut self, headers: Vec<(HeaderName, HeaderValue)>) {
-        self.defaults = headers;
+    pub fn set_defaults(&mut self, request: RequestBuf) {
+        self.defaults = request.headers;
     }
 
     /// Returns the sender.

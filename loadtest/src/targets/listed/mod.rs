@@ -6,7 +6,11 @@
 use super::class::AddressClass;
 use crate::targets::Host;
 use ipnet::IpNet;
+use loadtest_model::display;
+use serde::{Serialize, Serializer};
+use serde_json::json;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 use toml_parser::decoder::{Encoding, ScalarKind};
@@ -14,7 +18,7 @@ use toml_parser::parser::{EventReceiver, parse_document};
 use toml_parser::{ErrorSink, ParseError, Source, Span};
 
 /// All keys of a target.
-pub const KEYS: [&str; 9] = [
+pub(super) const KEYS: [&str; 9] = [
     "host",
     "scheme",
     "port",
@@ -30,25 +34,69 @@ pub const KEYS: [&str; 9] = [
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedTarget {
     /// The host, in its one spelling: a name in lower case without a final dot, or an address.
-    pub host: String,
+    pub(crate) host: String,
     /// True for `https`, which is the default; false for `http`.
-    pub https: bool,
+    pub(crate) https: bool,
     /// The port; that of the scheme, where none is given.
-    pub port: u16,
+    pub(crate) port: u16,
     /// The person who answers for the target and agreed to the test.
-    pub owner: String,
+    pub(crate) owner: String,
     /// The most requests a second, those of redirects and retries included.
-    pub max_rate: Option<f64>,
+    pub(crate) max_rate: Option<f64>,
     /// The most requests under way at once.
-    pub max_in_flight: Option<u32>,
+    pub(crate) max_in_flight: Option<u32>,
     /// The longest load.
-    pub max_duration: Option<Duration>,
+    pub(crate) max_duration: Option<Duration>,
     /// The addresses that the host may have. If empty, those that it has before the run.
-    pub addresses: Vec<IpNet>,
+    pub(crate) addresses: Vec<IpNet>,
     /// True if the target itself must state that it may be tested.
-    pub proof: bool,
+    pub(crate) proof: bool,
     /// The line of the entry in its file.
     pub line: usize,
+}
+
+/// Prints the target with what is asked for: `https://shop.test of ada, at most 200/s, for 30m`.
+impl fmt::Display for ListedTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.origin(), self.owner)?;
+        if let Some(rate) = self.max_rate {
+            write!(f, ", at most {}", display::format_exact_rate(rate))?;
+        }
+        if let Some(most) = self.max_in_flight {
+            write!(f, ", {most} in flight")?;
+        }
+        if let Some(time) = self.max_duration {
+            write!(f, ", for {}", humantime::format_duration(time))?;
+        }
+        for (at, net) in self.addresses.iter().enumerate() {
+            write!(f, "{}{net}", if at == 0 { ", at " } else { ", " })?;
+        }
+        if self.proof {
+            f.write_str(", if it says so itself")?;
+        }
+        Ok(())
+    }
+}
+
+/// Serializes the target with the units in the names of its keys, as `config --json` prints it.
+impl Serialize for ListedTarget {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let addresses = self.addresses.iter().map(ToString::to_string);
+        let micros = |time: Duration| u64::try_from(time.as_micros()).ok();
+        json!({
+            "line": self.line,
+            "host": self.host,
+            "scheme": if self.https { "https" } else { "http" },
+            "port": self.port,
+            "owner": self.owner,
+            "max_rate_per_second": self.max_rate,
+            "max_in_flight": self.max_in_flight,
+            "max_duration_us": self.max_duration.and_then(micros),
+            "addresses": addresses.collect::<Vec<_>>(),
+            "proof": self.proof.then_some("well-known"),
+        })
+        .serialize(serializer)
+    }
 }
 
 /// A mistake in a file.
@@ -118,7 +166,7 @@ impl ListedTarget {
     }
 
     /// `https://shop.staging.example.com`, with the port where it is not that of the scheme.
-    pub fn origin(&self) -> String {
+    pub(crate) fn origin(&self) -> String {
         let (scheme, implied) = if self.https {
             ("https", 443)
         } else {

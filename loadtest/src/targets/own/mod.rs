@@ -109,7 +109,7 @@ impl Target {
     }
 
     /// Returns whether it runs inside this process.
-    pub fn is_in_process(&self) -> bool {
+    pub(crate) fn is_in_process(&self) -> bool {
         matches!(self.server, TargetServer::InsideProcess(_))
     }
 
