@@ -63,8 +63,8 @@ pub use chain::{
 };
 pub use engine::control::Control;
 pub use loadtest_model::{card, definition, failure};
-/// The HTTP client whose requests and responses `async` steps use; its `multipart::Form` is for [`Request::multipart`].
-pub use reqwest;
+/// The HTTP client whose requests and responses `async` steps use, and its forms for [`Request::multipart`].
+pub use reqwest::{self, multipart};
 pub use run::{Progress, Run, RunError, run};
 pub use secrets::{Secret, redact, secret};
 

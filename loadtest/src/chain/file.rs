@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 ///
 /// ```
 /// use loadtest::File;
-/// use loadtest::reqwest::multipart::Form;
+/// use loadtest::multipart::Form;
 /// use loadtest::prelude::*;
 ///
 /// #[scenario(base = "http://127.0.0.1:3000")]

@@ -2,8 +2,8 @@
 
 use crate::script::{Event, Sent, User, ok};
 use loadtest::__private::{RequestBuf, SetupContext, Unmet};
+use loadtest::multipart::{Form, Part};
 use loadtest::prelude::*;
-use loadtest::reqwest::multipart::{Form, Part};
 use loadtest::{File, FileError};
 use loadtest_model::definition::{BodyKind, StepDef};
 

@@ -17,8 +17,7 @@ pub struct HttpError {
 
 impl HttpError {
     /// A failure of the kind that has this name.
-    #[doc(hidden)]
-    pub fn new(kind: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: &'static str, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: message.into(),
