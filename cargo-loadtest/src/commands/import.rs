@@ -71,7 +71,7 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
         } => {
             let output = ScenarioOutput::new(to, quiet)?;
             let environment = environment.as_deref().map(|path| {
-                let input = recorded::read_input(path, LARGEST)?.document();
+                let input = recorded::read_input(path, LARGEST)?;
                 let environment = read_environment(&input);
                 environment.map_err(|mistake| recorded::explain_refusal(&input, mistake, "postman"))
             });
@@ -109,7 +109,7 @@ impl<'a> ScenarioOutput<'a> {
         format: &str,
         read: impl FnOnce(&Input) -> Result<Recording, Mistake>,
     ) -> Result<(), Error> {
-        let input = recorded::read_input(file, LARGEST)?.document();
+        let input = recorded::read_input(file, LARGEST)?;
         let output = &self.to.output;
         if let (Ok(input), Ok(output)) = (file.canonicalize(), output.canonicalize())
             && input == output

@@ -1,190 +1,163 @@
-//! The arguments of curl: options, their values, and `--next`.
+//! The arguments of curl: options and their values.
 
 use super::super::shell::ShellWord;
 use super::super::source::{Mistake, Note, Span};
 use super::options::{self, CurlOption, OptionEffect};
 
-/// Options of `cargo loadtest`, which people also write behind the command.
-const LOAD_OPTIONS: &str =
-    "users iterations ramp-up duration export min-grade baseline ci allow-files seed base-url";
 /// Options of `Invoke-WebRequest`, which PowerShell also calls `curl`.
-const CMDLET_OPTIONS: &str = "uri headers method body contenttype usebasicparsing";
+const CMDLET_OPTIONS: [&str; 5] = ["Uri", "Headers", "Method", "Body", "ContentType"];
 
-/// The options of a command, up to the next `--next`.
-#[derive(Debug, Default)]
-pub(super) struct CurlOperation {
-    /// The options that matter, in their order.
-    pub(super) settings: Vec<CurlSetting>,
-}
-
-/// An option.
+/// An option that matters.
 #[derive(Debug, Clone)]
 pub(super) struct CurlSetting {
     /// Its name; `url` for a word that is no option.
     pub(super) name: &'static str,
+    /// Name of the header that it sets, and the text before the value.
+    pub(super) header: Option<(&'static str, &'static str)>,
     /// True where it is switched on.
     pub(super) on: bool,
     /// Its value; empty where it takes none.
     pub(super) value: Vec<u8>,
-    /// The place of option and value.
+    /// The place of option and value; of a secret value without it.
     pub(super) span: Span,
 }
 
+impl CurlSetting {
+    /// Returns the value as text.
+    pub(super) fn text(&self) -> Result<&str, Mistake> {
+        std::str::from_utf8(&self.value)
+            .map_err(|_| Mistake::new(self.span.clone(), "this value is no text in UTF-8"))
+    }
+}
+
 /// Reads the arguments, without the name of the program.
-pub(super) fn read_operations(
+pub(super) fn read_settings(
     words: &[ShellWord],
     notes: &mut Vec<Note>,
-) -> Result<Vec<CurlOperation>, Mistake> {
+) -> Result<Vec<CurlSetting>, Mistake> {
     let mut reader = ArgumentReader {
-        words,
-        at: 0,
-        done: Vec::new(),
-        current: CurlOperation::default(),
+        words: words.iter(),
+        settings: Vec::new(),
         notes,
     };
     let mut takes_options = true;
-    while let Some(word) = words.get(reader.at) {
-        reader.at += 1;
+    while let Some(word) = reader.words.next() {
         match word.text.as_slice() {
             b"--" if takes_options => takes_options = false,
-            [b'-', b'-', name @ ..] if takes_options => reader.read_long(word, name)?,
-            [b'-', letters @ ..] if takes_options && !letters.is_empty() => {
-                reader.read_letters(word, letters)?;
+            [b'-', b'-', name @ ..] if takes_options => {
+                let name = String::from_utf8_lossy(name);
+                let found = options::find_name(&name).ok_or_else(|| unknown_option(word, &name));
+                let (option, on) = found?;
+                reader.take_option(word, option, on, None)?;
             }
-            _ => reader.add_setting("url", true, word.text.clone(), word.span.clone()),
+            [b'-', letters @ ..] if takes_options && !letters.is_empty() => {
+                reader.take_letters(word, letters)?;
+            }
+            _ => reader.settings.push(CurlSetting {
+                name: "url",
+                header: None,
+                on: true,
+                value: word.text.clone(),
+                span: word.span.clone(),
+            }),
         }
     }
-    let ArgumentReader {
-        mut done, current, ..
-    } = reader;
-    done.push(current);
-    Ok(done)
+    Ok(reader.settings)
 }
 
 struct ArgumentReader<'a> {
-    words: &'a [ShellWord],
-    at: usize,
-    done: Vec<CurlOperation>,
-    current: CurlOperation,
+    words: std::slice::Iter<'a, ShellWord>,
+    settings: Vec<CurlSetting>,
     notes: &'a mut Vec<Note>,
 }
 
 impl ArgumentReader<'_> {
-    fn read_long(&mut self, word: &ShellWord, name: &[u8]) -> Result<(), Mistake> {
-        let name = String::from_utf8_lossy(name).into_owned();
-        if let Some(expanded) = name.strip_prefix("expand-") {
-            let mistake = Mistake::new(word.span.clone(), "variables of curl are not supported");
-            return Err(mistake.help(format!("write `--{expanded}` with the value itself")));
-        }
-        let Some((known, on)) = options::find_name(&name) else {
-            return Err(unknown_option(word, &name));
-        };
-        let value = known.takes_value.then(|| self.next_value(word, known));
-        self.take(word, known, on, value.transpose()?)
-    }
-
-    /// Letters in one word: `-sSL`, `-sXPOST`.
-    fn read_letters(&mut self, word: &ShellWord, letters: &[u8]) -> Result<(), Mistake> {
-        let text = String::from_utf8_lossy(letters).to_ascii_lowercase();
-        if CMDLET_OPTIONS.split(' ').any(|option| option == text) {
+    /// Takes the letters of one word: `-sSL`, `-sXPOST`.
+    fn take_letters(&mut self, word: &ShellWord, mut letters: &[u8]) -> Result<(), Mistake> {
+        if CMDLET_OPTIONS
+            .iter()
+            .any(|option| option.as_bytes() == letters)
+        {
             let words =
                 "this is an option of `Invoke-WebRequest`, which PowerShell also calls `curl`";
             let help = "in the browser choose `Copy as cURL`; with `curl.exe` PowerShell calls curl itself";
             return Err(Mistake::new(word.span.clone(), words).help(help));
         }
-        for (i, letter) in letters.iter().enumerate() {
+        while let [letter, rest @ ..] = letters {
             let letter = char::from(*letter);
-            let Some(known) = options::find_letter(letter) else {
+            let option = options::find_letter(letter).ok_or_else(|| {
                 let words = format!("curl has no option `-{}`", letter.escape_debug());
-                return Err(Mistake::new(word.span.clone(), words));
-            };
-            if !known.takes_value {
-                self.take(word, known, true, None)?;
-                continue;
-            }
-            let rest = &letters[i + 1..];
-            let value = if rest.is_empty() {
-                self.next_value(word, known)?
-            } else {
-                let (text, span) = (rest.to_vec(), word.span.clone());
-                ShellWord { text, span }
-            };
-            return self.take(word, known, true, Some(value));
+                Mistake::new(word.span.clone(), words)
+            })?;
+            let value = Some(rest).filter(|rest| option.takes_value && !rest.is_empty());
+            self.take_option(word, option, true, value)?;
+            letters = if option.takes_value { &[] } else { rest };
         }
         Ok(())
     }
 
-    fn next_value(&mut self, word: &ShellWord, known: &CurlOption) -> Result<ShellWord, Mistake> {
-        let value = self.words.get(self.at).cloned();
-        self.at += 1;
-        value.ok_or_else(|| {
-            let words = format!("`--{}` needs a value, and nothing follows", known.name);
-            Mistake::new(word.span.clone(), words)
-        })
-    }
-
-    fn take(
+    /// Takes an option; its value is in the same word or in the next one.
+    fn take_option(
         &mut self,
         word: &ShellWord,
-        known: &'static CurlOption,
+        option: &'static CurlOption,
         on: bool,
-        value: Option<ShellWord>,
+        value: Option<&[u8]>,
     ) -> Result<(), Mistake> {
-        let end = value.as_ref().map_or(word.span.end, |value| value.span.end);
-        let span = word.span.start..end.max(word.span.end);
-        match known.effect {
+        let mut span = word.span.clone();
+        let value = match value {
+            Some(value) => {
+                if option.is_secret {
+                    span.end = span.start + 2;
+                }
+                value.to_vec()
+            }
+            None if option.takes_value => {
+                let next = self.words.next().ok_or_else(|| {
+                    let words = format!("`--{}` needs a value, and nothing follows", option.name);
+                    Mistake::new(span.clone(), words)
+                })?;
+                if !option.is_secret {
+                    span.end = next.span.end;
+                }
+                next.text.clone()
+            }
+            None => Vec::new(),
+        };
+        let mut header = None;
+        match option.effect {
             OptionEffect::Refused(why) => {
-                let words = format!("`--{}`: {why}", known.name);
-                let mistake = Mistake::new(word.span.clone(), words);
-                return Err(mistake.help("write the options themselves into the command"));
+                let words = format!("`--{}`: {why}", option.name);
+                return Err(Mistake::new(word.span.clone(), words));
             }
             OptionEffect::Warned(why) if on => {
-                let words = format!("`--{}`: {why}", known.name);
+                let words = format!("`--{}`: {why}", option.name);
                 self.notes.push(Note::new(span.clone(), words));
-                // Some of them keep others from being honoured.
-                self.add_setting(known.name, on, Vec::new(), span);
             }
-            OptionEffect::Warned(_) | OptionEffect::Ignored => {}
-            OptionEffect::Honoured if known.name == "next" => {
-                self.done.push(std::mem::take(&mut self.current));
-            }
-            OptionEffect::Honoured => {
-                let value = value.map(|value| value.text).unwrap_or_default();
-                self.add_setting(known.name, on, value, span);
-            }
+            OptionEffect::Warned(_) | OptionEffect::Ignored => return Ok(()),
+            OptionEffect::Header(template) => header = template.split_once(": "),
+            OptionEffect::Honoured => {}
         }
-        Ok(())
-    }
-
-    fn add_setting(&mut self, name: &'static str, on: bool, value: Vec<u8>, span: Span) {
-        self.current.settings.push(CurlSetting {
-            name,
+        self.settings.push(CurlSetting {
+            name: option.name,
+            header,
             on,
             value,
             span,
         });
+        Ok(())
     }
 }
 
 fn unknown_option(word: &ShellWord, name: &str) -> Mistake {
-    let (plain, value) = name.split_once('=').unwrap_or((name, ""));
     // What follows may be a password.
-    let shown: String = plain.chars().take(40).collect();
+    let name = name.split('=').next().unwrap_or_default();
+    let span = word.span.start..word.span.end.min(word.span.start + 2 + name.len());
+    let shown: String = name.chars().take(40).collect();
     let shown = crate::console::clean(&shown);
-    let mistake = Mistake::new(word.span.clone(), format!("curl has no option `--{shown}`"));
-    match options::find_name(plain) {
-        Some((known, _)) if !value.is_empty() => {
-            let name = known.name;
-            mistake.help(format!(
-                "curl takes no `=` after an option: write `--{name} ..`"
-            ))
-        }
-        _ if LOAD_OPTIONS.split(' ').any(|option| option == plain) => {
-            mistake.help("options of `cargo loadtest` stand before `--`")
-        }
-        _ => match options::suggest_name(name) {
-            Some(meant) => mistake.help(format!("did you mean `--{meant}`?")),
-            None => mistake,
-        },
+    let mut help = "options of `cargo loadtest` stand before `--`".to_owned();
+    if let Some(meant) = options::suggest_name(name) {
+        help = format!("did you mean `--{meant} ..`? {help}");
     }
+    Mistake::new(span, format!("curl has no option `--{shown}`")).help(help)
 }

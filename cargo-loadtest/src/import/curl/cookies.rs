@@ -1,57 +1,35 @@
-//! The cookies of `-b`: text, or a file in the format of Netscape.
+//! The cookies of `-b FILE`, in the format of Netscape.
 
-/// Returns the cookies of a file that go to a URL.
-pub(super) fn cookies_for_url(
-    file: &[u8],
-    origin: &str,
-    path: &[u8],
-    now: u64,
-    without_sessions: bool,
-) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let (scheme, authority) = origin.split_once("://").unwrap_or(("http", origin));
-    let host = match authority.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-        _ => authority,
-    };
-    let mut cookies: Vec<(usize, Vec<u8>, Vec<u8>)> = Vec::new();
-    for line in file.split(|byte| *byte == b'\n') {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let line = line.strip_prefix(b"#HttpOnly_").unwrap_or(line);
-        if line.starts_with(b"#") {
-            continue;
-        }
-        let fields: Vec<&[u8]> = line.split(|byte| *byte == b'\t').collect();
-        let [domain, tail, cookie_path, secure, expires, name, rest @ ..] = fields.as_slice()
-        else {
+use url::Url;
+
+/// Returns the cookies of a file that go to a URL, as `name=value`.
+pub(super) fn cookies_for_url(file: &str, url: &Url, now: i64) -> Vec<String> {
+    let host = url.host_str().unwrap_or_default();
+    let mut cookies = Vec::new();
+    for line in file.lines() {
+        let line = line.strip_prefix("#HttpOnly_").unwrap_or(line);
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [domain, tail, path, secure, expires, name, value] = fields[..] else {
             continue;
         };
-        let value = rest.first().copied().unwrap_or_default();
-        let domain = domain.strip_prefix(b".").unwrap_or(domain);
-        let domain = String::from_utf8_lossy(domain).to_ascii_lowercase();
-        let is_tail = tail.eq_ignore_ascii_case(b"TRUE");
-        let is_host = host == domain
-            || is_tail
-                && host
-                    .strip_suffix(&*domain)
-                    .is_some_and(|before| before.ends_with('.'));
-        let is_path = path == *cookie_path
-            || path.starts_with(cookie_path)
-                && (cookie_path.ends_with(b"/") || path.get(cookie_path.len()) == Some(&b'/'));
-        let is_secure = secure.eq_ignore_ascii_case(b"TRUE") && scheme != "https";
-        let expires: u64 = std::str::from_utf8(expires)
-            .ok()
-            .and_then(|expires| expires.trim().parse().ok())
-            .unwrap_or(0);
-        let is_gone = expires == 0 && without_sessions || expires > 0 && expires <= now;
-        if is_host && is_path && !is_secure && !is_gone && !name.is_empty() {
-            cookies.retain(|(_, known, _)| known != name);
-            cookies.push((cookie_path.len(), name.to_vec(), value.to_vec()));
+        let domain = domain.trim_start_matches('.').to_ascii_lowercase();
+        let before = host
+            .strip_suffix(&domain)
+            .filter(|_| !line.starts_with('#'));
+        let is_host = before.is_some_and(|before| {
+            before.is_empty() || before.ends_with('.') && tail.eq_ignore_ascii_case("true")
+        });
+        let below = url.path().strip_prefix(path.trim_end_matches('/'));
+        let is_path = below.is_some_and(|below| below.is_empty() || below.starts_with('/'));
+        let is_hidden = secure.eq_ignore_ascii_case("true") && url.scheme() != "https";
+        let expires: i64 = expires.parse().unwrap_or(0);
+        if is_host && is_path && !is_hidden && (expires == 0 || expires > now) {
+            cookies.push((path.len(), format!("{name}={value}")));
         }
     }
     // The longest paths first (RFC 6265, section 5.4).
-    cookies.sort_by_key(|(length, ..)| std::cmp::Reverse(*length));
-    let cookies = cookies.into_iter().map(|(_, name, value)| (name, value));
-    cookies.collect()
+    cookies.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
+    cookies.into_iter().map(|(_, cookie)| cookie).collect()
 }
 
 #[cfg(test)]
@@ -60,7 +38,7 @@ mod tests {
 
     #[test]
     fn only_the_cookies_of_a_url_are_sent() {
-        let file = b"# a comment\n\
+        let file = "# a comment\n\
             h.example\tFALSE\t/\tFALSE\t0\tsession\t1\n\
             .example\tTRUE\t/a\tFALSE\t2000\ttail\t2\n\
             #HttpOnly_h.example\tFALSE\t/\tFALSE\t2000\thidden\t3\n\
@@ -69,16 +47,13 @@ mod tests {
             other.example\tFALSE\t/\tFALSE\t0\tother\t6\n\
             h.example\tFALSE\t/ab\tFALSE\t0\telsewhere\t7\n\
             nonsense\n";
-        let names = |origin, without_sessions| -> Vec<String> {
-            let cookies = cookies_for_url(file, origin, b"/a/b", 1000, without_sessions);
-            let names = cookies.into_iter().map(|(name, _)| name);
-            names.map(|name| String::from_utf8(name).unwrap()).collect()
-        };
-        assert_eq!(
-            names("http://h.example:81", false),
-            ["tail", "session", "hidden"]
-        );
-        assert_eq!(names("https://h.example", true), ["tail", "hidden"]);
-        assert!(names("http://notexample", false).is_empty());
+        for (url, cookies) in [
+            ("http://h.example:81/a/b", "tail=2; session=1; hidden=3"),
+            ("https://h.example/", "session=1; hidden=3; secure=4"),
+            ("http://notexample/a/b", ""),
+        ] {
+            let url = Url::parse(url).unwrap();
+            assert_eq!(cookies_for_url(file, &url, 1000).join("; "), cookies);
+        }
     }
 }

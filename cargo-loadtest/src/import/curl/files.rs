@@ -17,7 +17,7 @@ pub(crate) struct PermittedFiles {
 
 impl PermittedFiles {
     /// Reads a file.
-    pub(super) fn read(&self, path: &[u8], span: &Span) -> Result<Vec<u8>, Mistake> {
+    pub(super) fn read(&self, path: &str, span: &Span) -> Result<Vec<u8>, Mistake> {
         let path = self.path(path, span)?;
         let failed =
             |why: String| Mistake::new(span.clone(), format!("`{}` {why}", shown_path(&path)));
@@ -35,8 +35,8 @@ impl PermittedFiles {
     }
 
     /// Returns the path of a file that may be read.
-    pub(super) fn path(&self, path: &[u8], span: &Span) -> Result<PathBuf, Mistake> {
-        let path = PathBuf::from(String::from_utf8_lossy(path).into_owned());
+    pub(super) fn path(&self, path: &str, span: &Span) -> Result<PathBuf, Mistake> {
+        let path = PathBuf::from(path);
         if self.are_permitted {
             return Ok(path);
         }

@@ -1,192 +1,103 @@
 //! The parts of `-F`.
 
-use super::super::source::{Mistake, Note, Span};
+use super::super::recording::Part;
+use super::super::shell::ShellVariables;
+use super::super::source::{Mistake, Span};
 use super::data::DataSource;
 
-/// A part of a form.
-#[derive(Clone, Default)]
-pub(super) struct FormPart {
-    pub(super) name: Vec<u8>,
-    pub(super) file_name: Option<Vec<u8>>,
-    pub(super) content_type: Option<String>,
-    pub(super) content: Vec<u8>,
-}
+/// Types that curl takes files for, by the ends of their names.
+const FILE_TYPES: [(&str, &str); 10] = [
+    (".gif", "image/gif"),
+    (".jpg", "image/jpeg"),
+    (".jpeg", "image/jpeg"),
+    (".png", "image/png"),
+    (".svg", "image/svg+xml"),
+    (".txt", "text/plain"),
+    (".htm", "text/html"),
+    (".html", "text/html"),
+    (".pdf", "application/pdf"),
+    (".xml", "application/xml"),
+];
 
-/// Reads the part of one `-F name=value`.
+/// Reads the part of `-F name=value`, or of `--form-string`, where the value is literal.
 pub(super) fn read_part(
-    value: &[u8],
+    text: &str,
+    is_literal: bool,
     reads: &DataSource<'_>,
+    variables: &ShellVariables<'_>,
     span: &Span,
-    notes: &mut Vec<Note>,
-) -> Result<FormPart, Mistake> {
-    let (name, content) = split_name(value, span)?;
-    if content.starts_with(b"(") || name.is_empty() && content == b")" {
-        let words = "forms within forms are not supported";
-        return Err(Mistake::new(span.clone(), words));
-    }
-    let (is_file, is_read, content) = match content {
-        [b'@', rest @ ..] => (true, true, rest),
-        [b'<', rest @ ..] => (false, true, rest),
-        plain => (false, false, plain),
+) -> Result<(Part, usize), Mistake> {
+    let refuse = |words: String| Mistake::new(span.clone(), words);
+    let (name, value) = text.split_once('=').ok_or_else(|| {
+        refuse("a field of a form is `name=value`, and this has no `=`".to_owned())
+    })?;
+    let mut part = Part {
+        name: variables.split_values(name.as_bytes()),
+        ..Part::default()
     };
-    let mut fields = split_fields(content).into_iter();
-    let mut part = FormPart {
-        name: name.to_vec(),
-        content: fields.next().unwrap_or_default(),
-        ..FormPart::default()
-    };
-    read_attributes(&mut part, fields, span, notes)?;
-    let path = part.content.clone();
-    if is_file && !content.starts_with(b"\"") && path.contains(&b',') {
-        let mistake = Mistake::new(span.clone(), "several files of one field are not imported");
-        return Err(mistake.help("write `-F` once for each file"));
+    if is_literal {
+        part.content = variables.split_values(value.as_bytes());
+        return Ok((part, value.len()));
     }
-    if is_read {
-        part.content = reads.read(&path, span)?;
+    if value.starts_with('(') || name.is_empty() {
+        return Err(refuse("forms within forms are not supported".to_owned()));
     }
-    if is_file {
-        let own = path.rsplit(|byte| matches!(byte, b'/' | b'\\')).next();
-        let own = own.unwrap_or_default().to_vec();
-        let file_name = part.file_name.get_or_insert(own);
-        let guessed = guess_type(file_name).or_else(|| guess_type(&path));
-        let guessed = guessed.unwrap_or("application/octet-stream");
-        part.content_type.get_or_insert_with(|| guessed.to_owned());
-    }
-    Ok(part)
-}
-
-/// Reads the part of one `--form-string name=value`.
-pub(super) fn read_literal(value: &[u8], span: &Span) -> Result<FormPart, Mistake> {
-    let (name, content) = split_name(value, span)?;
-    Ok(FormPart {
-        name: name.to_vec(),
-        content: content.to_vec(),
-        ..FormPart::default()
-    })
-}
-
-fn split_name<'a>(value: &'a [u8], span: &Span) -> Result<(&'a [u8], &'a [u8]), Mistake> {
-    let at = value.iter().position(|byte| *byte == b'=');
-    let words = "a field of a form is `name=value`, and this has no `=`";
-    let at = at.ok_or_else(|| Mistake::new(span.clone(), words))?;
-    Ok((&value[..at], &value[at + 1..]))
-}
-
-/// Splits at semicolons, and removes double quotes.
-fn split_fields(text: &[u8]) -> Vec<Vec<u8>> {
-    let is_end = |byte: u8| byte == b';';
-    let mut fields = Vec::new();
-    let mut at = 0;
-    loop {
-        while text.get(at).is_some_and(u8::is_ascii_whitespace) {
-            at += 1;
-        }
-        // The name of an attribute stands before the quote of its value.
-        let key = text[at..]
-            .iter()
-            .position(|byte| *byte == b'=' || is_end(*byte) || *byte == b'"')
-            .filter(|length| !fields.is_empty() && text.get(at + length) == Some(&b'='))
-            .map_or(0, |length| length + 1);
-        let mut field = text[at..at + key].to_vec();
-        at += key;
-        if let Some((word, end)) = read_quoted(&text[at..]) {
-            field.extend(word);
-            at += end;
-            while text.get(at).is_some_and(|byte| !is_end(*byte)) {
-                at += 1;
-            }
-        } else {
-            let length = text[at..].iter().position(|byte| is_end(*byte));
-            let length = length.unwrap_or(text.len() - at);
-            field.extend_from_slice(text[at..at + length].trim_ascii_end());
-            at += length;
-        }
-        fields.push(field);
-        if at == text.len() {
-            return fields;
-        }
-        at += 1;
-    }
-}
-
-/// Returns the text within double quotes, and its length with them.
-fn read_quoted(text: &[u8]) -> Option<(Vec<u8>, usize)> {
-    if text.first() != Some(&b'"') {
-        return None;
-    }
-    let mut word = Vec::new();
-    let mut at = 1;
-    while let Some(&byte) = text.get(at) {
-        at += 1;
-        match (byte, text.get(at)) {
-            (b'\\', Some(next @ (b'\\' | b'"'))) => {
-                word.push(*next);
-                at += 1;
-            }
-            (b'"', _) => return Some((word, at)),
-            (byte, _) => word.push(byte),
-        }
-    }
-    None
-}
-
-fn read_attributes(
-    part: &mut FormPart,
-    fields: impl Iterator<Item = Vec<u8>>,
-    span: &Span,
-    notes: &mut Vec<Note>,
-) -> Result<(), Mistake> {
-    let mut is_type = false;
+    let plain = value.strip_prefix(['@', '<']);
+    let fields = split_fields(plain.unwrap_or(value)).ok_or_else(|| {
+        let words = "the double quote in this field is never closed";
+        refuse(words.to_owned())
+    })?;
+    let mut fields = fields.into_iter();
+    let path = fields.next().unwrap_or_default();
+    let mut file_name = None;
     for field in fields {
-        let after = |prefix: &str| {
-            let (start, rest) = field.split_at_checked(prefix.len())?;
-            let is_prefix = start.eq_ignore_ascii_case(prefix.as_bytes());
-            is_prefix.then(|| rest.to_vec())
-        };
-        if let Some(content_type) = after("type=") {
-            part.content_type = Some(String::from_utf8_lossy(&content_type).into_owned());
-            is_type = true;
-            continue;
+        match field.split_once('=') {
+            Some(("type", value)) if !value.contains(['\r', '\n']) => {
+                part.content_type = Some(value.to_owned());
+            }
+            Some(("filename", value)) => file_name = Some(value.to_owned()),
+            _ => {
+                let words = "of a field, only `;type=` and `;filename=` are imported";
+                let help = "put a value with a `;` within double quotes: `-F 'name=\"a;b\"'`";
+                return Err(refuse(words.to_owned()).help(help));
+            }
         }
-        if let Some(name) = after("filename=") {
-            part.file_name = Some(name);
-        } else if after("headers=").is_some() {
-            let words = "`headers=` is not honoured: the part has no headers of its own";
-            notes.push(Note::new(span.clone(), words));
-        } else if after("encoder=").is_some() {
-            let words = "the content of a part is sent as it is, without an encoder";
-            return Err(Mistake::new(span.clone(), words));
-        } else if let (true, Some(content_type)) = (is_type, &mut part.content_type) {
-            // A parameter of the type: `type=text/plain;charset=utf-8`.
-            content_type.push(';');
-            content_type.push_str(&String::from_utf8_lossy(&field));
-            continue;
-        }
-        is_type = false;
     }
-    let content_type = part.content_type.as_deref().unwrap_or_default();
-    if content_type.contains(['\r', '\n']) {
-        return Err(Mistake::new(span.clone(), "a type is one line"));
+    if value.starts_with('@') {
+        let own = path.rsplit(['/', '\\']).next().unwrap_or_default();
+        let lower = path.to_ascii_lowercase();
+        let known = FILE_TYPES.iter().find(|(end, _)| lower.ends_with(end));
+        let guessed = known.map_or("application/octet-stream", |(_, guessed)| guessed);
+        part.content_type.get_or_insert_with(|| guessed.to_owned());
+        file_name.get_or_insert_with(|| own.to_owned());
     }
-    Ok(())
+    part.file_name = file_name.map(|name| variables.split_values(name.as_bytes()));
+    let content = if plain.is_some() {
+        reads.read(&path, span)?
+    } else {
+        path.into_bytes()
+    };
+    part.content = variables.split_values(&content);
+    Ok((part, content.len()))
 }
 
-/// Returns the type that curl takes a file for, by its name.
-fn guess_type(name: &[u8]) -> Option<&'static str> {
-    const KNOWN: [(&str, &str); 10] = [
-        (".gif", "image/gif"),
-        (".jpg", "image/jpeg"),
-        (".jpeg", "image/jpeg"),
-        (".png", "image/png"),
-        (".svg", "image/svg+xml"),
-        (".txt", "text/plain"),
-        (".htm", "text/html"),
-        (".html", "text/html"),
-        (".pdf", "application/pdf"),
-        (".xml", "application/xml"),
-    ];
-    let name = name.to_ascii_lowercase();
-    let mut known = KNOWN.iter();
-    let known = known.find(|(end, _)| name.ends_with(end.as_bytes()));
-    known.map(|(_, content_type)| *content_type)
+/// Splits at semicolons, and removes double quotes around values; none where one is not closed.
+fn split_fields(text: &str) -> Option<Vec<String>> {
+    let (mut fields, mut field) = (Vec::new(), String::new());
+    let mut is_quoted = false;
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let begins = field.is_empty() || !fields.is_empty() && field.ends_with('=');
+        match letter {
+            '"' if is_quoted || begins => is_quoted = !is_quoted,
+            '\\' if is_quoted && matches!(letters.peek(), Some('\\' | '"')) => {
+                field.extend(letters.next());
+            }
+            ';' if !is_quoted => fields.push(std::mem::take(&mut field)),
+            ' ' if field.is_empty() && !is_quoted => {}
+            letter => field.push(letter),
+        }
+    }
+    fields.push(field);
+    (!is_quoted).then_some(fields)
 }

@@ -1,172 +1,132 @@
 //! The headers of a request: those of the command, and those that curl adds.
 
-use super::super::recording::{BOUNDARY, Credentials, Exchange, Header, Recording};
+use super::super::recording::{BOUNDARY, Body, Credentials, Exchange, Header};
 use super::super::shell::ShellVariables;
-use super::super::source::{Mistake, Note};
-use super::super::text::is_token;
+use super::super::source::{Mistake, Note, Span};
+use super::super::text::{URL_ENCODED, is_token, percent_decode};
 use super::cookies;
-use super::request::{RawBody, RawRequest, RequestDraft};
-use super::url::CurlUrl;
+use super::request::RequestDraft;
 use jiff::Timestamp;
+use url::Url;
 
-/// Encodings that curl can decode.
-const ENCODINGS: &[u8] = b"deflate, gzip, br, zstd";
-
-/// Name and value of a header.
-type RawHeader = (String, Vec<u8>);
+/// A header of `-H`.
+pub(super) struct OwnHeader {
+    name: String,
+    /// None for one that removes a default header.
+    value: Option<String>,
+}
 
 impl RequestDraft {
+    /// Adds a header: `Name: value`, `Name;` for an empty one, `Name:` to remove a default one.
+    pub(super) fn add_header(
+        &mut self,
+        line: &str,
+        span: &Span,
+        notes: &mut Vec<Note>,
+    ) -> Result<(), Mistake> {
+        let refuse = |words| Err(Mistake::new(span.clone(), words));
+        let (name, value) = match (line.split_once(':'), line.trim_end().strip_suffix(';')) {
+            (Some((name, value)), _) => (name, Some(value.trim()).filter(|it| !it.is_empty())),
+            (None, Some(name)) => (name, Some("")),
+            (None, None) => return refuse("a header is `Name: value`, and this has no `:`"),
+        };
+        if !is_token(name.trim()) {
+            return refuse("the name of a header is made of letters, digits and signs such as `-`");
+        }
+        let is_control = |letter: char| letter.is_ascii_control() && letter != '\t';
+        if value.is_some_and(|value| value.contains(is_control)) {
+            return refuse("the value of a header has no line breaks and no control characters");
+        }
+        let name = name.trim().to_owned();
+        let lower = name.to_ascii_lowercase();
+        match lower.as_str() {
+            "content-length" | "connection" | "transfer-encoding" | "keep-alive" => {
+                let is_usual = lower == "content-length"
+                    || value.is_none_or(|value| value.eq_ignore_ascii_case("keep-alive"));
+                if !is_usual {
+                    let words = format!("`{lower}` is set by whoever sends; it is left out");
+                    notes.push(Note::new(span.clone(), words));
+                }
+            }
+            _ => self.headers.push(OwnHeader {
+                name,
+                value: value.map(str::to_owned),
+            }),
+        }
+        Ok(())
+    }
+
+    /// Returns true where `-H` sets or removes a header.
+    fn has_own(&self, name: &str) -> bool {
+        let mut own = self.headers.iter();
+        own.any(|header| header.name.eq_ignore_ascii_case(name))
+    }
+
     /// Adds headers and credentials to a request.
     pub(super) fn add_headers(
         &self,
         exchange: &mut Exchange,
-        request: &RawRequest<'_>,
+        url: &Url,
+        is_upload: bool,
         variables: &ShellVariables<'_>,
-        into: &mut Recording,
-    ) -> Result<(), Mistake> {
-        let (url, body, is_upload) = (&request.url, request.body, request.is_upload);
-        let mut headers: Vec<RawHeader> = Vec::new();
-        let own = self.own_headers(exchange, into)?;
-        let is_own = |name: &str| {
-            let mut own = own.iter();
-            own.any(|((header, _), _)| header.eq_ignore_ascii_case(name))
-        };
-        let mut add = |name: &str, value: &[u8]| {
-            if !is_own(name) {
-                headers.push((name.to_owned(), value.to_vec()));
-            }
-        };
-        if let Some(bearer) = &self.bearer {
-            add("authorization", &[b"Bearer ", &bearer[..]].concat());
+    ) {
+        let boundary = format!("; boundary={BOUNDARY}");
+        let is_form = matches!(exchange.body, Body::Multipart(_));
+        let mut defaults = self.defaults.clone();
+        let cookies = self.cookies_for(url);
+        if !cookies.is_empty() {
+            defaults.push(("cookie", cookies));
         }
-        if let Some((range, span)) = &self.range {
-            if matches!(body, RawBody::None) {
-                add("range", range);
-            } else {
-                let words = "`--range`: a body is sent as a whole, and without a range";
-                into.notes.push(Note::new(span.clone(), words));
-            }
+        if self.is_json {
+            let json = "application/json".to_owned();
+            defaults.extend([("content-type", json.clone()), ("accept", json)]);
+        } else if is_form {
+            defaults.push(("content-type", format!("multipart/form-data{boundary}")));
+        } else if is_upload {
+            defaults.push(("expect", "100-continue".to_owned()));
+        } else if exchange.body != Body::None {
+            defaults.push(("content-type", URL_ENCODED.to_owned()));
         }
-        let encodings = if self.is_compressed { ENCODINGS } else { b"" };
-        for (name, value) in [
-            ("user-agent", self.agent.as_deref().unwrap_or_default()),
-            ("accept-encoding", encodings),
-            ("referer", self.referer.as_deref().unwrap_or_default()),
-            ("cookie", &self.cookies_for(url)),
-        ] {
-            if !value.is_empty() {
+        let has_token = defaults.iter().any(|(name, _)| *name == "authorization");
+        if !has_token && !self.has_own("authorization") && !self.sends_no_credentials {
+            let from_url = || {
+                let password = percent_decode(url.password().unwrap_or_default());
+                let user = percent_decode(url.username());
+                (!user.is_empty() || !password.is_empty()).then_some((user, password))
+            };
+            let pair = self.user.clone().or_else(from_url);
+            exchange.credentials = pair.map(|(user, password)| Credentials {
+                user: variables.split_values(user.as_bytes()),
+                password: variables.split_values(password.as_bytes()),
+            });
+        }
+        let mut add = |name: &str, value: &str| {
+            let value = variables.split_values(value.as_bytes());
+            exchange.headers.push(Header::new(name, value));
+        };
+        for (name, value) in &defaults {
+            if !self.has_own(name) {
                 add(name, value);
             }
         }
-        if self.is_json {
-            add("content-type", b"application/json");
-            add("accept", b"application/json");
-        }
-        match body {
-            RawBody::Form(_) => {
-                let content_type = format!("multipart/form-data; boundary={BOUNDARY}");
-                add("content-type", content_type.as_bytes());
-            }
-            RawBody::Bytes(_) if !is_upload && !self.is_json => {
-                add("content-type", b"application/x-www-form-urlencoded");
-            }
-            _ => {}
-        }
-        if is_upload {
-            add("expect", b"100-continue");
-        }
-        if self.agent.as_ref().is_some_and(Vec::is_empty) && !is_own("user-agent") {
-            exchange.omitted.push("user-agent".to_owned());
-        }
-        if !is_own("authorization") && self.bearer.is_none() && !self.sends_no_credentials {
-            let user = self.user.as_ref().or(url.credentials.as_ref());
-            exchange.credentials = user.map(|pair| Credentials {
-                user: variables.split_values(&pair.user),
-                password: variables.split_values(&pair.password),
-            });
-        }
-        for ((name, mut value), is_sent) in own {
-            if !is_sent {
-                exchange.omitted.push(name.to_ascii_lowercase());
-                continue;
-            }
-            let is_type = name.eq_ignore_ascii_case("content-type");
-            if is_type && matches!(body, RawBody::Form(_)) {
-                value.extend(format!("; boundary={BOUNDARY}").into_bytes());
-            }
-            headers.push((name, value));
-        }
-        let headers = headers.into_iter();
-        let headers =
-            headers.map(|(name, value)| Header::new(name, variables.split_values(&value)));
-        exchange.headers = headers.collect();
-        Ok(())
-    }
-
-    /// Returns the headers of `-H`, and whether they are sent: one without a value removes a default header.
-    fn own_headers(
-        &self,
-        exchange: &Exchange,
-        into: &mut Recording,
-    ) -> Result<Vec<(RawHeader, bool)>, Mistake> {
-        let mut own = Vec::new();
-        for (line, span) in &self.headers {
-            let at = line.iter().position(|byte| *byte == b':');
-            let (name, value, is_sent) = match at {
-                Some(at) => {
-                    let value = line[at + 1..].trim_ascii();
-                    (&line[..at], value, !value.is_empty())
-                }
-                None => match line.trim_ascii_end().strip_suffix(b";") {
-                    Some(name) => (name, &[][..], true),
-                    // As curl does.
-                    None => continue,
-                },
-            };
-            let name = String::from_utf8_lossy(name.trim_ascii()).into_owned();
-            if name.is_empty() && line.starts_with(b":") {
-                let words = "what begins with `:` is no header, but how HTTP/2 tells method and URL; it is left out";
-                into.notes.push(Note::new(span.clone(), words));
-                continue;
-            }
-            if !is_token(&name) {
-                let words = "the name of a header is made of letters, digits and signs such as `-`";
-                return Err(Mistake::new(span.clone(), words));
-            }
-            let mut bytes = value.iter();
-            if bytes.any(|byte| byte.is_ascii_control() && *byte != b'\t') {
-                let words = "the value of a header has no line breaks and no control characters";
-                return Err(Mistake::new(span.clone(), words));
-            }
-            let lower = name.to_ascii_lowercase();
+        for OwnHeader { name, value } in &self.headers {
             let host = exchange.origin.split("//").nth(1).unwrap_or_default();
-            let is_implied = match lower.as_str() {
-                "content-length" | "connection" | "transfer-encoding" | "keep-alive" => true,
-                "host" => value.eq_ignore_ascii_case(host.as_bytes()),
-                _ => false,
-            };
-            let differs = lower == "transfer-encoding"
-                || lower == "connection" && !value.eq_ignore_ascii_case(b"keep-alive");
-            if !is_implied {
-                own.push(((name, value.to_vec()), is_sent));
-            } else if differs && is_sent {
-                let words = format!("`{lower}` is set by whoever sends; it is left out");
-                into.notes.push(Note::new(span.clone(), words));
+            match value {
+                None => exchange.omitted.push(name.to_ascii_lowercase()),
+                Some(value) if name.eq_ignore_ascii_case("host") && value == host => {}
+                Some(value) if is_form && name.eq_ignore_ascii_case("content-type") => {
+                    add(name, &format!("{value}{boundary}"));
+                }
+                Some(value) => add(name, value),
             }
         }
-        Ok(own)
     }
 
-    fn cookies_for(&self, url: &CurlUrl) -> Vec<u8> {
-        let now = u64::try_from(Timestamp::now().as_second()).unwrap_or(0);
-        let mut all: Vec<Vec<u8>> = Vec::new();
-        for file in &self.cookie_files {
-            let found =
-                cookies::cookies_for_url(file, &url.origin, &url.path, now, self.without_sessions);
-            let pairs = found.into_iter();
-            all.extend(pairs.map(|(name, value)| [name, value].join(&b'=')));
-        }
-        all.extend(self.cookies.iter().cloned());
-        all.join(&b"; "[..])
+    fn cookies_for(&self, url: &Url) -> String {
+        let now = Timestamp::now().as_second();
+        let files = self.cookie_files.iter();
+        let found = files.flat_map(|file| cookies::cookies_for_url(file, url, now));
+        let all: Vec<String> = found.chain(self.cookies.iter().cloned()).collect();
+        all.join("; ")
     }
 }

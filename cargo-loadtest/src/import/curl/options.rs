@@ -20,6 +20,8 @@ pub(super) struct CurlOption {
 pub(super) enum OptionEffect {
     /// The request is as the option says.
     Honoured,
+    /// The option sets this header, unless `-H` does: `name: `, and the text before the value.
+    Header(&'static str),
     /// The option is about output and files, and makes no other request.
     Ignored,
     /// The option is not honoured, with this warning.
@@ -41,6 +43,7 @@ fn parse_row(row: &'static str) -> Option<CurlOption> {
     let kind = fields.next()?;
     let effect = match fields.next()? {
         "yes" => OptionEffect::Honoured,
+        "header" => OptionEffect::Header(fields.next()?),
         "warn" => OptionEffect::Warned(fields.next()?),
         "refuse" => OptionEffect::Refused(fields.next()?),
         _ => OptionEffect::Ignored,
@@ -59,23 +62,13 @@ pub(super) fn find_letter(letter: char) -> Option<&'static CurlOption> {
     OPTIONS.iter().find(|option| option.letter == Some(letter))
 }
 
-/// Returns the option of a name or of its unique beginning, and whether the name switches it on.
+/// Returns the option of a name, and whether the name switches it on.
 pub(super) fn find_name(name: &str) -> Option<(&'static CurlOption, bool)> {
     let find = |name: &str| OPTIONS.iter().find(|option| option.name == name);
-    if let Some(option) = find(name) {
-        return Some((option, true));
-    }
-    let off = name.strip_prefix("no-").and_then(find);
-    if let Some(option) = off.filter(|option| !option.takes_value) {
-        return Some((option, false));
-    }
-    let mut begun = OPTIONS
-        .iter()
-        .filter(|option| option.name.starts_with(name) && !name.is_empty());
-    begun
-        .next()
-        .filter(|_| begun.next().is_none())
+    let off = || find(name.strip_prefix("no-")?).filter(|option| !option.takes_value);
+    find(name)
         .map(|option| (option, true))
+        .or_else(|| off().map(|option| (option, false)))
 }
 
 /// Returns the option that a misspelt name is likely to mean.
@@ -88,13 +81,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_letters_and_beginnings_are_found() {
+    fn names_and_letters_are_found() {
         assert_eq!(find_letter('H').unwrap().name, "header");
         assert_eq!(find_letter('-'), None);
         let found = |name| find_name(name).map(|(option, on)| (option.name, on));
         assert_eq!(found("data-raw"), Some(("data-raw", true)));
         assert_eq!(found("no-location"), Some(("location", false)));
-        assert_eq!(found("data-ra"), Some(("data-raw", true)));
         assert_eq!(found("no-header"), None);
         assert_eq!(found("dat"), None);
         assert_eq!(suggest_name("data-row"), Some("data-raw"));

@@ -1,102 +1,214 @@
 //! The requests of the options of a command.
 
 use super::super::recording::{Body, Exchange, Http, Part, Recording};
-use super::super::shell::{CommandInput, ShellVariables};
-use super::super::source::{Mistake, Note, Span};
+use super::super::shell::{ShellCommand, ShellVariables};
+use super::super::source::{Mistake, Span};
 use super::super::text::is_token;
-use super::arguments::{CurlOperation, CurlSetting};
-use super::data::{self, DataSource};
-use super::form::FormPart;
-use super::url::{CurlUrl, UserPassword};
-use super::{MOST_REQUESTS, PermittedFiles, form, glob};
+use super::arguments::{self, CurlSetting};
+use super::data::DataSource;
+use super::headers::OwnHeader;
+use super::url::{append_query, parse_url};
+use super::{MOST_REQUESTS, PermittedFiles, form};
 use std::time::Duration;
+use url::{Position, Url};
 
 /// Redirects that curl follows.
 const REDIRECTS: u32 = 50;
 /// Most bytes of all bodies.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
+/// Longest time of `-m`: a day.
+const LONGEST_TIME: Duration = Duration::from_secs(86_400);
+/// Encodings that curl can decode.
+const ENCODINGS: &str = "deflate, gzip, br, zstd";
 
 /// Commands that are being read.
 pub(super) struct RequestReader<'a, 'v> {
     files: &'a PermittedFiles,
     variables: &'a ShellVariables<'v>,
+    recording: &'a mut Recording,
+    /// Bytes of the bodies so far.
     bytes: usize,
 }
 
+/// The options of a command.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of curl")]
+#[derive(Default)]
+pub(super) struct RequestDraft {
+    urls: Vec<(String, Span)>,
+    method: Option<String>,
+    pub(super) headers: Vec<OwnHeader>,
+    /// Headers of other options, which those of `-H` replace.
+    pub(super) defaults: Vec<(&'static str, String)>,
+    /// Kinds of body, and where the first option of each is.
+    bodies: Vec<(BodyKind, Span)>,
+    data: Vec<u8>,
+    query: String,
+    pub(super) is_json: bool,
+    parts: Vec<Part>,
+    /// Bytes of data and parts.
+    length: usize,
+    /// Names and contents of the files of `-T`.
+    uploads: Vec<(String, Vec<u8>)>,
+    is_get: bool,
+    pub(super) user: Option<(String, String)>,
+    pub(super) sends_no_credentials: bool,
+    pub(super) cookies: Vec<String>,
+    pub(super) cookie_files: Vec<String>,
+    is_literal: bool,
+    follows: bool,
+    most_redirects: Option<u32>,
+    timeout: Option<Duration>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BodyKind {
+    Data,
+    Form,
+    Upload,
+    Head,
+}
+
 impl<'a, 'v> RequestReader<'a, 'v> {
-    pub(super) fn new(files: &'a PermittedFiles, variables: &'a ShellVariables<'v>) -> Self {
+    pub(super) fn new(
+        files: &'a PermittedFiles,
+        variables: &'a ShellVariables<'v>,
+        recording: &'a mut Recording,
+    ) -> Self {
         Self {
             files,
             variables,
+            recording,
             bytes: 0,
         }
     }
 
-    /// Adds the requests of a command; `span` is the place of its name.
-    pub(super) fn read_command(
-        &mut self,
-        operations: &[CurlOperation],
-        stdin: &CommandInput,
-        span: &Span,
-        into: &mut Recording,
-    ) -> Result<(), Mistake> {
-        let files = self.files;
-        let reads = DataSource { files, stdin };
-        for operation in operations {
-            let mut draft = RequestDraft::default();
-            for setting in &operation.settings {
-                draft.apply_setting(setting, &reads, into)?;
+    /// Adds the requests of a command.
+    pub(super) fn read_command(&mut self, command: &ShellCommand) -> Result<(), Mistake> {
+        let reads = DataSource {
+            files: self.files,
+            stdin: command.stdin.as_deref(),
+        };
+        let (name, words) = command.words.split_at(1);
+        let mut draft = RequestDraft::default();
+        for setting in arguments::read_settings(words, &mut self.recording.notes)? {
+            self.apply_setting(&mut draft, &setting, &reads)?;
+            if draft.length > MOST_BYTES {
+                return Err(Mistake::new(setting.span, "this body is too long"));
             }
-            if draft.urls.is_empty() {
-                return Err(Mistake::new(span.clone(), "this command has no URL"));
+        }
+        draft
+            .bodies
+            .retain(|(kind, _)| !draft.is_get || *kind != BodyKind::Data);
+        if let Some((_, second)) = draft.bodies.get(1) {
+            let words = "curl takes only one of `-d`, `-F`, `-T` and `-I` for a request";
+            return Err(Mistake::new(second.clone(), words));
+        }
+        if draft.urls.is_empty() {
+            return Err(Mistake::new(
+                name[0].span.clone(),
+                "this command has no URL",
+            ));
+        }
+        for number in 0..draft.urls.len() {
+            let exchange = draft.build_exchange(number, self.variables)?;
+            self.bytes += draft.length + exchange.target.start().len();
+            if self.bytes > MOST_BYTES || self.recording.exchanges.len() == MOST_REQUESTS {
+                let mib = MOST_BYTES / 1024 / 1024;
+                let words = format!(
+                    "this is too much: at most {MOST_REQUESTS} requests and {mib} MiB are taken"
+                );
+                return Err(Mistake::new(exchange.span, words));
             }
-            draft.check_bodies()?;
-            for (exchange, bytes) in draft.build_exchanges(&reads, self.variables, into)? {
-                self.bytes += bytes;
-                if self.bytes > MOST_BYTES || into.exchanges.len() == MOST_REQUESTS {
-                    let mib = MOST_BYTES / 1024 / 1024;
-                    let words = format!(
-                        "this is too much: at most {MOST_REQUESTS} requests and {mib} MiB are taken"
-                    );
-                    return Err(Mistake::new(exchange.span, words));
-                }
-                into.exchanges.push(exchange);
-            }
+            self.recording.exchanges.push(exchange);
         }
         Ok(())
     }
-}
 
-/// The options of one operation.
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of curl")]
-#[derive(Default)]
-pub(super) struct RequestDraft {
-    urls: Vec<(Vec<u8>, Span)>,
-    method: Option<(Vec<u8>, Span)>,
-    pub(super) headers: Vec<(Vec<u8>, Span)>,
-    data: Option<(Vec<u8>, Span)>,
-    query: Vec<u8>,
-    pub(super) is_json: bool,
-    form: Vec<FormPart>,
-    form_span: Option<Span>,
-    uploads: Vec<(Vec<u8>, Span)>,
-    is_get: bool,
-    head: Option<Span>,
-    pub(super) user: Option<UserPassword>,
-    pub(super) bearer: Option<Vec<u8>>,
-    pub(super) sends_no_credentials: bool,
-    pub(super) cookies: Vec<Vec<u8>>,
-    pub(super) cookie_files: Vec<Vec<u8>>,
-    pub(super) without_sessions: bool,
-    pub(super) agent: Option<Vec<u8>>,
-    pub(super) referer: Option<Vec<u8>>,
-    pub(super) range: Option<(Vec<u8>, Span)>,
-    pub(super) is_compressed: bool,
-    is_literal: bool,
-    keeps_dots: bool,
-    follows: bool,
-    most_redirects: Option<u32>,
-    timeout: Option<Duration>,
+    fn apply_setting(
+        &mut self,
+        draft: &mut RequestDraft,
+        setting: &CurlSetting,
+        reads: &DataSource<'_>,
+    ) -> Result<(), Mistake> {
+        let (on, span) = (setting.on, &setting.span);
+        let client = &mut self.recording.client;
+        match setting.name {
+            name @ ("data" | "data-ascii" | "data-binary" | "json") => {
+                draft.is_json |= name == "json";
+                let keeps_lines = matches!(name, "data-binary" | "json");
+                let data = reads.read_data(&setting.value, keeps_lines, span)?;
+                draft.add_data(&data, if name == "json" { "" } else { "&" }, span);
+            }
+            "data-raw" => draft.add_data(&setting.value, "&", span),
+            "data-urlencode" => {
+                let data = reads.read_encoded(setting.text()?, span)?;
+                draft.add_data(data.as_bytes(), "&", span);
+            }
+            name @ ("form" | "form-string") => {
+                let is_literal = name == "form-string";
+                let text = setting.text()?;
+                let read = form::read_part(text, is_literal, reads, self.variables, span);
+                let (part, length) = read?;
+                draft.parts.push(part);
+                draft.length += length;
+                draft.add_body(BodyKind::Form, span);
+            }
+            "upload-file" => {
+                let name = setting.text()?.to_owned();
+                let content = reads.read(&name, span)?;
+                draft.length += content.len();
+                draft.uploads.push((name, content));
+                draft.add_body(BodyKind::Upload, span);
+            }
+            "head" if on => draft.add_body(BodyKind::Head, span),
+            "header" => {
+                let text = setting.text()?;
+                let file = text
+                    .strip_prefix('@')
+                    .map(|name| reads.read_text(name, span));
+                let file = file.transpose()?;
+                let lines = file.as_deref().map(str::lines);
+                let lines = lines.into_iter().flatten();
+                for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+                    draft.add_header(line, span, &mut self.recording.notes)?;
+                }
+                if file.is_none() {
+                    draft.add_header(text, span, &mut self.recording.notes)?;
+                }
+            }
+            "cookie" => {
+                let text = setting.text()?;
+                let name = text.strip_prefix('@');
+                if name.is_none() && text.contains('=') {
+                    draft.cookies.push(text.to_owned());
+                    return Ok(());
+                }
+                client.keeps_cookies = true;
+                let name = name.unwrap_or(text);
+                if !name.is_empty() {
+                    draft.cookie_files.push(reads.read_text(name, span)?);
+                }
+            }
+            "cookie-jar" => client.keeps_cookies = true,
+            "insecure" => client.insecure |= on,
+            "http1.1" => client.http = Some(Http::One),
+            "http2" => client.http = None,
+            "http2-prior-knowledge" => client.http = Some(Http::Two),
+            "cacert" => client.ca = Some(permitted_path(setting.text()?, reads, span)?),
+            "cert" => {
+                let path = setting.text()?;
+                // The colon of `C:\me.pem` is none before a password, which is in no message.
+                let colon = path
+                    .char_indices()
+                    .skip(2)
+                    .find(|(_, letter)| *letter == ':');
+                permitted_path(&path[..colon.map_or(path.len(), |(at, _)| at)], reads, span)?;
+                client.identity = Some(permitted_path(path, reads, span)?);
+            }
+            _ => return draft.apply_setting(setting, reads),
+        }
+        Ok(())
+    }
 }
 
 impl RequestDraft {
@@ -104,351 +216,138 @@ impl RequestDraft {
         &mut self,
         setting: &CurlSetting,
         reads: &DataSource<'_>,
-        into: &mut Recording,
     ) -> Result<(), Mistake> {
-        let CurlSetting {
-            name,
-            on,
-            value,
-            span,
-        } = setting;
-        let placed = || (value.clone(), span.clone());
-        match *name {
-            "url" => self.urls.push(placed()),
-            "request" => self.method = Some(placed()),
-            "header" => self.add_header(value, span, reads)?,
-            "data" | "data-ascii" | "data-binary" | "json" => {
-                self.is_json |= *name == "json";
-                let keeps_lines = matches!(*name, "data-binary" | "json");
-                let data = data::read_data(value, keeps_lines, reads, span)?;
-                self.add_data(data, if *name == "json" { "" } else { "&" }, span)?;
+        let (on, span) = (setting.on, &setting.span);
+        let text = setting.text()?;
+        if let Some((name, prefix)) = setting.header {
+            self.defaults.retain(|(known, _)| *known != name);
+            if text.is_empty() && name == "user-agent" {
+                return self.add_header("User-Agent:", span, &mut Vec::new());
             }
-            "data-raw" => self.add_data(value.clone(), "&", span)?,
-            "data-urlencode" => {
-                self.add_data(data::read_encoded(value, reads, span)?, "&", span)?;
-            }
+            self.defaults.push((name, format!("{prefix}{text}")));
+            return Ok(());
+        }
+        match setting.name {
+            "url" => self.urls.push((text.to_owned(), span.clone())),
+            "request" if is_token(text) => self.method = Some(text.to_owned()),
+            "request" => return Err(Mistake::new(span.clone(), "this is no method of HTTP")),
             "url-query" => {
-                let part = match value.strip_prefix(b"+") {
-                    Some(raw) => raw.to_vec(),
-                    None => data::read_encoded(value, reads, span)?,
+                let query = match text.strip_prefix('+') {
+                    Some(raw) => raw.to_owned(),
+                    None => reads.read_encoded(text, span)?,
                 };
-                if !self.query.is_empty() {
-                    self.query.push(b'&');
-                }
-                self.query.extend(part);
+                check_query(&query, span)?;
+                let between = if self.query.is_empty() { "" } else { "&" };
+                self.query.extend([between, &query]);
             }
-            "form" => {
-                let part = form::read_part(value, reads, span, &mut into.notes)?;
-                self.form.push(part);
-                self.form_span = Some(span.clone());
+            "get" => self.is_get = on,
+            "user" => {
+                let (user, password) = text.split_once(':').ok_or_else(|| {
+                    let words = "curl would ask for the password of this user";
+                    let help = "write `user:password`, or `user:` for an empty one";
+                    Mistake::new(span.clone(), words).help(help)
+                })?;
+                self.user = Some((user.to_owned(), password.to_owned()));
             }
-            "form-string" => {
-                self.form.push(form::read_literal(value, span)?);
-                self.form_span = Some(span.clone());
-            }
-            "form-escape" if *on => into.notes.push(Note::new(
-                span.clone(),
-                "quotes in the names of fields are escaped as `%22`",
-            )),
-            "get" => self.is_get = *on,
-            "head" => self.head = on.then(|| span.clone()),
-            "user" => self.user = Some(parse_user(value, span)?),
-            "oauth2-bearer" => self.bearer = Some(value.clone()),
-            "digest" | "ntlm" | "ntlm-wb" | "negotiate" => self.sends_no_credentials = *on,
-            "basic" | "anyauth" => self.sends_no_credentials = false,
-            "cookie" => self.add_cookie(value, span, reads, into)?,
-            "cookie-jar" => into.client.keeps_cookies = true,
-            "junk-session-cookies" => self.without_sessions = *on,
-            "user-agent" => self.agent = Some(value.clone()),
-            "referer" => {
-                let referer = value.strip_suffix(b";auto");
-                self.referer = Some(referer.unwrap_or(value).to_vec());
-            }
-            "range" => self.range = Some(([b"bytes=", &value[..]].concat(), span.clone())),
-            "compressed" => self.is_compressed = *on,
-            "globoff" => self.is_literal = *on,
-            "path-as-is" => self.keeps_dots = *on,
-            "location" | "location-trusted" => self.follows = *on,
+            "digest" | "ntlm" | "ntlm-wb" | "negotiate" => self.sends_no_credentials = true,
+            "compressed" if on => self
+                .defaults
+                .push(("accept-encoding", ENCODINGS.to_owned())),
+            "globoff" => self.is_literal = on,
+            "location" | "location-trusted" => self.follows = on,
             "max-redirs" => {
-                let number: i64 = parse_number(value, span)?;
-                self.most_redirects = Some(u32::try_from(number).unwrap_or(REDIRECTS));
+                let number: i64 = parse_number(text, "a number is expected here", span)?;
+                self.most_redirects = u32::try_from(number).ok();
             }
-            "max-time" => self.timeout = parse_seconds(value, span)?,
-            "upload-file" => self.uploads.push(placed()),
-            "insecure" => into.client.insecure |= *on,
-            "http1.1" => into.client.http = Some(Http::One),
-            "http2" => into.client.http = None,
-            "http2-prior-knowledge" => into.client.http = Some(Http::Two),
-            "cacert" => into.client.ca = Some(permitted_path(value, span, reads)?),
-            "cert" => into.client.identity = Some(certificate_path(value, span, reads)?),
+            "max-time" => {
+                let seconds: f64 =
+                    parse_number(text, "a number of seconds is expected here", span)?;
+                // None is no limit.
+                let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+                let time = time.min(LONGEST_TIME);
+                self.timeout = (time > Duration::ZERO).then_some(time);
+            }
             // Those that make no other request.
             _ => {}
         }
         Ok(())
     }
 
-    fn add_data(&mut self, more: Vec<u8>, between: &str, span: &Span) -> Result<(), Mistake> {
-        let Some((data, _)) = &mut self.data else {
-            self.data = Some((more, span.clone()));
-            return Ok(());
-        };
-        data.extend_from_slice(between.as_bytes());
-        data.extend(more);
-        if data.len() > MOST_BYTES {
-            return Err(Mistake::new(span.clone(), "this body is too long"));
-        }
-        Ok(())
-    }
-
-    fn add_header(
-        &mut self,
-        value: &[u8],
-        span: &Span,
-        reads: &DataSource<'_>,
-    ) -> Result<(), Mistake> {
-        let Some(name) = value.strip_prefix(b"@") else {
-            self.headers.push((value.to_vec(), span.clone()));
-            return Ok(());
-        };
-        let file = reads.read(name, span)?;
-        for line in file.split(|byte| *byte == b'\n') {
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            if !line.is_empty() && !line.starts_with(b"#") {
-                self.headers.push((line.to_vec(), span.clone()));
-            }
-        }
-        Ok(())
-    }
-
-    fn add_cookie(
-        &mut self,
-        value: &[u8],
-        span: &Span,
-        reads: &DataSource<'_>,
-        into: &mut Recording,
-    ) -> Result<(), Mistake> {
-        let name = value.strip_prefix(b"@");
-        if name.is_none() && value.contains(&b'=') {
-            self.cookies.push(value.to_vec());
-            return Ok(());
-        }
-        into.client.keeps_cookies = true;
-        let name = name.unwrap_or(value);
-        if !name.is_empty() {
-            self.cookie_files.push(reads.read(name, span)?);
-        }
-        Ok(())
-    }
-
-    /// Refuses what curl refuses: two kinds of body.
-    fn check_bodies(&self) -> Result<(), Mistake> {
-        let data = self.data.as_ref().filter(|_| !self.is_get);
-        let upload = self.uploads.first().map(|(_, span)| span);
-        let data = data.map(|(_, span)| span);
-        let kinds = [data, self.form_span.as_ref(), upload, self.head.as_ref()];
-        let second = kinds.into_iter().flatten().nth(1);
-        second.map_or(Ok(()), |second| {
-            let words = "curl takes only one of `-d`, `-F`, `-T` and `-I` for a request";
-            Err(Mistake::new(second.clone(), words))
-        })
-    }
-
-    /// Returns the requests, each with its bytes.
-    fn build_exchanges(
-        &self,
-        reads: &DataSource<'_>,
-        variables: &ShellVariables<'_>,
-        into: &mut Recording,
-    ) -> Result<Vec<(Exchange, usize)>, Mistake> {
-        let mut exchanges = Vec::new();
-        for (number, (text, span)) in self.urls.iter().enumerate() {
-            let urls = if self.is_literal {
-                vec![text.clone()]
-            } else {
-                glob::expand_url(text, span)?
-            };
-            let upload = self.uploads.get(number);
-            let body = match upload {
-                Some((file, at)) => RawBody::Bytes(reads.read(file, at)?),
-                None => self.raw_body(),
-            };
-            if urls.len().saturating_mul(body.length()) > MOST_BYTES {
-                let words =
-                    "this URL stands for several requests, whose bodies are too long together";
-                return Err(Mistake::new(span.clone(), words));
-            }
-            for url in urls {
-                let mut url = CurlUrl::read(&url, self.keeps_dots, span)?;
-                if let Some((file, _)) = upload {
-                    name_upload(&mut url, file);
-                }
-                self.append_query(&mut url, span)?;
-                if variables.has_placeholder(&url.origin) {
-                    let words = "the host comes from a variable, and a scenario names its host";
-                    let help = "write the host itself; `--base-url` sends the requests elsewhere";
-                    return Err(Mistake::new(span.clone(), words).help(help));
-                }
-                let bytes = body.length() + url.target().len();
-                let request = RawRequest {
-                    url,
-                    body: &body,
-                    is_upload: upload.is_some(),
-                    span,
-                };
-                exchanges.push((self.build_exchange(&request, variables, into)?, bytes));
-            }
-        }
-        Ok(exchanges)
-    }
-
-    fn raw_body(&self) -> RawBody {
-        if !self.form.is_empty() {
-            return RawBody::Form(self.form.clone());
-        }
-        match &self.data {
-            Some((data, _)) if !self.is_get => RawBody::Bytes(data.clone()),
-            _ => RawBody::None,
+    fn add_body(&mut self, kind: BodyKind, span: &Span) {
+        if self.bodies.iter().all(|(known, _)| *known != kind) {
+            self.bodies.push((kind, span.clone()));
         }
     }
 
-    /// Adds the data of `-G`, or the queries of `--url-query`.
-    fn append_query(&self, url: &mut CurlUrl, span: &Span) -> Result<(), Mistake> {
-        let got = self.data.as_ref().filter(|_| self.is_get);
-        let (query, span) = match got {
-            Some((data, at)) => (data, at),
-            None if self.query.is_empty() => return Ok(()),
-            None => (&self.query, span),
-        };
-        check_query(query, span)?;
-        url.append(&data::lower_escapes(query));
-        Ok(())
+    fn add_data(&mut self, data: &[u8], between: &str, span: &Span) {
+        if self.bodies.iter().any(|(kind, _)| *kind == BodyKind::Data) {
+            self.data.extend_from_slice(between.as_bytes());
+        }
+        self.add_body(BodyKind::Data, span);
+        self.data.extend_from_slice(data);
+        self.length += data.len();
     }
 
     fn build_exchange(
         &self,
-        request: &RawRequest<'_>,
+        number: usize,
         variables: &ShellVariables<'_>,
-        into: &mut Recording,
     ) -> Result<Exchange, Mistake> {
-        let method = match &self.method {
-            Some((method, at)) => parse_method(method, at)?,
-            None if self.head.is_some() => "HEAD".to_owned(),
-            None if request.is_upload => "PUT".to_owned(),
-            None if matches!(request.body, RawBody::None) => "GET".to_owned(),
-            None => "POST".to_owned(),
+        let (text, span) = &self.urls[number];
+        let mut url = parse_url(text, self.is_literal, span)?;
+        let upload = self.uploads.get(number);
+        let kind = self.bodies.first().map(|(kind, _)| *kind);
+        let (method, body) = match (kind, upload) {
+            (_, Some((file, content))) => {
+                name_upload(&mut url, file);
+                ("PUT", Body::Text(variables.split_values(content)))
+            }
+            (Some(BodyKind::Data), _) => ("POST", Body::Text(variables.split_values(&self.data))),
+            (Some(BodyKind::Form), _) => ("POST", Body::Multipart(self.parts.clone())),
+            (Some(BodyKind::Head), _) => ("HEAD", Body::None),
+            (Some(BodyKind::Upload) | None, _) => ("GET", Body::None),
         };
+        if self.is_get && !self.data.is_empty() {
+            let query = String::from_utf8_lossy(&self.data);
+            check_query(&query, span)?;
+            append_query(&mut url, &query);
+        } else if !self.query.is_empty() {
+            append_query(&mut url, &self.query);
+        }
+        let origin = url.origin().ascii_serialization();
+        if variables.has_placeholder(&origin) {
+            let words = "the host comes from a variable, and a scenario names its host";
+            let help = "write the host itself; `--base-url` sends the requests elsewhere";
+            return Err(Mistake::new(span.clone(), words).help(help));
+        }
+        let target = &url[Position::BeforePath..Position::AfterQuery];
+        let redirects = self.most_redirects.unwrap_or(REDIRECTS).min(REDIRECTS);
         let mut exchange = Exchange {
-            span: request.span.clone(),
-            method,
-            origin: request.url.origin.clone(),
-            target: variables.split_values(request.url.target().as_bytes()),
-            body: request.body.split_values(variables),
-            redirects: match (self.follows, self.most_redirects) {
-                (false, _) => 0,
-                (true, most) => most.unwrap_or(REDIRECTS).min(REDIRECTS),
-            },
+            span: span.clone(),
+            method: self.method.clone().unwrap_or_else(|| method.to_owned()),
+            origin,
+            target: variables.split_values(target.as_bytes()),
+            body,
+            redirects: if self.follows { redirects } else { 0 },
             timeout: self.timeout,
             ..Exchange::default()
         };
-        self.add_headers(&mut exchange, request, variables, into)?;
+        self.add_headers(&mut exchange, &url, upload.is_some(), variables);
         Ok(exchange)
     }
 }
 
-/// A request as bytes.
-pub(super) struct RawRequest<'a> {
-    pub(super) url: CurlUrl,
-    pub(super) body: &'a RawBody,
-    pub(super) is_upload: bool,
-    span: &'a Span,
+fn permitted_path(path: &str, reads: &DataSource<'_>, span: &Span) -> Result<String, Mistake> {
+    Ok(reads.files.path(path, span)?.display().to_string())
 }
 
-/// A body as bytes.
-pub(super) enum RawBody {
-    None,
-    Bytes(Vec<u8>),
-    Form(Vec<FormPart>),
+fn parse_number<T: std::str::FromStr>(text: &str, words: &str, span: &Span) -> Result<T, Mistake> {
+    let number = text.trim().parse();
+    number.map_err(|_| Mistake::new(span.clone(), words))
 }
 
-impl RawBody {
-    fn length(&self) -> usize {
-        match self {
-            Self::None => 0,
-            Self::Bytes(bytes) => bytes.len(),
-            Self::Form(parts) => parts.iter().map(|part| part.content.len()).sum(),
-        }
-    }
-
-    fn split_values(&self, variables: &ShellVariables<'_>) -> Body {
-        let split = |bytes: &Vec<u8>| variables.split_values(bytes);
-        match self {
-            Self::None => Body::None,
-            Self::Bytes(bytes) => Body::Text(split(bytes)),
-            Self::Form(parts) => {
-                let parts = parts.iter().map(|part| Part {
-                    name: split(&part.name),
-                    file_name: part.file_name.as_ref().map(split),
-                    content_type: part.content_type.clone(),
-                    content: split(&part.content),
-                });
-                Body::Multipart(parts.collect())
-            }
-        }
-    }
-}
-
-fn parse_user(value: &[u8], span: &Span) -> Result<UserPassword, Mistake> {
-    let at = value.iter().position(|byte| *byte == b':');
-    let at = at.ok_or_else(|| {
-        let words = "curl would ask for the password of this user";
-        let help = "write `user:password`, or `user:` for an empty one";
-        Mistake::new(span.clone(), words).help(help)
-    })?;
-    Ok(UserPassword {
-        user: value[..at].to_vec(),
-        password: value[at + 1..].to_vec(),
-    })
-}
-
-/// Returns a path that may have a password behind it, which is in no message.
-fn certificate_path(value: &[u8], span: &Span, reads: &DataSource<'_>) -> Result<String, Mistake> {
-    // The colon of `C:\me.pem` is none before a password.
-    let colon = value.iter().skip(2).position(|byte| *byte == b':');
-    let plain = &value[..colon.map_or(value.len(), |at| at + 2)];
-    permitted_path(plain, span, reads)?;
-    permitted_path(value, span, reads)
-}
-
-fn permitted_path(value: &[u8], span: &Span, reads: &DataSource<'_>) -> Result<String, Mistake> {
-    Ok(reads.files.path(value, span)?.display().to_string())
-}
-
-fn parse_number(value: &[u8], span: &Span) -> Result<i64, Mistake> {
-    let text = std::str::from_utf8(value).ok();
-    let number = text.and_then(|text| text.trim().parse().ok());
-    number.ok_or_else(|| Mistake::new(span.clone(), "a number is expected here"))
-}
-
-/// Parses seconds; none is no limit.
-fn parse_seconds(value: &[u8], span: &Span) -> Result<Option<Duration>, Mistake> {
-    const LONGEST: f64 = 86_400.0;
-    let text = std::str::from_utf8(value).ok();
-    let seconds: f64 = text
-        .and_then(|text| text.trim().parse().ok())
-        .filter(|seconds| (0.0..f64::INFINITY).contains(seconds))
-        .ok_or_else(|| Mistake::new(span.clone(), "a number of seconds is expected here"))?;
-    let time = Duration::from_secs_f64(seconds.min(LONGEST));
-    Ok((time > Duration::ZERO).then_some(time))
-}
-
-fn parse_method(method: &[u8], span: &Span) -> Result<String, Mistake> {
-    let method = String::from_utf8_lossy(method).into_owned();
-    let mistake = || Mistake::new(span.clone(), "this is no method of HTTP");
-    is_token(&method).then_some(method).ok_or_else(mistake)
-}
-
-fn check_query(query: &[u8], span: &Span) -> Result<(), Mistake> {
-    if query.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
+fn check_query(query: &str, span: &Span) -> Result<(), Mistake> {
+    if query.contains(|letter: char| letter <= ' ' || letter == '\x7f') {
         let words = "this query has a blank or a control character in it";
         let mistake = Mistake::new(span.clone(), words);
         return Err(mistake.help("write it with `--data-urlencode`"));
@@ -457,12 +356,11 @@ fn check_query(query: &[u8], span: &Span) -> Result<(), Mistake> {
 }
 
 /// Appends the name of the file to a URL that ends with `/`.
-fn name_upload(url: &mut CurlUrl, file: &[u8]) {
-    if !url.path.ends_with(b"/") || file == b"-" {
-        return;
-    }
-    let name = file.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-    for byte in name {
-        data::push_encoded(&mut url.path, *byte);
+fn name_upload(url: &mut Url, file: &str) {
+    if url.path().ends_with('/') && file != "-" {
+        let name = file.rsplit('/').next().unwrap_or_default();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().push(name);
+        }
     }
 }

@@ -134,7 +134,7 @@ fn every_form_comes_to_what_curl_sends() {
         are_permitted: true,
     };
     assert_eq!(forms.env["TOKEN"], "tok123");
-    assert_eq!(forms.all.len(), 51);
+    assert_eq!(forms.all.len(), 49);
     for mut form in forms.all {
         let recording = read(&form.cmd.replace("PORT", "80"), &files);
         let recording = recording.unwrap_or_else(|mistake| panic!("{}: {mistake:?}", form.name));
@@ -161,14 +161,10 @@ fn options_that_are_seldom_met() {
         Some("Bearer t")
     );
     assert_eq!(
-        header(&one("curl -r 0-9 h"), "Range").as_deref(),
-        Some("bytes=0-9")
-    );
-    assert_eq!(
         header(&one("curl -b a=1 -b b=2 h"), "cookie").as_deref(),
         Some("a=1; b=2")
     );
-    assert_eq!(body(&one("curl -d @- h <<< x")), b"x");
+    assert_eq!(body(&one("curl -d @- h <<E\nx\nE")), b"x");
     assert_eq!(one("curl -L --max-redirs 3 h").redirects, 3);
     assert_eq!(one("curl -L h --no-location").redirects, 0);
     assert_eq!(one("curl -m 1.5 h").timeout.unwrap().as_millis(), 1500);
@@ -184,7 +180,8 @@ fn options_that_are_seldom_met() {
         one("curl -H 'Host: h' -H 'Content-Length: 3' h").headers,
         []
     );
-    assert_eq!(exchanges("curl h/[1-3] i").len(), 4);
+    assert_eq!(one("curl -A '' h").omitted, ["user-agent"]);
+    assert_eq!(target(&one("curl -g 'h?a[]={b}'")), "/?a[]={b}");
     let client = read("curl -k --http2-prior-knowledge -c jar h", &no_files())
         .unwrap()
         .client;
@@ -205,8 +202,8 @@ fn what_is_not_honoured_is_told_and_what_matters_not_is_not() {
         ),
         ("curl --retry 3 h", "`--retry`"),
         ("curl --rate 200/s h", "stands before `--`"),
-        ("curl -H ':authority: h' h", "no header"),
-        ("curl -F 'a=b;headers=\"x: y\"' h", "no headers of its own"),
+        ("curl -r 0-9 h", "write `-H 'Range: bytes=..'`"),
+        ("curl -H 'Connection: close' h", "left out"),
         ("curl -H 'Transfer-Encoding: chunked' h", "left out"),
     ] {
         let notes = notes(text);
@@ -228,21 +225,39 @@ fn a_refusal_says_where_and_why() {
             "--data-row",
             "no option `--data-row`",
         ),
-        ("curl h --json=1", "--json=1", "no option"),
+        ("curl h --json=1", "--json", "no option"),
+        ("curl h --data-ra 1", "--data-ra", "no option"),
         ("curl h -sSß", "-sSß", "no option"),
         ("curl h -H", "-H", "needs a value"),
         ("curl h -d @f", "-d @f", "reads the file `f`"),
         ("curl h -T f", "-T f", "reads the file"),
         ("curl h -F 'a=@f'", "-F 'a=@f'", "reads the file"),
-        ("curl h -F 'a=@f,g'", "-F 'a=@f,g'", "several files"),
+        (
+            "curl h -F 'a=b;headers=c'",
+            "-F 'a=b;headers=c'",
+            "only `;type=`",
+        ),
+        ("curl h -F 'a=\"b'", "-F 'a=\"b'", "never closed"),
         ("curl h --cacert f", "--cacert f", "reads the file"),
         ("curl h -d @-", "-d @-", "standard input"),
-        ("cat -n x | curl h -d @-", "cat", "it is not run"),
-        ("curl h -u user", "-u user", "password"),
+        ("cat x | curl h -d @-", "-d @-", "standard input"),
+        ("curl h -u user", "-u", "password"),
         ("curl h -d x -F a=b", "-F a=b", "only one of"),
         ("curl h -F ab", "-F ab", "no `=`"),
-        ("curl 'h/[1-9999]'", "'h/[1-9999]'", "at most 200"),
+        ("curl 'h/[1-9]'", "'h/[1-9]'", "as a range"),
         ("curl 'h?a[]=1'", "'h?a[]=1'", "as a range"),
+        ("curl h --next i", "--next", "write `curl` again"),
+        ("curl h -H x", "-H x", "has no `:`"),
+        (
+            "curl h -H $'a: \\xff'",
+            "-H $'a: \\xff'",
+            "no text in UTF-8",
+        ),
+        (
+            "curl h -H ':authority: h'",
+            "-H ':authority: h'",
+            "name of a header",
+        ),
         ("curl 'ftp://h/'", "'ftp://h/'", "only `http`"),
         ("curl h -m soon", "-m soon", "seconds"),
         ("curl h -X 'A B'", "-X 'A B'", "no method"),
@@ -252,12 +267,11 @@ fn a_refusal_says_where_and_why() {
             "-Headers",
             "`Invoke-WebRequest`",
         ),
-        ("cat f | curl h -d @-", "f", "reads the file `f`"),
         ("curl h --variable a=b", "--variable", "variables of curl"),
         (
             "curl h --expand-data '{{a}}'",
             "--expand-data",
-            "variables of curl",
+            "no option `--expand-data`",
         ),
     ] {
         let (place, why) = refusal(text);
@@ -280,10 +294,10 @@ fn the_words_of_a_command_line_are_shown_as_text() {
 
 #[test]
 fn no_input_becomes_more_than_it_may() {
-    let many = "curl 'h/[1-200]' -d x;".repeat(6);
+    let many = format!("curl {} -d x;", "h ".repeat(1001));
     assert!(refusal(&many).1.contains("at most 1000 requests"));
-    let large = format!("curl 'h/[1-200]' -d '{}'", "x".repeat(1024 * 1024));
-    assert!(refusal(&large).1.contains("too long"));
+    let large = format!("curl {} -d '{}'", "h ".repeat(65), "x".repeat(1024 * 1024));
+    assert!(refusal(&large).1.contains("64 MiB"));
 }
 
 proptest! {
@@ -319,68 +333,52 @@ proptest! {
 }
 
 #[test]
-fn what_a_program_prints_comes_from_the_environment() {
-    for ask in [
-        "TOKEN=$(curl http://h/login -d \"a=$(b)\" | jq -r '.a | .b')",
-        "export TOKEN=\"$(curl http://h/login)\"",
-        "TOKEN=`curl http://h/login \\\n  -d a=b | jq -r .token`",
-    ] {
-        let text = format!("{ask}\ncurl http://h/ -H \"x: $TOKEN\"\n");
-        let recording = read(&text, &no_files()).unwrap();
-        assert_eq!(recording.exchanges.len(), 1, "{text}");
-        assert_eq!(
-            header(&recording.exchanges[0], "x").as_deref(),
-            Some("tok123")
-        );
-        assert_eq!(recording.secrets[0].name, "TOKEN", "{text}");
-        let [note] = recording.notes.as_slice() else {
-            panic!("{:?}", recording.notes)
-        };
-        let words = "no program is run: `TOKEN` is taken from the environment";
-        assert_eq!(note.words, words);
-        assert!(text[note.span.clone()].starts_with("TOKEN="), "{text}");
-    }
-    let text = "ID=$(curl http://h/ | jq -r .id)\ncurl http://h/$ID\n";
-    let (place, words) = refusal(text);
-    assert_eq!(place, "$ID");
-    assert_eq!(
-        words,
-        "`ID` is set to what a program prints, and none is run"
-    );
-}
-
-#[test]
-fn a_scenario_has_the_host_that_the_text_has_as_a_default() {
-    let text =
-        "BASE=\"${TOKEN:-http://127.0.0.1:8080}\"\ncurl \"$BASE/health\" -d \"${OTHER:-a}\"\n";
-    let input = Input::new("copied", text);
-    let recording = read_text(&input, &no_files(), None).unwrap();
-    assert_eq!(recording.exchanges[0].origin, "http://127.0.0.1:8080");
-    let names: Vec<_> = recording.secrets.iter().map(|one| &one.name).collect();
-    assert_eq!(names, ["OTHER"]);
-    assert_eq!(recording.exchanges[0].body, Body::Text(Text::secret(0)));
-    // Where the values of the environment are taken, they go before.
-    let mut lookup = |_: &str| Some("http://here".to_owned());
-    let recording = read_text(&input, &no_files(), Some(&mut lookup)).unwrap();
-    assert_eq!(recording.exchanges[0].origin, "http://here");
-    let input = Input::new("copied", "curl http://$HOST/");
+fn a_host_is_no_variable() {
+    let input = Input::new("copied", "curl http://$HOST/ -d \"$OTHER\"");
     let mistake = read_text(&input, &no_files(), None).unwrap_err();
     assert!(mistake.words.contains("host comes from a variable"));
-    let input = Input::new(
-        "copied",
-        "TOKEN=http://there\ncurl \"${TOKEN:-http://here}\"",
-    );
+    let mut lookup = |_: &str| Some("here".to_owned());
+    let recording = read_text(&input, &no_files(), Some(&mut lookup)).unwrap();
+    assert_eq!(recording.exchanges[0].origin, "http://here");
+    let input = Input::new("copied", "curl http://h/ -d \"$OTHER\"");
     let recording = read_text(&input, &no_files(), None).unwrap();
-    assert_eq!(recording.exchanges[0].origin, "http://there");
+    assert_eq!(recording.exchanges[0].body, Body::Text(Text::secret(0)));
 }
 
 #[test]
-fn no_message_has_the_password_of_a_certificate() {
-    let (_, words) = refusal("curl --cert me.pem:certpass123 https://h/");
+fn no_excerpt_shows_the_value_of_a_secret_option() {
+    for text in [
+        "curl --cert me.pem:hunter2 http://h/",
+        "curl -E me.pem:hunter2 http://h/",
+        "curl -uhunter2 http://h/",
+        "curl -sSuhunter2 http://h/",
+        "curl -u \\\n  'hunter2' http://h/",
+        "curl --user=ada:hunter2 http://h/",
+        "curl --password=hunter2 http://h/",
+        "curl --pass hunter2 -K x",
+        "curl --proxy-pass 'hunter2' -K x",
+        "curl -Uada:hunter2 -K x",
+        "curl ^\"-u^\" ^\"ada:hunter2^\" -K x",
+        "curl -K x http://h/ -u ada:hunter2",
+    ] {
+        let input = Input::new("copied", text);
+        let (mut mistakes, mut notes) = (Vec::new(), Vec::new());
+        match read(text, &no_files()) {
+            Ok(recording) => notes = recording.notes,
+            Err(mistake) => mistakes.push(mistake),
+        }
+        let spans = mistakes
+            .iter()
+            .map(|mistake| (&mistake.span, &mistake.words));
+        let spans = spans.chain(notes.iter().map(|note| (&note.span, &note.words)));
+        for (span, words) in spans {
+            let shown = input.excerpt(span) + words;
+            assert!(!shown.contains("hunter2"), "{text}\n{shown}");
+        }
+    }
+    let (_, words) = refusal("curl --cert me.pem:hunter2 https://h/");
     assert_eq!(
         words,
         "this reads the file `me.pem`, which is not permitted"
     );
-    let (_, words) = refusal("curl --user=ada:hunter2 https://h/");
-    assert_eq!(words, "curl has no option `--user`");
 }

@@ -1,168 +1,86 @@
-//! URLs as curl reads them: with or without a scheme, with credentials and segments that lead back.
+//! URLs as curl reads them: with or without a scheme.
 
 use super::super::source::{Mistake, Span};
-use std::fmt::Write as _;
+use url::Url;
 
-/// A user and a password.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct UserPassword {
-    pub(super) user: Vec<u8>,
-    pub(super) password: Vec<u8>,
-}
-
-/// A URL in parts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct CurlUrl {
-    /// `http://host:port`.
-    pub(super) origin: String,
-    /// The path, which begins with `/`.
-    pub(super) path: Vec<u8>,
-    /// The query, without its `?`.
-    pub(super) query: Option<Vec<u8>>,
-    pub(super) credentials: Option<UserPassword>,
-}
-
-impl CurlUrl {
-    /// Reads a URL.
-    pub(super) fn read(text: &[u8], keeps_dots: bool, span: &Span) -> Result<Self, Mistake> {
-        let refuse = |words: &str| Mistake::new(span.clone(), words);
-        let (scheme, rest) = split_scheme(text);
-        if scheme != "http" && scheme != "https" {
-            return Err(refuse(&format!(
-                "only `http` and `https` can be load-tested, and this is `{}`",
-                scheme.escape_debug()
-            )));
-        }
-        let end = rest
-            .iter()
-            .position(|byte| matches!(byte, b'/' | b'?' | b'#'))
-            .unwrap_or(rest.len());
-        let (authority, rest) = rest.split_at(end);
-        let at = authority.iter().rposition(|byte| *byte == b'@');
-        let credentials = at.map(|at| split_credentials(&authority[..at]));
-        let host = std::str::from_utf8(&authority[at.map_or(0, |at| at + 1)..])
-            .map_err(|_| refuse("the host of this URL is no text"))?;
-        if host.is_empty() {
-            return Err(refuse("this URL has no host"));
-        }
-        let origin = url::Url::parse(&format!("{scheme}://{host}/")).ok();
-        let is_plain =
-            |letter: char| letter.is_ascii_graphic() && letter != '\\' || !letter.is_ascii();
-        let origin = origin.filter(|_| host.chars().all(is_plain));
-        let origin = origin.ok_or_else(|| refuse("this URL has a host or a port that is none"))?;
-        let origin = origin.origin().ascii_serialization();
-        let rest = rest.split(|byte| *byte == b'#').next().unwrap_or_default();
-        let (path, query) = match rest.iter().position(|byte| *byte == b'?') {
-            Some(at) => (&rest[..at], Some(rest[at + 1..].to_vec())),
-            None => (rest, None),
-        };
-        if rest.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
-            return Err(refuse("this URL has a blank or a control character in it")
-                .help("write a blank as `%20`, and the URL within quotes"));
-        }
-        let mut path = if keeps_dots {
-            path.to_vec()
-        } else {
-            remove_dots(path)
-        };
-        if !path.starts_with(b"/") {
-            path.insert(0, b'/');
-        }
-        Ok(Self {
-            origin,
-            path,
-            query,
-            credentials,
-        })
+/// Reads a URL; `is_literal` says that braces and brackets are a part of it.
+pub(super) fn parse_url(text: &str, is_literal: bool, span: &Span) -> Result<Url, Mistake> {
+    let refuse = |words: &str| Mistake::new(span.clone(), words);
+    if text.contains(|letter: char| letter <= ' ' || letter == '\x7f') {
+        return Err(refuse("this URL has a blank or a control character in it")
+            .help("write a blank as `%20`, and the URL within quotes"));
     }
-
-    /// Adds to the query.
-    pub(super) fn append(&mut self, query: &[u8]) {
-        match &mut self.query {
-            Some(there) if !there.is_empty() => {
-                if !there.ends_with(b"&") {
-                    there.push(b'&');
-                }
-                there.extend_from_slice(query);
-            }
-            empty => *empty = Some(query.to_vec()),
-        }
-    }
-
-    /// Returns path and query as they are sent, with escapes for what no URL can hold (RFC 3986, section 2).
-    pub(super) fn target(&self) -> String {
-        let mut target = String::new();
-        let query = self.query.iter().flat_map(|query| [b"?", &query[..]]);
-        for part in std::iter::once(&self.path[..]).chain(query) {
-            for byte in part {
-                if byte.is_ascii() && !b"<>`\"".contains(byte) {
-                    target.push(char::from(*byte));
-                } else {
-                    let _ = write!(target, "%{byte:02x}");
-                }
-            }
-        }
-        target
-    }
-}
-
-/// Returns the scheme in lower case, and what follows `://`.
-fn split_scheme(text: &[u8]) -> (String, &[u8]) {
-    let at = text.windows(3).position(|window| window == b"://");
-    let at = at.filter(|at| *at > 0).unwrap_or(0);
-    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
-    if at == 0 || !text[..at].iter().all(is_letter) {
-        // As curl guesses.
-        return ("http".to_owned(), text);
-    }
-    let scheme = String::from_utf8_lossy(&text[..at]).to_ascii_lowercase();
-    (scheme, &text[at + 3..])
-}
-
-fn split_credentials(text: &[u8]) -> UserPassword {
-    let mut parts = text.splitn(2, |byte| *byte == b':');
-    let user = parts.next().unwrap_or_default();
-    let password = parts.next().unwrap_or_default();
-    UserPassword {
-        user: percent_encoding::percent_decode(user).collect(),
-        password: percent_encoding::percent_decode(password).collect(),
-    }
-}
-
-/// Removes segments that stand for others (RFC 3986, section 5.2.4).
-fn remove_dots(path: &[u8]) -> Vec<u8> {
-    let is_dot = |segment: &[u8]| segment == b"." || segment.eq_ignore_ascii_case(b"%2e");
-    let is_back = |segment: &[u8]| {
-        [&b".."[..], b"%2e.", b".%2e", b"%2e%2e"]
-            .iter()
-            .any(|back| segment.eq_ignore_ascii_case(back))
+    let text = if is_literal {
+        text.to_owned()
+    } else {
+        unescape_braces(text, span)?
     };
-    let segments: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
-    let mut kept: Vec<&[u8]> = Vec::new();
-    for (i, segment) in segments.iter().enumerate() {
-        let is_last = i + 1 == segments.len();
-        if is_back(segment) {
-            if kept.len() > 1 {
-                kept.pop();
-            }
-        } else if !is_dot(segment) {
-            kept.push(segment);
-            continue;
-        }
-        if is_last {
-            kept.push(b"");
-        }
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "+-.".contains(letter);
+    let parts = text.split_once("://");
+    let parts = parts.filter(|(scheme, _)| !scheme.is_empty() && scheme.chars().all(is_letter));
+    // As curl guesses.
+    let (scheme, rest) = parts.unwrap_or(("http", &text));
+    let scheme = scheme.to_ascii_lowercase();
+    if scheme != "http" && scheme != "https" {
+        let words = format!("only `http` and `https` can be load-tested, and this is `{scheme}`");
+        return Err(refuse(&words));
     }
-    kept.join(&b'/')
+    if rest.is_empty() || rest.starts_with(['/', '?', '#']) {
+        return Err(refuse("this URL has no host"));
+    }
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let url = Url::parse(&format!("{scheme}://{}", rest.replace('\\', "%5C")));
+    url.ok()
+        .filter(|_| !host.contains('\\'))
+        .ok_or_else(|| refuse("this URL has a host or a port that is none"))
+}
+
+/// Removes backslashes before braces and brackets; without them, those are a range, which is not imported.
+fn unescape_braces(text: &str, span: &Span) -> Result<String, Mistake> {
+    let (mut plain, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(['\\', '{', '}', '[', ']']) {
+        plain.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let address = rest.find(']').map(|end| &rest[..=end]);
+        let address = address.filter(|address| address.contains(':') && !address.contains('-'));
+        let taken = match (rest.as_bytes(), address) {
+            ([b'\\', b'{' | b'}' | b'[' | b']', ..], _) => {
+                rest = &rest[1..];
+                1
+            }
+            ([b'\\', ..], _) => 1,
+            ([b'[', ..], Some(address)) => address.len(),
+            _ => {
+                let words =
+                    "curl reads braces and brackets in a URL as a range, which is not imported";
+                let help =
+                    "write each URL itself; with `-g` braces and brackets are a part of the URL";
+                return Err(Mistake::new(span.clone(), words).help(help));
+            }
+        };
+        plain.push_str(&rest[..taken]);
+        rest = &rest[taken..];
+    }
+    Ok(plain + rest)
+}
+
+/// Adds to the query of a URL.
+pub(super) fn append_query(url: &mut Url, query: &str) {
+    let query = match url.query() {
+        Some(there) if there.is_empty() || there.ends_with('&') => format!("{there}{query}"),
+        Some(there) => format!("{there}&{query}"),
+        None => query.to_owned(),
+    };
+    url.set_query(Some(&query));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(url: &str) -> String {
-        match CurlUrl::read(url.as_bytes(), false, &(0..1)) {
-            Ok(url) => format!("{} {}", url.origin, url.target()),
+    fn read(text: &str) -> String {
+        match parse_url(text, false, &(0..1)) {
+            Ok(url) => url.to_string(),
             Err(mistake) => mistake.words,
         }
     }
@@ -170,18 +88,17 @@ mod tests {
     #[test]
     fn urls_are_read_as_curl_reads_them() {
         for (url, read_as) in [
-            ("h", "http://h /"),
-            ("h:8080/a?b#c", "http://h:8080 /a?b"),
-            ("HTTPS://H:443?x=1", "https://h /?x=1"),
-            ("http://u:p@h/a@b", "http://h /a@b"),
-            ("http://h/a/./b/../c", "http://h /a/c"),
-            ("http://h/a/..", "http://h /"),
-            ("http://h/../../a", "http://h /a"),
-            ("http://[::1]:80/", "http://[::1] /"),
-            ("http://h/ü?q=ü", "http://h /%c3%bc?q=%c3%bc"),
-            ("http://h/a<b>`?q=\"<>", "http://h /a%3cb%3e%60?q=%22%3c%3e"),
-            ("http://bücher.example/", "http://xn--bcher-kva.example /"),
-            ("h/?u=http://x", "http://h /?u=http://x"),
+            ("h", "http://h/"),
+            ("h:8080/a?b", "http://h:8080/a?b"),
+            ("HTTPS://H:443?x=1", "https://h/?x=1"),
+            ("http://h/a/./b/../c", "http://h/a/c"),
+            ("http://h/../../a", "http://h/a"),
+            ("http://[::1]:80/", "http://[::1]/"),
+            ("http://h/ü?q=ü", "http://h/%C3%BC?q=%C3%BC"),
+            ("http://h/a\\b", "http://h/a%5Cb"),
+            (r"h/\[1\]?\{x\}", "http://h/[1]?{x}"),
+            ("http://bücher.example/", "http://xn--bcher-kva.example/"),
+            ("h/?u=http://x", "http://h/?u=http://x"),
         ] {
             assert_eq!(read(url), read_as, "{url}");
         }
@@ -189,9 +106,15 @@ mod tests {
             ("ftp://h/", "only `http`"),
             ("http:///a", "has no host"),
             ("http://h:99999/", "a host or a port"),
+            ("http://h\\x/", "a host or a port"),
             ("http://h/a b", "a blank"),
+            ("h/[1-3]", "a range"),
+            ("h/{a,b}", "a range"),
+            ("h/?a[]=1", "a range"),
         ] {
             assert!(read(url).contains(words), "{url}: {}", read(url));
         }
+        let literal = parse_url("h/?a[]={b}", true, &(0..1)).unwrap();
+        assert_eq!(literal.as_str(), "http://h/?a[]={b}");
     }
 }

@@ -30,16 +30,19 @@ fn words_of_a_posix_shell() {
             &["curl", "a\nAéA'\\", "😀"],
         ),
         ("curl a \\\n  b \\\r\n c", &["curl", "a", "b", "c"]),
-        ("# a comment\n$ curl a#b # the end", &["curl", "a#b"]),
+        ("# a comment\ncurl a#b # the end", &["curl", "a#b"]),
         ("curl a 2>/dev/null > out", &["curl", "a"]),
         ("curl a &> out", &["curl", "a"]),
-        ("time /usr/bin/curl a", &["/usr/bin/curl", "a"]),
+        ("/usr/bin/curl a", &["/usr/bin/curl", "a"]),
         ("TOKEN=x curl \"$TOKEN\"", &["curl", "tok 1"]),
         ("export H=there; curl $H", &["curl", "there"]),
-        ("curl\u{a0}a", &["curl", "a"]),
+        ("curl a \\ \n  b \\\t\r\n c", &["curl", "a", "b", "c"]),
+        (
+            "curl -w %{http_code} a 2>&1",
+            &["curl", "-w", "%{http_code}", "a"],
+        ),
         ("curl ''", &["curl", ""]),
         (r#"curl 'a'"$(printf '\011\015')"'b'"#, &["curl", "a\t\rb"]),
-        ("$ curl a \\\n>   -s\n", &["curl", "a", "-s"]),
     ] {
         assert_eq!(one(text), words, "{text}");
     }
@@ -60,17 +63,10 @@ fn what_comes_of_variables_is_bounded() {
     let ten = |one: &str| one.repeat(10);
     let posix = format!("A=xxxxxxxxxx\n{}", format!("A={}\n", ten("$A")).repeat(12));
     let braces = posix.replace("$A", "${A}");
-    let defaults = posix.replace("$A", "${A:-b}");
-    let cmd = format!(
-        "set AAA=xxxxxxxxxx\n{}curl.exe ",
-        format!("set AAA={}\n", ten("%AAA%")).repeat(12)
-    );
     let end = "curl http://127.0.0.1/";
     for (text, name) in [
         (format!("{posix}{end}$A"), "$A"),
         (format!("{braces}{end}${{A}}"), "${A}"),
-        (format!("{defaults}{end}$A"), "${A:-b}"),
-        (format!("{cmd}{end}%AAA%"), "%AAA%"),
     ] {
         let (words, line, spent) = excess(&text);
         let expected =
@@ -80,7 +76,7 @@ fn what_comes_of_variables_is_bounded() {
     }
     // A here-document is one text, whatever its lines are.
     let long = "x".repeat(variables::MOST_BYTES / 2);
-    let text = format!("A={long}\ncat <<E | {end} -d @-\n$A\n$A\n$A\nE\n");
+    let text = format!("A={long}\n{end} -d @- <<E\n$A\n$A\n$A\nE\n");
     assert_eq!(excess(&text).1, 5);
     // Many words of which none is too long.
     let long = "x".repeat(variables::MOST_BYTES / 32);
@@ -109,7 +105,8 @@ fn words_of_the_command_prompt() {
     ] {
         assert_eq!(one(text), words, "{text}");
     }
-    assert_eq!(one("curl ^\"%TOKEN%-%NONE%\""), ["curl", "tok 1-%NONE%"]);
+    assert_eq!(one("curl ^\"%TOKEN%-%none%\""), ["curl", "tok 1-%none%"]);
+    assert_eq!(one("@curl.exe \"%TOKEN%\""), ["@curl.exe", "tok 1"]);
 }
 
 #[test]
@@ -135,7 +132,7 @@ fn words_of_powershell() {
 
 #[test]
 fn several_commands_are_several() {
-    let text = "curl a ;\ncurl b && curl c\n(curl d)\ncurl e | jq . || echo no";
+    let text = "curl a ;\ncurl b && curl c\ncurl d & curl e | jq . || echo no";
     let urls: Vec<_> = all(text)
         .unwrap()
         .into_iter()
@@ -146,20 +143,16 @@ fn several_commands_are_several() {
 
 #[test]
 fn what_is_not_run_is_told() {
-    let mut lookup = |_: &str| None;
-    let mut notes = Vec::new();
-    let mut variables = ShellVariables::new("", Some(&mut lookup));
-    read_commands("cd x && curl a | jq .", &mut variables, &mut notes).unwrap();
-    let told: Vec<_> = notes
-        .iter()
-        .map(|note| (note.span.start, &*note.words))
-        .collect();
-    assert_eq!(told.len(), 2);
-    assert!(
-        told[0].1.starts_with("`cd` is not run") && told[0].0 == 0,
-        "{told:?}"
+    let (urls, notes) = told("cd x && curl a | jq .");
+    assert_eq!(urls, ["a"]);
+    assert_eq!(
+        notes,
+        ["`cd` is not run: only curl commands are read (and 1 more like this)"]
     );
-    assert!(told[1].1.starts_with("`jq`") && told[1].0 == 17, "{told:?}");
+    let (_, notes) = told("sudo curl $TOKEN\ncurl a");
+    assert_eq!(notes, ["`sudo` is not run: only curl commands are read"]);
+    assert_eq!(told("curl '%TOKEN%'").1.len(), 1);
+    assert_eq!(told("curl '%C3%A9cole%20 100%'").1.len(), 0);
 }
 
 /// The URLs of the commands, and what is told of the rest.
@@ -177,91 +170,24 @@ fn told(text: &str) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn commands_behind_other_words_are_found() {
-    for (text, urls, notes) in [
-        (
-            "if curl a; then curl b; else curl c; fi",
-            &["a", "b", "c"][..],
-            &["all branches"][..],
-        ),
-        ("{ curl a; }", &["a"], &[]),
-        ("! env A=b sudo -E curl a", &["a"], &[]),
-        ("timeout 5 curl a", &["a"], &[]),
-        ("login() {\n  curl a\n}", &["a"], &["`login()`"]),
-        ("T=$(curl a | jq -r .t)\ncurl b", &["b"], &["`T` is taken"]),
-        ("echo `curl a`\ncurl b", &["b"], &["`echo`"]),
-        ("$a = curl.exe x `\n\ncurl.exe b", &["b"], &["`a` is taken"]),
-    ] {
-        let (found, told) = told(text);
-        assert_eq!(found, urls, "{text}");
-        assert_eq!(told.len(), notes.len(), "{text}: {told:?}");
-        for (told, note) in told.iter().zip(notes) {
-            assert!(told.contains(note), "{text}: {told}");
-        }
-    }
-}
-
-#[test]
-fn variables_are_what_the_text_sets_them_to() {
-    for (text, words) in [
-        (
-            "curl \"${TOKEN:-x}\" ${NONE:-y} ${NONE-z}",
-            &["curl", "tok 1", "y", "z"][..],
-        ),
-        ("TOKEN=$(date)\ncurl \"$TOKEN\"", &["curl", "tok 1"]),
-        ("curl a \\ \n  b \\\t\r\n c", &["curl", "a", "b", "c"]),
-        ("$TOKEN = 'x'\ncurl.exe \"$TOKEN\"", &["curl.exe", "tok 1"]),
-        (
-            "@echo off\nset \"ABC=b c\"\nrem x\n@curl.exe \"%ABC%\"",
-            &["curl.exe", "b c"],
-        ),
-    ] {
-        assert_eq!(one(text), words, "{text}");
-    }
-}
-
-#[test]
-fn a_percent_sign_is_told_where_it_may_be_a_variable() {
-    assert_eq!(told("curl '%TOKEN%'").1.len(), 1);
-    assert_eq!(told("curl '%C3%A9cole%20 100%'").1.len(), 0);
-}
-
-#[test]
-fn of_many_programs_only_the_first_are_told() {
-    let (urls, notes) = told(&format!("{}curl a", "x\n".repeat(40)));
-    assert_eq!(urls, ["a"]);
-    assert_eq!(notes.len(), 11);
-    assert!(notes[10].contains("this and 29 more"), "{notes:?}");
-}
-
-#[test]
-fn standard_input_is_what_stands_beside_the_command() {
+fn a_here_document_is_the_standard_input() {
     let stdin = |text: &str| {
         let mut lookup = |name: &str| (name == "TOKEN").then(|| "t".to_owned());
         let mut variables = ShellVariables::new("", Some(&mut lookup));
         let mut all = read_commands(text, &mut variables, &mut Vec::new()).unwrap();
-        all.remove(0).stdin
+        String::from_utf8(all.remove(0).stdin.unwrap()).unwrap()
     };
-    let text = |text: &str| CommandInput::Text(text.into());
-    assert_eq!(
-        stdin("curl a -d @- <<EOF\na $TOKEN \\$x\nb\nEOF\n"),
-        text("a t $x\nb\n")
-    );
-    assert_eq!(
-        stdin("curl a -d @- <<'EOF' | jq .\n$TOKEN\nEOF\n"),
-        text("$TOKEN\n")
-    );
-    assert_eq!(stdin("curl a -d @- <<-EOF\n\tx\n\tEOF"), text("x\n"));
-    assert_eq!(stdin("curl a -d @- <<< 'x y'"), text("x y\n"));
-    assert!(matches!(stdin("curl a < f"), CommandInput::File(word) if word.text == b"f"));
-    assert_eq!(stdin("cat <<EOF | curl a\nx\nEOF\n"), text("x\n"));
-    assert!(matches!(stdin("cat x | curl a"), CommandInput::File(word) if word.text == b"x"));
-    assert!(
-        matches!(stdin("cat -n x | curl a"), CommandInput::Program(word) if word.text == b"cat")
-    );
-    assert!(
-        matches!(stdin("echo x | curl a"), CommandInput::Program(word) if word.text == b"echo")
-    );
+    for (text, read_as) in [
+        (
+            "curl a -d @- <<EOF\na $TOKEN \\$x \"q\"\nb\\\nc\nEOF\ncurl b",
+            "a t $x \"q\"\nbc\n",
+        ),
+        ("curl a -d @- << 'EOF' | jq .\n$TOKEN\nEOF", "$TOKEN\n"),
+        ("curl a -d @- <<EOF\r\nx\r\nEOF\r\n", "x\n"),
+        ("curl a -d @- <<EOF\nEOF", ""),
+    ] {
+        assert_eq!(stdin(text), read_as, "{text}");
+    }
 }
 
 #[test]
@@ -271,32 +197,40 @@ fn a_refusal_says_where() {
         ("curl a \"b", "\"b", "never closed"),
         ("curl $(cat url)", "$(", "no shell is ever run"),
         ("curl \"`cat url`\"", "`", "no shell is ever run"),
-        ("curl <(x)", "<(", "no shell is ever run"),
+        ("TOKEN=$(date)\ncurl a", "$(", "no shell is ever run"),
+        ("curl <(x)", "<", "`<` is not imported"),
+        ("curl h/<id>", "<id", "`<` is not imported"),
+        ("curl a <<< x", "<<<", "`<` is not imported"),
+        ("curl a <<-E\n\tE", "<<-", "`<` is not imported"),
         ("curl $NONE", "$NONE", "not in the environment"),
-        ("curl ${A%b}", "${A%b}", "plain value"),
-        ("curl ${A:-$B}", "${A:-$B}", "plain value"),
+        ("curl ^\"%NONE%\"", "%NONE", "not in the environment"),
+        ("curl ${A%b}", "${A", "only a shell"),
+        ("curl ${A:-b}", "${A", "only a shell"),
+        ("curl ${A", "${A", "only a shell"),
         ("curl $TOKEN", "$TOKEN", "split"),
         ("curl $1", "$1", "only a shell"),
+        ("curl $'\\cA'", "\\c", "this escape"),
+        ("curl $'a\\x00'", "\\x00", "this escape"),
         ("curl <<EOF\nx", "EOF\nx", "ends this text"),
-        ("curl a >", ">", "nothing follows"),
         ("curl ^\"a^\" ^\n \"b", "\"b", "never closed"),
         ("curl `\n 'a", "'a", "never closed"),
+        ("curl `\n \"`u{41}\"", "`u", "this escape"),
         ("curl `\n $x", "$x", "only a shell"),
-        ("x\nfor i in 1 2; do curl $i; done", "for", "loop is not"),
-        ("while true; do curl a; done", "while", "loop is not"),
-        ("curl ^\"a^\"\nfor %i in (1) do x", "for", "loop is not"),
+        ("curl `\n $(x)", "$(", "no shell is ever run"),
         (
-            "$x = 1\nforeach ($i in 1) { curl.exe $i }",
-            "foreach",
-            "loop is not",
+            "$x = 1\ncurl.exe `\n $x",
+            "$x",
+            "no expressions of PowerShell",
         ),
-        ("echo 'x\ncurl a", "'x", "never closed"),
-        ("$ curl a\nit's", "'s", "never closed"),
-        (
-            "A=$(date)\ncurl $A",
-            "$A",
-            "`A` is set to what a program prints",
-        ),
+        ("x\nfor i in 1 2; do curl $i; done", "$i", "not in the"),
+        ("x\nfor i in 1 2; do\n curl a; done", "for", "`for` is not"),
+        ("while true; do curl a; done", "while", "`while` is not"),
+        ("if curl a; then curl b; fi", "if", "`if` is not"),
+        ("{ curl a; }", "{", "`{` is not"),
+        ("$ curl a", "$", "`$` is not"),
+        ("curl ^\"a^\"\nfor %i in (1) do x", "for", "`for` is not"),
+        ("(curl a)", "(", "this parenthesis"),
+        ("login() {\n  curl a\n}", "(", "this parenthesis"),
         ("curl a\n  -H b", "-H", "not a part of the command"),
         (
             "curl a \\\n\n  --header b",
@@ -304,17 +238,14 @@ fn a_refusal_says_where() {
             "not a part of the command",
         ),
         ("curl h/a?b=c&d=e", "&d", "ends the command"),
-        ("curl h/<id>", "<id>", "value of your own"),
         ("curl h/{1..3}", "{1..3}", "several words"),
+        ("curl -d {a,b}", "{a,b}", "several words"),
         ("curl “h”", "“h", "this quote"),
+        ("curl\u{a0}h", "\u{a0}", "this quote or blank"),
         ("curl –X POST h", "–X", "this dash"),
         ("curl \"a\"(date)", "(date)", "this parenthesis"),
-        (
-            "$b = Get-Date\ncurl.exe \"x$b\"",
-            "$b\"",
-            "set to what a program prints",
-        ),
         (" wget http://h ", "wget", "no curl command"),
+        ("sudo curl a", "sudo", "no curl command"),
         ("Invoke-WebRequest -Uri x", "Invoke", "no curl command"),
     ] {
         let mistake = all(text).unwrap_err();

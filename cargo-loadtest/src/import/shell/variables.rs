@@ -18,8 +18,8 @@ pub(in crate::import) struct ShellVariables<'a> {
     environment: Option<EnvironmentLookup<'a>>,
     /// Start of all placeholders.
     prefix: String,
-    /// Values that the text sets; none where a program would print the value.
-    set: HashMap<String, Option<Vec<u8>>>,
+    /// Values that the text sets.
+    set: HashMap<String, Vec<u8>>,
     /// Variables of the environment that were used, with their values or placeholders.
     used: Vec<(String, String)>,
     /// Bytes put in altogether.
@@ -41,50 +41,48 @@ impl<'a> ShellVariables<'a> {
         }
     }
 
-    pub(super) fn set(&mut self, name: &str, value: Vec<u8>) {
-        self.set.insert(name.to_owned(), Some(value));
-    }
-
-    /// Sets a variable to a program's output, so that the environment has to have it.
-    pub(super) fn set_unknown(&mut self, name: &str) {
-        self.set.insert(name.to_owned(), None);
-    }
-
-    /// Returns true where the text sets the variable.
-    pub(super) fn is_set(&self, name: &str) -> bool {
-        self.set.contains_key(name)
-    }
-
-    /// Returns true where a default with a URL goes before the environment.
-    pub(super) fn prefers_default_url(&self, name: &str) -> bool {
-        self.environment.is_none() && !self.is_set(name)
+    pub(super) fn set(&mut self, name: String, value: Vec<u8>) {
+        self.set.insert(name, value);
     }
 
     /// Returns the value of a variable, to be put where `span` is.
     ///
     /// # Errors
-    /// Values that come to more than the limit: a few lines can double a value again and again.
-    pub(super) fn value(&mut self, name: &str, span: &Span) -> Result<Option<Vec<u8>>, Mistake> {
-        if let Some(Some(value)) = self.set.get(name) {
-            let value = value.clone();
-            self.spend(value.len(), span)?;
-            return Ok(Some(value));
+    /// A variable without a value, and values that come to more than the limit: a few lines can double a value again
+    /// and again.
+    pub(super) fn value(&mut self, name: &str, span: &Span) -> Result<Vec<u8>, Mistake> {
+        let value = match self.set.get(name) {
+            Some(value) => value.clone(),
+            None => self.environment_value(name, span)?.into_bytes(),
+        };
+        self.spent += value.len();
+        if self.spent <= MOST_BYTES {
+            return Ok(value);
         }
-        let known = self.used.iter().find(|(used, _)| used == name);
-        let is_new = known.is_none();
-        let value = match (known, &mut self.environment) {
-            (Some((_, value)), _) => Some(value.clone()),
-            (None, Some(environment)) => environment(name),
-            (None, None) => Some(format!("{}{}e", self.prefix, self.used.len())),
+        let most = MOST_BYTES / (1024 * 1024);
+        let words =
+            format!("with this variable all values in the text come to more than {most} MiB");
+        let help = "write a shorter value, or the text itself in the place of the variable";
+        Err(Mistake::new(span.clone(), words).help(help))
+    }
+
+    fn environment_value(&mut self, name: &str, span: &Span) -> Result<String, Mistake> {
+        if let Some((_, value)) = self.used.iter().find(|(used, _)| used == name) {
+            return Ok(value.clone());
+        }
+        let value = match &mut self.environment {
+            Some(environment) => environment(name),
+            None => Some(format!("{}{}e", self.prefix, self.used.len())),
         };
-        let Some(value) = value else {
-            return Ok(None);
-        };
-        self.spend(value.len(), span)?;
-        if !value.is_empty() && is_new {
+        let value = value.ok_or_else(|| {
+            let words = format!("the variable `{name}` is not in the environment");
+            let help = "export it first; it is never sent with an empty value";
+            Mistake::new(span.clone(), words).help(help)
+        })?;
+        if !value.is_empty() {
             self.used.push((name.to_owned(), value.clone()));
         }
-        Ok(Some(value.into_bytes()))
+        Ok(value)
     }
 
     /// Returns the variables of the environment that were used, as secrets.
@@ -123,29 +121,5 @@ impl<'a> ShellVariables<'a> {
     /// Returns true where a text has a variable without a value.
     pub(in crate::import) fn has_placeholder(&self, text: &str) -> bool {
         self.environment.is_none() && text.contains(&self.prefix)
-    }
-
-    fn spend(&mut self, length: usize, span: &Span) -> Result<(), Mistake> {
-        self.spent += length;
-        if self.spent <= MOST_BYTES {
-            return Ok(());
-        }
-        let most = MOST_BYTES / (1024 * 1024);
-        let words =
-            format!("with this variable all values in the text come to more than {most} MiB");
-        let help = "write a shorter value, or the text itself in the place of the variable";
-        Err(Mistake::new(span.clone(), words).help(help))
-    }
-
-    /// Explains why a variable has no value.
-    pub(super) fn missing(&self, name: &str, span: &Span) -> Mistake {
-        if self.is_set(name) {
-            let words = format!("`{name}` is set to what a program prints, and none is run");
-            let help = format!("export `{name}` with its value first: that is taken");
-            return Mistake::new(span.clone(), words).help(help);
-        }
-        let words = format!("the variable `{name}` is not in the environment");
-        let help = "export it first; it is never sent with an empty value";
-        Mistake::new(span.clone(), words).help(help)
     }
 }
