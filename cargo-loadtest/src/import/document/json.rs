@@ -1,178 +1,182 @@
-//! JSON, level by level: the values within a value are read once it is known to be whole.
+//! JSON, whose values know their places.
 
 use super::{Budget, DEEPEST, Field, Mistake, Node, Value, too_deep};
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::fmt;
 
 /// Reads a document.
 pub(super) fn read(text: &str) -> Result<Node<'_>, Mistake> {
-    check_depth(text)?;
-    let raw: &RawValue =
-        serde_json::from_str(text).map_err(|error| json_mistake(text, 0, &error))?;
-    let reader = JsonReader { text };
-    reader.node(raw.get(), 0, &mut Budget::new())
-}
-
-/// Refuses deep nesting before anything is read, since the text of a value is read once more with each level.
-fn check_depth(text: &str) -> Result<(), Mistake> {
-    let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = is_text,
-            b'"' => is_text = !is_text,
-            _ if is_text => {}
-            b'{' | b'[' if depth == DEEPEST => return Err(too_deep(&(at..at + 1))),
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
+    let mut reader = JsonReader {
+        text,
+        at: 0,
+        budget: Budget::new(),
+    };
+    let node = reader.read_node(0)?;
+    match reader.next_byte() {
+        None => Ok(node),
+        Some(_) => Err(reader.refuse("trailing characters")),
     }
-    Ok(())
-}
-
-/// Returns the mistake of a text that begins at `start` of the document.
-fn json_mistake(text: &str, start: usize, error: &serde_json::Error) -> Mistake {
-    let at = start + text_offset(text, error.line(), error.column());
-    let words = error.to_string();
-    let words = words.split(" at line ").next().unwrap_or_default();
-    Mistake::new(at..at + 1, format!("this is not JSON: {words}"))
-}
-
-/// Returns the place that the parser names.
-fn text_offset(text: &str, line: usize, column: usize) -> usize {
-    let mut lines = text.split_inclusive('\n');
-    let before: usize = lines
-        .by_ref()
-        .take(line.saturating_sub(1))
-        .map(str::len)
-        .sum();
-    let rest = lines.next().map_or(0, str::len);
-    before + column.saturating_sub(1).min(rest)
 }
 
 struct JsonReader<'a> {
     text: &'a str,
+    at: usize,
+    budget: Budget,
 }
 
 impl<'a> JsonReader<'a> {
-    fn node(&self, raw: &'a str, depth: usize, budget: &mut Budget) -> Result<Node<'a>, Mistake> {
-        let start = raw.as_ptr() as usize - self.text.as_ptr() as usize;
-        let span = start..start + raw.len();
-        budget.take(1, &span)?;
-        let broken = |error: serde_json::Error| json_mistake(raw, start, &error);
-        let value = match raw.as_bytes().first() {
-            Some(b'{' | b'[') if depth == DEEPEST => return Err(too_deep(&span)),
+    /// Returns the next byte that is no blank.
+    fn next_byte(&mut self) -> Option<u8> {
+        let rest = &self.text.as_bytes()[self.at..];
+        let blanks = rest.iter().take_while(|byte| b" \n\r\t".contains(byte));
+        self.at += blanks.count();
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn refuse(&self, words: &str) -> Mistake {
+        let last = self.text.len().saturating_sub(1);
+        let words = if self.at > last { "EOF" } else { words };
+        let at = self.at.min(last);
+        Mistake::new(at..at + 1, format!("this is not JSON: {words}"))
+    }
+
+    fn read_node(&mut self, depth: usize) -> Result<Node<'a>, Mistake> {
+        let byte = self.next_byte();
+        let start = self.at;
+        self.budget.take(1, &(start..start + 1))?;
+        let value = match byte {
+            Some(b'{' | b'[') if depth == DEEPEST => return Err(too_deep(&(start..start + 1))),
             Some(b'{') => {
-                let Fields(fields) = serde_json::from_str(raw).map_err(broken)?;
-                let mut nodes = Vec::with_capacity(fields.len());
-                for (name, raw) in fields {
-                    let node = self.node(raw.get(), depth + 1, budget)?;
-                    nodes.push(Field {
-                        span: self.name(&name, &node),
-                        name,
-                        node,
-                    });
+                let mut fields = Vec::new();
+                while self.has_more(b'}', fields.is_empty())? {
+                    fields.push(self.read_field(depth + 1)?);
                 }
-                Value::Object(nodes)
+                Value::Object(fields)
             }
             Some(b'[') => {
-                let items: Vec<&'a RawValue> = serde_json::from_str(raw).map_err(broken)?;
-                let items = items
-                    .into_iter()
-                    .map(|raw| self.node(raw.get(), depth + 1, budget));
-                Value::List(items.collect::<Result<_, _>>()?)
+                let mut items = Vec::new();
+                while self.has_more(b']', items.is_empty())? {
+                    items.push(self.read_node(depth + 1)?);
+                }
+                Value::List(items)
             }
-            Some(b'"') => {
-                let Text(text) = serde_json::from_str(raw).map_err(broken)?;
-                Value::Text(text)
-            }
-            Some(b't') => Value::Bool(true),
-            Some(b'f') => Value::Bool(false),
-            Some(b'n') => Value::Null,
-            _ => Value::Number(Cow::Borrowed(raw)),
+            Some(b'"') => Value::Text(self.read_text()?),
+            _ => self.read_word()?,
         };
+        let span = start..self.at;
         Ok(Node { span, value })
     }
 
-    /// Returns the place of the name before a value; the value's own where the name has escapes.
-    fn name(&self, name: &str, node: &Node<'_>) -> std::ops::Range<usize> {
-        let before = self.text[..node.span.start].trim_end();
-        let before = before.strip_suffix(':').map(str::trim_end);
-        let quoted = before
-            .and_then(|before| before.strip_suffix('"')?.strip_suffix(name))
-            .and_then(|before| before.strip_suffix('"'));
-        quoted.map_or(node.span.clone(), |before| {
-            before.len()..before.len() + name.len() + 2
-        })
-    }
-}
-
-/// Fields of an object, in their order.
-struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct FieldsVisitor;
-        impl<'de> Visitor<'de> for FieldsVisitor {
-            type Value = Fields<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
+    /// Goes on to the next value within brackets, if there is one.
+    fn has_more(&mut self, close: u8, is_first: bool) -> Result<bool, Mistake> {
+        self.at += usize::from(is_first);
+        let byte = self.next_byte();
+        if byte == Some(close) {
+            self.at += 1;
+            return Ok(false);
+        }
+        if !is_first {
+            if byte != Some(b',') {
+                let close = char::from(close);
+                return Err(self.refuse(&format!("expected `,` or `{close}`")));
             }
+            self.at += 1;
+        }
+        Ok(true)
+    }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
-                let mut fields = Vec::new();
-                while let Some((Text(name), value)) = map.next_entry()? {
-                    fields.push((name, value));
+    fn read_field(&mut self, depth: usize) -> Result<Field<'a>, Mistake> {
+        if self.next_byte() != Some(b'"') {
+            return Err(self.refuse("key must be a string"));
+        }
+        let start = self.at;
+        let name = self.read_text()?;
+        let span = start..self.at;
+        if self.next_byte() != Some(b':') {
+            return Err(self.refuse("expected `:`"));
+        }
+        self.at += 1;
+        let node = self.read_node(depth)?;
+        Ok(Field { name, span, node })
+    }
+
+    /// Reads null, a boolean or a number.
+    fn read_word(&mut self) -> Result<Value<'a>, Mistake> {
+        let rest = &self.text[self.at..];
+        let is_end = |letter: char| !letter.is_ascii_alphanumeric() && !"+-.".contains(letter);
+        let word = &rest[..rest.find(is_end).unwrap_or(rest.len())];
+        let value = match word {
+            "null" => Value::Null,
+            "true" => Value::Bool(true),
+            "false" => Value::Bool(false),
+            _ if serde_json::from_str::<&RawValue>(word).is_ok() => {
+                Value::Number(Cow::Borrowed(word))
+            }
+            _ => return Err(self.refuse("expected value")),
+        };
+        self.at += word.len();
+        Ok(value)
+    }
+
+    fn read_text(&mut self) -> Result<Cow<'a, str>, Mistake> {
+        let mut text = Cow::Borrowed("");
+        self.at += 1;
+        loop {
+            let rest = &self.text[self.at..];
+            let is_sign = |byte: &u8| matches!(byte, b'"' | b'\\') || *byte < b' ';
+            let length = rest.bytes().position(|byte| is_sign(&byte));
+            let plain = &rest[..length.unwrap_or(rest.len())];
+            if text.is_empty() {
+                text = Cow::Borrowed(plain);
+            } else {
+                text.to_mut().push_str(plain);
+            }
+            self.at += plain.len();
+            match rest.as_bytes().get(plain.len()) {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(text);
                 }
-                Ok(Fields(fields))
+                Some(b'\\') => self.read_escape(text.to_mut())?,
+                _ => return Err(self.refuse("a control character in a string")),
             }
         }
-        deserializer.deserialize_map(FieldsVisitor)
     }
-}
 
-/// A string, in which half of a surrogate pair is no mistake: browsers write them.
-struct Text<'a>(Cow<'a, str>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextVisitor;
-        impl<'de> Visitor<'de> for TextVisitor {
-            type Value = Text<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
+    fn read_escape(&mut self, text: &mut String) -> Result<(), Mistake> {
+        let kind = self.text.as_bytes().get(self.at + 1).copied();
+        let letter = match kind.unwrap_or_default() {
+            byte @ (b'"' | b'\\' | b'/') => char::from(byte),
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                let mut units = Vec::new();
+                while self.text[self.at..].starts_with("\\u") {
+                    let digits = self.text.get(self.at + 2..self.at + 6);
+                    let digits = digits.filter(|digits| !digits.starts_with('+'));
+                    let unit = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok());
+                    units.push(unit.ok_or_else(|| self.refuse("invalid escape"))?);
+                    self.at += 6;
+                }
+                // Half of a surrogate pair is no mistake: browsers write them.
+                text.push_str(&String::from_utf16_lossy(&units));
+                return Ok(());
             }
-
-            fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Text<'de>, E> {
-                Ok(Text(String::from_utf8_lossy(bytes)))
-            }
-
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(
-                    String::from_utf8_lossy(bytes).into_owned(),
-                )))
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
-            }
-        }
-        deserializer.deserialize_bytes(TextVisitor)
+            _ => return Err(self.refuse("invalid escape")),
+        };
+        text.push(letter);
+        self.at += 2;
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn every_value_knows_its_place() {
@@ -185,11 +189,8 @@ mod tests {
         assert_eq!(&text[first.span.clone()], "\"a\"");
         assert_eq!(&text[first.node.items()[1].span.clone()], "-2.5e3");
         assert_eq!(second.name, "b\n");
-        assert_eq!(second.span, second.node.span);
-        assert_eq!(
-            second.node.text_of("c"),
-            Some("é\u{fffd}\u{fffd}\u{fffd} x")
-        );
+        assert_eq!(&text[second.span.clone()], "\"b\\n\"");
+        assert_eq!(second.node.text_of("c"), Some("é\u{fffd} x"));
         assert_eq!(node.get("a"), Some(&third.node));
         assert_eq!(
             first.node.json(),
@@ -204,6 +205,14 @@ mod tests {
             ("{\"a\": }", 6),
             ("{\n \"a\": 1,\n}", 11),
             ("[1, 2", 4),
+            ("[1,]", 3),
+            ("[1 2]", 3),
+            ("[01]", 1),
+            ("{\"a\" 1}", 5),
+            ("\"a\nb\"", 2),
+            ("\"\\u12\"", 1),
+            ("\"\\x\"", 1),
+            ("\"é", 2),
             ("{} x", 3),
         ] {
             let mistake = read(text).unwrap_err();
@@ -215,20 +224,21 @@ mod tests {
     fn depth_has_an_end() {
         let nested = |depth| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert!(read(&nested(DEEPEST)).is_ok());
-        let deep = nested(100_000);
-        let mistake = read(&deep).unwrap_err();
-        assert_eq!(mistake.span.start, DEEPEST);
-        // Nothing of it is read: that it ends nowhere is not found.
-        let mistake = read(&"[{\"a\": ".repeat(100_000)).unwrap_err();
-        assert_eq!(mistake.span, 7 * DEEPEST / 2..7 * DEEPEST / 2 + 1);
+        let mistake = read(&nested(100_000)).unwrap_err();
+        assert_eq!(mistake.span, DEEPEST..DEEPEST + 1);
         assert!(mistake.words.contains("deeper than"), "{mistake:?}");
-        let flat = format!(
-            "[\"{}\\\\\", \"\\\"{}\"]",
-            "[{".repeat(1_000),
-            "[{".repeat(1_000)
-        );
-        assert!(read(&flat).is_ok());
         let wide = format!("[{}]", vec![nested(DEEPEST - 1); 9].join(","));
         assert!(read(&wide).is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_json_is_what_others_take_for_it(
+            text in r#"([\[\]{},:"\\ ]|[0-9eE.+-]{1,3}|true|null|"(a|\\[nu"]|\\u00e9)*"|"a":){0,12}"#,
+        ) {
+            let theirs = serde_json::from_str::<&RawValue>(&text);
+            let ours = read(&text);
+            prop_assert_eq!(ours.is_ok(), theirs.is_ok(), "{}: {:?} {:?}", text, ours, theirs);
+        }
     }
 }

@@ -6,8 +6,9 @@ mod json;
 mod yaml;
 
 use super::source::{Input, Mistake, Note, Span};
+use super::text::quote_name;
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 /// Most values of a document.
@@ -83,38 +84,36 @@ pub(super) fn told_by(root: &Node<'_>) -> Span {
 
 /// Removes fields whose name an object has again further down, as JSON parsers do. Returns notes about the first ones.
 pub(super) fn without_doubles(root: &mut Node<'_>) -> Vec<Note> {
-    let (mut notes, mut count) = (Vec::new(), 0);
-    take_doubles(root, &mut notes, &mut count);
-    let more = count - notes.len();
+    let mut notes = Vec::new();
+    take_doubles(root, &mut notes);
+    let more = notes.len().saturating_sub(MOST_DOUBLES);
+    notes.truncate(MOST_DOUBLES);
     if let Some(last) = notes.last_mut().filter(|_| more > 0) {
         let _ = write!(last.words, " (and {more} more like this)");
     }
     notes
 }
 
-fn take_doubles(node: &mut Node<'_>, notes: &mut Vec<Note>, count: &mut usize) {
+fn take_doubles(node: &mut Node<'_>, notes: &mut Vec<Note>) {
     match &mut node.value {
-        Value::List(items) => items
-            .iter_mut()
-            .for_each(|item| take_doubles(item, notes, count)),
+        Value::List(items) => items.iter_mut().for_each(|item| take_doubles(item, notes)),
         Value::Object(fields) => {
-            let mut seen = HashSet::with_capacity(fields.len());
-            let later = fields.iter().rev();
-            let later: Vec<bool> = later.map(|field| !seen.insert(&*field.name)).collect();
-            let mut is_doubled = later.into_iter().rev();
+            let mut left: HashMap<Cow<'_, str>, usize> = HashMap::with_capacity(fields.len());
+            for field in &*fields {
+                *left.entry(field.name.clone()).or_default() += 1;
+            }
             fields.retain(|field| {
-                let is_doubled = is_doubled.next().unwrap_or(false);
-                *count += usize::from(is_doubled);
-                if is_doubled && notes.len() < MOST_DOUBLES {
-                    let name: String = field.name.chars().take(80).collect();
-                    let words =
-                        format!("`{name}` is there again further down, and that one counts");
+                let left = left.entry(field.name.clone()).or_default();
+                *left -= 1;
+                if *left > 0 {
+                    let name = quote_name(&field.name);
+                    let words = format!("{name} is there again further down, and that one counts");
                     notes.push(Note::new(field.span.clone(), words));
                 }
-                !is_doubled
+                *left == 0
             });
             for field in fields {
-                take_doubles(&mut field.node, notes, count);
+                take_doubles(&mut field.node, notes);
             }
         }
         _ => {}
@@ -165,10 +164,12 @@ fn too_deep(span: &Span) -> Mistake {
 impl<'a> Node<'a> {
     /// Returns the value of a field; the last of that name, as JSON parsers do.
     pub(super) fn get(&self, name: &str) -> Option<&Node<'a>> {
+        self.field(name).map(|field| &field.node)
+    }
+
+    fn field(&self, name: &str) -> Option<&Field<'a>> {
         let mut fields = self.fields().iter().rev();
-        fields
-            .find(|field| field.name == name)
-            .map(|field| &field.node)
+        fields.find(|field| field.name == name)
     }
 
     /// Returns the value at the end of a path of names.
@@ -178,19 +179,17 @@ impl<'a> Node<'a> {
 
     /// Returns the place of the name of a field.
     pub(super) fn name(&self, name: &str) -> Option<Span> {
-        let mut fields = self.fields().iter().rev();
-        fields
-            .find(|field| field.name == name)
-            .map(|field| field.span.clone())
+        self.field(name).map(|field| field.span.clone())
     }
 
     /// Returns the place of its beginning, since all of it may be the whole document.
     pub(super) fn beginning(&self) -> Span {
-        match self.value {
-            Value::List(_) | Value::Object(_) => {
-                self.span.start..(self.span.start + 1).min(self.span.end)
-            }
-            _ => self.span.clone(),
+        let is_scalar = !self.is_list() && !self.is_object();
+        let end = self.span.end;
+        self.span.start..if is_scalar {
+            end
+        } else {
+            end.min(self.span.start + 1)
         }
     }
 
@@ -233,12 +232,8 @@ impl<'a> Node<'a> {
 
     /// Returns a number, also one that is written as text.
     pub(super) fn number(&self) -> Option<f64> {
-        match &self.value {
-            Value::Text(text) | Value::Number(text) => {
-                text.parse().ok().filter(|number: &f64| number.is_finite())
-            }
-            _ => None,
-        }
+        let number = self.scalar()?.parse().ok();
+        number.filter(|number: &f64| number.is_finite())
     }
 
     pub(super) fn boolean(&self) -> Option<bool> {
@@ -270,36 +265,21 @@ impl<'a> Node<'a> {
 
     /// Returns the value as JSON without blanks, its fields in their order.
     pub(super) fn json(&self) -> String {
-        let mut json = String::new();
-        self.write(&mut json);
-        json
-    }
-
-    fn write(&self, json: &mut String) {
         match &self.value {
-            Value::Null => json.push_str("null"),
-            Value::Bool(is_true) => {
-                let _ = write!(json, "{is_true}");
-            }
-            Value::Number(number) => json.push_str(number),
-            Value::Text(text) => json.push_str(&json_string(text)),
+            Value::Null => "null".to_owned(),
+            Value::Bool(is_true) => is_true.to_string(),
+            Value::Number(number) => number.to_string(),
+            Value::Text(text) => json_string(text),
             Value::List(items) => {
-                json.push('[');
-                for (number, item) in items.iter().enumerate() {
-                    json.push_str(if number > 0 { "," } else { "" });
-                    item.write(json);
-                }
-                json.push(']');
+                let items: Vec<String> = items.iter().map(Node::json).collect();
+                format!("[{}]", items.join(","))
             }
             Value::Object(fields) => {
-                json.push('{');
-                for (number, field) in fields.iter().enumerate() {
-                    json.push_str(if number > 0 { "," } else { "" });
-                    json.push_str(&json_string(&field.name));
-                    json.push(':');
-                    field.node.write(json);
-                }
-                json.push('}');
+                let fields = fields.iter();
+                let fields = fields
+                    .map(|field| format!("{}:{}", json_string(&field.name), field.node.json()));
+                let fields: Vec<String> = fields.collect();
+                format!("{{{}}}", fields.join(","))
             }
         }
     }

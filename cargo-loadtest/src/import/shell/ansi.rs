@@ -43,38 +43,35 @@ impl ShellReader<'_, '_> {
                 number.and_then(|number| u8::try_from(number).ok())
             }
             b'u' => {
-                let letter = self.read_letter();
-                text.extend(
-                    letter
-                        .into_iter()
-                        .flat_map(|letter| letter.to_string().into_bytes()),
-                );
-                if letter.is_some_and(|letter| letter != '\0') {
-                    return Ok(());
-                }
-                None
+                self.at -= 2;
+                let letters = self
+                    .read_letters()
+                    .filter(|letters| !letters.contains('\0'));
+                let mistake = || self.unknown_escape(start);
+                text.extend(letters.ok_or_else(mistake)?.into_bytes());
+                return Ok(());
             }
             _ => None,
         };
         // A shell keeps no NUL, and nothing that follows it.
         let byte = byte.filter(|byte| *byte > 0);
-        let mistake = || {
-            let end = self.at.min(self.text.len());
-            Mistake::new(start..end, "this escape is not imported").help("write the letter itself")
-        };
-        text.push(byte.ok_or_else(mistake)?);
+        text.push(byte.ok_or_else(|| self.unknown_escape(start))?);
         Ok(())
     }
 
-    /// Reads the digits of `\u`; browsers write a letter beyond the first 65,536 as two halves.
-    fn read_letter(&mut self) -> Option<char> {
-        let mut number = self.read_digits(16, 4)?;
-        if (0xd800..0xdc00).contains(&number) && self.rest(0).starts_with(b"\\u") {
+    fn unknown_escape(&self, start: usize) -> Mistake {
+        let span = start..self.text.len().min(start + 2);
+        Mistake::new(span, "this escape is not imported").help("write the letter itself")
+    }
+
+    /// Reads all `\u` here; browsers write a letter beyond the first 65,536 as two.
+    fn read_letters(&mut self) -> Option<String> {
+        let mut units = Vec::new();
+        while self.rest(0).starts_with(b"\\u") {
             self.at += 2;
-            let low = self.read_digits(16, 4)?.checked_sub(0xdc00)?;
-            number = 0x1_0000 + ((number - 0xd800) << 10) + low;
+            units.push(u16::try_from(self.read_digits(16, 4)?).ok()?);
         }
-        char::from_u32(number)
+        String::from_utf16(&units).ok()
     }
 
     /// Reads a number of at most `most` digits.

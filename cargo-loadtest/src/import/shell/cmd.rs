@@ -2,7 +2,9 @@
 //! programs of Windows split them.
 
 use super::super::source::Mistake;
-use super::{ShellCommand, ShellVariables, ShellWord, leading_name, line_end, never_closed};
+use super::{
+    ShellCommand, ShellVariables, ShellWord, check_program, leading_name, line_end, never_closed,
+};
 
 /// A byte of a command line, and its place in the text.
 type PlacedByte = (u8, usize);
@@ -15,7 +17,8 @@ pub(super) fn read_commands(
     let mut commands = Vec::new();
     for line in split_lines(text.as_bytes(), variables)? {
         let words = split_words(&line)?;
-        if !words.is_empty() {
+        if let Some(first) = words.first() {
+            check_program(first)?;
             commands.push(ShellCommand { words, stdin: None });
         }
     }

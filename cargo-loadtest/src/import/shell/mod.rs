@@ -9,6 +9,7 @@ mod variables;
 mod words;
 
 use super::source::{Mistake, Note, Span};
+use super::text::quote_name;
 use reader::ShellReader;
 pub(crate) use variables::EnvironmentLookup;
 pub(super) use variables::ShellVariables;
@@ -67,14 +68,13 @@ pub(super) fn read_commands(
         .partition(|command| is_curl(&command.words[0].text));
     let others = others.into_iter().map(|command| command.words[0].clone());
     let others: Vec<ShellWord> = others.collect();
-    others.iter().try_for_each(check_program)?;
     if let Some(first) = others.first() {
-        let name = shorten_text(&text[first.span.clone()]);
+        let name = quote_name(text.get(first.span.clone()).unwrap_or_default());
         let more = match others.len() - 1 {
             0 => String::new(),
             more => format!(" (and {more} more like this)"),
         };
-        let words = format!("`{name}` is not run: only curl commands are read{more}");
+        let words = format!("{name} is not run: only curl commands are read{more}");
         notes.push(Note::new(first.span.clone(), words));
     }
     if dialect == Dialect::Posix {
@@ -144,16 +144,6 @@ fn note_percent_variable(word: &ShellWord) -> Option<Note> {
     let words =
         format!("`%{name}%` is sent as it is; in a command for Windows, call it `curl.exe`");
     Some(Note::new(word.span.clone(), words))
-}
-
-/// Returns the beginning of a text, for a message.
-fn shorten_text(text: &str) -> String {
-    const MOST: usize = 40;
-    let mut shown: String = text.chars().take(MOST).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
-    crate::console::clean(&shown)
 }
 
 /// Returns the name of a variable at the beginning of a text, if one is there.

@@ -1,7 +1,8 @@
 //! Commands of POSIX shells and PowerShell: what separates them, assignments and here-documents.
 
-use super::{Dialect, ShellCommand, ShellVariables, ShellWord, leading_name, shorten_text};
+use super::{Dialect, ShellCommand, ShellVariables, ShellWord, check_program, leading_name};
 use crate::import::source::{Mistake, Span};
+use crate::import::text::quote_name;
 
 pub(super) struct ShellReader<'a, 'v> {
     pub(super) text: &'a [u8],
@@ -71,7 +72,7 @@ impl<'a, 'v> ShellReader<'a, 'v> {
                 b'&' if self.peek(1) == Some(b'>') => self.at += 1,
                 b'\n' | b';' | b'&' | b'|' => {
                     self.check_query()?;
-                    self.end_command();
+                    self.end_command()?;
                     self.at += 1;
                     if byte == b'\n' {
                         self.read_heredoc()?;
@@ -82,7 +83,7 @@ impl<'a, 'v> ShellReader<'a, 'v> {
                 _ => self.read_argument()?,
             }
         }
-        self.end_command();
+        self.end_command()?;
         self.read_heredoc()?;
         Ok(self.commands)
     }
@@ -115,15 +116,19 @@ impl<'a, 'v> ShellReader<'a, 'v> {
         Ok(())
     }
 
-    fn end_command(&mut self) {
+    fn end_command(&mut self) -> Result<(), Mistake> {
         let command = std::mem::take(&mut self.current);
         let assignments = std::mem::take(&mut self.assignments);
         match command.words.first() {
-            Some(first) if first.text != b"export" => self.commands.push(command),
+            Some(first) if first.text != b"export" => {
+                check_program(first)?;
+                self.commands.push(command);
+            }
             _ => assignments
                 .into_iter()
                 .for_each(|(name, value)| self.variables.set(name, value)),
         }
+        Ok(())
     }
 
     /// Refuses a `&` that ends the command where it should be a part of the URL.
@@ -175,8 +180,8 @@ impl<'a, 'v> ShellReader<'a, 'v> {
             return Ok(());
         };
         let Some((length, end)) = find_line(self.rest(0), &heredoc.end.text) else {
-            let end = shorten_text(&String::from_utf8_lossy(&heredoc.end.text));
-            let words = format!("no line `{end}` ends this text");
+            let end = quote_name(&String::from_utf8_lossy(&heredoc.end.text));
+            let words = format!("no line {end} ends this text");
             return Err(Mistake::new(heredoc.end.span, words));
         };
         let span: Span = self.at..self.at + length;

@@ -222,7 +222,7 @@ fn a_refusal_says_where() {
             "$x",
             "no expressions of PowerShell",
         ),
-        ("x\nfor i in 1 2; do curl $i; done", "$i", "not in the"),
+        ("x\nfor i in 1 2; do curl $i; done", "for", "`for` is not"),
         ("x\nfor i in 1 2; do\n curl a; done", "for", "`for` is not"),
         ("while true; do curl a; done", "while", "`while` is not"),
         ("if curl a; then curl b; fi", "if", "`if` is not"),

@@ -134,7 +134,7 @@ fn an_example_is_read_as_its_schema_says() {
         ("{type: string, example: yes}", "\"yes\""),
         (
             "{type: object, properties: {zip: {type: string}, on: {type: boolean}, of: {type: array, items: {type: string}}}, example: {zip: 01234, on: no, of: [1, 02], other: 03}}",
-            "{\"zip\":\"01234\",\"on\":false,\"of\":[\"1\",\"02\"],\"other\":3}",
+            "{\"zip\":\"01234\",\"on\":false,\"of\":[\"1\",\"02\"],\"other\":\"03\"}",
         ),
         (
             "{type: object, properties: {zip: {type: string, example: 01234}}}",
