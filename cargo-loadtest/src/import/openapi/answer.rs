@@ -25,9 +25,7 @@ pub(super) struct Answers {
 
 /// Reads the answers of an operation.
 pub(super) fn read_answers<'a>(document: &ApiDocument<'a>, operation: &Operation<'a>) -> Answers {
-    let Some(responses) = operation.node.get("responses") else {
-        return Answers::default();
-    };
+    let responses = document.fields(operation.node, "responses");
     check_statuses(document, responses);
     let mut expect = list_statuses(responses, 200..300);
     if expect.is_empty() && find_response(responses, &["2xx", "default"]).is_none() {
@@ -40,19 +38,15 @@ pub(super) fn read_answers<'a>(document: &ApiDocument<'a>, operation: &Operation
     if find_response(responses, &["2xx"]).is_some() {
         expect.clear();
     }
-    let Some(response) = response.and_then(|field| document.follow(&field.node)) else {
+    let Some(response) = response.and_then(|field| document.object(&field.node, &field.name))
+    else {
         return Answers {
             expect,
             ..Answers::default()
         };
     };
-    if !response.is_object() {
-        let words = format!("a response is an object, and this is {}", response.kind());
-        document.warn(&response.span, words);
-    }
     let status = first.unwrap_or(200);
-    let content = response.get("content");
-    let content = content.and_then(|content| read_content(document, content, Direction::Answer));
+    let content = read_content(document, response, Direction::Answer);
     let has_body = operation.method != "HEAD" && !matches!(status, 204 | 205 | 304);
     let content = content.filter(|_| has_body);
     let mut headers = Vec::new();
@@ -84,15 +78,8 @@ pub(super) fn read_answers<'a>(document: &ApiDocument<'a>, operation: &Operation
 }
 
 /// Warns of responses that are not under a status: `200`, `2XX`, `default`.
-fn check_statuses(document: &ApiDocument<'_>, responses: &Node<'_>) {
-    if !responses.is_object() {
-        let words = format!(
-            "responses are told by status, and this is {}",
-            responses.kind()
-        );
-        document.warn(&responses.span, words);
-    }
-    for field in responses.fields() {
+fn check_statuses(document: &ApiDocument<'_>, responses: &[Field<'_>]) {
+    for field in responses {
         let name = field.name.trim().to_ascii_lowercase();
         let is_status = match name.as_bytes() {
             [b'1'..=b'5', rest @ ..] if rest.len() == 2 => {
@@ -107,8 +94,8 @@ fn check_statuses(document: &ApiDocument<'_>, responses: &Node<'_>) {
     }
 }
 
-fn list_statuses(responses: &Node<'_>, range: std::ops::Range<u16>) -> Vec<u16> {
-    let names = responses.fields().iter().map(|field| field.name.trim());
+fn list_statuses(responses: &[Field<'_>], range: std::ops::Range<u16>) -> Vec<u16> {
+    let names = responses.iter().map(|field| field.name.trim());
     let statuses = names.filter_map(|name| name.parse().ok());
     let mut statuses: Vec<u16> = statuses.filter(|status| range.contains(status)).collect();
     statuses.sort_unstable();
@@ -116,9 +103,9 @@ fn list_statuses(responses: &Node<'_>, range: std::ops::Range<u16>) -> Vec<u16> 
     statuses
 }
 
-fn find_response<'a>(responses: &'a Node<'a>, names: &[&str]) -> Option<&'a Field<'a>> {
+fn find_response<'a>(responses: &'a [Field<'a>], names: &[&str]) -> Option<&'a Field<'a>> {
     names.iter().find_map(|name| {
-        let mut fields = responses.fields().iter();
+        let mut fields = responses.iter();
         fields.find(|field| field.name.trim().eq_ignore_ascii_case(name))
     })
 }

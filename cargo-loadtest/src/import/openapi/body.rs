@@ -54,15 +54,13 @@ pub(super) fn make_body<'a>(document: &ApiDocument<'a>, operation: &Operation<'a
         }
         return RequestBody::default();
     }
-    let Some(content) = request.get("content") else {
-        let words = format!(
-            "a body has `content`, and this is {} without: none is sent",
-            request.kind()
+    let content = read_content(document, request, Direction::Request);
+    if content.is_none() {
+        document.warn(
+            &request.beginning(),
+            "a body has `content`: without, none is sent",
         );
-        document.warn(&request.beginning(), words);
-        return RequestBody::default();
-    };
-    let content = read_content(document, content, Direction::Request);
+    }
     content.map_or_else(RequestBody::default, |content| {
         write_content(document, operation, content)
     })
@@ -76,7 +74,7 @@ fn write_content<'a>(
     let is_object = content.value.as_ref().is_some_and(ExampleValue::is_object);
     let is_text = matches!(content.value, Some(ExampleValue::Text(_)));
     let written = match content.kind {
-        MediaKind::Form if is_object => Some(write_form(document, &content)),
+        MediaKind::Form if is_object => Some(write_form(&content)),
         MediaKind::Multipart if is_object => Some(write_multipart(document, &content)),
         MediaKind::Multipart => None,
         MediaKind::Bytes if !is_text => Some((Body::Text(FILE.into()), content.media_type.clone())),
@@ -100,41 +98,27 @@ fn write_content<'a>(
     }
 }
 
-/// Returns what is said of a field of a form.
-fn find_encoding<'a>(content: &Content<'a>, name: &str) -> Option<&'a Node<'a>> {
-    content.node?.get("encoding")?.get(name)
+/// Returns the content type that the document gives a field of a form.
+fn find_content_type<'a>(content: &Content<'a>, name: &str) -> Option<&'a str> {
+    let encoding = content.node?.get("encoding")?.get(name)?;
+    let content_type = encoding.text_of("contentType")?.split(',').next()?.trim();
+    (content_type.contains('/') && !content_type.contains('*')).then_some(content_type)
 }
 
-fn write_form<'a>(document: &ApiDocument<'a>, content: &Content<'a>) -> (Body, String) {
-    let mut pairs: Vec<(String, Text)> = Vec::new();
+fn write_form(content: &Content<'_>) -> (Body, String) {
+    let mut form = Text::default();
     for (name, value) in content.value.iter().flat_map(ExampleValue::fields) {
-        let encoding = find_encoding(content, name);
-        let is_styled = encoding.is_some_and(|encoding| {
-            ["style", "explode"]
-                .iter()
-                .any(|key| encoding.get(key).is_some())
-        });
-        match encoding {
-            Some(encoding) if encoding.get("contentType").is_some() => {
-                pairs.push((name.clone(), value.to_text()));
-            }
-            // Without any setting, an object among fields is JSON.
-            None if value.is_object() => pairs.push((name.clone(), value.to_json())),
-            Some(encoding) if is_styled => {
-                let style = ValueStyle::read(document, encoding, "query");
-                pairs.extend(style.write_form(name, value));
-            }
-            _ => pairs.extend(ValueStyle::of_form().write_form(name, value)),
+        let pairs = match value {
+            ExampleValue::List(_) => ValueStyle::of_form().write_form(name, value),
+            value => vec![(name.clone(), value.to_text())],
+        };
+        for (name, value) in pairs {
+            let separator = if form.is_empty() { "" } else { "&" };
+            form.push_str(&format!("{separator}{}=", encode_form(&name)));
+            form.append(value.map_literals(encode_form));
         }
     }
-    let mut form = Text::default();
-    for (number, (name, value)) in pairs.iter().enumerate() {
-        form.push_str(if number > 0 { "&" } else { "" });
-        form.push_str(&encode_form(name));
-        form.push_str("=");
-        form.append(value.map_literals(encode_form));
-    }
-    let body = if pairs.is_empty() {
+    let body = if form.is_empty() {
         Body::None
     } else {
         Body::Text(form)
@@ -153,34 +137,23 @@ fn write_multipart<'a>(document: &ApiDocument<'a>, content: &Content<'a>) -> (Bo
     let mut parts = Vec::new();
     for (name, value) in content.value.iter().flat_map(ExampleValue::fields) {
         let property = properties.iter().find(|(known, _)| known == name);
-        let encoding = find_encoding(content, name);
-        if let Some(span) = encoding.and_then(|encoding| encoding.name("headers")) {
-            document.warn(&span, "headers of a part of a form are left out");
-        }
-        let said = encoding.and_then(|encoding| encoding.text_of("contentType"));
-        let said = said.and_then(|said| said.split(',').next()).map(str::trim);
-        let content_type = said.filter(|said| said.contains('/') && !said.contains('*'));
+        let content_type = find_content_type(content, name);
         if property.is_some_and(|(_, property)| is_file(document, property)) {
             parts.push(make_file(name, content_type));
             continue;
         }
-        let style = encoding.filter(|encoding| encoding.get("style").is_some());
-        let style = style.map(|encoding| ValueStyle::read(document, encoding, "query"));
-        let items = match (style, value) {
-            (Some(style), value) => style.write_form(name, value),
-            (None, ExampleValue::List(items)) => items
-                .iter()
-                .map(|item| (name.clone(), item.to_text()))
-                .collect(),
-            (None, value) => vec![(name.clone(), value.to_text())],
+        let items = match value {
+            ExampleValue::List(items) => items.as_slice(),
+            value => std::slice::from_ref(value),
         };
-        let has_objects = value.is_object() || value.items().iter().any(ExampleValue::is_object);
-        let json = has_objects.then_some("application/json");
-        parts.extend(items.into_iter().map(|(name, content)| Part {
-            name: name.into(),
-            content_type: content_type.or(json).map(str::to_owned),
-            content,
-            ..Part::default()
+        parts.extend(items.iter().map(|item| {
+            let json = item.is_object().then_some("application/json");
+            Part {
+                name: name.as_str().into(),
+                content_type: content_type.or(json).map(str::to_owned),
+                content: item.to_text(),
+                ..Part::default()
+            }
         }));
     }
     let body = if parts.is_empty() {
@@ -205,21 +178,11 @@ fn is_file<'a>(document: &ApiDocument<'a>, property: &'a Node<'a>) -> bool {
 }
 
 fn make_file(name: &str, content_type: Option<&str>) -> Part {
-    let end = match content_type {
-        Some("image/png") => "png",
-        Some("image/jpeg") => "jpg",
-        Some("application/pdf") => "pdf",
-        Some("text/csv") => "csv",
-        _ => "bin",
-    };
+    let content_type = content_type.unwrap_or("application/octet-stream");
     Part {
         name: name.into(),
-        file_name: Some(format!("example.{end}").into()),
-        content_type: Some(
-            content_type
-                .unwrap_or("application/octet-stream")
-                .to_owned(),
-        ),
+        file_name: Some("example".into()),
+        content_type: Some(content_type.to_owned()),
         content: FILE.into(),
     }
 }

@@ -56,17 +56,13 @@ impl MediaKind {
     }
 }
 
-/// Reads the best of several media types.
+/// Reads the best of the media types in `content` of a request or an answer.
 pub(super) fn read_content<'a>(
     document: &ApiDocument<'a>,
-    content: &'a Node<'a>,
+    owner: &'a Node<'a>,
     direction: Direction,
 ) -> Option<Content<'a>> {
-    if !content.is_object() {
-        let words = format!("`content` has media types, and this is {}", content.kind());
-        document.warn(&content.span, words);
-    }
-    let fields = content.fields();
+    let fields = document.fields(owner, "content");
     let best = fields
         .iter()
         .min_by_key(|field| MediaKind::of_type(&field.name))?;

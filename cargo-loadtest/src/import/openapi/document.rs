@@ -3,7 +3,7 @@
 //! A `$ref` is followed when its value is needed, so a broken one costs only what it stands for.
 
 use super::warnings::Warnings;
-use crate::import::document::{self, Node};
+use crate::import::document::{self, Field, Node};
 use crate::import::recording::{Secret, Text};
 use crate::import::secrets::variable;
 use crate::import::source::{Note, Span};
@@ -112,6 +112,35 @@ impl<'a> ApiDocument<'a> {
         )
     }
 
+    /// Returns the items of a list in a field. Warns of anything else there.
+    pub(super) fn items(&self, node: &'a Node<'a>, key: &str) -> &'a [Node<'a>] {
+        let Some(list) = node.get(key) else {
+            return &[];
+        };
+        if !list.is_list() {
+            let words = format!("`{key}` is a list, and this is {}", list.kind());
+            self.warn(&list.beginning(), words);
+        }
+        list.items()
+    }
+
+    /// Returns the fields of an object in a field. Warns of anything else there.
+    pub(super) fn fields(&self, node: &'a Node<'a>, key: &str) -> &'a [Field<'a>] {
+        let object = node.get(key).and_then(|one| self.object(one, key));
+        object.map_or(&[], Node::fields)
+    }
+
+    /// Follows the references to an object. Warns of anything else.
+    pub(super) fn object(&self, node: &'a Node<'a>, what: &str) -> Option<&'a Node<'a>> {
+        let object = self.follow(node)?;
+        if !object.is_object() {
+            let words = format!("`{what}` is an object, and this is {}", object.kind());
+            self.warn(&object.beginning(), words);
+            return None;
+        }
+        Some(object)
+    }
+
     /// Follows the references of a value to the end. Warns of those that lead nowhere.
     pub(super) fn follow(&self, node: &'a Node<'a>) -> Option<&'a Node<'a>> {
         let mut node = node;
@@ -151,17 +180,13 @@ impl<'a> ApiDocument<'a> {
         target
     }
 
-    /// Resolves a pointer (RFC 6901), or an anchor of a schema.
+    /// Resolves a pointer (RFC 6901).
     fn resolve_pointer(&self, pointer: &str) -> Option<&'a Node<'a>> {
         let pointer = decode_pointer(pointer);
         if pointer.is_empty() {
             return Some(self.root);
         }
-        let Some(path) = pointer.strip_prefix('/') else {
-            let schemas = self.root.at(&["components", "schemas"])?;
-            let mut schemas = schemas.fields().iter().map(|field| &field.node);
-            return schemas.find(|schema| schema.text_of("$anchor") == Some(&pointer));
-        };
+        let path = pointer.strip_prefix('/')?;
         path.split('/').try_fold(self.root, |node, name| {
             let name = name.replace("~1", "/").replace("~0", "~");
             if node.is_list() {
@@ -175,14 +200,8 @@ impl<'a> ApiDocument<'a> {
 
 /// Decodes `%41` in a fragment of a URL.
 fn decode_pointer(pointer: &str) -> String {
-    let form = pointer
-        .replace('+', "%2B")
-        .replace('=', "%3D")
-        .replace('&', "%26");
-    let mut pairs = url::form_urlencoded::parse(form.as_bytes());
-    pairs
-        .next()
-        .map_or_else(String::new, |(name, _)| name.into_owned())
+    let decoded = percent_encoding::percent_decode_str(pointer);
+    decoded.decode_utf8_lossy().into_owned()
 }
 
 /// Returns the last name of a reference, which is that of a schema.

@@ -12,17 +12,15 @@ use super::style::{escape_url, join_texts};
 use crate::import::recording::{Exchange, Header, Text};
 use std::fmt::Write as _;
 
-/// Extensions that some services put at the end of all paths.
-const EXTENSIONS: [&str; 2] = [".json", ".xml"];
-
 /// The draft of a request.
 pub(super) struct RequestDraft<'a> {
     pub(super) operation: Operation<'a>,
     server: ServerAddress,
     pub(super) path: Vec<PathPiece>,
-    query: Vec<SentPair>,
-    headers: Vec<SentPair>,
-    cookies: Vec<SentPair>,
+    /// Escaped names and values.
+    query: Vec<(String, Text)>,
+    headers: Vec<(String, Text)>,
+    cookies: Vec<(String, Text)>,
     pub(super) access: Access,
     pub(super) body: RequestBody,
     pub(super) answers: Answers,
@@ -43,15 +41,6 @@ pub(super) enum PathPiece {
     },
 }
 
-/// An escaped name and value.
-#[derive(Debug, Clone)]
-struct SentPair {
-    /// Name of the parameter in the document.
-    parameter: String,
-    name: String,
-    value: Text,
-}
-
 impl<'a> RequestDraft<'a> {
     pub(super) fn new(
         document: &ApiDocument<'a>,
@@ -59,11 +48,10 @@ impl<'a> RequestDraft<'a> {
         servers: &Servers,
     ) -> Self {
         let parameters = read_parameters(document, &operation);
-        let (path, query) = fill_template(document, &operation, &parameters);
         let mut draft = Self {
             server: servers.find(document, operation.node, operation.path_item),
-            path,
-            query,
+            path: fill_template(document, &operation, &parameters),
+            query: Vec::new(),
             headers: Vec::new(),
             cookies: Vec::new(),
             access: read_access(document, operation.node),
@@ -93,37 +81,28 @@ impl<'a> RequestDraft<'a> {
         if !parameter.is_sent(document) {
             return;
         }
-        let pair = |(sent, value): (String, Text)| SentPair {
-            parameter: name.to_owned(),
-            name: sent,
-            value,
-        };
         let value = parameter.value(document);
         let style = parameter.style(document);
         if parameter.place == "query" {
-            let is_known = self.query.iter().any(|pair| pair.parameter == name);
-            if !is_known && !self.is_key(name) {
-                self.query
-                    .extend(style.write_query(name, &value).into_iter().map(pair));
+            if !self.is_key(name) {
+                self.query.extend(style.write_query(name, &value));
             }
             return;
         }
         let text = style.write_header(&value);
-        let is_header = text
-            .shown(|_| String::new())
-            .bytes()
-            .all(|byte| (b' '..0x7f).contains(&byte));
+        let shown = text.shown(|_| String::new());
+        let is_header = shown.bytes().all(|byte| (b' '..0x7f).contains(&byte));
         if !is_header || !is_token(name) {
             let words = format!("`{}` cannot be sent as a header", shorten(name));
             document.warn(&parameter.node.span, words);
         } else if parameter.place == "header" {
             if !self.is_key(name) {
-                self.headers.push(pair((name.to_owned(), text)));
+                self.headers.push((name.to_owned(), text));
             }
         } else if !self.access.cookies.iter().any(|(key, _)| key == name) {
             let pairs = style.write_query(name, &value).into_iter();
             self.cookies
-                .extend(pairs.map(pair).map(|pair| hide_cookie(document, pair)));
+                .extend(pairs.map(|(name, value)| hide_cookie(document, name, value)));
         }
     }
 
@@ -149,7 +128,7 @@ impl<'a> RequestDraft<'a> {
         let begins = matches!(before, Some(PathPiece::Fixed(text)) if text.ends_with('/'));
         let ends = match self.path.get(piece + 1) {
             None => true,
-            Some(PathPiece::Fixed(text)) => text.starts_with('/') || is_extension(text),
+            Some(PathPiece::Fixed(text)) => text.starts_with('/'),
             Some(PathPiece::Value { .. }) => false,
         };
         (begins && ends).then(|| self.shape_before(piece))
@@ -161,18 +140,13 @@ impl<'a> RequestDraft<'a> {
             PathPiece::Value { .. } => "{}",
         });
         let shape: String = pieces.collect();
-        let shape = shape.trim_end_matches('/');
-        let extension = EXTENSIONS.iter().find_map(|end| shape.strip_suffix(end));
-        extension.unwrap_or(shape).to_owned()
+        shape.trim_end_matches('/').to_owned()
     }
 
     /// Returns whether the path ends with a value.
     pub(super) fn is_of_item(&self) -> bool {
         let mut pieces = self.path.iter().rev();
-        let last = pieces.find(|piece| match piece {
-            PathPiece::Fixed(text) => text != "/" && !is_extension(text),
-            PathPiece::Value { .. } => true,
-        });
+        let last = pieces.find(|piece| !matches!(piece, PathPiece::Fixed(text) if text == "/"));
         matches!(last, Some(PathPiece::Value { .. }))
     }
 
@@ -191,10 +165,7 @@ impl<'a> RequestDraft<'a> {
                 PathPiece::Value { text, .. } => target.append(text.clone()),
             }
         }
-        let sent = self
-            .query
-            .iter()
-            .map(|pair| (pair.name.clone(), &pair.value));
+        let sent = self.query.iter().map(|(name, value)| (name.clone(), value));
         let keys = self.access.query.iter();
         let keys = keys.map(|(name, value)| (escape_url(name, false), value));
         for (number, (name, value)) in sent.chain(keys).enumerate() {
@@ -218,8 +189,8 @@ impl<'a> RequestDraft<'a> {
         let accept = self.answers.has_choice;
         let accept = accept.then(|| Header::new("accept", "application/json"));
         let sent = self.headers.into_iter();
-        let sent = sent.map(|pair| Header::new(pair.name.to_ascii_lowercase(), pair.value));
-        let cookies = self.cookies.into_iter().map(|pair| (pair.name, pair.value));
+        let sent = sent.map(|(name, value)| Header::new(name.to_ascii_lowercase(), value));
+        let cookies = self.cookies.into_iter();
         let cookies = cookies.chain(self.access.cookies).map(|(name, value)| {
             let mut cookie = Text::literal(format!("{name}="));
             cookie.append(value);
@@ -232,7 +203,6 @@ impl<'a> RequestDraft<'a> {
         let content_type = content_type.map(|value| Header::new("content-type", value));
         let headers = bearer.into_iter().chain(keys).chain(accept).chain(sent);
         let pattern = format!("{}{}", self.server.prefix, self.operation.path);
-        let pattern = pattern.split(['?', '#']).next().unwrap_or_default();
         Exchange {
             span: self.operation.span.clone(),
             description: describe_operation(&self.operation),
@@ -244,7 +214,7 @@ impl<'a> RequestDraft<'a> {
             credentials: self.access.credentials,
             body: self.body.body,
             group,
-            pattern: Some(pattern.to_owned()),
+            pattern: Some(pattern),
             expect: self.answers.expect,
             answer: self.answers.example,
             ..Exchange::default()
@@ -253,13 +223,13 @@ impl<'a> RequestDraft<'a> {
 }
 
 /// Replaces the value of a cookie by a secret.
-fn hide_cookie(document: &ApiDocument<'_>, pair: SentPair) -> SentPair {
-    if pair.value.has_values() {
-        return pair;
+fn hide_cookie(document: &ApiDocument<'_>, name: String, value: Text) -> (String, Text) {
+    if value.has_values() {
+        return (name, value);
     }
-    let what = format!("the cookie `{}`", shorten(&pair.name));
-    let value = document.add_secret(&pair.name, &what);
-    SentPair { value, ..pair }
+    let what = format!("the cookie `{}`", shorten(&name));
+    let secret = document.add_secret(&name, &what);
+    (name, secret)
 }
 
 fn describe_operation(operation: &Operation<'_>) -> Option<String> {
@@ -277,16 +247,14 @@ fn describe_operation(operation: &Operation<'_>) -> Option<String> {
     })
 }
 
-/// Splits the template of a path into its pieces, and the query that some templates have.
+/// Splits the template of a path into its pieces.
 fn fill_template<'a>(
     document: &ApiDocument<'a>,
     operation: &Operation<'a>,
     parameters: &[Parameter<'a>],
-) -> (Vec<PathPiece>, Vec<SentPair>) {
-    let template = operation.path.split('#').next().unwrap_or_default();
-    let (path, query) = template.split_once('?').unwrap_or((template, ""));
+) -> Vec<PathPiece> {
     let mut pieces = Vec::new();
-    let mut rest = path;
+    let mut rest = operation.path.as_str();
     while let Some((before, after)) = rest.split_once('{') {
         let Some((name, after)) = after.split_once('}') else {
             break;
@@ -297,19 +265,7 @@ fn fill_template<'a>(
     }
     pieces.push(PathPiece::Fixed(escape_template(rest)));
     pieces.retain(|piece| !matches!(piece, PathPiece::Fixed(text) if text.is_empty()));
-    // `{name}` in a query is a parameter, which is sent for its own sake.
-    let pairs = query
-        .split('&')
-        .filter(|pair| !pair.is_empty() && !pair.contains('{'));
-    let pairs = pairs.map(|pair| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        SentPair {
-            parameter: name.to_owned(),
-            name: escape_template(name),
-            value: Text::literal(escape_template(value)),
-        }
-    });
-    (pieces, pairs.collect())
+    pieces
 }
 
 fn make_path_value<'a>(
@@ -318,13 +274,11 @@ fn make_path_value<'a>(
     parameters: &[Parameter<'a>],
     name: &str,
 ) -> PathPiece {
-    // Operators of RFC 6570.
-    let name = name.trim_matches(['+', '*', ' ']);
     let mut declared = parameters.iter();
     let declared = declared.find(|parameter| parameter.place == "path" && parameter.name == name);
     let text = declared.map(|parameter| {
         let value = parameter.value(document);
-        parameter.style(document).write_path(name, &value)
+        parameter.style(document).write_path(&value)
     });
     if text.is_none() {
         let words = format!("`{{{}}}` of this path is described nowhere", shorten(name));
@@ -339,10 +293,6 @@ fn make_path_value<'a>(
         is_fixed: schema
             .is_some_and(|schema| MergedSchema::new(document, schema, &[]).has_fixed_values()),
     }
-}
-
-fn is_extension(text: &str) -> bool {
-    EXTENSIONS.contains(&text.trim_end_matches('/'))
 }
 
 /// Escapes characters of a template that no URL can have.

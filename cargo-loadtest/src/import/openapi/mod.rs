@@ -63,7 +63,6 @@ pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Re
     let wanted = wants::find_wanted_values(&drafts);
     let journey = journey::order_journey(&root, &drafts, &wanted);
     let references = references::fill_references(&document, &mut drafts, &wanted, &journey.order);
-    warn_of_operations(&document, &drafts);
     let mut recording = describe_document(&root);
     recording.references = references;
     recording.base = Some(servers.usual().origin.clone());
@@ -78,16 +77,17 @@ pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Re
 /// Refuses what is no description, and warns of unknown versions.
 fn check_version(document: &ApiDocument<'_>) -> Result<(), Mistake> {
     let root = document.root;
-    let start = document.start();
     let Some(said) = root.get("openapi").or_else(|| root.get("swagger")) else {
         if root.get("paths").is_some_and(Node::is_object) {
             let words =
                 "the document does not say which version of OpenAPI it is: it is read as 3.1";
-            document.warn(&start, words);
+            document.warn(&document.start(), words);
             return Ok(());
         }
-        return Err(Mistake::new(start, "this is no OpenAPI document")
-            .help("one begins with `openapi: 3.1.0` or `swagger: \"2.0\"`, and has `paths`"));
+        return Err(
+            Mistake::new(document.start(), "this is no OpenAPI document")
+                .help("one begins with `openapi: 3.1.0` or `swagger: \"2.0\"`, and has `paths`"),
+        );
     };
     let version = said.scalar().unwrap_or_default();
     if version.starts_with("1.") {
@@ -106,15 +106,6 @@ fn check_version(document: &ApiDocument<'_>) -> Result<(), Mistake> {
             format!("`{version}` is no version of OpenAPI that is known: it is read as 3.1");
         document.warn(&said.span, words);
     }
-    if let (Some(_), Some(swagger)) = (root.get("openapi"), root.name("swagger")) {
-        let words = format!(
-            "the document says `openapi` {version} and `swagger`: it is read as the former, with what it has of the latter"
-        );
-        document.warn(&swagger, words);
-    }
-    if !root.get("info").is_some_and(Node::is_object) {
-        document.warn(&start, "the document has no `info`: it has no name");
-    }
     Ok(())
 }
 
@@ -128,35 +119,6 @@ fn describe_document(root: &Node<'_>) -> Recording {
         name: text("title"),
         description: text("description").or_else(|| text("summary")),
         ..Recording::default()
-    }
-}
-
-/// Warns of deprecated operations, and once of each part of the document that is left out.
-fn warn_of_operations(document: &ApiDocument<'_>, drafts: &[RequestDraft<'_>]) {
-    for draft in drafts
-        .iter()
-        .filter(|draft| draft.operation.is_deprecated())
-    {
-        let words = format!("`{}` is deprecated", shorten(&draft.operation.name()));
-        document.warn(&draft.operation.span, words);
-    }
-    let nodes = || drafts.iter().map(|draft| draft.operation.node);
-    let callbacks = nodes().find_map(|node| node.name("callbacks"));
-    let mut responses =
-        nodes().flat_map(|node| node.get("responses").map_or(&[][..], Node::fields));
-    let links = responses.find_map(|field| field.node.name("links"));
-    let sent = "are what the service sends: they are left out";
-    for (span, words) in [
-        (callbacks, format!("callbacks {sent}")),
-        (document.root.name("webhooks"), format!("webhooks {sent}")),
-        (
-            links,
-            "links are not read: paths and names say which values are needed".to_owned(),
-        ),
-    ] {
-        if let Some(span) = span {
-            document.warn(&span, words);
-        }
     }
 }
 

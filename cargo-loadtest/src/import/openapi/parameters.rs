@@ -27,17 +27,8 @@ pub(super) fn read_parameters<'a>(
 ) -> Vec<Parameter<'a>> {
     let mut parameters: Vec<Parameter<'a>> = Vec::new();
     for owner in [operation.path_item, operation.node] {
-        let Some(list) = owner.get("parameters") else {
-            continue;
-        };
-        if !list.is_list() {
-            let words = format!("parameters are a list, and this is {}", list.kind());
-            document.warn(&list.span, words);
-        }
-        for entry in list.items() {
-            let Some(parameter) = read_parameter(document, entry) else {
-                continue;
-            };
+        let list = document.items(owner, "parameters").iter();
+        for parameter in list.filter_map(|entry| read_parameter(document, entry)) {
             let mut known = parameters.iter_mut();
             let is_same = |known: &&mut Parameter<'_>| {
                 known.name == parameter.name && known.place == parameter.place
@@ -190,12 +181,8 @@ pub(super) fn find_example<'a>(
         let Some(example) = document.follow(&field.node) else {
             continue;
         };
-        if let Some(value) = example.get("value").or_else(|| example.get("dataValue")) {
+        if let Some(value) = example.get("value") {
             return Some(value);
-        }
-        if let Some(outside) = example.get("externalValue") {
-            let words = "an example in another document is not read";
-            document.warn(&outside.span, words);
         }
     }
     None

@@ -1,6 +1,6 @@
 //! Finds the address of the service.
 
-use super::document::{ApiDocument, shorten};
+use super::document::ApiDocument;
 use crate::import::document::Node;
 use crate::import::source::Mistake;
 use std::fmt::Write as _;
@@ -65,11 +65,11 @@ impl Servers {
     }
 
     /// Returns the address of an operation.
-    pub(super) fn find(
+    pub(super) fn find<'a>(
         &self,
-        document: &ApiDocument<'_>,
-        operation: &Node<'_>,
-        path_item: &Node<'_>,
+        document: &ApiDocument<'a>,
+        operation: &'a Node<'a>,
+        path_item: &'a Node<'a>,
     ) -> ServerAddress {
         let own = [operation, path_item]
             .into_iter()
@@ -91,20 +91,15 @@ impl Servers {
 }
 
 fn parse_base(document: &ApiDocument<'_>, text: &str) -> Result<ServerAddress, Mistake> {
-    let refuse = |words: String| {
-        let mut named = ["host", "servers"]
-            .iter()
-            .filter_map(|name| document.root.name(name));
-        let span = named.next().unwrap_or_else(|| document.start());
+    let mut named = ["host", "servers"]
+        .iter()
+        .filter_map(|name| document.root.name(name));
+    let span = named.next().unwrap_or_else(|| document.start());
+    parse_address(text).ok_or_else(|| {
+        let words = "`--base-url` is no URL of a service, or has credentials or a query";
         Mistake::new(span, words)
             .help("write `http://host:port`, with the path that all operations begin with")
-    };
-    let address = parse_address(text)
-        .ok_or_else(|| refuse(format!("`--base-url {text}` is no URL of a service")))?;
-    match find_excess(text) {
-        Some(excess) => Err(refuse(format!("`--base-url` has {excess}, and takes none"))),
-        None => Ok(address),
-    }
+    })
 }
 
 fn unknown_address(prefix: &str) -> ServerAddress {
@@ -115,17 +110,12 @@ fn unknown_address(prefix: &str) -> ServerAddress {
 }
 
 /// Returns the first usable server of a list.
-fn find_listed(
-    document: &ApiDocument<'_>,
-    node: &Node<'_>,
+fn find_listed<'a>(
+    document: &ApiDocument<'a>,
+    node: &'a Node<'a>,
     is_quiet: bool,
 ) -> Option<ServerAddress> {
-    let servers = node.get("servers")?;
-    if !servers.is_list() {
-        let words = format!("servers are a list, and this is {}", servers.kind());
-        document.warn(&servers.beginning(), words);
-    }
-    for server in servers.items() {
+    for server in document.items(node, "servers") {
         let Some((place, url)) = server.get("url").and_then(|url| Some((url, url.text()?))) else {
             document.warn(
                 &server.beginning(),
@@ -144,14 +134,10 @@ fn find_listed(
             None => url.clone(),
         };
         let Some(address) = parse_address(&whole) else {
-            let words = format!("`{}` is no URL of a service", shorten(&url));
+            let words = "this is no URL of a service, or has credentials or a query";
             document.warn(&place.span, words);
             continue;
         };
-        if let Some(excess) = find_excess(&whole).filter(|_| !is_quiet) {
-            let words = format!("the URL of the server has {excess}: that is left out");
-            document.warn(&place.span, words);
-        }
         if is_relative && !is_quiet {
             let words = format!(
                 "the server is where the document is, which is not known: `{UNKNOWN_ORIGIN}` is taken; `--base-url` names another one"
@@ -186,27 +172,15 @@ fn fill_variables(url: &str, variables: Option<&Node<'_>>) -> String {
     text + rest
 }
 
-/// Returns what a URL has that is no part of an address.
-fn find_excess(text: &str) -> Option<&'static str> {
-    let url = Url::parse(text.trim()).ok()?;
-    let has_user = !url.username().is_empty() || url.password().is_some();
-    let has_query = url.query().is_some_and(|query| !query.is_empty());
-    match (has_user, has_query) {
-        (true, true) => Some("credentials and a query"),
-        (true, false) => Some("credentials"),
-        (false, true) => Some("a query"),
-        (false, false) => None,
-    }
-}
-
-/// Parses a URL of HTTP with a host.
+/// Parses a URL of HTTP with a host, without credentials and without a query.
 fn parse_address(text: &str) -> Option<ServerAddress> {
     if text.contains(['{', '}']) {
         return None;
     }
     let url = Url::parse(text.trim()).ok()?;
     let is_http = matches!(url.scheme(), "http" | "https") && url.has_host();
-    is_http.then(|| ServerAddress {
+    let has_more = !url.username().is_empty() || url.password().is_some() || url.query().is_some();
+    (is_http && !has_more).then(|| ServerAddress {
         origin: url.origin().ascii_serialization(),
         prefix: url.path().trim_end_matches('/').to_owned(),
     })

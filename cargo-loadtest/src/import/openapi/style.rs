@@ -10,11 +10,7 @@ use std::fmt::Write as _;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
     Simple,
-    Label,
-    Matrix,
     Form,
-    Space,
-    Pipe,
     Deep,
 }
 
@@ -39,14 +35,13 @@ impl ValueStyle {
         let said = node.get("style");
         let style = said.map(|said| match said.text().unwrap_or_default() {
             "simple" => Some(Style::Simple),
-            "label" => Some(Style::Label),
-            "matrix" => Some(Style::Matrix),
             "form" | "cookie" => Some(Style::Form),
-            "spaceDelimited" => Some(Style::Space),
-            "pipeDelimited" => Some(Style::Pipe),
             "deepObject" => Some(Style::Deep),
             _ => {
-                document.warn(&said.span, "this is no style: the usual one is taken");
+                document.warn(
+                    &said.span,
+                    "this style is not written: the usual one is taken",
+                );
                 None
             }
         });
@@ -80,33 +75,13 @@ impl ValueStyle {
     }
 
     /// Writes a value into a path.
-    pub(super) fn write_path(self, name: &str, value: &ExampleValue) -> Text {
-        let name = escape_url(name, false);
-        let parts = self.split_value(value, &|text| escape_url(text, false));
-        let (prefix, text) = match (self.style, parts) {
-            (Style::Label, parts) => {
-                let separator = if self.explodes { "." } else { "," };
-                (".".to_owned(), self.join_parts(&parts, separator))
-            }
-            (Style::Matrix, Parts::Many(items)) if self.explodes => {
-                let prefix = format!(";{name}=");
-                let text = join_texts(&items, &prefix);
-                (prefix, text)
-            }
-            (Style::Matrix, parts @ Parts::Named(_)) if self.explodes => {
-                (";".to_owned(), self.join_parts(&parts, ";"))
-            }
-            (Style::Matrix, parts) => (format!(";{name}="), self.join_parts(&parts, ",")),
-            (_, parts) => (String::new(), self.join_parts(&parts, ",")),
-        };
-        let mut path = Text::literal(prefix);
-        path.append(text);
-        path
+    pub(super) fn write_path(self, value: &ExampleValue) -> Text {
+        self.join_parts(&self.split_value(value, &|text| escape_url(text, false)))
     }
 
     /// Writes a value into a header.
     pub(super) fn write_header(self, value: &ExampleValue) -> Text {
-        self.join_parts(&self.split_value(value, &str::to_owned), ",")
+        self.join_parts(&self.split_value(value, &str::to_owned))
     }
 
     /// Writes the pairs of a query.
@@ -130,48 +105,48 @@ impl ValueStyle {
             add_deep_pairs(name, value, escape, &mut pairs);
             return pairs;
         }
-        let separator = match self.style {
-            Style::Space => escape(" "),
-            Style::Pipe => escape("|"),
-            _ => ",".to_owned(),
-        };
         match self.split_value(value, escape) {
             Parts::Many(items) if self.explodes => {
                 let items = items.into_iter();
                 items.map(|item| (escape(name), item)).collect()
             }
             Parts::Named(fields) if self.explodes => fields,
-            parts => vec![(escape(name), self.join_parts(&parts, &separator))],
+            parts => vec![(escape(name), self.join_parts(&parts))],
         }
     }
 
     fn split_value(self, value: &ExampleValue, escape: &dyn Fn(&str) -> String) -> Parts {
-        let write = |value: &ExampleValue| value.to_text().map_literals(escape);
+        let write_item = |value: &ExampleValue| value.to_text().map_literals(escape);
+        let write = |value: &ExampleValue| match value {
+            ExampleValue::List(items) => {
+                join_texts(&items.iter().map(write_item).collect::<Vec<_>>(), ",")
+            }
+            _ => write_item(value),
+        };
         match value {
             _ if self.is_json => Parts::One(value.to_json().map_literals(escape)),
             ExampleValue::List(items) => Parts::Many(items.iter().map(write).collect()),
             ExampleValue::Object(fields) => {
                 let fields = fields.iter();
-                let fields =
-                    fields.map(|(name, value)| (escape(name), write_nested(value, escape)));
+                let fields = fields.map(|(name, value)| (escape(name), write(value)));
                 Parts::Named(fields.collect())
             }
             _ => Parts::One(write(value)),
         }
     }
 
-    fn join_parts(self, parts: &Parts, separator: &str) -> Text {
+    fn join_parts(self, parts: &Parts) -> Text {
         match parts {
             Parts::One(text) => text.clone(),
-            Parts::Many(items) => join_texts(items, separator),
+            Parts::Many(items) => join_texts(items, ","),
             Parts::Named(fields) => {
-                let between = if self.explodes { "=" } else { separator };
+                let between = if self.explodes { "=" } else { "," };
                 let fields = fields.iter().map(|(name, value)| {
                     let mut field = Text::literal(format!("{name}{between}"));
                     field.append(value.clone());
                     field
                 });
-                join_texts(&fields.collect::<Vec<_>>(), separator)
+                join_texts(&fields.collect::<Vec<_>>(), ",")
             }
         }
     }
@@ -216,22 +191,6 @@ fn add_deep_pairs(
     }
 }
 
-/// Writes the value of a field. Values within it are joined by commas, which no standard defines.
-fn write_nested(value: &ExampleValue, escape: &dyn Fn(&str) -> String) -> Text {
-    let parts: Vec<Text> = match value {
-        ExampleValue::List(items) => items
-            .iter()
-            .map(|item| write_nested(item, escape))
-            .collect(),
-        ExampleValue::Object(fields) => fields
-            .iter()
-            .flat_map(|(name, value)| [Text::literal(escape(name)), write_nested(value, escape)])
-            .collect(),
-        _ => vec![value.to_text().map_literals(escape)],
-    };
-    join_texts(&parts, ",")
-}
-
 /// Escapes a part of a URL.
 pub(super) fn escape_url(text: &str, keeps_reserved: bool) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -262,7 +221,7 @@ mod tests {
         let value = ExampleValue::from_node(root.get("v").unwrap());
         let show = |text: &Text| text.as_literal().unwrap().to_owned();
         match place {
-            "path" => show(&style.write_path("color", &value)),
+            "path" => show(&style.write_path(&value)),
             "header" => show(&style.write_header(&value)),
             _ => {
                 let pairs = style.write_query("color", &value);
@@ -279,39 +238,7 @@ mod tests {
         // The table of OpenAPI 3.1, section 4.8.12.4, but for `R`, `G`, `B` and the escapes.
         let (text, list, object) = ("\"blue\"", "[\"blue\",\"black\"]", "{\"R\":100,\"G\":200}");
         for (place, rest, value, expected) in [
-            ("path", ", \"style\": \"matrix\"", text, ";color=blue"),
-            ("path", ", \"style\": \"matrix\"", list, ";color=blue,black"),
-            (
-                "path",
-                ", \"style\": \"matrix\"",
-                object,
-                ";color=R,100,G,200",
-            ),
-            (
-                "path",
-                ", \"style\": \"matrix\", \"explode\": true",
-                list,
-                ";color=blue;color=black",
-            ),
-            (
-                "path",
-                ", \"style\": \"matrix\", \"explode\": true",
-                object,
-                ";R=100;G=200",
-            ),
-            ("path", ", \"style\": \"label\"", text, ".blue"),
-            (
-                "path",
-                ", \"style\": \"label\", \"explode\": true",
-                list,
-                ".blue.black",
-            ),
-            (
-                "path",
-                ", \"style\": \"label\", \"explode\": true",
-                object,
-                ".R=100.G=200",
-            ),
+            ("path", "", text, "blue"),
             ("path", "", list, "blue,black"),
             ("path", "", object, "R,100,G,200"),
             ("path", ", \"explode\": true", object, "R=100,G=200"),
@@ -321,18 +248,6 @@ mod tests {
             ("query", "", object, "R=100&G=200"),
             ("query", ", \"explode\": false", list, "color=blue,black"),
             ("query", ", \"explode\": false", object, "color=R,100,G,200"),
-            (
-                "query",
-                ", \"style\": \"spaceDelimited\"",
-                list,
-                "color=blue%20black",
-            ),
-            (
-                "query",
-                ", \"style\": \"pipeDelimited\"",
-                list,
-                "color=blue%7Cblack",
-            ),
             (
                 "query",
                 ", \"style\": \"deepObject\"",
@@ -354,15 +269,5 @@ mod tests {
         ] {
             assert_eq!(write(place, rest, value), expected, "{place}{rest} {value}");
         }
-    }
-
-    #[test]
-    fn values_within_a_field_have_commas_between() {
-        let object = "{\"R\":[\"a b\",2],\"G\":{\"x\":[true,null]},\"B\":[]}";
-        let fields = "R=a%20b,2&G=x,true,&B=";
-        assert_eq!(write("query", "", object), fields);
-        let object = "{\"R\":[1,2],\"G\":{\"x\":3}}";
-        let together = write("query", ", \"explode\": false", object);
-        assert_eq!(together, "color=R,1,2,G,x,3");
     }
 }

@@ -29,10 +29,8 @@ pub(super) fn upgrade_document(root: &mut Node<'_>) -> Vec<Note> {
         consumes: text_items(root, "consumes"),
         produces: text_items(root, "produces"),
     };
-    let host = root.get("host").cloned();
-    let base = root.text_of("basePath").unwrap_or_default().to_owned();
     if root.get("swagger").is_some() && root.get("servers").is_none() {
-        let servers = make_server(host.as_ref(), &base, root.get("schemes"), &mut notes);
+        let servers = make_server(root, &mut notes);
         set_field(root, "servers", servers);
     }
     for field in fields_of(root, "parameters") {
@@ -42,57 +40,31 @@ pub(super) fn upgrade_document(root: &mut Node<'_>) -> Vec<Note> {
         upgrade_response(&mut field.node, &shared.produces);
     }
     for path in fields_of(root, "paths") {
-        let mut of_path = take_list(&mut path.node, "parameters");
-        let bodies = take_bodies(&mut of_path, &shared);
-        for parameter in &mut of_path {
-            upgrade_parameter(parameter, &mut notes);
-        }
-        put_list(&mut path.node, "parameters", of_path);
-        let Value::Object(fields) = &mut path.node.value else {
-            continue;
-        };
-        for field in fields
-            .iter_mut()
-            .filter(|field| METHODS.contains(&&*field.name))
-        {
-            let operation = &mut field.node;
-            if host.is_some() && operation.get("servers").is_none() {
-                let schemes = operation.get("schemes").cloned();
-                let server = schemes.and_then(|schemes| {
-                    make_server(host.as_ref(), &base, Some(&schemes), &mut notes)
-                });
-                set_field(operation, "servers", server);
+        let of_path = upgrade_parameters(&mut path.node, &shared, &mut notes);
+        for method in METHODS {
+            if let Some(operation) = value_of(&mut path.node, method) {
+                upgrade_operation(operation, &of_path, &shared, &mut notes);
             }
-            upgrade_operation(operation, &bodies, &shared, &mut notes);
         }
     }
     notes
 }
 
 /// Makes the list of servers of `host`, `basePath` and `schemes`.
-fn make_server<'a>(
-    host: Option<&Node<'a>>,
-    base: &str,
-    schemes: Option<&Node<'a>>,
-    notes: &mut Vec<Note>,
-) -> Option<Node<'a>> {
-    let names: Vec<_> = schemes
-        .map_or(&[][..], Node::items)
-        .iter()
-        .filter_map(Node::text)
-        .collect();
-    let scheme = ["https", "http"]
-        .into_iter()
-        .find(|scheme| names.contains(scheme));
-    if let Some(schemes) = schemes.filter(|_| scheme.is_none() && !names.is_empty()) {
+fn make_server<'a>(root: &Node<'a>, notes: &mut Vec<Note>) -> Option<Node<'a>> {
+    let schemes = text_items(root, "schemes");
+    let has = |scheme: &&str| schemes.iter().any(|known| known == scheme);
+    let scheme = ["https", "http"].into_iter().find(has);
+    if let Some(node) = root.get("schemes").filter(|_| scheme.is_none()) {
         let words = format!(
             "`{}` is not HTTP, which is sent all the same",
-            shorten(&names.join("`, `"))
+            shorten(&schemes.join("`, `"))
         );
-        notes.push(Note::new(schemes.beginning(), words));
+        notes.push(Note::new(node.beginning(), words));
     }
+    let base = root.text_of("basePath").unwrap_or_default();
     let base = base.trim_start_matches('/');
-    let (url, span) = match host {
+    let (url, span) = match root.get("host") {
         None if base.is_empty() => return None,
         None => (format!("/{base}"), 0..0),
         Some(host) => {
@@ -116,6 +88,10 @@ fn upgrade_operation<'a>(
     shared: &SharedParts<'a>,
     notes: &mut Vec<Note>,
 ) {
+    if let Some(span) = operation.name("schemes") {
+        let words = "schemes of an operation are not read: those of the document hold";
+        notes.push(Note::new(span, words));
+    }
     let own = |operation: &Node<'_>, key: &str, usual: &[String]| match operation.get(key) {
         Some(_) => text_items(operation, key),
         None => usual.to_vec(),
@@ -125,22 +101,29 @@ fn upgrade_operation<'a>(
     for field in fields_of(operation, "responses") {
         upgrade_response(&mut field.node, &produces);
     }
-    if operation.get("parameters").is_none_or(Node::is_list) {
-        let mut parameters = take_list(operation, "parameters");
-        let mut bodies = take_bodies(&mut parameters, shared);
-        bodies.extend(of_path.iter().cloned());
-        for parameter in &mut parameters {
-            upgrade_parameter(parameter, notes);
-        }
-        put_list(operation, "parameters", parameters);
-        for parameter in &mut bodies {
-            upgrade_parameter(parameter, notes);
-        }
+    let mut bodies = upgrade_parameters(operation, shared, notes);
+    bodies.extend(of_path.iter().cloned());
+    if operation.get("requestBody").is_none() {
         let body = make_body(&bodies, &consumes, notes);
-        if operation.get("requestBody").is_none() {
-            set_field(operation, "requestBody", body);
-        }
+        set_field(operation, "requestBody", body);
     }
+}
+
+/// Upgrades the parameters of a path or an operation. Removes and returns those in `body` and `formData`.
+fn upgrade_parameters<'a>(
+    owner: &mut Node<'a>,
+    shared: &SharedParts<'a>,
+    notes: &mut Vec<Note>,
+) -> Vec<Node<'a>> {
+    let Some(Value::List(parameters)) = value_of(owner, "parameters").map(|node| &mut node.value)
+    else {
+        return Vec::new();
+    };
+    let mut bodies = take_bodies(parameters, shared);
+    for parameter in parameters.iter_mut().chain(&mut bodies) {
+        upgrade_parameter(parameter, notes);
+    }
+    bodies
 }
 
 /// Removes the parameters in `body` and `formData`.
@@ -215,10 +198,6 @@ fn make_form<'a>(parameters: &[Node<'a>], consumes: &[String]) -> Option<Node<'a
     let schemas = named
         .iter()
         .filter_map(|(name, parameter)| Some((name.clone(), parameter.get("schema")?.clone())));
-    let lists = named
-        .iter()
-        .filter(|(_, parameter)| parameter.text_of("type") == Some("array"));
-    let encoding = lists.map(|(name, parameter)| (name.clone(), (*parameter).clone()));
     let required = named
         .iter()
         .filter(|(_, parameter)| parameter.get("required").and_then(Node::boolean) == Some(true));
@@ -231,11 +210,8 @@ fn make_form<'a>(parameters: &[Node<'a>], consumes: &[String]) -> Option<Node<'a
             ("required", make_node(span, Value::List(required.collect()))),
         ],
     );
-    let media = [
-        ("schema", schema),
-        ("encoding", make_object(span, encoding)),
-    ];
-    let content = make_object(span, [(media_type, make_object(span, media))]);
+    let media = make_object(span, [("schema", schema)]);
+    let content = make_object(span, [(media_type, media)]);
     let required = make_node(span, Value::Bool(true));
     Some(make_object(
         span,
@@ -248,26 +224,20 @@ fn upgrade_parameter(parameter: &mut Node<'_>, notes: &mut Vec<Note>) {
     if parameter.get("schema").is_some() || parameter.get("type").is_none() {
         return;
     }
-    let place = parameter.text_of("in").unwrap_or_default();
-    let is_form = matches!(place, "query" | "formData");
-    let format = parameter.get("collectionFormat");
-    let (style, explodes) = match format.and_then(Node::text).unwrap_or("csv") {
-        "ssv" => ("spaceDelimited", false),
-        "pipes" => ("pipeDelimited", false),
-        "multi" => ("form", true),
-        name => {
-            if let Some(format) = format.filter(|_| name != "csv") {
-                let words = format!("`{name}` is no collection format: commas are written");
+    let explodes = match parameter.get("collectionFormat") {
+        None => false,
+        Some(format) => {
+            let name = format.text().unwrap_or_default();
+            if !matches!(name, "csv" | "multi") {
+                let words = format!("`{}` is not written: commas are", shorten(name));
                 notes.push(Note::new(format.span.clone(), words));
             }
-            (if is_form { "form" } else { "simple" }, false)
+            name == "multi"
         }
     };
     let span = parameter.span.clone();
     let explodes = make_node(&span, Value::Bool(explodes));
-    let style = make_text(&span, style.to_owned());
     upgrade_schema(parameter);
-    set_field(parameter, "style", Some(style));
     set_field(parameter, "explode", Some(explodes));
 }
 
@@ -326,44 +296,19 @@ fn text_items(node: &Node<'_>, key: &str) -> Vec<String> {
         .collect()
 }
 
+fn value_of<'n, 'a>(node: &'n mut Node<'a>, key: &str) -> Option<&'n mut Node<'a>> {
+    let Value::Object(fields) = &mut node.value else {
+        return None;
+    };
+    let field = fields.iter_mut().find(|field| field.name == key)?;
+    Some(&mut field.node)
+}
+
 /// Returns the fields of an object in a field.
 fn fields_of<'n, 'a>(node: &'n mut Node<'a>, key: &str) -> &'n mut [Field<'a>] {
-    let fields = match &mut node.value {
-        Value::Object(fields) => fields.as_mut_slice(),
-        _ => &mut [],
-    };
-    match fields
-        .iter_mut()
-        .find(|field| field.name == key)
-        .map(|field| &mut field.node.value)
-    {
+    match value_of(node, key).map(|node| &mut node.value) {
         Some(Value::Object(fields)) => fields,
         _ => &mut [],
-    }
-}
-
-/// Takes the items of a list out of a field.
-fn take_list<'a>(node: &mut Node<'a>, key: &str) -> Vec<Node<'a>> {
-    let Value::Object(fields) = &mut node.value else {
-        return Vec::new();
-    };
-    match fields
-        .iter_mut()
-        .find(|field| field.name == key)
-        .map(|field| &mut field.node.value)
-    {
-        Some(Value::List(items)) => std::mem::take(items),
-        _ => Vec::new(),
-    }
-}
-
-/// Puts items back into the list of a field.
-fn put_list<'a>(node: &mut Node<'a>, key: &str, items: Vec<Node<'a>>) {
-    if let Value::Object(fields) = &mut node.value
-        && let Some(field) = fields.iter_mut().find(|field| field.name == key)
-        && field.node.is_list()
-    {
-        field.node.value = Value::List(items);
     }
 }
 
@@ -413,7 +358,7 @@ mod tests {
         let text = r##"{
             "swagger": "2.0", "host": "localhost:1", "basePath": "/v1", "consumes": ["application/json"], "produces": ["text/plain"],
             "paths": {"/a": {
-                "parameters": [{"in": "query", "name": "q", "type": "array", "collectionFormat": "pipes"}],
+                "parameters": [{"in": "query", "name": "q", "type": "array", "collectionFormat": "multi"}],
                 "post": {
                     "parameters": [{"$ref": "#/parameters/B"}],
                     "responses": {"200": {"schema": {"type": "string"}, "examples": {"text/plain": "x", "text/csv": "y"}}}
@@ -427,10 +372,7 @@ mod tests {
         assert_eq!(upgrade_document(&mut root), []);
         let at = |path: &[&str]| root.at(path).map(Node::json).unwrap_or_default();
         assert_eq!(at(&["servers"]), r#"[{"url":"http://localhost:1/v1"}]"#);
-        assert!(
-            at(&["paths", "/a", "parameters"])
-                .contains(r#""style":"pipeDelimited","explode":false"#)
-        );
+        assert!(at(&["paths", "/a", "parameters"]).contains(r#""explode":true"#));
         assert_eq!(at(&["paths", "/a", "post", "parameters"]), "[]");
         assert_eq!(
             at(&["paths", "/a", "post", "requestBody"]),

@@ -5,7 +5,7 @@ use super::example::ExampleValue;
 use super::style::escape_url;
 use crate::import::recording::{Confidence, Key, Text};
 use crate::import::text::singular;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Objects that often wrap an answer.
 const ENVELOPES: &str = "data result item payload response metadata attributes";
@@ -86,7 +86,6 @@ pub(super) fn find_wanted_values(drafts: &[RequestDraft<'_>]) -> Vec<WantedValue
             source,
         }));
     }
-    share_path_values(drafts, &mut wanted);
     wanted.extend(find_fields(drafts, &creators));
     wanted.extend(find_tokens(drafts));
     wanted
@@ -114,40 +113,6 @@ fn singular_path(collection: &str) -> Option<String> {
     let (before, last) = collection.rsplit_once('/')?;
     let one = singular(last);
     (one != last && last != "{}").then(|| format!("{before}/{one}"))
-}
-
-/// Uses the value of one path in all paths that begin with the same.
-fn share_path_values(drafts: &[RequestDraft<'_>], wanted: &mut Vec<WantedValue>) {
-    let mut known: HashMap<(String, &str), WantedValue> = HashMap::new();
-    let mut filled = HashSet::new();
-    for value in wanted.iter() {
-        if let WantedPlace::Path(piece) = value.place
-            && let PathPiece::Value { name, .. } = &drafts[value.user].path[piece]
-            && let Some(collection) = drafts[value.user].collection(piece)
-        {
-            filled.insert((value.user, piece));
-            known
-                .entry((collection, name))
-                .or_insert_with(|| value.clone());
-        }
-    }
-    for (user, piece, name, collection) in list_path_values(drafts) {
-        let Some(value) = known.get(&(collection, name)) else {
-            continue;
-        };
-        if value.source.draft != user && !filled.contains(&(user, piece)) {
-            let title = drafts[value.user].operation.title();
-            wanted.push(WantedValue {
-                user,
-                place: WantedPlace::Path(piece),
-                source: ValueSource {
-                    confidence: value.source.confidence.min(Confidence::Likely),
-                    why: format!("`{title}` has the same value"),
-                    ..value.source.clone()
-                },
-            });
-        }
-    }
 }
 
 /// Finds fields such as `customerId`, where an operation creates a customer.

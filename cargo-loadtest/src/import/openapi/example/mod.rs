@@ -233,7 +233,7 @@ fn has_example(property: &Node<'_>) -> bool {
     keys.iter().any(|key| property.get(key).is_some())
 }
 
-/// Reads an example with the types of its schema: in YAML, `007` is a number and `yes` a text.
+/// Reads an example with the types of its schema: in YAML, `007` is a number.
 pub(super) fn read_example<'a>(
     document: &ApiDocument<'a>,
     schema: Option<&'a Node<'a>>,
@@ -256,13 +256,6 @@ fn read_nested_example<'a>(
         Value::Number(_) | Value::Bool(_) if merged.is_only("string") => {
             let text = document.source_text(&example.span).map(ExampleValue::text);
             text.unwrap_or_else(|| ExampleValue::from_node(example))
-        }
-        Value::Text(text) if merged.is_only("boolean") => {
-            match text.to_ascii_lowercase().as_str() {
-                "y" | "yes" | "on" | "true" => ExampleValue::Bool(true),
-                "n" | "no" | "off" | "false" => ExampleValue::Bool(false),
-                _ => ExampleValue::from_node(example),
-            }
         }
         Value::List(items) => {
             let schema = merged.get("items").filter(|schema| schema.is_object());

@@ -46,7 +46,12 @@ pub(super) fn make_text(
         );
         document.warn(&node.span, words);
     }
-    let usual = text_of_name(name);
+    let name = name.to_ascii_lowercase();
+    let usual = match name.as_str() {
+        name if name.contains("email") => "ada@example.com",
+        name if name.ends_with("url") || name.ends_with("uri") => "https://example.com/",
+        _ => "example",
+    };
     let length = usual.len().clamp(least.min(most), most);
     let padding = "example".chars().cycle();
     usual.chars().chain(padding).take(length).collect()
@@ -74,23 +79,6 @@ fn text_of_format(format: &str) -> Option<&'static str> {
     })
 }
 
-fn text_of_name(name: &str) -> &'static str {
-    let letters = name.chars().filter(char::is_ascii_alphanumeric);
-    let plain: String = letters.map(|letter| letter.to_ascii_lowercase()).collect();
-    match plain.as_str() {
-        "email" | "emailaddress" | "mail" => "ada@example.com",
-        "url" | "uri" | "href" | "website" | "homepage" => "https://example.com/",
-        "firstname" | "givenname" => "Ada",
-        "lastname" | "surname" | "familyname" => "Lovelace",
-        "username" | "login" | "user" => "ada",
-        "phone" | "phonenumber" | "telephone" => "+15550100",
-        "currency" => "EUR",
-        "country" | "countrycode" => "DE",
-        "language" | "locale" | "lang" => "en",
-        _ => "example",
-    }
-}
-
 /// Makes a number within the bounds of a schema, 1 if that fits, as JSON writes it.
 pub(super) fn make_number(schema: &MergedSchema<'_>, is_integer: bool) -> String {
     let number = |key: &str| schema.get(key).and_then(Node::number);
@@ -108,22 +96,19 @@ pub(super) fn make_number(schema: &MergedSchema<'_>, is_integer: bool) -> String
     };
     let step = number("multipleOf").filter(|step| *step > 0.0);
     let step = step.or(is_integer.then_some(1.0));
-    let mut candidates = Vec::new();
+    let mut candidates = vec![1.0];
+    candidates.extend(low.iter().flat_map(|low| [*low, low + step.unwrap_or(1.0)]));
+    candidates.extend(low.zip(high).map(|(low, high)| low.midpoint(high)));
+    candidates.extend(
+        high.iter()
+            .flat_map(|high| [*high, high - step.unwrap_or(1.0)]),
+    );
     if let Some(step) = step {
-        let above = |bound: f64| (bound / step).ceil() * step;
-        let below = |bound: f64| (bound / step).floor() * step;
-        candidates.push(above(1.0));
-        candidates.extend(low.iter().flat_map(|low| [above(*low), above(*low) + step]));
-        candidates.extend(
-            high.iter()
-                .flat_map(|high| [below(*high), below(*high) - step]),
-        );
-    } else {
-        candidates.push(1.0);
-        candidates.extend(low.iter().chain(&high));
-        candidates.extend(low.zip(high).map(|(low, high)| low.midpoint(high)));
-        candidates.extend(low.map(|low| low + 1.0));
-        candidates.extend(high.map(|high| high - 1.0));
+        let candidates = &mut candidates;
+        let rounded = candidates
+            .iter()
+            .flat_map(|value| [(value / step).ceil() * step, (value / step).floor() * step]);
+        *candidates = rounded.collect();
     }
     let first = candidates[0];
     format_number(candidates.into_iter().find(fits).unwrap_or(first))

@@ -25,8 +25,6 @@ pub(in super::super) enum SchemaKind {
 #[derive(Default)]
 pub(in super::super) struct MergedSchema<'a> {
     parts: Vec<&'a Node<'a>>,
-    /// Names of the references that were followed, the outermost first.
-    names: Vec<&'a str>,
     /// Discriminators of the alternatives that were taken, with their values.
     branches: Vec<(&'a str, String)>,
     is_never: bool,
@@ -65,20 +63,12 @@ impl<'a> MergedSchema<'a> {
         }
         if let Some(reference) = schema.get("$ref")
             && let Some(text) = reference.text()
+            && let Some(target) = document.find_target(text, &reference.span)
         {
-            self.names.push(last_name(text));
-            if let Some(target) = document.find_target(text, &reference.span) {
-                self.add(document, target, avoided);
-            }
+            self.add(document, target, avoided);
         }
-        if let Some(all) = schema.get("allOf") {
-            if !all.is_list() {
-                let words = format!("`allOf` is a list, and this is {}", all.kind());
-                document.warn(&all.span, words);
-            }
-            for part in all.items() {
-                self.add(document, part, avoided);
-            }
+        for part in document.items(schema, "allOf") {
+            self.add(document, part, avoided);
         }
         for key in ["oneOf", "anyOf"] {
             let options = schema.get(key).map_or(&[][..], Node::items);
@@ -98,34 +88,9 @@ impl<'a> MergedSchema<'a> {
     }
 
     /// Returns the value that a discriminator property must have.
-    pub(super) fn discriminator_value(&self, property: &str) -> Option<String> {
+    pub(super) fn discriminator_value(&self, property: &str) -> Option<&str> {
         let branch = self.branches.iter().find(|(name, _)| *name == property);
-        if let Some((_, value)) = branch {
-            return Some(value.clone());
-        }
-        // The schema may share a parent with a discriminator.
-        let name = *self.names.first()?;
-        self.parts.iter().find_map(|part| {
-            let discriminator = part.get("discriminator")?;
-            // In version 2.0 it is a string.
-            let known = discriminator.text();
-            let known = known.or_else(|| discriminator.text_of("propertyName"))?;
-            if known != property {
-                return None;
-            }
-            let mapping = discriminator.get("mapping").map_or(&[][..], Node::fields);
-            let is_target =
-                |node: &Node<'_>| node.text().is_some_and(|text| last_name(text) == name);
-            let mapped = mapping.iter().find(|field| is_target(&field.node));
-            let has_values = || {
-                let mut properties = self.properties().into_iter();
-                properties.any(|(known, schema)| known == property && schema.get("enum").is_some())
-            };
-            match mapped {
-                Some(field) => Some(field.name.to_string()),
-                None => (!has_values()).then(|| name.to_owned()),
-            }
-        })
+        branch.map(|(_, value)| value.as_str())
     }
 
     /// Returns a keyword; the nearest part wins.

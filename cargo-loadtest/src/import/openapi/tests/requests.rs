@@ -14,9 +14,9 @@ fn a_part_of_the_operations_can_be_taken() {
         taken,
         [
             "POST http://127.0.0.1:8080/v2/keeper",
-            "GET http://127.0.0.1:8080/v2/keeper/login?username=ada&password=<PASSWORD>",
-            "GET http://127.0.0.1:8080/v2/keeper/ada",
-            "DELETE http://127.0.0.1:8080/v2/keeper/ada",
+            "GET http://127.0.0.1:8080/v2/keeper/login?username=example&password=<PASSWORD>",
+            "GET http://127.0.0.1:8080/v2/keeper/example",
+            "DELETE http://127.0.0.1:8080/v2/keeper/example",
         ]
     );
     let taken = requests(
@@ -26,7 +26,7 @@ fn a_part_of_the_operations_can_be_taken() {
     assert_eq!(
         taken,
         [
-            "DELETE http://127.0.0.1:8080/v2/keeper/ada",
+            "DELETE http://127.0.0.1:8080/v2/keeper/example",
             "GET http://127.0.0.1:8080/v2/pet/1",
         ]
     );
@@ -41,13 +41,13 @@ fn a_part_of_the_operations_can_be_taken() {
         (
             &[],
             &["getpet"],
-            "no operation `getpet`",
+            "has the name `getpet`",
             "did you mean `getPet`?",
         ),
         (
             &[],
             &["GET /pets/{petId}"],
-            "no operation `GET /pets/{petId}`",
+            "has the name `GET /pets/{petId}`",
             "there is `addPet`, ",
         ),
         (
