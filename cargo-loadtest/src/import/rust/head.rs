@@ -142,9 +142,9 @@ fn left_out(recording: &Recording) -> Vec<String> {
 
 /// Renders the imports.
 pub(super) fn render_imports(uses: &Uses) -> String {
-    let form = "use loadtest::reqwest::multipart::{Form, Part};\n";
+    let form = "use loadtest::multipart::{Form, Part};\n";
     let form = if uses.parts { form } else { "" };
-    format!("use loadtest::prelude::*;\n{form}\n")
+    format!("{form}use loadtest::prelude::*;\n\n")
 }
 
 /// Renders the functions that steps call.
