@@ -205,7 +205,10 @@ fn a_part_of_a_document_is_imported() {
     import("--operation getpets")
         .exits(2)
         .has_one_error()
-        .says(&["no operation has the name `getpets`", "did you mean `getPet`?"]);
+        .says(&[
+            "no operation has the name `getpets`",
+            "did you mean `getPet`?",
+        ]);
 }
 
 fn what_is_no_document_is_refused_where_it_stands() {
