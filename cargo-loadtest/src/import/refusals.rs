@@ -303,11 +303,8 @@ fn refusals_of_archives_of_which_nothing_is_left() {
 #[test]
 fn refusals_of_descriptions() {
     let tagged = "openapi: 3.0.0\npaths:\n  /a:\n    get: {tags: [x]}\n    put:\n      operationId: putA\n      tags: [orders]\n";
-    let tag = tagged.replace("[orders]", "[«orders]");
-    let first_tag = tagged.replace("[x]", "[«x]");
     let operation = tagged.replace("put:", "«put:");
     let first = tagged.replace("get:", "«get:");
-    let tags = tagged.replace("tags: [orders]", "«tags: [orders]");
     let untagged = "openapi: 3.0.0\npaths:\n  /a:\n    «get: {}\n";
     check(
         "openapi",
@@ -319,16 +316,6 @@ fn refusals_of_descriptions() {
                 "",
                 "no operation",
             ),
-            (
-                "openapi: 3.1.0\n«pathes: {/a: {get: {}}}",
-                "",
-                "no operation",
-            ),
-            (
-                "openapi: 3.1.0\ninfo: {}\n«webhooks: {a: {post: {}}}",
-                "",
-                "no operation",
-            ),
             ("swagger: «'1.2'\napis: []", "", "Swagger 1"),
             (
                 "a: 1\nswaggerVersion: '1.2'\n"
@@ -337,28 +324,28 @@ fn refusals_of_descriptions() {
                 "",
                 "no OpenAPI document",
             ),
-            (&tag, "--tag order", "has the tag `order`"),
+            (&operation, "--tag order", "has the tag `order`"),
             (
-                &first_tag,
+                &first,
                 "--tag nothing-like-it",
                 "has the tag `nothing-like-it`",
             ),
             (untagged, "--tag x", "has the tag `x`"),
-            (&operation, "--operation puta", "no operation `puta`"),
+            (&operation, "--operation puta", "has the name `puta`"),
             (
                 &first,
                 "--operation nothing-like-it",
-                "no operation `nothing-like-it`",
+                "has the name `nothing-like-it`",
             ),
             (
-                &tags,
+                &first,
                 "--tag x --operation putA",
                 "none of these operations",
             ),
             (
                 "openapi: 3.0.0\n«servers: [{url: http://h}]\npaths: {/a: {get: {}}}",
                 "--base-url ftp://h",
-                "`--base-url ftp://h` is no URL",
+                "`--base-url` is no URL",
             ),
             (
                 "swagger: '2.0'\n«host: h\npaths: {/a: {get: {}}}",
@@ -368,12 +355,12 @@ fn refusals_of_descriptions() {
             (
                 "a: 1\n«openapi: 3.0.0\npaths: {/a: {get: {}}}",
                 "--base-url http://ada:canary@h",
-                "`--base-url` has credentials, and takes none",
+                "or has credentials or a query",
             ),
             (
                 "«openapi: 3.0.0\npaths: {/a: {get: {}}}",
                 "--base-url http://h/?a=1",
-                "has a query",
+                "or has credentials or a query",
             ),
         ],
     );
