@@ -74,7 +74,7 @@ fn write_content<'a>(
     let is_object = content.value.as_ref().is_some_and(ExampleValue::is_object);
     let is_text = matches!(content.value, Some(ExampleValue::Text(_)));
     let written = match content.kind {
-        MediaKind::Form if is_object => Some(write_form(&content)),
+        MediaKind::Form if is_object => Some(write_form(document, &content)),
         MediaKind::Multipart if is_object => Some(write_multipart(document, &content)),
         MediaKind::Multipart => None,
         MediaKind::Bytes if !is_text => Some((Body::Text(FILE.into()), content.media_type.clone())),
@@ -98,18 +98,28 @@ fn write_content<'a>(
     }
 }
 
+/// Returns the settings of a field of a form.
+fn find_encoding<'a>(content: &Content<'a>, name: &str) -> Option<&'a Node<'a>> {
+    content.node?.get("encoding")?.get(name)
+}
+
 /// Returns the content type that the document gives a field of a form.
 fn find_content_type<'a>(content: &Content<'a>, name: &str) -> Option<&'a str> {
-    let encoding = content.node?.get("encoding")?.get(name)?;
+    let encoding = find_encoding(content, name)?;
     let content_type = encoding.text_of("contentType")?.split(',').next()?.trim();
     (content_type.contains('/') && !content_type.contains('*')).then_some(content_type)
 }
 
-fn write_form(content: &Content<'_>) -> (Body, String) {
+fn write_form<'a>(document: &ApiDocument<'a>, content: &Content<'a>) -> (Body, String) {
     let mut form = Text::default();
     for (name, value) in content.value.iter().flat_map(ExampleValue::fields) {
         let pairs = match value {
-            ExampleValue::List(_) => ValueStyle::of_form().write_form(name, value),
+            ExampleValue::List(_) => {
+                let encoding = find_encoding(content, name);
+                let style = encoding.map(|node| ValueStyle::read(document, node, "query"));
+                let style = style.unwrap_or_else(ValueStyle::of_form);
+                style.write_form(name, value)
+            }
             value => vec![(name.clone(), value.to_text())],
         };
         for (name, value) in pairs {

@@ -198,6 +198,10 @@ fn make_form<'a>(parameters: &[Node<'a>], consumes: &[String]) -> Option<Node<'a
     let schemas = named
         .iter()
         .filter_map(|(name, parameter)| Some((name.clone(), parameter.get("schema")?.clone())));
+    let lists = named
+        .iter()
+        .filter(|(_, parameter)| parameter.text_of("type") == Some("array"));
+    let encoding = lists.map(|(name, parameter)| (name.clone(), (*parameter).clone()));
     let required = named
         .iter()
         .filter(|(_, parameter)| parameter.get("required").and_then(Node::boolean) == Some(true));
@@ -210,8 +214,11 @@ fn make_form<'a>(parameters: &[Node<'a>], consumes: &[String]) -> Option<Node<'a
             ("required", make_node(span, Value::List(required.collect()))),
         ],
     );
-    let media = make_object(span, [("schema", schema)]);
-    let content = make_object(span, [(media_type, media)]);
+    let media = [
+        ("schema", schema),
+        ("encoding", make_object(span, encoding)),
+    ];
+    let content = make_object(span, [(media_type, make_object(span, media))]);
     let required = make_node(span, Value::Bool(true));
     Some(make_object(
         span,
