@@ -97,10 +97,11 @@ fn what_is_no_document_is_refused_where_it_goes_wrong() {
         ),
         (&closed, "", "deeper than 200 levels"),
         ("a: [1, 2\nb«: 3", "", "not YAML"),
-        ("a: 1\n? «[x, y]\n: 2", "", "cannot be a name"),
+        ("a: 1\n? «[x, y]\n: 2", "", "the name of a value"),
         ("a: «*nowhere", "", "not YAML"),
-        ("a: &a [«*a]", "", "it is itself in"),
+        ("a: &a [«*a]", "", "an alias"),
         ("a: 1\n«---\nb: 2", "", "second document"),
+        ("{\"a\": 1, «\"a\": 2}", "", "a name of this object already"),
     ];
     for from in ["har", "openapi", "postman", "environment"] {
         check(from, &rows);
@@ -127,9 +128,9 @@ fn what_is_something_else_is_refused_where_it_shows() {
             ],
         );
     }
-    let har = "{\"x\": 1, «\"log\": {\"entries\": []}}";
-    let api = "{\"x\": 1, «\"openapi\": \"3.0.0\", \"paths\": {}}";
-    let collection = "{\"x\": 1, «\"info\": {}, \"item\": []}";
+    let har = "{«\"log\": {\"entries\": []}}";
+    let api = "{«\"openapi\": \"3.0.0\", \"paths\": {}}";
+    let collection = "{«\"info\": {}, \"item\": []}";
     check(
         "har",
         &[(api, "", "no archive"), (collection, "", "no archive")],
@@ -180,7 +181,7 @@ fn refusals_of_archives() {
     );
     let texts: Vec<(String, &str, &str)> = vec![
         (
-            "{\"x\": 1, «\"log\": {\"pages\": []}}".to_owned(),
+            "{«\"log\": {\"pages\": []}}".to_owned(),
             "",
             "no `log.entries`",
         ),
@@ -309,7 +310,7 @@ fn refusals_of_descriptions() {
     check(
         "openapi",
         &[
-            ("{\"x\": 1, «\"openapi\": \"3.1.0\"}", "", "no operation"),
+            ("{«\"openapi\": \"3.1.0\"}", "", "no operation"),
             ("openapi: 3.1.0\n«paths: {}", "", "no operation"),
             (
                 "openapi: 3.1.0\n«paths:\n  /a: {parameters: []}\n  /b: 7\n",
@@ -353,7 +354,7 @@ fn refusals_of_descriptions() {
                 "is no URL",
             ),
             (
-                "a: 1\n«openapi: 3.0.0\npaths: {/a: {get: {}}}",
+                "«openapi: 3.0.0\npaths: {/a: {get: {}}}",
                 "--base-url http://ada:canary@h",
                 "or has credentials or a query",
             ),
@@ -391,7 +392,7 @@ fn refusals_of_collections() {
         ),
         ("{\"id\": 1, «\"values\": []}".to_owned(), "", "variables of an environment"),
         ("{\"id\": 1, «\"collections\": []}".to_owned(), "", "all data of Postman"),
-        ("{\"x\": 1, «\"info\": {}}".to_owned(), "", "has no `item`"),
+        ("{«\"info\": {}}".to_owned(), "", "has no `item`"),
         ("{\"info\": {}, \"item\": «{\"a\":\n1}}".to_owned(), "", "`item` is an object"),
         ("{\"collection\": {«\"info\": {}}}".to_owned(), "", "has no `item`"),
         ("{\"info\": {}, «\"item\": []}".to_owned(), "", "no request in it"),
@@ -425,7 +426,7 @@ fn refusals_of_collections() {
                 "`values` is an object",
             ),
             ("{\"id\": 1, \"values\": «7}", "", "`values` is a number"),
-            ("{\"x\": 1, «\"item\": []}", "", "no environment"),
+            ("{«\"item\": []}", "", "no environment"),
         ],
     );
 }

@@ -179,11 +179,9 @@ impl Taker<'_> {
             return false;
         }
         let input = Input::new(String::new(), text.to_owned());
-        let Ok(mut node) = document::read(&input) else {
+        let Ok(node) = document::read(&input) else {
             return false;
         };
-        // Of two with one name, a run reads the last.
-        document::without_doubles(&mut node);
         self.node(&node, &mut Vec::new());
         true
     }

@@ -5,18 +5,15 @@
 mod json;
 mod yaml;
 
-use super::source::{Input, Mistake, Note, Span};
+use super::source::{Input, Mistake, Span};
 use super::text::quote_name;
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::fmt::Write as _;
+use std::collections::HashSet;
 
 /// Most values of a document.
 const MOST_VALUES: usize = 4_000_000;
 /// Deepest nesting of values.
 const DEEPEST: usize = 200;
-/// Most notes about names that an object has twice.
-const MOST_DOUBLES: usize = 3;
 
 /// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +31,7 @@ pub(super) enum Value<'a> {
     Number(Cow<'a, str>),
     Text(Cow<'a, str>),
     List(Vec<Node<'a>>),
-    /// In the order of the document; a name may be there twice.
+    /// In the order of the document; no name is there twice.
     Object(Vec<Field<'a>>),
 }
 
@@ -60,116 +57,59 @@ pub(super) fn read(input: &Input) -> Result<Node<'_>, Mistake> {
     }
 }
 
-/// Names that a document of one format has.
-const FORMAT_NAMES: [&str; 10] = [
-    "openapi",
-    "swagger",
-    "log",
-    "info",
-    "item",
-    "requests",
-    "values",
-    "collections",
-    "collection",
-    "_postman_variable_scope",
-];
-
-/// Returns the place of the name that shows the format of a document, else of its first name.
+/// Returns the place of the first name of a document, for what is said about all of it.
 pub(super) fn told_by(root: &Node<'_>) -> Span {
-    let fields = root.fields();
-    let telling = FORMAT_NAMES.iter().find_map(|name| root.name(name));
-    let first = || fields.first().map(|field| field.span.clone());
-    telling.or_else(first).unwrap_or_else(|| root.beginning())
-}
-
-/// Removes fields whose name an object has again further down, as JSON parsers do. Returns notes about the first ones.
-pub(super) fn without_doubles(root: &mut Node<'_>) -> Vec<Note> {
-    let mut notes = Vec::new();
-    take_doubles(root, &mut notes);
-    let more = notes.len().saturating_sub(MOST_DOUBLES);
-    notes.truncate(MOST_DOUBLES);
-    if let Some(last) = notes.last_mut().filter(|_| more > 0) {
-        let _ = write!(last.words, " (and {more} more like this)");
-    }
-    notes
-}
-
-fn take_doubles(node: &mut Node<'_>, notes: &mut Vec<Note>) {
-    match &mut node.value {
-        Value::List(items) => items.iter_mut().for_each(|item| take_doubles(item, notes)),
-        Value::Object(fields) => {
-            let mut left: HashMap<Cow<'_, str>, usize> = HashMap::with_capacity(fields.len());
-            for field in &*fields {
-                *left.entry(field.name.clone()).or_default() += 1;
-            }
-            fields.retain(|field| {
-                let left = left.entry(field.name.clone()).or_default();
-                *left -= 1;
-                if *left > 0 {
-                    let name = quote_name(&field.name);
-                    let words = format!("{name} is there again further down, and that one counts");
-                    notes.push(Note::new(field.span.clone(), words));
-                }
-                *left == 0
-            });
-            for field in fields {
-                take_doubles(&mut field.node, notes);
-            }
-        }
-        _ => {}
-    }
+    let first = root.fields().first();
+    first.map_or_else(|| root.beginning(), |field| field.span.clone())
 }
 
 /// Returns the format of a document, as `cargo loadtest import` calls it.
 pub(crate) fn format(input: &Input) -> Option<&'static str> {
     let root = read(input).ok()?;
-    let has = |name: &str| root.get(name).is_some();
-    if root.at(&["log", "entries"]).is_some() {
-        Some("har")
-    } else if has("openapi") || has("swagger") {
-        Some("openapi")
-    } else if has("item") || root.at(&["collection", "item"]).is_some() {
-        Some("postman")
-    } else {
-        None
-    }
+    let formats = [
+        ("har", &["log", "entries"][..]),
+        ("openapi", &["openapi"]),
+        ("openapi", &["swagger"]),
+        ("postman", &["item"]),
+        ("postman", &["collection", "item"]),
+    ];
+    let found = formats.iter().find(|(_, path)| root.at(path).is_some());
+    found.map(|(format, _)| *format)
 }
 
-/// Counts values, so that there are not too many.
+/// Values that a document may still have.
 struct Budget(usize);
 
 impl Budget {
-    fn new() -> Self {
-        Self(MOST_VALUES)
-    }
-
-    fn take(&mut self, values: usize, span: &Span) -> Result<(), Mistake> {
-        self.0 = self.0.checked_sub(values).ok_or_else(|| {
-            Mistake::new(
-                span.clone(),
-                format!("the document has more than {MOST_VALUES} values"),
-            )
-        })?;
+    fn take(&mut self, span: &Span) -> Result<(), Mistake> {
+        let words = || format!("the document has more than {MOST_VALUES} values");
+        let left = self.0.checked_sub(1);
+        self.0 = left.ok_or_else(|| Mistake::new(span.clone(), words()))?;
         Ok(())
     }
 }
 
-fn too_deep(span: &Span) -> Mistake {
-    Mistake::new(
-        span.clone(),
-        format!("values are nested deeper than {DEEPEST} levels"),
-    )
+/// Makes an object, in which no name may be there twice.
+fn make_object(fields: Vec<Field<'_>>) -> Result<Value<'_>, Mistake> {
+    let mut names = HashSet::with_capacity(fields.len());
+    if let Some(twice) = fields.iter().find(|field| !names.insert(&*field.name)) {
+        let words = format!(
+            "{} is a name of this object already",
+            quote_name(&twice.name)
+        );
+        return Err(Mistake::new(twice.span.clone(), words).help("remove one of them"));
+    }
+    Ok(Value::Object(fields))
 }
 
 impl<'a> Node<'a> {
-    /// Returns the value of a field; the last of that name, as JSON parsers do.
+    /// Returns the value of a field.
     pub(super) fn get(&self, name: &str) -> Option<&Node<'a>> {
         self.field(name).map(|field| &field.node)
     }
 
     fn field(&self, name: &str) -> Option<&Field<'a>> {
-        let mut fields = self.fields().iter().rev();
-        fields.find(|field| field.name == name)
+        self.fields().iter().find(|field| field.name == name)
     }
 
     /// Returns the value at the end of a path of names.

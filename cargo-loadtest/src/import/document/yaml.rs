@@ -1,11 +1,10 @@
 //! YAML 1.2, as far as JSON has a word for it.
 
-use super::{Budget, DEEPEST, Field, Mistake, Node, Value, too_deep};
+use super::{Budget, DEEPEST, Field, MOST_VALUES, Mistake, Node, Value, make_object};
 use crate::import::source::Span;
 use granit_parser::{Event, Options, Parser, ScalarStyle};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 /// Reads the one document of a text.
 pub(super) fn read(text: &str) -> Result<Node<'_>, Mistake> {
@@ -23,8 +22,7 @@ pub(super) fn read(text: &str) -> Result<Node<'_>, Mistake> {
     let mut reader = YamlReader {
         text,
         events: Box::new(events),
-        anchors: HashMap::new(),
-        budget: Budget::new(),
+        budget: Budget(MOST_VALUES),
     };
     let mut root = None;
     while let Some(next) = reader.events.next() {
@@ -36,7 +34,7 @@ pub(super) fn read(text: &str) -> Result<Node<'_>, Mistake> {
                 let words = "a second document begins here, and one is read";
                 return Err(Mistake::new(span, words));
             }
-            event => root = Some(reader.read_node(event, span, 0)?),
+            event => root = Some(reader.read_node(event, span)?),
         }
     }
     root.ok_or_else(|| Mistake::new(0..0, "there is nothing in it"))
@@ -47,8 +45,6 @@ type Events<'a> = dyn Iterator<Item = Result<(Event<'a>, Span), Mistake>> + 'a;
 struct YamlReader<'a> {
     text: &'a str,
     events: Box<Events<'a>>,
-    /// Values that aliases stand for.
-    anchors: HashMap<usize, Node<'a>>,
     budget: Budget,
 }
 
@@ -60,50 +56,39 @@ impl<'a> YamlReader<'a> {
     }
 
     /// Reads the value that an event begins.
-    fn read_node(
-        &mut self,
-        event: Event<'a>,
-        mut span: Span,
-        depth: usize,
-    ) -> Result<Node<'a>, Mistake> {
-        self.budget.take(1, &span)?;
-        if depth > DEEPEST {
-            return Err(too_deep(&span));
-        }
-        let (value, anchor) = match event {
-            Event::Scalar(text, style, anchor, tag) => {
-                let is_text =
-                    style != ScalarStyle::Plain || tag.is_some_and(|tag| tag.suffix() == "str");
-                let value = if is_text {
-                    Value::Text(text)
-                } else {
+    fn read_node(&mut self, event: Event<'a>, mut span: Span) -> Result<Node<'a>, Mistake> {
+        self.budget.take(&span)?;
+        let value = match event {
+            Event::Scalar(text, style, _, tag) => {
+                let is_plain = style == ScalarStyle::Plain;
+                if is_plain && tag.is_none_or(|tag| tag.suffix() != "str") {
                     plain_value(text)
-                };
-                (value, anchor)
+                } else {
+                    Value::Text(text)
+                }
             }
-            Event::SequenceStart(_, anchor, _) => {
+            Event::SequenceStart(..) => {
                 let mut items = Vec::new();
                 while let Some((event, at)) = self.next_within(&mut span)? {
-                    items.push(self.read_node(event, at, depth + 1)?);
+                    items.push(self.read_node(event, at)?);
                 }
-                (Value::List(items), anchor)
+                Value::List(items)
             }
-            Event::MappingStart(_, anchor, _) => {
+            Event::MappingStart(..) => {
                 let mut fields = Vec::new();
                 while let Some((event, at)) = self.next_within(&mut span)? {
-                    fields.push(self.read_field(event, at, depth + 1)?);
+                    fields.push(self.read_field(event, at)?);
                 }
-                (Value::Object(merge_fields(fields)), anchor)
+                make_object(fields)?
             }
-            Event::Alias(anchor) => return self.copy_anchor(anchor, span, depth),
-            _ => (Value::Null, 0),
+            Event::Alias(_) => {
+                let words = "an alias is not imported: it stands for a value elsewhere";
+                let help = "write the value itself, as `yq 'explode(.)'` does";
+                return Err(Mistake::new(span, words).help(help));
+            }
+            _ => Value::Null,
         };
-        let node = Node { span, value };
-        if anchor > 0 {
-            self.budget.take(measure(&node).0, &node.span)?;
-            self.anchors.insert(anchor, node.clone());
-        }
-        Ok(node)
+        Ok(Node { span, value })
     }
 
     /// Returns the next event of a list or an object; at its end extends the place of all of it.
@@ -118,70 +103,21 @@ impl<'a> YamlReader<'a> {
         Ok(None)
     }
 
-    fn read_field(
-        &mut self,
-        event: Event<'a>,
-        span: Span,
-        depth: usize,
-    ) -> Result<Field<'a>, Mistake> {
-        let key = self.read_node(event, span, depth)?;
-        let words = format!("{} cannot be a name", key.kind());
-        let name = match key.value {
+    fn read_field(&mut self, event: Event<'a>, at: Span) -> Result<Field<'a>, Mistake> {
+        let Node { value, span } = self.read_node(event, at)?;
+        let name = match value {
             Value::Text(name) | Value::Number(name) => name,
             Value::Bool(true) => Cow::Borrowed("true"),
             Value::Bool(false) => Cow::Borrowed("false"),
-            _ => return Err(Mistake::new(key.span, words)),
+            _ => {
+                let words = "the name of a value is a text, and this is none";
+                return Err(Mistake::new(span, words));
+            }
         };
         let (event, at) = self.next_event()?;
-        Ok(Field {
-            name,
-            span: key.span,
-            node: self.read_node(event, at, depth)?,
-        })
+        let node = self.read_node(event, at)?;
+        Ok(Field { name, span, node })
     }
-
-    fn copy_anchor(
-        &mut self,
-        anchor: usize,
-        span: Span,
-        depth: usize,
-    ) -> Result<Node<'a>, Mistake> {
-        let known = self.anchors.get(&anchor).ok_or_else(|| {
-            Mistake::new(span.clone(), "this stands for a value that it is itself in")
-        })?;
-        let (values, height) = measure(known);
-        if depth + height > DEEPEST {
-            return Err(too_deep(&span));
-        }
-        self.budget.take(values, &span)?;
-        Ok(known.clone())
-    }
-}
-
-/// Returns the count of the values in a value, and of their levels.
-fn measure(node: &Node<'_>) -> (usize, usize) {
-    let fields = node.fields().iter().map(|field| &field.node);
-    let inner = node.items().iter().chain(fields).map(measure);
-    inner.fold((1, 0), |(values, height), inner| {
-        (values + inner.0, height.max(inner.1 + 1))
-    })
-}
-
-/// Adds the fields that `<<` brings along, unless the object has them itself.
-fn merge_fields(fields: Vec<Field<'_>>) -> Vec<Field<'_>> {
-    let (merges, mut own): (Vec<_>, Vec<_>) =
-        fields.into_iter().partition(|field| field.name == "<<");
-    let objects = merges.into_iter().flat_map(|merge| match merge.node.value {
-        Value::List(items) => items,
-        _ => vec![merge.node],
-    });
-    for object in objects {
-        if let Value::Object(mut fields) = object.value {
-            fields.retain(|field| own.iter().all(|own| own.name != field.name));
-            own.extend(fields);
-        }
-    }
-    own
 }
 
 /// Returns the value of a scalar without quotes. Numbers are those of JSON; others, such as `0x1f`, are text.
@@ -202,22 +138,19 @@ fn plain_value(text: Cow<'_, str>) -> Value<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fmt::Write as _;
 
     #[test]
     fn values_are_those_of_the_core_schema() {
-        let text = "a: &x {k: 1, l: [yes, 'no']}\nb: ~\n\"c\": 0x1F\n200: 0.5\ne:\n  <<: *x\n  k: \"2\"\nf: |\n  one\n  two\ng: 1.2.3\nh: !!str 12\ni: -7\n";
+        let text = "a: {k: 1, l: [yes, 'no']}\nb: ~\n\"c\": 0x1F\n200: 0.5\ne:\n  k: \"2\"\nf: |\n  one\n  two\ng: 1.2.3\nh: !!str 12\ni: -7\n";
         let node = read(text).unwrap();
         assert_eq!(
             node.json(),
-            r#"{"a":{"k":1,"l":["yes","no"]},"b":null,"c":"0x1F","200":0.5,"e":{"k":"2","l":["yes","no"]},"f":"one\ntwo\n","g":"1.2.3","h":"12","i":-7}"#
+            r#"{"a":{"k":1,"l":["yes","no"]},"b":null,"c":"0x1F","200":0.5,"e":{"k":"2"},"f":"one\ntwo\n","g":"1.2.3","h":"12","i":-7}"#
         );
         let b = &node.fields()[1];
         assert_eq!(&text[b.span.clone()], "b");
-        assert_eq!(
-            &text[node.get("a").unwrap().get("k").unwrap().span.clone()],
-            "1"
-        );
+        let value = node.at(&["a", "k"]).unwrap();
+        assert_eq!(&text[value.span.clone()], "1");
         assert!(text[node.get("e").unwrap().span.clone()].ends_with("k: \"2\""));
     }
 
@@ -228,6 +161,9 @@ mod tests {
             ("a: 1\n? [x, y]\n: 2", "[x, y]"),
             ("a: *nowhere", "*nowhere"),
             ("a: 1\n---\nb: 2", "---"),
+            ("a: &x {b: 1}\nc:\n  <<: *x", "*x"),
+            ("a: &a [*a]", "*a"),
+            ("a: 1\nb: 2\n'a': 3", "'a'"),
         ] {
             let mistake = read(text).unwrap_err();
             assert!(
@@ -238,23 +174,8 @@ mod tests {
     }
 
     #[test]
-    fn aliases_of_aliases_do_not_grow_without_end() {
-        let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
-        for level in 1..12 {
-            let item = format!("*a{}", level - 1);
-            let items = vec![item; 10].join(", ");
-            let _ = writeln!(text, "a{level}: &a{level} [{items}]");
-        }
-        let mistake = read(&text).unwrap_err();
-        assert!(mistake.words.contains("more than"), "{mistake:?}");
-        let mut text = "a0: &a0 [x]\n".to_owned();
-        for level in 1..=DEEPEST {
-            let _ = writeln!(text, "a{level}: &a{level} [*a{}]", level - 1);
-        }
-        let mistake = read(&text).unwrap_err();
-        assert!(mistake.words.contains("deeper than"), "{mistake:?}");
+    fn depth_has_an_end() {
         let deep = format!("a: {}{}", "[".repeat(50_000), "]".repeat(50_000));
         assert!(read(&deep).is_err());
-        assert!(read("a: &a [*a]").is_err());
     }
 }

@@ -72,11 +72,8 @@ struct TimedExchange {
 /// # Errors
 /// The text is no archive, no request of it is kept, or too many are.
 pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording, Mistake> {
-    let mut root = document::read(input)?;
-    let mut recording = Recording {
-        notes: document::without_doubles(&mut root),
-        ..Recording::default()
-    };
+    let root = document::read(input)?;
+    let mut recording = Recording::default();
     let list = archive::find_entries(&root)?;
     let (mut entries, mut unreadable) = (Vec::new(), Vec::new());
     for node in list.items() {

@@ -47,8 +47,7 @@ pub(crate) struct OpenApiOptions {
 /// The text is no description of a service, or has none of the operations that are asked for.
 pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Recording, Mistake> {
     let mut root = tree::read(input)?;
-    let mut notes = tree::without_doubles(&mut root);
-    notes.extend(upgrade::upgrade_document(&mut root));
+    let notes = upgrade::upgrade_document(&mut root);
     let document = ApiDocument::new(&root, &input.text);
     for note in notes {
         document.warn(&note.span, note.words);

@@ -129,10 +129,9 @@ struct EventScript {
 
 /// Reads a collection.
 pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Recording, Mistake> {
-    let mut document = document::read(input)?;
-    let doubles = document::without_doubles(&mut document);
+    let document = document::read(input)?;
     let root = collection::find_collection(&document)?;
-    let mut notes = doubles;
+    let mut notes = Vec::new();
     let collection = collection::read_collection(root, &mut notes)?;
     let selected = folders::select_folders(&collection, &options.folders, root)?;
     let mut entries: Vec<usize> = (0..collection.entries.len()).collect();

@@ -6,7 +6,6 @@ use crate::import::recording::{Flat, Piece, Recording, Text};
 use crate::import::secrets::quote_bare;
 use crate::import::source::Input;
 use serde_json::Number;
-use std::collections::HashSet;
 
 /// From here on numbers of JSON are no whole numbers of Rust.
 const LARGEST: f64 = 18_446_744_073_709_551_615.0;
@@ -58,7 +57,7 @@ impl JsonText {
         render_node(&document::read(&self.input).ok()?, indent, notation)
     }
 
-    /// Returns true where `json!` can write it: each key once, without values of a run, and within the limits of the
+    /// Returns true where `json!` can write it: names without values of a run, and within the limits of the
     /// compiler.
     pub(super) fn is_for_macro(&self) -> bool {
         let node = document::read(&self.input).ok();
@@ -68,10 +67,8 @@ impl JsonText {
 
     /// Returns the depth of the recursion of `json!`, which takes one token after the other.
     fn expansions(&self, node: &Node<'_>) -> Option<usize> {
-        let mut names = HashSet::new();
         let mut fields = node.fields().iter();
-        let is_fit =
-            fields.all(|field| names.insert(&field.name) && !self.flat.has_values(&field.name));
+        let is_fit = fields.all(|field| !self.flat.has_values(&field.name));
         let (begin, each) = match &node.value {
             Value::List(_) => (5, 2),
             Value::Object(_) if is_fit => (2, 3),
@@ -189,12 +186,12 @@ mod tests {
             "[1e-400]",
             r#""text""#,
             r#"{"a":1} {"#,
+            r#"{"a":1,"b":{"c":2,"c":3}}"#,
         ] {
             assert!(parse(body).is_none(), "{body}");
         }
         let is_for_macro = |body: &str| parse(body).unwrap().is_for_macro();
         assert!(is_for_macro(r#"{"a":[{"a":1},{"a":2}]}"#));
-        assert!(!is_for_macro(r#"{"a":1,"b":{"c":2,"c":3}}"#));
         // As much as the compiler takes is tried with it end to end.
         let fields = |count: usize| {
             let fields: Vec<_> = (0..count).map(|at| format!("\"k{at}\":1")).collect();

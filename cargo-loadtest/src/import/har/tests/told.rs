@@ -46,17 +46,6 @@ fn what_is_left_out_of_a_request_is_told_where_it_is() {
         let recording = told_at(&entries(&format!("{kept}, {other}")), words);
         assert_eq!(recording.exchanges.len(), 1);
     }
-    told_at(
-        &entries(&format!(
-            "{kept}, {}",
-            r#"{"request": {"url": "/a", "url": "http://h/b"}}"#.replacen(
-                r#""url""#,
-                r#"«"url""#,
-                1
-            )
-        )),
-        "`url` is there again",
-    );
     let many = entries(&format!(
         "{kept}{}",
         r#", {"request": {"url": "/a"}}"#.repeat(5)

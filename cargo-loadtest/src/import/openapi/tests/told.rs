@@ -44,7 +44,7 @@ fn nothing_of_a_server_is_left_out_without_a_word() {
             "openapi: 3.0.0\nservers: [«{description: x}]",
             "a server has a `url`",
         ),
-        ("a: 1\n«openapi: 3.0.0", "does not say where the service is"),
+        ("«openapi: 3.0.0", "does not say where the service is"),
         (
             "swagger: '2.0'\nhost: h\nschemes: «[ws, ftp]",
             "`ws`, `ftp` is not HTTP",
@@ -59,24 +59,6 @@ fn nothing_of_a_server_is_left_out_without_a_word() {
         let sent = &recording.exchanges[0];
         assert!(!format!("{} {:?}", show_recording(&plain, &recording), sent).contains("canary"));
     }
-}
-
-#[test]
-fn a_name_that_is_there_twice_is_told_and_sent_once() {
-    let text = "openapi: 3.0.0\npaths:\n  «/a:\n    get: {operationId: one}\n  /b: {get: {}}\n  /a:\n    get: {operationId: two}\n";
-    check(&[(text, "`/a` is there again further down")]);
-    let recording = read(&text.replace('«', ""));
-    let names: Vec<_> = recording
-        .exchanges
-        .iter()
-        .filter_map(|exchange| exchange.name.as_deref())
-        .collect();
-    assert_eq!(names, ["two"]);
-    assert_eq!(recording.exchanges.len(), 2);
-    check(&[(
-        "{\"openapi\": \"3.0.0\", \"paths\": {\"/a\": {«\"get\": {}, \"get\": {}}}}",
-        "`get` is there again",
-    )]);
 }
 
 #[test]
