@@ -4,7 +4,6 @@
 
 use super::*;
 use postman::read_environment;
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -433,60 +432,68 @@ fn refusals_of_collections() {
 
 #[test]
 fn refusals_of_commands() {
-    let known = HashMap::from([("--allow-files", "curl -d «@/nowhere/at/all http://h/")]);
-    check(
-        "curl",
-        &[
-            ("«", "", "no curl command"),
-            ("\n  «wget http://h/", "", "no curl command"),
-            ("«curl -s", "", "no URL"),
-            ("curl \\\n  «--nope http://h/", "", "no option `--nope`"),
-            (
-                "curl «-y1 -€ http://h/".replace("«-y1 ", "-y1 «").as_str(),
-                "",
-                "no option",
-            ),
-            ("curl http://h/ «-d", "", "needs a value"),
-            ("curl «-K cfg http://h/", "", "`--config`"),
-            ("curl «--variable x http://h/", "", "variables of curl"),
-            ("curl «-Uri http://h/", "", "Invoke-WebRequest"),
-            ("curl «ftp://h/", "", "only `http` and `https`"),
-            ("curl «http:///a", "", "no host"),
-            ("curl «http://h:x/", "", "host or a port that is none"),
-            ("curl «'http://h/a b'", "", "a blank"),
-            ("curl «'http://h/{a'", "", "as a range"),
-            ("curl «-H 'a b: c' http://h/", "", "name of a header"),
-            ("curl «-X 'GE T' http://h/", "", "no method"),
-            ("curl «-m soon http://h/", "", "number of seconds"),
-            ("curl «--max-redirs x http://h/", "", "a number is expected"),
-            ("curl «-u ada http://h/", "", "password of this user"),
-            ("curl «-F a http://h/", "", "has no `=`"),
-            ("curl «-F 'a=(b' http://h/", "", "forms within forms"),
-            ("curl -d a «-F b=c http://h/", "", "only one of"),
-            ("curl «-d @body.json http://h/", "", "not permitted"),
-            (
-                known["--allow-files"]
-                    .replace("«@", "@")
-                    .replace("-d", "«-d")
-                    .as_str(),
-                "--allow-files",
-                "/nowhere",
-            ),
-            ("curl «-d @- http://h/", "", "standard input"),
-            ("curl http://h/ -d «'a", "", "never closed"),
-            ("curl http://h/«$(id)", "", "run a program"),
-            ("curl http://h/«`id`", "", "run a program"),
-            ("curl «${A", "", "only a shell"),
-            ("curl http://h/«$A", "", "not in the environment"),
-            ("curl http://h/«$1", "", "only a shell"),
-            ("curl http://h/?a=1«&b=2", "", "ends the command"),
-            (
-                "curl http://h/\n«-H 'a: b'",
-                "",
-                "not a part of the command above",
-            ),
-            ("curl http://h/«<id>", "", "around a placeholder"),
-            ("curl «“http://h/”", "", "this quote"),
-        ],
-    );
+    let rows = [
+        ("«", "no curl command"),
+        ("\n  «wget http://h/", "no curl command"),
+        ("«curl -s", "no URL"),
+        ("curl \\\n  «--data-row x", "no option `--data-row`"),
+        ("curl h «--data-ra 1", "no option"),
+        ("curl h «-d", "needs a value"),
+        ("curl «-K cfg h", "`--config`"),
+        ("curl h «--next i", "write `curl` again"),
+        ("curl «-Uri h", "Invoke-WebRequest"),
+        ("curl «ftp://h/", "only `http` and `https`"),
+        ("curl «http:///a", "no host"),
+        ("curl «http://h:x/", "host or a port that is none"),
+        ("curl «'http://h/a b'", "a blank"),
+        ("curl «'http://h/{a'", "as a range"),
+        ("curl «-H 'a b: c' h", "name of a header"),
+        ("curl «-H x h", "has no `:`"),
+        ("curl «-H $'a: b\\nc' h", "no line breaks"),
+        ("curl «-H $'a: \\xff' h", "no text in UTF-8"),
+        ("curl «-X 'GE T' h", "no method"),
+        ("curl «-m soon h", "number of seconds"),
+        ("curl «-u ada h", "password of this user"),
+        ("curl «-F a h", "has no `=`"),
+        ("curl «-F 'a=(b' h", "forms within forms"),
+        ("curl «-F 'a=b;headers=c' h", "only `;type=`"),
+        ("curl «-F 'a=\"b' h", "never closed"),
+        ("curl -d a «-F b=c h", "only one of"),
+        ("curl -G «-d 'a b' h", "a blank"),
+        ("curl «-d @body.json h", "not permitted"),
+        ("curl «-E me.pem:pw h", "reads the file `me.pem`"),
+        ("curl «-d @- h", "standard input"),
+        ("cat x | curl «-d @- h", "standard input"),
+        ("curl h -d «'a", "never closed"),
+        ("curl ^\"a^\" ^\n «\"b", "never closed"),
+        ("curl `\n «'a", "never closed"),
+        ("curl h/«$(id)", "run a program"),
+        ("curl \"«`id`\"", "run a program"),
+        ("curl h/«$A", "not in the environment"),
+        ("curl ^\"«%ABC%\"", "not in the environment"),
+        ("curl «${A", "only a shell"),
+        ("curl «${A:-b}", "only a shell"),
+        ("curl h/«$1", "only a shell"),
+        ("curl `\n «$x", "only a shell"),
+        ("A='b c'\ncurl «$A", "split"),
+        ("curl $'a«\\x00'", "this escape"),
+        ("curl `\n \"«`u{41}\"", "this escape"),
+        ("«$x = 1\ncurl.exe `\n h", "no expressions of PowerShell"),
+        ("«for i in 1 2; do curl $i; done", "`for` is not"),
+        ("«$ curl a", "`$` is not"),
+        ("login«() {\n  curl a\n}", "this parenthesis"),
+        ("curl <<«EOF\nx", "ends this text"),
+        ("curl a «<<< x", "`<` is not"),
+        ("curl h/«<id>", "around a placeholder"),
+        ("curl h?a=1«&b=2", "ends the command"),
+        ("curl h\n«-H 'a: b'", "not a part of the command above"),
+        ("curl h/«{1..3}", "several words"),
+        ("curl -d «{a,b} h", "several words"),
+        ("curl «“h”", "this quote"),
+        ("curl«\u{a0}h", "this quote or blank"),
+        ("curl «–X POST h", "this dash"),
+    ];
+    check("curl", &rows.map(|(text, words)| (text, "", words)));
+    let text = "curl «-d @/nowhere/at/all http://h/";
+    check("curl", &[(text, "--allow-files", "/nowhere")]);
 }

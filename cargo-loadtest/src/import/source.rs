@@ -147,10 +147,10 @@ impl Input {
 /// Returns true where the text before a value on its line is its name alone, or nothing.
 fn is_name(before: &str) -> bool {
     let before = before.trim();
-    let name = before.strip_suffix(':').unwrap_or(before);
+    let name = before.strip_suffix(':').unwrap_or_default();
     let name = name.trim().trim_start_matches("- ").trim_matches('"');
-    name.chars()
-        .all(|letter| letter.is_alphanumeric() || "_-.$/{}~".contains(letter))
+    let is_letter = |letter: char| letter.is_alphanumeric() || "_-.$/{}~".contains(letter);
+    matches!(before, "" | "-") || !name.is_empty() && name.chars().all(is_letter)
 }
 
 /// Returns the beginning, up to a width.

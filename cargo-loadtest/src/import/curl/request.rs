@@ -96,6 +96,14 @@ impl<'a, 'v> RequestReader<'a, 'v> {
                 return Err(Mistake::new(setting.span, "this body is too long"));
             }
         }
+        if let Some((_, span)) = draft
+            .bodies
+            .iter()
+            .find(|(kind, _)| *kind == BodyKind::Data)
+            && draft.is_get
+        {
+            check_query(&String::from_utf8_lossy(&draft.data), span)?;
+        }
         draft
             .bodies
             .retain(|(kind, _)| !draft.is_get || *kind != BodyKind::Data);
@@ -308,9 +316,7 @@ impl RequestDraft {
             (Some(BodyKind::Upload) | None, _) => ("GET", Body::None),
         };
         if self.is_get && !self.data.is_empty() {
-            let query = String::from_utf8_lossy(&self.data);
-            check_query(&query, span)?;
-            append_query(&mut url, &query);
+            append_query(&mut url, &String::from_utf8_lossy(&self.data));
         } else if !self.query.is_empty() {
             append_query(&mut url, &self.query);
         }

@@ -1,6 +1,7 @@
 use super::super::recording::{
     BOUNDARY, Body, Exchange, Piece, Text, encode_basic, encode_multipart,
 };
+use super::super::source::Note;
 use super::*;
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -42,21 +43,11 @@ fn no_files() -> PermittedFiles {
     }
 }
 
-fn exchanges(text: &str) -> Vec<Exchange> {
-    let read = read(text, &no_files());
-    read.unwrap_or_else(|mistake| panic!("{text}: {mistake:?}"))
-        .exchanges
-}
-
 fn one(text: &str) -> Exchange {
-    let mut all = exchanges(text);
-    assert_eq!(all.len(), 1, "{text}");
-    all.remove(0)
-}
-
-fn refusal(text: &str) -> (String, String) {
-    let mistake = read(text, &no_files()).expect_err(text);
-    (text[mistake.span.clone()].to_owned(), mistake.words)
+    let read = read(text, &no_files());
+    let mut read = read.unwrap_or_else(|mistake| panic!("{text}: {mistake:?}"));
+    assert_eq!(read.exchanges.len(), 1, "{text}");
+    read.exchanges.remove(0)
 }
 
 fn notes(text: &str) -> Vec<String> {
@@ -84,11 +75,6 @@ fn body(exchange: &Exchange) -> Vec<u8> {
 
 fn target(exchange: &Exchange) -> String {
     String::from_utf8(fill(&exchange.target)).unwrap()
-}
-
-fn header(exchange: &Exchange, name: &str) -> Option<String> {
-    let value = exchange.header(name)?;
-    Some(String::from_utf8(fill(value)).unwrap())
 }
 
 /// The request that our engine sends, without its own headers.
@@ -150,41 +136,45 @@ fn every_form_comes_to_what_curl_sends() {
 
 #[test]
 fn options_that_are_seldom_met() {
-    assert_eq!(target(&one("curl -I -G -d a=1 h")), "/?a=1");
-    assert_eq!(one("curl h -X OPTIONS").method, "OPTIONS");
-    assert_eq!(
-        one("curl --request=PUT h".replace('=', " ").as_str()).method,
-        "PUT"
-    );
-    assert_eq!(
-        header(&one("curl --oauth2-bearer t h"), "authorization").as_deref(),
-        Some("Bearer t")
-    );
-    assert_eq!(
-        header(&one("curl -b a=1 -b b=2 h"), "cookie").as_deref(),
-        Some("a=1; b=2")
-    );
-    assert_eq!(body(&one("curl -d @- h <<E\nx\nE")), b"x");
+    for (text, read_as) in [
+        ("curl -I -G -d a=1 h", "HEAD /?a=1"),
+        ("curl h -X OPTIONS", "OPTIONS /"),
+        ("curl --oauth2-bearer t h", "GET / authorization: Bearer t"),
+        ("curl -b a=1 -b b=2 h", "GET / cookie: a=1; b=2"),
+        ("curl -H 'Host: other' h", "GET / host: other"),
+        ("curl -H 'Host: h' -H 'Content-Length: 3' h", "GET /"),
+        ("curl -u a:b h", "GET / authorization: Basic YTpi"),
+        (
+            "curl -u a:b -H 'Authorization: x' h",
+            "GET / authorization: x",
+        ),
+        ("curl -u a:b --digest h", "GET /"),
+        ("curl -g 'h?a[]={b}'", "GET /?a[]={b}"),
+        (
+            "curl -T- -d x -G h/ <<E\nx\nE",
+            "PUT /?x expect: 100-continue x\n",
+        ),
+    ] {
+        let Sent {
+            method,
+            target,
+            headers,
+            body,
+        } = sent(&one(text));
+        let headers = headers.into_iter().filter(|(name, _)| name != "accept");
+        let headers = headers.map(|(name, value)| format!("{name}: {value}"));
+        let all = [format!("{method} {target}")].into_iter().chain(headers);
+        let all = all.chain(Some(body).filter(|body| !body.is_empty()));
+        assert_eq!(all.collect::<Vec<_>>().join(" "), read_as, "{text}");
+    }
     assert_eq!(one("curl -L --max-redirs 3 h").redirects, 3);
     assert_eq!(one("curl -L h --no-location").redirects, 0);
     assert_eq!(one("curl -m 1.5 h").timeout.unwrap().as_millis(), 1500);
-    assert_eq!(one("curl -u a:b -H 'Authorization: x' h").credentials, None);
-    assert_eq!(one("curl -u a:b --digest h").credentials, None);
     assert_eq!(one("curl -H 'User-Agent;' -H 'X:' h").omitted, ["x"]);
-    assert_eq!(one("curl -- -h").origin, "http://-h");
-    assert_eq!(
-        header(&one("curl -H 'Host: other' h"), "host").as_deref(),
-        Some("other")
-    );
-    assert_eq!(
-        one("curl -H 'Host: h' -H 'Content-Length: 3' h").headers,
-        []
-    );
     assert_eq!(one("curl -A '' h").omitted, ["user-agent"]);
-    assert_eq!(target(&one("curl -g 'h?a[]={b}'")), "/?a[]={b}");
-    let client = read("curl -k --http2-prior-knowledge -c jar h", &no_files())
-        .unwrap()
-        .client;
+    assert_eq!(one("curl -- -h").origin, "http://-h");
+    let recording = read("curl -k --http2-prior-knowledge -c jar h", &no_files());
+    let client = recording.unwrap().client;
     assert!(client.insecure && client.keeps_cookies && client.http.is_some());
 }
 
@@ -215,72 +205,6 @@ fn what_is_not_honoured_is_told_and_what_matters_not_is_not() {
 }
 
 #[test]
-fn a_refusal_says_where_and_why() {
-    for (text, marked, words) in [
-        ("curl", "curl", "no URL"),
-        ("curl -s", "curl", "no URL"),
-        ("curl h -K cfg", "-K", "not read from a file"),
-        (
-            "curl h --data-row x",
-            "--data-row",
-            "no option `--data-row`",
-        ),
-        ("curl h --json=1", "--json", "no option"),
-        ("curl h --data-ra 1", "--data-ra", "no option"),
-        ("curl h -sSß", "-sSß", "no option"),
-        ("curl h -H", "-H", "needs a value"),
-        ("curl h -d @f", "-d @f", "reads the file `f`"),
-        ("curl h -T f", "-T f", "reads the file"),
-        ("curl h -F 'a=@f'", "-F 'a=@f'", "reads the file"),
-        (
-            "curl h -F 'a=b;headers=c'",
-            "-F 'a=b;headers=c'",
-            "only `;type=`",
-        ),
-        ("curl h -F 'a=\"b'", "-F 'a=\"b'", "never closed"),
-        ("curl h --cacert f", "--cacert f", "reads the file"),
-        ("curl h -d @-", "-d @-", "standard input"),
-        ("cat x | curl h -d @-", "-d @-", "standard input"),
-        ("curl h -u user", "-u", "password"),
-        ("curl h -d x -F a=b", "-F a=b", "only one of"),
-        ("curl h -F ab", "-F ab", "no `=`"),
-        ("curl 'h/[1-9]'", "'h/[1-9]'", "as a range"),
-        ("curl 'h?a[]=1'", "'h?a[]=1'", "as a range"),
-        ("curl h --next i", "--next", "write `curl` again"),
-        ("curl h -H x", "-H x", "has no `:`"),
-        (
-            "curl h -H $'a: \\xff'",
-            "-H $'a: \\xff'",
-            "no text in UTF-8",
-        ),
-        (
-            "curl h -H ':authority: h'",
-            "-H ':authority: h'",
-            "name of a header",
-        ),
-        ("curl 'ftp://h/'", "'ftp://h/'", "only `http`"),
-        ("curl h -m soon", "-m soon", "seconds"),
-        ("curl h -X 'A B'", "-X 'A B'", "no method"),
-        ("curl h -H 'a b: c'", "-H 'a b: c'", "name of a header"),
-        (
-            "curl h -Headers @{a='b'}",
-            "-Headers",
-            "`Invoke-WebRequest`",
-        ),
-        ("curl h --variable a=b", "--variable", "variables of curl"),
-        (
-            "curl h --expand-data '{{a}}'",
-            "--expand-data",
-            "no option `--expand-data`",
-        ),
-    ] {
-        let (place, why) = refusal(text);
-        assert!(why.contains(words), "{text}: {why}");
-        assert_eq!(place, marked, "{text}: {why}");
-    }
-}
-
-#[test]
 fn the_words_of_a_command_line_are_shown_as_text() {
     let words = ["curl", "http://h/", "-d", "a b", "--nope"];
     let words: Vec<_> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
@@ -294,10 +218,19 @@ fn the_words_of_a_command_line_are_shown_as_text() {
 
 #[test]
 fn no_input_becomes_more_than_it_may() {
-    let many = format!("curl {} -d x;", "h ".repeat(1001));
-    assert!(refusal(&many).1.contains("at most 1000 requests"));
-    let large = format!("curl {} -d '{}'", "h ".repeat(65), "x".repeat(1024 * 1024));
-    assert!(refusal(&large).1.contains("64 MiB"));
+    for (text, words) in [
+        (
+            format!("curl {} -d x;", "h ".repeat(1001)),
+            "at most 1000 requests",
+        ),
+        (
+            format!("curl {} -d '{}'", "h ".repeat(65), "x".repeat(1 << 20)),
+            "64 MiB",
+        ),
+    ] {
+        let mistake = read(&text, &no_files()).unwrap_err();
+        assert!(mistake.words.contains(words), "{mistake:?}");
+    }
 }
 
 proptest! {
@@ -352,7 +285,7 @@ fn no_excerpt_shows_the_value_of_a_secret_option() {
         "curl -E me.pem:hunter2 http://h/",
         "curl -uhunter2 http://h/",
         "curl -sSuhunter2 http://h/",
-        "curl -u \\\n  'hunter2' http://h/",
+        "curl -u \\\n  hunter2 -K x",
         "curl --user=ada:hunter2 http://h/",
         "curl --password=hunter2 http://h/",
         "curl --pass hunter2 -K x",
@@ -362,23 +295,13 @@ fn no_excerpt_shows_the_value_of_a_secret_option() {
         "curl -K x http://h/ -u ada:hunter2",
     ] {
         let input = Input::new("copied", text);
-        let (mut mistakes, mut notes) = (Vec::new(), Vec::new());
-        match read(text, &no_files()) {
-            Ok(recording) => notes = recording.notes,
-            Err(mistake) => mistakes.push(mistake),
-        }
-        let spans = mistakes
-            .iter()
-            .map(|mistake| (&mistake.span, &mistake.words));
-        let spans = spans.chain(notes.iter().map(|note| (&note.span, &note.words)));
-        for (span, words) in spans {
-            let shown = input.excerpt(span) + words;
+        let told = match read(text, &no_files()) {
+            Ok(recording) => recording.notes,
+            Err(Mistake { span, words, .. }) => vec![Note { span, words }],
+        };
+        for Note { span, words } in told {
+            let shown = input.excerpt(&span) + &words;
             assert!(!shown.contains("hunter2"), "{text}\n{shown}");
         }
     }
-    let (_, words) = refusal("curl --cert me.pem:hunter2 https://h/");
-    assert_eq!(
-        words,
-        "this reads the file `me.pem`, which is not permitted"
-    );
 }

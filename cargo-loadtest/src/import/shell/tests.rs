@@ -1,13 +1,19 @@
 use super::*;
 use proptest::prelude::*;
 
-fn all(text: &str) -> Result<Vec<Vec<String>>, Mistake> {
+/// Reads commands and notes, where the environment has one variable.
+fn read(text: &str) -> Result<(Vec<ShellCommand>, Vec<String>), Mistake> {
     let mut lookup = |name: &str| (name == "TOKEN").then(|| "tok 1".to_owned());
     let mut variables = ShellVariables::new("", Some(&mut lookup));
-    let commands = read_commands(text, &mut variables, &mut Vec::new())?;
+    let mut notes = Vec::new();
+    let commands = read_commands(text, &mut variables, &mut notes)?;
+    Ok((commands, notes.into_iter().map(|note| note.words).collect()))
+}
+
+fn all(text: &str) -> Result<Vec<Vec<String>>, Mistake> {
     let shown = |word: ShellWord| String::from_utf8_lossy(&word.text).into_owned();
     let words = |command: ShellCommand| command.words.into_iter().map(shown).collect();
-    Ok(commands.into_iter().map(words).collect())
+    Ok(read(text)?.0.into_iter().map(words).collect())
 }
 
 fn one(text: &str) -> Vec<String> {
@@ -48,42 +54,33 @@ fn words_of_a_posix_shell() {
     }
 }
 
-/// What a text is refused for, where that is, and how much came of variables until then.
-fn excess(text: &str) -> (String, usize, usize) {
-    let mut lookup = |_: &str| None;
-    let mut variables = ShellVariables::new("", Some(&mut lookup));
-    let mistake = read_commands(text, &mut variables, &mut Vec::new()).expect_err(text);
-    let line = text[..mistake.span.start].matches('\n').count() + 1;
-    let shown = format!("{}: {}", &text[mistake.span.clone()], mistake.words);
-    (shown, line, variables.spent)
-}
-
 #[test]
 fn what_comes_of_variables_is_bounded() {
-    let ten = |one: &str| one.repeat(10);
-    let posix = format!("A=xxxxxxxxxx\n{}", format!("A={}\n", ten("$A")).repeat(12));
-    let braces = posix.replace("$A", "${A}");
-    let end = "curl http://127.0.0.1/";
-    for (text, name) in [
-        (format!("{posix}{end}$A"), "$A"),
-        (format!("{braces}{end}${{A}}"), "${A}"),
+    let doubled = format!("A=xxxxxxxxxx\n{}", "A=$A$A$A$A$A$A$A$A$A$A\n".repeat(12));
+    let half = "x".repeat(variables::MOST_BYTES / 2);
+    let part = "x".repeat(variables::MOST_BYTES / 32);
+    let end = "curl http://127.0.0.1/ -d";
+    for (text, line) in [
+        (format!("{doubled}{end} $A"), 8),
+        (format!("{doubled}{end} $A").replace("$A", "${A}"), 8),
+        // A here-document is one text, whatever its lines are.
+        (format!("A={half}\n{end} @- <<E\n$A\n$A\n$A\nE\n"), 5),
+        // Many words of which none is too long.
+        (
+            format!("A={part}\n{}", format!("{end} $A\n").repeat(40)),
+            34,
+        ),
     ] {
-        let (words, line, spent) = excess(&text);
-        let expected =
-            format!("{name}: with this variable all values in the text come to more than 16 MiB");
-        assert_eq!((words, line), (expected, 8), "{text}");
-        assert!(spent <= variables::MOST_BYTES * 2, "{text}: {spent}");
+        let mut lookup = |_: &str| None;
+        let mut variables = ShellVariables::new("", Some(&mut lookup));
+        let mistake = read_commands(&text, &mut variables, &mut Vec::new()).unwrap_err();
+        assert!(mistake.words.contains("more than 16 MiB"), "{mistake:?}");
+        let before = &text[..mistake.span.start];
+        assert_eq!(before.matches('\n').count() + 1, line);
+        assert!(variables.spent <= variables::MOST_BYTES * 2);
     }
-    // A here-document is one text, whatever its lines are.
-    let long = "x".repeat(variables::MOST_BYTES / 2);
-    let text = format!("A={long}\n{end} -d @- <<E\n$A\n$A\n$A\nE\n");
-    assert_eq!(excess(&text).1, 5);
-    // Many words of which none is too long.
-    let long = "x".repeat(variables::MOST_BYTES / 32);
-    let text = format!("A={long}\n{}", format!("{end} -d \"$A\"\n").repeat(40));
-    assert_eq!(excess(&text).1, 34);
-    let text = format!("A={long}\n{end} -d $A$A");
-    assert_eq!(one(&text)[3].len(), 2 * long.len());
+    let words = one(&format!("A={part}\n{end} $A$A"));
+    assert_eq!(words[3].len(), 2 * part.len());
 }
 
 #[test]
@@ -131,150 +128,59 @@ fn words_of_powershell() {
 }
 
 #[test]
-fn several_commands_are_several() {
-    let text = "curl a ;\ncurl b && curl c\ncurl d & curl e | jq . || echo no";
-    let urls: Vec<_> = all(text)
-        .unwrap()
-        .into_iter()
-        .map(|mut words| words.remove(1))
-        .collect();
-    assert_eq!(urls, ["a", "b", "c", "d", "e"]);
-}
-
-#[test]
 fn what_is_not_run_is_told() {
-    let (urls, notes) = told("cd x && curl a | jq .");
-    assert_eq!(urls, ["a"]);
-    assert_eq!(
-        notes,
-        ["`cd` is not run: only curl commands are read (and 1 more like this)"]
-    );
-    let (_, notes) = told("sudo curl $TOKEN\ncurl a");
-    assert_eq!(notes, ["`sudo` is not run: only curl commands are read"]);
-    assert_eq!(told("curl '%TOKEN%'").1.len(), 1);
-    assert_eq!(told("curl '%C3%A9cole%20 100%'").1.len(), 0);
-}
-
-/// The URLs of the commands, and what is told of the rest.
-fn told(text: &str) -> (Vec<String>, Vec<String>) {
-    let mut lookup = |name: &str| (name == "TOKEN").then(|| "tok".to_owned());
-    let mut variables = ShellVariables::new("", Some(&mut lookup));
-    let mut notes = Vec::new();
-    let found = read_commands(text, &mut variables, &mut notes);
-    let found = found.unwrap_or_else(|mistake| panic!("{text}: {mistake:?}"));
-    let url = |command: ShellCommand| String::from_utf8_lossy(&command.words[1].text).into_owned();
-    (
-        found.into_iter().map(url).collect(),
-        notes.into_iter().map(|note| note.words).collect(),
-    )
+    for (text, urls, notes) in [
+        (
+            "curl a ;\ncurl b && curl c\ncurl d & curl e | jq . || echo no",
+            &["a", "b", "c", "d", "e"][..],
+            &["`jq` is not run: only curl commands are read (and 1 more like this)"][..],
+        ),
+        (
+            "sudo curl \"$TOKEN\"\ncurl a",
+            &["a"],
+            &["`sudo` is not run: only curl commands are read"],
+        ),
+        (
+            "curl '%TOKEN%'",
+            &["%TOKEN%"],
+            &["`%TOKEN%` is sent as it is; in a command for Windows, call it `curl.exe`"],
+        ),
+        ("curl '%C3%A9cole%20 100%'", &["%C3%A9cole%20 100%"], &[]),
+    ] {
+        let found = all(text).unwrap();
+        let found: Vec<_> = found.iter().map(|words| &words[1]).collect();
+        assert_eq!(found, urls, "{text}");
+        assert_eq!(read(text).unwrap().1, notes, "{text}");
+    }
 }
 
 #[test]
 fn a_here_document_is_the_standard_input() {
-    let stdin = |text: &str| {
-        let mut lookup = |name: &str| (name == "TOKEN").then(|| "t".to_owned());
-        let mut variables = ShellVariables::new("", Some(&mut lookup));
-        let mut all = read_commands(text, &mut variables, &mut Vec::new()).unwrap();
-        String::from_utf8(all.remove(0).stdin.unwrap()).unwrap()
-    };
     for (text, read_as) in [
         (
             "curl a -d @- <<EOF\na $TOKEN \\$x \"q\"\nb\\\nc\nEOF\ncurl b",
-            "a t $x \"q\"\nbc\n",
+            "a tok 1 $x \"q\"\nbc\n",
         ),
         ("curl a -d @- << 'EOF' | jq .\n$TOKEN\nEOF", "$TOKEN\n"),
         ("curl a -d @- <<EOF\r\nx\r\nEOF\r\n", "x\n"),
         ("curl a -d @- <<EOF\nEOF", ""),
     ] {
-        assert_eq!(stdin(text), read_as, "{text}");
-    }
-}
-
-#[test]
-fn a_refusal_says_where() {
-    for (text, marked, words) in [
-        ("curl 'a", "'a", "never closed"),
-        ("curl a \"b", "\"b", "never closed"),
-        ("curl $(cat url)", "$(", "no shell is ever run"),
-        ("curl \"`cat url`\"", "`", "no shell is ever run"),
-        ("TOKEN=$(date)\ncurl a", "$(", "no shell is ever run"),
-        ("curl <(x)", "<", "`<` is not imported"),
-        ("curl h/<id>", "<id", "`<` is not imported"),
-        ("curl a <<< x", "<<<", "`<` is not imported"),
-        ("curl a <<-E\n\tE", "<<-", "`<` is not imported"),
-        ("curl $NONE", "$NONE", "not in the environment"),
-        ("curl ^\"%NONE%\"", "%NONE", "not in the environment"),
-        ("curl ${A%b}", "${A", "only a shell"),
-        ("curl ${A:-b}", "${A", "only a shell"),
-        ("curl ${A", "${A", "only a shell"),
-        ("curl $TOKEN", "$TOKEN", "split"),
-        ("curl $1", "$1", "only a shell"),
-        ("curl $'\\cA'", "\\c", "this escape"),
-        ("curl $'a\\x00'", "\\x00", "this escape"),
-        ("curl <<EOF\nx", "EOF\nx", "ends this text"),
-        ("curl ^\"a^\" ^\n \"b", "\"b", "never closed"),
-        ("curl `\n 'a", "'a", "never closed"),
-        ("curl `\n \"`u{41}\"", "`u", "this escape"),
-        ("curl `\n $x", "$x", "only a shell"),
-        ("curl `\n $(x)", "$(", "no shell is ever run"),
-        (
-            "$x = 1\ncurl.exe `\n $x",
-            "$x",
-            "no expressions of PowerShell",
-        ),
-        ("x\nfor i in 1 2; do curl $i; done", "for", "`for` is not"),
-        ("x\nfor i in 1 2; do\n curl a; done", "for", "`for` is not"),
-        ("while true; do curl a; done", "while", "`while` is not"),
-        ("if curl a; then curl b; fi", "if", "`if` is not"),
-        ("{ curl a; }", "{", "`{` is not"),
-        ("$ curl a", "$", "`$` is not"),
-        ("curl ^\"a^\"\nfor %i in (1) do x", "for", "`for` is not"),
-        ("(curl a)", "(", "this parenthesis"),
-        ("login() {\n  curl a\n}", "(", "this parenthesis"),
-        ("curl a\n  -H b", "-H", "not a part of the command"),
-        (
-            "curl a \\\n\n  --header b",
-            "--header",
-            "not a part of the command",
-        ),
-        ("curl h/a?b=c&d=e", "&d", "ends the command"),
-        ("curl h/{1..3}", "{1..3}", "several words"),
-        ("curl -d {a,b}", "{a,b}", "several words"),
-        ("curl “h”", "“h", "this quote"),
-        ("curl\u{a0}h", "\u{a0}", "this quote or blank"),
-        ("curl –X POST h", "–X", "this dash"),
-        ("curl \"a\"(date)", "(date)", "this parenthesis"),
-        (" wget http://h ", "wget", "no curl command"),
-        ("sudo curl a", "sudo", "no curl command"),
-        ("Invoke-WebRequest -Uri x", "Invoke", "no curl command"),
-    ] {
-        let mistake = all(text).unwrap_err();
-        assert!(mistake.words.contains(words), "{text}: {mistake:?}");
-        assert_eq!(
-            Some(mistake.span.start),
-            text.find(marked),
-            "{text}: {mistake:?}"
-        );
+        let stdin = read(text).unwrap().0.remove(0).stdin;
+        assert_eq!(stdin.as_deref(), Some(read_as.as_bytes()), "{text}");
     }
 }
 
 #[test]
 fn no_text_is_gone_through_again_and_again() {
     for part in [
-        "x $(\n",
-        "x ${\n",
-        "x \"$(\n",
-        "x `\n",
-        "$ curl <<X\n",
-        "$a = @'\n",
         "A=$B$C\n",
-        "x (\n",
-        "```\n",
+        "x <<X\n",
         "x 'curl\n",
+        "A=b\n",
+        "x \"$TOKEN\n\" ",
     ] {
         for end in ["", "curl h", "curl `\n h", "curl ^\n h"] {
-            let text = format!("{}{end}", part.repeat(50_000));
-            let _ = all(&text);
+            let _ = all(&format!("{}{end}", part.repeat(50_000)));
         }
     }
     let names: Vec<_> = (0..50_000).map(|number| format!("A{number}=1")).collect();
@@ -331,11 +237,8 @@ mod real {
                 line.push_str(&loadtest::__private::quote_for_shell(word));
             }
             prop_assume!(Dialect::detect(&line) == Dialect::Posix);
-            let mut lookup = |_: &str| None;
-            let mut variables = ShellVariables::new("", Some(&mut lookup));
-            let read = read_commands(&line, &mut variables, &mut Vec::new());
-            let read = read.map_err(|mistake| TestCaseError::fail(format!("{line:?} {mistake:?}")))?;
-            let read: Vec<_> = read[0].words[1..].iter().map(|word| word.text.clone()).collect();
+            let read = read(&line).map_err(|mistake| TestCaseError::fail(mistake.words))?;
+            let read: Vec<_> = read.0[0].words[1..].iter().map(|word| word.text.clone()).collect();
             prop_assert_eq!(read, words, "{:?}", line);
         }
     }
@@ -365,17 +268,11 @@ mod real {
             // Nothing here is a backtick at the end of a line, or a caret before a quote.
             prop_assume!(Dialect::detect(&line) == Dialect::Posix && !line.contains("$env:"));
             let Some(theirs) = bash(&line) else { return Ok(()) };
-            let mut lookup = |_: &str| None;
-            let mut variables = ShellVariables::new("", Some(&mut lookup));
-            let ours = read_commands(&line, &mut variables, &mut Vec::new());
-            let ours = ours.map_err(|mistake| TestCaseError::fail(format!("{line:?} {mistake:?}")))?;
-            let mut bytes = Vec::new();
-            for word in &ours[0].words[1..] {
-                bytes.extend_from_slice(&word.text);
-                bytes.push(0);
-            }
+            let ours = read(&line).map_err(|mistake| TestCaseError::fail(mistake.words))?;
+            let ours = ours.0[0].words[1..].iter().flat_map(|word| [&word.text[..], b"\0"]);
+            let ours: Vec<u8> = ours.flatten().copied().collect();
             prop_assert_eq!(
-                String::from_utf8_lossy(&bytes), String::from_utf8_lossy(&theirs), "{:?}", line
+                String::from_utf8_lossy(&ours), String::from_utf8_lossy(&theirs), "{:?}", line
             );
         }
     }
