@@ -12,8 +12,7 @@ const CMDLET_OPTIONS: [&str; 5] = ["Uri", "Headers", "Method", "Body", "ContentT
 pub(super) struct CurlSetting {
     /// Its name; `url` for a word that is no option.
     pub(super) name: &'static str,
-    /// Name of the header that it sets, and the text before the value.
-    pub(super) header: Option<(&'static str, &'static str)>,
+    pub(super) effect: OptionEffect,
     /// True where it is switched on.
     pub(super) on: bool,
     /// Its value; empty where it takes none.
@@ -55,7 +54,7 @@ pub(super) fn read_settings(
             }
             _ => reader.settings.push(CurlSetting {
                 name: "url",
-                header: None,
+                effect: OptionEffect::Honoured,
                 on: true,
                 value: word.text.clone(),
                 span: word.span.clone(),
@@ -124,7 +123,6 @@ impl ArgumentReader<'_> {
             }
             None => Vec::new(),
         };
-        let mut header = None;
         match option.effect {
             OptionEffect::Refused(why) => {
                 let words = format!("`--{}`: {why}", option.name);
@@ -135,12 +133,11 @@ impl ArgumentReader<'_> {
                 self.notes.push(Note::new(span.clone(), words));
             }
             OptionEffect::Warned(_) | OptionEffect::Ignored => return Ok(()),
-            OptionEffect::Header(template) => header = template.split_once(": "),
-            OptionEffect::Honoured => {}
+            OptionEffect::Header(_) | OptionEffect::Honoured => {}
         }
         self.settings.push(CurlSetting {
             name: option.name,
-            header,
+            effect: option.effect,
             on,
             value,
             span,

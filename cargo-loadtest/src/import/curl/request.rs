@@ -7,6 +7,7 @@ use super::super::text::is_token;
 use super::arguments::{self, CurlSetting};
 use super::data::DataSource;
 use super::headers::OwnHeader;
+use super::options::OptionEffect;
 use super::url::{append_query, parse_url};
 use super::{MOST_REQUESTS, PermittedFiles, form};
 use std::time::Duration;
@@ -227,7 +228,7 @@ impl RequestDraft {
     ) -> Result<(), Mistake> {
         let (on, span) = (setting.on, &setting.span);
         let text = setting.text()?;
-        if let Some((name, prefix)) = setting.header {
+        if let OptionEffect::Header((name, prefix)) = setting.effect {
             self.defaults.retain(|(known, _)| *known != name);
             if text.is_empty() && name == "user-agent" {
                 return self.add_header("User-Agent:", span, &mut Vec::new());

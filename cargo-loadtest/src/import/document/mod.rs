@@ -1,6 +1,6 @@
 //! Documents of JSON or YAML as trees in which every value knows its place, for messages.
 //!
-//! Count and depth of the values are bounded.
+//! The depth of the values is bounded.
 
 mod json;
 mod yaml;
@@ -10,8 +10,6 @@ use super::text::quote_name;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// Most values of a document.
-const MOST_VALUES: usize = 4_000_000;
 /// Deepest nesting of values.
 const DEEPEST: usize = 200;
 
@@ -75,18 +73,6 @@ pub(crate) fn format(input: &Input) -> Option<&'static str> {
     ];
     let found = formats.iter().find(|(_, path)| root.at(path).is_some());
     found.map(|(format, _)| *format)
-}
-
-/// Values that a document may still have.
-struct Budget(usize);
-
-impl Budget {
-    fn take(&mut self, span: &Span) -> Result<(), Mistake> {
-        let words = || format!("the document has more than {MOST_VALUES} values");
-        let left = self.0.checked_sub(1);
-        self.0 = left.ok_or_else(|| Mistake::new(span.clone(), words()))?;
-        Ok(())
-    }
 }
 
 /// Makes an object, in which no name may be there twice.

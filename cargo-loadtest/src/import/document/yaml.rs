@@ -1,8 +1,8 @@
 //! YAML 1.2, as far as JSON has a word for it.
 
-use super::{Budget, DEEPEST, Field, MOST_VALUES, Mistake, Node, Value, make_object};
+use super::{DEEPEST, Field, Mistake, Node, Value, make_object};
 use crate::import::source::Span;
-use granit_parser::{Event, Options, Parser, ScalarStyle};
+use granit_parser::{Event, Options, Parser, ScalarStyle, StrInput};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
@@ -12,52 +12,46 @@ pub(super) fn read(text: &str) -> Result<Node<'_>, Mistake> {
     options.emit_comments = false;
     options.flow_nesting_limit = DEEPEST;
     options.block_nesting_limit = DEEPEST;
-    let events = Parser::new_from_str_with_options(text, options).map(move |next| {
-        let (event, span) = next.map_err(|error| {
-            let at = error.marker().byte_offset().unwrap_or(text.len());
-            Mistake::new(at..at + 1, format!("this is not YAML: {}", error.info()))
-        })?;
-        Ok((event, span.byte_range().unwrap_or(0..text.len())))
-    });
     let mut reader = YamlReader {
         text,
-        events: Box::new(events),
-        budget: Budget(MOST_VALUES),
+        parser: Parser::new_from_str_with_options(text, options),
     };
     let mut root = None;
-    while let Some(next) = reader.events.next() {
-        let (event, span) = next?;
+    loop {
+        let (event, span) = reader.next_event()?;
         match event {
-            Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {}
-            Event::DocumentStart(..) if root.is_none() => {}
-            Event::DocumentStart(..) => {
+            Event::StreamEnd => break,
+            Event::DocumentStart(..) if root.is_some() => {
                 let words = "a second document begins here, and one is read";
                 return Err(Mistake::new(span, words));
             }
+            Event::StreamStart | Event::DocumentStart(..) | Event::DocumentEnd => {}
             event => root = Some(reader.read_node(event, span)?),
         }
     }
     root.ok_or_else(|| Mistake::new(0..0, "there is nothing in it"))
 }
 
-type Events<'a> = dyn Iterator<Item = Result<(Event<'a>, Span), Mistake>> + 'a;
-
 struct YamlReader<'a> {
     text: &'a str,
-    events: Box<Events<'a>>,
-    budget: Budget,
+    parser: Parser<'a, StrInput<'a>>,
 }
 
 impl<'a> YamlReader<'a> {
     fn next_event(&mut self) -> Result<(Event<'a>, Span), Mistake> {
         let end = self.text.len();
-        let next = self.events.next();
-        next.unwrap_or_else(|| Err(Mistake::new(end..end, "this is not YAML: it ends here")))
+        let Some(next) = self.parser.next() else {
+            return Ok((Event::StreamEnd, end..end));
+        };
+        let (event, span) = next.map_err(|error| {
+            let at = error.marker().byte_offset().unwrap_or(end);
+            Mistake::new(at..at + 1, format!("this is not YAML: {}", error.info()))
+        })?;
+        Ok((event, span.byte_range().unwrap_or(0..end)))
     }
 
     /// Reads the value that an event begins.
     fn read_node(&mut self, event: Event<'a>, mut span: Span) -> Result<Node<'a>, Mistake> {
-        self.budget.take(&span)?;
         let value = match event {
             Event::Scalar(text, style, _, tag) => {
                 let is_plain = style == ScalarStyle::Plain;
@@ -94,7 +88,10 @@ impl<'a> YamlReader<'a> {
     /// Returns the next event of a list or an object; at its end extends the place of all of it.
     fn next_within(&mut self, span: &mut Span) -> Result<Option<(Event<'a>, Span)>, Mistake> {
         let (event, at) = self.next_event()?;
-        if !matches!(event, Event::SequenceEnd | Event::MappingEnd) {
+        if !matches!(
+            event,
+            Event::SequenceEnd | Event::MappingEnd | Event::StreamEnd
+        ) {
             return Ok(Some((event, at)));
         }
         // The end of a block is at the next thing in the text.

@@ -100,7 +100,7 @@ impl Dialect {
             lines.next_back();
             lines.any(|line| line.trim_end().ends_with(end))
         };
-        if text.contains("^\"")
+        if text.contains(" ^\"")
             || ends_line("^")
             || text.contains("curl.exe") && cmd::find_variable(text).is_some()
         {
