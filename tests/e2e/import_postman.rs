@@ -265,11 +265,11 @@ fn a_mistake_is_shown_in_the_file_it_is_in() {
         call.line(line).run().exits(2).has_one_error()
     };
     import("version-1.json", None, "").says(&[
-        "version 1",
-        "version-1.json:9:2",
+        "has no `item`",
+        "version-1.json",
         "Collection v2.1",
     ]);
-    import("globals.json", None, "").says(&["the globals", "--environment"]);
+    import("globals.json", None, "").says(&["variables of an environment", "--environment"]);
     import("shop.json", Some("tickets.json"), "").says(&[
         "this is no environment",
         "tickets.json:2:2",

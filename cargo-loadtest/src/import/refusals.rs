@@ -383,37 +383,101 @@ fn refusals_of_collections() {
         "{\"name\": \"One\", \"item\": [{\"request\": \"http://h/\"}]}, {\"name\": \"Two\", \"item\": [{\"request\": {\"url\": \"ws://h/\"}}]}, {\"name\": \"None\", \"item\": []}",
     );
     let texts: Vec<(String, &str, &str)> = vec![
-        ("{\"id\": 1, «\"requests\": []}".to_owned(), "", "version 1"),
         (
-            "{\"info\": {\"schema\": «\"https://schema.getpostman.com/json/collection/v1.0.0/\"}, \"item\": []}".to_owned(),
+            "{\"id\": 1, «\"requests\": []}".to_owned(),
             "",
-            "version 1",
+            "has no `item`",
         ),
-        ("{\"id\": 1, «\"values\": []}".to_owned(), "", "variables of an environment"),
-        ("{\"id\": 1, «\"collections\": []}".to_owned(), "", "all data of Postman"),
+        (
+            "{\"id\": 1, «\"values\": []}".to_owned(),
+            "",
+            "variables of an environment",
+        ),
         ("{«\"info\": {}}".to_owned(), "", "has no `item`"),
-        ("{\"info\": {}, \"item\": «{\"a\":\n1}}".to_owned(), "", "`item` is an object"),
-        ("{\"collection\": {«\"info\": {}}}".to_owned(), "", "has no `item`"),
-        ("{\"info\": {}, «\"item\": []}".to_owned(), "", "no request in it"),
-        (items("«7"), "", "a number without a `request`, and is left out, and there is no other"),
-        (many, "", "more than 5000 requests"),
-        (url("«\"ws://h/a\""), "", "`GET r` is not HTTP, and there is no other request"),
-        (url("«\"http://[::1/a\""), "", "the host of this URL is none (invalid IPv6"),
-        (url("{\n\"raw\": «\"http://[::1/a\"\n}"), "", "the host of this URL is none"),
-        (url("{\n\"host\": [\n«\"a b\"],\n\"path\": [\"x\"]\n}"), "", "the host of this URL is none"),
-        (url("«\"http://https://h/\""), "", "two schemes"),
-        (url("null").replace("\"url\"", "«\"url\""), "", "there is no URL: `GET r` is left out"),
-        (url("\"http://h/\"").replace("\"GET\"", "«\"GE T\""), "", "no method of HTTP"),
         (
-            items("{\"name\": \"a\", \"request\": «\"ws://h/\"},\n{\"name\": \"b\", \"request\": \"http://[\"}"),
+            "{\"info\": {}, \"item\": «{\"a\":\n1}}".to_owned(),
             "",
-            "`GET a` is not HTTP, and none of the 2 requests can be sent",
+            "`item` is an object",
         ),
-        (folders.replace("\"One\"", "«\"One\""), "--folder on", "no folder `on`"),
-        (folders.replace("\"One\"", "«\"One\""), "--folder nothing-like-it", "no folder `nothing-like-it`"),
-        (folders.replace("\"ws:", "«\"ws:"), "--folder Two", "is not HTTP"),
-        (folders.replace("\"None\"", "«\"None\""), "--folder None", "no request in it"),
-        (items("{\"request\": \"http://h/\"}").replace("\"item\"", "«\"item\""), "--folder a", "no folder `a`"),
+        (
+            "{\"collection\": {«\"info\": {}}}".to_owned(),
+            "",
+            "has no `item`",
+        ),
+        (
+            "{\"info\": {}, «\"item\": []}".to_owned(),
+            "",
+            "no request in it",
+        ),
+        (
+            items("«7"),
+            "",
+            "a number without a `request`, and is left out, and no request is left",
+        ),
+        (many, "", "more than 5000 requests"),
+        (
+            url("«\"ws://h/a\""),
+            "",
+            "`GET r` is not HTTP, and no request is left",
+        ),
+        (
+            url("«\"http://[::1/a\""),
+            "",
+            "the host of this URL is none (invalid IPv6",
+        ),
+        (
+            url("{\n\"raw\": «\"http://[::1/a\"\n}"),
+            "",
+            "the host of this URL is none",
+        ),
+        (
+            url("{\n\"host\": [\n«\"a b\"],\n\"path\": [\"x\"]\n}"),
+            "",
+            "the host of this URL is none",
+        ),
+        (url("«\"http://https://h/\""), "", "two schemes"),
+        (
+            url("null").replace("\"url\"", "«\"url\""),
+            "",
+            "there is no URL: `GET r` is left out",
+        ),
+        (
+            url("\"http://h/\"").replace("\"GET\"", "«\"GE T\""),
+            "",
+            "no method of HTTP",
+        ),
+        (
+            items(
+                "{\"name\": \"a\", \"request\": «\"ws://h/\"},\n{\"name\": \"b\", \"request\": \"http://[\"}",
+            ),
+            "",
+            "`GET a` is not HTTP, and no request is left",
+        ),
+        (
+            folders.replace("\"One\"", "«\"One\""),
+            "--folder on",
+            "no folder `on`",
+        ),
+        (
+            folders.replace("\"One\"", "«\"One\""),
+            "--folder nothing-like-it",
+            "no folder `nothing-like-it`",
+        ),
+        (
+            folders.replace("\"ws:", "«\"ws:"),
+            "--folder Two",
+            "is not HTTP",
+        ),
+        (
+            folders.replace("\"None\"", "«\"None\""),
+            "--folder None",
+            "no request in it",
+        ),
+        (
+            items("{\"request\": \"http://h/\"}").replace("\"item\"", "«\"item\""),
+            "--folder a",
+            "no folder `a`",
+        ),
     ];
     check_all("postman", &texts);
     check(

@@ -69,7 +69,7 @@ pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Re
     recording.keys = security::list_key_names(&document);
     add_exchanges(drafts, journey, &mut recording);
     (recording.notes, recording.secrets) = document.finish();
-    references::drop_unused_secrets(&mut recording);
+    recording.drop_unused();
     Ok(recording)
 }
 

@@ -1,10 +1,10 @@
-//! Puts values of earlier answers into drafts, and keeps the secrets that are still used.
+//! Puts values of earlier answers into drafts.
 
 use super::document::{ApiDocument, shorten};
 use super::draft::{PathPiece, RequestDraft};
 use super::example::ExampleValue;
 use super::wants::{SourceValue, WantedPlace, WantedValue};
-use crate::import::recording::{Origin, Piece, Recording, Reference, Text};
+use crate::import::recording::{Origin, Reference, Text};
 use std::collections::{HashMap, HashSet};
 
 /// Replaces values by references, where their source comes earlier. Warns of the values that stay made up.
@@ -114,39 +114,5 @@ fn warn_of_made_up(
         };
         let words = format!("nothing here answers with `{{{name}}}`: {value} is sent for it{more}");
         document.warn(&drafts[first].operation.span, words);
-    }
-}
-
-/// Removes the secrets that no request uses, unless the document has their values.
-pub(super) fn drop_unused_secrets(recording: &mut Recording) {
-    let texts = recording
-        .exchanges
-        .iter()
-        .flat_map(|exchange| exchange.texts());
-    let pieces = texts.flat_map(|text| text.pieces().to_vec());
-    let used: HashSet<usize> = pieces
-        .filter_map(|piece| match piece {
-            Piece::Secret(number) => Some(number),
-            _ => None,
-        })
-        .collect();
-    let mut numbers = HashMap::new();
-    let secrets = std::mem::take(&mut recording.secrets);
-    for (number, secret) in secrets.into_iter().enumerate() {
-        if used.contains(&number) || secret.value.is_some() {
-            numbers.insert(number, recording.secrets.len());
-            recording.secrets.push(secret);
-        }
-    }
-    let texts = recording
-        .exchanges
-        .iter_mut()
-        .flat_map(|exchange| exchange.texts_mut());
-    for text in texts {
-        let pieces = text.pieces().iter().map(|piece| match piece {
-            Piece::Secret(number) => Piece::Secret(numbers[number]),
-            piece => piece.clone(),
-        });
-        *text = pieces.collect();
     }
 }

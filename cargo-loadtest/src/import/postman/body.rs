@@ -2,7 +2,7 @@
 
 use super::super::document::Node;
 use super::super::recording::{BOUNDARY, Body, Part, Text};
-use super::super::text::{escape_json, form_encode};
+use super::super::text::{escape_json, form_encode, is_token};
 use super::CollectionReader;
 use super::dynamic;
 use super::environment::{is_disabled, name_place, value_text};
@@ -306,12 +306,8 @@ fn read_form(
 
 /// Returns true for a type such as `text/csv`.
 fn is_type(text: &str) -> bool {
-    let is_word = |word: &str| {
-        let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&byte);
-        !word.is_empty() && word.bytes().all(is_sign)
-    };
     let parts = text.split_once('/');
-    parts.is_some_and(|(kind, subtype)| is_word(kind) && is_word(subtype))
+    parts.is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
 }
 
 /// Returns the last part of a path of any system.

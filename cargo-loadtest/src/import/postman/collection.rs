@@ -2,7 +2,7 @@
 
 use super::super::document::{self, Node};
 use super::super::source::{Mistake, Note, Span};
-use super::environment::{VariableLayer, note_faults, read_layer};
+use super::environment::{VariableLayer, read_layer};
 
 /// Most requests of a collection.
 const MOST_REQUESTS: usize = 5000;
@@ -43,37 +43,15 @@ pub(super) fn find_collection<'n, 'a>(root: &'n Node<'a>) -> Result<&'n Node<'a>
         .get("collection")
         .filter(|inner| inner.is_object())
         .unwrap_or(root);
-    let place = |name: &str| root.name(name).unwrap_or_else(|| document::told_by(root));
-    let has = |name: &str| root.get(name).is_some();
-    let schema = root.at(&["info", "schema"]);
-    let is_version_1 = schema
-        .and_then(Node::text)
-        .is_some_and(|schema| schema.contains("/v1."));
     let refuse = |place: Span, words: &str, help: &str| Err(Mistake::new(place, words).help(help));
     let export = "in Postman, choose Export and then Collection v2.1; what was exported earlier is imported first";
-    if has("requests") && !has("item") || is_version_1 {
-        let words = "this is a collection of version 1, which Postman has not exported for years";
-        let schema = schema.filter(|_| !has("requests"));
-        let span = schema.map_or_else(|| place("requests"), |schema| schema.span.clone());
-        return refuse(span, words, export);
-    }
-    if has("values") && !has("item") {
-        let is_global = root.text_of("_postman_variable_scope") == Some("globals");
-        let what = if is_global {
-            "the globals"
-        } else {
-            "an environment"
-        };
-        let words = format!("these are the variables of {what}, and no collection");
+    if let Some(span) = root.name("values").filter(|_| root.get("item").is_none()) {
+        let words = "these are the variables of an environment, and no collection";
         let help = "give the collection, and this file with `--environment`";
-        return refuse(place("values"), &words, help);
-    }
-    if has("collections") {
-        let words = "this holds all data of Postman, and not one collection";
-        return refuse(place("collections"), words, export);
+        return refuse(span, words, help);
     }
     let Some(items) = root.get("item") else {
-        let words = "this is no collection of Postman: it has no `item`";
+        let words = "this is no collection of Postman of version 2: it has no `item`";
         return refuse(document::told_by(root), words, export);
     };
     if items.is_list() {
@@ -91,11 +69,11 @@ pub(super) fn read_collection<'n, 'a>(
 ) -> Result<PostmanCollection<'n, 'a>, Mistake> {
     let name = root.at(&["info", "name"]).and_then(Node::text);
     let mut collection = PostmanCollection {
-        folders: vec![read_folder(root, name.unwrap_or("requests"), None, notes)],
+        folders: vec![read_folder(root, name.unwrap_or("requests"), None)],
         entries: Vec::new(),
         left: Vec::new(),
     };
-    collection.walk(root, 0, notes)?;
+    collection.walk(root, 0)?;
     notes.extend(collection.left.iter().cloned());
     Ok(collection)
 }
@@ -104,11 +82,7 @@ fn read_folder<'n, 'a>(
     node: &'n Node<'a>,
     name: &str,
     parent: Option<usize>,
-    notes: &mut Vec<Note>,
 ) -> CollectionFolder<'n, 'a> {
-    if let Some(variables) = node.get("variable") {
-        note_faults(variables, notes);
-    }
     CollectionFolder {
         node,
         name: name.trim().to_owned(),
@@ -118,12 +92,7 @@ fn read_folder<'n, 'a>(
 }
 
 impl<'n, 'a> PostmanCollection<'n, 'a> {
-    fn walk(
-        &mut self,
-        node: &'n Node<'a>,
-        within: usize,
-        notes: &mut Vec<Note>,
-    ) -> Result<(), Mistake> {
+    fn walk(&mut self, node: &'n Node<'a>, within: usize) -> Result<(), Mistake> {
         let Some(items) = node.get("item").filter(|items| items.is_list()) else {
             if let Some(items) = node.get("item") {
                 let kind = items.kind();
@@ -143,9 +112,8 @@ impl<'n, 'a> PostmanCollection<'n, 'a> {
             // Some have both, where a program wrote them.
             if inner.is_some_and(|inner| inner.is_list() || !has_request) {
                 let name = name.unwrap_or("folder");
-                self.folders
-                    .push(read_folder(item, name, Some(within), notes));
-                self.walk(item, self.folders.len() - 1, notes)?;
+                self.folders.push(read_folder(item, name, Some(within)));
+                self.walk(item, self.folders.len() - 1)?;
                 continue;
             }
             let request = item.get("request");

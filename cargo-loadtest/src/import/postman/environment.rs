@@ -1,7 +1,7 @@
 //! Variables with their values, as a collection, a folder or an exported environment lists them.
 
 use super::super::document::{self, Node};
-use super::super::source::{Input, Mistake, Note, Span};
+use super::super::source::{Input, Mistake, Span};
 use std::collections::HashMap;
 
 /// The variables of one place, by name.
@@ -76,29 +76,6 @@ pub(super) fn read_layer(list: &Node<'_>) -> VariableLayer {
 pub(super) fn is_disabled(node: &Node<'_>) -> bool {
     node.get("enabled").and_then(Node::boolean) == Some(false)
         || node.get("disabled").and_then(Node::boolean) == Some(true)
-}
-
-/// Notes a field that should be a list.
-pub(super) fn note_no_list(name: &str, node: &Node<'_>, notes: &mut Vec<Note>) {
-    if !node.is_list() && node.kind() != "null" {
-        let kind = node.kind();
-        let words = format!("`{name}` is {kind}, and should be a list: it is left out");
-        notes.push(Note::new(node.beginning(), words));
-    }
-}
-
-/// Notes the items of a list that are not variables.
-pub(super) fn note_faults(list: &Node<'_>, notes: &mut Vec<Note>) {
-    note_no_list("variable", list, notes);
-    for variable in list.items() {
-        let named = ["key", "id"]
-            .iter()
-            .any(|name| variable.text_of(name).is_some());
-        if !named {
-            let words = "a variable has a `key`, and this has none: it is left out";
-            notes.push(Note::new(variable.beginning(), words));
-        }
-    }
 }
 
 /// Returns the place of a name.

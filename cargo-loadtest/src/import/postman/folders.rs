@@ -2,7 +2,7 @@
 
 use super::super::document::Node;
 use super::super::naming::unique;
-use super::super::recording::{Exchange, Group, Piece, Recording, Text};
+use super::super::recording::{Group, Recording};
 use super::super::source::{Mistake, Note};
 use super::collection::{PostmanCollection, item_place};
 use super::request::read_description;
@@ -68,11 +68,8 @@ pub(super) fn explain_nothing_left(
         let words = "there is no request in it that can be sent";
         return Mistake::new(place.unwrap_or_else(|| root.beginning()), words);
     };
-    let rest = match left.len() {
-        1 => "there is no other request".to_owned(),
-        number => format!("none of the {number} requests can be sent"),
-    };
-    Mistake::new(first.span.clone(), format!("{}, and {rest}", first.words))
+    let words = format!("{}, and no request is left", first.words);
+    Mistake::new(first.span.clone(), words)
 }
 
 /// Returns the folder whose scenario each exchange belongs to: a folder at the top, or one that is selected. The others
@@ -143,39 +140,6 @@ pub(super) fn name_groups(
             exchange.name = name.map(|name| format!("{folder} {name}"));
         }
     }
-}
-
-/// Removes the references and the variables that no request uses.
-pub(super) fn drop_unused(recording: &mut Recording) {
-    let texts = recording.exchanges.iter().flat_map(Exchange::texts);
-    let used: HashSet<Piece> = texts.flat_map(Text::pieces).cloned().collect();
-    let mut renumbered = HashMap::new();
-    let mut secrets = Vec::new();
-    for (number, secret) in recording.secrets.drain(..).enumerate() {
-        let piece = Piece::Secret(number);
-        // A value in the collection may stand anywhere.
-        if secret.value.is_some() || used.contains(&piece) {
-            renumbered.insert(piece, Piece::Secret(secrets.len()));
-            secrets.push(secret);
-        }
-    }
-    let mut references = Vec::new();
-    for (number, reference) in recording.references.drain(..).enumerate() {
-        let piece = Piece::Reference(number);
-        if used.contains(&piece) {
-            renumbered.insert(piece, Piece::Reference(references.len()));
-            references.push(reference);
-        }
-    }
-    let exchanges = recording.exchanges.iter_mut();
-    for text in exchanges.flat_map(Exchange::texts_mut) {
-        let pieces = text.pieces().iter();
-        *text = pieces
-            .map(|piece| renumbered.get(piece).unwrap_or(piece).clone())
-            .collect();
-    }
-    recording.secrets = secrets;
-    recording.references = references;
 }
 
 /// Chooses the origin of most requests as the base, also for targets that are a whole URL at run time.

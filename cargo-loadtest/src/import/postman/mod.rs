@@ -168,7 +168,7 @@ pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Re
     recording.notes.sort_by_key(|note| note.span.start);
     recording.secrets = reader.variables.secrets;
     folders::name_groups(&mut recording, &entries, &collection, &folders);
-    folders::drop_unused(&mut recording);
+    recording.drop_unused();
     folders::choose_base(&mut recording);
     Ok(recording)
 }

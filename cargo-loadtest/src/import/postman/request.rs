@@ -5,7 +5,7 @@ use super::super::recording::{Body, Exchange, Header, Piece, Text};
 use super::super::text::is_token;
 use super::behaviour::{apply_settings, find_setting};
 use super::collection::{PostmanCollection, RequestItem};
-use super::environment::{is_disabled, name_place, note_no_list, value_text};
+use super::environment::{is_disabled, name_place, value_text};
 use super::variables::VariableScope;
 use super::{CollectionReader, RequestFault, auth, body, url};
 
@@ -174,7 +174,6 @@ fn read_headers(
             reader.note(&at, words);
         }
     }
-    note_no_list("header", list, &mut reader.variables.notes);
 }
 
 fn add_header(

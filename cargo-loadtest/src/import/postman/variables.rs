@@ -185,10 +185,10 @@ impl<'a> PostmanVariables<'a> {
         }
         if self.open.len() >= DEEPEST {
             let words = format!(
-                "variables within variables end after {DEEPEST} levels: `{name}` is asked for at run time"
+                "variables within variables end after {DEEPEST} levels, at `{name}`: the outermost is asked for at run time"
             );
             self.note_once(scope.at, words);
-            return Some(self.secret_variable(name, None));
+            return None;
         }
         if let Some(kind) = name.strip_prefix('$') {
             return Some(self.make_up(kind, scope));
@@ -209,18 +209,6 @@ impl<'a> PostmanVariables<'a> {
                 "the value of `{name}`, which is the host, is in the scenario, also where it is marked as secret"
             );
             self.note_once(span, words);
-        }
-        if let Some(first) = self.open.iter().position(|open| open == name) {
-            let way: Vec<_> = self.open[first..]
-                .iter()
-                .map(|open| format!("`{open}`"))
-                .collect();
-            let words = format!(
-                "`{name}` stands for itself ({} → `{name}`): it has no value, and is asked for at run time",
-                way.join(" → ")
-            );
-            self.note_once(span, words);
-            return None;
         }
         let expanded = self.expand_value(name, &variable.value, scope);
         let is_inner = !self.open.is_empty();

