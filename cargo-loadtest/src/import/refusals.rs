@@ -241,7 +241,7 @@ fn refusals_of_archives() {
         (
             entries("{\"request\": {\"url\": «\"http://\"}},\n{\"request\": {\"url\": 7}}"),
             "",
-            "as are all 2 requests",
+            "cannot be read (empty host)",
         ),
     ];
     check_all("har", &texts);
@@ -256,26 +256,26 @@ fn refusals_of_archives_of_which_nothing_is_left() {
         (
             request("\"url\": «\"wss://h/\""),
             "",
-            "only request is left out: sockets",
+            "is left: sockets and event streams (1)",
         ),
         (
             request("\"url\": «\"data:text/plain,x\""),
             "",
-            "only request is left out: no requests over HTTP",
+            "is left: no requests over HTTP (1)",
         ),
         (
             request("\"method\": \"CONNECT\", \"url\": «\"h:443\""),
             "",
-            "left out: tunnels",
+            "tunnels of a proxy (1)",
         ),
         (
             entries(&format!(
                 "{},\n{}",
-                answered("\"data:,\"", 200),
-                answered("«\"http://h/a.js\"", 200)
+                answered("«\"data:,\"", 200),
+                answered("\"http://h/a.js\"", 200)
             )),
             "",
-            "1 no requests over HTTP; 1 static files",
+            "no requests over HTTP (1); static files (1)",
         ),
         (
             entries(&format!(
@@ -286,7 +286,7 @@ fn refusals_of_archives_of_which_nothing_is_left() {
             .replace("«", "")
             .replacen("\"http://h/a.js", "«\"http://h/a.js", 1),
             "--host other",
-            "2 other hosts",
+            "other hosts (2)",
         ),
         (
             entries(&format!(
@@ -294,7 +294,7 @@ fn refusals_of_archives_of_which_nothing_is_left() {
                 answered("«\"http://h/a.js\"", 200)
             )),
             "",
-            "1 static files; 1 that cannot be read",
+            "cannot be read (1); static files (1)",
         ),
     ];
     check_all("har", &texts);
@@ -379,9 +379,6 @@ fn refusals_of_collections() {
         ",\n]}",
         ",\n{\"name\": «\"last\", \"request\": \"http://h/\"}]}",
     );
-    let folders = items(
-        "{\"name\": \"One\", \"item\": [{\"request\": \"http://h/\"}]}, {\"name\": \"Two\", \"item\": [{\"request\": {\"url\": \"ws://h/\"}}]}, {\"name\": \"None\", \"item\": []}",
-    );
     let texts: Vec<(String, &str, &str)> = vec![
         (
             "{\"id\": 1, «\"requests\": []}".to_owned(),
@@ -453,6 +450,30 @@ fn refusals_of_collections() {
             "",
             "`GET a` is not HTTP, and no request is left",
         ),
+    ];
+    check_all("postman", &texts);
+    check(
+        "environment",
+        &[
+            (
+                "{\"id\": 1, \"values\": «{\"a\":\n1}}",
+                "",
+                "`values` is an object",
+            ),
+            ("{\"id\": 1, \"values\": «7}", "", "`values` is a number"),
+            ("{«\"item\": []}", "", "no environment"),
+        ],
+    );
+}
+
+#[test]
+fn refusals_of_folders() {
+    let items =
+        |items: &str| format!("{{\n\"info\": {{\"name\": \"c\"}},\n\"item\": [\n{items}\n]}}");
+    let folders = items(
+        "{\"name\": \"One\", \"item\": [{\"request\": \"http://h/\"}]}, {\"name\": \"Two\", \"item\": [{\"request\": {\"url\": \"ws://h/\"}}]}, {\"name\": \"None\", \"item\": []}",
+    );
+    let texts: Vec<(String, &str, &str)> = vec![
         (
             folders.replace("\"One\"", "«\"One\""),
             "--folder on",
@@ -480,18 +501,6 @@ fn refusals_of_collections() {
         ),
     ];
     check_all("postman", &texts);
-    check(
-        "environment",
-        &[
-            (
-                "{\"id\": 1, \"values\": «{\"a\":\n1}}",
-                "",
-                "`values` is an object",
-            ),
-            ("{\"id\": 1, \"values\": «7}", "", "`values` is a number"),
-            ("{«\"item\": []}", "", "no environment"),
-        ],
-    );
 }
 
 #[test]

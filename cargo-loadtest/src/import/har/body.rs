@@ -69,11 +69,6 @@ fn read_text(
     if text.contains('\u{fffd}') {
         warn("its body is not text, and the archive has it damaged".to_owned());
     }
-    let text = if is_type(content_type, URL_ENCODED) {
-        strip_head(text)
-    } else {
-        text
-    };
     (Body::Text(Text::literal(text)), missing_type)
 }
 
@@ -199,14 +194,5 @@ fn decompress(bytes: Vec<u8>) -> Vec<u8> {
     match decoder.read_to_end(&mut plain) {
         Ok(_) => plain,
         Err(_) => bytes,
-    }
-}
-
-/// Returns a form without the headers that an older Firefox puts before it.
-fn strip_head(text: &str) -> &str {
-    let begin = text.get(.."content-".len()).unwrap_or_default();
-    match text.split_once("\r\n\r\n") {
-        Some((_, body)) if begin.eq_ignore_ascii_case("content-") => body,
-        _ => text,
     }
 }

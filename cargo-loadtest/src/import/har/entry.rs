@@ -3,6 +3,7 @@
 use super::super::document::Node;
 use super::super::recording::Dropped;
 use super::super::source::{Note, Span};
+use super::super::text::is_token;
 use super::reason;
 use super::times::{parse_moment, read_duration};
 use crate::console::clean;
@@ -227,12 +228,6 @@ fn read_status(response: &Node<'_>) -> Option<u16> {
         reason = "three digits"
     )]
     (100.0..600.0).contains(&status).then_some(status as u16)
-}
-
-/// Returns whether a text can be a method or the name of a header (RFC 9110, section 5.6.2).
-pub(super) fn is_token(text: &str) -> bool {
-    let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    !text.is_empty() && text.bytes().all(is_sign)
 }
 
 /// Returns whether a text can be the scheme of a URL (RFC 3986, section 3.1).

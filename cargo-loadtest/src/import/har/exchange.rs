@@ -4,7 +4,6 @@ use super::super::recording::{Answer, Exchange, Header, Text};
 use super::super::source::Note;
 use super::body::{AnswerBudget, read_answer_body, read_request_body};
 use super::entry::HarEntry;
-use super::faults::find_faults;
 use super::headers::select_headers;
 use url::Url;
 
@@ -35,7 +34,6 @@ impl ExchangeReader {
         // A load test asks as at a first visit, without a cache.
         let status = recorded.map(|status| if status == 304 { 200 } else { status });
         notes.extend(warn_of_status(entry, recorded));
-        notes.extend(find_faults(entry));
         let (body, content_type) = read_request_body(entry, notes);
         let selected = select_headers(entry, content_type.as_deref());
         if let Some(name) = selected.refused {

@@ -1,6 +1,7 @@
 //! Selects the request headers that belong to the application, not to the browser or the connection.
 
 use super::super::recording::{Credentials, Header, Text};
+use super::super::text::percent_decode;
 use super::entry::HarEntry;
 use super::lists::is_listed;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -89,17 +90,9 @@ fn parse_basic(value: &str) -> Option<Credentials> {
 
 fn read_url_credentials(entry: &HarEntry<'_>) -> Option<Credentials> {
     let (user, password) = (entry.url.username(), entry.url.password());
-    let decode = |text: &str| decode_percent(text);
+    let decode = |text: &str| Text::literal(percent_decode(text));
     (!user.is_empty() || password.is_some()).then(|| Credentials {
         user: decode(user),
         password: decode(password.unwrap_or_default()),
     })
-}
-
-/// Decodes `%41`, but leaves `+` alone.
-fn decode_percent(text: &str) -> Text {
-    let text = text.replace('+', "%2B");
-    let mut pairs = url::form_urlencoded::parse(text.as_bytes());
-    let decoded = pairs.next().map(|(name, _)| name.into_owned());
-    Text::literal(decoded.unwrap_or_default())
 }

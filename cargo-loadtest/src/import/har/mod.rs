@@ -9,7 +9,6 @@ mod body;
 mod cookies;
 mod entry;
 mod exchange;
-mod faults;
 mod headers;
 mod hosts;
 mod kinds;
@@ -27,12 +26,9 @@ use cookies::RecordedCookies;
 use entry::{HarEntry, SkippedEntry};
 use exchange::ExchangeReader;
 use kinds::{EntryKind, classify_entry};
-use std::fmt::Write as _;
 
 /// Most requests that are kept.
 const MOST_REQUESTS: usize = 1000;
-/// Most unreadable entries that are shown.
-const MOST_UNREADABLE: usize = 3;
 
 /// Reasons for leaving an entry out.
 mod reason {
@@ -87,15 +83,16 @@ pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording,
     let kinds: Vec<EntryKind> = entries.iter().map(classify_entry).collect();
     let kept = selection::select_entries(&entries, &kinds, options, &mut recording.dropped);
     if kept.iter().all(Option::is_none) {
+        let dropped = &recording.dropped;
         return Err(selection::nothing_kept(
-            &recording.dropped,
-            unreadable,
+            dropped,
+            &unreadable,
             &entries,
             list,
         ));
     }
     check_number(&entries, &kept)?;
-    recording.notes.extend(shorten_notes(unreadable));
+    recording.notes.extend(unreadable);
     recording
         .notes
         .extend(archive::warn_if_sanitised(&root, &entries));
@@ -155,14 +152,4 @@ fn read_exchanges(
         cookies.add_answer(entry, kind.is_some());
     }
     exchanges
-}
-
-/// Returns the first notes, the last of them with the number of the others.
-fn shorten_notes(mut notes: Vec<Note>) -> Vec<Note> {
-    let more = notes.len().saturating_sub(MOST_UNREADABLE);
-    notes.truncate(MOST_UNREADABLE);
-    if let Some(last) = notes.last_mut().filter(|_| more > 0) {
-        let _ = write!(last.words, " (and {more} more that cannot be read)");
-    }
-    notes
 }

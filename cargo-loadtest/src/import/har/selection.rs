@@ -60,62 +60,43 @@ fn request_line(entry: &HarEntry<'_>) -> (String, String) {
 /// Explains that no request is kept, with the most likely remedy.
 pub(super) fn nothing_kept(
     dropped: &[Dropped],
-    unreadable: Vec<Note>,
+    unreadable: &[Note],
     entries: &[HarEntry<'_>],
     list: &Node<'_>,
 ) -> Mistake {
-    if dropped.is_empty() {
-        return nothing_readable(unreadable, list);
-    }
+    let Some(first) = dropped.first() else {
+        return match unreadable.first() {
+            Some(first) => Mistake::new(first.span.clone(), first.words.as_str())
+                .help("no other request can be read: export the archive again"),
+            None => Mistake::new(list.beginning(), "there are no requests in it").help(
+                "open the network tools of the browser first, then load the page, and export what they list",
+            ),
+        };
+    };
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for dropped in dropped {
         *reasons.entry(dropped.why.as_str()).or_default() += 1;
     }
     if !unreadable.is_empty() {
-        reasons.insert("that cannot be read", unreadable.len());
+        reasons.insert("cannot be read", unreadable.len());
     }
-    let words = match dropped {
-        [only] if unreadable.is_empty() => format!("its only request is left out: {}", only.why),
-        _ => {
-            let number = dropped.len() + unreadable.len();
-            let reasons = reasons
-                .iter()
-                .map(|(reason, count)| format!("{count} {reason}"));
-            let reasons = reasons.collect::<Vec<_>>().join("; ");
-            format!("nothing is left of its {number} requests: {reasons}")
+    let counts = reasons
+        .iter()
+        .map(|(reason, count)| format!("{reason} ({count})"));
+    let words = format!(
+        "no request is left: {}",
+        counts.collect::<Vec<_>>().join("; ")
+    );
+    let is_foreign = [reason::THIRD_PARTY, reason::OTHER_HOST]
+        .iter()
+        .any(|reason| reasons.contains_key(reason));
+    let help = match busiest_host(entries.iter()) {
+        Some(host) if is_foreign => format!("`--host {host}` keeps the requests to that host"),
+        _ if reasons.contains_key(reason::STATIC) => {
+            "`--keep-static` keeps static files".to_owned()
         }
-    };
-    let find_first = |reasons: &[&str]| {
-        let mut dropped = dropped.iter();
-        dropped.find(|dropped| reasons.contains(&dropped.why.as_str()))
-    };
-    let (first, help) = if let Some(first) = find_first(&[reason::THIRD_PARTY, reason::OTHER_HOST])
-    {
-        let help = match busiest_host(entries.iter()) {
-            Some(host) => format!("`--host {host}` keeps the requests to that host"),
-            None => "`--host` with a host of the archive keeps the requests to it".to_owned(),
-        };
-        (first, help)
-    } else if let Some(first) = find_first(&[reason::STATIC]) {
-        (first, "`--keep-static` keeps static files".to_owned())
-    } else {
-        let help = "record a visit in which a page is loaded from the server that is to be tested";
-        (&dropped[0], help.to_owned())
+        _ => "record a visit in which a page is loaded from the server that is to be tested"
+            .to_owned(),
     };
     Mistake::new(first.span.clone(), words).help(help)
-}
-
-fn nothing_readable(unreadable: Vec<Note>, list: &Node<'_>) -> Mistake {
-    let number = unreadable.len();
-    let Some(first) = unreadable.into_iter().next() else {
-        return Mistake::new(list.beginning(), "there are no requests in it").help(
-            "open the network tools of the browser first, then load the page, and export what they list",
-        );
-    };
-    let words = match number {
-        1 => format!("{}, and it is the only request", first.words),
-        _ => format!("{}, as are all {number} requests", first.words),
-    };
-    Mistake::new(first.span, words)
-        .help("export the archive again, or write the URL with its scheme and host")
 }

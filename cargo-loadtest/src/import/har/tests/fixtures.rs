@@ -1,6 +1,7 @@
 //! Archives in the shape of those that programs write.
 
 use super::*;
+use std::fmt::Write as _;
 
 /// All that is known of an archive, for a snapshot.
 fn shown(text: &str) -> String {
