@@ -381,7 +381,7 @@ fn refusals_of_collections() {
     );
     let texts: Vec<(String, &str, &str)> = vec![
         (
-            "{\"id\": 1, «\"requests\": []}".to_owned(),
+            "{«\"id\": 1, \"requests\": []}".to_owned(),
             "",
             "has no `item`",
         ),
