@@ -177,6 +177,7 @@ fn no_text_is_gone_through_again_and_again() {
         "x <<X\n",
         "x 'curl\n",
         "A=b\n",
+        "x{",
         "x \"$TOKEN\n\" ",
     ] {
         for end in ["", "curl h", "curl `\n h", "curl ^\n h"] {

@@ -4,6 +4,9 @@ use super::reader::ShellReader;
 use super::{ShellWord, leading_name, never_closed};
 use crate::import::source::{Mistake, Span};
 
+/// Most bytes between braces that a shell may make words of.
+const NEAR: usize = 256;
+
 impl ShellReader<'_, '_> {
     /// Reads a word; none where something else begins here.
     pub(super) fn read_word(&mut self) -> Result<ShellWord, Mistake> {
@@ -57,7 +60,8 @@ impl ShellReader<'_, '_> {
             return Ok(());
         };
         let braces = || {
-            let mut words = rest.split(|byte| byte.is_ascii_whitespace() || *byte == b'}');
+            let near = &rest[..rest.len().min(NEAR)];
+            let mut words = near.split(|byte| byte.is_ascii_whitespace() || *byte == b'}');
             words.next().unwrap_or_default()
         };
         let (words, help) = match letter {
