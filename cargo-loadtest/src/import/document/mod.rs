@@ -110,13 +110,9 @@ impl<'a> Node<'a> {
 
     /// Returns the place of its beginning, since all of it may be the whole document.
     pub(super) fn beginning(&self) -> Span {
-        let is_scalar = !self.is_list() && !self.is_object();
-        let end = self.span.end;
-        self.span.start..if is_scalar {
-            end
-        } else {
-            end.min(self.span.start + 1)
-        }
+        let Span { start, end } = self.span;
+        let is_nested = self.is_list() || self.is_object();
+        start..if is_nested { end.min(start + 1) } else { end }
     }
 
     /// Returns the text of a field.
@@ -201,10 +197,10 @@ impl<'a> Node<'a> {
                 format!("[{}]", items.join(","))
             }
             Value::Object(fields) => {
-                let fields = fields.iter();
-                let fields = fields
-                    .map(|field| format!("{}:{}", json_string(&field.name), field.node.json()));
-                let fields: Vec<String> = fields.collect();
+                let json = |field: &Field<'_>| {
+                    format!("{}:{}", json_string(&field.name), field.node.json())
+                };
+                let fields: Vec<String> = fields.iter().map(json).collect();
                 format!("{{{}}}", fields.join(","))
             }
         }

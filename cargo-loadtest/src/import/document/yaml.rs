@@ -106,10 +106,7 @@ impl<'a> YamlReader<'a> {
             Value::Text(name) | Value::Number(name) => name,
             Value::Bool(true) => Cow::Borrowed("true"),
             Value::Bool(false) => Cow::Borrowed("false"),
-            _ => {
-                let words = "the name of a value is a text, and this is none";
-                return Err(Mistake::new(span, words));
-            }
+            _ => return Err(Mistake::new(span, "this cannot be a name")),
         };
         let (event, at) = self.next_event()?;
         let node = self.read_node(event, at)?;

@@ -1,6 +1,5 @@
 //! Small functions on text that all readers and passes share: encodings, forms, English words.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -17,11 +16,7 @@ pub(super) fn percent_decode(text: &str) -> String {
 
 /// Decodes a name or a value of a form or a query, where `+` is a blank.
 pub(super) fn form_decode(text: &str) -> String {
-    let spaced = if text.contains('+') {
-        Cow::Owned(text.replace('+', " "))
-    } else {
-        Cow::Borrowed(text)
-    };
+    let spaced = text.replace('+', " ");
     let decoded = percent_encoding::percent_decode_str(&spaced);
     decoded.decode_utf8_lossy().into_owned()
 }
