@@ -90,7 +90,7 @@ fn cell(bencher: Bencher<'_, '_>) {
     bencher
         .with_inputs(Cells::default)
         .bench_local_values(|mut cells| {
-            cells.absorb(&frame);
+            cells.absorb(&frame, true);
             cells
         });
 }

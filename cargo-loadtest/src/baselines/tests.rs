@@ -381,7 +381,7 @@ fn a_run_is_compared_with_what_was_saved_and_never_with_itself() {
         if second == 0 {
             slow.scenarios[0].cells = loadtest_model::metrics::Cells::default();
         }
-        slow.scenarios[0].cells.absorb(&frame);
+        slow.scenarios[0].cells.absorb(&frame, true);
     }
     let ComparisonOutcome::Compared(comparison) = outcome(&slow) else {
         panic!("not compared");

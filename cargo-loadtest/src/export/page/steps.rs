@@ -322,6 +322,10 @@ fn describe_journey(row: &SlowRow) -> String {
         let time = display::format_micros(short.iter().map(|step| step.time_us).sum());
         parts.push(format!("{others} {time}"));
     }
+    if row.own_us * NOTABLE >= row.time_us {
+        let time = display::format_micros(row.own_us);
+        parts.push(format!("{time} in the scenario's own code"));
+    }
     let failed = if row.ok { "" } else { ", failed" };
     format!(
         "Iteration {} took {}{failed}: {}.",

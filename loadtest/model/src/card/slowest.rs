@@ -19,6 +19,9 @@ pub struct SlowRow {
     pub delay_us: u64,
     /// Journey time: from when it was to start to its end, less think time.
     pub time_us: u64,
+    /// The part of the journey time in none of its requests: that of the scenario's own code, such as functions,
+    /// checks and the reading of answers.
+    pub own_us: u64,
     /// True if every step was ok and none was skipped for want of a value.
     pub ok: bool,
     /// The steps that were executed, in the order they ran.
@@ -58,6 +61,7 @@ impl SlowRow {
             due_us: journey.due_us,
             delay_us: journey.delay_us,
             time_us: journey.time_us,
+            own_us: own_time(journey),
             ok: journey.ok,
             steps: journey
                 .steps
@@ -75,10 +79,33 @@ impl SlowRow {
     }
 }
 
+/// Returns the time of a journey that is neither delay nor service time of a step, in microseconds.
+fn own_time(journey: &SlowJourney) -> u64 {
+    let service = journey.steps.iter().map(|step| step.time_us);
+    let told = service.fold(journey.delay_us, u64::saturating_add);
+    journey.time_us.saturating_sub(told)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::SlowStep;
     use std::time::Duration;
+
+    #[test]
+    fn the_time_of_own_code_is_in_no_request() {
+        let step = |time_us| SlowStep {
+            time_us,
+            ..SlowStep::default()
+        };
+        let journey = SlowJourney {
+            delay_us: 100,
+            time_us: 1_000,
+            steps: vec![step(200), step(300)],
+            ..SlowJourney::default()
+        };
+        assert_eq!(own_time(&journey), 400);
+    }
 
     #[test]
     fn its_number_is_that_which_debug_takes() {

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A stretch of a run, small enough to keep hundreds. Everything due in ramp and steady part counts in the second
-/// it *ended* in; warm-up does not count.
+/// it *ended* in; warm-up does not count. Times in the steady part are those of what was due in it, as in the
+/// headline.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// The first second of the cell, counted from the start of the run.
@@ -74,8 +75,8 @@ impl Cells {
     /// The most cells that are kept; when full, neighbours merge and the width doubles.
     pub const LIMIT: usize = 600;
 
-    /// Adds what happened in one second.
-    pub fn absorb(&mut self, frame: &Frame) {
+    /// Adds what happened in one second; `is_steady` is true for a second of the steady part.
+    pub fn absorb(&mut self, frame: &Frame, is_steady: bool) {
         while (frame.second / self.width) as usize >= Self::LIMIT {
             self.double();
         }
@@ -97,13 +98,17 @@ impl Cells {
         cell.latest_us = longest_microseconds(&tally.journey.lateness);
         cell.waited = tally.journey.waits.count();
         cell.longest_wait_us = longest_microseconds(&tally.journey.waits);
-        cell.time = CompactHistogram::from_histogram(&tally.journey.time);
-        for step in &tally.steps {
+        let steady = &frame.windows.steady;
+        let timed = if is_steady { steady } else { &tally };
+        cell.time = CompactHistogram::from_histogram(&timed.journey.time);
+        for (at, step) in tally.steps.iter().enumerate() {
+            let timed = timed.steps.get(at).map(|step| &step.response);
             cell.steps.push(CellStep {
                 executed: step.executed,
                 failed: step.failed,
                 skipped: step.skipped,
-                response: CompactHistogram::from_histogram(&step.response),
+                response: timed
+                    .map_or_else(CompactHistogram::default, CompactHistogram::from_histogram),
             });
             for error in &step.errors {
                 *cell.errors.entry(error.kind).or_default() += error.count;
@@ -222,7 +227,7 @@ mod tests {
     #[test]
     fn cells_never_grow_beyond_their_limit_and_lose_nothing() {
         let mut cells = Cells::default();
-        (0..5_000).for_each(|second| cells.absorb(&frame(second, u64::from(second % 7))));
+        (0..5_000).for_each(|second| cells.absorb(&frame(second, u64::from(second % 7)), true));
         assert!(cells.cells.len() <= Cells::LIMIT, "{}", cells.cells.len());
         assert_eq!(cells.width, 16);
         let expected: u64 = (0..5_000).map(|second| second % 7).sum();
@@ -268,10 +273,10 @@ mod tests {
             } else {
                 0
             };
-            cells.absorb(&troubled(second, stall));
+            cells.absorb(&troubled(second, stall), true);
             // Another worker reports later; if it stalled too, that is no other second.
             if second < 600 {
-                cells.absorb(&troubled(second, stall));
+                cells.absorb(&troubled(second, stall), true);
             }
         }
         assert_eq!(cells.width, 2);
@@ -288,10 +293,27 @@ mod tests {
     }
 
     #[test]
+    fn times_of_the_steady_part_are_those_of_what_was_due_in_it() {
+        let mut cells = Cells::default();
+        for (second, is_steady) in [(0, false), (1, true)] {
+            let mut frame = frame(second, 2);
+            frame.windows.ramp = frame.windows.steady.clone();
+            let journeys = &mut frame.windows.ramp.journey;
+            journeys.time.record(Duration::from_secs(2));
+            cells.absorb(&frame, is_steady);
+        }
+        let counts = cells.cells.iter().map(|cell| {
+            let journeys = cell.time.decode().count();
+            (cell.ok, journeys, cell.steps[0].response.decode().count())
+        });
+        assert_eq!(counts.collect::<Vec<_>>(), [(4, 1, 4), (4, 0, 2)]);
+    }
+
+    #[test]
     fn frames_of_the_same_second_add_up() {
         let mut cells = Cells::default();
-        cells.absorb(&frame(3, 2));
-        cells.absorb(&frame(3, 4));
+        cells.absorb(&frame(3, 2), true);
+        cells.absorb(&frame(3, 4), true);
         assert_eq!(cells.cells.len(), 1);
         assert_eq!(cells.cells[0].ok, 6);
         assert_eq!(cells.cells[0].steps[0].response.decode().count(), 6);

@@ -13,7 +13,7 @@ use crate::capacity::Search;
 use crate::definition::ScenarioDef;
 use crate::metrics::{Cells, Frame, Panicked, Windows};
 use crate::plan::{GradingDefaults, Plan};
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, Window};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -233,7 +233,10 @@ impl ScenarioRecord {
     /// Adds a second.
     pub fn absorb(&mut self, frame: &Frame) {
         self.windows.merge(&frame.windows);
-        self.cells.absorb(frame);
+        let schedule = Schedule::new(&self.start.plan.load);
+        let second = Duration::from_secs(frame.second.into());
+        self.cells
+            .absorb(frame, schedule.window(second) == Window::Steady);
         self.end.elapsed_us = self
             .end
             .elapsed_us
