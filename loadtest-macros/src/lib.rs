@@ -125,7 +125,7 @@ roles! {
     /// | | |
     /// |---|---|
     /// | `name = ".."` | its name in reports |
-    /// | `weight = 0.8` (`80%`, a constant) | how likely it is to run |
+    /// | `weight = 0.8` (`80%`, `4/5`, a constant) | how likely it is to run; in a choice also `weight = 3`, a share of the sum |
     /// | `one_of = view` | at most one of the steps with this name runs |
     /// | `think = 500ms..2s` | a pause after it |
     /// | `timeout = 2s` | for each of its requests |

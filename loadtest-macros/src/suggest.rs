@@ -14,6 +14,10 @@ impl MacroErrors {
         self.0.push(syn::Error::new(span, message));
     }
 
+    pub(crate) fn add(&mut self, error: syn::Error) {
+        self.0.push(error);
+    }
+
     /// A mistake that spans all of `tokens`.
     pub(crate) fn add_on(&mut self, tokens: impl ToTokens, message: impl std::fmt::Display) {
         self.0.push(syn::Error::new_spanned(tokens, message));

@@ -100,7 +100,7 @@ pub(super) fn check_repeat_options(options: &StepOptions, errors: &mut MacroErro
     let is_drawn = match options.weight {
         WeightOption::Always => false,
         WeightOption::Literal(weight) => weight < 1.0,
-        WeightOption::Constant(_) => true,
+        WeightOption::Relative(..) | WeightOption::Constant(_) => true,
     };
     if let Some(once) = &repeat.once
         && is_drawn

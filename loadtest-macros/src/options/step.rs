@@ -59,6 +59,9 @@ pub(crate) const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", 
 pub(crate) const WEIGHT_RANGE: &str =
     "a weight is the probability that the step runs in an iteration: more than 0, at most 1";
 
+/// The largest weight of a choice whose weights are whole numbers, and the largest denominator of a fraction.
+const MOST_PARTS: f64 = 1_000_000.0;
+
 /// The tolerance for weights that should add up to 1, for rounding errors. Equals that of
 /// `definition::Draw`.
 pub(crate) const ROUNDING: f64 = 1e-9;
@@ -106,6 +109,8 @@ pub(crate) enum WeightOption {
     #[default]
     Always,
     Literal(f64),
+    /// A whole number above 1, which only a choice of such weights can have; the error where it has none.
+    Relative(f64, syn::Error),
     /// Checked by the compiler.
     Constant(TokenStream),
 }
@@ -362,7 +367,14 @@ fn parse_weight(input: ParseStream<'_>) -> syn::Result<WeightOption> {
             _ => syn::Error::new(error.span(), WEIGHT_RANGE),
         })?;
     let is_percent = input.parse::<Option<Token![%]>>()?.is_some();
-    let weight = number.value / if is_percent { 100.0 } else { 1.0 };
+    let parts = if is_percent {
+        100.0
+    } else if input.parse::<Option<Token![/]>>()?.is_some() {
+        parse_number(input, 1.0..=MOST_PARTS, WEIGHT_RANGE)?.value
+    } else {
+        1.0
+    };
+    let weight = number.value / parts;
     if weight > 0.0 && weight <= 1.0 {
         return Ok(WeightOption::Literal(weight));
     }
@@ -371,7 +383,11 @@ fn parse_weight(input: ParseStream<'_>) -> syn::Result<WeightOption> {
     } else {
         String::new()
     };
-    Err(syn::Error::new(start, format!("{WEIGHT_RANGE}{hint}")))
+    let error = syn::Error::new(start, format!("{WEIGHT_RANGE}{hint}"));
+    if parts <= 1.0 && weight.fract() == 0.0 && weight <= MOST_PARTS && weight > 0.0 {
+        return Ok(WeightOption::Relative(weight, error));
+    }
+    Err(error)
 }
 
 fn parse_choice(input: ParseStream<'_>) -> syn::Result<Ident> {

@@ -252,7 +252,7 @@ fn render_refusal(expression: &TokenStream, why: &str) -> TokenStream {
 fn render_weight(at: usize, weight: &WeightOption) -> TokenStream {
     match weight {
         WeightOption::Always => quote!(1.0),
-        WeightOption::Literal(weight) => render_number(*weight),
+        WeightOption::Literal(weight) | WeightOption::Relative(weight, _) => render_number(*weight),
         WeightOption::Constant(_) => {
             let name = constant_weight(at);
             quote!(#name)

@@ -41,6 +41,45 @@ pub(crate) fn collect_choices(steps: &[ResolvedStep]) -> Vec<StepChoice> {
     choices
 }
 
+/// Turns the weights of choices that have only whole numbers into shares of their sum. Elsewhere a number above 1
+/// is no weight.
+pub(super) fn settle_weights(steps: &mut [ResolvedStep], errors: &mut MacroErrors) {
+    for choice in collect_choices(steps) {
+        let weights = choice.members.iter().map(|&at| whole_weight(&steps[at]));
+        let sum: f64 = weights.clone().map(Option::unwrap_or_default).sum();
+        let weights: Option<Vec<f64>> = weights.collect();
+        let weights = weights.filter(|_| sum > 1.0).unwrap_or_default();
+        for (&at, weight) in choice.members.iter().zip(weights) {
+            steps[at].options.weight = WeightOption::Literal(weight / sum);
+        }
+    }
+    for step in steps {
+        let WeightOption::Relative(_, error) = &step.options.weight else {
+            continue;
+        };
+        match &step.options.one_of {
+            Some(name) => errors.add_at(
+                error.span(),
+                format!(
+                    "another weight of `one_of = {name}` is no whole number: give all of its steps whole \
+                     numbers, of which each is a share of the sum, or all of them shares of one"
+                ),
+            ),
+            None => errors.add(error.clone()),
+        }
+        step.options.weight = WeightOption::Always;
+    }
+}
+
+/// Returns the weight of a step that is a whole number.
+fn whole_weight(step: &ResolvedStep) -> Option<f64> {
+    match step.options.weight {
+        WeightOption::Relative(weight, _) => Some(weight),
+        WeightOption::Literal(weight) => Some(weight).filter(|weight| *weight >= 1.0),
+        _ => None,
+    }
+}
+
 /// Notes choices that are none, and what could never run for them.
 pub(super) fn check_choices(resolved: &ResolvedScenario, errors: &mut MacroErrors) {
     let steps = &resolved.steps;

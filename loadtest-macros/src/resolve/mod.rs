@@ -161,6 +161,7 @@ pub(crate) fn resolve_scenario(
     resolved.refuse_step_calls(errors);
     repeat::check_repeating_steps(&resolved.steps, errors);
     last::check_last_steps(&mut resolved, errors);
+    choice::settle_weights(&mut resolved.steps, errors);
     choice::check_choices(&resolved, errors);
     resolved.check_display_names(errors);
     resolved

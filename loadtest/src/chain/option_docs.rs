@@ -68,11 +68,11 @@ pub enum scenario {
 pub enum step {
     /// `name = "log in"`: the name in lists and reports. Without it, that of the function.
     name,
-    /// `weight = 0.8` or `80%`: the probability that the step runs in an iteration, more than 0 and at
+    /// `weight = 0.8`, `80%` or `4/5`: the probability that the step runs in an iteration, more than 0 and at
     /// most 1. Without it, every user runs the step.
     weight,
     /// `one_of = view`: at most one of the steps with this name runs in an iteration; their weights share
-    /// one draw and add up to at most 1.
+    /// one draw, and are shares of one, or all whole numbers such as `weight = 3`.
     one_of,
     /// `expect = 200`, `2xx`, `200..300`, `201 | 202`: any other status is an error of the step.
     /// Without it, `2xx`.

@@ -13,6 +13,27 @@ struct Grid {
 }
 
 #[scenario]
+fn tasks() {
+    #[step(get = "/browse", weight = 3, one_of = task)]
+    fn browse();
+
+    #[step(get = "/buy", weight = 1, one_of = task)]
+    fn buy();
+
+    #[step(get = "/leave", weight = 1/3)]
+    fn leave();
+}
+
+#[test]
+fn whole_weights_of_a_choice_are_shares_of_their_sum() {
+    let steps = tasks().definition.steps.iter();
+    let weights: Vec<f64> = steps.map(|step| step.weight).collect();
+    for (weight, expected) in weights.iter().zip([0.75, 0.25, 1.0 / 3.0]) {
+        assert!((weight - expected).abs() < 1e-12, "{weights:?}");
+    }
+}
+
+#[scenario]
 fn visit() {
     #[step(get = "/grid", weight = 70%, one_of = view)]
     fn grid() -> Grid;
