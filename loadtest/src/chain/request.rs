@@ -162,7 +162,7 @@ impl<T> Request<T> {
     /// Sets the body to the parts of `form`, with a `content-type` unless another one is given, which gets
     /// their boundary as with curl.
     ///
-    /// The parts are in memory: made from text or bytes, or from a [`File`](super::File). The line
+    /// The parts are in memory: made from text or bytes, or from a [`File`](crate::File). The line
     /// that separates them is drawn at random and is part of no plan; a step that is declared,
     /// `multipart = { .. }`, always has the same.
     pub fn multipart(mut self, form: Form) -> Self {
@@ -176,7 +176,7 @@ impl<T> Request<T> {
     }
 
     /// Sets the body to text or bytes. Bytes that are shared - [`Bytes`], a
-    /// [`&File`](super::File), a `&'static str` - are not copied.
+    /// [`&File`](crate::File), a `&'static str` - are not copied.
     ///
     /// No `content-type` goes with it.
     pub fn body(mut self, body: impl Into<Bytes>) -> Self {
