@@ -2,6 +2,7 @@
 
 mod body;
 mod client;
+mod defaults;
 mod fields;
 mod header;
 mod json;
@@ -15,6 +16,7 @@ mod wording;
 
 pub(crate) use body::BodyOption;
 pub(crate) use client::ClientOptions;
+pub(crate) use defaults::StepDefaults;
 pub(crate) use fields::{Field, FieldValue};
 pub(crate) use header::{HeaderOption, HeaderOptionValue};
 pub(crate) use json::{JsonTemplate, escape_json, json_string};

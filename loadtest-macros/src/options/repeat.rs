@@ -40,6 +40,7 @@ pub(crate) struct RepeatOptions {
     pub(crate) within: Option<(Ident, Duration)>,
 }
 
+#[derive(Clone)]
 pub(crate) struct RetryOption {
     pub(crate) key: Ident,
     pub(crate) times: u32,

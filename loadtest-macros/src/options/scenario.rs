@@ -1,6 +1,7 @@
 //! The options of `#[scenario(..)]`.
 
 use super::client::{CLIENT_KEYS, ClientOptions};
+use super::defaults::{DEFAULT_KEYS, StepDefaults};
 use super::header::{HEADER_KEYS, HeaderOption};
 use super::load::{LoadOption, parse_load};
 use super::threshold::{ThresholdOption, begins_threshold, parse_threshold_option};
@@ -34,7 +35,9 @@ const SCENARIO_KEYS: [&str; 11] = [
 /// Every option that an editor can tell about; `crate` is a word of the language.
 pub(crate) fn scenario_keys() -> impl Iterator<Item = &'static str> {
     let keys = SCENARIO_KEYS.into_iter().filter(|key| *key != "crate");
-    keys.chain(HEADER_KEYS).chain(CLIENT_KEYS)
+    keys.chain(HEADER_KEYS)
+        .chain(CLIENT_KEYS)
+        .chain(DEFAULT_KEYS)
 }
 
 /// The weights that a scenario may have, none of which is zero.
@@ -57,6 +60,8 @@ pub(crate) struct ScenarioOptions {
     /// No two of the same name.
     pub(crate) headers: Vec<HeaderOption>,
     pub(crate) weight: Option<f64>,
+    /// Options of its steps.
+    pub(crate) defaults: StepDefaults,
     pub(crate) crate_path: Option<Path>,
 }
 
@@ -82,7 +87,12 @@ impl ScenarioOptions {
         let name = key.to_string();
         let of_client = CLIENT_KEYS.contains(&name.as_str());
         let is_header = HEADER_KEYS.contains(&name.as_str());
-        if of_client || is_header && name != "header" || SCENARIO_KEYS.contains(&name.as_str()) {
+        let is_default = DEFAULT_KEYS.contains(&name.as_str());
+        if of_client
+            || is_header && name != "header"
+            || is_default && name != "check"
+            || SCENARIO_KEYS.contains(&name.as_str())
+        {
             given.refuse_repeated(&key)?;
         }
         match name.as_str() {
@@ -140,6 +150,7 @@ impl ScenarioOptions {
                 self.grade_weight = Some(parse_grade_weight(input)?);
             }
             name if of_client => self.client.parse_option(name, input)?,
+            _ if is_default => self.defaults.parse_option(key, input)?,
             name if is_header => self.add_header(HeaderOption::parse(name, input)?)?,
             "weight" => {
                 input.parse::<Token![=]>()?;
@@ -165,7 +176,8 @@ impl ScenarioOptions {
                 let known = SCENARIO_KEYS
                     .into_iter()
                     .chain(HEADER_KEYS)
-                    .chain(CLIENT_KEYS);
+                    .chain(CLIENT_KEYS)
+                    .chain(DEFAULT_KEYS);
                 return Err(unknown_option(&key, known));
             }
         }

@@ -206,6 +206,22 @@ impl StepOptions {
         Ok(())
     }
 
+    /// Parses an option that a scenario gives to all of its steps.
+    pub(super) fn parse_default(&mut self, key: Ident, input: ParseStream<'_>) -> syn::Result<()> {
+        match key.to_string().as_str() {
+            "check" => {
+                let check = parse_closure(input, "a check is a closure: `check = |r| ...`", CHECK)?;
+                self.checks.push(check);
+                Ok(())
+            }
+            "retry" => self.repeat.parse_option(key, input),
+            name => {
+                input.parse::<Token![=]>()?;
+                self.parse_setting(&key, name, input)
+            }
+        }
+    }
+
     fn parse_setting(
         &mut self,
         key: &Ident,

@@ -35,6 +35,7 @@ pub(super) fn render_definition(
         weight: share,
         headers: _,
         crate_path: _,
+        defaults: _,
     } = &resolved.options;
     let function = without_raw_prefix(name);
     let shown = shown

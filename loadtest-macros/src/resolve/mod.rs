@@ -292,7 +292,7 @@ impl ResolvedScenario {
         names: &ScenarioNames,
         errors: &mut MacroErrors,
     ) {
-        let mut step = ResolvedStep::new(function, errors);
+        let mut step = ResolvedStep::new(function, &self.options.defaults, errors);
         repeat::refuse_on_async(&step, function, errors);
         let is_async = function.signature.asyncness.is_some();
         let reader = NameUser::Step {

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::body::RoleFn;
 use crate::fingerprint::Fingerprint;
-use crate::options::StepOptions;
+use crate::options::{StepDefaults, StepOptions};
 use crate::signature::{self, ResponseType};
 use crate::suggest::MacroErrors;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -63,8 +63,14 @@ pub(crate) enum StepForm {
 }
 
 impl ResolvedStep {
-    pub(super) fn new(function: &RoleFn, errors: &mut MacroErrors) -> Self {
-        let options = StepOptions::parse(function.options.clone(), errors);
+    pub(super) fn new(
+        function: &RoleFn,
+        defaults: &StepDefaults,
+        errors: &mut MacroErrors,
+    ) -> Self {
+        let mut options = StepOptions::parse(function.options.clone(), errors);
+        let is_async = function.signature.asyncness.is_some();
+        let applied = defaults.apply(&mut options, is_async);
         let response = signature::parse_response_type(function, errors);
         let signature = &function.signature;
         let shown = match (&options.call, &function.body) {
@@ -78,11 +84,15 @@ impl ResolvedStep {
             ident: signature.ident.clone(),
             name: without_raw_prefix(&signature.ident),
             description: doc_text(&function.attributes),
-            fingerprint: Fingerprint::from_streams([
-                function.options.clone(),
-                signature.to_token_stream(),
-                body.unwrap_or_default(),
-            ]),
+            fingerprint: Fingerprint::from_streams(
+                [
+                    function.options.clone(),
+                    signature.to_token_stream(),
+                    body.unwrap_or_default(),
+                ]
+                .into_iter()
+                .chain(applied),
+            ),
             // a closure gets the whole response
             reads_headers: !options.checks.is_empty() || options.repeat.until.is_some(),
             options,

@@ -61,6 +61,17 @@ pub enum scenario {
     identity,
     /// `redirects = 5`: how many redirects each step follows. Without it, none.
     redirects,
+    /// `timeout = 5s`: for each step that does not give its own. Without it, 30 seconds.
+    timeout,
+    /// `think = 1s..3s`: the pause after each step that does not give its own.
+    think,
+    /// `expect = 2xx | 404`: the statuses of success of each step that does not give its own.
+    expect,
+    /// `retry(3)`: for each step that does not give its own.
+    retry,
+    /// `check = |answer| answer.headers().contains_key("etag")`: holds for the answer of each step, besides the
+    /// checks of its own.
+    check,
 }
 
 /// The options of `#[step(..)]`.

@@ -1,5 +1,6 @@
 //! What the options of `#[scenario]` and `#[step]` become.
 
+use crate::script::{Event, User, ok};
 use loadtest::Scenario;
 use loadtest::prelude::*;
 use loadtest_model::definition::{
@@ -345,4 +346,78 @@ fn the_options_of_the_client_are_kept_and_steps_have_the_last_word() {
     assert_eq!(redirects(plain()), [50]);
     assert_eq!(no_load().definition.client, Client::DEFAULT);
     assert_eq!(redirects(no_load())[0], 0);
+}
+
+#[scenario(
+    timeout = 2s,
+    think = 10ms..20ms,
+    expect = 200 | 404,
+    retry(2),
+    check = |answer| answer.status() == 200,
+    check = |answer| !answer.headers().is_empty(),
+)]
+fn defaults() {
+    #[step(get = "/plain")]
+    fn plain() -> String;
+
+    #[step(get = "/own", timeout = 9s, think = 0s, expect = 2xx, retry(5), check = |own| own.len() > 1)]
+    fn own() -> String;
+
+    #[step(post = "/login", once)]
+    fn login();
+
+    #[step]
+    async fn several(http: &mut Http) -> Result<(), Error> {
+        http.get("/several").send().await?;
+        Ok(())
+    }
+}
+
+#[test]
+fn options_of_a_scenario_hold_for_steps_that_lack_them() {
+    let [plain, own, login, several] = &*defaults().definition.steps else {
+        unreachable!("there are four steps")
+    };
+    let seconds = [plain, own, login, several].map(|step| step.timeout.as_secs());
+    assert_eq!(seconds, [2, 9, 2, 2]);
+    let think = [plain, own, login, several].map(|step| step.think.is_some());
+    assert_eq!(think, [true, true, false, true]);
+    assert_eq!(
+        plain.think.map(|think| think.max),
+        Some(Duration::from_millis(20))
+    );
+    assert_eq!(own.think.map(|think| think.max), Some(Duration::ZERO));
+    let accepts = |step: &StepDef| step.expect.accepts(404);
+    assert_eq!(
+        [plain, own, login, several].map(accepts),
+        [true, false, true, false]
+    );
+    let retries = |step: &StepDef| step.retry.as_ref().map_or(0, |retry| retry.times);
+    assert_eq!([plain, own, login, several].map(retries), [2, 5, 2, 0]);
+    assert!(plain.fingerprint != own.fingerprint);
+}
+
+#[scenario(check = |answer| answer.status() == 200)]
+fn checked() {
+    #[step(get = "/plain")]
+    fn plain();
+
+    #[step(get = "/own", check = |own| own.len() > 1)]
+    fn own() -> String;
+}
+
+#[test]
+fn a_check_of_a_scenario_comes_before_those_of_its_steps() {
+    let events = User::new(checked()).iterate(&[], |_| ok("!"));
+    let of_all = "|answer| answer.status() == 200";
+    assert_eq!(
+        events,
+        [
+            Event::Ok("plain"),
+            Event::Check(of_all, Ok(())),
+            Event::Ok("own"),
+            Event::Check(of_all, Ok(())),
+            Event::Check("|own| own.len() > 1", Err(String::new())),
+        ]
+    );
 }
