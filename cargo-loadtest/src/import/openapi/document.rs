@@ -204,11 +204,6 @@ fn decode_pointer(pointer: &str) -> String {
     decoded.decode_utf8_lossy().into_owned()
 }
 
-/// Returns the last name of a reference, which is that of a schema.
-pub(super) fn last_name(reference: &str) -> &str {
-    reference.rsplit('/').next().unwrap_or_default()
-}
-
 /// Shortens a text to what a line can hold.
 pub(super) fn shorten(text: &str) -> String {
     match text.char_indices().nth(LONGEST_QUOTE) {

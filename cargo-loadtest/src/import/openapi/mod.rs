@@ -77,12 +77,6 @@ pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Re
 fn check_version(document: &ApiDocument<'_>) -> Result<(), Mistake> {
     let root = document.root;
     let Some(said) = root.get("openapi").or_else(|| root.get("swagger")) else {
-        if root.get("paths").is_some_and(Node::is_object) {
-            let words =
-                "the document does not say which version of OpenAPI it is: it is read as 3.1";
-            document.warn(&document.start(), words);
-            return Ok(());
-        }
         return Err(
             Mistake::new(document.start(), "this is no OpenAPI document")
                 .help("one begins with `openapi: 3.1.0` or `swagger: \"2.0\"`, and has `paths`"),
@@ -95,12 +89,8 @@ fn check_version(document: &ApiDocument<'_>) -> Result<(), Mistake> {
                 .help("convert it to version 2.0 or 3"),
         );
     }
-    let is_known = ["2", "3.0", "3.1", "3.2"].iter().any(|known| {
-        let rest = version.strip_prefix(known);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    });
     let version = shorten(&version);
-    if !is_known && version != "3" {
+    if !version.starts_with(['2', '3']) {
         let words =
             format!("`{version}` is no version of OpenAPI that is known: it is read as 3.1");
         document.warn(&said.span, words);

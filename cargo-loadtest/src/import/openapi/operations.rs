@@ -58,7 +58,6 @@ pub(super) fn select_operations<'a>(
         return Err(refuse_without_operations(document));
     };
     let first = first.span.clone();
-    warn_of_same_names(document, &all);
     let tags: Vec<String> = all
         .iter()
         .flat_map(|one| one.tags.iter().map(|tag| (*tag).to_owned()))
@@ -152,19 +151,6 @@ fn read_operation<'a>(
         id: id.filter(|id| !id.is_empty()),
         tags: tags.filter_map(Node::text).collect(),
     })
-}
-
-fn warn_of_same_names(document: &ApiDocument<'_>, all: &[Operation<'_>]) {
-    let mut seen = HashSet::new();
-    for operation in all {
-        if let Some(id) = operation.id
-            && !seen.insert(id)
-            && let Some(node) = operation.node.get("operationId")
-        {
-            let words = format!("there is another operation `{}`", shorten(id));
-            document.warn(&node.span, words);
-        }
-    }
 }
 
 /// Refuses a tag or a name that no operation has, and suggests a similar one.

@@ -5,7 +5,7 @@ use super::draft::{PathPiece, RequestDraft};
 use super::example::ExampleValue;
 use super::wants::{SourceValue, WantedPlace, WantedValue};
 use crate::import::recording::{Origin, Reference, Text};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Replaces values by references, where their source comes earlier. Warns of the values that stay made up.
 pub(super) fn fill_references(
@@ -77,14 +77,12 @@ fn find_origin(value: &SourceValue, exchange: usize) -> Option<Origin> {
     }
 }
 
-/// Warns of values of paths that no answer has, once for each parameter.
+/// Warns of values of paths that no answer has.
 fn warn_of_made_up(
     document: &ApiDocument<'_>,
     drafts: &[RequestDraft<'_>],
     filled: &HashSet<(usize, usize)>,
 ) {
-    let mut made_up: Vec<(&str, &Text, usize, usize)> = Vec::new();
-    let mut known: HashMap<(&str, &Text), usize> = HashMap::new();
     for (number, draft) in drafts.iter().enumerate() {
         for (at, piece) in draft.path.iter().enumerate() {
             if let PathPiece::Value {
@@ -94,25 +92,12 @@ fn warn_of_made_up(
             } = piece
                 && !filled.contains(&(number, at))
             {
-                let entry = *known.entry((name, text)).or_insert_with(|| {
-                    made_up.push((name, text, number, 0));
-                    made_up.len() - 1
-                });
-                made_up[entry].3 += 1;
+                let name = shorten(name);
+                let value = text.as_literal().map_or("<secret>".to_owned(), shorten);
+                let words =
+                    format!("nothing here answers with `{{{name}}}`: `{value}` is sent for it");
+                document.warn(&draft.operation.span, words);
             }
         }
-    }
-    for (name, value, first, count) in made_up {
-        let name = shorten(name);
-        let value = match value.as_literal() {
-            Some(value) => format!("`{}`", shorten(value)),
-            None => "a secret".to_owned(),
-        };
-        let more = match count {
-            1 => String::new(),
-            count => format!(", in {count} operations"),
-        };
-        let words = format!("nothing here answers with `{{{name}}}`: {value} is sent for it{more}");
-        document.warn(&drafts[first].operation.span, words);
     }
 }

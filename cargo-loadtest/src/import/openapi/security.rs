@@ -16,22 +16,15 @@ pub(super) struct Access {
 
 /// Reads the first usable alternative of the `security` of an operation.
 pub(super) fn read_access<'a>(document: &ApiDocument<'a>, operation: &'a Node<'a>) -> Access {
-    let security = operation.get("security");
-    let Some(security) = security.or_else(|| document.root.get("security")) else {
-        return Access::default();
-    };
-    // A single alternative is often not written as a list.
-    let single = security
-        .is_object()
-        .then_some(std::slice::from_ref(security));
-    let alternatives = single.unwrap_or(security.items());
+    let own = operation.get("security").map(|_| operation);
+    let alternatives = document.items(own.unwrap_or(document.root), "security");
     let mut usable = alternatives
         .iter()
         .filter_map(|one| read_alternative(document, one));
     usable.next().unwrap_or_else(|| {
-        if !alternatives.is_empty() {
+        if let Some(first) = alternatives.first() {
             let words = "no way to be let in is known here: nothing is sent for it";
-            document.warn(&security.span, words);
+            document.warn(&first.span, words);
         }
         Access::default()
     })

@@ -13,9 +13,8 @@ const ENVELOPES: &str = "data result item payload response metadata attributes";
 const LISTS: &str = "items data results content value records";
 /// Names of session tokens.
 const TOKENS: &str = "accesstoken token jwt idtoken authtoken bearertoken sessiontoken";
-/// Names of operations that answer with a token, and parts of such names.
+/// Last segments of paths that answer with a token.
 const LOGINS: &str = "login signin token session sessions authenticate auth oauthtoken gettoken";
-const LOGIN_PARTS: &str = "login signin authenticate createsession createtoken";
 
 /// A value of a request that comes from another operation.
 #[derive(Debug, Clone)]
@@ -73,7 +72,6 @@ pub(super) fn find_wanted_values(drafts: &[RequestDraft<'_>]) -> Vec<WantedValue
     for (user, piece, name, collection) in list_path_values(drafts) {
         let creator = creators
             .get(&collection)
-            .or_else(|| creators.get(&singular_path(&collection)?))
             .filter(|number| **number != user)
             .and_then(|number| find_in_creator(drafts, *number, name, &collection));
         let in_list = || {
@@ -106,13 +104,6 @@ fn list_path_values<'d>(
             _ => None,
         })
     })
-}
-
-/// Returns `/user` for `/users`, where some services create a user.
-fn singular_path(collection: &str) -> Option<String> {
-    let (before, last) = collection.rsplit_once('/')?;
-    let one = singular(last);
-    (one != last && last != "{}").then(|| format!("{before}/{one}"))
 }
 
 /// Finds fields such as `customerId`, where an operation creates a customer.
@@ -239,9 +230,7 @@ fn find_login_token(draft: &RequestDraft<'_>) -> Option<Vec<Key>> {
     }
     let id = draft.operation.id.map(plain_name).unwrap_or_default();
     let last = plain_name(last_segment(&draft.shape()));
-    let is_login = is_word(LOGINS, &last)
-        || is_word(LOGINS, &id)
-        || LOGIN_PARTS.split(' ').any(|part| id.contains(part));
+    let is_login = is_word(LOGINS, &last) || id.contains("login");
     let answer = draft.answers.value.as_ref().filter(|_| is_login)?;
     let names: Vec<String> = TOKENS.split(' ').map(str::to_owned).collect();
     let (path, value) = find_scalar(answer, &names, "")?;

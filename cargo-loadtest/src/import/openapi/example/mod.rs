@@ -177,15 +177,14 @@ impl<'a, 'd> ExampleMaker<'a, 'd> {
             }
             let is_required = required.contains(name);
             let example = examples.iter().find_map(|example| example.get(name));
-            let value = if let Some(value) = merged.discriminator_value(name) {
-                Some(ExampleValue::text(value))
-            } else if let Some(example) = example {
+            let value = if let Some(example) = example {
                 let left = self.values_left.get().saturating_sub(1);
                 self.values_left.set(left);
                 Some(read_example(self.document, Some(property), example))
             } else if !is_required && (!examples.is_empty() || is_wide && !has_example(property)) {
                 None
             } else {
+                self.check_discriminator(merged, name, property);
                 self.make_nested(property, name, is_required)
             };
             fields.extend(value.map(|value| ((*name).to_owned(), value)));
@@ -208,6 +207,22 @@ impl<'a, 'd> ExampleMaker<'a, 'd> {
             fields.push(("key".to_owned(), value));
         }
         ExampleValue::Object(fields)
+    }
+
+    /// Warns of a discriminator whose property has no value in its schema.
+    fn check_discriminator(&self, merged: &MergedSchema<'a>, name: &str, property: &'a Node<'a>) {
+        let Some(discriminator) = merged.get("discriminator") else {
+            return;
+        };
+        let is_made_up = self.direction == Direction::Request
+            && discriminator.text_of("propertyName") == Some(name)
+            && MergedSchema::new(self.document, property, &[])
+                .example()
+                .is_none();
+        if is_made_up {
+            let words = "a discriminator is not read: give its property an `enum` or an example";
+            self.document.warn(&discriminator.beginning(), words);
+        }
     }
 
     /// Returns whether a property is of the other direction, or deprecated.

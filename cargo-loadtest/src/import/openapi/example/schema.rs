@@ -1,7 +1,7 @@
 //! Merges a schema with the schemas it is composed of.
 
 use crate::import::document::{Node, Value};
-use crate::import::openapi::document::{ApiDocument, last_name};
+use crate::import::openapi::document::ApiDocument;
 use std::collections::HashSet;
 
 /// Most schemas that are merged into one.
@@ -25,8 +25,6 @@ pub(in super::super) enum SchemaKind {
 #[derive(Default)]
 pub(in super::super) struct MergedSchema<'a> {
     parts: Vec<&'a Node<'a>>,
-    /// Discriminators of the alternatives that were taken, with their values.
-    branches: Vec<(&'a str, String)>,
     is_never: bool,
     has_no_alternative: bool,
 }
@@ -79,18 +77,11 @@ impl<'a> MergedSchema<'a> {
                 })
             };
             if let Some(option) = options.iter().find(is_usable) {
-                self.branches.extend(find_branch(document, schema, option));
                 self.add(document, option, avoided);
             } else {
                 self.has_no_alternative |= !options.is_empty();
             }
         }
-    }
-
-    /// Returns the value that a discriminator property must have.
-    pub(super) fn discriminator_value(&self, property: &str) -> Option<&str> {
-        let branch = self.branches.iter().find(|(name, _)| *name == property);
-        branch.map(|(_, value)| value.as_str())
     }
 
     /// Returns a keyword; the nearest part wins.
@@ -228,25 +219,4 @@ impl<'a> MergedSchema<'a> {
             }
         }
     }
-}
-
-/// Returns the discriminator of an alternative, and its value.
-fn find_branch<'a>(
-    document: &ApiDocument<'a>,
-    schema: &'a Node<'a>,
-    option: &'a Node<'a>,
-) -> Option<(&'a str, String)> {
-    let reference = option.text_of("$ref")?;
-    let discriminator = schema.get("discriminator")?;
-    let property = discriminator.text_of("propertyName")?;
-    for field in discriminator.get("mapping").map_or(&[][..], Node::fields) {
-        match field.node.text() {
-            Some(target) if target == reference || target == last_name(reference) => {
-                return Some((property, field.name.to_string()));
-            }
-            Some(_) => {}
-            None => document.warn(&field.node.span, "a name of a schema is a string"),
-        }
-    }
-    Some((property, last_name(reference).to_owned()))
 }

@@ -163,9 +163,3 @@ fn requests(text: &str, options: &OpenApiOptions) -> Vec<String> {
     });
     requests.collect()
 }
-
-#[test]
-fn a_document_without_its_version_is_read() {
-    let recording = read("paths: {/a: {get: {}}}");
-    assert!(recording.notes[0].words.contains("which version"));
-}
