@@ -16,14 +16,7 @@ pub(super) const METHODS: [&str; 9] = [
     "get", "put", "post", "delete", "options", "head", "patch", "trace", "query",
 ];
 /// Other fields of a path.
-const PATH_FIELDS: [&str; 6] = [
-    "$ref",
-    "summary",
-    "description",
-    "servers",
-    "parameters",
-    "additionalOperations",
-];
+const PATH_FIELDS: [&str; 5] = ["$ref", "summary", "description", "servers", "parameters"];
 
 /// An operation.
 #[derive(Debug, Clone)]

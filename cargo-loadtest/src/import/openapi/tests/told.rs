@@ -83,6 +83,10 @@ fn what_is_left_out_of_an_operation_is_told() {
             "`id` is no part of `/a`",
         ),
         (
+            "openapi: 3.2.0\npaths:\n  /a: {get: {}, «additionalOperations: {COPY: {}}}\n",
+            "`additionalOperations` is no method",
+        ),
+        (
             "openapi: 3.0.0\npaths:\n  /a: {post: {requestBody: «{required: true}}}\n",
             "a body has `content`",
         ),
