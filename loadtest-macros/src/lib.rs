@@ -132,6 +132,7 @@ roles! {
     /// | `check = \|answer\| ..` | what must hold for its answer |
     /// | `p95 < 300ms`, `errors < 1%` | limits on this step, as in `thresholds(..)` |
     /// | `apdex = 300ms`, `budget = 1%`, `grade_weight = 2` | how it is graded |
+    /// | `stop_on_failure` | its failure ends the journey |
     /// | `once` | in the first journey of each virtual user |
     /// | `last` | after the last journey of each virtual user |
     /// | `redirects = 5` | how many redirects are followed |

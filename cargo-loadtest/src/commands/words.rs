@@ -72,6 +72,9 @@ pub(super) fn list_marks(step: &StepDef) -> Vec<String> {
     if step.last {
         marks.push("last of each user".to_owned());
     }
+    if step.stop_on_failure {
+        marks.push("ends the journey if it fails".to_owned());
+    }
     if step.sends_itself {
         marks.push("async".to_owned());
     }

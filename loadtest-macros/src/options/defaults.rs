@@ -5,7 +5,14 @@ use proc_macro2::{Ident, TokenStream};
 use syn::parse::ParseStream;
 
 /// The options that this file reads.
-pub(super) const DEFAULT_KEYS: [&str; 5] = ["timeout", "think", "expect", "retry", "check"];
+pub(super) const DEFAULT_KEYS: [&str; 6] = [
+    "timeout",
+    "think",
+    "expect",
+    "retry",
+    "check",
+    "stop_on_failure",
+];
 
 #[derive(Default)]
 pub(crate) struct StepDefaults {
@@ -31,6 +38,7 @@ impl StepDefaults {
             "think" => step.think.is_none() && !is_rare,
             "expect" => step.expect.is_empty() && !is_async,
             "retry" => step.repeat.retry.is_none() && !is_async,
+            "stop_on_failure" => !step.stop_on_failure,
             _ => true,
         };
         let applied: Vec<_> = written
@@ -50,6 +58,7 @@ impl StepDefaults {
         if has("retry") {
             step.repeat.retry.clone_from(&options.repeat.retry);
         }
+        step.stop_on_failure |= options.stop_on_failure;
         step.checks.splice(0..0, options.checks.iter().cloned());
         applied
             .into_iter()

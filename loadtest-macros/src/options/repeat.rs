@@ -1,6 +1,6 @@
 //! `once`, `last`, `retry(3, backoff = 100ms, on = 503 | timeout)` and `until = |r| .., every = .., within = ..`.
 
-use super::step::{StepOptions, WeightOption, parse_closure, parse_statuses};
+use super::step::{StepOptions, WeightOption, parse_closure, parse_statuses, refuse_value};
 use super::threshold::ThresholdOption;
 use super::value::{parse_number, parse_positive_duration};
 use super::{GivenOptions, parse_option_name, skip_rest, unknown_option};
@@ -62,13 +62,7 @@ impl RepeatOptions {
     pub(super) fn parse_option(&mut self, key: Ident, input: ParseStream<'_>) -> syn::Result<()> {
         match key.to_string().as_str() {
             "once" | "last" => {
-                if !input.is_empty() && !input.peek(Ident::peek_any) {
-                    skip_rest(input);
-                    return Err(syn::Error::new(
-                        key.span(),
-                        format!("`{key}` takes no value: `#[step({key})]`"),
-                    ));
-                }
+                refuse_value(&key, input)?;
                 if key == "once" {
                     self.once = Some(key);
                 } else {

@@ -25,7 +25,7 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Lit, LitInt, LitStr, Token};
 
-const STEP_KEYS: [&str; 26] = [
+const STEP_KEYS: [&str; 27] = [
     "name",
     "weight",
     "one_of",
@@ -52,6 +52,7 @@ const STEP_KEYS: [&str; 26] = [
     "grade_weight",
     "check",
     "redirects",
+    "stop_on_failure",
 ];
 
 pub(crate) const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", "head", "options"];
@@ -88,6 +89,7 @@ pub(crate) struct StepOptions {
     pub(crate) grade_weight: Option<f64>,
     pub(crate) repeat: RepeatOptions,
     pub(crate) redirects: Option<u32>,
+    pub(crate) stop_on_failure: bool,
     /// Raw, so that an editor completes in half-written closures.
     pub(crate) checks: Vec<TokenStream>,
     /// Every option that was given, metrics aside.
@@ -184,6 +186,10 @@ impl StepOptions {
             }
             name if repeat::REPEAT_KEYS.contains(&name) => self.repeat.parse_option(key, input)?,
             "redirects" => self.redirects = Some(parse_redirects(input)?),
+            "stop_on_failure" => {
+                refuse_value(&key, input)?;
+                self.stop_on_failure = true;
+            }
             "weight" | "one_of" | "expect" | "think" | "timeout" | "apdex" | "budget"
             | "grade_weight" => {
                 input.parse::<Token![=]>()?;
@@ -215,6 +221,10 @@ impl StepOptions {
                 Ok(())
             }
             "retry" => self.repeat.parse_option(key, input),
+            "stop_on_failure" => {
+                self.stop_on_failure = true;
+                refuse_value(&key, input)
+            }
             name => {
                 input.parse::<Token![=]>()?;
                 self.parse_setting(&key, name, input)
@@ -323,6 +333,18 @@ impl StepOptions {
         self.body = Some(body);
         Ok(())
     }
+}
+
+/// Refuses a value of an option that has none.
+pub(super) fn refuse_value(key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
+    if input.is_empty() || input.peek(Ident::peek_any) {
+        return Ok(());
+    }
+    skip_rest(input);
+    Err(syn::Error::new(
+        key.span(),
+        format!("`{key}` takes no value: `#[step({key})]`"),
+    ))
 }
 
 const AUTHORIZED: &str =

@@ -170,6 +170,7 @@ fn render_step_def(at: usize, step: &ResolvedStep, redirects: u32) -> TokenStrea
         quote!(::loadtest::__private::Dependency { step: #step, optional: #optional })
     }));
     let (once, last) = (options.repeat.once.is_some(), step.runs_last());
+    let stop_on_failure = options.stop_on_failure;
     let (retry, until) = (
         repeat::render_retry(&options.repeat),
         repeat::render_until(&options.repeat),
@@ -190,6 +191,7 @@ fn render_step_def(at: usize, step: &ResolvedStep, redirects: u32) -> TokenStrea
             sends_itself: #sends_itself,
             once: #once,
             last: #last,
+            stop_on_failure: #stop_on_failure,
             retry: #retry,
             until: #until,
             redirects: #redirects,

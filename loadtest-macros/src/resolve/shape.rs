@@ -177,7 +177,7 @@ pub(super) fn refuse_request_options(step: &ResolvedStep, errors: &mut MacroErro
 }
 
 /// The options that an `async` step may have. All others describe a request that the engine sends.
-const ASYNC_STEP_OPTIONS: [&str; 12] = [
+const ASYNC_STEP_OPTIONS: [&str; 13] = [
     "name",
     "weight",
     "one_of",
@@ -190,6 +190,7 @@ const ASYNC_STEP_OPTIONS: [&str; 12] = [
     "once",
     "last",
     "redirects",
+    "stop_on_failure",
 ];
 
 /// Options without a meaning on a step that sends for itself.

@@ -72,6 +72,9 @@ pub enum scenario {
     /// `check = |answer| answer.headers().contains_key("etag")`: holds for the answer of each step, besides the
     /// checks of its own.
     check,
+    /// `stop_on_failure`: a step that fails ends the journey. Without it, only the steps that need its answer are
+    /// skipped.
+    stop_on_failure,
 }
 
 /// The options of `#[step(..)]`.
@@ -120,6 +123,9 @@ pub enum step {
     check,
     /// `redirects = 5`: how many redirects the step follows. Without it, those of the scenario.
     redirects,
+    /// `stop_on_failure`: its failure, or that of one of its checks, ends the journey. Without it, only the steps
+    /// that need its answer are skipped.
+    stop_on_failure,
     /// `once`: the step runs in the first iteration of a virtual user, and its answer is kept.
     once,
     /// `last`: the step runs once for each virtual user, after its last iteration, when the load is over.

@@ -14,6 +14,11 @@ pub enum Unmet {
         /// The cause.
         cause: Cause,
     },
+    /// An earlier step failed that ends the journey then.
+    Stopped {
+        /// The cause.
+        cause: Cause,
+    },
     /// An earlier step's response lacks a value.
     Missing {
         /// The earlier step.

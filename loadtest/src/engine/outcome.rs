@@ -158,6 +158,10 @@ pub(super) fn dependency_tally(step: usize, unmet: Unmet, state: &WorkerState) -
             );
             (Some(variable.to_owned()), upstream, cause, example)
         }
+        Unmet::Stopped { cause } => {
+            let example = format!("`{}` failed, which ends the journey", name(cause.step));
+            (None, cause.step, cause, example)
+        }
         Unmet::Missing {
             step: upstream,
             variable,

@@ -106,6 +106,7 @@ fn cause(unmet: &Unmet, at: usize) -> Cause {
         Unmet::NotInFeed { .. } => at_root(RootCause::NotInFeed, at),
         Unmet::Declined { .. } => at_root(RootCause::Declined, at),
         Unmet::Invalid { .. } => at_root(RootCause::Invalid, at),
+        Unmet::Stopped { cause } => cause,
         Unmet::LeftOut { .. } => at_root(RootCause::LeftOut, at),
     }
 }

@@ -369,3 +369,57 @@ fn a_run_whose_control_was_used_before_does_not_begin() {
     assert_eq!(error.kind, FailureKind::Interrupted);
     assert_eq!(error.message, "stopped before the load began");
 }
+
+/// A failed step, or check, ends the journey.
+#[scenario(stop_on_failure)]
+fn strict() {
+    #[step(get = "/fine")]
+    fn fine();
+
+    #[step(get = "/", check = |answer| answer.status() != 200)]
+    fn refused();
+
+    #[step(get = "/after")]
+    fn after();
+
+    #[step]
+    async fn afterwards(http: &mut Http) -> Result<(), Error> {
+        http.get("/after").send().await?;
+        Ok(())
+    }
+
+    #[step(get = "/leave", last)]
+    fn leave();
+}
+
+#[test]
+fn a_failure_ends_the_journey_where_the_scenario_says_so() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let paths = Arc::clone(&seen);
+    let server = Server::start(move |request| {
+        paths.lock().unwrap().push(request.path.clone());
+        Reply::text("ok")
+    });
+    let run = Run::new(strict()).load(Load::iterations(4, 1));
+    let card = run.base_url(server.url()).run_blocking().unwrap();
+    let mut seen = seen.lock().unwrap().clone();
+    seen.sort_unstable();
+    let expected = [
+        "/", "/", "/", "/", "/fine", "/fine", "/fine", "/fine", "/leave",
+    ];
+    assert_eq!(seen, expected);
+    assert_eq!((card.accounts.ok, card.accounts.failed), (0, 4));
+    let steps = card.steps.iter().map(|step| (step.executed, step.skipped));
+    assert_eq!(
+        steps.collect::<Vec<_>>(),
+        [(4, 0), (4, 0), (0, 4), (0, 4), (1, 0)]
+    );
+    let examples = card
+        .dependency_failures
+        .iter()
+        .map(|row| row.example.as_str());
+    assert_eq!(
+        examples.collect::<Vec<_>>(),
+        ["`refused` failed, which ends the journey"; 2]
+    );
+}

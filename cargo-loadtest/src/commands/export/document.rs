@@ -132,6 +132,7 @@ fn describe_step(step: &StepDef, all: &[StepDef]) -> Value {
         "budget": step.budget,
         "once": step.once,
         "last": step.last,
+        "stop_on_failure": step.stop_on_failure,
         "retry": step.retry.as_ref().map(|retry| json!({
             "times": retry.times,
             "backoff_ms": to_ms(retry.backoff),

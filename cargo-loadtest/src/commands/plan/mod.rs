@@ -117,6 +117,7 @@ fn plan_json(prospect: &Prospect<'_>) -> Value {
         shown["url"] = json!(step.url);
         shown["once"] = json!(step.once);
         shown["last"] = json!(step.last);
+        shown["stop_on_failure"] = json!(step.stop_on_failure);
         shown["retry"] = json!(step.retry);
         shown["until"] = json!(step.until);
         shown["sends_itself"] = json!(step.sends_itself);

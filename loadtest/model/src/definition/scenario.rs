@@ -70,6 +70,10 @@ pub struct ScenarioDef {
 
 /// Everything a step declares.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
 pub struct StepDef {
     /// The name shown to people: the function's, or `name = ".."`.
     pub name: Text,
@@ -97,6 +101,9 @@ pub struct StepDef {
     /// True if the step runs once per virtual user, after its last iteration.
     #[serde(default)]
     pub last: bool,
+    /// True if its failure ends the journey: the steps after it are skipped.
+    #[serde(default)]
+    pub stop_on_failure: bool,
     /// The retries after a failure.
     #[serde(default)]
     pub retry: Option<Retry>,
@@ -236,6 +243,7 @@ impl StepDef {
             sends_itself: false,
             once: false,
             last: false,
+            stop_on_failure: false,
             retry: None,
             until: None,
             redirects: 0,

@@ -3,7 +3,8 @@
 use super::super::outcome::StepOutcome;
 use super::super::worker_state::WorkerState;
 use super::observer::IterationObserver;
-use loadtest_model::metrics::{SlowStep, micros};
+use loadtest_model::definition::StepDef;
+use loadtest_model::metrics::{Cause, RootCause, SlowStep, micros};
 use loadtest_model::schedule::Window;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -43,6 +44,8 @@ pub(super) struct IterationProgress {
     /// The pauses: after steps, and between the requests of one.
     pub(super) paused: Duration,
     pub(super) failed: bool,
+    /// The cause why the steps that follow are skipped: a failure that ends the journey.
+    pub(super) stopped: Option<Cause>,
     /// The steps that were executed so far.
     pub(super) executed: Vec<ExecutedStep>,
 }
@@ -65,7 +68,23 @@ impl IterationProgress {
             sent: false,
             paused: Duration::ZERO,
             failed: false,
+            stopped: None,
             executed: ran,
+        }
+    }
+
+    /// Ends the journey after a step that failed, if its definition says so.
+    pub(super) fn stop_after(&mut self, step: usize, def: &StepDef, outcome: &StepOutcome) {
+        if def.stop_on_failure && outcome.is_failure() {
+            let own = Cause {
+                root: RootCause::Failed,
+                step,
+            };
+            let cause = match outcome {
+                StepOutcome::Skipped(skip) => skip.cause,
+                _ => own,
+            };
+            self.stopped.get_or_insert(cause);
         }
     }
 

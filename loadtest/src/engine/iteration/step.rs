@@ -76,7 +76,7 @@ impl<T: Transport> VirtualUser<T> {
             return ControlFlow::Continue(run.await);
         }
         let mut took = None;
-        let outcome = match self.build_request(context, O::FORCES_ALL_STEPS) {
+        let outcome = match self.build_request(context, progress.stopped, O::FORCES_ALL_STEPS) {
             Ok(()) => {
                 let sender = self.request_loop(context, observer);
                 let attempt = sender.send_until_settled().await;
@@ -106,6 +106,7 @@ impl<T: Transport> VirtualUser<T> {
             }
         };
         self.completed_once[step] |= def.once && matches!(outcome, StepOutcome::Ok);
+        progress.stop_after(step, def, &outcome);
         ControlFlow::Continue(progress.record_step(step, &outcome, took, observer))
     }
 
@@ -141,7 +142,7 @@ impl<T: Transport> VirtualUser<T> {
             window,
             state,
         } = context;
-        if let Err(outcome) = self.draw_step(context, O::FORCES_ALL_STEPS) {
+        if let Err(outcome) = self.draw_step(context, progress.stopped, O::FORCES_ALL_STEPS) {
             state.with_tally(window, |tally| tally_not_sent(tally, step, &outcome));
             return progress.record_step(step, &outcome, None, observer);
         }
@@ -198,6 +199,7 @@ impl<T: Transport> VirtualUser<T> {
             }
         });
         self.completed_once[step] |= def.once && matches!(outcome, StepOutcome::Ok);
+        progress.stop_after(step, def, &outcome);
         progress.record_step(step, &outcome, first.zip(service), observer)
     }
 
@@ -237,8 +239,14 @@ impl<T: Transport> VirtualUser<T> {
         state.run_user_code(step, || drop(function)).and(ran)
     }
 
-    /// Draws the step, unless it runs `always` or has run once and for all.
-    fn draw_step(&mut self, context: StepContext<'_>, always: bool) -> Result<(), StepOutcome> {
+    /// Draws the step, unless it runs `always` or has run once and for all. None runs in a journey that was
+    /// `stopped`.
+    fn draw_step(
+        &mut self,
+        context: StepContext<'_>,
+        stopped: Option<Cause>,
+        always: bool,
+    ) -> Result<(), StepOutcome> {
         let StepContext { step, state, .. } = context;
         let Self {
             chain: Some(chain),
@@ -265,18 +273,26 @@ impl<T: Transport> VirtualUser<T> {
                 return Err(StepOutcome::NotDrawn);
             }
         }
-        Ok(())
+        match stopped {
+            Some(cause) => Err(self.skip_or_fail_unmet(context, Unmet::Stopped { cause })),
+            None => Ok(()),
+        }
     }
 
     /// Draws the step and builds its request, or says why there is none.
-    fn build_request(&mut self, context: StepContext<'_>, always: bool) -> Result<(), StepOutcome> {
+    fn build_request(
+        &mut self,
+        context: StepContext<'_>,
+        stopped: Option<Cause>,
+        always: bool,
+    ) -> Result<(), StepOutcome> {
         let StepContext {
             step,
             window,
             state,
             ..
         } = context;
-        self.draw_step(context, always)?;
+        self.draw_step(context, stopped, always)?;
         let Self {
             chain: Some(chain),
             vu,
