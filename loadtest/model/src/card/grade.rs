@@ -203,7 +203,8 @@ impl Grade {
             letter: score.map(Letter::from_score),
             interval: self
                 .interval
-                .map(|(low, high)| (low.min(cap), high.min(cap))),
+                .map(|(low, high)| (low.min(cap), high.min(cap)))
+                .filter(|(low, high)| low < high),
             journeys: Some(JourneyBudget {
                 error_rate,
                 budget,
@@ -406,6 +407,7 @@ mod tests {
         assert!((overall.score.unwrap() - 1.888 / 2.2).abs() < 1e-6);
         assert_eq!(overall.label(), "B-");
         let overall = overall.limit_by_journeys(0.03, 0.01);
+        assert_eq!(overall.interval, None);
         assert!((overall.score.unwrap() - 0.844).abs() < 1e-6);
         assert_eq!(overall.label(), "C+");
     }
