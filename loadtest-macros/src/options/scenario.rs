@@ -109,24 +109,7 @@ impl ScenarioOptions {
                     content.parse_terminated(<LitStr as syn::parse::Parse>::parse, Token![,])?;
                 self.tags = tags.into_iter().collect();
             }
-            "base" => {
-                let base: LitStr = parse_assigned(input)?;
-                let url = base.value();
-                let host = url.split_once("://").map_or("", |(scheme, host)| {
-                    if ["http", "https"].contains(&scheme) {
-                        host
-                    } else {
-                        ""
-                    }
-                });
-                if host.is_empty() || url.contains("{{") {
-                    return Err(syn::Error::new(
-                        base.span(),
-                        "a base is an absolute URL: `http://host` or `https://host`",
-                    ));
-                }
-                self.base = Some(base);
-            }
+            "base" => self.base = Some(parse_base(input)?),
             "load" => {
                 input.parse::<Token![=]>()?;
                 self.load = Some(parse_load(input)?);
@@ -207,6 +190,23 @@ impl ScenarioOptions {
             .push(parse_threshold_option(&metric, Scope::Journey, input)?);
         Ok(())
     }
+}
+
+/// Parses `= "http://host"`.
+fn parse_base(input: ParseStream<'_>) -> syn::Result<LitStr> {
+    let base: LitStr = parse_assigned(input)?;
+    let url = base.value();
+    let host = match url.split_once("://") {
+        Some(("http" | "https", host)) => host,
+        _ => "",
+    };
+    if host.is_empty() || url.contains("{{") {
+        return Err(syn::Error::new(
+            base.span(),
+            "a base is an absolute URL: `http://host` or `https://host`",
+        ));
+    }
+    Ok(base)
 }
 
 pub(super) fn require_not_empty(literal: LitStr) -> syn::Result<LitStr> {

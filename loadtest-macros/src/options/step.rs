@@ -196,7 +196,7 @@ impl StepOptions {
                 self.parse_setting(&key, &name, input)?;
             }
             _ => {
-                if is_compared(input) || input.peek(Token![.]) {
+                if is_compared(input) || input.peek(Token![.]) || begins_threshold(&name, input) {
                     self.thresholds
                         .push(parse_threshold_option(&key, Scope::Step, input)?);
                     return Ok(());

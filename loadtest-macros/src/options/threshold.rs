@@ -23,7 +23,7 @@ pub(crate) struct ThresholdOption {
 pub(super) fn begins_threshold(name: &str, input: ParseStream<'_>) -> bool {
     is_metric_word(name)
         || is_part_word(name) && (input.peek(Token![.]) || is_compared(input))
-        || is_custom_word(name) && input.peek(token::Paren)
+        || (is_custom_word(name) || name == "p") && input.peek(token::Paren)
 }
 
 /// Returns true if a comparison follows.

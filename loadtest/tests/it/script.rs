@@ -101,12 +101,11 @@ impl User {
 fn cause(unmet: &Unmet, at: usize) -> Cause {
     let at_root = |root, step| Cause { root, step };
     match *unmet {
-        Unmet::Upstream { cause, .. } => cause,
+        Unmet::Upstream { cause, .. } | Unmet::Stopped { cause } => cause,
         Unmet::Missing { step, .. } => at_root(RootCause::Missing, step),
         Unmet::NotInFeed { .. } => at_root(RootCause::NotInFeed, at),
         Unmet::Declined { .. } => at_root(RootCause::Declined, at),
         Unmet::Invalid { .. } => at_root(RootCause::Invalid, at),
-        Unmet::Stopped { cause } => cause,
         Unmet::LeftOut { .. } => at_root(RootCause::LeftOut, at),
     }
 }

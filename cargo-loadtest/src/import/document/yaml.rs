@@ -55,6 +55,12 @@ impl<'a> YamlReader<'a> {
         let value = match event {
             Event::Scalar(text, style, _, tag) => {
                 let is_plain = style == ScalarStyle::Plain;
+                if is_plain && span.is_empty() {
+                    // It is at the next thing in the text.
+                    let before = self.text.get(..span.start).unwrap_or_default();
+                    let end = before.trim_end().len();
+                    span = end..end;
+                }
                 if is_plain && tag.is_none_or(|tag| tag.suffix() != "str") {
                     plain_value(text)
                 } else {
@@ -132,6 +138,18 @@ fn plain_value(text: Cow<'_, str>) -> Value<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_that_is_empty_is_where_it_could_be() {
+        let text = "a:\n\nb:\n  - \n";
+        let node = read(text).unwrap();
+        let [first, second] = node.fields() else {
+            panic!("{node:?}")
+        };
+        assert_eq!(first.node.span, 1..1);
+        assert_eq!(second.node.items()[0].span, 10..10);
+        assert_eq!(node.span.end, 10);
+    }
 
     #[test]
     fn values_are_those_of_the_core_schema() {

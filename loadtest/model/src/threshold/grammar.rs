@@ -181,7 +181,12 @@ impl<'a> ThresholdParser<'a> {
         let abort_after = self.parse_abort(&metric, comparator)?;
         self.skip_space();
         if !self.rest().is_empty() && !self.rest().starts_with(',') {
-            let message = "expected `,` and the next condition, or nothing";
+            let rest = self.rest().trim_start_matches("and").trim_start();
+            let message = if self.scope.is_some() && rest.starts_with("abort") {
+                "a limit that ends the run is written `errors < 5% or abort`"
+            } else {
+                "expected `,` and the next condition, or nothing"
+            };
             return Self::fail(self.find_next(), message);
         }
         Ok(Condition {

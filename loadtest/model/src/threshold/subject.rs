@@ -11,7 +11,15 @@ use strsim::damerau_levenshtein;
 const CUSTOM: [&str; 3] = ["count", "rate", "time"];
 
 /// The words of other tools.
-const SYNONYMS: [(&str, &str); 8] = [
+const SYNONYMS: [(&str, &str); 16] = [
+    ("http_req_duration", "p95"),
+    ("iteration_duration", "p95"),
+    ("http_req_failed", "errors"),
+    ("error_rate", "errors"),
+    ("failures", "errors"),
+    ("http_reqs", "rps"),
+    ("throughput", "rps"),
+    ("http_req_waiting", "first_byte.p95"),
     ("avg", "mean"),
     ("average", "mean"),
     ("med", "p50"),
@@ -102,6 +110,10 @@ impl ThresholdParser<'_> {
         if self.rest().starts_with('(') && CUSTOM.contains(&name) {
             let metric = self.parse_custom(name, place)?;
             return Ok((metric, begin..self.at));
+        }
+        if name == "p" && self.rest().starts_with('(') {
+            let message = "a percentile is written without parentheses: `p95`";
+            return Self::fail(place, message);
         }
         if self.rest().starts_with('.') {
             self.at += 1;
@@ -213,6 +225,12 @@ fn explain_unknown_metric(name: &str) -> String {
         } else {
             format!("`{name}` is of what the scenario counts by itself: `{name}(sold_out)`")
         };
+    }
+    let number = name.strip_prefix('p').unwrap_or_default();
+    if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) && name != "p999" {
+        return format!(
+            "`{name}` is not kept: the percentiles are `p50`, `p90`, `p95`, `p99` and `p99_9`"
+        );
     }
     let words = Metric::WORDS.map(|metric| metric.to_string());
     let known = words.iter().map(String::as_str);

@@ -146,6 +146,13 @@ fn every_mistake_says_what_to_write() {
             "unknown metric `latency`; there is `p50`",
         ),
         ("p99.9 < 1s", "p99.9", "`p99.9` is written `p99_9`"),
+        ("p(95) < 300ms", "p", "without parentheses: `p95`"),
+        ("p97 < 1s", "p97", "`p97` is not kept: the percentiles are"),
+        (
+            "http_req_duration < 1s",
+            "http_req_duration",
+            "did you mean `p95`?",
+        ),
         ("p95 = 1s", "=", "a limit is a comparison: `p95 < ...`"),
         ("rps 5/s", "5", "a limit is a comparison: `rps > ...`"),
         (
@@ -282,6 +289,12 @@ fn attributes_take_or_abort_and_no_step() {
             "`errors` is one figure",
         ),
         ("p95.x < 1s", step, "p95.x", "`p99.9` is written `p99_9`"),
+        (
+            "errors < 5% and abort",
+            journey,
+            "and",
+            "written `errors < 5% or abort`",
+        ),
         (
             "count < 1",
             journey,
