@@ -12,6 +12,7 @@ mod scenario;
 mod step;
 mod threshold;
 mod value;
+mod weight;
 mod wording;
 
 pub(crate) use body::BodyOption;
@@ -23,11 +24,10 @@ pub(crate) use json::{JsonTemplate, escape_json, json_string};
 pub(crate) use load::{LoadOption, LoadShape, StageOption};
 pub(crate) use repeat::{RepeatOptions, RetryTrigger};
 pub(crate) use scenario::{ScenarioOptions, scenario_keys as of_scenarios};
-pub(crate) use step::{
-    METHODS, ROUNDING, StepOptions, WEIGHT_RANGE, WeightOption, step_keys as of_steps,
-};
+pub(crate) use step::{METHODS, StepOptions, step_keys as of_steps};
 pub(crate) use threshold::ThresholdOption;
 pub(crate) use value::check_header_name;
+pub(crate) use weight::{ROUNDING, WEIGHT_RANGE, WeightOption};
 
 use crate::suggest::MacroErrors;
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};

@@ -1,8 +1,9 @@
 //! `once`, `last`, `retry(3, backoff = 100ms, on = 503 | timeout)` and `until = |r| .., every = .., within = ..`.
 
-use super::step::{StepOptions, WeightOption, parse_closure, parse_statuses, refuse_value};
+use super::step::{StepOptions, parse_closure, parse_statuses, refuse_value};
 use super::threshold::ThresholdOption;
 use super::value::{parse_number, parse_positive_duration};
+use super::weight::WeightOption;
 use super::{GivenOptions, parse_option_name, skip_rest, unknown_option};
 use crate::suggest::{MacroErrors, did_you_mean};
 use loadtest_model::threshold::Metric;

@@ -7,9 +7,9 @@ use super::repeat::{self, RepeatOptions};
 use super::scenario::require_not_empty;
 use super::threshold::{ThresholdOption, begins_threshold, is_compared, parse_threshold_option};
 use super::value::{
-    parse_duration, parse_grade_weight, parse_number, parse_positive_duration, parse_redirects,
-    parse_share,
+    parse_duration, parse_grade_weight, parse_positive_duration, parse_redirects, parse_share,
 };
+use super::weight::{WeightOption, parse_weight};
 use super::wording::{names_request, not_a_status, refuse_broken_range};
 use super::{
     GivenOptions, parse_assigned, parse_each, parse_option_name, skip_rest, unknown_option,
@@ -18,12 +18,12 @@ use crate::spelling::source_text;
 use crate::suggest::MacroErrors;
 use crate::template::{Template, TemplatePart};
 use loadtest_model::threshold::{Scope, metric_words};
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream};
 use std::fmt::Write as _;
 use std::time::Duration;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
-use syn::{Lit, LitInt, LitStr, Token};
+use syn::{LitInt, LitStr, Token};
 
 const STEP_KEYS: [&str; 27] = [
     "name",
@@ -56,16 +56,6 @@ const STEP_KEYS: [&str; 27] = [
 ];
 
 pub(crate) const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", "head", "options"];
-
-pub(crate) const WEIGHT_RANGE: &str =
-    "a weight is the probability that the step runs in an iteration: more than 0, at most 1";
-
-/// The largest weight of a choice whose weights are whole numbers, and the largest denominator of a fraction.
-const MOST_PARTS: f64 = 1_000_000.0;
-
-/// The tolerance for weights that should add up to 1, for rounding errors. Equals that of
-/// `definition::Draw`.
-pub(crate) const ROUNDING: f64 = 1e-9;
 
 #[derive(Default)]
 pub(crate) struct StepOptions {
@@ -104,27 +94,6 @@ pub(crate) struct MethodAndUrl {
     pub(crate) literal: LitStr,
     /// `None` when it is broken.
     pub(crate) url: Option<Template>,
-}
-
-#[derive(Default)]
-pub(crate) enum WeightOption {
-    #[default]
-    Always,
-    Literal(f64),
-    /// A whole number above 1, which only a choice of such weights can have; the error where it has none.
-    Relative(f64, syn::Error),
-    /// Checked by the compiler.
-    Constant(TokenStream),
-}
-
-impl WeightOption {
-    /// The expression of a weight whose value only the compiler knows.
-    pub(crate) fn constant_expression(&self) -> Option<&TokenStream> {
-        match self {
-            Self::Constant(expression) => Some(expression),
-            _ => None,
-        }
-    }
 }
 
 impl StepOptions {
@@ -376,56 +345,6 @@ pub(super) fn parse_closure(
         // half written ones are rustc's to report
         _ => Ok(closure),
     }
-}
-
-fn parse_weight(input: ParseStream<'_>) -> syn::Result<WeightOption> {
-    if !input.peek(Token![-]) && !input.peek(Lit) {
-        let constant: TokenStream = input.parse()?;
-        return match constant.clone().into_iter().last() {
-            None => Err(input.error(WEIGHT_RANGE)),
-            Some(TokenTree::Punct(punct)) if punct.as_char() == '%' => {
-                Err(syn::Error::new_spanned(
-                    constant,
-                    "a constant is a share of one, not a percentage: `weight = W` with \
-                     `const W: f64 = 0.8`",
-                ))
-            }
-            Some(_) => Ok(WeightOption::Constant(constant)),
-        };
-    }
-    let start = input.span();
-    let quoted = input.fork().parse::<LitStr>().ok();
-    let number =
-        parse_number(input, 0.0..=f64::INFINITY, WEIGHT_RANGE).map_err(|error| match quoted {
-            Some(text) => syn::Error::new(
-                error.span(),
-                format!("write a weight without quotes: `{}`", text.value()),
-            ),
-            _ if error.to_string() == WEIGHT_RANGE => error,
-            _ => syn::Error::new(error.span(), WEIGHT_RANGE),
-        })?;
-    let is_percent = input.parse::<Option<Token![%]>>()?.is_some();
-    let parts = if is_percent {
-        100.0
-    } else if input.parse::<Option<Token![/]>>()?.is_some() {
-        parse_number(input, 1.0..=MOST_PARTS, WEIGHT_RANGE)?.value
-    } else {
-        1.0
-    };
-    let weight = number.value / parts;
-    if weight > 0.0 && weight <= 1.0 {
-        return Ok(WeightOption::Literal(weight));
-    }
-    let hint = if !is_percent && (1.0..=100.0).contains(&weight) {
-        format!("; `{}%` is also a weight", number.text)
-    } else {
-        String::new()
-    };
-    let error = syn::Error::new(start, format!("{WEIGHT_RANGE}{hint}"));
-    if parts <= 1.0 && weight.fract() == 0.0 && weight <= MOST_PARTS && weight > 0.0 {
-        return Ok(WeightOption::Relative(weight, error));
-    }
-    Err(error)
 }
 
 fn parse_choice(input: ParseStream<'_>) -> syn::Result<Ident> {
