@@ -5,10 +5,10 @@ use super::document::{ApiDocument, shorten};
 use super::example::{Direction, ExampleMaker, ExampleValue, read_example};
 use super::operations::Operation;
 use super::parameters::find_example;
-use super::security::is_token;
 use super::style::ValueStyle;
 use crate::import::document::{Field, Node};
 use crate::import::recording::{Answer, Header, Text};
+use crate::import::text::is_token;
 
 /// Answers of an operation.
 #[derive(Debug, Default)]

@@ -7,6 +7,7 @@ use super::operations::Operation;
 use super::style::ValueStyle;
 use crate::import::document::Node;
 use crate::import::recording::{BOUNDARY, Body, Part, Text};
+use crate::import::text::form_encode;
 
 /// Content of each file that is sent.
 const FILE: &str = "loadtest";
@@ -124,8 +125,8 @@ fn write_form<'a>(document: &ApiDocument<'a>, content: &Content<'a>) -> (Body, S
         };
         for (name, value) in pairs {
             let separator = if form.is_empty() { "" } else { "&" };
-            form.push_str(&format!("{separator}{}=", encode_form(&name)));
-            form.append(value.map_literals(encode_form));
+            form.push_str(&format!("{separator}{}=", form_encode(&name)));
+            form.append(value.map_literals(form_encode));
         }
     }
     let body = if form.is_empty() {
@@ -134,10 +135,6 @@ fn write_form<'a>(document: &ApiDocument<'a>, content: &Content<'a>) -> (Body, S
         Body::Text(form)
     };
     (body, content.media_type.clone())
-}
-
-fn encode_form(text: &str) -> String {
-    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
 fn write_multipart<'a>(document: &ApiDocument<'a>, content: &Content<'a>) -> (Body, String) {

@@ -63,13 +63,7 @@ impl<'a> ApiDocument<'a> {
         let mut known = secrets.iter();
         let known = known.position(|secret| secret.value.is_none() && secret.name == name);
         Text::secret(known.unwrap_or_else(|| {
-            secrets.push(Secret {
-                name,
-                what: what.to_owned(),
-                value: None,
-                is_variable: true,
-                exchange: None,
-            });
+            secrets.push(Secret::variable(name, what, None));
             secrets.len() - 1
         }))
     }
@@ -81,13 +75,7 @@ impl<'a> ApiDocument<'a> {
         let is_known = |secret: &Secret| secret.value.as_deref() == Some(value);
         let hidden = secrets.iter().filter(|secret| secret.value.is_some());
         if hidden.count() < MOST_HIDDEN && !secrets.iter().any(is_known) {
-            secrets.push(Secret {
-                name: variable(name, "SECRET"),
-                what: what.to_owned(),
-                value: Some(value.to_owned()),
-                is_variable: false,
-                exchange: None,
-            });
+            secrets.push(Secret::known(variable(name, "SECRET"), what, value));
         }
         secret
     }

@@ -6,11 +6,14 @@ use super::document::{ApiDocument, shorten};
 use super::example::MergedSchema;
 use super::operations::Operation;
 use super::parameters::{Parameter, read_parameters};
-use super::security::{Access, is_token, read_access};
+use super::security::{Access, read_access};
 use super::servers::{ServerAddress, Servers};
 use super::style::{escape_url, join_texts};
 use crate::import::recording::{Exchange, Header, Text};
-use std::fmt::Write as _;
+use crate::import::text::{is_token, percent_encode_except};
+
+/// Letters that the template of a path may have as they are.
+const IN_TEMPLATE: &str = "-._~:@/!$&'()*+,;=%";
 
 /// The draft of a request.
 pub(super) struct RequestDraft<'a> {
@@ -259,11 +262,11 @@ fn fill_template<'a>(
         let Some((name, after)) = after.split_once('}') else {
             break;
         };
-        pieces.push(PathPiece::Fixed(escape_template(before)));
+        pieces.push(PathPiece::Fixed(percent_encode_except(before, IN_TEMPLATE)));
         pieces.push(make_path_value(document, operation, parameters, name));
         rest = after;
     }
-    pieces.push(PathPiece::Fixed(escape_template(rest)));
+    pieces.push(PathPiece::Fixed(percent_encode_except(rest, IN_TEMPLATE)));
     pieces.retain(|piece| !matches!(piece, PathPiece::Fixed(text) if text.is_empty()));
     pieces
 }
@@ -293,18 +296,4 @@ fn make_path_value<'a>(
         is_fixed: schema
             .is_some_and(|schema| MergedSchema::new(document, schema, &[]).has_fixed_values()),
     }
-}
-
-/// Escapes characters of a template that no URL can have.
-fn escape_template(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        let is_plain = byte.is_ascii_alphanumeric() || b"-._~:@/!$&'()*+,;=%".contains(&byte);
-        if is_plain {
-            escaped.push(char::from(byte));
-        } else {
-            let _ = write!(escaped, "%{byte:02X}");
-        }
-    }
-    escaped
 }

@@ -7,8 +7,6 @@ use crate::import::source::{Mistake, Span};
 use crate::suggestion::find_similar;
 use std::collections::HashSet;
 
-/// Most operations that are imported.
-const MOST_OPERATIONS: usize = 10_000;
 /// Most names that a message lists.
 const MOST_NAMES: usize = 12;
 /// Fields of a path that are operations.
@@ -75,14 +73,6 @@ pub(super) fn select_operations<'a>(
             Mistake::new(first, "none of these operations has such a tag")
                 .help("give `--tag` or `--operation`, or those that go together"),
         );
-    }
-    if let Some(first) = selected.get(MOST_OPERATIONS) {
-        let words = format!(
-            "there are {} operations, and {MOST_OPERATIONS} are the most that can be: this is the first above",
-            selected.len()
-        );
-        return Err(Mistake::new(first.span.clone(), words)
-            .help("take a part of them with `--tag` or `--operation`"));
     }
     Ok(selected)
 }

@@ -3,6 +3,7 @@
 use super::document::ApiDocument;
 use crate::import::document::Node;
 use crate::import::recording::{Credentials, Text};
+use crate::import::text::is_token;
 
 /// Credentials of one operation.
 #[derive(Debug, Clone, Default)]
@@ -169,8 +170,3 @@ fn is_only(document: &ApiDocument<'_>, is_such: impl Fn(&Node<'_>) -> bool) -> b
     fields.iter().filter(|field| is_such(&field.node)).count() <= 1
 }
 
-/// Returns whether a text can be the name of a header (RFC 9110, section 5.6.2).
-pub(super) fn is_token(name: &str) -> bool {
-    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    !name.is_empty() && name.bytes().all(is_letter)
-}

@@ -5,7 +5,7 @@ use super::document::ApiDocument;
 use super::example::ExampleValue;
 use crate::import::document::Node;
 use crate::import::recording::Text;
-use std::fmt::Write as _;
+use crate::import::text::percent_encode_except;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
@@ -193,16 +193,12 @@ fn add_deep_pairs(
 
 /// Escapes a part of a URL.
 pub(super) fn escape_url(text: &str, keeps_reserved: bool) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        let is_plain = byte.is_ascii_alphanumeric() || b"-._~:@".contains(&byte);
-        if is_plain || keeps_reserved && b"/?[]!$&'()*+,;=".contains(&byte) {
-            escaped.push(char::from(byte));
-        } else {
-            let _ = write!(escaped, "%{byte:02X}");
-        }
-    }
-    escaped
+    let kept = if keeps_reserved {
+        "-._~:@/?[]!$&'()*+,;="
+    } else {
+        "-._~:@"
+    };
+    percent_encode_except(text, kept)
 }
 
 #[cfg(test)]

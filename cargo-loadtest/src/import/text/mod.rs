@@ -33,14 +33,25 @@ pub(super) fn encode_url(url: &str) -> String {
 
 /// Encodes these letters and those that cannot stand in a URL; escapes in the text stay.
 pub(super) fn percent_encode(text: &str, letters: &str) -> String {
+    percent_encode_unless(text, |letter| {
+        letter.is_ascii_graphic() && !letters.contains(letter)
+    })
+}
+
+/// Encodes all but ASCII letters, digits and these letters.
+pub(super) fn percent_encode_except(text: &str, letters: &str) -> String {
+    percent_encode_unless(text, |letter| {
+        letter.is_ascii_alphanumeric() || letters.contains(letter)
+    })
+}
+
+fn percent_encode_unless(text: &str, is_plain: impl Fn(char) -> bool) -> String {
     let mut encoded = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if letter.is_ascii_graphic() && !letters.contains(letter) {
-            encoded.push(letter);
+    for byte in text.bytes() {
+        if is_plain(char::from(byte)) {
+            encoded.push(char::from(byte));
         } else {
-            for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
-                let _ = write!(encoded, "%{byte:02X}");
-            }
+            let _ = write!(encoded, "%{byte:02X}");
         }
     }
     encoded

@@ -83,35 +83,26 @@ fn text_of_format(format: &str) -> Option<&'static str> {
 pub(super) fn make_number(schema: &MergedSchema<'_>, is_integer: bool) -> String {
     let number = |key: &str| schema.get(key).and_then(Node::number);
     // In OpenAPI 3.0 an exclusive bound is a flag, in 3.1 a number.
-    let is_open = |key: &str| schema.get(key).and_then(Node::boolean) == Some(true);
-    let low = number("minimum").or(number("exclusiveMinimum"));
-    let high = number("maximum").or(number("exclusiveMaximum"));
-    let fits = |value: &f64| {
-        number("minimum")
-            .is_none_or(|low| *value > low || *value >= low && !is_open("exclusiveMinimum"))
-            && number("maximum")
-                .is_none_or(|high| *value < high || *value <= high && !is_open("exclusiveMaximum"))
-            && number("exclusiveMinimum").is_none_or(|low| *value > low)
-            && number("exclusiveMaximum").is_none_or(|high| *value < high)
-    };
+    let is_open = |key: &str| schema.get(key).is_some_and(|node| node.boolean() != Some(false));
+    let low = number("exclusiveMinimum").or(number("minimum"));
+    let high = number("exclusiveMaximum").or(number("maximum"));
     let step = number("multipleOf").filter(|step| *step > 0.0);
-    let step = step.or(is_integer.then_some(1.0));
-    let mut candidates = vec![1.0];
-    candidates.extend(low.iter().flat_map(|low| [*low, low + step.unwrap_or(1.0)]));
-    candidates.extend(low.zip(high).map(|(low, high)| low.midpoint(high)));
-    candidates.extend(
-        high.iter()
-            .flat_map(|high| [*high, high - step.unwrap_or(1.0)]),
-    );
-    if let Some(step) = step {
-        let candidates = &mut candidates;
-        let rounded = candidates
-            .iter()
-            .flat_map(|value| [(value / step).ceil() * step, (value / step).floor() * step]);
-        *candidates = rounded.collect();
+    let is_within = low.is_none_or(|low| low < 1.0) && high.is_none_or(|high| 1.0 < high);
+    if let (None, false, false, Some(low), Some(high)) = (step, is_integer, is_within, low, high) {
+        return format_number(low.midpoint(high));
     }
-    let first = candidates[0];
-    format_number(candidates.into_iter().find(fits).unwrap_or(first))
+    let step = step.unwrap_or(1.0);
+    let first = low.map(|low| {
+        let first = (low / step).ceil();
+        first + f64::from(is_open("exclusiveMinimum") && first * step <= low)
+    });
+    let last = high.map(|high| {
+        let last = (high / step).floor();
+        last - f64::from(is_open("exclusiveMaximum") && last * step >= high)
+    });
+    let usual = (1.0 / step).ceil();
+    let most = last.unwrap_or(f64::INFINITY);
+    format_number(usual.max(first.unwrap_or(usual)).min(most) * step)
 }
 
 fn format_number(value: f64) -> String {

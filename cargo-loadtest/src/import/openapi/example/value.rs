@@ -2,6 +2,7 @@
 
 use crate::import::document::{Node, Value};
 use crate::import::recording::Text;
+use crate::import::text::escape_json;
 
 /// A value of a request or an answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,8 +133,3 @@ impl ExampleValue {
     }
 }
 
-/// Escapes the inside of a JSON string.
-fn escape_json(text: &str) -> String {
-    let quoted = serde_json::Value::from(text).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
-}

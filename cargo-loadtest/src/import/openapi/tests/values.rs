@@ -25,7 +25,7 @@ fn values_fit_their_schemas() {
             "{type: integer, maximum: 9, minimum: 7, multipleOf: 4}",
             "8",
         ),
-        ("{type: number, minimum: 0.2, maximum: 0.3}", "0.2"),
+        ("{type: number, minimum: 0.2, maximum: 0.3}", "0.25"),
         (
             "{type: number, exclusiveMinimum: 0, exclusiveMaximum: 0.5}",
             "0.25",
