@@ -3,11 +3,6 @@
 use super::super::document::{self, Node};
 use super::super::source::{Mistake, Note};
 use super::entry::HarEntry;
-use super::times::parse_moment;
-use crate::console::clean;
-
-/// Longest name of a program that is shown.
-const LONGEST_PROGRAM: usize = 60;
 
 /// Returns the list of entries.
 pub(super) fn find_entries<'a>(root: &'a Node<'a>) -> Result<&'a Node<'a>, Mistake> {
@@ -28,33 +23,6 @@ pub(super) fn find_entries<'a>(root: &'a Node<'a>) -> Result<&'a Node<'a>, Mista
             ))
         }
     }
-}
-
-/// Returns a sentence with the program that recorded the archive, and the day.
-pub(super) fn describe_archive(root: &Node<'_>) -> Option<String> {
-    let log = root.get("log").unwrap_or(root);
-    let program = ["browser", "creator"]
-        .iter()
-        .find_map(|part| describe_program(log.get(part)?))?;
-    let first = log.get("entries")?.items().first()?;
-    let started = first.text_of("startedDateTime");
-    let day = started
-        .filter(|started| parse_moment(started).is_some())
-        .and_then(|started| started.get(..10));
-    Some(match day {
-        Some(day) => format!("Recorded by {program} on {day}."),
-        None => format!("Recorded by {program}."),
-    })
-}
-
-fn describe_program(program: &Node<'_>) -> Option<String> {
-    let name = program.text_of("name")?;
-    if name == "WebInspector" {
-        return Some("Chromium".to_owned());
-    }
-    let version = program.text_of("version").unwrap_or_default();
-    let words = clean(format!("{name} {version}").trim());
-    (!words.is_empty()).then(|| words.chars().take(LONGEST_PROGRAM).collect())
 }
 
 /// Warns about an archive from which Chrome left out cookies and credentials.

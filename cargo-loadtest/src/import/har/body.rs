@@ -6,14 +6,10 @@ use super::super::source::Note;
 use super::entry::HarEntry;
 use super::multipart::{find_boundary, parse_parts};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use flate2::read::MultiGzDecoder;
-use std::io::Read as _;
 
 const URL_ENCODED: &str = "application/x-www-form-urlencoded";
 /// Largest body of an answer that is kept, in bytes.
 const LARGEST_ANSWER: usize = 1024 * 1024;
-/// Largest sum of the bodies of all answers, in bytes.
-const ALL_ANSWERS: usize = 64 * 1024 * 1024;
 
 /// Body of a request, and the `content-type` to send instead of the recorded one.
 type TypedBody = (Body, Option<String>);
@@ -87,7 +83,7 @@ fn read_params(
     let pairs: Vec<(String, String)> = params.iter().map(read_pair).collect();
     if let [(name, value)] = pairs.as_slice()
         && value.is_empty()
-        && (!is_type(content_type, URL_ENCODED) || name.starts_with(['{', '[']))
+        && !is_type(content_type, URL_ENCODED)
     {
         // A proxy that takes any text for a form has all of it as the name of a field.
         return (Body::Text(Text::literal(name)), missing_type);
@@ -134,30 +130,16 @@ fn read_part(param: &Node<'_>) -> Part {
     }
 }
 
-/// Bytes of answers that may still be kept.
-#[derive(Debug)]
-pub(super) struct AnswerBudget(usize);
-
-impl Default for AnswerBudget {
-    fn default() -> Self {
-        Self(ALL_ANSWERS)
-    }
-}
-
 /// Reads the body of an answer. It is empty if it was not recorded, or is too large.
-pub(super) fn read_answer_body(entry: &HarEntry<'_>, budget: &mut AnswerBudget) -> Vec<u8> {
+pub(super) fn read_answer_body(entry: &HarEntry<'_>) -> Vec<u8> {
     let Some(content) = entry.content() else {
         return Vec::new();
     };
     let text = content.text_of("text").unwrap_or_default();
-    if text.is_empty() || text.len() > LARGEST_ANSWER * 2 {
+    let bytes = decode_text(text, content);
+    if bytes.len() > LARGEST_ANSWER {
         return Vec::new();
     }
-    let bytes = decompress(decode_text(text, content));
-    if bytes.len() > LARGEST_ANSWER || bytes.len() > budget.0 {
-        return Vec::new();
-    }
-    budget.0 -= bytes.len();
     bytes
 }
 
@@ -182,17 +164,4 @@ fn decode_text(text: &str, node: &Node<'_>) -> Vec<u8> {
     };
     let decoded = is_base64(node).then(decode).flatten();
     decoded.unwrap_or_else(|| text.as_bytes().to_vec())
-}
-
-/// Returns a body without the compression that some proxies leave.
-fn decompress(bytes: Vec<u8>) -> Vec<u8> {
-    if !bytes.starts_with(&[0x1f, 0x8b, 8]) {
-        return bytes;
-    }
-    let mut plain = Vec::new();
-    let mut decoder = MultiGzDecoder::new(bytes.as_slice()).take(LARGEST_ANSWER as u64 + 1);
-    match decoder.read_to_end(&mut plain) {
-        Ok(_) => plain,
-        Err(_) => bytes,
-    }
 }

@@ -3,11 +3,11 @@
 use super::super::document::Node;
 use super::super::recording::Dropped;
 use super::super::source::{Note, Span};
-use super::super::text::is_token;
+use super::super::text::{is_token, truncate};
 use super::reason;
 use super::times::{parse_moment, read_duration};
 use crate::console::clean;
-use url::Url;
+use url::{Position, Url};
 
 /// Longest method of HTTP that is accepted.
 const LONGEST_METHOD: usize = 32;
@@ -150,16 +150,7 @@ impl<'a> HarEntry<'a> {
                 flag.boolean() == Some(true) || flag.text().is_some_and(|text| !text.is_empty())
             })
         };
-        let after = self.node.at(&["cache", "afterRequest"]);
         flags.iter().any(is_set)
-            || after.is_some_and(Node::is_object) && self.status != Some(304) && self.is_unsent()
-    }
-
-    /// Returns whether Firefox recorded no traffic for the entry.
-    fn is_unsent(&self) -> bool {
-        let number = |path: &[&str]| self.node.at(path).and_then(Node::number);
-        number(&["response", "bodySize"]) == Some(0.0)
-            && number(&["timings", "wait"]).is_none_or(|wait| wait <= 0.0)
     }
 
     /// Returns whether a browser, a test or a proxy answered in place of the server.
@@ -181,7 +172,7 @@ fn unreadable(span: Span, words: &str) -> SkippedEntry {
 fn dropped(span: &Span, method: &str, url: &str, reason: &str) -> Dropped {
     Dropped {
         span: span.clone(),
-        what: shorten_request(method, url),
+        what: clean(&format!("{method} {}", shorten_url(url))),
         why: reason.to_owned(),
     }
 }
@@ -192,23 +183,10 @@ fn parse_url(method: &str, text: &str, span: &Span) -> Result<Url, SkippedEntry>
         return Err(dropped(reason::TUNNEL));
     }
     let scheme = text.split_once(':').map(|(scheme, _)| scheme);
-    let scheme = scheme.unwrap_or_default().to_ascii_lowercase();
-    match scheme.as_str() {
-        "http" | "https" => {}
+    match scheme.unwrap_or_default().to_ascii_lowercase().as_str() {
+        "http" | "https" | "" => {}
         "ws" | "wss" => return Err(dropped(reason::SOCKET)),
-        scheme if is_scheme(scheme) => {
-            // The rest may be a whole document: `data:image/png;base64,..`
-            let words = clean(&format!("{method} {scheme}:"));
-            return Err(SkippedEntry::Dropped(Dropped {
-                span: span.clone(),
-                what: words.chars().take(LONGEST_SHOWN).collect(),
-                why: reason::NOT_SENT.to_owned(),
-            }));
-        }
-        _ => {
-            let words = "this URL does not begin with `http://` or `https://`";
-            return Err(unreadable(span.clone(), words));
-        }
+        _ => return Err(dropped(reason::NOT_SENT)),
     }
     match Url::parse(text) {
         Ok(url) if url.has_host() => Ok(url),
@@ -228,12 +206,6 @@ fn read_status(response: &Node<'_>) -> Option<u16> {
         reason = "three digits"
     )]
     (100.0..600.0).contains(&status).then_some(status as u16)
-}
-
-/// Returns whether a text can be the scheme of a URL (RFC 3986, section 3.1).
-fn is_scheme(text: &str) -> bool {
-    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
-    text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(is_letter)
 }
 
 fn find_header<'h>(headers: &'h [(String, String)], name: &str) -> Option<&'h str> {
@@ -260,20 +232,15 @@ fn read_headers(part: Option<&Node<'_>>) -> Vec<(String, String)> {
     headers
 }
 
-/// Returns method and URL without query and credentials, short enough for one line.
-fn shorten_request(method: &str, url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
-    let url = match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            let host = authority.rsplit('@').next().unwrap_or_default();
-            format!("{scheme}://{host}{path}")
-        }
-        None => url.to_owned(),
+/// Returns a URL without user and query; of one without a host, such as `data:image/png;base64,..`, the scheme alone.
+fn shorten_url(text: &str) -> String {
+    let scheme = text.split(':').next().unwrap_or_default();
+    let Some(url) = Url::parse(text).ok().filter(Url::has_host) else {
+        return format!("{scheme}:");
     };
-    let words = clean(&format!("{method} {url}"));
-    match words.char_indices().nth(LONGEST_SHOWN) {
-        Some((end, _)) => format!("{}…", &words[..end]),
-        None => words,
-    }
+    let authority = &url[Position::BeforeHost..Position::AfterPort];
+    truncate(
+        &format!("{scheme}://{authority}{}", url.path()),
+        LONGEST_SHOWN,
+    )
 }

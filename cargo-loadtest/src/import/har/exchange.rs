@@ -2,69 +2,53 @@
 
 use super::super::recording::{Answer, Exchange, Header, Text};
 use super::super::source::Note;
-use super::body::{AnswerBudget, read_answer_body, read_request_body};
+use super::body::{read_answer_body, read_request_body};
 use super::entry::HarEntry;
 use super::headers::select_headers;
 use url::Url;
 
-/// Reads the exchanges of an archive one after another.
-#[derive(Debug)]
-pub(super) struct ExchangeReader {
+/// Reads an entry. `cookie` is the header that its request needs; `has_answers` is false for a list of requests that were
+/// never sent.
+pub(super) fn read_exchange(
+    entry: &HarEntry<'_>,
     has_answers: bool,
-    budget: AnswerBudget,
+    cookie: Option<String>,
+    notes: &mut Vec<Note>,
+) -> Exchange {
+    let recorded = entry.status.filter(|_| has_answers);
+    // A load test asks as at a first visit, without a cache.
+    let status = recorded.map(|status| if status == 304 { 200 } else { status });
+    notes.extend(warn_of_status(entry, recorded));
+    let (body, content_type) = read_request_body(entry, notes);
+    let selected = select_headers(entry, content_type.as_deref());
+    if let Some(name) = selected.refused {
+        let words = format!("the header `{name}` has control characters, and is left out");
+        notes.push(Note::new(entry.span.clone(), words));
+    }
+    let mut headers = selected.headers;
+    headers.extend(cookie.map(|cookie| Header::new("cookie", cookie)));
+    Exchange {
+        span: entry.span.clone(),
+        method: entry.method.clone(),
+        origin: entry.url.origin().ascii_serialization(),
+        target: Text::literal(format_target(&entry.url)),
+        headers,
+        credentials: selected.credentials,
+        body,
+        expect: status.into_iter().collect(),
+        answer: status.map(|status| read_answer(entry, status)),
+        ..Exchange::default()
+    }
 }
 
-impl ExchangeReader {
-    /// `has_answers` is false for a list of requests that were never sent.
-    pub(super) fn new(has_answers: bool) -> Self {
-        Self {
-            has_answers,
-            budget: AnswerBudget::default(),
-        }
-    }
-
-    /// Reads an entry. `cookie` is the header that its request needs.
-    pub(super) fn read(
-        &mut self,
-        entry: &HarEntry<'_>,
-        cookie: Option<String>,
-        notes: &mut Vec<Note>,
-    ) -> Exchange {
-        let recorded = entry.status.filter(|_| self.has_answers);
-        // A load test asks as at a first visit, without a cache.
-        let status = recorded.map(|status| if status == 304 { 200 } else { status });
-        notes.extend(warn_of_status(entry, recorded));
-        let (body, content_type) = read_request_body(entry, notes);
-        let selected = select_headers(entry, content_type.as_deref());
-        if let Some(name) = selected.refused {
-            let words = format!("the header `{name}` has control characters, and is left out");
-            notes.push(Note::new(entry.span.clone(), words));
-        }
-        let mut headers = selected.headers;
-        headers.extend(cookie.map(|cookie| Header::new("cookie", cookie)));
-        Exchange {
-            span: entry.span.clone(),
-            method: entry.method.clone(),
-            origin: entry.url.origin().ascii_serialization(),
-            target: Text::literal(format_target(&entry.url)),
-            headers,
-            credentials: selected.credentials,
-            body,
-            expect: status.into_iter().collect(),
-            answer: status.map(|status| self.read_answer(entry, status)),
-            ..Exchange::default()
-        }
-    }
-
-    fn read_answer(&mut self, entry: &HarEntry<'_>, status: u16) -> Answer {
-        let headers = entry.answer_headers.iter();
-        let headers = headers.map(|(name, value)| Header::new(name, value.as_str()));
-        Answer {
-            status,
-            headers: headers.collect(),
-            body: read_answer_body(entry, &mut self.budget),
-            is_example: false,
-        }
+fn read_answer(entry: &HarEntry<'_>, status: u16) -> Answer {
+    let headers = entry.answer_headers.iter();
+    let headers = headers.map(|(name, value)| Header::new(name, value.as_str()));
+    Answer {
+        status,
+        headers: headers.collect(),
+        body: read_answer_body(entry),
+        is_example: false,
     }
 }
 

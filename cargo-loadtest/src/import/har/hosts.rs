@@ -4,7 +4,6 @@
 //! the second last is a usual one below a country (`shop.co.uk`). Below shared domains (`example.github.io`) each
 //! host is a site, as is an address. All loopback names are one site.
 
-use super::super::source::Note;
 use super::entry::HarEntry;
 use super::kinds::EntryKind;
 use super::lists::{is_listed, list_patterns};
@@ -94,37 +93,6 @@ pub(super) fn busiest_origin<'a>(origins: impl Iterator<Item = &'a str>) -> Opti
 pub(super) fn busiest_host<'e>(entries: impl Iterator<Item = &'e HarEntry<'e>>) -> Option<String> {
     let hosts = entries.filter_map(|entry| entry.url.host_str());
     most_frequent(hosts).map(str::to_owned)
-}
-
-/// Warns if most data of the page comes from a host of another site, and says how to keep it.
-pub(super) fn warn_of_other_site(
-    entries: &[HarEntry<'_>],
-    kinds: &[EntryKind],
-    kept: &[Option<EntryKind>],
-) -> Option<Note> {
-    let judged = entries.iter().zip(kinds).zip(kept);
-    let left_out = judged.filter(|((_, kind), kept)| **kind == EntryKind::Call && kept.is_none());
-    // Measurements are hardly ever answered with data.
-    let calls: Vec<&HarEntry<'_>> = left_out
-        .map(|((entry, _), _)| entry)
-        .filter(|entry| entry.answer_type().ends_with("json"))
-        .collect();
-    let host = busiest_host(calls.iter().copied())?;
-    let is_there = |entry: &&&HarEntry<'_>| entry.url.host_str() == Some(host.as_str());
-    let first = calls.iter().find(is_there)?;
-    let count = calls.iter().filter(is_there).count();
-    let own: Vec<_> = entries
-        .iter()
-        .zip(kept)
-        .filter(|(_, kept)| kept.is_some())
-        .collect();
-    let own_host = own.first()?.0.url.host_str()?;
-    (count > own.len() && own_host != host).then(|| {
-        let words = format!(
-            "{count} calls go to a host of another site and are left out: `--host {own_host} --host {host}` keeps them, too"
-        );
-        Note::new(first.span.clone(), words)
-    })
 }
 
 /// Returns the name that the hosts of one site share.

@@ -24,11 +24,8 @@ use super::recording::{Exchange, Recording};
 use super::source::{Input, Mistake, Note};
 use cookies::RecordedCookies;
 use entry::{HarEntry, SkippedEntry};
-use exchange::ExchangeReader;
+use exchange::read_exchange;
 use kinds::{EntryKind, classify_entry};
-
-/// Most requests that are kept.
-const MOST_REQUESTS: usize = 1000;
 
 /// Reasons for leaving an entry out.
 mod reason {
@@ -66,7 +63,7 @@ struct TimedExchange {
 /// Reads an archive.
 ///
 /// # Errors
-/// The text is no archive, no request of it is kept, or too many are.
+/// The text is no archive, or no request of it is kept.
 pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording, Mistake> {
     let root = document::read(input)?;
     let mut recording = Recording::default();
@@ -91,15 +88,10 @@ pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording,
             list,
         ));
     }
-    check_number(&entries, &kept)?;
     recording.notes.extend(unreadable);
     recording
         .notes
         .extend(archive::warn_if_sanitised(&root, &entries));
-    if options.hosts.is_empty() {
-        let warning = hosts::warn_of_other_site(&entries, &kinds, &kept);
-        recording.notes.extend(warning);
-    }
     let mut exchanges = read_exchanges(&entries, &kept, &mut recording.notes);
     if !options.drops_pauses {
         times::add_think_times(&mut exchanges, &mut recording.notes);
@@ -111,24 +103,9 @@ pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording,
         .map(|exchange| exchange.origin.as_str());
     recording.base = hosts::busiest_origin(origins);
     recording.client.keeps_cookies = true;
-    recording.description = archive::describe_archive(&root);
     recording.dropped.sort_by_key(|dropped| dropped.span.start);
     recording.notes.sort_by_key(|note| note.span.start);
     Ok(recording)
-}
-
-/// Refuses an archive with too many requests.
-fn check_number(entries: &[HarEntry<'_>], kept: &[Option<EntryKind>]) -> Result<(), Mistake> {
-    let kept = entries.iter().zip(kept).filter(|(_, kept)| kept.is_some());
-    let number = kept.clone().count();
-    let Some((first_above, _)) = kept.clone().nth(MOST_REQUESTS) else {
-        return Ok(());
-    };
-    let words = format!(
-        "{number} requests are kept of it, and {MOST_REQUESTS} are the most that can be: this is the first above"
-    );
-    Err(Mistake::new(first_above.span.clone(), words)
-        .help("record a shorter visit, or keep fewer hosts with `--host`"))
 }
 
 fn read_exchanges(
@@ -138,13 +115,12 @@ fn read_exchanges(
 ) -> Vec<TimedExchange> {
     let has_answers = entries.iter().any(|entry| entry.status.is_some());
     let mut cookies = RecordedCookies::default();
-    let mut reader = ExchangeReader::new(has_answers);
     let mut exchanges = Vec::new();
     for (entry, kind) in entries.iter().zip(kept) {
         if kind.is_some() {
             let cookie = cookies.cookie_header(entry, notes);
             exchanges.push(TimedExchange {
-                exchange: reader.read(entry, cookie, notes),
+                exchange: read_exchange(entry, has_answers, cookie, notes),
                 started: entry.started,
                 ended: entry.ended,
             });

@@ -31,18 +31,9 @@ pub(super) fn parse_moment(text: &str) -> Option<i64> {
 
 /// Returns the duration of an entry, in milliseconds.
 pub(super) fn read_duration(entry: &Node<'_>) -> i64 {
-    let time = entry.get("time").and_then(Node::number);
-    let time = time.filter(|time| *time >= 0.0).unwrap_or_else(|| {
-        let timings = entry.get("timings").map(Node::fields).unwrap_or_default();
-        // The handshake of TLS is a part of connecting.
-        let phases = timings
-            .iter()
-            .filter(|field| field.name != "ssl" && !field.name.starts_with('_'));
-        let times = phases.filter_map(|field| field.node.number());
-        times.filter(|time| *time > 0.0).sum()
-    });
+    let time = entry.get("time").and_then(Node::number).unwrap_or(0.0);
     #[expect(clippy::cast_possible_truncation, reason = "it is within bounds")]
-    let time = time.min(LONGEST_REQUEST) as i64;
+    let time = time.clamp(0.0, LONGEST_REQUEST) as i64;
     time
 }
 

@@ -169,4 +169,3 @@ fn is_only(document: &ApiDocument<'_>, is_such: impl Fn(&Node<'_>) -> bool) -> b
     let fields = find_schemes(document).map_or(&[][..], Node::fields);
     fields.iter().filter(|field| is_such(&field.node)).count() <= 1
 }
-

@@ -83,7 +83,11 @@ fn text_of_format(format: &str) -> Option<&'static str> {
 pub(super) fn make_number(schema: &MergedSchema<'_>, is_integer: bool) -> String {
     let number = |key: &str| schema.get(key).and_then(Node::number);
     // In OpenAPI 3.0 an exclusive bound is a flag, in 3.1 a number.
-    let is_open = |key: &str| schema.get(key).is_some_and(|node| node.boolean() != Some(false));
+    let is_open = |key: &str| {
+        schema
+            .get(key)
+            .is_some_and(|node| node.boolean() != Some(false))
+    };
     let low = number("exclusiveMinimum").or(number("minimum"));
     let high = number("exclusiveMaximum").or(number("maximum"));
     let step = number("multipleOf").filter(|step| *step > 0.0);

@@ -132,4 +132,3 @@ impl ExampleValue {
         items + fields + text + size_of::<Self>()
     }
 }
-
