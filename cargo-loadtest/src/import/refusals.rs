@@ -172,12 +172,6 @@ fn check_all(from: &str, rows: &[(String, &str, &str)]) {
 
 #[test]
 fn refusals_of_archives() {
-    let entry = "{\"request\": {\"method\": \"GET\", \"url\": \"http://h/a\"}, \"response\": {\"status\": 200}}";
-    let many = format!(
-        "{{\"log\": {{\"entries\": [{}{}]}}}}",
-        format!("{entry},").repeat(1000),
-        entry.replace("\"http", "«\"http")
-    );
     let texts: Vec<(String, &str, &str)> = vec![
         (
             "{«\"log\": {\"pages\": []}}".to_owned(),
@@ -199,7 +193,6 @@ fn refusals_of_archives() {
             "",
             "no requests in it",
         ),
-        (many, "", "1001 requests are kept"),
         (entries("«7"), "", "this is a number without one"),
         (
             entries("{\"request\": «{}}"),
@@ -211,12 +204,12 @@ fn refusals_of_archives() {
         (
             request("\"url\": «\"\""),
             "",
-            "does not begin with `http://`",
+            "cannot be read (relative URL",
         ),
         (
             request("\"url\": «\"/a/b\""),
             "",
-            "does not begin with `http://`",
+            "cannot be read (relative URL",
         ),
         (
             request("\"url\": «\"http://[::1\""),
@@ -375,10 +368,6 @@ fn refusals_of_collections() {
             "{{\"name\": \"r\",\n\"request\": {{\"method\": \"GET\",\n\"url\": {url}}}}}"
         ))
     };
-    let many = items(&"{\"name\": \"r\", \"request\": \"http://h/\"},".repeat(5000)).replace(
-        ",\n]}",
-        ",\n{\"name\": «\"last\", \"request\": \"http://h/\"}]}",
-    );
     let texts: Vec<(String, &str, &str)> = vec![
         (
             "{«\"id\": 1, \"requests\": []}".to_owned(),
@@ -409,13 +398,12 @@ fn refusals_of_collections() {
         (
             items("«7"),
             "",
-            "a number without a `request`, and is left out, and no request is left",
+            "no folder and has no `request`: it is left out, and no request is left",
         ),
-        (many, "", "more than 5000 requests"),
         (
             url("«\"ws://h/a\""),
             "",
-            "`GET r` is not HTTP, and no request is left",
+            "not HTTP: `GET r` is left out, and no request is left",
         ),
         (
             url("«\"http://[::1/a\""),
@@ -448,7 +436,7 @@ fn refusals_of_collections() {
                 "{\"name\": \"a\", \"request\": «\"ws://h/\"},\n{\"name\": \"b\", \"request\": \"http://[\"}",
             ),
             "",
-            "`GET a` is not HTTP, and no request is left",
+            "not HTTP: `GET a` is left out, and no request is left",
         ),
     ];
     check_all("postman", &texts);
@@ -487,7 +475,7 @@ fn refusals_of_folders() {
         (
             folders.replace("\"ws:", "«\"ws:"),
             "--folder Two",
-            "is not HTTP",
+            "this is not HTTP",
         ),
         (
             folders.replace("\"None\"", "«\"None\""),

@@ -7,11 +7,7 @@ use super::dynamic;
 use super::environment::value_text;
 
 /// Returns the first saved answer of success, and the statuses of success.
-pub(super) fn read_answers(
-    item: &Node<'_>,
-    request: &Node<'_>,
-    expected: &[u16],
-) -> (Option<Answer>, Vec<u16>) {
+pub(super) fn read_answers(item: &Node<'_>, expected: &[u16]) -> (Option<Answer>, Vec<u16>) {
     let saved: Vec<(u16, &Node<'_>)> = item
         .get("response")
         .map(Node::items)
@@ -27,7 +23,7 @@ pub(super) fn read_answers(
     expect.sort_unstable();
     expect.dedup();
     let chosen = saved.iter().find(|(code, _)| expect.contains(code));
-    let answer = chosen.map(|(status, response)| read_answer(*status, response, request));
+    let answer = chosen.map(|(status, response)| read_answer(*status, response));
     (answer, expect)
 }
 
@@ -36,35 +32,16 @@ fn read_code(response: &Node<'_>) -> Option<u16> {
     (200..600).contains(&code).then_some(code)
 }
 
-fn read_answer(status: u16, response: &Node<'_>, request: &Node<'_>) -> Answer {
+fn read_answer(status: u16, response: &Node<'_>) -> Answer {
     let text = response.get("body").map(value_text).unwrap_or_default();
     let known = dynamic::replace_kinds(&text);
-    let is_example = known.is_some() || !is_same_request(response.get("originalRequest"), request);
     let headers = response.get("header").map(read_headers).unwrap_or_default();
     Answer {
         status,
         headers,
         body: known.unwrap_or(text).into_bytes(),
-        is_example,
+        is_example: true,
     }
-}
-
-/// Returns true where an answer is to this very request, so that later requests may have its values.
-fn is_same_request(original: Option<&Node<'_>>, request: &Node<'_>) -> bool {
-    let Some(original) = original.filter(|original| original.is_object()) else {
-        return false;
-    };
-    let parts = |request: &Node<'_>| {
-        let url = request.get("url").map(|url| match url.text_of("raw") {
-            Some(raw) => raw.to_owned(),
-            None => value_text(url),
-        });
-        let body = request.get("body").filter(|body| body.is_object());
-        let body = body.map(Node::json);
-        let method = request.text_of("method").unwrap_or("GET").to_owned();
-        (method, url, body)
-    };
-    parts(original) == parts(request)
 }
 
 fn read_headers(list: &Node<'_>) -> Vec<Header> {

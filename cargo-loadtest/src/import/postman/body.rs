@@ -23,11 +23,7 @@ pub(super) fn read_body(
 ) -> TypedBody {
     let nothing = (Body::None, None);
     if is_disabled(body) || !body.is_object() {
-        return match body.text() {
-            // As in version 1.
-            Some(text) if !text.is_empty() => read_raw(text, None, content_type, reader, scope),
-            _ => nothing,
-        };
+        return nothing;
     }
     let mut modes = ["raw", "urlencoded", "formdata", "file", "graphql"].into_iter();
     let mode = body.text_of("mode");
@@ -328,10 +324,6 @@ fn read_file(
     scope: VariableScope<'_>,
 ) -> TypedBody {
     let content_type = Some("application/octet-stream".to_owned());
-    if let Some(text) = content.text_of("content") {
-        let text = reader.variables.resolve(text, scope);
-        return (Body::Text(text), content_type);
-    }
     let source = content.get("src");
     let file = source.map_or_else(|| "file".to_owned(), last_segment);
     let words = format!(

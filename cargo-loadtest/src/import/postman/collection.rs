@@ -4,9 +4,6 @@ use super::super::document::{self, Node};
 use super::super::source::{Mistake, Note, Span};
 use super::environment::{VariableLayer, read_layer};
 
-/// Most requests of a collection.
-const MOST_REQUESTS: usize = 5000;
-
 /// A folder; the first is the collection itself.
 #[derive(Debug)]
 pub(super) struct CollectionFolder<'n, 'a> {
@@ -66,16 +63,16 @@ pub(super) fn find_collection<'n, 'a>(root: &'n Node<'a>) -> Result<&'n Node<'a>
 pub(super) fn read_collection<'n, 'a>(
     root: &'n Node<'a>,
     notes: &mut Vec<Note>,
-) -> Result<PostmanCollection<'n, 'a>, Mistake> {
+) -> PostmanCollection<'n, 'a> {
     let name = root.at(&["info", "name"]).and_then(Node::text);
     let mut collection = PostmanCollection {
         folders: vec![read_folder(root, name.unwrap_or("requests"), None)],
         entries: Vec::new(),
         left: Vec::new(),
     };
-    collection.walk(root, 0)?;
+    collection.walk(root, 0);
     notes.extend(collection.left.iter().cloned());
-    Ok(collection)
+    collection
 }
 
 fn read_folder<'n, 'a>(
@@ -92,16 +89,15 @@ fn read_folder<'n, 'a>(
 }
 
 impl<'n, 'a> PostmanCollection<'n, 'a> {
-    fn walk(&mut self, node: &'n Node<'a>, within: usize) -> Result<(), Mistake> {
-        let Some(items) = node.get("item").filter(|items| items.is_list()) else {
-            if let Some(items) = node.get("item") {
-                let kind = items.kind();
-                let words =
-                    format!("`item` is {kind}, and should be a list: the folder is left out");
-                self.left.push(Note::new(items.beginning(), words));
-            }
-            return Ok(());
+    fn walk(&mut self, node: &'n Node<'a>, within: usize) {
+        let Some(items) = node.get("item") else {
+            return;
         };
+        if !items.is_list() {
+            let kind = items.kind();
+            let words = format!("`item` is {kind}, and should be a list: the folder is left out");
+            self.left.push(Note::new(items.beginning(), words));
+        }
         for item in items.items() {
             let name = item
                 .text_of("name")
@@ -113,26 +109,15 @@ impl<'n, 'a> PostmanCollection<'n, 'a> {
             if inner.is_some_and(|inner| inner.is_list() || !has_request) {
                 let name = name.unwrap_or("folder");
                 self.folders.push(read_folder(item, name, Some(within)));
-                self.walk(item, self.folders.len() - 1)?;
+                self.walk(item, self.folders.len() - 1);
                 continue;
             }
-            let request = item.get("request");
             let is_request = |node: &&Node<'_>| node.is_object() || node.text().is_some();
-            let Some(request) = request.filter(is_request) else {
-                let kind = request.unwrap_or(item).kind();
-                let words = match request {
-                    Some(_) => {
-                        format!("`request` is {kind}, and should be an object: it is left out")
-                    }
-                    None => format!("this is {kind} without a `request`, and is left out"),
-                };
+            let Some(request) = item.get("request").filter(is_request) else {
+                let words = "this is no folder and has no `request`: it is left out";
                 self.left.push(Note::new(item_place(item), words));
                 continue;
             };
-            if self.entries.len() == MOST_REQUESTS {
-                let words = format!("the collection has more than {MOST_REQUESTS} requests");
-                return Err(Mistake::new(item_place(item), words).help("export a part of it"));
-            }
             self.entries.push(RequestItem {
                 item,
                 request,
@@ -141,7 +126,6 @@ impl<'n, 'a> PostmanCollection<'n, 'a> {
                 folder: within,
             });
         }
-        Ok(())
     }
 
     /// Returns a folder and those around it, the innermost first.

@@ -80,7 +80,7 @@ pub(super) fn is_disabled(node: &Node<'_>) -> bool {
 
 /// Returns the place of a name.
 pub(super) fn name_place(node: &Node<'_>) -> Span {
-    let named = ["key", "id", "name"].iter().find_map(|name| node.get(name));
+    let named = node.get("key").or_else(|| node.get("id"));
     named
         .filter(|name| name.text().is_some_and(|text| !text.is_empty()))
         .map_or_else(|| node.beginning(), |name| name.span.clone())

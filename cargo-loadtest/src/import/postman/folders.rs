@@ -42,7 +42,6 @@ fn no_folder(collection: &PostmanCollection<'_, '_>, wanted: &str, root: &Node<'
     let words = format!("there is no folder `{wanted}` in it");
     let help = match near {
         Some(near) => format!("there is one that is called `{near}`"),
-        None if names.is_empty() => "there are none: leave `--folder` out".to_owned(),
         None => format!("it has {}", join_names(&names[..names.len().min(10)])),
     };
     Mistake::new(place.unwrap_or_else(|| root.beginning()), words).help(help)

@@ -19,7 +19,7 @@ mod url;
 mod variables;
 
 use super::document::{self, Node};
-use super::recording::{Client, Dropped, Recording};
+use super::recording::{Client, Recording};
 use super::source::{Input, Mistake, Note, Span};
 use crate::suggestion::join_names;
 use collection::PostmanCollection;
@@ -79,23 +79,11 @@ impl<'a> CollectionReader<'a> {
         name
     }
 
-    /// Leaves out a request that is not HTTP or cannot be sent.
-    fn leave_out(&mut self, span: &Span, what: String, why: &RequestFault) {
-        let words = match why {
-            RequestFault::NotHttp => {
-                let why = "not HTTP".to_owned();
-                let words = format!("`{what}` is not HTTP");
-                let span = span.clone();
-                self.recording.dropped.push(Dropped { span, what, why });
-                words
-            }
-            RequestFault::Other(why) => {
-                let words = format!("{why}: `{what}` is left out");
-                self.note(span, words.as_str());
-                words
-            }
-        };
-        self.left.push(Note::new(span.clone(), words));
+    /// Leaves out a request that cannot be sent.
+    fn leave_out(&mut self, span: &Span, what: &str, why: &str) {
+        let note = Note::new(span.clone(), format!("{why}: `{what}` is left out"));
+        self.variables.notes.push(note.clone());
+        self.left.push(note);
     }
 
     /// Notes that the host of requests has no value.
@@ -114,12 +102,6 @@ impl<'a> CollectionReader<'a> {
     }
 }
 
-/// Why a request cannot be sent.
-enum RequestFault {
-    NotHttp,
-    Other(String),
-}
-
 /// The script of an event, and the place of the event's name.
 #[derive(Default)]
 struct EventScript {
@@ -132,7 +114,7 @@ pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Re
     let document = document::read(input)?;
     let root = collection::find_collection(&document)?;
     let mut notes = Vec::new();
-    let collection = collection::read_collection(root, &mut notes)?;
+    let collection = collection::read_collection(root, &mut notes);
     let selected = folders::select_folders(&collection, &options.folders, root)?;
     let mut entries: Vec<usize> = (0..collection.entries.len()).collect();
     // The first time, all requests are read, and then those that the selected ones need.
@@ -209,7 +191,7 @@ fn read_exchanges(
         let number = exchange.as_ref().map(|_| reader.recording.exchanges.len());
         if let Some(mut exchange) = exchange {
             (exchange.answer, exchange.expect) =
-                answers::read_answers(entry.item, entry.request, &after.script.statuses);
+                answers::read_answers(entry.item, &after.script.statuses);
             reader.recording.exchanges.push(exchange);
             entries.push(*place);
             for (script, what) in [(before, "pre-request script"), (after, "test script")] {

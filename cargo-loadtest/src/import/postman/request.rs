@@ -7,7 +7,7 @@ use super::behaviour::{apply_settings, find_setting};
 use super::collection::{PostmanCollection, RequestItem};
 use super::environment::{is_disabled, name_place, value_text};
 use super::variables::VariableScope;
-use super::{CollectionReader, RequestFault, auth, body, url};
+use super::{CollectionReader, auth, body, url};
 
 /// Methods whose body Postman sends only with `disableBodyPruning`.
 const WITHOUT_BODY: [&str; 6] = ["GET", "HEAD", "COPY", "PURGE", "UNLOCK", "VIEW"];
@@ -46,11 +46,11 @@ pub(super) fn read_request(
     let node = node.filter(is_url);
     let (url, at) = match node {
         _ if !is_token(&method) => {
-            let why = RequestFault::Other("this is no method of HTTP".to_owned());
+            let why = "this is no method of HTTP".to_owned();
             (Err(why), request.get("method").map(Node::beginning))
         }
         None => {
-            let why = RequestFault::Other("there is no URL".to_owned());
+            let why = "there is no URL".to_owned();
             (Err(why), request.name("url").or(request.name("method")))
         }
         Some(node) => {
@@ -64,7 +64,7 @@ pub(super) fn read_request(
         Ok(url) => url,
         Err(why) => {
             let name = entry.name.as_deref().unwrap_or("without a name");
-            reader.leave_out(&at, format!("{method} {name}"), &why);
+            reader.leave_out(&at, &format!("{method} {name}"), &why);
             return None;
         }
     };
@@ -164,9 +164,7 @@ fn read_headers(
         let scope = VariableScope { at: &at, ..scope };
         let name = node.get("key").map(value_text).unwrap_or_default();
         let value = node.get("value");
-        if let Some((name, value)) = node.text().and_then(|text| text.split_once(':')) {
-            add_header(name, value, exchange, reader, scope);
-        } else if !name.trim().is_empty() {
+        if !name.trim().is_empty() {
             let value = value.map(value_text).unwrap_or_default();
             add_header(&name, &value, exchange, reader, scope);
         } else if value.is_some_and(|value| value.text() != Some("")) {

@@ -6,7 +6,7 @@ use super::super::source::Span;
 use super::super::text::{percent_decode, percent_encode};
 use super::environment::{is_disabled, value_text};
 use super::variables::{VariableScope, find_variable};
-use super::{CollectionReader, RequestFault, dynamic};
+use super::{CollectionReader, dynamic};
 use std::fmt::Write as _;
 
 /// Origin of requests whose host is not known.
@@ -36,7 +36,7 @@ pub(super) fn read_url(
     node: &Node<'_>,
     reader: &mut CollectionReader<'_>,
     scope: VariableScope<'_>,
-) -> Result<RequestUrl, RequestFault> {
+) -> Result<RequestUrl, String> {
     let text = url_text(node);
     let (text, query) = text.split_once('?').unwrap_or((&text, ""));
     let host = text.find("://").map_or(0, |at| at + 3);
@@ -151,13 +151,13 @@ fn has_path(text: &str) -> bool {
 
 impl RequestUrl {
     /// Sets origin and credentials, and returns the path behind them.
-    fn set_origin(&mut self, text: &Text) -> Result<Text, RequestFault> {
+    fn set_origin(&mut self, text: &Text) -> Result<Text, String> {
         let (scheme, rest) = match text.split_once("://") {
             Some((scheme, rest)) => (scheme.start().to_ascii_lowercase(), rest),
             None => ("http".to_owned(), text.clone()),
         };
         if scheme != "http" && scheme != "https" {
-            return Err(RequestFault::NotHttp);
+            return Err("this is not HTTP".to_owned());
         }
         let (authority, path) = split_path(&rest);
         let (who, host) = match authority.split_once("@") {
@@ -167,11 +167,10 @@ impl RequestUrl {
         let host = host.as_literal().unwrap_or_default().trim();
         if matches!(host, "http:" | "https:") {
             let words = "this URL has two schemes, one of which is that of a variable";
-            return Err(RequestFault::Other(words.to_owned()));
+            return Err(words.to_owned());
         }
-        let url = url::Url::parse(&format!("{scheme}://{host}/")).map_err(|error| {
-            RequestFault::Other(format!("the host of this URL is none ({error})"))
-        })?;
+        let url = url::Url::parse(&format!("{scheme}://{host}/"))
+            .map_err(|error| format!("the host of this URL is none ({error})"))?;
         self.origin = url.origin().ascii_serialization();
         self.credentials = who.map(|who| {
             let (user, password) = who.split_once(":").unwrap_or((who, Text::default()));
@@ -234,9 +233,6 @@ fn url_text(node: &Node<'_>) -> String {
                 let _ = write!(text, "={}", value_text(value));
             }
         }
-    }
-    if let Some(query) = node.text_of("query").filter(|query| !query.is_empty()) {
-        let _ = write!(text, "?{}", query.trim_start_matches('?'));
     }
     text
 }

@@ -13,10 +13,6 @@ use std::collections::{HashMap, HashSet};
 const DEEPEST: usize = 20;
 /// Most bytes of all values.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
-/// Most bytes of one value with variables in it.
-const MOST_BYTES_OF_ONE: usize = 64 * 1024;
-/// Most variables that may be given at run time.
-const MOST_SECRETS: usize = 1000;
 const LONGEST_NAME: usize = 100;
 const TOO_LARGE: &str = "variables stand for more than can be kept, here and further down: they are asked for at run time";
 
@@ -59,7 +55,6 @@ pub(super) struct PostmanVariables<'a> {
     is_host: bool,
     made_up: usize,
     bytes: usize,
-    bytes_of_one: usize,
 }
 
 impl<'a> PostmanVariables<'a> {
@@ -210,26 +205,12 @@ impl<'a> PostmanVariables<'a> {
             );
             self.note_once(span, words);
         }
-        let expanded = self.expand_value(name, &variable.value, scope);
+        self.bytes += variable.value.len();
+        self.open.push(name.to_owned());
+        let expanded = self.expand(&variable.value, scope);
+        self.open.pop();
         let is_inner = !self.open.is_empty();
         expanded.or_else(|| (!is_inner).then(|| self.secret_variable(name, None)))
-    }
-
-    fn expand_value(&mut self, name: &str, value: &str, scope: VariableScope<'_>) -> Option<Text> {
-        if self.open.is_empty() {
-            self.bytes_of_one = 0;
-        }
-        self.bytes += value.len();
-        self.bytes_of_one += value.len();
-        let is_plain = self.open.is_empty() && find_variable(value).is_none();
-        if self.bytes_of_one > MOST_BYTES_OF_ONE && !is_plain {
-            self.note_once(scope.at, TOO_LARGE);
-            return None;
-        }
-        self.open.push(name.to_owned());
-        let expanded = self.expand(value, scope);
-        self.open.pop();
-        expanded
     }
 
     /// Returns the nearest variable with a value: of the environment, the folders, the collection, the globals.
@@ -281,9 +262,6 @@ impl<'a> PostmanVariables<'a> {
             return Text::secret(*number);
         }
         let number = self.secrets.len();
-        if number >= MOST_SECRETS {
-            return Text::literal("x");
-        }
         let name = unique(&secrets::variable(wanted, "VARIABLE"), &mut self.names);
         self.secret_numbers.insert(key, number);
         self.secret_names.push(wanted.to_owned());

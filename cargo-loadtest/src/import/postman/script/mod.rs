@@ -6,14 +6,10 @@ use super::super::recording::Key;
 use std::collections::HashMap;
 use tokens::{Token, split_tokens};
 
-/// Longest script that is read, in bytes.
-const LONGEST: usize = 256 * 1024;
 /// Most links of a chain.
 const MOST_LINKS: usize = 16;
 /// Most tokens of the arguments of a call that something may follow.
 const MOST_ARGUMENTS: usize = 32;
-/// Most variables that a script may set.
-const MOST_SETS: usize = 100;
 const SETTERS: [&str; 6] = [
     "pm.environment.set()",
     "pm.collectionVariables.set()",
@@ -71,12 +67,6 @@ use ChainLink::{Call, Item, Name};
 
 /// Reads a script.
 pub(super) fn read_script(script: &str) -> ScriptIdioms {
-    if script.len() > LONGEST {
-        return ScriptIdioms {
-            effects: vec!["is too long to be read"],
-            ..ScriptIdioms::default()
-        };
-    }
     let tokens = split_tokens(script);
     let mut reader = ScriptReader {
         names: HashMap::new(),
@@ -337,9 +327,7 @@ impl<'s> ScriptReader<'_, 's> {
                 chain.and_then(|chain| self.find_value(&chain))
             }
         };
-        if self.script.sets.len() < MOST_SETS {
-            self.script.sets.push((name.to_owned(), kept));
-        }
+        self.script.sets.push((name.to_owned(), kept));
     }
 
     /// Reads the statuses that are expected at a place, unless the chain before it negates them. Without any, something
