@@ -22,7 +22,6 @@ struct Lists {
     keywords: Vec<String>,
     scenario_words: Vec<String>,
     types: Vec<String>,
-    latin: Vec<String>,
 }
 
 static LISTS: LazyLock<Lists> = LazyLock::new(|| {
@@ -93,13 +92,10 @@ pub(super) fn unnumbered(name: &str) -> &str {
     }
 }
 
-/// Names a function after a title, where that has enough Latin letters.
+/// Names a function after a title, where that has letters.
 pub(super) fn function_name(title: &str, otherwise: &str) -> Option<String> {
     let name = shorten(&clean_word(title), LONGEST);
-    let letters = title.chars().filter(|letter| letter.is_alphanumeric());
-    // A word of Latin letters in a title of others does not say what it does.
-    let is_enough = name.len() * 2 >= letters.count().min(LONGEST);
-    (!name.is_empty() && is_enough).then(|| allow_name(&name, otherwise))
+    (!name.is_empty()).then(|| allow_name(&name, otherwise))
 }
 
 /// Makes a name unique, and notes it as used.
@@ -302,7 +298,7 @@ mod tests {
             ("step12", "post_step12"),
             // What says less than the path.
             ("", "post_orders"),
-            ("订单列表 API", "post_orders"),
+            ("订单列表 API", "ding_dan_lie_biao_api"),
             ("http://h/x", "post_orders"),
             ("POST /orders", "post_orders"),
             ("\u{202e}\n*/", "post_orders"),

@@ -2,6 +2,8 @@
 
 use super::LISTS;
 use crate::import::text::{has_word, percent_decode};
+use deunicode::deunicode;
+use heck::ToSnakeCase as _;
 
 /// Returns the word of a segment of a path, unless it is an identifier, a version or the like.
 pub(super) fn path_word(segment: &str) -> Option<String> {
@@ -34,41 +36,10 @@ fn is_version(segment: &str) -> bool {
     })
 }
 
-/// Reduces a text to lower case, digits and single underscores.
+/// Spells a text in lower case letters of ASCII and digits, with underscores between words.
 pub(super) fn clean_word(text: &str) -> String {
-    let letters: Vec<char> = text
-        .chars()
-        .filter(|letter| !matches!(letter, '\'' | '’'))
-        .take(400)
-        .collect();
-    let mut word = String::new();
-    for (at, letter) in letters.iter().enumerate() {
-        let latin = latin(*letter);
-        if latin.is_empty() {
-            if !word.is_empty() && !word.ends_with('_') {
-                word.push('_');
-            }
-            continue;
-        }
-        let is_lower = |at: usize| letters.get(at).is_some_and(|letter| letter.is_lowercase());
-        let is_upper = |at: usize| letters.get(at).is_some_and(|letter| letter.is_uppercase());
-        let begins_word =
-            at > 0 && is_upper(at) && (is_lower(at - 1) || is_upper(at - 1) && is_lower(at + 1));
-        if begins_word && !word.is_empty() && !word.ends_with('_') {
-            word.push('_');
-        }
-        word.push_str(&latin);
-    }
-    word.trim_matches('_').to_owned()
-}
-
-/// Transliterates a letter to ASCII in lower case; other characters give nothing.
-fn latin(letter: char) -> String {
-    let lower = letter.to_lowercase().next().unwrap_or(letter);
-    if lower.is_ascii_alphanumeric() {
-        return lower.to_string();
-    }
-    let mut rows = LISTS.latin.iter().filter_map(|row| row.split_once(' '));
-    let row = rows.find(|(_, letters)| letters.contains(lower));
-    row.map_or_else(String::new, |(plain, _)| plain.to_owned())
+    let letters = text.chars().filter(|letter| !matches!(letter, '\'' | '’'));
+    let plain = deunicode(&letters.take(400).collect::<String>());
+    let is_sign = |letter: char| !letter.is_ascii_alphanumeric();
+    plain.replace(is_sign, " ").to_snake_case()
 }

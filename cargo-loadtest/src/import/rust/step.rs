@@ -64,12 +64,9 @@ pub(super) fn write_step(
 /// Writes the description of a request, and its name where that says more than the function's.
 fn describe_step(source: &mut String, exchange: &Exchange) {
     let title = exchange.name.as_deref().map(str::trim).unwrap_or_default();
-    let letters = title
-        .chars()
-        .filter(|letter| letter.is_alphanumeric())
-        .count();
-    let is_redundant = title.contains('/')
-        || naming::function_name(title, "").is_some_and(|name| name.len() * 10 >= letters * 9);
+    // The name of the step says as much.
+    let is_redundant =
+        title.contains('/') || title.is_ascii() && naming::function_name(title, "").is_some();
     let title = Some(title).filter(|_| !is_redundant);
     comment::write_words(source, "    ///", title, exchange.description.as_deref());
 }
