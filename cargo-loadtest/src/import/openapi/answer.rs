@@ -4,8 +4,9 @@ use super::content::{Content, MediaKind, read_content};
 use super::document::{ApiDocument, shorten};
 use super::example::{Direction, ExampleMaker, ExampleValue, read_example};
 use super::operations::Operation;
-use super::parameters::find_example;
+use super::parameters::{find_example, schema_of};
 use super::style::ValueStyle;
+use super::swagger;
 use crate::import::document::{Field, Node};
 use crate::import::recording::{Answer, Header, Text};
 use crate::import::text::is_token;
@@ -46,7 +47,8 @@ pub(super) fn read_answers<'a>(document: &ApiDocument<'a>, operation: &Operation
         };
     };
     let status = first.unwrap_or(200);
-    let content = read_content(document, response, Direction::Answer);
+    let content = read_content(document, response, Direction::Answer)
+        .or_else(|| swagger::read_answer(document, operation, response));
     let has_body = operation.method != "HEAD" && !matches!(status, 204 | 205 | 304);
     let content = content.filter(|_| has_body);
     let mut headers = Vec::new();
@@ -125,7 +127,7 @@ fn read_headers<'a>(
         let Some(node) = document.follow(&field.node) else {
             continue;
         };
-        let schema = node.get("schema");
+        let schema = schema_of(node);
         let value = if let Some(example) = find_example(document, node) {
             Some(read_example(document, schema, example))
         } else if name == "location" {

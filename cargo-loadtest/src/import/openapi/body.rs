@@ -4,7 +4,9 @@ use super::content::{Content, MediaKind, read_content};
 use super::document::ApiDocument;
 use super::example::{Direction, ExampleValue, MergedSchema};
 use super::operations::Operation;
+use super::parameters::Parameter;
 use super::style::ValueStyle;
+use super::swagger;
 use crate::import::document::Node;
 use crate::import::recording::{BOUNDARY, Body, Part, Text};
 use crate::import::text::form_encode;
@@ -38,7 +40,14 @@ impl RequestBody {
 }
 
 /// Makes the body of an operation.
-pub(super) fn make_body<'a>(document: &ApiDocument<'a>, operation: &Operation<'a>) -> RequestBody {
+pub(super) fn make_body<'a>(
+    document: &ApiDocument<'a>,
+    operation: &Operation<'a>,
+    parameters: &[Parameter<'a>],
+) -> RequestBody {
+    if let Some(content) = swagger::read_body(document, operation, parameters) {
+        return write_content(document, operation, content);
+    }
     let request = operation.node.get("requestBody");
     let Some(request) = request.and_then(|request| document.follow(request)) else {
         return RequestBody::default();
@@ -101,7 +110,10 @@ fn write_content<'a>(
 
 /// Returns the settings of a field of a form.
 fn find_encoding<'a>(content: &Content<'a>, name: &str) -> Option<&'a Node<'a>> {
-    content.node?.get("encoding")?.get(name)
+    let mut encodings = content.encodings.iter();
+    encodings
+        .find(|(known, _)| *known == name)
+        .map(|(_, node)| *node)
 }
 
 /// Returns the content type that the document gives a field of a form.
@@ -138,12 +150,9 @@ fn write_form<'a>(document: &ApiDocument<'a>, content: &Content<'a>) -> (Body, S
 }
 
 fn write_multipart<'a>(document: &ApiDocument<'a>, content: &Content<'a>) -> (Body, String) {
-    let schema = content.node.and_then(|node| node.get("schema"));
-    let schema = schema.map(|schema| MergedSchema::new(document, schema, &[]));
-    let properties = schema.map_or_else(Vec::new, |schema| schema.properties());
     let mut parts = Vec::new();
     for (name, value) in content.value.iter().flat_map(ExampleValue::fields) {
-        let property = properties.iter().find(|(known, _)| known == name);
+        let property = content.properties.iter().find(|(known, _)| known == name);
         let content_type = find_content_type(content, name);
         if property.is_some_and(|(_, property)| is_file(document, property)) {
             parts.push(make_file(name, content_type));
@@ -175,6 +184,7 @@ fn write_multipart<'a>(document: &ApiDocument<'a>, content: &Content<'a>) -> (Bo
 fn is_file<'a>(document: &ApiDocument<'a>, property: &'a Node<'a>) -> bool {
     let is_binary = |merged: &MergedSchema<'a>| {
         matches!(merged.text_of("format"), Some("binary" | "base64"))
+            || merged.text_of("type") == Some("file")
             || merged.get("contentMediaType").is_some() && merged.get("contentEncoding").is_none()
     };
     let merged = MergedSchema::new(document, property, &[]);

@@ -1,7 +1,7 @@
 //! Reads the content of requests and answers: the best media type, and a value of it.
 
 use super::document::{ApiDocument, shorten};
-use super::example::{Direction, ExampleMaker, ExampleValue, read_example};
+use super::example::{Direction, ExampleMaker, ExampleValue, MergedSchema, read_example};
 use super::parameters::find_example;
 use crate::import::document::{Field, Node};
 use crate::import::recording::Text;
@@ -26,12 +26,14 @@ pub(super) enum MediaKind {
 #[derive(Debug, Clone)]
 pub(super) struct Content<'a> {
     pub(super) kind: MediaKind,
-    /// Media type as a header has it.
     pub(super) media_type: String,
+    /// The value, if one is known.
     pub(super) value: Option<ExampleValue>,
-    /// Description of the content.
-    pub(super) node: Option<&'a Node<'a>>,
-    /// Number of media types to choose from.
+    /// The schemas of its fields.
+    pub(super) properties: Vec<(&'a str, &'a Node<'a>)>,
+    /// The encodings of its fields.
+    pub(super) encodings: Vec<(&'a str, &'a Node<'a>)>,
+    /// The number of media types to choose from.
     pub(super) choices: usize,
 }
 
@@ -67,13 +69,18 @@ pub(super) fn read_content<'a>(
         .iter()
         .min_by_key(|field| MediaKind::of_type(&field.name))?;
     let node = document.follow(&best.node);
-    Some(Content {
-        kind: MediaKind::of_type(&best.name),
-        media_type: check_media_type(document, best),
-        value: node.and_then(|node| read_value(document, node, direction)),
-        node,
-        choices: fields.len(),
-    })
+    let mut content = Content::new(&check_media_type(document, best));
+    content.kind = MediaKind::of_type(&best.name);
+    content.choices = fields.len();
+    if let Some(node) = node {
+        content.value = read_value(document, node, direction);
+        let schema = node.get("schema");
+        let schema = schema.map(|schema| MergedSchema::new(document, schema, &[]));
+        content.properties = schema.map_or_else(Vec::new, |schema| schema.properties());
+        let encodings = node.get("encoding").map_or(&[][..], Node::fields).iter();
+        content.encodings = encodings.map(|field| (&*field.name, &field.node)).collect();
+    }
+    Some(content)
 }
 
 /// Returns the media type to send, also for a range of types or for none.
@@ -97,7 +104,7 @@ fn check_media_type(document: &ApiDocument<'_>, field: &Field<'_>) -> String {
 }
 
 /// Reads the example of a media type, or makes a value for its schema.
-fn read_value<'a>(
+pub(super) fn read_value<'a>(
     document: &ApiDocument<'a>,
     node: &'a Node<'a>,
     direction: Direction,
@@ -143,6 +150,18 @@ pub(super) fn hide_secrets(document: &ApiDocument<'_>, value: &mut ExampleValue)
 }
 
 impl Content<'_> {
+    /// Makes content without a value.
+    pub(super) fn new(media_type: &str) -> Self {
+        Self {
+            kind: MediaKind::of_type(media_type),
+            media_type: media_type.to_owned(),
+            value: None,
+            properties: Vec::new(),
+            encodings: Vec::new(),
+            choices: 1,
+        }
+    }
+
     /// Writes the value as its media type has it, if that is known.
     pub(super) fn to_text(&self) -> Option<Text> {
         let value = self.value.as_ref()?;

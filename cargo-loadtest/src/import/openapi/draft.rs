@@ -58,7 +58,7 @@ impl<'a> RequestDraft<'a> {
             headers: Vec::new(),
             cookies: Vec::new(),
             access: read_access(document, operation.node),
-            body: make_body(document, &operation),
+            body: make_body(document, &operation, &parameters),
             answers: read_answers(document, &operation),
             operation,
         };
@@ -81,7 +81,7 @@ impl<'a> RequestDraft<'a> {
             }
             return;
         }
-        if !parameter.is_sent(document) {
+        if matches!(parameter.place, "body" | "formData") || !parameter.is_sent(document) {
             return;
         }
         let value = parameter.value(document);

@@ -1,7 +1,7 @@
 //! Reads descriptions of services: OpenAPI 3.1, 3.0 and 2.0, as JSON or YAML.
 //!
 //! A document is refused only if it has no operation. Anything in a wrong place or of a wrong type is left out with a
-//! warning. Version 2.0 is rewritten as 3.0 first ([`upgrade`]), so that one path reads all versions.
+//! warning. [`swagger`] reads what version 2.0 has in another place.
 
 mod answer;
 mod body;
@@ -16,9 +16,9 @@ mod references;
 mod security;
 mod servers;
 mod style;
+mod swagger;
 #[cfg(test)]
 mod tests;
-mod upgrade;
 mod wants;
 mod warnings;
 
@@ -46,12 +46,8 @@ pub(crate) struct OpenApiOptions {
 /// # Errors
 /// The text is no description of a service, or has none of the operations that are asked for.
 pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Recording, Mistake> {
-    let mut root = tree::read(input)?;
-    let notes = upgrade::upgrade_document(&mut root);
+    let root = tree::read(input)?;
     let document = ApiDocument::new(&root, &input.text);
-    for note in notes {
-        document.warn(&note.span, note.words);
-    }
     check_version(&document)?;
     let operations = operations::select_operations(&document, options)?;
     let servers = Servers::new(&document, options.base.as_deref())?;

@@ -44,12 +44,17 @@ pub(super) fn read_parameters<'a>(
 
 fn read_parameter<'a>(document: &ApiDocument<'a>, entry: &'a Node<'a>) -> Option<Parameter<'a>> {
     let node = document.follow(entry)?;
-    let Some(name) = node.text_of("name") else {
+    let place = node.text_of("in").unwrap_or_default();
+    // Version 2.0 gives bodies a name, which is not sent.
+    let unnamed = Some("body").filter(|_| place == "body");
+    let Some(name) = node.text_of("name").or(unnamed) else {
         document.warn(&node.span, "a parameter has a `name`, and this has none");
         return None;
     };
-    let place = node.text_of("in").unwrap_or_default();
-    if !matches!(place, "path" | "query" | "header" | "cookie") {
+    if !matches!(
+        place,
+        "path" | "query" | "header" | "cookie" | "body" | "formData"
+    ) {
         let words = format!("`in` of `{}` says no place: it is left out", shorten(name));
         document.warn(&node.span, words);
         return None;
@@ -91,8 +96,7 @@ impl<'a> Parameter<'a> {
     }
 
     pub(super) fn schema(&self) -> Option<&'a Node<'a>> {
-        let schema = self.node.get("schema");
-        schema.or_else(|| self.media()?.get("schema"))
+        schema_of(self.node).or_else(|| self.media()?.get("schema"))
     }
 
     /// Returns the example that the document gives.
@@ -167,6 +171,12 @@ impl<'a> Parameter<'a> {
     pub(super) fn style(&self, document: &ApiDocument<'a>) -> ValueStyle {
         ValueStyle::read(document, self.node, self.place)
     }
+}
+
+/// Returns the schema of a parameter or a header; in version 2.0 it is its own.
+pub(super) fn schema_of<'a>(node: &'a Node<'a>) -> Option<&'a Node<'a>> {
+    let own = || node.get("type").map(|_| node);
+    node.get("schema").or_else(own)
 }
 
 /// Returns `example`, or the first of `examples` with a value.

@@ -1,6 +1,7 @@
 //! Finds the address of the service.
 
 use super::document::ApiDocument;
+use super::swagger;
 use crate::import::document::Node;
 use crate::import::source::Mistake;
 use std::fmt::Write as _;
@@ -115,15 +116,20 @@ fn find_listed<'a>(
     node: &'a Node<'a>,
     is_quiet: bool,
 ) -> Option<ServerAddress> {
+    let mut listed = Vec::new();
     for server in document.items(node, "servers") {
-        let Some((place, url)) = server.get("url").and_then(|url| Some((url, url.text()?))) else {
-            document.warn(
+        match server.get("url").and_then(|url| Some((url, url.text()?))) {
+            Some((place, url)) => {
+                let url = fill_variables(url, server.get("variables"));
+                listed.push((place.span.clone(), url));
+            }
+            None => document.warn(
                 &server.beginning(),
                 "a server has a `url`, and this has none",
-            );
-            continue;
-        };
-        let url = fill_variables(url, server.get("variables"));
+            ),
+        }
+    }
+    for (place, url) in listed.into_iter().chain(swagger::find_server(node)) {
         let is_relative =
             !url.contains("://") && !url.starts_with("//") && !url.contains(['{', ' ']);
         let whole = match url.strip_prefix("//") {
@@ -135,14 +141,14 @@ fn find_listed<'a>(
         };
         let Some(address) = parse_address(&whole) else {
             let words = "this is no URL of a service, or has credentials or a query";
-            document.warn(&place.span, words);
+            document.warn(&place, words);
             continue;
         };
         if is_relative && !is_quiet {
             let words = format!(
                 "the server is where the document is, which is not known: `{UNKNOWN_ORIGIN}` is taken; `--base-url` names another one"
             );
-            document.warn(&place.span, words);
+            document.warn(&place, words);
         }
         return Some(address);
     }

@@ -1,7 +1,7 @@
 //! Writes values into URLs and headers in the styles of OpenAPI 3.
 
 use super::content::MediaKind;
-use super::document::ApiDocument;
+use super::document::{ApiDocument, shorten};
 use super::example::ExampleValue;
 use crate::import::document::Node;
 use crate::import::recording::Text;
@@ -46,7 +46,12 @@ impl ValueStyle {
             }
         });
         let style = style.flatten().unwrap_or(usual);
-        let explodes = node.get("explode").and_then(Node::boolean);
+        let explodes = match node.get("collectionFormat") {
+            Some(format) => Some(read_collection_format(document, format)),
+            // Version 2.0 has no `schema` in it.
+            None if node.get("type").is_some() => Some(false),
+            None => node.get("explode").and_then(Node::boolean),
+        };
         let content = node.get("content");
         Self {
             style,
@@ -157,6 +162,16 @@ enum Parts {
     One(Text),
     Many(Vec<Text>),
     Named(Vec<(String, Text)>),
+}
+
+/// Returns true for a list whose items are sent one by one, as version 2.0 says it.
+fn read_collection_format(document: &ApiDocument<'_>, format: &Node<'_>) -> bool {
+    let name = format.text().unwrap_or_default();
+    if !matches!(name, "csv" | "multi") {
+        let words = format!("`{}` is not written: commas are", shorten(name));
+        document.warn(&format.span, words);
+    }
+    name == "multi"
 }
 
 /// Joins texts with a separator between them.
