@@ -26,7 +26,7 @@ pub(super) fn read_part(
     reads: &DataSource<'_>,
     variables: &ShellVariables<'_>,
     span: &Span,
-) -> Result<(Part, usize), Mistake> {
+) -> Result<Part, Mistake> {
     let refuse = |words: String| Mistake::new(span.clone(), words);
     let (name, value) = text.split_once('=').ok_or_else(|| {
         refuse("a field of a form is `name=value`, and this has no `=`".to_owned())
@@ -37,7 +37,7 @@ pub(super) fn read_part(
     };
     if is_literal {
         part.content = variables.split_values(value.as_bytes());
-        return Ok((part, value.len()));
+        return Ok(part);
     }
     if value.starts_with('(') || name.is_empty() {
         return Err(refuse("forms within forms are not supported".to_owned()));
@@ -78,7 +78,7 @@ pub(super) fn read_part(
         path.into_bytes()
     };
     part.content = variables.split_values(&content);
-    Ok((part, content.len()))
+    Ok(part)
 }
 
 /// Splits at semicolons, and removes double quotes around values; none where one is not closed.

@@ -18,9 +18,6 @@ use super::source::{Input, Mistake};
 pub(crate) use files::PermittedFiles;
 use request::RequestReader;
 
-/// Most requests of an input.
-pub(super) const MOST_REQUESTS: usize = 1000;
-
 /// Reads text as it was copied. Without an environment, variables have no values.
 pub(crate) fn read_text(
     input: &Input,

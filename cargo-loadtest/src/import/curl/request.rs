@@ -9,14 +9,12 @@ use super::data::DataSource;
 use super::headers::OwnHeader;
 use super::options::OptionEffect;
 use super::url::{append_query, parse_url};
-use super::{MOST_REQUESTS, PermittedFiles, form};
+use super::{PermittedFiles, form};
 use std::time::Duration;
 use url::{Position, Url};
 
 /// Redirects that curl follows.
 const REDIRECTS: u32 = 50;
-/// Most bytes of all bodies.
-const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// Longest time of `-m`: a day.
 const LONGEST_TIME: Duration = Duration::from_secs(86_400);
 /// Encodings that curl can decode.
@@ -27,8 +25,6 @@ pub(super) struct RequestReader<'a, 'v> {
     files: &'a PermittedFiles,
     variables: &'a ShellVariables<'v>,
     recording: &'a mut Recording,
-    /// Bytes of the bodies so far.
-    bytes: usize,
 }
 
 /// The options of a command.
@@ -46,8 +42,6 @@ pub(super) struct RequestDraft {
     query: String,
     pub(super) is_json: bool,
     parts: Vec<Part>,
-    /// Bytes of data and parts.
-    length: usize,
     /// Names and contents of the files of `-T`.
     uploads: Vec<(String, Vec<u8>)>,
     is_get: bool,
@@ -79,7 +73,6 @@ impl<'a, 'v> RequestReader<'a, 'v> {
             files,
             variables,
             recording,
-            bytes: 0,
         }
     }
 
@@ -93,9 +86,6 @@ impl<'a, 'v> RequestReader<'a, 'v> {
         let mut draft = RequestDraft::default();
         for setting in arguments::read_settings(words, &mut self.recording.notes)? {
             self.apply_setting(&mut draft, &setting, &reads)?;
-            if draft.length > MOST_BYTES {
-                return Err(Mistake::new(setting.span, "this body is too long"));
-            }
         }
         if let Some((_, span)) = draft
             .bodies
@@ -120,14 +110,6 @@ impl<'a, 'v> RequestReader<'a, 'v> {
         }
         for number in 0..draft.urls.len() {
             let exchange = draft.build_exchange(number, self.variables)?;
-            self.bytes += draft.length + exchange.target.start().len();
-            if self.bytes > MOST_BYTES || self.recording.exchanges.len() == MOST_REQUESTS {
-                let mib = MOST_BYTES / 1024 / 1024;
-                let words = format!(
-                    "this is too much: at most {MOST_REQUESTS} requests and {mib} MiB are taken"
-                );
-                return Err(Mistake::new(exchange.span, words));
-            }
             self.recording.exchanges.push(exchange);
         }
         Ok(())
@@ -157,15 +139,12 @@ impl<'a, 'v> RequestReader<'a, 'v> {
                 let is_literal = name == "form-string";
                 let text = setting.text()?;
                 let read = form::read_part(text, is_literal, reads, self.variables, span);
-                let (part, length) = read?;
-                draft.parts.push(part);
-                draft.length += length;
+                draft.parts.push(read?);
                 draft.add_body(BodyKind::Form, span);
             }
             "upload-file" => {
                 let name = setting.text()?.to_owned();
                 let content = reads.read(&name, span)?;
-                draft.length += content.len();
                 draft.uploads.push((name, content));
                 draft.add_body(BodyKind::Upload, span);
             }
@@ -294,7 +273,6 @@ impl RequestDraft {
         }
         self.add_body(BodyKind::Data, span);
         self.data.extend_from_slice(data);
-        self.length += data.len();
     }
 
     fn build_exchange(

@@ -122,21 +122,20 @@ impl Function<'_> {
             let password = self.text(&credentials.password);
             let _ = write!(request, ".basic_auth({user}, Some({password}))");
         }
-        let body = match BodyKind::new(exchange, self.scope.recording) {
-            BodyKind::Json(json) if !json.is_for_macro() => BodyKind::None,
-            body => body,
-        };
+        let mut body = BodyKind::new(exchange, self.scope.recording);
+        if let BodyKind::Json(json) = &body {
+            match self.json(json) {
+                Some(json) => self.define("body", &format!("json!({json})")),
+                None => body = BodyKind::None,
+            }
+        }
         for header in exchange.headers.iter().filter(|header| is_sendable(header)) {
             if !body.implies(header) && !self.scope.is_shared(header) {
                 request.push_str(&self.header(header, &body));
             }
         }
         match body {
-            BodyKind::Json(json) => {
-                let json = self.json(&json);
-                self.define("body", &format!("json!({json})"));
-                request.push_str(".json(&body)");
-            }
+            BodyKind::Json(_) => request.push_str(".json(&body)"),
             BodyKind::Form(flat, pairs) => {
                 let pairs = pairs.into_iter().map(|(name, value)| {
                     let name = self.borrowed(&flat.restore(&name));
@@ -160,9 +159,11 @@ impl Function<'_> {
     }
 
     /// Returns the inside of `json!`.
-    fn json(&mut self, json: &JsonText) -> String {
-        let code = json.render(DEPTH, &mut |leaf| {
+    fn json(&mut self, json: &JsonText) -> Option<String> {
+        json.is_small().then_some(())?;
+        json.render(DEPTH, &mut |leaf| {
             Some(match leaf {
+                Leaf::Key(key) if json.flat.has_values(key) => return None,
                 Leaf::Key(key) => quote_code(key),
                 Leaf::Plain(value) => number_code(value),
                 Leaf::Text(value) => {
@@ -173,8 +174,7 @@ impl Function<'_> {
                     }
                 }
             })
-        });
-        code.unwrap_or_default()
+        })
     }
 
     fn header(&mut self, header: &Header, body: &BodyKind<'_>) -> String {

@@ -7,11 +7,11 @@ use crate::import::secrets::quote_bare;
 use crate::import::source::Input;
 use serde_json::Number;
 
-/// From here on numbers of JSON are no whole numbers of Rust.
-const LARGEST: f64 = 18_446_744_073_709_551_615.0;
+/// Most items of a body for the macro `json!`, which recurses at each.
+const MOST_ITEMS: usize = 15;
 
-/// The deepest recursion of `json!`: the compiler ends at 128, and the step is within other macros.
-const MOST_EXPANSIONS: usize = 110;
+/// Longest number whose digits a float keeps.
+const LONGEST_NUMBER: usize = 16;
 
 /// A text of JSON; values of a run are the characters of a [`Flat`].
 pub(super) struct JsonText {
@@ -57,29 +57,10 @@ impl JsonText {
         render_node(&document::read(&self.input).ok()?, indent, notation)
     }
 
-    /// Returns true where `json!` can write it: names without values of a run, and within the limits of the
-    /// compiler.
-    pub(super) fn is_for_macro(&self) -> bool {
-        let node = document::read(&self.input).ok();
-        let depth = node.and_then(|node| self.expansions(&node));
-        depth.is_some_and(|depth| depth <= MOST_EXPANSIONS)
-    }
-
-    /// Returns the depth of the recursion of `json!`, which takes one token after the other.
-    fn expansions(&self, node: &Node<'_>) -> Option<usize> {
-        let mut fields = node.fields().iter();
-        let is_fit = fields.all(|field| !self.flat.has_values(&field.name));
-        let (begin, each) = match &node.value {
-            Value::List(_) => (5, 2),
-            Value::Object(_) if is_fit => (2, 3),
-            Value::Object(_) => return None,
-            _ => return Some(1),
-        };
-        let values = node.fields().iter().map(|field| &field.node);
-        let values = values.chain(node.items()).enumerate();
-        let mut depths =
-            values.map(|(at, value)| Some(begin + (at + 1) * each + self.expansions(value)?));
-        depths.try_fold(begin, |deepest, depth| Some(deepest.max(depth?)))
+    /// Returns true for a body that the macro `json!` takes.
+    pub(super) fn is_small(&self) -> bool {
+        let items = self.input.text.matches([',', '[', '{']);
+        items.count() <= MOST_ITEMS
     }
 }
 
@@ -125,33 +106,17 @@ fn render_node(
 
 /// Returns true where Rust has all digits of each number: those of `1e2` and `1.50`, and not those of `1e400`.
 fn are_numbers_exact(node: &Node<'_>) -> bool {
-    let digits = |number: &str| {
-        let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
-        mantissa
-            .replace(['-', '.'], "")
-            .trim_matches('0')
-            .to_owned()
-    };
     let is_exact = |number: &str| {
         let is_whole = number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok();
-        is_whole
-            || number.parse::<f64>().is_ok_and(|value| {
-                value.abs() < LARGEST && digits(&value.to_string()) == digits(number)
-            })
+        let is_normal = number.parse::<f64>().is_ok_and(f64::is_normal);
+        is_whole || is_normal && number.len() <= LONGEST_NUMBER
     };
     let fields = node.fields().iter().map(|field| &field.node);
     let are_exact = fields.chain(node.items()).all(are_numbers_exact);
     are_exact && !matches!(&node.value, Value::Number(number) if !is_exact(number))
 }
 
-/// Returns true where a body of this type may be written as JSON.
-pub(super) fn is_json_type(content_type: &str) -> bool {
-    let essence = content_type.split(';').next().unwrap_or_default();
-    let essence = essence.trim().to_ascii_lowercase();
-    essence.ends_with("/json") || essence.ends_with("+json") || essence == "text/plain"
-}
-
-/// Writes a value that is no string as code: a large number says its type.
+/// Writes a number as code, where its type is not `i32`.
 pub(super) fn number_code(value: &str) -> String {
     match value.parse::<i128>() {
         Ok(number) if i32::try_from(number).is_err() => {
@@ -160,6 +125,13 @@ pub(super) fn number_code(value: &str) -> String {
         }
         _ => value.to_owned(),
     }
+}
+
+/// Returns true where a body of this type may be written as JSON.
+pub(super) fn is_json_type(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default();
+    let essence = essence.trim().to_ascii_lowercase();
+    essence.ends_with("/json") || essence.ends_with("+json") || essence == "text/plain"
 }
 
 #[cfg(test)]
@@ -189,31 +161,6 @@ mod tests {
             r#"{"a":1,"b":{"c":2,"c":3}}"#,
         ] {
             assert!(parse(body).is_none(), "{body}");
-        }
-        let is_for_macro = |body: &str| parse(body).unwrap().is_for_macro();
-        assert!(is_for_macro(r#"{"a":[{"a":1},{"a":2}]}"#));
-        // As much as the compiler takes is tried with it end to end.
-        let fields = |count: usize| {
-            let fields: Vec<_> = (0..count).map(|at| format!("\"k{at}\":1")).collect();
-            format!("{{{}}}", fields.join(","))
-        };
-        assert!(is_for_macro(&fields(35)) && !is_for_macro(&fields(37)));
-        assert!(!is_for_macro(&("[".repeat(20) + &"]".repeat(20))));
-    }
-
-    #[test]
-    fn numbers_have_the_type_that_they_need_in_code() {
-        for (number, written) in [
-            ("7", "7"),
-            ("-2147483648", "-2147483648"),
-            ("2147483648", "2147483648_u64"),
-            ("-2147483649", "-2147483649_i64"),
-            ("1e300", "1e300"),
-            ("0.5", "0.5"),
-            ("true", "true"),
-            ("null", "null"),
-        ] {
-            assert_eq!(number_code(number), written);
         }
     }
 

@@ -30,24 +30,6 @@ fn cookies_of_answers_come_back_by_themselves() {
         cookie(&[asks(9, "sid=1; _ga=x")]),
         (Some("sid=1".to_owned()), String::new())
     );
-    // Of another host.
-    let elsewhere = with(
-        sets(0, "sid=1"),
-        &[("request.url", json!("http://other.h.example/"))],
-    );
-    let asks_h = with(
-        asks(9, "sid=1"),
-        &[("request.url", json!("http://h.example/"))],
-    );
-    assert_eq!(
-        cookie(&[elsewhere, asks_h.clone()]).0.as_deref(),
-        Some("sid=1")
-    );
-    let shared = with(
-        sets(0, "sid=1; Domain=.h.example"),
-        &[("request.url", json!("http://other.h.example/"))],
-    );
-    assert_eq!(cookie(&[shared, asks_h]).0, None);
     // Of both kinds: those of answers come by themselves, the others are sent with them.
     let both = cookie(&[sets(0, "sid=1"), asks(9, "sid=1; theme=dark; a=b")]);
     assert_eq!(both, (Some("theme=dark; a=b".to_owned()), String::new()));
