@@ -12,8 +12,6 @@ const FORM_TYPES: [&str; 3] = [
     "multipart/form-data",
     "text/plain",
 ];
-/// Shortened `accept` of a browser that opens a page.
-const PAGE_ACCEPT: &str = "text/html,*/*;q=0.8";
 
 /// Headers to send.
 #[derive(Debug, Default)]
@@ -45,10 +43,7 @@ pub(super) fn select_headers(entry: &HarEntry<'_>, content_type: Option<&str>) -
                 continue;
             }
         }
-        let is_page =
-            name == "accept" && value.starts_with("text/html,") && value.contains("*/*;q=");
-        let value = if is_page { PAGE_ACCEPT } else { value };
-        selected.headers.push(Header::new(name, value));
+        selected.headers.push(Header::new(name, value.as_str()));
     }
     let content_type = content_type.map(|value| Header::new("content-type", value));
     selected.headers.extend(content_type);

@@ -94,7 +94,7 @@ pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording,
         .extend(archive::warn_if_sanitised(&root, &entries));
     let mut exchanges = read_exchanges(&entries, &kept, &mut recording.notes);
     if !options.drops_pauses {
-        times::add_think_times(&mut exchanges, &mut recording.notes);
+        times::add_think_times(&mut exchanges);
     }
     recording.exchanges = exchanges.into_iter().map(|timed| timed.exchange).collect();
     let origins = recording

@@ -1,7 +1,6 @@
 //! Times of entries, and the pauses between them as think time.
 
 use super::super::document::Node;
-use super::super::source::Note;
 use super::TimedExchange;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -38,7 +37,7 @@ pub(super) fn read_duration(entry: &Node<'_>) -> i64 {
 }
 
 /// Sets the think time of each exchange: from the end of all answers so far to the next request.
-pub(super) fn add_think_times(exchanges: &mut [TimedExchange], notes: &mut Vec<Note>) {
+pub(super) fn add_think_times(exchanges: &mut [TimedExchange]) {
     let mut last_end: Option<i64> = None;
     for number in 1..exchanges.len() {
         let started = exchanges[number].started;
@@ -50,14 +49,6 @@ pub(super) fn add_think_times(exchanges: &mut [TimedExchange], notes: &mut Vec<N
         let pause = started.saturating_sub(ended);
         if pause < SHORTEST_PAUSE {
             continue;
-        }
-        if pause > LONGEST_PAUSE {
-            let words = format!(
-                "the pause after it was {} s long, and is {} s here",
-                pause / 1000,
-                LONGEST_PAUSE / 1000
-            );
-            notes.push(Note::new(before.exchange.span.clone(), words));
         }
         let rounded = (pause.min(LONGEST_PAUSE) + PAUSE_STEP / 2) / PAUSE_STEP * PAUSE_STEP;
         before.exchange.think = Some(Duration::from_millis(rounded.unsigned_abs()));

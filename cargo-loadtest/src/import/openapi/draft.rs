@@ -103,9 +103,12 @@ impl<'a> RequestDraft<'a> {
                 self.headers.push((name.to_owned(), text));
             }
         } else if !self.access.cookies.iter().any(|(key, _)| key == name) {
-            let pairs = style.write_query(name, &value).into_iter();
-            self.cookies
-                .extend(pairs.map(|(name, value)| hide_cookie(document, name, value)));
+            for (name, value) in style.write_query(name, &value) {
+                let what = format!("the cookie `{}`", shorten(&name));
+                let value = Some(value).filter(Text::has_values);
+                let value = value.unwrap_or_else(|| document.add_secret(&name, &what));
+                self.cookies.push((name, value));
+            }
         }
     }
 
@@ -208,7 +211,7 @@ impl<'a> RequestDraft<'a> {
         let pattern = format!("{}{}", self.server.prefix, self.operation.path);
         Exchange {
             span: self.operation.span.clone(),
-            description: describe_operation(&self.operation),
+            description: self.operation.description(),
             name: self.operation.id.map(str::to_owned),
             method: self.operation.method,
             origin: self.server.origin,
@@ -223,31 +226,6 @@ impl<'a> RequestDraft<'a> {
             ..Exchange::default()
         }
     }
-}
-
-/// Replaces the value of a cookie by a secret.
-fn hide_cookie(document: &ApiDocument<'_>, name: String, value: Text) -> (String, Text) {
-    if value.has_values() {
-        return (name, value);
-    }
-    let what = format!("the cookie `{}`", shorten(&name));
-    let secret = document.add_secret(&name, &what);
-    (name, secret)
-}
-
-fn describe_operation(operation: &Operation<'_>) -> Option<String> {
-    let text = |key| {
-        let text = operation.node.text_of(key).map(str::trim);
-        text.filter(|text| !text.is_empty())
-    };
-    let text = text("summary").or_else(|| text("description"));
-    if !operation.is_deprecated() {
-        return text.map(str::to_owned);
-    }
-    Some(match text {
-        Some(text) => format!("{}. Deprecated.", text.trim_end_matches('.')),
-        None => "Deprecated.".to_owned(),
-    })
 }
 
 /// Splits the template of a path into its pieces.

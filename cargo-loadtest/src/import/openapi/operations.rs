@@ -4,8 +4,8 @@ use super::OpenApiOptions;
 use super::document::{ApiDocument, shorten};
 use crate::import::document::{Field, Node};
 use crate::import::source::{Mistake, Span};
-use crate::suggestion::find_similar;
-use std::collections::HashSet;
+use crate::suggestion::{find_similar, join_names};
+use std::collections::BTreeSet;
 
 /// Most names that a message lists.
 const MOST_NAMES: usize = 12;
@@ -89,15 +89,6 @@ fn read_path<'a>(document: &ApiDocument<'a>, path: &'a Field<'a>, all: &mut Vec<
     let Some(item) = document.object(&path.node, &path.name) else {
         return;
     };
-    let mut others = path.node.fields().iter();
-    let beside = others.find(|field| field.name != "$ref" && !field.name.starts_with("x-"));
-    if let Some(beside) = beside.filter(|_| path.node.text_of("$ref").is_some()) {
-        let words = format!(
-            "`{}` stands beside a `$ref`, and is left out",
-            shorten(&beside.name)
-        );
-        document.warn(&beside.span, words);
-    }
     let mut template = path.name.trim().to_owned();
     if !template.starts_with('/') {
         document.warn(&path.span, "a path begins with `/`: it is added");
@@ -150,17 +141,13 @@ fn check_names(
     };
     let similar = find_similar(name, known.iter().map(String::as_str));
     let place = similar.and_then(find).or(all.first());
-    let mut seen = HashSet::new();
-    let mut others: Vec<&String> = known.iter().filter(|name| seen.insert(*name)).collect();
-    let more = others.len().saturating_sub(MOST_NAMES);
-    others.truncate(MOST_NAMES);
-    let others = others.iter().map(|name| format!("`{}`", shorten(name)));
-    let others = others.collect::<Vec<_>>().join(", ");
-    let help = match (similar, more) {
-        (Some(similar), _) => format!("did you mean `{}`?", shorten(similar)),
-        (None, _) if others.is_empty() => format!("no operation of this document has a {what}"),
-        (None, 0) => format!("there is {others}"),
-        (None, more) => format!("there is {others} and {more} more"),
+    let help = match similar {
+        Some(similar) => format!("did you mean `{}`?", shorten(similar)),
+        None => {
+            let names: BTreeSet<&str> = known.iter().map(String::as_str).collect();
+            let names: Vec<&str> = names.into_iter().take(MOST_NAMES).collect();
+            format!("there is {}", join_names(&names))
+        }
     };
     let words = format!("no operation has the {what} `{name}`");
     Err(Mistake::new(place.map_or(0..0, |one| one.span.clone()), words).help(help))
@@ -177,8 +164,11 @@ impl Operation<'_> {
         format!("{} {}", self.method, self.path)
     }
 
-    pub(super) fn is_deprecated(&self) -> bool {
-        self.node.get("deprecated").and_then(Node::boolean) == Some(true)
+    /// Returns the summary, else the description.
+    pub(super) fn description(&self) -> Option<String> {
+        let texts = ["summary", "description"].iter();
+        let mut texts = texts.filter_map(|key| Some(self.node.text_of(key)?.trim()));
+        texts.find(|text| !text.is_empty()).map(str::to_owned)
     }
 
     fn has_tag(&self, tag: &str) -> bool {

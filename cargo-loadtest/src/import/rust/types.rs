@@ -76,8 +76,6 @@ pub(super) struct Types {
 #[derive(Default)]
 struct TypePlanner {
     used: HashSet<String>,
-    /// The names of definitions by their content.
-    known: HashMap<(String, String), String>,
     source: String,
 }
 
@@ -189,19 +187,11 @@ impl TypePlanner {
             });
         }
         let (attribute, body) = render_fields(&fields);
-        let key = (wanted.to_owned(), format!("{attribute}{body}"));
-        let name = if let Some(known) = self.known.get(&key) {
-            self.used.remove(&name);
-            known.clone()
-        } else {
-            let mut source = String::new();
-            comment::write_comment(&mut source, "///", &format!("{whose}."));
-            let definition = format!("struct {name} {{\n{body}}}\n\n");
-            let _ = write!(source, "#[response]\n{attribute}{definition}");
-            self.source.insert_str(place, &source);
-            self.known.insert(key, name.clone());
-            name
-        };
+        let mut source = String::new();
+        comment::write_comment(&mut source, "///", &format!("{whose}."));
+        let definition = format!("struct {name} {{\n{body}}}\n\n");
+        let _ = write!(source, "#[response]\n{attribute}{definition}");
+        self.source.insert_str(place, &source);
         Shape::Struct(name, fields)
     }
 }

@@ -59,11 +59,6 @@ fn a_pause_is_what_the_user_waited() {
         .map(|exchange| exchange.think.map_or(0, |think| think.as_millis()))
         .collect();
     assert_eq!(pauses, [0, 1400, 0, 30_000, 0, 0]);
-    assert!(
-        notes(&recording).contains("the pause after it was 48 s long"),
-        "{}",
-        notes(&recording)
-    );
     let options = HarOptions {
         drops_pauses: true,
         ..HarOptions::default()

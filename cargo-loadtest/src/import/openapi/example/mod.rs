@@ -141,14 +141,10 @@ impl<'a, 'd> ExampleMaker<'a, 'd> {
     fn make_list(&self, merged: &MergedSchema<'a>, name: &str) -> Option<ExampleValue> {
         let count = |key: &str| merged.get(key).and_then(Node::number);
         let mut items = Vec::new();
-        let listed = merged.get("items");
-        // Drafts before 2020 list items under `items`.
-        for list in [merged.get("prefixItems"), listed].into_iter().flatten() {
-            for item in list.items() {
-                items.push(self.make_nested(item, "item", true)?);
-            }
+        for schema in merged.get("prefixItems").map_or(&[][..], Node::items) {
+            items.push(self.make_nested(schema, "item", true)?);
         }
-        if let Some(schema) = listed.filter(|listed| listed.is_object())
+        if let Some(schema) = merged.get("items").filter(|listed| listed.is_object())
             && let Some(item) = self.make_nested(schema, &singular(name), false)
         {
             let is_unique = merged.get("uniqueItems").and_then(Node::boolean) == Some(true);
@@ -199,12 +195,6 @@ impl<'a, 'd> ExampleMaker<'a, 'd> {
             if !is_described(name) && examples.iter().all(|example| example.get(name).is_none()) {
                 fields.push((name.to_owned(), ExampleValue::text(name)));
             }
-        }
-        let additional = merged.get("additionalProperties");
-        if let Some(additional) = additional.filter(|node| node.is_object() && fields.is_empty())
-            && let Some(value) = self.make_nested(additional, "key", false)
-        {
-            fields.push(("key".to_owned(), value));
         }
         ExampleValue::Object(fields)
     }

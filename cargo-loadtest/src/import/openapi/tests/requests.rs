@@ -37,7 +37,12 @@ fn a_part_of_the_operations_can_be_taken() {
             "has the tag `keeper`",
             "did you mean `keepers`?",
         ),
-        (&["x"], &[], "has the tag `x`", "there is `pets`, `keepers`"),
+        (
+            &["x"],
+            &[],
+            "has the tag `x`",
+            "there is `keepers` and `pets`",
+        ),
         (
             &[],
             &["getpet"],
@@ -48,7 +53,7 @@ fn a_part_of_the_operations_can_be_taken() {
             &[],
             &["GET /pets/{petId}"],
             "has the name `GET /pets/{petId}`",
-            "there is `addPet`, ",
+            "`addPet`",
         ),
         (
             &["keepers"],

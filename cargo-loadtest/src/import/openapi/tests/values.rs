@@ -72,7 +72,7 @@ fn values_fit_their_schemas() {
         ),
         ("{}", "{}"),
         ("{type: object}", "{}"),
-        ("{additionalProperties: {type: integer}}", "{\"key\":1}"),
+        ("{additionalProperties: {type: integer}}", "{}"),
         ("{additionalProperties: true}", "{}"),
         ("{required: [a]}", "{\"a\":\"a\"}"),
         (
