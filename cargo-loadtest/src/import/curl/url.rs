@@ -10,16 +10,27 @@ pub(super) fn parse_url(text: &str, is_literal: bool, span: &Span) -> Result<Url
         return Err(refuse("this URL has a blank or a control character in it")
             .help("write a blank as `%20`, and the URL within quotes"));
     }
-    let text = if is_literal {
-        text.to_owned()
-    } else {
-        unescape_braces(text, span)?
-    };
+    // `\[` is a bracket of the URL, `[` begins a range.
+    let (mut url, mut bare) = (text.to_owned(), text.to_owned());
+    for sign in ["{", "}", "[", "]"].iter().filter(|_| !is_literal) {
+        let escaped = format!("\\{sign}");
+        url = url.replace(&escaped, sign);
+        bare = bare.replace(&escaped, "");
+    }
+    let address = bare.find("://").map_or(0, |at| at + 3);
+    let address = &bare[address..];
+    let path = address.find(['/', '?', '#']).unwrap_or(address.len());
+    if !is_literal && (bare.contains(['{', '}']) || address[path..].contains(['[', ']'])) {
+        let words = "curl reads braces and brackets in a URL as a range, which is not imported";
+        let help = "write each URL itself; with `-g` braces and brackets are a part of the URL";
+        return Err(refuse(words).help(help));
+    }
+    let text = url.as_str();
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "+-.".contains(letter);
     let parts = text.split_once("://");
     let parts = parts.filter(|(scheme, _)| !scheme.is_empty() && scheme.chars().all(is_letter));
     // As curl guesses.
-    let (scheme, rest) = parts.unwrap_or(("http", &text));
+    let (scheme, rest) = parts.unwrap_or(("http", text));
     let scheme = scheme.to_ascii_lowercase();
     if scheme != "http" && scheme != "https" {
         let words = format!("only `http` and `https` can be load-tested, and this is `{scheme}`");
@@ -33,35 +44,6 @@ pub(super) fn parse_url(text: &str, is_literal: bool, span: &Span) -> Result<Url
     url.ok()
         .filter(|_| !host.contains('\\'))
         .ok_or_else(|| refuse("this URL has a host or a port that is none"))
-}
-
-/// Removes backslashes before braces and brackets; without them, those are a range, which is not imported.
-fn unescape_braces(text: &str, span: &Span) -> Result<String, Mistake> {
-    let (mut plain, mut rest) = (String::new(), text);
-    while let Some(at) = rest.find(['\\', '{', '}', '[', ']']) {
-        plain.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let address = rest.find(']').map(|end| &rest[..=end]);
-        let address = address.filter(|address| address.contains(':') && !address.contains('-'));
-        let taken = match (rest.as_bytes(), address) {
-            ([b'\\', b'{' | b'}' | b'[' | b']', ..], _) => {
-                rest = &rest[1..];
-                1
-            }
-            ([b'\\', ..], _) => 1,
-            ([b'[', ..], Some(address)) => address.len(),
-            _ => {
-                let words =
-                    "curl reads braces and brackets in a URL as a range, which is not imported";
-                let help =
-                    "write each URL itself; with `-g` braces and brackets are a part of the URL";
-                return Err(Mistake::new(span.clone(), words).help(help));
-            }
-        };
-        plain.push_str(&rest[..taken]);
-        rest = &rest[taken..];
-    }
-    Ok(plain + rest)
 }
 
 /// Adds to the query of a URL.

@@ -9,8 +9,6 @@ use super::times::{parse_moment, read_duration};
 use crate::console::clean;
 use url::{Position, Url};
 
-/// Longest method of HTTP that is accepted.
-const LONGEST_METHOD: usize = 32;
 /// Longest request line that is shown, in characters.
 const LONGEST_SHOWN: usize = 160;
 
@@ -60,7 +58,7 @@ impl<'a> HarEntry<'a> {
             return Err(unreadable(place.beginning(), &words));
         };
         let method = request.text_of("method").unwrap_or("GET").trim();
-        if method.len() > LONGEST_METHOD || !is_token(method) {
+        if !is_token(method) {
             let span = request.get("method").map(Node::beginning);
             let words = "this is no method of HTTP";
             return Err(unreadable(span.unwrap_or(place.span.clone()), words));

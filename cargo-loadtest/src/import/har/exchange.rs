@@ -18,7 +18,12 @@ pub(super) fn read_exchange(
     let recorded = entry.status.filter(|_| has_answers);
     // A load test asks as at a first visit, without a cache.
     let status = recorded.map(|status| if status == 304 { 200 } else { status });
-    notes.extend(warn_of_status(entry, recorded));
+    if let Some(status @ 500..) = recorded {
+        let words = format!(
+            "it was answered with {status}, an error of the server, and that is expected of it"
+        );
+        notes.push(Note::new(entry.span.clone(), words));
+    }
     let (body, content_type) = read_request_body(entry, notes);
     let selected = select_headers(entry, content_type.as_deref());
     if let Some(name) = selected.refused {
@@ -50,26 +55,6 @@ fn read_answer(entry: &HarEntry<'_>, status: u16) -> Answer {
         body: read_answer_body(entry),
         is_example: false,
     }
-}
-
-fn warn_of_status(entry: &HarEntry<'_>, status: Option<u16>) -> Vec<Note> {
-    let mut words = Vec::new();
-    match status {
-        Some(304) => words.push(
-            "it was answered with 304, which asks for a cache: it is sent as at a first visit, and 200 is expected"
-                .to_owned(),
-        ),
-        Some(status @ 500..) => words.push(format!(
-            "it was answered with {status}, an error of the server, and that is expected of it"
-        )),
-        _ => {}
-    }
-    if status.is_some() && entry.is_from_cache() {
-        let cached = "the browser had the answer in its cache: it is asked for as at a first visit";
-        words.push(cached.to_owned());
-    }
-    let note = |words| Note::new(entry.span.clone(), words);
-    words.into_iter().map(note).collect()
 }
 
 /// Formats path and query as they are sent.

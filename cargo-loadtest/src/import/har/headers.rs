@@ -4,7 +4,6 @@ use super::super::recording::{Credentials, Header, Text};
 use super::super::text::percent_decode;
 use super::entry::HarEntry;
 use super::lists::is_listed;
-use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 /// Types of forms that a page of any site can send; servers then compare `origin`.
 const FORM_TYPES: [&str; 3] = [
@@ -34,15 +33,7 @@ pub(super) fn select_headers(entry: &HarEntry<'_>, content_type: Option<&str>) -
             selected.refused = Some(name.clone());
             continue;
         }
-        if name == "authorization" {
-            has_authorization = true;
-            if selected.credentials.is_none()
-                && let Some(credentials) = parse_basic(value)
-            {
-                selected.credentials = Some(credentials);
-                continue;
-            }
-        }
+        has_authorization |= name == "authorization";
         selected.headers.push(Header::new(name, value.as_str()));
     }
     let content_type = content_type.map(|value| Header::new("content-type", value));
@@ -68,19 +59,6 @@ fn is_origin_checked(entry: &HarEntry<'_>) -> bool {
     let sent = sent.to_ascii_lowercase();
     let is_form = FORM_TYPES.iter().any(|form| sent.starts_with(form));
     !entry.is_read() && (is_form || allowed.is_some_and(|allowed| allowed != "*"))
-}
-
-/// Parses the credentials of an `authorization: Basic` header.
-fn parse_basic(value: &str) -> Option<Credentials> {
-    let (scheme, encoded) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("basic").then_some(())?;
-    let pair = BASE64_STANDARD.decode(encoded.trim()).ok()?;
-    let pair = String::from_utf8(pair).ok()?;
-    let (user, password) = pair.split_once(':')?;
-    Some(Credentials {
-        user: Text::literal(user),
-        password: Text::literal(password),
-    })
 }
 
 fn read_url_credentials(entry: &HarEntry<'_>) -> Option<Credentials> {

@@ -87,16 +87,11 @@ pub(super) fn nothing_kept(
         "no request is left: {}",
         counts.collect::<Vec<_>>().join("; ")
     );
-    let is_foreign = [reason::THIRD_PARTY, reason::OTHER_HOST]
-        .iter()
-        .any(|reason| reasons.contains_key(reason));
     let help = match busiest_host(entries.iter()) {
-        Some(host) if is_foreign => format!("`--host {host}` keeps the requests to that host"),
-        _ if reasons.contains_key(reason::STATIC) => {
-            "`--keep-static` keeps static files".to_owned()
-        }
-        _ => "record a visit in which a page is loaded from the server that is to be tested"
-            .to_owned(),
+        Some(host) => format!(
+            "`--host {host}` keeps the requests to that host, and `--keep-static` static files"
+        ),
+        None => "record a visit in which a page is loaded from the server to test".to_owned(),
     };
     Mistake::new(first.span.clone(), words).help(help)
 }

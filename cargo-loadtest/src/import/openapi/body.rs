@@ -55,13 +55,6 @@ pub(super) fn make_body<'a>(
     let is_required = request.get("required").and_then(Node::boolean) == Some(true);
     let is_usual = !matches!(operation.method.as_str(), "GET" | "HEAD" | "TRACE");
     if !is_usual && !is_required {
-        let words = format!(
-            "a `{}` is sent without a body that is not required",
-            operation.method
-        );
-        if let Some(span) = operation.node.name("requestBody") {
-            document.warn(&span, words);
-        }
         return RequestBody::default();
     }
     let content = read_content(document, request, Direction::Request);

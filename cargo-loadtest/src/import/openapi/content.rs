@@ -69,7 +69,7 @@ pub(super) fn read_content<'a>(
         .iter()
         .min_by_key(|field| MediaKind::of_type(&field.name))?;
     let node = document.follow(&best.node);
-    let mut content = Content::new(&check_media_type(document, best));
+    let mut content = Content::new(&sent_media_type(&best.name));
     content.kind = MediaKind::of_type(&best.name);
     content.choices = fields.len();
     if let Some(node) = node {
@@ -84,8 +84,8 @@ pub(super) fn read_content<'a>(
 }
 
 /// Returns the media type to send, also for a range of types or for none.
-fn check_media_type(document: &ApiDocument<'_>, field: &Field<'_>) -> String {
-    let name = field.name.trim();
+fn sent_media_type(name: &str) -> String {
+    let name = name.trim();
     let is_header = name.bytes().all(|byte| (b' '..0x7f).contains(&byte));
     if name.contains('/') && !name.contains('*') && is_header {
         return name.to_owned();
@@ -96,10 +96,6 @@ fn check_media_type(document: &ApiDocument<'_>, field: &Field<'_>) -> String {
         MediaKind::Xml => "application/xml",
         _ => "application/octet-stream",
     };
-    if !name.contains('*') {
-        let words = format!("`{}` is no media type: `{known}` is taken", shorten(name));
-        document.warn(&field.span, words);
-    }
     known.to_owned()
 }
 

@@ -12,8 +12,6 @@ use std::collections::HashMap;
 
 /// Most references that may lead from one to the next.
 const LONGEST_CHAIN: usize = 32;
-/// Most values of secrets that are searched for elsewhere.
-const MOST_HIDDEN: usize = 1000;
 /// Largest size of all values together, in bytes.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// Longest text that a warning quotes, in characters.
@@ -73,8 +71,7 @@ impl<'a> ApiDocument<'a> {
         let secret = self.add_secret(name, what);
         let mut secrets = self.secrets.borrow_mut();
         let is_known = |secret: &Secret| secret.value.as_deref() == Some(value);
-        let hidden = secrets.iter().filter(|secret| secret.value.is_some());
-        if hidden.count() < MOST_HIDDEN && !secrets.iter().any(is_known) {
+        if !secrets.iter().any(is_known) {
             secrets.push(Secret::known(variable(name, "SECRET"), what, value));
         }
         secret

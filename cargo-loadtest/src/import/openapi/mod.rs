@@ -79,12 +79,6 @@ fn check_version(document: &ApiDocument<'_>) -> Result<(), Mistake> {
         );
     };
     let version = said.scalar().unwrap_or_default();
-    if version.starts_with("1.") {
-        return Err(
-            Mistake::new(said.span.clone(), "this is of Swagger 1, which is not read")
-                .help("convert it to version 2.0 or 3"),
-        );
-    }
     let version = shorten(&version);
     if !version.starts_with(['2', '3']) {
         let words =

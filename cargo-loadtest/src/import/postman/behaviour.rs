@@ -61,19 +61,4 @@ pub(super) fn apply_settings(
             reader.variables.note_place_once(&node.beginning(), words);
         }
     }
-    for (name, instead) in [
-        ("proxy", "requests go straight to the host"),
-        (
-            "certificate",
-            "`identity = \"..\"` of the scenario names one",
-        ),
-    ] {
-        let node = request.get(name).filter(|node| !node.fields().is_empty());
-        if node.is_some_and(|node| !is_disabled(node))
-            && let Some(span) = request.name(name)
-        {
-            let words = format!("the {name} is left out: {instead}");
-            reader.variables.note_place_once(&span, words);
-        }
-    }
 }

@@ -32,11 +32,7 @@ pub(crate) fn read_environment(input: &Input) -> Result<PostmanEnvironment, Mist
     let Some(values) = root.get("values") else {
         let telling = document::told_by(root);
         let mistake = Mistake::new(telling, "this is no environment: it has no `values`");
-        let help = if root.get("item").is_some() || root.get("requests").is_some() {
-            "it is a collection; the environment of `--environment` is exported apart from it"
-        } else {
-            "export the environment in Postman: Environments, its menu, Export"
-        };
+        let help = "export the environment in Postman: Environments, its menu, Export";
         return Err(mistake.help(help));
     };
     if !values.is_list() {

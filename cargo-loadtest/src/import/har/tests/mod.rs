@@ -125,11 +125,11 @@ fn when_nothing_is_left_the_help_fits() {
     };
     assert_eq!(
         mistake(std::slice::from_ref(&script), ""),
-        "no request is left: static files (1); `--keep-static` keeps static files"
+        "no request is left: static files (1); `--host h` keeps the requests to that host, and `--keep-static` static files"
     );
     assert_eq!(
         mistake(&[entry(0, "GET", "http://h/a", 200), script], "other"),
-        "no request is left: other hosts (2); `--host h` keeps the requests to that host"
+        "no request is left: other hosts (2); `--host h` keeps the requests to that host, and `--keep-static` static files"
     );
 }
 

@@ -187,8 +187,6 @@ fn what_is_no_collection_is_told_what_it_is() {
     }
     let mistake = read_with(&items(""), &[], None).unwrap_err();
     assert!(mistake.words.contains("no request in it"), "{mistake:?}");
-    let mistake = read_environment(&input(SHOP)).unwrap_err();
-    assert!(mistake.help.unwrap().contains("it is a collection"));
     let mistake = read_environment(&input(r#"{"values": 7}"#)).unwrap_err();
     assert_eq!(mistake.span, 11..12);
 }

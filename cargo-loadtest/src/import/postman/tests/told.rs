@@ -100,12 +100,6 @@ fn what_is_said_of_a_request_is_told_at_its_part() {
             r#", "auth": {"type": «"hawk", "hawk": []}"#,
             "credentials of the kind `hawk`",
         ),
-        ("", r#", «"proxy": {"host": "p"}"#, "the proxy is left out"),
-        (
-            "",
-            r#", «"certificate": {"name": "c"}"#,
-            "the certificate is left out",
-        ),
     ] {
         check(&request(item, part), words);
     }
@@ -159,7 +153,7 @@ fn what_is_said_of_the_way_it_is_sent_is_told() {
     // What is as usual is not told.
     let usual = request(
         r#", "protocolProfileBehavior": {"disableCookies": false, "disabledSystemHeaders": {}, "protocolVersion": "auto", "strictSSL": true}"#,
-        r#", "proxy": {}, "certificate": {}, "header": [{"key": "", "value": ""}], "auth": {"type": "inherit"}"#,
+        r#", "header": [{"key": "", "value": ""}], "auth": {"type": "inherit"}"#,
     );
     assert_eq!(read(&usual).notes, []);
     let bodiless = items(
