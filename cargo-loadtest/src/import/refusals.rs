@@ -176,17 +176,17 @@ fn refusals_of_archives() {
         (
             "{«\"log\": {\"pages\": []}}".to_owned(),
             "",
-            "no `log.entries`",
+            "no list `log.entries`",
         ),
         (
-            "{\"log\": {\"entries\": «{}}}".to_owned(),
+            "{\"log\": {«\"entries\": {}}}".to_owned(),
             "",
-            "this is an object",
+            "no list `log.entries`",
         ),
         (
-            "{\"log\": {\"entries\": «\"x\"}}".to_owned(),
+            "{\"log\": {«\"entries\": \"x\"}}".to_owned(),
             "",
-            "this is a string",
+            "no list `log.entries`",
         ),
         (
             "{\"log\": {\"entries\": «[]}}".to_owned(),

@@ -7,22 +7,17 @@ use super::entry::HarEntry;
 /// Returns the list of entries.
 pub(super) fn find_entries<'a>(root: &'a Node<'a>) -> Result<&'a Node<'a>, Mistake> {
     let log = root.get("log").unwrap_or(root);
-    match log.get("entries") {
-        Some(entries) if entries.is_list() => Ok(entries),
-        Some(other) => Err(Mistake::new(
-            other.span.clone(),
-            format!(
-                "`log.entries` is a list of requests, and this is {}",
-                other.kind()
-            ),
-        )),
-        None => {
-            let words = "this is no archive of requests (HAR): it has no `log.entries`";
-            Err(Mistake::new(document::told_by(root), words).help(
-                "export one with the network tools of a browser: \"Save all as HAR\", \"Export HAR\"",
-            ))
-        }
-    }
+    log.get("entries")
+        .filter(|entries| entries.is_list())
+        .ok_or_else(|| {
+            let place = log
+                .name("entries")
+                .unwrap_or_else(|| document::told_by(root));
+            let words = "this is no archive of requests (HAR): it has no list `log.entries`";
+            Mistake::new(place, words).help(
+            "export one with the network tools of a browser: \"Save all as HAR\", \"Export HAR\"",
+        )
+        })
 }
 
 /// Warns about an archive from which Chrome left out cookies and credentials.

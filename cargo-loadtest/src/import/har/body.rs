@@ -51,10 +51,6 @@ fn read_text(
     warn: &mut dyn FnMut(String),
 ) -> TypedBody {
     let bytes = decode_text(text, data);
-    if is_base64(data) && bytes == text.as_bytes() {
-        let words = "its body is not the base64 that it is said to be: it is sent as it stands";
-        warn(words.to_owned());
-    }
     let Ok(text) = std::str::from_utf8(&bytes) else {
         return (Body::Text(Text::from_bytes(bytes)), missing_type);
     };

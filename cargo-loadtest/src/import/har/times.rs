@@ -3,8 +3,6 @@
 use super::super::document::Node;
 use super::TimedExchange;
 use jiff::Timestamp;
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 use std::time::Duration;
 
 /// Longest duration of a request, in milliseconds.
@@ -18,13 +16,7 @@ const PAUSE_STEP: i64 = 100;
 
 /// Parses a moment into milliseconds. Without a time zone, it is read as UTC.
 pub(super) fn parse_moment(text: &str) -> Option<i64> {
-    let text = text.trim();
-    let local = || {
-        let moment = text.parse::<DateTime>().ok()?;
-        let zoned = moment.to_zoned(TimeZone::UTC).ok()?;
-        Some(zoned.timestamp())
-    };
-    let moment = text.parse::<Timestamp>().ok().or_else(local)?;
+    let moment: Timestamp = text.trim().parse().ok()?;
     Some(moment.as_millisecond())
 }
 

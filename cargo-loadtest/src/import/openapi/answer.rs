@@ -1,7 +1,7 @@
 //! Reads the answers of an operation: expected statuses, and an example of the first one.
 
 use super::content::{Content, MediaKind, read_content};
-use super::document::{ApiDocument, shorten};
+use super::document::ApiDocument;
 use super::example::{Direction, ExampleMaker, ExampleValue, read_example};
 use super::operations::Operation;
 use super::parameters::{find_example, schema_of};
@@ -27,7 +27,6 @@ pub(super) struct Answers {
 /// Reads the answers of an operation.
 pub(super) fn read_answers<'a>(document: &ApiDocument<'a>, operation: &Operation<'a>) -> Answers {
     let responses = document.fields(operation.node, "responses");
-    check_statuses(document, responses);
     let mut expect = list_statuses(responses, 200..300);
     if expect.is_empty() && find_response(responses, &["2xx", "default"]).is_none() {
         expect = list_statuses(responses, 300..400);
@@ -76,23 +75,6 @@ pub(super) fn read_answers<'a>(document: &ApiDocument<'a>, operation: &Operation
             body: body.unwrap_or_default(),
             is_example: true,
         }),
-    }
-}
-
-/// Warns of responses that are not under a status: `200`, `2XX`, `default`.
-fn check_statuses(document: &ApiDocument<'_>, responses: &[Field<'_>]) {
-    for field in responses {
-        let name = field.name.trim().to_ascii_lowercase();
-        let is_status = match name.as_bytes() {
-            [b'1'..=b'5', rest @ ..] if rest.len() == 2 => {
-                rest == b"xx" || rest.iter().all(u8::is_ascii_digit)
-            }
-            _ => name == "default" || name == "$ref" || name.starts_with("x-"),
-        };
-        if !is_status {
-            let words = format!("`{}` is no status: it is left out", shorten(&field.name));
-            document.warn(&field.span, words);
-        }
     }
 }
 

@@ -123,7 +123,7 @@ fn write_form<'a>(document: &ApiDocument<'a>, content: &Content<'a>) -> (Body, S
             ExampleValue::List(_) => {
                 let encoding = find_encoding(content, name);
                 let style = encoding.map(|node| ValueStyle::read(document, node, "query"));
-                let style = style.unwrap_or_else(ValueStyle::of_form);
+                let style = style.unwrap_or(ValueStyle::FORM);
                 style.write_form(name, value)
             }
             value => vec![(name.clone(), value.to_text())],

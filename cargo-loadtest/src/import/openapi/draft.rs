@@ -173,7 +173,7 @@ impl<'a> RequestDraft<'a> {
         }
         let sent = self.query.iter().map(|(name, value)| (name.clone(), value));
         let keys = self.access.query.iter();
-        let keys = keys.map(|(name, value)| (escape_url(name, false), value));
+        let keys = keys.map(|(name, value)| (escape_url(name), value));
         for (number, (name, value)) in sent.chain(keys).enumerate() {
             let separator = if number == 0 { '?' } else { '&' };
             target.push_str(&format!("{separator}{name}="));

@@ -89,19 +89,13 @@ fn read_path<'a>(document: &ApiDocument<'a>, path: &'a Field<'a>, all: &mut Vec<
     let Some(item) = document.object(&path.node, &path.name) else {
         return;
     };
-    let mut template = path.name.trim().to_owned();
-    if !template.starts_with('/') {
-        document.warn(&path.span, "a path begins with `/`: it is added");
-        template.insert(0, '/');
-    }
+    let template = format!("/{}", path.name.trim().trim_start_matches('/'));
     for field in item.fields() {
         let name = &*field.name;
         if METHODS.contains(&name) {
             all.extend(read_operation(document, &template, field, item));
         } else if !name.starts_with("x-") && !PATH_FIELDS.contains(&name) {
-            let similar = find_similar(name, METHODS.into_iter().chain(PATH_FIELDS));
-            let hint = similar.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
-            let words = format!("`{}` is no method: it is left out{hint}", shorten(name));
+            let words = format!("`{}` is no method: it is left out", shorten(name));
             document.warn(&field.span, words);
         }
     }

@@ -1,6 +1,5 @@
 //! Writes values into URLs and headers in the styles of OpenAPI 3.
 
-use super::content::MediaKind;
 use super::document::{ApiDocument, shorten};
 use super::example::ExampleValue;
 use crate::import::document::Node;
@@ -20,12 +19,15 @@ pub(super) struct ValueStyle {
     style: Style,
     /// Writes each item and each field for itself.
     explodes: bool,
-    /// Leaves characters alone that have a meaning in URLs.
-    keeps_reserved: bool,
-    is_json: bool,
 }
 
 impl ValueStyle {
+    /// Style of a field of a form without one of its own.
+    pub(super) const FORM: Self = Self {
+        style: Style::Form,
+        explodes: true,
+    };
+
     /// Reads the style of a parameter, a header or a field of a form in this place.
     pub(super) fn read(document: &ApiDocument<'_>, node: &Node<'_>, place: &str) -> Self {
         let usual = match place {
@@ -52,36 +54,20 @@ impl ValueStyle {
             None if node.get("type").is_some() => Some(false),
             None => node.get("explode").and_then(Node::boolean),
         };
-        let content = node.get("content");
         Self {
             style,
             explodes: explodes.unwrap_or(matches!(style, Style::Form | Style::Deep)),
-            keeps_reserved: node.get("allowReserved").and_then(Node::boolean) == Some(true),
-            is_json: content.is_some_and(|content| {
-                let first = content.fields().first();
-                first.is_none_or(|field| MediaKind::of_type(&field.name).is_json())
-            }),
-        }
-    }
-
-    /// Returns the style of form fields without any settings.
-    pub(super) fn of_form() -> Self {
-        Self {
-            style: Style::Form,
-            explodes: true,
-            keeps_reserved: false,
-            is_json: false,
         }
     }
 
     /// Returns whether each field of an object becomes a parameter of its own name.
     pub(super) fn splits_objects(self) -> bool {
-        self.style == Style::Form && self.explodes && !self.is_json
+        self.style == Style::Form && self.explodes
     }
 
     /// Writes a value into a path.
     pub(super) fn write_path(self, value: &ExampleValue) -> Text {
-        self.join_parts(&self.split_value(value, &|text| escape_url(text, false)))
+        self.join_parts(&self.split_value(value, &escape_url))
     }
 
     /// Writes a value into a header.
@@ -91,7 +77,7 @@ impl ValueStyle {
 
     /// Writes the pairs of a query.
     pub(super) fn write_query(self, name: &str, value: &ExampleValue) -> Vec<(String, Text)> {
-        self.write_pairs(name, value, &|text| escape_url(text, self.keeps_reserved))
+        self.write_pairs(name, value, &escape_url)
     }
 
     /// Writes the pairs of a form, without escapes.
@@ -105,7 +91,7 @@ impl ValueStyle {
         value: &ExampleValue,
         escape: &dyn Fn(&str) -> String,
     ) -> Vec<(String, Text)> {
-        if self.style == Style::Deep && !self.is_json {
+        if self.style == Style::Deep {
             let mut pairs = Vec::new();
             add_deep_pairs(name, value, escape, &mut pairs);
             return pairs;
@@ -129,7 +115,6 @@ impl ValueStyle {
             _ => write_item(value),
         };
         match value {
-            _ if self.is_json => Parts::One(value.to_json().map_literals(escape)),
             ExampleValue::List(items) => Parts::Many(items.iter().map(write).collect()),
             ExampleValue::Object(fields) => {
                 let fields = fields.iter();
@@ -207,13 +192,8 @@ fn add_deep_pairs(
 }
 
 /// Escapes a part of a URL.
-pub(super) fn escape_url(text: &str, keeps_reserved: bool) -> String {
-    let kept = if keeps_reserved {
-        "-._~:@/?[]!$&'()*+,;="
-    } else {
-        "-._~:@"
-    };
-    percent_encode_except(text, kept)
+pub(super) fn escape_url(text: &str) -> String {
+    percent_encode_except(text, "-._~:@")
 }
 
 #[cfg(test)]
@@ -264,18 +244,6 @@ mod tests {
                 ", \"style\": \"deepObject\"",
                 object,
                 "color%5BR%5D=100&color%5BG%5D=200",
-            ),
-            (
-                "query",
-                ", \"allowReserved\": true",
-                "\"a/b?c&\"",
-                "color=a/b?c&",
-            ),
-            (
-                "query",
-                ", \"content\": {}",
-                object,
-                "color=%7B%22R%22:100%2C%22G%22:200%7D",
             ),
         ] {
             assert_eq!(write(place, rest, value), expected, "{place}{rest} {value}");

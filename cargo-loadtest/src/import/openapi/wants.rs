@@ -171,7 +171,7 @@ fn find_in_creator(
     }
     // The client names what it creates.
     let (_, value) = find_scalar(draft.body.value.as_ref()?, &names, collection)?;
-    let text = value.scalar()?.map_literals(|text| escape_url(text, false));
+    let text = value.scalar()?.map_literals(escape_url);
     let is_segment = !matches!(text.as_literal(), Some("" | "." | ".."));
     is_segment.then(|| source(SourceValue::Sent(text), false, String::new()))
 }

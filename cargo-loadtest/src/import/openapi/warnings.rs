@@ -12,14 +12,8 @@ const MOST_ALIKE: usize = 3;
 pub(super) struct Warnings {
     shown: Vec<Note>,
     seen: HashSet<(Span, String)>,
-    kinds: HashMap<String, WarningKind>,
-}
-
-/// Number of warnings that differ only in their names, and the last one that is shown.
-#[derive(Debug, Default)]
-struct WarningKind {
-    count: usize,
-    last: usize,
+    /// The number of those that differ only in their names, and the last one that is shown.
+    kinds: HashMap<String, (usize, usize)>,
 }
 
 impl Warnings {
@@ -30,21 +24,19 @@ impl Warnings {
             return;
         }
         let without_names: Vec<_> = words.split('`').step_by(2).collect();
-        let kind = self.kinds.entry(without_names.join("`")).or_default();
-        kind.count += 1;
-        if kind.count <= MOST_ALIKE {
-            kind.last = self.shown.len();
+        let (count, last) = self.kinds.entry(without_names.join("`")).or_default();
+        *count += 1;
+        if *count <= MOST_ALIKE {
+            *last = self.shown.len();
             self.shown.push(Note::new(span.clone(), words));
         }
     }
 
     /// Returns the warnings in the order of the document.
     pub(super) fn finish(mut self) -> Vec<Note> {
-        for kind in self.kinds.values() {
-            if kind.count > MOST_ALIKE {
-                let more = kind.count - MOST_ALIKE;
-                let words = &mut self.shown[kind.last].words;
-                let _ = write!(words, " (and {more} more like this)");
+        for (count, last) in self.kinds.values() {
+            if let Some(more @ 1..) = count.checked_sub(MOST_ALIKE) {
+                let _ = write!(self.shown[*last].words, " (and {more} more like this)");
             }
         }
         self.shown.sort_by_key(|note| note.span.start);

@@ -45,15 +45,10 @@ fn read_answer(status: u16, response: &Node<'_>) -> Answer {
 }
 
 fn read_headers(list: &Node<'_>) -> Vec<Header> {
-    let named = |name: &str, value: &str| Header::new(name.trim(), value.trim());
-    if let Some(text) = list.text() {
-        let lines = text.lines().filter_map(|line| line.split_once(':'));
-        return lines.map(|(name, value)| named(name, value)).collect();
-    }
     let headers = list.items().iter().filter_map(|header| {
-        let name = header.text_of("key")?;
+        let name = header.text_of("key")?.trim();
         let text = header.get("value").map(value_text).unwrap_or_default();
-        is_token(name).then(|| named(name, &text))
+        is_token(name).then(|| Header::new(name, text.trim()))
     });
     headers.collect()
 }

@@ -2,11 +2,14 @@
 
 use super::super::document::Node;
 use super::super::recording::{BOUNDARY, Body, Part, Text};
-use super::super::text::{escape_json, form_encode, is_token};
+use super::super::text::{escape_json, form_encode};
 use super::CollectionReader;
 use super::dynamic;
 use super::environment::{is_disabled, name_place, value_text};
 use super::variables::{VariableScope, find_variable, split_variables};
+use jsonc_parser::common::Ranged as _;
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
+use std::collections::BTreeSet;
 
 /// Content that is sent in the place of a file.
 const PLACEHOLDER: &str = "In the place of a file.\n";
@@ -126,20 +129,40 @@ fn resolve_json(
     json
 }
 
+/// Removes the comments of JSON, in which each variable stands for a value.
+fn remove_comments(template: &str) -> String {
+    let mut masked = String::new();
+    let (variables, rest) = split_variables(template);
+    for (before, name) in variables {
+        masked.push_str(before);
+        let behind = &template[masked.len()..];
+        let end = behind.find(name).map_or(0, |at| at + name.len());
+        let end = end + behind[end..].find("}}").map_or(0, |at| at + 2);
+        masked.push_str(&"1".repeat(end));
+    }
+    masked.push_str(rest);
+    let collect = CollectOptions {
+        comments: CommentCollectionStrategy::Separate,
+        ..CollectOptions::default()
+    };
+    let parsed = parse_to_ast(&masked, &collect, &ParseOptions::default());
+    let comments = parsed.ok().and_then(|parsed| parsed.comments);
+    let comments = comments.iter().flat_map(|comments| comments.values());
+    let ranges = comments.flat_map(|list| list.iter().map(|one| (one.start(), one.end())));
+    let mut plain = template.to_owned();
+    for (start, end) in ranges.collect::<BTreeSet<_>>().into_iter().rev() {
+        plain.replace_range(start..end, "");
+    }
+    plain
+}
+
 /// Removes comments, as Postman does before it sends, and replaces kinds of values.
 fn clean_json(
     template: &str,
     reader: &mut CollectionReader<'_>,
     scope: VariableScope<'_>,
 ) -> String {
-    let plain = remove_comments(template);
-    let (variables, rest) = split_variables(&plain);
-    let numbers: String = variables
-        .iter()
-        .flat_map(|(before, _)| [*before, "0"])
-        .collect();
-    let is_valid = is_json(&(numbers + rest));
-    let template = if is_valid { plain } else { template.to_owned() };
+    let template = remove_comments(template);
     match dynamic::replace_kinds(&template) {
         Some(known) => {
             let words = "kinds of values, such as `<string>`, are replaced by a value of that kind";
@@ -182,28 +205,6 @@ impl Quotes {
             _ => {}
         }
     }
-}
-
-/// Removes the comments of JSON.
-fn remove_comments(json: &str) -> String {
-    let mut plain = String::new();
-    let mut quotes = Quotes::default();
-    let mut rest = json;
-    while let Some(letter) = rest.chars().next() {
-        if !quotes.are_open && rest.starts_with("//") {
-            let end = rest.find('\n').unwrap_or(rest.len());
-            rest = &rest[end..];
-            continue;
-        }
-        if !quotes.are_open && rest.starts_with("/*") {
-            rest = rest.split_once("*/").map_or("", |(_, rest)| rest);
-            continue;
-        }
-        quotes.letter(letter);
-        plain.push(letter);
-        rest = &rest[letter.len_utf8()..];
-    }
-    plain
 }
 
 /// Returns true where there is something to send.
@@ -256,13 +257,8 @@ fn read_form(
         let at = name_place(field);
         let scope = VariableScope { at: &at, ..scope };
         let name = reader.fixed_name(&name, scope);
-        let node = field.get("contentType");
-        let node = node.filter(|node| node.text() != Some("") && node.kind() != "null");
-        let content_type = node.and_then(Node::text).filter(|kind| is_type(kind));
-        if let Some(node) = node.filter(|_| content_type.is_none()) {
-            let words = "this is no type of a part: it is left out";
-            reader.note(&node.beginning(), words);
-        }
+        let content_type = field.text_of("contentType");
+        let content_type = content_type.filter(|kind| kind.contains('/'));
         let part = Part {
             name: name.as_str().into(),
             content_type: content_type.map(str::to_owned),
@@ -298,12 +294,6 @@ fn read_form(
     }
     let content_type = format!("multipart/form-data; boundary={BOUNDARY}");
     (Body::Multipart(parts), Some(content_type))
-}
-
-/// Returns true for a type such as `text/csv`.
-fn is_type(text: &str) -> bool {
-    let parts = text.split_once('/');
-    parts.is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
 }
 
 /// Returns the last part of a path of any system.

@@ -190,8 +190,7 @@ fn add_header(
             let host = format!("//{}", value.to_ascii_lowercase());
             exchange.origin.ends_with(&host)
         });
-    let is_empty_cookie = lower == "cookie" && value.is_empty();
-    if SENDERS_OWN.contains(&lower.as_str()) || is_postmans || is_host || is_empty_cookie {
+    if SENDERS_OWN.contains(&lower.as_str()) || is_postmans || is_host {
         return;
     }
     if !is_token(&name) || has_control(&value) {

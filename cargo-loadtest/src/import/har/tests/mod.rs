@@ -80,12 +80,12 @@ fn notes(recording: &Recording) -> String {
 #[test]
 fn what_is_no_archive_says_what_to_do() {
     for (text, words, help) in [
-        ("{}", "no `log.entries`", "Export HAR"),
-        ("[]", "no `log.entries`", "Export HAR"),
+        ("{}", "no list `log.entries`", "Export HAR"),
+        ("[]", "no list `log.entries`", "Export HAR"),
         (
             r#"{"log":{"entries":{}}}"#,
-            "a list of requests, and this is an object",
-            "",
+            "no list `log.entries`",
+            "Export HAR",
         ),
         (
             r#"{"log":{"entries":[]}}"#,

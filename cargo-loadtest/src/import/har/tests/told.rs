@@ -20,14 +20,6 @@ fn what_is_left_out_of_a_request_is_told_where_it_is() {
         let recording = told_at(&entries(&format!("{kept}, {other}")), words);
         assert_eq!(recording.exchanges.len(), 1);
     }
-    let body = r#"{"request": {"method": "POST", "url": «"http://h/", "postData": {"mimeType": "a/b", "text": "%%", "encoding": "base64"}}}"#;
-    let recording = told_at(&entries(body), "is not the base64");
-    assert_eq!(recording.exchanges[0].body, Body::Text(Text::literal("%%")));
-    let usual = entries(
-        r#"{"startedDateTime": "2026-03-01T10:00:00Z", "request": {"url": "http://h/", "headers": [{"name": ":path", "value": "/"}], "cookies": null, "postData": null}}"#,
-    );
-    let input = Input::new("visit.har", usual);
-    assert_eq!(read_har(&input, &HarOptions::default()).unwrap().notes, []);
 }
 
 fn told_at(text: &str, words: &str) -> Recording {

@@ -21,8 +21,6 @@ const DEEPEST: usize = 12;
 const DEEPEST_OPTIONAL: usize = 3;
 /// Most values that one example is made of.
 const MOST_VALUES: usize = 1_500;
-/// Most optional properties of an object in a request. With more, only those with an example are sent.
-const MOST_OPTIONAL: usize = 20;
 /// Most items of a list.
 const MOST_ITEMS: usize = 20;
 
@@ -162,10 +160,6 @@ impl<'a, 'd> ExampleMaker<'a, 'd> {
         let properties = merged.properties();
         let required = merged.required();
         let examples = merged.object_examples();
-        let optional = properties
-            .iter()
-            .filter(|(name, _)| !required.contains(name));
-        let is_wide = self.direction == Direction::Request && optional.count() > MOST_OPTIONAL;
         let mut fields: Vec<(String, ExampleValue)> = Vec::new();
         for (name, property) in &properties {
             if self.is_left_out(property) {
@@ -177,7 +171,7 @@ impl<'a, 'd> ExampleMaker<'a, 'd> {
                 let left = self.values_left.get().saturating_sub(1);
                 self.values_left.set(left);
                 Some(read_example(self.document, Some(property), example))
-            } else if !is_required && (!examples.is_empty() || is_wide && !has_example(property)) {
+            } else if !is_required && !examples.is_empty() {
                 None
             } else {
                 self.check_discriminator(merged, name, property);

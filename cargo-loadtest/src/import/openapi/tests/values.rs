@@ -165,18 +165,6 @@ fn an_object_in_a_query_is_its_fields() {
 }
 
 #[test]
-fn an_object_with_many_properties_is_sent_with_the_necessary_ones() {
-    let many: Vec<_> = (0..30)
-        .map(|number| format!("p{number}: {{type: integer}}"))
-        .collect();
-    let schema = format!(
-        "{{required: [p7], properties: {{{}, known: {{example: x}}}}}}",
-        many.join(", ")
-    );
-    assert_eq!(sent(&schema), "{\"p7\":1,\"known\":\"x\"}");
-}
-
-#[test]
 fn a_value_that_a_discriminator_names_is_a_warning() {
     let text = "openapi: 3.0.0\npaths:\n  /x:\n    post:\n      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Pet'}}}}\n\
         components:\n  schemas:\n    Pet: {discriminator: {propertyName: kind}, oneOf: [{$ref: '#/components/schemas/Cat'}]}\n\

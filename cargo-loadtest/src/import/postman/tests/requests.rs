@@ -169,7 +169,7 @@ fn credentials_are_inherited() {
 fn saved_answers_are_examples() {
     let text = items(
         r#"{"request": {"method": "GET", "url": {"raw": "http://h/a", "host": "h", "path": ["a"]}},
-            "response": [{"code": 404}, {"code": 203, "body": "[1]", "header": "A: b"}]}"#,
+            "response": [{"code": 404}, {"code": 203, "body": "[1]", "header": [{"key": "A", "value": "b"}]}]}"#,
     );
     let exchange = read(&text).exchanges[0].clone();
     assert_eq!(exchange.expect, [203]);

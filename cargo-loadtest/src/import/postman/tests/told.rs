@@ -82,11 +82,6 @@ fn what_is_said_of_a_request_is_told_at_its_part() {
         ),
         (
             "",
-            r#", "body": {"mode": "formdata", "formdata": [{"key": "f", "value": "x", "contentType": «"x y"}]}"#,
-            "no type of a part",
-        ),
-        (
-            "",
             r#", "body": {"mode": "graphql", "graphql": {"query": "{a}", «"variables": "x"}}"#,
             "no JSON",
         ),
