@@ -1,9 +1,9 @@
 //! Reads the content of requests and answers: the best media type, and a value of it.
 
-use super::document::{ApiDocument, shorten};
+use super::document::ApiDocument;
 use super::example::{Direction, ExampleMaker, ExampleValue, MergedSchema, read_example};
 use super::parameters::find_example;
-use crate::import::document::{Field, Node};
+use crate::import::document::Node;
 use crate::import::recording::Text;
 use crate::import::secrets::is_secret_name;
 

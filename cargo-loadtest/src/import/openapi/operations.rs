@@ -135,13 +135,12 @@ fn check_names(
     };
     let similar = find_similar(name, known.iter().map(String::as_str));
     let place = similar.and_then(find).or(all.first());
-    let help = match similar {
-        Some(similar) => format!("did you mean `{}`?", shorten(similar)),
-        None => {
-            let names: BTreeSet<&str> = known.iter().map(String::as_str).collect();
-            let names: Vec<&str> = names.into_iter().take(MOST_NAMES).collect();
-            format!("there is {}", join_names(&names))
-        }
+    let help = if let Some(similar) = similar {
+        format!("did you mean `{}`?", shorten(similar))
+    } else {
+        let names: BTreeSet<&str> = known.iter().map(String::as_str).collect();
+        let names: Vec<&str> = names.into_iter().take(MOST_NAMES).collect();
+        format!("there is {}", join_names(&names))
     };
     let words = format!("no operation has the {what} `{name}`");
     Err(Mistake::new(place.map_or(0..0, |one| one.span.clone()), words).help(help))

@@ -67,12 +67,12 @@ impl ValueStyle {
 
     /// Writes a value into a path.
     pub(super) fn write_path(self, value: &ExampleValue) -> Text {
-        self.join_parts(&self.split_value(value, &escape_url))
+        self.join_parts(&split_value(value, &escape_url))
     }
 
     /// Writes a value into a header.
     pub(super) fn write_header(self, value: &ExampleValue) -> Text {
-        self.join_parts(&self.split_value(value, &str::to_owned))
+        self.join_parts(&split_value(value, &str::to_owned))
     }
 
     /// Writes the pairs of a query.
@@ -96,32 +96,13 @@ impl ValueStyle {
             add_deep_pairs(name, value, escape, &mut pairs);
             return pairs;
         }
-        match self.split_value(value, escape) {
+        match split_value(value, escape) {
             Parts::Many(items) if self.explodes => {
                 let items = items.into_iter();
                 items.map(|item| (escape(name), item)).collect()
             }
             Parts::Named(fields) if self.explodes => fields,
             parts => vec![(escape(name), self.join_parts(&parts))],
-        }
-    }
-
-    fn split_value(self, value: &ExampleValue, escape: &dyn Fn(&str) -> String) -> Parts {
-        let write_item = |value: &ExampleValue| value.to_text().map_literals(escape);
-        let write = |value: &ExampleValue| match value {
-            ExampleValue::List(items) => {
-                join_texts(&items.iter().map(write_item).collect::<Vec<_>>(), ",")
-            }
-            _ => write_item(value),
-        };
-        match value {
-            ExampleValue::List(items) => Parts::Many(items.iter().map(write).collect()),
-            ExampleValue::Object(fields) => {
-                let fields = fields.iter();
-                let fields = fields.map(|(name, value)| (escape(name), write(value)));
-                Parts::Named(fields.collect())
-            }
-            _ => Parts::One(write(value)),
         }
     }
 
@@ -157,6 +138,25 @@ fn read_collection_format(document: &ApiDocument<'_>, format: &Node<'_>) -> bool
         document.warn(&format.span, words);
     }
     name == "multi"
+}
+
+fn split_value(value: &ExampleValue, escape: &dyn Fn(&str) -> String) -> Parts {
+    let write_item = |value: &ExampleValue| value.to_text().map_literals(escape);
+    let write = |value: &ExampleValue| match value {
+        ExampleValue::List(items) => {
+            join_texts(&items.iter().map(write_item).collect::<Vec<_>>(), ",")
+        }
+        _ => write_item(value),
+    };
+    match value {
+        ExampleValue::List(items) => Parts::Many(items.iter().map(write).collect()),
+        ExampleValue::Object(fields) => {
+            let fields = fields.iter();
+            let fields = fields.map(|(name, value)| (escape(name), write(value)));
+            Parts::Named(fields.collect())
+        }
+        _ => Parts::One(write(value)),
+    }
 }
 
 /// Joins texts with a separator between them.

@@ -3,7 +3,6 @@
 use super::super::document::Node;
 use super::super::recording::Exchange;
 use super::CollectionReader;
-use super::environment::is_disabled;
 
 /// Most redirects that can be followed.
 const MOST_REDIRECTS: u32 = 50;
@@ -19,7 +18,6 @@ pub(super) fn find_setting<'n, 'a>(items: &[&'n Node<'a>], name: &str) -> Option
 /// Applies the settings of an item and its folders, and notes those that are not honoured.
 pub(super) fn apply_settings(
     items: &[&Node<'_>],
-    request: &Node<'_>,
     exchange: &mut Exchange,
     reader: &mut CollectionReader<'_>,
 ) {

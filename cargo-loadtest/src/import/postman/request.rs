@@ -100,7 +100,7 @@ pub(super) fn read_request(
             reader.note(&span, words);
         }
     }
-    apply_settings(&items, request, &mut exchange, reader);
+    apply_settings(&items, &mut exchange, reader);
     // `null` is as nothing: the folder says.
     let auth = std::iter::once(request).chain(folders).find_map(|node| {
         let auth = node.get("auth");

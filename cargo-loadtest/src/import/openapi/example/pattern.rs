@@ -1,6 +1,6 @@
 //! Texts that match a pattern.
 
-use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Look};
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look};
 
 /// Most bytes of a text.
 const LONGEST: usize = 4_096;
@@ -61,7 +61,7 @@ fn choose_letter(class: &ClassUnicode) -> Option<char> {
         ranges.any(|range| (range.start()..=range.end()).contains(letter))
     };
     let usual = ['a', 'A', '1', ' '].into_iter().find(has);
-    usual.or_else(|| class.iter().next().map(|range| range.start()))
+    usual.or_else(|| class.iter().next().map(ClassUnicodeRange::start))
 }
 
 #[cfg(test)]
