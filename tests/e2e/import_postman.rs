@@ -94,7 +94,7 @@ fn a_collection_passes_with_fresh_tokens() {
     let service = serving(SHOP, None, &SHOP_SECRETS);
     let (source, said) = imported(SHOP, None, "");
     for part in [
-        "Dropped GET Live prices (not HTTP)",
+        "this is not HTTP: `GET Live prices` is left out",
         "Secret PASSWORD: the variable `password`",
         "not run: the pre-request script of `Add`, which changes the request",
     ] {
@@ -273,7 +273,7 @@ fn a_mistake_is_shown_in_the_file_it_is_in() {
     import("shop.json", Some("tickets.json"), "").says(&[
         "this is no environment",
         "tickets.json:2:2",
-        "it is a collection",
+        "export the environment in Postman",
     ]);
     import("shop.json", None, "--folder Sesion").says(&["no folder `Sesion`", "`Session`"]);
 }

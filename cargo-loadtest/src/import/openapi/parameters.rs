@@ -59,13 +59,6 @@ fn read_parameter<'a>(document: &ApiDocument<'a>, entry: &'a Node<'a>) -> Option
         document.warn(&node.span, words);
         return None;
     }
-    if let Some(content) = node.get("content") {
-        let words = format!(
-            "`{}` has no `schema`, and its `content` is not read",
-            shorten(name)
-        );
-        document.warn(&content.beginning(), words);
-    }
     Some(Parameter { name, place, node })
 }
 
@@ -96,13 +89,19 @@ impl<'a> Parameter<'a> {
         ["example", "x-example", "const"].iter().any(is_value) || !examples.is_empty()
     }
 
+    /// Returns the media type of a parameter with `content`.
+    fn media(&self) -> Option<&'a Node<'a>> {
+        Some(&self.node.get("content")?.fields().first()?.node)
+    }
+
     pub(super) fn schema(&self) -> Option<&'a Node<'a>> {
-        schema_of(self.node)
+        schema_of(self.node).or_else(|| self.media()?.get("schema"))
     }
 
     /// Returns the example that the document gives.
     fn example(&self, document: &ApiDocument<'a>) -> Option<&'a Node<'a>> {
         let example = find_example(document, self.node);
+        let example = example.or_else(|| find_example(document, self.media()?));
         example.filter(|example| example.value != Value::Null)
     }
 

@@ -11,6 +11,8 @@ enum Style {
     Simple,
     Form,
     Deep,
+    /// That of a parameter with `content`.
+    Json,
 }
 
 /// The style of one value.
@@ -31,6 +33,7 @@ impl ValueStyle {
     /// Reads the style of a parameter, a header or a field of a form in this place.
     pub(super) fn read(document: &ApiDocument<'_>, node: &Node<'_>, place: &str) -> Self {
         let usual = match place {
+            _ if node.get("content").is_some() => Style::Json,
             "query" | "cookie" => Style::Form,
             _ => Style::Simple,
         };
@@ -67,12 +70,12 @@ impl ValueStyle {
 
     /// Writes a value into a path.
     pub(super) fn write_path(self, value: &ExampleValue) -> Text {
-        self.join_parts(&split_value(value, &escape_url))
+        self.join_parts(&self.split_value(value, &escape_url))
     }
 
     /// Writes a value into a header.
     pub(super) fn write_header(self, value: &ExampleValue) -> Text {
-        self.join_parts(&split_value(value, &str::to_owned))
+        self.join_parts(&self.split_value(value, &str::to_owned))
     }
 
     /// Writes the pairs of a query.
@@ -96,13 +99,33 @@ impl ValueStyle {
             add_deep_pairs(name, value, escape, &mut pairs);
             return pairs;
         }
-        match split_value(value, escape) {
+        match self.split_value(value, escape) {
             Parts::Many(items) if self.explodes => {
                 let items = items.into_iter();
                 items.map(|item| (escape(name), item)).collect()
             }
             Parts::Named(fields) if self.explodes => fields,
             parts => vec![(escape(name), self.join_parts(&parts))],
+        }
+    }
+
+    fn split_value(self, value: &ExampleValue, escape: &dyn Fn(&str) -> String) -> Parts {
+        let write_item = |value: &ExampleValue| value.to_text().map_literals(escape);
+        let write = |value: &ExampleValue| match value {
+            ExampleValue::List(items) => {
+                join_texts(&items.iter().map(write_item).collect::<Vec<_>>(), ",")
+            }
+            _ => write_item(value),
+        };
+        match value {
+            _ if self.style == Style::Json => Parts::One(value.to_json().map_literals(escape)),
+            ExampleValue::List(items) => Parts::Many(items.iter().map(write).collect()),
+            ExampleValue::Object(fields) => {
+                let fields = fields.iter();
+                let fields = fields.map(|(name, value)| (escape(name), write(value)));
+                Parts::Named(fields.collect())
+            }
+            _ => Parts::One(write(value)),
         }
     }
 
@@ -138,25 +161,6 @@ fn read_collection_format(document: &ApiDocument<'_>, format: &Node<'_>) -> bool
         document.warn(&format.span, words);
     }
     name == "multi"
-}
-
-fn split_value(value: &ExampleValue, escape: &dyn Fn(&str) -> String) -> Parts {
-    let write_item = |value: &ExampleValue| value.to_text().map_literals(escape);
-    let write = |value: &ExampleValue| match value {
-        ExampleValue::List(items) => {
-            join_texts(&items.iter().map(write_item).collect::<Vec<_>>(), ",")
-        }
-        _ => write_item(value),
-    };
-    match value {
-        ExampleValue::List(items) => Parts::Many(items.iter().map(write).collect()),
-        ExampleValue::Object(fields) => {
-            let fields = fields.iter();
-            let fields = fields.map(|(name, value)| (escape(name), write(value)));
-            Parts::Named(fields.collect())
-        }
-        _ => Parts::One(write(value)),
-    }
 }
 
 /// Joins texts with a separator between them.
