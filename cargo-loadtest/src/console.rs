@@ -63,7 +63,7 @@ pub(crate) fn print_status(verb: &str, object: impl Display) {
 /// Prints a status line, coloured as good or bad.
 pub(crate) fn print_verdict(is_good: bool, verb: &str, object: impl Display) {
     let style = if is_good { style::GOOD } else { style::WARN };
-    let object = neutralise_commands(object);
+    let object = neutralise_commands(clean_lines(&object.to_string()));
     let _ = write_styled(
         Stream::Errors,
         format_args!("{style}{verb:>12}{style:#} {object}\n"),
@@ -239,7 +239,7 @@ fn write_styled(stream: Stream, text: std::fmt::Arguments<'_>) -> std::io::Resul
 }
 
 fn print_line(style: Style, label: &str, message: impl Display) {
-    let message = neutralise_commands(message);
+    let message = neutralise_commands(clean_lines(&message.to_string()));
     let _ = write_styled(
         Stream::Errors,
         format_args!("{style}{label}{style:#}: {message}\n"),

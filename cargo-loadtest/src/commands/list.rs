@@ -122,7 +122,7 @@ fn describe_steps(text: &mut String, scenario: &ScenarioDef) {
                 .to_owned(),
             notes.join("; "),
         ];
-        table.row(cells.map(|cell| (PLAIN, clean(&cell))).into(), None);
+        table.row(cells.map(|cell| (PLAIN, cell)).into(), None);
     }
     for line in table.lines(usize::MAX) {
         Line::new().to(6).join(line).print(text, usize::MAX, false);

@@ -74,9 +74,9 @@ fn build_rows(report: &Report) -> Vec<Vec<String>> {
         rows.push(row.count("exit_code", u64::from(scenario.exit_code)));
     }
     if let Some(search) = &report.capacity {
-        let identity = clean(&search.scenario);
+        let identity = &search.scenario;
         for trial in &search.trials {
-            let row = CsvRow::new(report, &identity, "trial").text("verdict", trial.describe());
+            let row = CsvRow::new(report, identity, "trial").text("verdict", trial.describe());
             let row = row.number("target_per_second", Some(trial.attempt.per_second));
             let row = row.number("per_second", trial.achieved_per_second);
             let row = row.number("error_ratio", trial.error_rate);

@@ -3,7 +3,7 @@
 use super::{InForce, View, describe_place, event_names, format_name, place_in_file, webhook_host};
 use crate::config::Organisation;
 use crate::export::terminal::table::{TextColumn, TextTable};
-use crate::export::terminal::text::{ACCENT, BOLD, DIM, Line, PLAIN, clean};
+use crate::export::terminal::text::{ACCENT, BOLD, DIM, Line, PLAIN};
 use crate::units;
 use loadtest_model::display;
 use loadtest_model::plan::Overrides;
@@ -33,7 +33,7 @@ pub(super) fn render(view: &View<'_>, limit: usize, colour: bool) -> String {
     let columns = ["key", "from", "value"].map(TextColumn::left);
     let mut text = TextTable::new(columns.into()).wrap_last();
     for table in render_tables(view) {
-        let title = (BOLD, format!("{}{}", clean(&table.title), table.note));
+        let title = (BOLD, format!("{}{}", table.title, table.note));
         for title in [(PLAIN, String::new()), title] {
             text.row(vec![title, Default::default(), Default::default()], None);
         }
@@ -44,9 +44,9 @@ pub(super) fn render(view: &View<'_>, limit: usize, colour: bool) -> String {
                 (PLAIN, DIM)
             };
             let cells = vec![
-                (PLAIN, format!("  {}", clean(&row.name))),
-                (place, clean(&row.place)),
-                (value, clean(&row.value)),
+                (PLAIN, format!("  {}", row.name)),
+                (place, row.place),
+                (value, row.value),
             ];
             text.row(cells, None);
         }
@@ -57,7 +57,7 @@ pub(super) fn render(view: &View<'_>, limit: usize, colour: bool) -> String {
     };
     let mut out = String::new();
     // A path is not cut: somebody may want to open it.
-    let file = Line::new().add(DIM, "file  ").add(PLAIN, clean(&file));
+    let file = Line::new().add(DIM, "file  ").add(PLAIN, file);
     file.print(&mut out, usize::MAX, colour);
     for line in text.lines(limit.clamp(NARROWEST, WIDEST)) {
         line.print(&mut out, limit, colour);

@@ -103,16 +103,15 @@ impl Transcript {
                 self.answer(answer, took.as_deref().unwrap_or_default());
             } else {
                 let problem = exchange.problem.as_ref().filter(|_| i == last);
-                let why = problem.map(|problem| {
-                    format!(": {} ({})", clean(&problem.message), problem.kind.name())
-                });
+                let why = problem
+                    .map(|problem| format!(": {} ({})", problem.message, problem.kind.name()));
                 let took = took.unwrap_or_default();
                 let words = format!("no answer{took}{}", why.unwrap_or_default());
                 self.marked('<', BAD, &words);
             }
             self.out.push('\n');
             for (name, what) in &hop.curl.variables {
-                let line = format!("# export {name}: {}", clean(what));
+                let line = format!("# export {name}: {what}");
                 self.line(DIM, &line);
             }
             self.out.push_str(&hop.curl.command);
@@ -121,7 +120,7 @@ impl Transcript {
     }
 
     fn request(&mut self, hop: &DebugHop) {
-        let line = format!("{} {}", hop.method, clean(&hop.url));
+        let line = format!("{} {}", hop.method, hop.url);
         let version = hop.version.as_deref();
         self.marked(
             '>',
@@ -140,7 +139,7 @@ impl Transcript {
 
     fn headers(&mut self, mark: char, headers: &[(String, String)]) {
         for (name, value) in headers {
-            self.marked(mark, PLAIN, &format!("{name}: {}", clean(value)));
+            self.marked(mark, PLAIN, &format!("{name}: {value}"));
         }
     }
 
@@ -154,7 +153,7 @@ impl Transcript {
             return;
         };
         for line in text.lines() {
-            self.marked(mark, PLAIN, &clean(line));
+            self.marked(mark, PLAIN, line);
         }
         if body.is_cut {
             self.marked(mark, DIM, &format!("... ({bytes} are shown)"));
@@ -184,18 +183,18 @@ impl Transcript {
             }
         };
         *self.ends.entry(end).or_default() += 1;
-        self.line(style, &clean(&words));
+        self.line(style, &words);
     }
 
     fn end(&mut self, end: &DebugEnd) {
         if let Some(problem) = &end.problem {
             self.out.push('\n');
-            self.line(BAD, &format!("no step ran: {}", clean(problem)));
+            self.line(BAD, &format!("no step ran: {problem}"));
         }
         if let Some(death) = &end.target_death {
             self.out.push('\n');
             for line in death.lines() {
-                self.line(BAD, &clean(line));
+                self.line(BAD, line);
             }
         }
         let (verdict, style) = if end.is_ok {
@@ -230,13 +229,13 @@ impl Transcript {
     fn name(&self, step: usize) -> String {
         let definition = self.definition.as_ref();
         let def = definition.and_then(|definition| definition.steps.get(step));
-        let name = def.map_or_else(String::new, |def| format!(" {}", clean(&def.name)));
+        let name = def.map_or_else(String::new, |def| format!(" {}", def.name));
         format!("{}{name}", step + 1)
     }
 
     fn fact(&mut self, name: &str, style: Style, text: &str) {
         let lead = self.painted(DIM, &format!("  {name:<FACTS$}"));
-        let text = self.painted(style, &clean(text));
+        let text = self.painted(style, text);
         let _ = writeln!(self.out, "{lead}{text}");
     }
 
@@ -253,10 +252,11 @@ impl Transcript {
     }
 
     fn painted(&self, style: Style, text: &str) -> String {
+        let text = clean(text);
         if self.colour && !text.is_empty() {
             format!("{style}{text}{style:#}")
         } else {
-            text.to_owned()
+            text
         }
     }
 }

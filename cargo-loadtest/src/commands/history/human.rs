@@ -3,7 +3,7 @@
 use super::entry::{Archive, Entry, Outcome, short};
 use super::scenario::{Row, ScenarioHistory, SettingHistory, Trend, VersionHistory};
 use crate::export::terminal::table::{TextColumn, TextTable};
-use crate::export::terminal::text::{ACCENT, BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean, wrap};
+use crate::export::terminal::text::{ACCENT, BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, wrap};
 use anstyle::Style;
 use loadtest_model::display;
 
@@ -28,8 +28,8 @@ pub(super) fn render(
         }
         lines.push(Line::new().add(BOLD, "Nothing is known of"));
         for run in &archive.unreadable {
-            lines.push(Line::new().add(PLAIN, format!("  {}", clean(&run.run))));
-            let reason = wrap(&clean(&run.reason), width.saturating_sub(4));
+            lines.push(Line::new().add(PLAIN, format!("  {}", run.run)));
+            let reason = wrap(&run.reason, width.saturating_sub(4));
             lines.extend(
                 reason
                     .into_iter()
@@ -50,7 +50,7 @@ fn render_scenario(
     width: usize,
     lines: &mut Vec<Line>,
 ) {
-    lines.push(Line::new().add(BOLD, clean(history.scenario)));
+    lines.push(Line::new().add(BOLD, history.scenario));
     let mut hidden = 0;
     for version in &history.versions {
         lines.push(render_title(version));
@@ -98,11 +98,9 @@ fn render_title(history: &VersionHistory<'_>) -> Line {
     let line = match history.version {
         None => line.add(PLAIN, "version not known"),
         Some(version) => {
-            let line = line
-                .add(PLAIN, "version ")
-                .add(ACCENT, clean(version.short()));
+            let line = line.add(PLAIN, "version ").add(ACCENT, version.short());
             match &version.words {
-                Some(words) => line.add(PLAIN, format!(" {:?}", clean(words))),
+                Some(words) => line.add(PLAIN, format!(" {words:?}")),
                 None => line,
             }
         }
@@ -119,7 +117,7 @@ fn render_heading(history: &SettingHistory<'_>, width: usize) -> Vec<Line> {
         Some(target) => format!("{}, {target}", setting.load),
         None => setting.load.clone(),
     };
-    wrap(&clean(&words), width.saturating_sub(2))
+    wrap(&words, width.saturating_sub(2))
         .into_iter()
         .map(|line| Line::new().add(PLAIN, format!("  {line}")))
         .collect()
@@ -146,7 +144,7 @@ fn render_table(rows: &[&Row<'_>]) -> TextTable {
         let p95 = figures.and_then(|figures| figures.p95);
         let errors = figures.and_then(|figures| figures.error_rate);
         let cells = vec![
-            (PLAIN, clean(&entry.run)),
+            (PLAIN, entry.run.clone()),
             (DIM, format_time(&entry.started_at)),
             (DIM, commit(entry)),
             (PLAIN, grade.map_or_else(none, |letter| letter.to_string())),
@@ -155,7 +153,7 @@ fn render_table(rows: &[&Row<'_>]) -> TextTable {
             (PLAIN, row.trend.as_ref().map_or_else(String::new, arrow)),
             format_verdict(entry),
         ];
-        table.row(cells, entry.reason().map(clean));
+        table.row(cells, entry.reason().map(str::to_owned));
     }
     table
 }
@@ -165,7 +163,7 @@ fn commit(entry: &Entry) -> String {
     let Some(commit) = &entry.commit else {
         return display::NO_VALUE.to_owned();
     };
-    let short: String = clean(short(commit)).chars().take(7).collect();
+    let short: String = short(commit).chars().take(7).collect();
     let star = if entry.dirty == Some(true) { "*" } else { "" };
     format!("{short}{star}")
 }
@@ -205,6 +203,6 @@ fn arrow(trend: &Trend<'_>) -> String {
 
 /// A time of RFC 3339 in UTC, to the minute.
 fn format_time(time: &str) -> String {
-    let minute: String = clean(time).chars().take(16).collect();
+    let minute: String = time.chars().take(16).collect();
     minute.replace('T', " ")
 }

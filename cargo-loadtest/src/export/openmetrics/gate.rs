@@ -2,7 +2,6 @@
 
 use super::LabelledCard;
 use super::page::{Labels, MetricsText, Sample, add_up, flag_value};
-use crate::console::clean;
 use crate::export::labels::unique_names;
 use loadtest_model::comparison::{Change, Compared, ComparisonOutcome};
 
@@ -23,8 +22,8 @@ pub(super) fn write_thresholds(text: &mut MetricsText, cards: &[LabelledCard<'_>
     let samples = cards.iter().flat_map(|scenario| {
         let mut told: Vec<(Labels, bool)> = Vec::new();
         for row in &scenario.card.thresholds {
-            let step = row.step.as_deref().map(clean).unwrap_or_default();
-            let labels = scenario.labels(&[("step", &step), ("condition", &row.condition)]);
+            let step = row.step.as_deref().unwrap_or_default();
+            let labels = scenario.labels(&[("step", step), ("condition", &row.condition)]);
             match told.iter_mut().find(|(there, _)| *there == labels) {
                 Some((_, passed)) => *passed &= row.passed,
                 None => told.push((labels, row.passed)),
@@ -88,10 +87,10 @@ fn list_figures<'a>(scenario: &LabelledCard<'a>) -> Vec<(Labels, &'a Compared)> 
     let ComparisonOutcome::Compared(comparison) = &beside.outcome else {
         return Vec::new();
     };
-    let names = comparison.subjects.iter().map(|subject| {
-        let step = subject.step.as_deref();
-        step.map(clean).unwrap_or_default()
-    });
+    let names = comparison
+        .subjects
+        .iter()
+        .map(|subject| subject.step.clone().unwrap_or_default());
     let mut figures = Vec::new();
     for (subject, step) in comparison.subjects.iter().zip(unique_names(names)) {
         figures.extend(subject.figures.iter().map(|figure| {

@@ -133,7 +133,7 @@ fn write_verdicts(
     });
     text.family("validity", states);
     if let Some(search) = &report.capacity {
-        let labels = own_labels(&[("scenario", &clean(&search.scenario))]);
+        let labels = own_labels(&[("scenario", &search.scenario)]);
         text.family(
             "capacity_per_second",
             [(labels, search.finding.confirmed_per_second)],
@@ -183,7 +183,7 @@ fn write_failures(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
         add_up(scenario.card.errors.iter().map(|row| {
             let status = row.status.map(|status| status.to_string());
             let labels = scenario.labels(&[
-                ("step", &clean(&row.step)),
+                ("step", &row.step),
                 ("kind", row.kind.name()),
                 ("status", &status.unwrap_or_default()),
             ]);
@@ -194,8 +194,8 @@ fn write_failures(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
     let dependencies = cards.iter().flat_map(|scenario| {
         add_up(scenario.card.dependency_failures.iter().map(|row| {
             let labels = scenario.labels(&[
-                ("step", &clean(&row.step)),
-                ("root_step", &clean(&row.root_step)),
+                ("step", &row.step),
+                ("root_step", &row.root_step),
                 ("cause", &row.cause.to_string()),
             ]);
             (labels, row.count)

@@ -129,7 +129,7 @@ impl Screen {
         let begin = lead.width();
         let room = self.room().saturating_sub(begin).max(10);
         let mut lead = Some(lead);
-        for part in wrap(&clean(text), room) {
+        for part in wrap(text, room) {
             let line = lead.take().unwrap_or_default().to(begin);
             self.line(line.add(style, part));
         }
@@ -294,7 +294,7 @@ impl Screen {
             let notes = row.cells.iter().rev().flat_map(|cell| &cell.notes);
             let below = notes
                 .filter(|(form, _)| self.shows(*form))
-                .map(|(_, note)| clean(note))
+                .map(|(_, note)| note.clone())
                 .collect();
             for (at, cell) in row.cells.iter().enumerate() {
                 let style = match (at, row.flag) {

@@ -1,6 +1,6 @@
 //! Tables whose columns line up, and which lose columns rather than grow wider than the terminal.
 
-use super::text::{DIM, Line, shorten, width, wrap};
+use super::text::{DIM, Line, clean, shorten, width, wrap};
 use anstyle::Style;
 use std::borrow::Cow;
 
@@ -98,7 +98,9 @@ impl TextTable {
     /// Adds a row and the texts below it.
     pub(crate) fn push(&mut self, cells: Vec<TextCell>, below: Vec<String>) {
         debug_assert_eq!(cells.len(), self.columns.len());
-        self.rows.push(cells);
+        let cells = cells.into_iter();
+        let cells = cells.map(|(style, text)| (style, clean(&text)));
+        self.rows.push(cells.collect());
         self.below.push(below);
     }
 

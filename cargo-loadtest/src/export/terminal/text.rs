@@ -1,4 +1,4 @@
-//! Lines of styled text whose width is known.
+//! Lines of styled text whose width is known. What is shown is cleaned here, wherever it comes from.
 
 pub(crate) use crate::console::clean;
 use anstyle::{AnsiColor, Color, Style};
@@ -28,7 +28,7 @@ impl Line {
 
     /// Adds text in a style.
     pub(crate) fn add(mut self, style: Style, text: impl Into<String>) -> Self {
-        self.0.push((style, text.into()));
+        self.0.push((style, clean(&text.into())));
         self
     }
 
@@ -105,7 +105,7 @@ pub(crate) fn shorten(text: &str, limit: usize) -> String {
 /// Breaks a text into lines of at most `limit` columns: at its spaces, else within a word.
 pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
+    for word in clean(text).split(' ').filter(|word| !word.is_empty()) {
         let last = lines.last_mut().expect("there is always a line");
         if !last.is_empty() && width(last) + 1 + width(word) > limit {
             lines.push(String::new());

@@ -229,7 +229,7 @@ fn of_tally(tally: &Tally, steps: usize) -> Check {
         }
     }
     let slowest = tally.journey.slowest.journeys();
-    for step in slowest.into_iter().flat_map(|journey| &journey.steps) {
+    for step in slowest.iter().flat_map(|journey| &journey.steps) {
         check_index("one of the slowest journeys", step.step, steps)?;
     }
     Ok(())

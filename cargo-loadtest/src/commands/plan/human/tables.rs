@@ -5,7 +5,7 @@ use super::super::{Prospect, words};
 use crate::commands::weights::round_weight;
 use crate::export::terminal::Screen;
 use crate::export::terminal::table::{TextColumn, TextTable};
-use crate::export::terminal::text::{BOLD, DIM, FAIR, Line, PLAIN, clean};
+use crate::export::terminal::text::{BOLD, DIM, FAIR, Line, PLAIN};
 use loadtest_model::definition::StepDef;
 use loadtest_model::display;
 use loadtest_model::plan::StepGrading;
@@ -108,7 +108,7 @@ pub(super) fn render_steps(page: &mut Screen, prospect: &Prospect<'_>) {
         };
         let differs = (step.effective_weight - step.weight).abs() > 1e-9;
         let mut row = vec![
-            (BOLD, format!("{} {}", i + 1, clean(&step.name))),
+            (BOLD, format!("{} {}", i + 1, step.name)),
             (PLAIN, round_weight(step.weight).to_string()),
             (
                 if differs { FAIR } else { PLAIN },
