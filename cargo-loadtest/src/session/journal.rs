@@ -2,7 +2,7 @@
 
 use loadtest_model::failure::RunFailure;
 use loadtest_model::protocol::JournalLine;
-use loadtest_model::record::{EndReason, PossibleNumbers, ScenarioRecord};
+use loadtest_model::record::{self, EndReason, ScenarioRecord};
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
@@ -77,8 +77,7 @@ pub(crate) fn fold(path: &Path) -> io::Result<Folded> {
     let mut line = Vec::new();
     while journal.read_until(b'\n', &mut line)? > 0 {
         let is_cut = line.last() != Some(&b'\n');
-        let possible = serde_json::from_slice(&line);
-        match possible.and_then(|PossibleNumbers| serde_json::from_slice(&line)) {
+        match record::from_json(&line) {
             Ok(line) => folded.add(line),
             Err(_) if is_cut || line == b"\n" => {}
             Err(_) => folded.damaged += 1,

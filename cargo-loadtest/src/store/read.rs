@@ -8,9 +8,7 @@ use loadtest_model::capacity::SearchEnding;
 use loadtest_model::comparison::RunComparison;
 use loadtest_model::failure::RunFailure;
 use loadtest_model::protocol::SearchLine;
-use loadtest_model::record::{
-    EndReason, NotRun, PossibleNumbers, RunRecord, SCHEMA_VERSION, ScenarioRecord,
-};
+use loadtest_model::record::{self, EndReason, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -181,8 +179,7 @@ pub(crate) fn decode_record(bytes: &[u8], path: &Path) -> Result<RunRecord, Reco
         let help = "update `cargo-loadtest` to the version that wrote it";
         return Err(RecordError::Newer(Error::usage(message).with_help(help)));
     }
-    let PossibleNumbers = serde_json::from_slice(bytes).map_err(damaged)?;
-    let record: RunRecord = serde_json::from_slice(bytes).map_err(damaged)?;
+    let record: RunRecord = record::from_json(bytes).map_err(damaged)?;
     let checked = record.check();
     checked.map_err(|impossible| RecordError::Damaged(impossible.to_string()))?;
     Ok(record)
@@ -197,8 +194,7 @@ enum Part {
 
 fn read_part(part: &Path, journal: &Path) -> Result<Part, Error> {
     if let Ok(bytes) = std::fs::read(part)
-        && serde_json::from_slice::<PossibleNumbers>(&bytes).is_ok()
-        && let Ok(record) = serde_json::from_slice::<ScenarioRecord>(&bytes)
+        && let Ok(record) = record::from_json::<ScenarioRecord>(&bytes)
         && record.check().is_ok()
     {
         return Ok(Part::Ran(Box::new(record)));

@@ -3,7 +3,10 @@
 use super::{EndReason, RunRecord, ScenarioRecord};
 use crate::capacity::Search;
 use crate::metrics::{Cells, Frame, Tally};
-use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    Deserialize, DeserializeOwned, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess,
+    Visitor,
+};
 use std::borrow::Cow;
 use std::fmt::{self, Display};
 
@@ -26,9 +29,17 @@ pub struct Impossible {
 
 type Check = Result<(), String>;
 
-/// Numbers of a document of JSON, none of which is so large that sums of it overflow.
-#[derive(Debug)]
-pub struct PossibleNumbers;
+/// Reads a record, a part of one or a line of a journal from JSON.
+///
+/// # Errors
+/// When it is another JSON, or has a number so large that sums would overflow.
+pub fn from_json<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
+    let PossibleNumbers = serde_json::from_slice(json)?;
+    serde_json::from_slice(json)
+}
+
+/// The numbers of a JSON document, none of them too large.
+struct PossibleNumbers;
 
 impl<'de> Deserialize<'de> for PossibleNumbers {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -5,7 +5,7 @@ mod permit;
 mod regrade;
 mod trust;
 
-pub use check::{Impossible, PossibleNumbers};
+pub use check::{Impossible, from_json};
 pub use permit::{Offline, Permit, PermittedBy};
 pub use trust::Trust;
 
