@@ -37,23 +37,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 ///
 /// Options:
 ///
-/// | | |
-/// |---|---|
-/// | `name = ".."`, `tags = [".."]` | what it is called, and selected by |
-/// | `base = "http://.."` | what the paths of its steps are joined to |
-/// | `load = rate(200/s, ramp_up = 10s, for = 1m)` | journeys that start per second; also `max_users = 500`, `warm_up = 10s` |
-/// | `load = users(50, ramp_up = 10s, for = 5m)` | virtual users; also `warm_up = 10s` |
-/// | `load = iterations(1000, users = 10)` | so many journeys |
-/// | `load = [rate(0/s -> 200/s, for = 10s), ..]` | stages, likewise of `users` |
-/// | `thresholds(p95 < 300ms, errors < 1%)` | limits on whole journeys: `p50`, `p90`, `p95`, `p99`, `p99_9`, `max`, `mean`, `errors`, `checks`, `rps` |
-/// | `apdex = 300ms`, `budget = 0.5%`, `grade_weight = 1` | how its steps are graded |
-/// | `weight = 3` | its share of a mix |
-/// | `header("name", "value")`, `bearer = ".."`, `basic = ("user", "password")` | headers of all its steps |
-/// | `http = 2`, `ca = ".."`, `identity = ".."`, `insecure = true` | how its users connect |
-/// | `cookies = user` (`iteration`, `off`), `redirects = 5` | what they keep and follow |
-/// | `dns = ttl` | new connections look the host up again |
-/// | `version = ".."` | names its version, in place of a hash of its source |
-/// | `crate = path` | where the library is, under another name |
+#[doc = include_str!("options/scenario.md")]
 ///
 /// The function itself becomes a handle: it returns the `Scenario`.
 #[proc_macro_attribute]
@@ -120,40 +104,9 @@ roles! {
     /// that it follows. An `async` one sends for itself:
     /// `async fn wait(buy: &Order, http: &mut Http) -> Result<Order, Error> { .. }`.
     ///
-    /// Options of every step:
+    /// Options:
     ///
-    /// | | |
-    /// |---|---|
-    /// | `name = ".."` | its name in reports |
-    /// | `weight = 0.8` (`80%`, `4/5`, a constant) | how likely it is to run; in a choice also `weight = 3`, a share of the sum |
-    /// | `one_of = view` | at most one of the steps with this name runs |
-    /// | `think = 500ms..2s` | a pause after it |
-    /// | `timeout = 2s` | for each of its requests |
-    /// | `check = \|answer\| ..` | what must hold for its answer |
-    /// | `p95 < 300ms`, `errors < 1%` | limits on this step, as in `thresholds(..)` |
-    /// | `apdex = 300ms`, `budget = 1%`, `grade_weight = 2` | how it is graded |
-    /// | `stop_on_failure` | its failure ends the journey |
-    /// | `once` | in the first journey of each virtual user |
-    /// | `last` | after the last journey of each virtual user |
-    /// | `redirects = 5` | how many redirects are followed |
-    ///
-    /// Of those that are not `async`:
-    ///
-    /// | | |
-    /// |---|---|
-    /// | `expect = 200` (`2xx`, `200..300`, `201 \| 202`) | the statuses of success |
-    /// | `retry(3, backoff = 100ms, on = 503 \| timeout)` | sends again after a failure; `on` also `connect`, `reset` |
-    /// | `until = \|answer\| ..`, `every = 500ms`, `within = 30s` | asks until it holds |
-    ///
-    /// Of those without a body:
-    ///
-    /// | | |
-    /// |---|---|
-    /// | `get = "/path/{{login.response.id}}"` | or `post`, `put`, `patch`, `delete`, `head`, `options` |
-    /// | `header("name", "value")`, `bearer = ".."`, `basic = ("user", "password")` | headers |
-    /// | `query = { "name": value }` | goes to the end of the query of the URL |
-    /// | `json = { .. }`, `form = { "name": value }`, `body = ".."`, `body = file("data/blob.bin")` | a body |
-    /// | `multipart = { "name": value, "photo": file("data/me.png") }` | a form with parts |
+    #[doc = include_str!("options/step.md")]
     step
     /// Declares a check inside a `#[scenario]` function: it looks at the responses its parameters
     /// name, and returns `bool` or `Result<(), impl Display>`.

@@ -1,9 +1,9 @@
 //! Reads the signatures of a scenario's functions: parameters and response type.
 
-use crate::body::RoleFn;
+use crate::body::{Role, RoleFn};
 use crate::spelling::source_text;
 use crate::suggest::MacroErrors;
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::{FnArg, GenericArgument, Pat, PathArguments, ReturnType, Type};
@@ -30,15 +30,6 @@ pub(crate) fn parse_parameters(
                 continue;
             }
         };
-        for attribute in &typed.attrs {
-            let path = attribute.path();
-            if path.is_ident("cfg") || path.is_ident("cfg_attr") {
-                errors.add_on(
-                    attribute,
-                    "`#[cfg]` cannot be used on a parameter: put it on the whole scenario",
-                );
-            }
-        }
         let from = typed
             .attrs
             .iter()
@@ -104,7 +95,7 @@ impl ResponseType {
         Self {
             ty: ty.to_token_stream(),
             is_untyped: last_segment(ty).is_some_and(|segment| segment.ident == "Value"),
-            is_unit: matches!(unwrap_type_groups(ty), Type::Tuple(tuple) if tuple.elems.is_empty()),
+            is_unit: is_unit(ty),
         }
     }
 }
@@ -175,10 +166,7 @@ fn async_step_response(function: &RoleFn, errors: &mut MacroErrors) -> ResponseT
         return ResponseType::unknown();
     };
     let found = source_text(ty);
-    let returned = last_segment(ty)
-        .filter(|segment| segment.ident == "Result")
-        .and_then(|_| first_argument(ty));
-    match returned {
+    match ok_type(ty) {
         Some(ok) if response_in_request(ok).is_some() => errors.add_on(
             ty,
             format!(
@@ -242,12 +230,11 @@ pub(crate) fn parse_feed_type(function: &RoleFn, errors: &mut MacroErrors) -> Fe
         );
         return FeedType::unknown();
     };
-    let ok = last_segment(returned)
-        .filter(|segment| segment.ident == "Result")
-        .and_then(|_| first_argument(returned));
+    let ok = ok_type(returned);
     let feed = ok.unwrap_or(returned);
     let is_feed = last_segment(feed).is_some_and(|segment| segment.ident == "Feed");
     match first_argument(feed) {
+        _ if returns_unnamed_type(function) => FeedType::unknown(),
         Some(row) if is_feed => FeedType {
             row: row.to_token_stream(),
             is_untyped: last_segment(row).is_some_and(|segment| segment.ident == "Value"),
@@ -285,16 +272,17 @@ pub(crate) struct SetupType {
 }
 
 pub(crate) fn parse_setup_type(function: &RoleFn) -> SetupType {
-    let ReturnType::Type(_, returned) = &function.signature.output else {
-        return SetupType {
-            ty: quote!(()),
-            is_fallible: false,
-            is_target: false,
-        };
+    let returned = match &function.signature.output {
+        ReturnType::Type(_, returned) if !returns_unnamed_type(function) => returned,
+        _ => {
+            return SetupType {
+                ty: quote!(()),
+                is_fallible: false,
+                is_target: false,
+            };
+        }
     };
-    let ok = last_segment(returned)
-        .filter(|segment| segment.ident == "Result")
-        .and_then(|_| first_argument(returned));
+    let ok = ok_type(returned);
     let ty = ok.unwrap_or(returned);
     SetupType {
         ty: ty.to_token_stream(),
@@ -306,76 +294,86 @@ pub(crate) fn parse_setup_type(function: &RoleFn) -> SetupType {
 /// The return type as it is written.
 pub(crate) fn return_type_tokens(function: &RoleFn) -> TokenStream {
     match &function.signature.output {
-        ReturnType::Type(_, ty) => ty.to_token_stream(),
-        ReturnType::Default => quote!(()),
+        ReturnType::Type(_, ty) if !returns_unnamed_type(function) => ty.to_token_stream(),
+        _ => quote!(()),
     }
 }
 
-pub(crate) fn is_result(ty: &Type) -> bool {
-    last_segment(ty).is_some_and(|segment| segment.ident == "Result")
+/// Returns true if the value of a feed, state or setup, which is kept, is of a type `impl Trait`.
+pub(crate) fn returns_unnamed_type(function: &RoleFn) -> bool {
+    let is_kept = matches!(function.role, Role::Feed | Role::State | Role::Setup);
+    is_kept && contains_impl(function.signature.output.to_token_stream())
+}
+
+fn contains_impl(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(word) => word == "impl",
+        TokenTree::Group(group) => contains_impl(group.stream()),
+        _ => false,
+    })
 }
 
 pub(crate) fn is_option(ty: &Type) -> bool {
     last_segment(ty).is_some_and(|segment| segment.ident == "Option")
 }
 
-/// The type within `Option`.
-pub(crate) fn option_argument(ty: &Type) -> Option<&Type> {
-    first_argument(ty).filter(|_| is_option(ty))
+/// The type within `Option`, `Result` and `&`.
+pub(crate) fn innermost_type(ty: &Type) -> &Type {
+    if let Type::Reference(reference) = unwrap_type_groups(ty) {
+        return innermost_type(&reference.elem);
+    }
+    let wraps = |segment: &syn::PathSegment| segment.ident == "Option" || segment.ident == "Result";
+    match last_segment(ty).filter(|segment| wraps(segment)) {
+        Some(_) => first_argument(ty).map_or(ty, innermost_type),
+        None => ty,
+    }
 }
 
-/// The type behind `&`, and whether it is `&mut`.
+/// The type behind `&`, and whether it is `&mut`; nothing is lent as `&'static`.
 pub(crate) fn referenced_type(ty: &Type) -> Option<(&Type, bool)> {
-    match unwrap_type_groups(ty) {
-        Type::Reference(reference) => Some((&reference.elem, reference.mutability.is_some())),
-        _ => None,
-    }
+    let Type::Reference(reference) = unwrap_type_groups(ty) else {
+        return None;
+    };
+    let is_static = reference
+        .lifetime
+        .as_ref()
+        .is_some_and(|one| one.ident == "static");
+    (!is_static).then(|| (&*reference.elem, reference.mutability.is_some()))
 }
 
-/// `'static` of a reference, also within `Option`.
-pub(crate) fn static_lifetime(ty: &Type) -> Option<&syn::Lifetime> {
-    match unwrap_type_groups(ty) {
-        Type::Reference(reference) => reference
-            .lifetime
-            .as_ref()
-            .filter(|lifetime| lifetime.ident == "static"),
-        _ => static_lifetime(first_argument(ty).filter(|_| is_option(ty))?),
-    }
+/// `T` of `&T` or `Option<&T>`.
+pub(crate) fn lent_type(ty: &Type) -> Option<&Type> {
+    let lent = if is_option(ty) {
+        first_argument(ty)?
+    } else {
+        ty
+    };
+    referenced_type(lent).and_then(|(ty, is_mutable)| (!is_mutable).then_some(ty))
+}
+
+fn is_unit(ty: &Type) -> bool {
+    matches!(unwrap_type_groups(ty), Type::Tuple(tuple) if tuple.elems.is_empty())
 }
 
 /// Returns true if a step that reads no body can provide `ty`: `&()` or `&Response<()>`.
 pub(crate) fn needs_no_body(ty: &Type) -> bool {
-    let lent = if is_option(ty) {
-        first_argument(ty)
-    } else {
-        Some(ty)
-    };
-    match lent
-        .and_then(referenced_type)
-        .map(|(ty, _)| unwrap_type_groups(ty))
-    {
-        Some(Type::Tuple(tuple)) => tuple.elems.is_empty(),
-        Some(ty) => {
-            let is_unit =
-                |ty: &Type| matches!(unwrap_type_groups(ty), Type::Tuple(t) if t.elems.is_empty());
-            last_segment(ty).is_some_and(|segment| segment.ident == "Response")
-                && first_argument(ty).is_none_or(is_unit)
-        }
-        None => true,
-    }
+    lent_type(ty).is_none_or(|ty| {
+        let is_response = last_segment(ty).is_some_and(|segment| segment.ident == "Response");
+        is_unit(ty) || is_response && first_argument(ty).is_none_or(is_unit)
+    })
 }
 
 /// Returns true if a parameter of type `ty` receives only the body of a response, of type `body`.
 ///
 /// Compares the types as written; if that is not conclusive, returns false.
 pub(crate) fn takes_body_alone(ty: &Type, body: &TokenStream) -> bool {
-    let lent = if is_option(ty) {
-        first_argument(ty)
-    } else {
-        Some(ty)
-    };
-    lent.and_then(referenced_type)
-        .is_some_and(|(ty, _)| ty.to_token_stream().to_string() == body.to_string())
+    lent_type(ty).is_some_and(|ty| ty.to_token_stream().to_string() == body.to_string())
+}
+
+/// `T` of `Result<T, E>`.
+fn ok_type(ty: &Type) -> Option<&Type> {
+    let is_result = last_segment(ty).is_some_and(|segment| segment.ident == "Result");
+    first_argument(ty).filter(|_| is_result)
 }
 
 fn last_segment(ty: &Type) -> Option<&syn::PathSegment> {

@@ -5,100 +5,45 @@ use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 pub(crate) const STATEMENT_REFUSED: &str = "a scenario body holds functions and items, not statements: per-user \
      values go in `#[state] fn name() -> T`, values made once in `#[setup] fn name() -> T`";
 
+/// The words that items begin with.
+const ITEM_WORDS: &str =
+    "fn async const enum extern impl macro_rules mod pub static struct trait type union unsafe use";
+
 /// Returns true if an item begins here: with an item keyword, or with a macro call that may expand
-/// to items. Expression macros of std do not count.
+/// to items.
 pub(crate) fn starts_item(tokens: &[TokenTree]) -> bool {
-    const EXPRESSIONS: [&str; 24] = [
-        "println",
-        "print",
-        "eprintln",
-        "eprint",
-        "dbg",
-        "vec",
-        "format",
-        "panic",
-        "todo",
-        "unimplemented",
-        "unreachable",
-        "assert",
-        "assert_eq",
-        "assert_ne",
-        "debug_assert",
-        "debug_assert_eq",
-        "debug_assert_ne",
-        "write",
-        "writeln",
-        "matches",
-        "format_args",
-        "json",
-        "env",
-        "concat",
-    ];
-    let is_item_word = |word: &Ident| {
-        [
-            "fn",
-            "async",
-            "const",
-            "enum",
-            "extern",
-            "impl",
-            "macro_rules",
-            "mod",
-            "pub",
-            "static",
-            "struct",
-            "trait",
-            "type",
-            "union",
-            "unsafe",
-            "use",
-        ]
-        .iter()
-        .any(|item| word == item)
-    };
-    let starts_block = |after: Option<&TokenTree>| {
-        matches!(after, Some(TokenTree::Group(group))
-        if group.delimiter() == Delimiter::Brace)
-    };
     match tokens {
         // nothing, or half an attribute: rustc says what is wrong
         [] => true,
         [TokenTree::Punct(punct), ..] if punct.as_char() == '#' => true,
         // what `macro_rules!` leaves of `$item` or `$vis`
         [TokenTree::Group(group), ..] => group.delimiter() == Delimiter::None,
-        [TokenTree::Ident(word), rest @ ..] if is_item_word(word) => {
-            let is_block = ["async", "const", "unsafe"]
-                .iter()
-                .any(|block| word == block)
-                && starts_block(rest.first());
-            !is_block
+        // a block such as `unsafe { .. }` is none
+        [TokenTree::Ident(_), TokenTree::Group(block), ..]
+            if block.delimiter() == Delimiter::Brace =>
+        {
+            false
         }
-        _ => macro_call(tokens).is_some_and(|(name, end)| {
-            let is_braced = starts_block(tokens.get(end - 1));
-            let is_closed =
-                matches!(tokens.get(end), Some(TokenTree::Punct(p)) if p.as_char() == ';');
-            (is_braced || is_closed) && !EXPRESSIONS.iter().any(|known| name == known)
-        }),
+        [TokenTree::Ident(word), ..] if ITEM_WORDS.split(' ').any(|item| word == item) => true,
+        _ => is_macro_call(tokens),
     }
 }
 
-/// The last name and the end of `path::to::name! (..)`.
-fn macro_call(tokens: &[TokenTree]) -> Option<(&Ident, usize)> {
-    let mut name = None;
-    for (at, token) in tokens.iter().enumerate() {
-        match token {
-            TokenTree::Ident(word) => name = Some(word),
-            TokenTree::Punct(punct) if punct.as_char() == ':' => {}
-            TokenTree::Punct(punct) if punct.as_char() == '!' => {
-                return match tokens.get(at + 1) {
-                    Some(TokenTree::Group(_)) => Some((name?, at + 2)),
-                    _ => None,
-                };
-            }
-            _ => return None,
+/// Returns true for `path::to::name!(..);`.
+fn is_macro_call(tokens: &[TokenTree]) -> bool {
+    let is_of_path = |token: &&TokenTree| match token {
+        TokenTree::Ident(_) => true,
+        TokenTree::Punct(punct) => punct.as_char() == ':',
+        _ => false,
+    };
+    let path = tokens.iter().take_while(is_of_path).count();
+    match &tokens[path..] {
+        [TokenTree::Punct(bang), TokenTree::Group(group), rest @ ..] if bang.as_char() == '!' => {
+            let is_closed = matches!(rest, [TokenTree::Punct(end), ..] if end.as_char() == ';');
+            path > 0 && (is_closed || group.delimiter() == Delimiter::Brace)
         }
+        _ => false,
     }
-    None
 }
 
 /// Up to `;`, or to the attribute or the word that an item begins with.
@@ -170,8 +115,6 @@ pub(crate) struct AttributeAt {
     /// The last segment of its path.
     pub(crate) name: Option<Ident>,
     pub(crate) options: TokenStream,
-    /// The value of `#[name = value]`.
-    pub(crate) assigned: Option<TokenStream>,
 }
 
 /// The attribute `#[path(options)]` that starts at `at`.
@@ -185,16 +128,9 @@ pub(crate) fn attribute_at(tokens: &[TokenTree], at: usize) -> Option<AttributeA
         return None;
     }
     let inside: Vec<TokenTree> = group.stream().into_iter().collect();
-    let mut assigned = None;
     let (name, options) = match inside.as_slice() {
         [.., TokenTree::Ident(name), TokenTree::Group(options)] => {
             (Some(name.clone()), options.stream())
-        }
-        [TokenTree::Ident(name), TokenTree::Punct(equals), value @ ..]
-            if equals.as_char() == '=' =>
-        {
-            assigned = Some(value.iter().cloned().collect());
-            (Some(name.clone()), TokenStream::new())
         }
         [.., TokenTree::Ident(name)] => (Some(name.clone()), TokenStream::new()),
         _ => (None, TokenStream::new()),
@@ -203,6 +139,5 @@ pub(crate) fn attribute_at(tokens: &[TokenTree], at: usize) -> Option<AttributeA
         end: at + 2,
         name,
         options,
-        assigned,
     })
 }

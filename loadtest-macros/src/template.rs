@@ -47,15 +47,6 @@ impl Template {
             parts: parse_parts(&literal.value(), span)?,
         })
     }
-
-    /// The text, when there is no placeholder.
-    pub(crate) fn constant_text(&self) -> Option<&str> {
-        match self.parts.as_slice() {
-            [] => Some(""),
-            [TemplatePart::Text(text)] => Some(text),
-            _ => None,
-        }
-    }
 }
 
 fn parse_parts(text: &str, span: Span) -> syn::Result<Vec<TemplatePart>> {

@@ -1,15 +1,16 @@
 //! Parses the body and the credentials of a declared request.
 
 use super::fields::{Field, FieldsOf, fields, file};
-use super::json::{JsonTemplate, parse_json};
-use super::wording::refuse_quoted_json;
+use super::json::{TemplateValue, parse_json};
+use super::value::parse_error;
 use crate::template::{Template, TemplatePart};
 use syn::parse::ParseStream;
+use syn::punctuated::Punctuated;
 use syn::{LitStr, Token, parenthesized, token};
 
 /// The body of a declared request.
 pub(crate) enum BodyOption {
-    Json(JsonTemplate),
+    Json(TemplateValue),
     Form(Vec<Field>),
     Multipart(Vec<Field>),
     Text(Template),
@@ -20,10 +21,7 @@ impl BodyOption {
     /// Parses the value after `key =`.
     pub(super) fn parse(key: &str, input: ParseStream<'_>) -> syn::Result<Self> {
         Ok(match key {
-            "json" => {
-                refuse_quoted_json(input)?;
-                Self::Json(parse_json(input)?)
-            }
+            "json" => Self::Json(parse_json(input)?),
             "form" => Self::Form(fields(input, FieldsOf::Form)?),
             "multipart" => Self::Multipart(fields(input, FieldsOf::Multipart)?),
             _ => match file(input)? {
@@ -50,32 +48,35 @@ impl BodyOption {
 }
 
 fn parse_body_text(input: ParseStream<'_>) -> syn::Result<Template> {
-    let text: LitStr = input.parse().map_err(|error| {
-        syn::Error::new(
-            error.span(),
-            "a body is text or a file: `body = \"...\"` or `body = file(\"data/blob.bin\")`; others \
-             are `json`, `form` and `multipart`, or are built in a function with a body",
-        )
-    })?;
+    let wanted = "a body is text or a file: `body = \"...\"` or `body = file(\"data/blob.bin\")`; others \
+                  are `json`, `form` and `multipart`, or are built in a function with a body";
+    let text: LitStr = input.parse().map_err(|error| parse_error(&error, wanted))?;
     Template::parse(&text)
 }
 
-/// `("ada", "lovelace")`
-pub(super) fn parse_credentials(input: ParseStream<'_>) -> syn::Result<(Template, Template)> {
-    let wanted = "`basic` takes a user name and a password: `basic = (\"ada\", \"lovelace\")`";
-    let wrong = |error: syn::Error| syn::Error::new(error.span(), wanted);
+/// Parses two texts in parentheses.
+pub(super) fn parse_two_texts(
+    input: ParseStream<'_>,
+    wanted: &str,
+) -> syn::Result<(LitStr, LitStr)> {
     if !input.peek(token::Paren) {
         return Err(input.error(wanted));
     }
     let content;
     parenthesized!(content in input);
-    let user: LitStr = content.parse().map_err(wrong)?;
-    content.parse::<Token![,]>().map_err(wrong)?;
-    let password: LitStr = content.parse().map_err(wrong)?;
-    content.parse::<Option<Token![,]>>()?;
-    if !content.is_empty() {
-        return Err(content.error(wanted));
+    let texts = content
+        .call(Punctuated::<LitStr, Token![,]>::parse_terminated)
+        .map_err(|error| parse_error(&error, wanted))?;
+    match <[LitStr; 2]>::try_from(texts.into_iter().collect::<Vec<_>>()) {
+        Ok([first, second]) => Ok((first, second)),
+        Err(_) => Err(content.error(wanted)),
     }
+}
+
+/// `("ada", "lovelace")`
+pub(super) fn parse_credentials(input: ParseStream<'_>) -> syn::Result<(Template, Template)> {
+    let wanted = "`basic` takes a user name and a password: `basic = (\"ada\", \"lovelace\")`";
+    let (user, password) = parse_two_texts(input, wanted)?;
     let name = Template::parse(&user)?;
     let has_colon =
         |part: &TemplatePart| matches!(part, TemplatePart::Text(text) if text.contains(':'));

@@ -1,25 +1,20 @@
 //! Parses the HTTP options of a scenario.
 
-use super::value::{literal_text, parse_redirects};
+use super::value::{parse_error, parse_redirects};
 use super::{parse_assigned, require_not_empty};
-use crate::suggest::{did_you_mean, list_names};
-use proc_macro2::Ident;
-use syn::ext::IdentExt;
+use proc_macro2::TokenTree;
 use syn::parse::ParseStream;
-use syn::{Lit, LitBool, LitStr, Token};
+use syn::{LitBool, LitStr, Token};
 
-/// The options that are read here.
-pub(super) const CLIENT_KEYS: [&str; 7] = [
-    "http",
-    "cookies",
-    "dns",
-    "insecure",
-    "ca",
-    "identity",
-    "redirects",
+/// The words for a variant of `HttpVersion`.
+const HTTP: [(&str, &str); 4] = [
+    ("1", "Http1"),
+    ("1.1", "Http1"),
+    ("2", "Http2"),
+    ("2.0", "Http2"),
 ];
-
 const COOKIES: [(&str, &str); 3] = [("user", "User"), ("iteration", "Iteration"), ("off", "Off")];
+const DNS: [(&str, &str); 1] = [("ttl", "Ttl")];
 
 #[derive(Default)]
 pub(crate) struct ClientOptions {
@@ -27,8 +22,8 @@ pub(crate) struct ClientOptions {
     pub(crate) http: Option<&'static str>,
     /// The variant of `Cookies`.
     pub(crate) cookies: Option<&'static str>,
-    /// Hosts are looked up again during the run.
-    pub(crate) dns_ttl: bool,
+    /// The variant of `Dns`.
+    pub(crate) dns: Option<&'static str>,
     pub(crate) insecure: bool,
     pub(crate) ca: Option<LitStr>,
     pub(crate) identity: Option<LitStr>,
@@ -40,17 +35,25 @@ impl ClientOptions {
     /// Reads what follows the name of an option.
     pub(super) fn parse_option(&mut self, name: &str, input: ParseStream<'_>) -> syn::Result<()> {
         match name {
-            "http" => self.http = Some(parse_http_version(input)?),
-            "cookies" => self.cookies = Some(parse_cookies(input)?),
+            "http" => {
+                let wanted = "the version of HTTP is `http = 1` or `http = 2`; without it the target chooses";
+                self.http = Some(parse_word(input, &HTTP, wanted)?);
+            }
+            "cookies" => {
+                let wanted =
+                    "cookies are kept for one of `user`, `iteration`, `off`: `cookies = user`";
+                self.cookies = Some(parse_word(input, &COOKIES, wanted)?);
+            }
             "dns" => {
-                parse_dns(input)?;
-                self.dns_ttl = true;
+                let wanted = "expected `dns = ttl`: hosts are looked up again for new connections; without it, \
+                              each once before the run";
+                self.dns = Some(parse_word(input, &DNS, wanted)?);
             }
             "insecure" => {
-                input.parse::<Token![=]>()?;
-                let value: LitBool = input
-                    .parse()
-                    .map_err(|error| syn::Error::new(error.span(), INSECURE))?;
+                let wanted =
+                    "expected `true` or `false`: with `insecure = true` no certificate is checked";
+                let value: LitBool =
+                    parse_assigned(input).map_err(|error| parse_error(&error, wanted))?;
                 self.insecure = value.value;
             }
             "ca" => self.ca = Some(file(input, name)?),
@@ -61,90 +64,28 @@ impl ClientOptions {
     }
 }
 
-const INSECURE: &str =
-    "expected `true` or `false`: with `insecure = true` no certificate is checked";
-
-fn parse_http_version(input: ParseStream<'_>) -> syn::Result<&'static str> {
-    const WANTED: &str =
-        "the version of HTTP is `http = 1` or `http = 2`; without it the target chooses";
+/// Parses one of `words`, and returns what it stands for.
+fn parse_word(
+    input: ParseStream<'_>,
+    words: &[(&str, &'static str)],
+    wanted: &str,
+) -> syn::Result<&'static str> {
     input.parse::<Token![=]>()?;
-    let version: Lit = input
-        .parse()
-        .map_err(|error| syn::Error::new(error.span(), WANTED))?;
-    match literal_text(&version).as_str() {
-        "1" | "1.1" => Ok("Http1"),
-        "2" | "2.0" => Ok("Http2"),
-        "3" => Err(syn::Error::new(
-            version.span(),
-            "HTTP/3 is not spoken: write `http = 1` or `http = 2`, or leave it out",
-        )),
-        _ => Err(syn::Error::new(version.span(), WANTED)),
-    }
+    let word: TokenTree = input.parse().map_err(|error| parse_error(&error, wanted))?;
+    let text = word.to_string();
+    let found = words.iter().find(|(known, _)| *known == text);
+    found.map_or_else(
+        || Err(syn::Error::new(word.span(), wanted)),
+        |(_, variant)| Ok(*variant),
+    )
 }
 
-fn parse_cookies(input: ParseStream<'_>) -> syn::Result<&'static str> {
-    let known = || COOKIES.map(|(word, _)| word);
-    input.parse::<Token![=]>()?;
-    if let Ok(text) = input.fork().parse::<LitStr>() {
-        let word = text.value();
-        let hint = if known().contains(&word.as_str()) {
-            format!("without quotes: `cookies = {word}`")
-        } else {
-            format!("as one of {}", list_names(known()))
-        };
-        return Err(syn::Error::new(
-            text.span(),
-            format!("how long cookies are kept is written {hint}"),
-        ));
-    }
-    let word = input.call(Ident::parse_any).map_err(|error| {
-        syn::Error::new(
-            error.span(),
-            format!("cookies are kept for one of {}", list_names(known())),
-        )
-    })?;
-    let name = word.to_string();
-    COOKIES
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, variant)| *variant)
-        .ok_or_else(|| {
-            let hint = did_you_mean(&name, known());
-            syn::Error::new(
-                word.span(),
-                format!("cookies are kept for one of {}{hint}", list_names(known())),
-            )
-        })
-}
-
-fn parse_dns(input: ParseStream<'_>) -> syn::Result<()> {
-    const WANTED: &str = "expected `dns = ttl`: hosts are looked up again for new connections; without it, each \
-         once before the run";
-    input.parse::<Token![=]>()?;
-    if let Ok(text) = input.fork().parse::<LitStr>()
-        && text.value() == "ttl"
-    {
-        return Err(syn::Error::new(
-            text.span(),
-            "how hosts are looked up is written without quotes: `dns = ttl`",
-        ));
-    }
-    let word = input
-        .call(Ident::parse_any)
-        .map_err(|error| syn::Error::new(error.span(), WANTED))?;
-    if word != "ttl" {
-        return Err(syn::Error::new(word.span(), WANTED));
-    }
-    Ok(())
-}
-
+/// Parses the path of a PEM file.
 fn file(input: ParseStream<'_>, option: &str) -> syn::Result<LitStr> {
     require_not_empty(parse_assigned(input).map_err(|error| {
-        syn::Error::new(
-            error.span(),
-            format!(
-                "expected a PEM file, relative to the package: `{option} = \"certs/{option}.pem\"`"
-            ),
-        )
+        let wanted = format!(
+            "expected a PEM file, relative to the package: `{option} = \"certs/{option}.pem\"`"
+        );
+        parse_error(&error, &wanted)
     })?)
 }

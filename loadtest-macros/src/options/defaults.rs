@@ -4,16 +4,6 @@ use super::step::StepOptions;
 use proc_macro2::{Ident, TokenStream};
 use syn::parse::ParseStream;
 
-/// The options that this file reads.
-pub(super) const DEFAULT_KEYS: [&str; 6] = [
-    "timeout",
-    "think",
-    "expect",
-    "retry",
-    "check",
-    "stop_on_failure",
-];
-
 #[derive(Default)]
 pub(crate) struct StepDefaults {
     options: StepOptions,
@@ -22,17 +12,17 @@ pub(crate) struct StepDefaults {
 }
 
 impl StepDefaults {
-    pub(super) fn parse_option(&mut self, key: Ident, input: ParseStream<'_>) -> syn::Result<()> {
+    pub(super) fn parse_option(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
         let value = input.cursor().token_stream();
         self.written.push((key.to_string(), value));
-        self.options.parse_default(key, input)
+        self.options.parse_setting(key, input)
     }
 
     /// Gives a step the options that it lacks, and returns what was written of them. Checks add up, and no think
     /// time follows a step that is not in every iteration.
     pub(crate) fn apply(&self, step: &mut StepOptions, is_async: bool) -> Vec<TokenStream> {
         let Self { options, written } = self;
-        let is_rare = step.repeat.once.is_some() || step.repeat.last.is_some();
+        let is_rare = step.repeat.once || step.repeat.last;
         let is_lacking = |name: &str| match name {
             "timeout" => step.timeout.is_none(),
             "think" => step.think.is_none() && !is_rare,

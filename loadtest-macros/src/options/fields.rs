@@ -1,11 +1,10 @@
 //! `form = { "user": "ada", "id": {{login.response.id}} }`, and what else is made of named texts.
 
-use super::json::{parse_json_key, parse_placeholder};
-use crate::template::{PlaceholderPath, Template, TemplatePart};
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use super::json::{TemplateValue, parse_json_key, parse_json_value};
+use super::value::parse_error;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
-use syn::{Lit, LitStr, Token, braced, parenthesized, token};
+use syn::{Ident, LitStr, Token, braced, parenthesized, token};
 
 /// The kind of body that the fields form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,23 +14,10 @@ pub(super) enum FieldsOf {
     Multipart,
 }
 
-/// `"name": value`
+/// `"name": value`; the value is a single one, or a file.
 pub(crate) struct Field {
     pub(crate) name: LitStr,
-    pub(crate) value: FieldValue,
-}
-
-/// Text, however it comes about, or a file.
-pub(crate) enum FieldValue {
-    Text(Template),
-    /// A placeholder outside of quotes.
-    Value(PlaceholderPath),
-    /// A lone word, which is no text.
-    Word(Ident),
-    /// `(expression)`
-    Rust(TokenStream),
-    /// `file("data/me.png")`
-    File(LitStr),
+    pub(crate) value: TemplateValue,
 }
 
 impl FieldsOf {
@@ -58,7 +44,7 @@ pub(super) fn fields(input: ParseStream<'_>, of: FieldsOf) -> syn::Result<Vec<Fi
     while !content.is_empty() {
         let name = parse_json_key(&content)?;
         content.parse::<Token![:]>()?;
-        let value = value(&content, of)?;
+        let value = parse_field_value(&content, of)?;
         fields.push(Field { name, value });
         if !content.is_empty() {
             content.parse::<Token![,]>()?;
@@ -87,22 +73,14 @@ pub(super) fn file(input: ParseStream<'_>) -> syn::Result<Option<LitStr>> {
     input.call(Ident::parse_any)?;
     let content;
     parenthesized!(content in input);
-    let path: LitStr = content.parse().map_err(|error| {
-        syn::Error::new(
-            error.span(),
-            "a file is named by its path in the package: `file(\"data/me.png\")`",
-        )
-    })?;
+    let wanted = "a file is named by its path in the package: `file(\"data/me.png\")`";
+    let path: LitStr = content
+        .parse()
+        .map_err(|error| parse_error(&error, wanted))?;
     content.parse::<Option<Token![,]>>()?;
-    if !content.is_empty() {
-        return Err(content.error("a file has a path and nothing else"));
-    }
     let text = path.value();
-    if text.is_empty() || text.ends_with('/') {
-        return Err(syn::Error::new(
-            path.span(),
-            "a file is named by its path in the package: `file(\"data/me.png\")`",
-        ));
+    if !content.is_empty() || text.is_empty() || text.ends_with('/') {
+        return Err(syn::Error::new(path.span(), wanted));
     }
     if text.contains("{{") {
         return Err(syn::Error::new(
@@ -113,74 +91,21 @@ pub(super) fn file(input: ParseStream<'_>) -> syn::Result<Option<LitStr>> {
     Ok(Some(path))
 }
 
-fn value(input: ParseStream<'_>, of: FieldsOf) -> syn::Result<FieldValue> {
-    if let Some(path) = file(input)? {
-        return match of {
-            FieldsOf::Multipart => Ok(FieldValue::File(path)),
-            FieldsOf::Form | FieldsOf::Query => Err(syn::Error::new(
-                path.span(),
-                "a file is sent as `body = file(\"..\")`, or as a part of `multipart = { .. }`",
-            )),
-        };
-    }
-    if input.peek(token::Brace)
-        && let Some(path) = parse_placeholder(input)?
-    {
-        return Ok(FieldValue::Value(path));
-    }
-    if input.peek(token::Brace) || input.peek(token::Bracket) {
-        let group: TokenTree = input.parse()?;
-        return Err(syn::Error::new(
-            group.span(),
-            "a field is text, a number or a `bool`; for several values of one name write the name \
-             again",
-        ));
-    }
-    if input.peek(token::Paren) {
-        let content;
-        parenthesized!(content in input);
-        return Ok(FieldValue::Rust(content.parse()?));
-    }
-    scalar(input)
-}
-
-fn scalar(input: ParseStream<'_>) -> syn::Result<FieldValue> {
-    if input.peek(LitStr) {
-        let literal: LitStr = input.parse()?;
-        return Template::parse(&literal).map(FieldValue::Text);
-    }
-    let minus = input.parse::<Option<Token![-]>>()?;
-    let sign = if minus.is_some() { "-" } else { "" };
-    if input.peek(Lit) {
-        let literal: Lit = input.parse()?;
-        let text = match &literal {
-            Lit::Int(int) if int.suffix().is_empty() => int.base10_digits().to_owned(),
-            Lit::Float(float) if float.suffix().is_empty() => float.base10_digits().to_owned(),
-            Lit::Bool(flag) if minus.is_none() => flag.value.to_string(),
-            _ => {
-                return Err(syn::Error::new(
-                    literal.span(),
-                    "a field is text, a number or a `bool`",
-                ));
+fn parse_field_value(input: ParseStream<'_>, of: FieldsOf) -> syn::Result<TemplateValue> {
+    let span = input.span();
+    let refused = match file(input)? {
+        Some(path) if of == FieldsOf::Multipart => return Ok(TemplateValue::File(path)),
+        Some(_) => "a file is sent as `body = file(\"..\")`, or as a part of `multipart = { .. }`",
+        None => match parse_json_value(input)? {
+            TemplateValue::Array(_) | TemplateValue::Object(_) => {
+                "a field is text, a number or a `bool`; for several values of one name write the name \
+                 again"
             }
-        };
-        return Ok(FieldValue::Text(Template {
-            span: literal.span(),
-            parts: vec![TemplatePart::Text(format!("{sign}{text}"))],
-        }));
-    }
-    if input.peek(Ident::peek_any) {
-        let word = input.call(Ident::parse_any)?;
-        if word == "null" {
-            return Err(syn::Error::new(
-                word.span(),
-                "a field is text, a number or a `bool`; one that has no value is left out",
-            ));
-        }
-        while !input.is_empty() && !input.peek(Token![,]) {
-            input.parse::<TokenTree>()?;
-        }
-        return Ok(FieldValue::Word(word));
-    }
-    Err(input.error("expected the value of the field"))
+            TemplateValue::Constant(text) if text == "null" => {
+                "a field is text, a number or a `bool`; one that has no value is left out"
+            }
+            value => return Ok(value),
+        },
+    };
+    Err(syn::Error::new(span, refused))
 }

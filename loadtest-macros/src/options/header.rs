@@ -1,15 +1,12 @@
 //! `header("x-client", "loadtest")`, `bearer = ".."` and `basic = ("ada", "lovelace")`.
 
-use super::body::parse_credentials;
+use super::body::{parse_credentials, parse_two_texts};
 use super::parse_assigned;
 use super::value::check_header_name;
 use crate::template::{Template, TemplatePart};
 use proc_macro2::Span;
 use syn::parse::ParseStream;
-use syn::{LitStr, Token, parenthesized};
-
-/// The options that are each a header.
-pub(super) const HEADER_KEYS: [&str; 3] = ["header", "bearer", "basic"];
+use syn::{LitStr, Token};
 
 const NAME_AND_VALUE: &str =
     "a header has a name and a value, both in quotes: `header(\"x-client\", \"loadtest\")`";
@@ -41,11 +38,20 @@ impl HeaderOption {
                 input.parse::<Token![=]>()?;
                 let span = input.span();
                 let (user, password) = parse_credentials(input)?;
-                Ok(new_authorization(
+                Ok(Self::new(
+                    "authorization",
                     span,
                     HeaderOptionValue::Basic(user, password),
                 ))
             }
+        }
+    }
+
+    fn new(name: &str, span: Span, value: HeaderOptionValue) -> Self {
+        Self {
+            name: name.to_ascii_lowercase(),
+            span,
+            value,
         }
     }
 
@@ -54,61 +60,29 @@ impl HeaderOption {
     }
 }
 
-fn new_authorization(span: Span, value: HeaderOptionValue) -> HeaderOption {
-    HeaderOption {
-        name: "authorization".to_owned(),
-        span,
-        value,
-    }
-}
-
 fn parse_named_header(input: ParseStream<'_>) -> syn::Result<HeaderOption> {
-    let content;
-    parenthesized!(content in input);
-    let (name, value) = parse_name_and_value(&content)
-        .map_err(|error| syn::Error::new(error.span(), NAME_AND_VALUE))?;
-    let span = name.span();
-    check_header_name(&name.value(), span)?;
+    let (name, value) = parse_two_texts(input, NAME_AND_VALUE)?;
+    let (name, span) = (name.value(), name.span());
+    check_header_name(&name, span)?;
     let value = parse_header_text(&value)?;
-    let name = name.value().to_ascii_lowercase();
-    if name == "content-length" {
+    if name.eq_ignore_ascii_case("content-length") {
         return Err(syn::Error::new(
             span,
             "the length of the body is counted, not declared",
         ));
     }
-    Ok(HeaderOption {
-        name,
+    Ok(HeaderOption::new(
+        &name,
         span,
-        value: HeaderOptionValue::Text(value),
-    })
-}
-
-fn parse_name_and_value(input: ParseStream<'_>) -> syn::Result<(LitStr, LitStr)> {
-    let name = input.parse()?;
-    input.parse::<Token![,]>()?;
-    let value = input.parse()?;
-    input.parse::<Option<Token![,]>>()?;
-    if input.is_empty() {
-        Ok((name, value))
-    } else {
-        Err(input.error(NAME_AND_VALUE))
-    }
+        HeaderOptionValue::Text(value),
+    ))
 }
 
 fn parse_bearer(input: ParseStream<'_>) -> syn::Result<HeaderOption> {
     let token: LitStr = parse_assigned(input)?;
-    let mut value = parse_header_text(&token)?;
-    value
-        .parts
-        .insert(0, TemplatePart::Text("Bearer ".to_owned()));
-    if let [TemplatePart::Text(_), TemplatePart::Text(token)] = value.parts.as_slice() {
-        value.parts = vec![TemplatePart::Text(format!("Bearer {token}"))];
-    }
-    Ok(new_authorization(
-        token.span(),
-        HeaderOptionValue::Text(value),
-    ))
+    let text = LitStr::new(&format!("Bearer {}", token.value()), token.span());
+    let value = HeaderOptionValue::Text(parse_header_text(&text)?);
+    Ok(HeaderOption::new("authorization", token.span(), value))
 }
 
 fn parse_header_text(literal: &LitStr) -> syn::Result<Template> {

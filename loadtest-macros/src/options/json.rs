@@ -1,6 +1,6 @@
 //! `json = { "id": {{login.response.id}}, "note": "for {{login.response.name}}" }`.
 
-use crate::spelling::source_text;
+use super::value::parse_error;
 use crate::template::{PlaceholderPath, Template};
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use std::fmt::Write as _;
@@ -8,23 +8,36 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Lit, LitStr, Token, braced, bracketed, parenthesized, token};
 
-/// A JSON value with places to fill.
-pub(crate) enum JsonTemplate {
-    /// Written already.
+/// A value of JSON, or of a field, with places to fill.
+pub(crate) enum TemplateValue {
+    /// A number, a `bool` or `null`.
     Constant(String),
-    /// A string with placeholders.
+    /// A string, with placeholders or without.
     Text(Template),
+    /// `file("data/me.png")`, in a field.
+    File(LitStr),
     /// A placeholder outside of quotes: the value itself.
     Value(PlaceholderPath),
     /// A lone word, which is no JSON.
     Word(Ident),
     /// `(expression)`
     Rust(TokenStream),
-    Array(Vec<JsonTemplate>),
-    Object(Vec<(LitStr, JsonTemplate)>),
+    Array(Vec<TemplateValue>),
+    Object(Vec<(LitStr, TemplateValue)>),
 }
 
-pub(super) fn parse_json(input: ParseStream<'_>) -> syn::Result<JsonTemplate> {
+/// Parses `json = ..` behind its `=`.
+pub(super) fn parse_json(input: ParseStream<'_>) -> syn::Result<TemplateValue> {
+    if let Ok(text) = input.fork().parse::<LitStr>() {
+        let value = text.value();
+        let value = value.trim();
+        let is_object = value.starts_with('{') && value.ends_with('}') && !value.starts_with("{{");
+        if is_object || (value.starts_with('[') && value.ends_with(']')) {
+            return Err(input.error(format!(
+                "this would send a JSON string; write the value without quotes: `json = {value}`"
+            )));
+        }
+    }
     let value = parse_json_value(input)?;
     if input.is_empty() {
         Ok(value)
@@ -33,10 +46,10 @@ pub(super) fn parse_json(input: ParseStream<'_>) -> syn::Result<JsonTemplate> {
     }
 }
 
-fn parse_json_value(input: ParseStream<'_>) -> syn::Result<JsonTemplate> {
+pub(super) fn parse_json_value(input: ParseStream<'_>) -> syn::Result<TemplateValue> {
     if input.peek(token::Brace) {
         if let Some(path) = parse_placeholder(input)? {
-            return Ok(JsonTemplate::Value(path));
+            return Ok(TemplateValue::Value(path));
         }
         let content;
         braced!(content in input);
@@ -46,44 +59,27 @@ fn parse_json_value(input: ParseStream<'_>) -> syn::Result<JsonTemplate> {
             Ok((key, parse_json_value(input)?))
         };
         let fields = content.parse_terminated(field, Token![,])?;
-        return Ok(JsonTemplate::Object(fields.into_iter().collect()));
+        return Ok(TemplateValue::Object(fields.into_iter().collect()));
     }
     if input.peek(token::Bracket) {
         let content;
         bracketed!(content in input);
         let values = content.parse_terminated(parse_json_value, Token![,])?;
-        return Ok(JsonTemplate::Array(values.into_iter().collect()));
+        return Ok(TemplateValue::Array(values.into_iter().collect()));
     }
     if input.peek(token::Paren) {
         let content;
         parenthesized!(content in input);
-        return Ok(JsonTemplate::Rust(content.parse()?));
+        return Ok(TemplateValue::Rust(content.parse()?));
     }
     parse_scalar(input)
 }
 
 pub(super) fn parse_json_key(input: ParseStream<'_>) -> syn::Result<LitStr> {
-    if input.peek(Ident::peek_any) {
-        let all: TokenStream = input.fork().parse()?;
-        let word = input.call(Ident::parse_any)?;
-        return Err(if input.peek(Token![.]) {
-            let path = source_text(&all);
-            syn::Error::new_spanned(
-                all,
-                format!("a placeholder has two braces at each end: `{{{{{path}}}}}`"),
-            )
-        } else {
-            syn::Error::new(
-                word.span(),
-                format!("a key is a string: write `\"{word}\": ...`"),
-            )
-        });
-    }
-    if (input.peek(Lit) && !input.peek(LitStr)) || input.peek(syn::Lifetime) {
-        return Err(input.error("write a key in double quotes, like `\"id\"`"));
-    }
-    let key: LitStr = input.parse()?;
-    if input.peek(Token![=]) {
+    let wanted =
+        "write a key in double quotes, like `\"id\"`; a placeholder has two braces at each end";
+    let key: LitStr = input.parse().map_err(|error| parse_error(&error, wanted))?;
+    if !input.peek(Token![:]) {
         let text = key.value();
         return Err(input.error(format!("a key is followed by `:`, as in `\"{text}\": ...`")));
     }
@@ -112,62 +108,37 @@ pub(super) fn parse_placeholder(input: ParseStream<'_>) -> syn::Result<Option<Pl
     Ok(None)
 }
 
-fn parse_scalar(input: ParseStream<'_>) -> syn::Result<JsonTemplate> {
-    let minus = if input.parse::<Option<Token![-]>>()?.is_some() {
-        "-"
-    } else {
-        ""
-    };
+fn parse_scalar(input: ParseStream<'_>) -> syn::Result<TemplateValue> {
+    let minus = input.parse::<Option<Token![-]>>()?.map_or("", |_| "-");
     if minus.is_empty() && input.peek(LitStr) {
-        let literal: LitStr = input.parse()?;
-        let template = Template::parse(&literal)?;
-        return Ok(match template.constant_text() {
-            Some(text) => JsonTemplate::Constant(json_string(text)),
-            None => JsonTemplate::Text(template),
-        });
+        return Template::parse(&input.parse()?).map(TemplateValue::Text);
     }
     if input.peek(Lit) {
         let literal: Lit = input.parse()?;
         let text = match &literal {
             Lit::Int(int) if int.suffix().is_empty() => int.base10_digits().to_owned(),
-            Lit::Float(float) if float.suffix().is_empty() => json_float(float.base10_digits()),
+            // `1.` is a number of Rust, and none of JSON
+            Lit::Float(float) if float.suffix().is_empty() => {
+                float.base10_digits().trim_end_matches('.').to_owned()
+            }
             Lit::Bool(flag) if minus.is_empty() => flag.value.to_string(),
             _ => return Err(syn::Error::new(literal.span(), "not a JSON value")),
         };
-        return Ok(JsonTemplate::Constant(format!("{minus}{text}")));
+        return Ok(TemplateValue::Constant(format!("{minus}{text}")));
     }
     if input.peek(Ident::peek_any) {
         let word = input.call(Ident::parse_any)?;
         if word == "null" {
-            return Ok(JsonTemplate::Constant("null".to_owned()));
-        }
-        if ["None", "nil", "undefined"]
-            .iter()
-            .any(|other| word == other)
-        {
-            return Err(syn::Error::new(
-                word.span(),
-                format!("`{word}` is not a JSON value; nothing is `null`"),
-            ));
+            return Ok(TemplateValue::Constant("null".to_owned()));
         }
         while !input.is_empty() && !input.peek(Token![,]) {
             input.parse::<TokenTree>()?;
         }
-        return Ok(JsonTemplate::Word(word));
+        return Ok(TemplateValue::Word(word));
     }
     Err(input.error("expected a JSON value"))
 }
 
-/// `1.` is a number in Rust alone.
-fn json_float(digits: &str) -> String {
-    if digits.ends_with('.') {
-        format!("{digits}0")
-    } else {
-        digits.to_owned()
-    }
-}
-
-/// `text` as a JSON string.
 pub(crate) fn json_string(text: &str) -> String {
     format!("\"{}\"", escape_json(text))
 }

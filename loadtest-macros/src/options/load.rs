@@ -1,8 +1,8 @@
 //! `load = rate(200/s, ramp_up = 10s, for = 1m)` and its siblings.
 
-use super::value::{parse_number, parse_rate, parse_spanned_duration};
-use super::{GivenOptions, parse_option_name, unknown_option};
-use proc_macro2::{Ident, Span};
+use super::value::{parse_duration, parse_rate, parse_whole};
+use super::{note_given, parse_option_name, unknown_option};
+use proc_macro2::Ident;
 use std::time::Duration;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
@@ -50,14 +50,29 @@ enum LoadModel {
 }
 
 impl LoadModel {
-    fn target_noun(self) -> &'static str {
+    fn options(self) -> &'static [&'static str] {
         match self {
-            Self::Rate => "a rate",
-            Self::Users => "a number of users",
-            Self::Iterations => "a number of iterations",
+            Self::Rate => &["ramp_up", "for", "warm_up", "max_users"],
+            Self::Users => &["ramp_up", "for", "warm_up"],
+            Self::Iterations => &["users"],
+        }
+    }
+
+    /// Parses the number of a load.
+    fn parse_amount(self, input: ParseStream<'_>) -> syn::Result<f64> {
+        match self {
+            Self::Rate => parse_rate(input),
+            Self::Users => parse_whole(input, 0.0..=1e6, USERS),
+            Self::Iterations => parse_whole(
+                input,
+                0.0..=1e12,
+                "a number of iterations is a whole number, at most 1000000000000",
+            ),
         }
     }
 }
+
+const USERS: &str = "a number of users is a whole number, at most 1000000";
 
 /// A single `model(target, option = value, ..)`.
 struct LoadTerm {
@@ -65,186 +80,149 @@ struct LoadTerm {
     model: LoadModel,
     from: Option<f64>,
     to: f64,
-    target: Span,
-    ramp_up: Option<(Duration, Span)>,
-    duration: Option<(Duration, Span)>,
-    warm_up: Option<(Duration, Span)>,
-    max_users: Option<(u32, Span)>,
+    ramp_up: Option<Duration>,
+    duration: Option<Duration>,
+    warm_up: Option<Duration>,
+    max_users: Option<u32>,
     users: Option<u32>,
 }
 
-pub(super) fn parse_load(input: ParseStream<'_>) -> syn::Result<LoadOption> {
-    if input.peek(token::Bracket) {
-        let content;
-        let bracket = bracketed!(content in input);
-        let terms = content.parse_terminated(parse_load_term, Token![,])?;
-        let terms: Vec<LoadTerm> = terms.into_iter().collect();
-        return build_stages(&terms, bracket.span.join());
+impl LoadTerm {
+    fn error(&self, message: &str) -> syn::Error {
+        syn::Error::new(self.word.span(), message)
     }
-    let term = parse_load_term(input)?;
-    if term.from.is_some() {
-        let span = term.word.span();
-        return build_stages(&[term], span);
-    }
-    if term.to <= 0.0 {
-        return Err(zero_load_error(&term));
-    }
-    let warm_up = term.warm_up.map_or(Duration::ZERO, |(time, _)| time);
-    let max_users = term.max_users.map(|(users, _)| users);
-    let shape = if term.model == LoadModel::Iterations {
-        LoadShape::Iterations {
-            count: term.to as u64,
-            users: term.users.unwrap_or(1),
+
+    fn require_duration(&self) -> syn::Result<Duration> {
+        match self.duration {
+            Some(Duration::ZERO) => Err(self.error("a load of no length sends nothing")),
+            Some(duration) => Ok(duration),
+            None => Err(self.error("how long? add `for = 1m`")),
         }
-    } else {
-        let duration = require_duration(&term)?;
-        let ramp_up = match term.ramp_up {
-            Some((ramp_up, span)) if ramp_up >= duration => {
-                return Err(syn::Error::new(
-                    span,
-                    "the ramp-up is part of `for`, so it must be shorter",
-                ));
-            }
-            Some((ramp_up, _)) => ramp_up,
-            None => Duration::ZERO,
-        };
-        match term.model {
-            LoadModel::Rate => LoadShape::Rate {
-                per_second: term.to,
-                ramp_up,
-                duration,
-            },
-            _ => LoadShape::Users {
-                users: term.to as u32,
-                ramp_up,
-                duration,
-            },
-        }
-    };
-    Ok(LoadOption {
-        shape,
-        warm_up,
-        max_users,
-    })
+    }
 }
 
-fn build_stages(terms: &[LoadTerm], list: Span) -> syn::Result<LoadOption> {
+pub(super) fn parse_load(input: ParseStream<'_>) -> syn::Result<LoadOption> {
+    let is_list = input.peek(token::Bracket);
+    let terms: Vec<LoadTerm> = if is_list {
+        let content;
+        bracketed!(content in input);
+        let terms = content.parse_terminated(parse_load_term, Token![,])?;
+        terms.into_iter().collect()
+    } else {
+        vec![parse_load_term(input)?]
+    };
     let Some(first) = terms.first() else {
-        return Err(syn::Error::new(
-            list,
+        return Err(input.error(
             "a load has at least one stage: `[rate(0/s -> 200/s, for = 10s), rate(200/s, for = 1m)]`",
         ));
     };
-    let model = first.model;
-    let warm_up = first.warm_up.map_or(Duration::ZERO, |(time, _)| time);
-    let max_users = first.max_users.map(|(users, _)| users);
     if terms
         .iter()
         .all(|term| term.to <= 0.0 && term.from.unwrap_or(0.0) <= 0.0)
     {
-        return Err(zero_load_error(first));
+        return Err(first.error("a load of 0 sends nothing"));
     }
-    let mut stages = Vec::new();
-    for (i, term) in terms.iter().enumerate() {
-        if term.model != model || model == LoadModel::Iterations {
-            return Err(syn::Error::new(
-                term.word.span(),
-                "the stages of a load are all `rate` or all `users`",
-            ));
+    let shape = if is_list || first.from.is_some() {
+        build_stages(&terms)?
+    } else {
+        build_shape(first)?
+    };
+    Ok(LoadOption {
+        shape,
+        warm_up: first.warm_up.unwrap_or_default(),
+        max_users: first.max_users,
+    })
+}
+
+fn build_shape(term: &LoadTerm) -> syn::Result<LoadShape> {
+    if term.model == LoadModel::Iterations {
+        return Ok(LoadShape::Iterations {
+            count: term.to as u64,
+            users: term.users.unwrap_or(1),
+        });
+    }
+    let duration = term.require_duration()?;
+    let ramp_up = term.ramp_up.unwrap_or_default();
+    if ramp_up >= duration {
+        return Err(term.error("the ramp-up is part of `for`, so it must be shorter"));
+    }
+    Ok(if term.model == LoadModel::Rate {
+        LoadShape::Rate {
+            per_second: term.to,
+            ramp_up,
+            duration,
         }
-        if let Some((_, span)) = term.ramp_up {
-            return Err(syn::Error::new(
-                span,
+    } else {
+        LoadShape::Users {
+            users: term.to as u32,
+            ramp_up,
+            duration,
+        }
+    })
+}
+
+fn build_stages(terms: &[LoadTerm]) -> syn::Result<LoadShape> {
+    let model = terms[0].model;
+    let mut stages = Vec::new();
+    for (at, term) in terms.iter().enumerate() {
+        if term.model != model || model == LoadModel::Iterations {
+            return Err(term.error("the stages of a load are all `rate` or all `users`"));
+        }
+        if term.ramp_up.is_some() {
+            return Err(term.error(
                 "a stage has no ramp-up: write it as a stage of its own, like `rate(0/s -> 200/s, for = 10s)`",
             ));
         }
-        let late = term.warm_up.map(|(_, span)| span);
-        if let Some(span) = late.or(term.max_users.map(|(_, span)| span))
-            && i > 0
-        {
-            return Err(syn::Error::new(
-                span,
-                "this holds for the whole load: write it in the first stage",
+        if at > 0 && (term.warm_up.is_some() || term.max_users.is_some()) {
+            return Err(term.error(
+                "`warm_up` and `max_users` hold for the whole load: write them in the first stage",
             ));
         }
         stages.push(StageOption {
             from: term.from.unwrap_or(term.to),
             to: term.to,
-            duration: require_duration(term)?,
+            duration: term.require_duration()?,
         });
     }
-    Ok(LoadOption {
-        shape: if model == LoadModel::Rate {
-            LoadShape::RateStages(stages)
-        } else {
-            LoadShape::UserStages(stages)
-        },
-        warm_up,
-        max_users,
+    Ok(if model == LoadModel::Rate {
+        LoadShape::RateStages(stages)
+    } else {
+        LoadShape::UserStages(stages)
     })
 }
 
-fn zero_load_error(term: &LoadTerm) -> syn::Error {
-    let what = term.model.target_noun();
-    syn::Error::new(term.target, format!("{what} of 0 sends nothing"))
-}
-
-fn require_duration(term: &LoadTerm) -> syn::Result<Duration> {
-    match term.duration {
-        Some((Duration::ZERO, span)) => {
-            Err(syn::Error::new(span, "a load of no length sends nothing"))
-        }
-        Some((duration, _)) => Ok(duration),
-        None => Err(syn::Error::new(
-            term.word.span(),
-            "how long? add `for = 1m`",
-        )),
-    }
-}
-
 fn parse_load_term(input: ParseStream<'_>) -> syn::Result<LoadTerm> {
-    if !input.peek(Ident::peek_any) {
-        return Err(input.error(format!("a load is {LOADS}")));
-    }
-    let word = parse_option_name(input)?;
-    let model = match word.to_string().as_str() {
-        "rate" => LoadModel::Rate,
-        "users" => LoadModel::Users,
-        "iterations" => LoadModel::Iterations,
-        _ => {
-            return Err(syn::Error::new(
-                word.span(),
-                format!("unknown load `{word}`: use {LOADS}"),
-            ));
-        }
+    let model = match input.fork().call(Ident::parse_any) {
+        Ok(word) if word == "rate" => LoadModel::Rate,
+        Ok(word) if word == "users" => LoadModel::Users,
+        Ok(word) if word == "iterations" => LoadModel::Iterations,
+        _ => return Err(input.error(format!("a load is {LOADS}"))),
     };
+    let word = parse_option_name(input)?;
     if !input.peek(token::Paren) {
-        return Err(syn::Error::new(
-            word.span(),
-            format!("`{word}` has parts in parentheses: a load is {LOADS}"),
-        ));
+        let message = format!("`{word}` has parts in parentheses: a load is {LOADS}");
+        return Err(syn::Error::new(word.span(), message));
     }
     let content;
     parenthesized!(content in input);
-    let (mut to, target) = parse_amount(model, &content)?;
+    let mut to = model.parse_amount(&content)?;
     let mut from = None;
     if model != LoadModel::Iterations && content.parse::<Option<Token![->]>>()?.is_some() {
         from = Some(to);
-        to = parse_amount(model, &content)?.0;
+        to = model.parse_amount(&content)?;
     }
     let mut term = LoadTerm {
         word,
         model,
         from,
         to,
-        target,
         ramp_up: None,
         duration: None,
         warm_up: None,
         max_users: None,
         users: None,
     };
-    let mut given = GivenOptions::default();
+    let mut given = Vec::new();
     while content.parse::<Option<Token![,]>>()?.is_some() && !content.is_empty() {
         parse_term_option(&mut term, &mut given, &content)?;
     }
@@ -257,71 +235,34 @@ fn parse_load_term(input: ParseStream<'_>) -> syn::Result<LoadTerm> {
 
 fn parse_term_option(
     term: &mut LoadTerm,
-    given: &mut GivenOptions,
+    given: &mut Vec<Ident>,
     input: ParseStream<'_>,
 ) -> syn::Result<()> {
-    let known: &[&str] = match term.model {
-        LoadModel::Rate => &["ramp_up", "for", "warm_up", "max_users"],
-        LoadModel::Users => &["ramp_up", "for", "warm_up"],
-        LoadModel::Iterations => &["users"],
-    };
+    let known = term.model.options();
     let key = parse_option_name(input)?;
     let name = key.to_string();
     if !known.contains(&name.as_str()) {
-        let meant = match name.as_str() {
-            "ramp" | "ramp_time" => "ramp_up",
-            "duration" | "during" => "for",
-            _ => "",
-        };
-        if known.contains(&meant) {
-            return Err(syn::Error::new(
-                key.span(),
-                format!("unknown option `{key}`; did you mean `{meant}`?"),
-            ));
-        }
-        return Err(unknown_option(&key, known.iter().copied()));
+        return Err(unknown_option(&key, known));
     }
-    given.refuse_repeated(&key)?;
+    note_given(&key, given)?;
     input.parse::<Token![=]>()?;
     match name.as_str() {
-        "ramp_up" => term.ramp_up = Some(parse_spanned_duration(input)?),
-        "for" => term.duration = Some(parse_spanned_duration(input)?),
-        "warm_up" => term.warm_up = Some(parse_spanned_duration(input)?),
-        "max_users" => {
-            let (users, span) = parse_amount(LoadModel::Users, input)?;
-            require_positive(users, LoadModel::Users, span)?;
-            term.max_users = Some((users as u32, span));
-        }
+        "ramp_up" => term.ramp_up = Some(parse_duration(input)?),
+        "for" => term.duration = Some(parse_duration(input)?),
+        "warm_up" => term.warm_up = Some(parse_duration(input)?),
         _ => {
-            let (users, span) = parse_amount(LoadModel::Users, input)?;
-            require_positive(users, LoadModel::Users, span)?;
-            term.users = Some(users as u32);
+            let users = parse_whole(
+                input,
+                1.0..=1e6,
+                "a number of users is a whole number from 1 to 1000000",
+            )?;
+            let option = if name == "users" {
+                &mut term.users
+            } else {
+                &mut term.max_users
+            };
+            *option = Some(users as u32);
         }
     }
     Ok(())
-}
-
-fn require_positive(amount: f64, model: LoadModel, span: Span) -> syn::Result<()> {
-    if amount > 0.0 {
-        return Ok(());
-    }
-    let what = model.target_noun();
-    Err(syn::Error::new(span, format!("{what} of 0 sends nothing")))
-}
-
-fn parse_amount(model: LoadModel, input: ParseStream<'_>) -> syn::Result<(f64, Span)> {
-    if model == LoadModel::Rate {
-        let rate = parse_rate(input)?;
-        return Ok((rate.per_second, rate.span));
-    }
-    let most = match model {
-        LoadModel::Iterations => 1e12,
-        _ => 1e6,
-    };
-    let wanted = format!("{} is a whole number, at most {most}", model.target_noun());
-    let number = parse_number(input, 0.0..=most, &wanted)?;
-    if number.value.fract() != 0.0 {
-        return Err(syn::Error::new(number.span, wanted));
-    }
-    Ok((number.value, number.span))
 }

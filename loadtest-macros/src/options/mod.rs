@@ -3,6 +3,7 @@
 mod body;
 mod client;
 mod defaults;
+mod documented;
 mod fields;
 mod header;
 mod json;
@@ -13,28 +14,27 @@ mod step;
 mod threshold;
 mod value;
 mod weight;
-mod wording;
 
 pub(crate) use body::BodyOption;
 pub(crate) use client::ClientOptions;
 pub(crate) use defaults::StepDefaults;
-pub(crate) use fields::{Field, FieldValue};
+pub(crate) use documented::{SCENARIO_TABLE, STEP_TABLE, documented_options};
+pub(crate) use fields::Field;
 pub(crate) use header::{HeaderOption, HeaderOptionValue};
-pub(crate) use json::{JsonTemplate, escape_json, json_string};
+pub(crate) use json::{TemplateValue, escape_json, json_string};
 pub(crate) use load::{LoadOption, LoadShape, StageOption};
 pub(crate) use repeat::{RepeatOptions, RetryTrigger};
-pub(crate) use scenario::{ScenarioOptions, scenario_keys as of_scenarios};
-pub(crate) use step::{METHODS, StepOptions, step_keys as of_steps};
-pub(crate) use threshold::ThresholdOption;
+pub(crate) use scenario::ScenarioOptions;
+pub(crate) use step::{METHODS, StepOptions};
 pub(crate) use value::check_header_name;
 pub(crate) use weight::{ROUNDING, WEIGHT_RANGE, WeightOption};
 
-use crate::suggest::MacroErrors;
+use crate::suggest::{MacroErrors, closest_word, list_names};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use scenario::require_not_empty;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser as _};
-use syn::{Token, parenthesized};
+use syn::{LitStr, Token, parenthesized};
 
 /// Parses `item, item, ..`; a mistake in one item is noted and the next one is looked at.
 fn parse_each(
@@ -43,13 +43,8 @@ fn parse_each(
     mut parse: impl FnMut(ParseStream<'_>) -> syn::Result<()>,
 ) {
     for item in split_at_commas(tokens) {
-        if errors
-            .ok_or_note(wording::refuse_comparison(&item))
-            .is_none()
-        {
-            continue;
-        }
-        let written = wording::WrittenOption::from_tokens(&item);
+        let name = item.clone().into_iter().next();
+        let name = name.map_or_else(String::new, |name| name.to_string());
         let last = item.clone().into_iter().last();
         // in a group, a value that is missing is blamed on the last token before it
         let mut group = Group::new(Delimiter::Parenthesis, item);
@@ -57,49 +52,51 @@ fn parse_each(
         let item = |input: ParseStream<'_>| {
             let content;
             parenthesized!(content in input);
-            parse(&content).map_err(|error| written.explain_error(error))?;
-            if content.peek(Ident::peek_any) {
-                let next = content.call(Ident::parse_any)?;
-                skip_rest(&content);
-                return Err(syn::Error::new(
-                    next.span(),
-                    format!("a `,` is missing before `{next}`"),
-                ));
+            parse(&content).map_err(|error| explain_error(&name, error))?;
+            match content.cursor().token_tree() {
+                None => Ok(()),
+                Some((TokenTree::Ident(next), _)) => {
+                    Err(content.error(format!("a `,` is missing before `{next}`")))
+                }
+                Some((next, _)) => Err(content.error(format!("`{next}` is out of place here"))),
             }
-            Ok(())
         };
         errors.parse_or_note(item, TokenTree::Group(group).into());
     }
 }
 
+/// The words of the parser library, as words about the option `name`.
+fn explain_error(name: &str, error: syn::Error) -> syn::Error {
+    let message = error.to_string();
+    let wanted = message.strip_prefix("unexpected end of input, ");
+    let explained = match wanted.unwrap_or(&message) {
+        "expected `=`" => format!("an option is set with `=`: `{name} = ..`"),
+        "expected parentheses" => {
+            format!("an option with several parts has them in parentheses: `{name}(..)`")
+        }
+        "expected string literal" => format!("this is a text in quotes: `{name} = \"..\"`"),
+        _ if wanted.is_none() => return error,
+        wanted => wanted.to_owned(),
+    };
+    syn::Error::new(error.span(), explained)
+}
+
 /// Splits at commas, but not within a closure: `check = |r| r.list.iter().collect::<Map<_, _>>()`.
-///
-/// Where the closure does not parse - it is half written - its bars alone are respected.
 pub(crate) fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
     let is = |token: Option<&TokenTree>, wanted: char| matches!(token, Some(TokenTree::Punct(p)) if p.as_char() == wanted);
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut items = Vec::new();
     let mut item: Vec<TokenTree> = Vec::new();
-    let mut in_bars = false;
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
-        if is(item.last(), '=')
-            && let Some(length) = closure_length(&tokens[at..])
-        {
-            item.extend(tokens[at..at + length].iter().cloned());
-            at += length;
-            continue;
-        }
-        at += 1;
-        if is(Some(token), '|') {
-            let starts_closure = is(item.last(), '=')
-                || matches!(item.last(), Some(TokenTree::Ident(word)) if word == "move");
-            in_bars = !in_bars && starts_closure;
-        } else if is(Some(token), ',') && !in_bars {
+        let closure = is(item.last(), '=').then(|| closure_length(&tokens[at..]));
+        let length = closure.flatten().unwrap_or(1);
+        if is(Some(token), ',') {
             items.push(item.drain(..).collect());
-            continue;
+        } else {
+            item.extend(tokens[at..at + length].iter().cloned());
         }
-        item.push(token.clone());
+        at += length;
     }
     items.push(item.into_iter().collect());
     items.retain(|item: &TokenStream| !item.is_empty());
@@ -108,12 +105,7 @@ pub(crate) fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
 
 /// The number of tokens of the closure at the start, if there is one, and it ends where an option may.
 fn closure_length(tokens: &[TokenTree]) -> Option<usize> {
-    let starts = match tokens.first()? {
-        TokenTree::Punct(punct) => punct.as_char() == '|',
-        TokenTree::Ident(word) => word == "move",
-        _ => false,
-    };
-    if !starts {
+    if !matches!(tokens.first()?.to_string().as_str(), "|" | "move") {
         return None;
     }
     let rest = |input: ParseStream<'_>| {
@@ -121,37 +113,34 @@ fn closure_length(tokens: &[TokenTree]) -> Option<usize> {
         input.parse::<TokenStream>()
     };
     let rest = rest.parse2(tokens.iter().cloned().collect()).ok()?;
-    let at_end = match rest.clone().into_iter().next() {
-        Some(TokenTree::Punct(punct)) => punct.as_char() == ',',
-        Some(_) => false,
-        None => true,
-    };
+    let next = rest.clone().into_iter().next();
+    let at_end = next.is_none_or(|next| next.to_string() == ",");
     at_end.then(|| tokens.len() - rest.into_iter().count())
 }
 
-/// The names of the options that were given, so that none is given twice.
-#[derive(Default)]
-struct GivenOptions(Vec<String>);
-
-impl GivenOptions {
-    fn refuse_repeated(&mut self, key: &Ident) -> syn::Result<()> {
-        let name = key.to_string();
-        if self.0.contains(&name) {
-            return Err(syn::Error::new(
-                key.span(),
-                format!("`{name}` is given twice"),
-            ));
-        }
-        self.0.push(name);
-        Ok(())
+/// Notes an option that may be given once.
+fn note_given(key: &Ident, given: &mut Vec<Ident>) -> syn::Result<()> {
+    let is_repeated = given.contains(key);
+    given.push(key.clone());
+    if is_repeated {
+        return Err(syn::Error::new(
+            key.span(),
+            format!("`{key}` is given twice"),
+        ));
     }
+    Ok(())
 }
 
 fn parse_option_name(input: ParseStream<'_>) -> syn::Result<Ident> {
-    if !input.peek(Ident::peek_any) {
-        return Err(wording::not_an_option_name(input));
+    if input.peek(Ident::peek_any) {
+        return input.call(Ident::parse_any);
     }
-    input.call(Ident::parse_any)
+    Err(input.error(match input.parse::<LitStr>() {
+        Ok(limit) if limit.value().contains(['<', '>']) => {
+            format!("write a limit without quotes: `{}`", limit.value())
+        }
+        _ => "expected the name of an option, such as `name = \"..\"`".to_owned(),
+    }))
 }
 
 /// The value after `=`.
@@ -160,15 +149,42 @@ fn parse_assigned<T: Parse>(input: ParseStream<'_>) -> syn::Result<T> {
     input.parse()
 }
 
-fn unknown_option<'a>(key: &Ident, known: impl IntoIterator<Item = &'a str>) -> syn::Error {
-    let known: Vec<&str> = known.into_iter().collect();
-    let hint = wording::suggest_option(key, &known);
-    syn::Error::new(key.span(), format!("unknown option `{key}`{hint}"))
-}
+/// Words of other tools, and the option that does the same.
+const WORDS_OF_OTHER_TOOLS: [(&str, &[&str]); 10] = [
+    ("base", &["host", "url", "base_url"]),
+    ("bearer", &["auth", "authorization", "token"]),
+    ("check", &["assert"]),
+    ("expect", &["status", "status_code"]),
+    ("for", &["duration"]),
+    ("name", &["title"]),
+    ("one_of", &["branch", "choice"]),
+    ("think", &["delay", "pause", "sleep", "wait"]),
+    ("thresholds", &["limits", "slo"]),
+    ("weight", &["chance", "probability"]),
+];
 
-/// Takes what is left of a broken item, so that only the first mistake in it is reported.
-fn skip_rest(input: ParseStream<'_>) {
-    let _ = input.parse::<TokenStream>();
+/// The error for an option that is none of `known`.
+fn unknown_option(key: &Ident, known: &[&str]) -> syn::Error {
+    let word = key.to_string();
+    let same = WORDS_OF_OTHER_TOOLS
+        .iter()
+        .find(|(option, words)| known.contains(option) && words.contains(&word.as_str()));
+    let near = same
+        .map(|(option, _)| *option)
+        .or_else(|| closest_word(&word, known.iter().copied()));
+    let hint = match word.as_str() {
+        "method" | "path" | "url" if known.contains(&"get") => {
+            "method and path are one option: `get = \"/path\"`".to_owned()
+        }
+        "rate" | "users" | "iterations" | "duration" | "ramp_up" if known.contains(&"load") => {
+            "a load is one option: `load = rate(200/s, ramp_up = 10s, for = 1m)`".to_owned()
+        }
+        _ => match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("the options are {}", list_names(known.iter().copied())),
+        },
+    };
+    syn::Error::new(key.span(), format!("unknown option `{word}`; {hint}"))
 }
 
 #[cfg(test)]

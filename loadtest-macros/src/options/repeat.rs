@@ -1,20 +1,16 @@
 //! `once`, `last`, `retry(3, backoff = 100ms, on = 503 | timeout)` and `until = |r| .., every = .., within = ..`.
 
 use super::step::{StepOptions, parse_closure, parse_statuses, refuse_value};
-use super::threshold::ThresholdOption;
-use super::value::{parse_number, parse_positive_duration};
+use super::value::{parse_positive_duration, parse_whole};
 use super::weight::WeightOption;
-use super::{GivenOptions, parse_option_name, skip_rest, unknown_option};
+use super::{note_given, parse_option_name, unknown_option};
 use crate::suggest::{MacroErrors, did_you_mean};
-use loadtest_model::threshold::Metric;
+use loadtest_model::threshold::{Metric, Threshold};
 use proc_macro2::{Ident, Span, TokenStream};
 use std::time::Duration;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Token, parenthesized, token};
-
-/// The options that this file reads.
-pub(super) const REPEAT_KEYS: [&str; 6] = ["once", "last", "retry", "until", "every", "within"];
 
 /// The statuses of success where none are declared.
 const DEFAULT_SUCCESS: (u16, u16) = (200, 299);
@@ -23,27 +19,24 @@ const DEFAULT_SUCCESS: (u16, u16) = (200, 299);
 const DEFAULT_EVERY: Duration = Duration::from_millis(500);
 const DEFAULT_WITHIN: Duration = Duration::from_secs(30);
 
-const MAX_RETRIES: u32 = 100;
-const MISSING: &str = "how often does it send again after a failure? write `retry(3)`";
-const TIMES: &str = "`retry` takes a number of repetitions first: a whole one, from 1 to 100";
-const UNTIL: &str = "`until` takes the response of its step and nothing else: `until = |r| ...`";
+const TIMES: &str =
+    "`retry` takes a number of repetitions first, a whole one, from 1 to 100: `retry(3)`";
 const TRIGGERS: &str = "a failure to retry after is a status like `503` or `5xx`, or `timeout`, \
                         `connect` or `reset`; several are joined by `|`";
 
 #[derive(Default)]
 pub(crate) struct RepeatOptions {
-    pub(crate) once: Option<Ident>,
-    pub(crate) last: Option<Ident>,
+    pub(crate) once: bool,
+    pub(crate) last: bool,
     pub(crate) retry: Option<RetryOption>,
     /// The condition, raw as the closures of checks are.
-    pub(crate) until: Option<(Ident, TokenStream)>,
-    pub(crate) every: Option<(Ident, Duration)>,
-    pub(crate) within: Option<(Ident, Duration)>,
+    pub(crate) until: Option<TokenStream>,
+    pub(crate) every: Option<Duration>,
+    pub(crate) within: Option<Duration>,
 }
 
 #[derive(Clone)]
 pub(crate) struct RetryOption {
-    pub(crate) key: Ident,
     pub(crate) times: u32,
     pub(crate) backoff: Option<Duration>,
     /// Empty for the default.
@@ -60,33 +53,20 @@ pub(crate) enum RetryTrigger {
 }
 
 impl RepeatOptions {
-    pub(super) fn parse_option(&mut self, key: Ident, input: ParseStream<'_>) -> syn::Result<()> {
+    pub(super) fn parse_option(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
         match key.to_string().as_str() {
-            "once" | "last" => {
-                refuse_value(&key, input)?;
-                if key == "once" {
-                    self.once = Some(key);
-                } else {
-                    self.last = Some(key);
-                }
+            "once" => self.once = true,
+            "last" => self.last = true,
+            "retry" => {
+                self.retry = Some(parse_retry(input)?);
+                return Ok(());
             }
-            "retry" => self.retry = Some(parse_retry(key, input)?),
-            "until" => {
-                let condition =
-                    parse_closure(input, "`until` is a closure: `until = |r| ...`", UNTIL)?;
-                self.until = Some((key, condition));
-            }
-            name => {
-                input.parse::<Token![=]>()?;
-                let time = Some((key.clone(), parse_positive_duration(input)?));
-                if name == "every" {
-                    self.every = time;
-                } else {
-                    self.within = time;
-                }
+            _ => {
+                self.until = Some(parse_closure(key, input)?);
+                return Ok(());
             }
         }
-        Ok(())
+        refuse_value(key, input)
     }
 }
 
@@ -98,64 +78,42 @@ pub(super) fn check_repeat_options(options: &StepOptions, errors: &mut MacroErro
         WeightOption::Literal(weight) => weight < 1.0,
         WeightOption::Relative(..) | WeightOption::Constant(_) => true,
     };
-    if let Some(once) = &repeat.once
-        && is_drawn
+    let is_rate = |limit: &Threshold| matches!(limit.metric, Metric::Rps | Metric::Throughput);
+    for key in ["once", "last"]
+        .into_iter()
+        .filter_map(|name| options.find_key(name))
     {
-        errors.add_at(
-            once.span(),
-            "a step that runs `once` runs in the first iteration of every user, and not by chance: \
-             drop `once` or the `weight`",
-        );
-    }
-    if let Some(last) = &repeat.last {
-        check_last(last, options, is_drawn, errors);
-    }
-    let is_rate = |limit: &&ThresholdOption| {
-        matches!(limit.threshold.metric, Metric::Rps | Metric::Throughput)
-    };
-    if let Some(key) = repeat.once.as_ref().or(repeat.last.as_ref())
-        && let Some(limit) = options.thresholds.iter().find(is_rate)
-    {
-        errors.add_at(
-            limit.span,
-            format!("a step that runs `{key}` has no rate: it runs once for each user"),
-        );
+        let mut refuse = |option: &str, why: &str| {
+            errors.add_at(
+                key.span(),
+                format!("a step that runs `{key}` {why}: drop `{key}` or {option}"),
+            );
+        };
+        if is_drawn && (key == "once" || options.one_of.is_none()) {
+            refuse("the `weight`", "runs for every user, and not by chance");
+        }
+        if options.thresholds.iter().any(is_rate) {
+            refuse("the limit", "runs once for each user, and has no rate");
+        }
+        if key == "last" {
+            for (name, is_given) in [
+                ("`once`", repeat.once),
+                ("`one_of`", options.one_of.is_some()),
+                ("`think`", options.find_key("think").is_some()),
+            ] {
+                if is_given {
+                    refuse(
+                        name,
+                        "runs after the last journey of its user, and is part of none",
+                    );
+                }
+            }
+        }
     }
     if let Some(retry) = &repeat.retry {
         check_retry(retry, &options.expect, errors);
     }
-    check_times(repeat, errors);
-}
-
-/// A step that belongs to no journey is neither drawn for one nor thought about in it.
-fn check_last(last: &Ident, options: &StepOptions, is_drawn: bool, errors: &mut MacroErrors) {
-    let mut refuse = |span: Span, message: &str| errors.add_at(span, message);
-    if options.repeat.once.is_some() {
-        refuse(
-            last.span(),
-            "`once` is the first journey of a user, and `last` comes after its last one: drop one of \
-             the two",
-        );
-    }
-    if options.one_of.is_some() {
-        refuse(
-            last.span(),
-            "the steps of a choice are drawn for a journey, and a step that runs `last` is part of \
-             none: drop `last` or `one_of`",
-        );
-    } else if is_drawn {
-        refuse(
-            last.span(),
-            "a step that runs `last` runs for every user, after its last journey, and not by chance: \
-             drop `last` or the `weight`",
-        );
-    }
-    if let Some(think) = options.keys.iter().find(|key| *key == "think") {
-        refuse(
-            think.span(),
-            "a `last` step runs after the load, so it has no think time: drop `think`",
-        );
-    }
+    check_times(options, errors);
 }
 
 /// A status that is expected is no failure.
@@ -185,26 +143,26 @@ fn check_retry(retry: &RetryOption, expect: &[(u16, u16)], errors: &mut MacroErr
     }
 }
 
-fn check_times(repeat: &RepeatOptions, errors: &mut MacroErrors) {
-    if repeat.until.is_none() {
-        for (given, means) in [
-            (&repeat.every, "the pause between the requests of `until`"),
-            (&repeat.within, "the time after which `until` gives up"),
-        ] {
-            if let Some((key, _)) = given {
-                errors.add_at(
-                    key.span(),
-                    format!("`{key}` is {means}: add `until = |r| ...`"),
-                );
-            }
-        }
+fn check_times(options: &StepOptions, errors: &mut MacroErrors) {
+    let RepeatOptions {
+        until,
+        every,
+        within,
+        ..
+    } = &options.repeat;
+    let Some(key) = options.find_key("within").or(options.find_key("every")) else {
         return;
-    }
-    let (every, within) = (&repeat.every, &repeat.within);
-    let key = within.as_ref().or(every.as_ref()).map(|(key, _)| key);
-    let every = every.as_ref().map_or(DEFAULT_EVERY, |(_, time)| *time);
-    let within = within.as_ref().map_or(DEFAULT_WITHIN, |(_, time)| *time);
-    if let Some(key) = key.filter(|_| within < every) {
+    };
+    let (every, within) = (
+        every.unwrap_or(DEFAULT_EVERY),
+        within.unwrap_or(DEFAULT_WITHIN),
+    );
+    if until.is_none() {
+        errors.add_at(
+            key.span(),
+            format!("`{key}` is a time of `until`: add `until = |r| ...`"),
+        );
+    } else if within < every {
         errors.add_at(
             key.span(),
             format!(
@@ -216,37 +174,25 @@ fn check_times(repeat: &RepeatOptions, errors: &mut MacroErrors) {
 }
 
 /// Parses the parameters of `retry`.
-fn parse_retry(key: Ident, input: ParseStream<'_>) -> syn::Result<RetryOption> {
+fn parse_retry(input: ParseStream<'_>) -> syn::Result<RetryOption> {
     if !input.peek(token::Paren) {
-        skip_rest(input);
-        return Err(syn::Error::new(key.span(), MISSING));
+        return Err(input.error(TIMES));
     }
     let content;
     parenthesized!(content in input);
-    if content.is_empty() || content.peek(Ident::peek_any) {
-        skip_rest(&content);
-        return Err(syn::Error::new(key.span(), MISSING));
-    }
-    let times = parse_number(&content, 1.0..=f64::from(MAX_RETRIES), TIMES)?;
-    if times.value.fract() != 0.0 {
-        return Err(syn::Error::new(times.span, TIMES));
-    }
+    let times = parse_whole(&content, 1.0..=100.0, TIMES)? as u32;
     let mut retry = RetryOption {
-        key,
-        times: times.value as u32,
+        times,
         backoff: None,
         on: Vec::new(),
     };
-    let mut given = GivenOptions::default();
+    let mut given = Vec::new();
     while content.parse::<Option<Token![,]>>()?.is_some() && !content.is_empty() {
         let key = parse_option_name(&content)?;
-        match key.to_string().as_str() {
-            "backoff" | "on" => given.refuse_repeated(&key)?,
-            _ => {
-                skip_rest(&content);
-                return Err(unknown_option(&key, ["backoff", "on"]));
-            }
+        if key != "backoff" && key != "on" {
+            return Err(unknown_option(&key, &["backoff", "on"]));
         }
+        note_given(&key, &mut given)?;
         content.parse::<Token![=]>()?;
         if key == "backoff" {
             retry.backoff = Some(parse_positive_duration(&content)?);
@@ -272,19 +218,14 @@ fn parse_triggers(input: ParseStream<'_>) -> syn::Result<Vec<(RetryTrigger, Span
 fn parse_trigger(input: ParseStream<'_>) -> syn::Result<(RetryTrigger, Span)> {
     let span = input.span();
     if input.peek(Ident::peek_any) {
-        let word = parse_option_name(input)?;
-        let trigger = match word.to_string().as_str() {
+        let word = input.call(Ident::parse_any)?.to_string();
+        let trigger = match word.as_str() {
             "timeout" => RetryTrigger::Timeout,
             "connect" => RetryTrigger::Connect,
             "reset" => RetryTrigger::Reset,
-            other => {
-                let hint = did_you_mean(other, ["timeout", "connect", "reset"]);
-                let message = if hint.is_empty() {
-                    TRIGGERS.to_owned()
-                } else {
-                    format!("unknown failure `{other}`{hint}")
-                };
-                return Err(syn::Error::new(span, message));
+            _ => {
+                let near = did_you_mean(&word, ["timeout", "connect", "reset"]);
+                return Err(syn::Error::new(span, format!("{TRIGGERS}{near}")));
             }
         };
         return Ok((trigger, span));

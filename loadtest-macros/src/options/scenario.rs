@@ -1,44 +1,23 @@
 //! The options of `#[scenario(..)]`.
 
-use super::client::{CLIENT_KEYS, ClientOptions};
-use super::defaults::{DEFAULT_KEYS, StepDefaults};
-use super::header::{HEADER_KEYS, HeaderOption};
+use super::client::ClientOptions;
+use super::defaults::StepDefaults;
+use super::documented::{SCENARIO_TABLE, option_names};
+use super::header::HeaderOption;
 use super::load::{LoadOption, parse_load};
-use super::threshold::{ThresholdOption, begins_threshold, parse_threshold_option};
-use super::value::{parse_grade_weight, parse_number, parse_positive_duration, parse_share};
-use super::{
-    GivenOptions, parse_assigned, parse_each, parse_option_name, skip_rest, unknown_option,
+use super::threshold::{begins_threshold, parse_threshold_option};
+use super::value::{
+    parse_error, parse_grade_weight, parse_number, parse_positive_duration, parse_share,
 };
+use super::{note_given, parse_assigned, parse_each, parse_option_name, unknown_option};
 use crate::crate_path;
 use crate::suggest::MacroErrors;
-use loadtest_model::threshold::Scope;
-use proc_macro2::TokenStream;
+use loadtest_model::threshold::{Scope, Threshold};
+use proc_macro2::{Ident, TokenStream};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 use syn::parse::ParseStream;
-use syn::{LitStr, Path, Token, bracketed, parenthesized, token};
-
-const SCENARIO_KEYS: [&str; 11] = [
-    "name",
-    "tags",
-    "base",
-    "load",
-    "thresholds",
-    "apdex",
-    "budget",
-    "grade_weight",
-    "version",
-    "weight",
-    "crate",
-];
-
-/// Every option that an editor can tell about; `crate` is a word of the language.
-pub(crate) fn scenario_keys() -> impl Iterator<Item = &'static str> {
-    let keys = SCENARIO_KEYS.into_iter().filter(|key| *key != "crate");
-    keys.chain(HEADER_KEYS)
-        .chain(CLIENT_KEYS)
-        .chain(DEFAULT_KEYS)
-}
+use syn::{LitStr, Path, Token, bracketed, parenthesized};
 
 /// The weights that a scenario may have, none of which is zero.
 const WEIGHTS: RangeInclusive<f64> = f64::MIN_POSITIVE..=1e6;
@@ -51,7 +30,7 @@ pub(crate) struct ScenarioOptions {
     pub(crate) tags: Vec<LitStr>,
     pub(crate) base: Option<LitStr>,
     pub(crate) load: Option<LoadOption>,
-    pub(crate) thresholds: Vec<ThresholdOption>,
+    pub(crate) thresholds: Vec<Threshold>,
     pub(crate) apdex: Option<Duration>,
     pub(crate) budget: Option<f64>,
     pub(crate) grade_weight: Option<f64>,
@@ -68,7 +47,7 @@ pub(crate) struct ScenarioOptions {
 impl ScenarioOptions {
     pub(crate) fn parse(tokens: TokenStream, errors: &mut MacroErrors) -> Self {
         let mut options = Self::default();
-        let mut given = GivenOptions::default();
+        let mut given = Vec::new();
         let mut more = MacroErrors::default();
         parse_each(tokens, errors, |input| {
             options.parse_option(&mut given, &mut more, input)
@@ -79,90 +58,65 @@ impl ScenarioOptions {
 
     fn parse_option(
         &mut self,
-        given: &mut GivenOptions,
+        given: &mut Vec<Ident>,
         errors: &mut MacroErrors,
         input: ParseStream<'_>,
     ) -> syn::Result<()> {
         let key = parse_option_name(input)?;
         let name = key.to_string();
-        let of_client = CLIENT_KEYS.contains(&name.as_str());
-        let is_header = HEADER_KEYS.contains(&name.as_str());
-        let is_default = DEFAULT_KEYS.contains(&name.as_str());
-        if of_client
-            || is_header && name != "header"
-            || is_default && name != "check"
-            || SCENARIO_KEYS.contains(&name.as_str())
-        {
-            given.refuse_repeated(&key)?;
+        let mut known = option_names(SCENARIO_TABLE);
+        if !known.contains(&name.as_str()) {
+            // too near to `rate` and other parts of a load
+            known.retain(|name| *name != "crate");
+            return Err(if begins_threshold(&name, input) {
+                let message = format!("put it in `thresholds(..)`: `thresholds({name} ...)`");
+                syn::Error::new(key.span(), message)
+            } else {
+                unknown_option(&key, &known)
+            });
+        }
+        if !matches!(name.as_str(), "header" | "check") {
+            note_given(&key, given)?;
         }
         match name.as_str() {
-            "name" => self.name = Some(require_not_empty(parse_assigned(input)?)?),
-            "version" => self.version = Some(require_not_empty(parse_assigned(input)?)?),
-            "tags" => {
-                input.parse::<Token![=]>()?;
-                if !input.peek(token::Bracket) {
-                    return Err(input.error("tags are a list: `tags = [\"critical\"]`"));
-                }
-                let content;
-                bracketed!(content in input);
-                let tags =
-                    content.parse_terminated(<LitStr as syn::parse::Parse>::parse, Token![,])?;
-                self.tags = tags.into_iter().collect();
+            "header" | "bearer" | "basic" => self.add_header(HeaderOption::parse(&name, input)?)?,
+            "timeout" | "think" | "expect" | "retry" | "check" | "stop_on_failure" => {
+                self.defaults.parse_option(&key, input)?;
+            }
+            "http" | "cookies" | "dns" | "insecure" | "ca" | "identity" | "redirects" => {
+                self.client.parse_option(&name, input)?;
             }
             "base" => self.base = Some(parse_base(input)?),
-            "load" => {
-                input.parse::<Token![=]>()?;
-                self.load = Some(parse_load(input)?);
-            }
             "thresholds" => {
                 let content;
                 parenthesized!(content in input);
                 let inside: TokenStream = content.parse()?;
                 parse_each(inside, errors, |input| self.parse_thresholds(input));
             }
-            "apdex" => {
+            "name" => self.name = Some(require_not_empty(parse_assigned(input)?)?),
+            "version" => self.version = Some(require_not_empty(parse_assigned(input)?)?),
+            _ => {
                 input.parse::<Token![=]>()?;
-                self.apdex = Some(parse_positive_duration(input)?);
+                self.parse_setting(&name, input)?;
             }
-            "budget" => {
-                input.parse::<Token![=]>()?;
-                self.budget = Some(parse_share(input)?);
-            }
-            "grade_weight" => {
-                input.parse::<Token![=]>()?;
-                self.grade_weight = Some(parse_grade_weight(input)?);
-            }
-            name if of_client => self.client.parse_option(name, input)?,
-            _ if is_default => self.defaults.parse_option(key, input)?,
-            name if is_header => self.add_header(HeaderOption::parse(name, input)?)?,
+        }
+        Ok(())
+    }
+
+    fn parse_setting(&mut self, name: &str, input: ParseStream<'_>) -> syn::Result<()> {
+        match name {
+            "tags" => self.tags = parse_tags(input)?,
+            "load" => self.load = Some(parse_load(input)?),
+            "apdex" => self.apdex = Some(parse_positive_duration(input)?),
+            "budget" => self.budget = Some(parse_share(input)?),
+            "grade_weight" => self.grade_weight = Some(parse_grade_weight(input)?),
             "weight" => {
-                input.parse::<Token![=]>()?;
-                let weight = parse_number(input, WEIGHTS, WEIGHT)?.value;
+                self.weight = Some(parse_number(input, WEIGHTS, WEIGHT)?);
                 if input.peek(Token![%]) {
                     return Err(input.error(WEIGHT));
                 }
-                self.weight = Some(weight);
             }
-            "crate" => {
-                input.parse::<Token![=]>()?;
-                self.crate_path = Some(crate_path::parse_crate_path(input)?);
-            }
-            metric if begins_threshold(metric, input) => {
-                skip_rest(input);
-                return Err(syn::Error::new(
-                    key.span(),
-                    format!("put it in `thresholds(..)`: `thresholds({metric} ...)`"),
-                ));
-            }
-            _ => {
-                skip_rest(input);
-                let known = SCENARIO_KEYS
-                    .into_iter()
-                    .chain(HEADER_KEYS)
-                    .chain(CLIENT_KEYS)
-                    .chain(DEFAULT_KEYS);
-                return Err(unknown_option(&key, known));
-            }
+            _ => self.crate_path = Some(crate_path::parse_crate_path(input)?),
         }
         Ok(())
     }
@@ -190,6 +144,19 @@ impl ScenarioOptions {
             .push(parse_threshold_option(&metric, Scope::Journey, input)?);
         Ok(())
     }
+}
+
+/// Parses `["shop", "critical"]`.
+fn parse_tags(input: ParseStream<'_>) -> syn::Result<Vec<LitStr>> {
+    let parse = |input: ParseStream<'_>| {
+        let content;
+        bracketed!(content in input);
+        content.parse_terminated(<LitStr as syn::parse::Parse>::parse, Token![,])
+    };
+    let tags = parse(input);
+    let tags =
+        tags.map_err(|error| parse_error(&error, "tags are a list: `tags = [\"critical\"]`"))?;
+    Ok(tags.into_iter().collect())
 }
 
 /// Parses `= "http://host"`.

@@ -1,59 +1,26 @@
 //! The options of `#[step(..)]`.
 
 use super::body::BodyOption;
+use super::documented::{STEP_TABLE, option_names};
 use super::fields::{Field, FieldsOf, fields};
-use super::header::{HEADER_KEYS, HeaderOption};
+use super::header::HeaderOption;
 use super::repeat::{self, RepeatOptions};
 use super::scenario::require_not_empty;
-use super::threshold::{ThresholdOption, begins_threshold, is_compared, parse_threshold_option};
+use super::threshold::{begins_threshold, is_compared, parse_threshold_option};
 use super::value::{
-    parse_duration, parse_grade_weight, parse_positive_duration, parse_redirects, parse_share,
+    parse_duration, parse_error, parse_grade_weight, parse_positive_duration, parse_redirects,
+    parse_share,
 };
 use super::weight::{WeightOption, parse_weight};
-use super::wording::{names_request, not_a_status, refuse_broken_range};
-use super::{
-    GivenOptions, parse_assigned, parse_each, parse_option_name, skip_rest, unknown_option,
-};
-use crate::spelling::source_text;
+use super::{note_given, parse_assigned, parse_each, parse_option_name, unknown_option};
 use crate::suggest::MacroErrors;
 use crate::template::{Template, TemplatePart};
-use loadtest_model::threshold::{Scope, metric_words};
+use loadtest_model::threshold::{Scope, Threshold};
 use proc_macro2::{Ident, TokenStream};
-use std::fmt::Write as _;
 use std::time::Duration;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{LitInt, LitStr, Token};
-
-const STEP_KEYS: [&str; 27] = [
-    "name",
-    "weight",
-    "one_of",
-    "expect",
-    "think",
-    "timeout",
-    "get",
-    "post",
-    "put",
-    "delete",
-    "patch",
-    "head",
-    "options",
-    "header",
-    "bearer",
-    "basic",
-    "query",
-    "json",
-    "form",
-    "body",
-    "multipart",
-    "apdex",
-    "budget",
-    "grade_weight",
-    "check",
-    "redirects",
-    "stop_on_failure",
-];
 
 pub(crate) const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", "head", "options"];
 
@@ -68,12 +35,12 @@ pub(crate) struct StepOptions {
     pub(crate) think: Option<(Duration, Duration)>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) call: Option<MethodAndUrl>,
-    /// Also where what follows is broken.
-    pub(crate) names_method: bool,
+    /// True if an option did not parse, which may have been that one.
+    pub(crate) is_broken: bool,
     pub(crate) headers: Vec<HeaderOption>,
     pub(crate) query: Vec<Field>,
     pub(crate) body: Option<BodyOption>,
-    pub(crate) thresholds: Vec<ThresholdOption>,
+    pub(crate) thresholds: Vec<Threshold>,
     pub(crate) apdex: Option<Duration>,
     pub(crate) budget: Option<f64>,
     pub(crate) grade_weight: Option<f64>,
@@ -82,10 +49,8 @@ pub(crate) struct StepOptions {
     pub(crate) stop_on_failure: bool,
     /// Raw, so that an editor completes in half-written closures.
     pub(crate) checks: Vec<TokenStream>,
-    /// Every option that was given, metrics aside.
+    /// Every option that was given, limits aside.
     pub(crate) keys: Vec<Ident>,
-    /// The options of a declarative request, which a step with a body cannot have.
-    pub(crate) request_keys: Vec<Ident>,
 }
 
 /// `get = "/path"`.
@@ -99,154 +64,96 @@ pub(crate) struct MethodAndUrl {
 impl StepOptions {
     pub(crate) fn parse(tokens: TokenStream, errors: &mut MacroErrors) -> Self {
         let mut options = Self::default();
-        let mut given = GivenOptions::default();
-        parse_each(tokens, errors, |input| {
-            options.parse_option(&mut given, input)
-        });
+        let before = errors.len();
+        parse_each(tokens, errors, |input| options.parse_option(input));
+        options.is_broken = errors.len() > before;
         repeat::check_repeat_options(&options, errors);
         options
     }
 
-    /// All closures, which look at the response.
-    pub(crate) fn closures(&self) -> impl Iterator<Item = &TokenStream> {
-        let until = self.repeat.until.iter().map(|(_, condition)| condition);
-        self.checks.iter().chain(until)
+    /// The option `name`, if it is given; also where its value is broken.
+    pub(crate) fn find_key(&self, name: &str) -> Option<&Ident> {
+        self.keys.iter().find(|key| *key == name)
     }
 
-    fn parse_option(
-        &mut self,
-        given: &mut GivenOptions,
-        input: ParseStream<'_>,
-    ) -> syn::Result<()> {
-        // `#[step("/path")]` was to be a request
-        self.names_method |= input.peek(LitStr);
+    fn parse_option(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
         let key = parse_option_name(input)?;
         let name = key.to_string();
-        if begins_threshold(&name, input) {
+        let known = option_names(STEP_TABLE);
+        let is_known = known.contains(&name.as_str());
+        if begins_threshold(&name, input)
+            || !is_known && (is_compared(input) || input.peek(Token![.]))
+        {
             self.thresholds
                 .push(parse_threshold_option(&key, Scope::Step, input)?);
             return Ok(());
         }
-        if !matches!(name.as_str(), "header" | "check") && step_keys().any(|known| known == name) {
-            given.refuse_repeated(&key)?;
+        if !is_known {
+            return Err(unknown_option(&key, &known));
         }
-        if STEP_KEYS.contains(&name.as_str()) {
-            self.keys.push(key.clone());
+        match name.as_str() {
+            "header" | "check" => self.keys.push(key.clone()),
+            _ => note_given(&key, &mut self.keys)?,
         }
         match name.as_str() {
             "name" => self.name = Some(require_not_empty(parse_assigned(input)?)?),
             name if METHODS.contains(&name) => self.parse_method_and_url(key, input)?,
-            name if HEADER_KEYS.contains(&name) => {
-                self.request_keys.push(key);
-                self.add_header(HeaderOption::parse(name, input)?)?;
-            }
+            "header" | "bearer" | "basic" => self.add_header(HeaderOption::parse(&name, input)?)?,
             "query" => {
-                self.request_keys.push(key);
                 input.parse::<Token![=]>()?;
                 self.query = fields(input, FieldsOf::Query)?;
             }
-            "json" | "form" | "body" | "multipart" => {
-                self.request_keys.push(key.clone());
-                self.parse_body_option(&key, &name, input)?;
-            }
-            "check" => {
-                let check = parse_closure(input, "a check is a closure: `check = |r| ...`", CHECK)?;
-                self.checks.push(check);
-            }
-            name if repeat::REPEAT_KEYS.contains(&name) => self.repeat.parse_option(key, input)?,
+            "json" | "form" | "body" | "multipart" => self.parse_body_option(&key, &name, input)?,
             "redirects" => self.redirects = Some(parse_redirects(input)?),
-            "stop_on_failure" => {
-                refuse_value(&key, input)?;
-                self.stop_on_failure = true;
-            }
-            "weight" | "one_of" | "expect" | "think" | "timeout" | "apdex" | "budget"
-            | "grade_weight" => {
-                input.parse::<Token![=]>()?;
-                self.parse_setting(&key, &name, input)?;
-            }
-            _ => {
-                if is_compared(input) || input.peek(Token![.]) || begins_threshold(&name, input) {
-                    self.thresholds
-                        .push(parse_threshold_option(&key, Scope::Step, input)?);
-                    return Ok(());
-                }
-                self.names_method |=
-                    METHODS.contains(&name.to_lowercase().as_str()) || names_request(&name);
-                skip_rest(input);
-                let keys = step_keys().map(str::to_owned);
-                let known: Vec<String> = keys.chain(metric_words(Scope::Step)).collect();
-                return Err(unknown_option(&key, known.iter().map(String::as_str)));
-            }
+            _ => self.parse_setting(&key, input)?,
         }
         Ok(())
     }
 
-    /// Parses an option that a scenario gives to all of its steps.
-    pub(super) fn parse_default(&mut self, key: Ident, input: ParseStream<'_>) -> syn::Result<()> {
-        match key.to_string().as_str() {
+    /// Parses an option that a scenario may give to all of its steps, or one like it.
+    pub(super) fn parse_setting(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
+        let name = key.to_string();
+        match name.as_str() {
             "check" => {
-                let check = parse_closure(input, "a check is a closure: `check = |r| ...`", CHECK)?;
-                self.checks.push(check);
-                Ok(())
+                self.checks.push(parse_closure(key, input)?);
+                return Ok(());
             }
-            "retry" => self.repeat.parse_option(key, input),
             "stop_on_failure" => {
                 self.stop_on_failure = true;
-                refuse_value(&key, input)
+                return refuse_value(key, input);
             }
-            name => {
-                input.parse::<Token![=]>()?;
-                self.parse_setting(&key, name, input)
-            }
+            "once" | "last" | "retry" | "until" => return self.repeat.parse_option(key, input),
+            _ => {}
         }
-    }
-
-    fn parse_setting(
-        &mut self,
-        key: &Ident,
-        name: &str,
-        input: ParseStream<'_>,
-    ) -> syn::Result<()> {
-        match name {
+        input.parse::<Token![=]>()?;
+        match name.as_str() {
             "weight" => self.weight = parse_weight(input)?,
-            "one_of" => self.one_of = Some(parse_choice(input)?),
-            "expect" => self.expect = parse_expect(input)?,
-            "think" => {
-                let first = input.cursor().token_stream().into_iter().next();
-                let min = parse_duration(input)?;
-                refuse_broken_range(input, &source_text(first))?;
-                let max = match input.parse::<Option<Token![..]>>()? {
-                    Some(_) => parse_duration(input)?,
-                    None => min,
-                };
-                if max < min {
-                    return Err(syn::Error::new(
-                        key.span(),
-                        "the think time's upper bound is below its lower bound",
-                    ));
-                }
-                self.think = Some((min, max));
+            "one_of" => {
+                let wanted = "`one_of` takes the name of a choice, which the other steps of it give as well: \
+                              `one_of = view`";
+                let choice = input.call(Ident::parse_any);
+                self.one_of = Some(choice.map_err(|error| parse_error(&error, wanted))?);
             }
+            "expect" => self.expect = parse_expect(input)?,
+            "think" => self.think = Some(parse_think(input)?),
             "timeout" => self.timeout = Some(parse_positive_duration(input)?),
             "apdex" => self.apdex = Some(parse_positive_duration(input)?),
             "budget" => self.budget = Some(parse_share(input)?),
             "grade_weight" => self.grade_weight = Some(parse_grade_weight(input)?),
-            _ => unreachable!("`{name}` is listed as a setting"),
+            "every" => self.repeat.every = Some(parse_positive_duration(input)?),
+            _ => self.repeat.within = Some(parse_positive_duration(input)?),
         }
         Ok(())
     }
 
     fn parse_method_and_url(&mut self, method: Ident, input: ParseStream<'_>) -> syn::Result<()> {
-        self.names_method = true;
         input.parse::<Token![=]>()?;
         let literal: LitStr = input.parse().map_err(|error| {
-            syn::Error::new(
-                error.span(),
-                format!(
-                    "a URL is a string: `{method} = \"/path\"`, with values of earlier steps as \
-                     `{{{{step.response.field}}}}`; any other is built in a body"
-                ),
-            )
+            let wanted = format!(
+                "a URL is a string: `{method} = \"/path\"`, with values of earlier steps as \
+                 `{{{{step.response.field}}}}`; any other is built in a body"
+            );
+            parse_error(&error, &wanted)
         })?;
         if let Some(call) = &self.call {
             return Err(syn::Error::new(
@@ -254,10 +161,7 @@ impl StepOptions {
                 format!("this step already has a method: `{}`", call.method),
             ));
         }
-        let parsed = Template::parse(&literal).and_then(|url| {
-            check_url(&url)?;
-            Ok(url)
-        });
+        let parsed = Template::parse(&literal).and_then(|url| check_url(&url).map(|()| url));
         let (url, error) = match parsed {
             Ok(url) => (Some(url), Ok(())),
             Err(error) => (None, Err(error)),
@@ -272,7 +176,10 @@ impl StepOptions {
 
     fn add_header(&mut self, header: HeaderOption) -> syn::Result<()> {
         if header.is_authorization() && self.headers.iter().any(HeaderOption::is_authorization) {
-            return Err(syn::Error::new(header.span, AUTHORIZED));
+            return Err(syn::Error::new(
+                header.span,
+                "this step has an `authorization` already: `bearer` and `basic` are each one",
+            ));
         }
         self.headers.push(header);
         Ok(())
@@ -309,56 +216,43 @@ pub(super) fn refuse_value(key: &Ident, input: ParseStream<'_>) -> syn::Result<(
     if input.is_empty() || input.peek(Ident::peek_any) {
         return Ok(());
     }
-    skip_rest(input);
     Err(syn::Error::new(
         key.span(),
         format!("`{key}` takes no value: `#[step({key})]`"),
     ))
 }
 
-const AUTHORIZED: &str =
-    "this step has an `authorization` already: `bearer` and `basic` are each one";
-
-const CHECK: &str = "a check takes the response of its step and nothing else: `check = |r| ...`";
-
-/// Every option but the limits.
-pub(crate) fn step_keys() -> impl Iterator<Item = &'static str> {
-    STEP_KEYS.into_iter().chain(repeat::REPEAT_KEYS)
-}
-
-/// Parses an option whose value is a closure. Refuses closures without exactly one parameter with
-/// the message `one_parameter`, because rustc would blame generated code.
-pub(super) fn parse_closure(
-    input: ParseStream<'_>,
-    missing: &str,
-    one_parameter: &str,
-) -> syn::Result<TokenStream> {
+/// Parses an option whose value is a closure. Refuses closures without exactly one parameter, because rustc would
+/// blame generated code.
+pub(super) fn parse_closure(key: &Ident, input: ParseStream<'_>) -> syn::Result<TokenStream> {
     input.parse::<Token![=]>()?;
-    if input.is_empty() {
-        return Err(input.error(missing));
-    }
     let closure: TokenStream = input.parse()?;
+    let wanted =
+        || format!("`{key}` takes the response of its step and nothing else: `{key} = |r| ...`");
     match syn::parse2::<syn::ExprClosure>(closure.clone()) {
-        Ok(parsed) if parsed.inputs.len() != 1 => {
-            Err(syn::Error::new_spanned(closure, one_parameter))
-        }
+        _ if closure.is_empty() => Err(input.error(wanted())),
+        Ok(parsed) if parsed.inputs.len() != 1 => Err(syn::Error::new_spanned(closure, wanted())),
         // half written ones are rustc's to report
         _ => Ok(closure),
     }
 }
 
-fn parse_choice(input: ParseStream<'_>) -> syn::Result<Ident> {
-    if input.peek(Ident::peek_any) && !input.peek2(Token![::]) {
-        return input.call(Ident::parse_any);
+/// Parses a pause, or a range of pauses.
+fn parse_think(input: ParseStream<'_>) -> syn::Result<(Duration, Duration)> {
+    let span = input.span();
+    let min = parse_duration(input)?;
+    if input.peek(Token![..=]) || input.peek(Token![...]) || input.peek(Token![-]) {
+        return Err(input.error("a pause is a time, or a range of two: `500ms..2s`"));
     }
-    let quoted = input.fork().parse::<LitStr>().ok();
-    let name = quoted.and_then(|text| text.parse::<Ident>().ok());
-    Err(input.error(match name {
-        Some(name) => format!("write the name of a choice without quotes: `one_of = {name}`"),
-        None => "`one_of` takes the name of a choice, which the other steps of it give as well: \
-                 `one_of = view`"
-            .to_owned(),
-    }))
+    let max = match input.parse::<Option<Token![..]>>()? {
+        Some(_) => parse_duration(input)?,
+        None => min,
+    };
+    if max < min {
+        let message = "the think time's upper bound is below its lower bound";
+        return Err(syn::Error::new(span, message));
+    }
+    Ok((min, max))
 }
 
 fn parse_expect(input: ParseStream<'_>) -> syn::Result<Vec<(u16, u16)>> {
@@ -381,7 +275,7 @@ pub(super) fn parse_statuses(input: ParseStream<'_>, wanted: &str) -> syn::Resul
         if input.peek(LitInt) {
             input.parse::<LitInt>()
         } else {
-            Err(not_a_status(input, wanted))
+            Err(input.error(wanted))
         }
     };
     let status = |literal: &LitInt, beyond: u16| match literal.base10_parse::<u16>() {
@@ -394,20 +288,10 @@ pub(super) fn parse_statuses(input: ParseStream<'_>, wanted: &str) -> syn::Resul
         )),
     };
     let first = literal(input)?;
-    if first.suffix() == "XX" {
-        let class = first.base10_digits();
-        return Err(syn::Error::new(
-            first.span(),
-            format!("a status class is written `{class}xx`"),
-        ));
-    }
-    if first.suffix() == "xx" {
+    if first.suffix().eq_ignore_ascii_case("xx") {
         return match first.base10_digits().parse::<u16>() {
             Ok(class @ 1..=5) => Ok((class * 100, class * 100 + 99)),
-            _ => Err(syn::Error::new(
-                first.span(),
-                "status classes are `1xx` to `5xx`",
-            )),
+            _ => Err(syn::Error::new(first.span(), wanted)),
         };
     }
     let from = status(&first, 0)?;
@@ -428,32 +312,27 @@ pub(super) fn parse_statuses(input: ParseStream<'_>, wanted: &str) -> syn::Resul
 }
 
 fn check_url(url: &Template) -> syn::Result<()> {
-    let error = |message: String| Err(syn::Error::new(url.span, message));
-    match url.parts.first() {
-        Some(TemplatePart::Text(start)) => {
-            let host = ["http://", "https://"]
-                .iter()
-                .find_map(|scheme| start.strip_prefix(scheme));
-            let is_bare = url.parts.len() == 1
-                && host.is_some_and(|h| h.starts_with(['/', '?']) || h.is_empty());
-            if (!start.starts_with('/') && host.is_none()) || is_bare {
-                return error("a URL is a path that starts with `/`, or starts with `http://host` or `https://host`".to_owned());
-            }
-        }
+    let error = |message: &str| Err(syn::Error::new(url.span, message));
+    let start = match url.parts.first() {
         // a placeholder at the start may hold all of the URL
-        Some(TemplatePart::Value(_)) => {}
-        None => {
-            return error("a URL is a path that starts with `/`, or starts with `http://host` or `https://host`".to_owned());
-        }
-    }
-    if let [TemplatePart::Text(start), TemplatePart::Value(_), ..] = url.parts.as_slice()
-        && let Some((_, host)) = start.split_once("://")
-        && !host.contains(['/', '?'])
-    {
+        Some(TemplatePart::Value(_)) => "/",
+        Some(TemplatePart::Text(start)) => start,
+        None => "",
+    };
+    let host = ["http://", "https://"]
+        .iter()
+        .find_map(|scheme| start.strip_prefix(scheme));
+    let has_value = url.parts.len() > 1;
+    if host.is_some_and(|host| has_value && !host.contains(['/', '?'])) {
         return error(
             "a placeholder cannot stand in the host of a URL: put the whole URL into a placeholder \
-             at the start, or write a path and give the scenario a `base`"
-                .to_owned(),
+             at the start, or write a path and give the scenario a `base`",
+        );
+    }
+    let is_absolute = host.is_some_and(|host| !host.is_empty() && !host.starts_with(['/', '?']));
+    if !start.starts_with('/') && !is_absolute {
+        return error(
+            "a URL is a path that starts with `/`, or starts with `http://host` or `https://host`",
         );
     }
     for part in &url.parts {
@@ -461,16 +340,11 @@ fn check_url(url: &Template) -> syn::Result<()> {
             && let Some(bad) = text.chars().find(|&c| !is_url_char(c))
         {
             let hint = if bad == '{' {
-                "; a value of an earlier step is written `{{step.response.id}}`".to_owned()
+                "a value of an earlier step is written `{{step.response.id}}`"
             } else {
-                let mut bytes = [0; 4];
-                let mut hint = "; it is written `".to_owned();
-                for byte in bad.encode_utf8(&mut bytes).bytes() {
-                    let _ = write!(hint, "%{byte:02X}");
-                }
-                hint + "`"
+                "write it as `%` and its bytes, such as `%20` for a space"
             };
-            return error(format!("a URL cannot contain {bad:?}{hint}"));
+            return error(&format!("a URL cannot contain {bad:?}; {hint}"));
         }
     }
     Ok(())

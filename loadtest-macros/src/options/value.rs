@@ -8,37 +8,47 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Lit, Token};
 
+/// The words `wanted` at the place of `error`.
+pub(super) fn parse_error(error: &syn::Error, wanted: &str) -> syn::Error {
+    syn::Error::new(error.span(), wanted)
+}
+
 /// Parses the number of redirects to follow.
 pub(super) fn parse_redirects(input: ParseStream<'_>) -> syn::Result<u32> {
-    const WANTED: &str = "expected how many redirects are followed, 0 to 50: `redirects = 5`";
     input.parse::<Token![=]>()?;
-    let number = parse_number(input, 0.0..=50.0, WANTED)
-        .map_err(|error| syn::Error::new(error.span(), WANTED))?;
-    if number.value.fract() != 0.0 {
-        return Err(syn::Error::new(number.span, WANTED));
+    let wanted = "expected how many redirects are followed, 0 to 50: `redirects = 5`";
+    Ok(parse_whole(input, 0.0..=50.0, wanted)? as u32)
+}
+
+/// Parses a whole number within `range`.
+pub(super) fn parse_whole(
+    input: ParseStream<'_>,
+    range: RangeInclusive<f64>,
+    wanted: &str,
+) -> syn::Result<f64> {
+    let span = input.span();
+    match parse_number(input, range, wanted) {
+        Ok(number) if number.fract() == 0.0 => Ok(number),
+        Ok(_) => Err(syn::Error::new(span, wanted)),
+        Err(error) => Err(parse_error(&error, wanted)),
     }
-    Ok(number.value as u32)
 }
 
 /// A share in the overall grade, before division by the sum of all.
 pub(super) fn parse_grade_weight(input: ParseStream<'_>) -> syn::Result<f64> {
-    let wanted = "a grade weight is not negative, and at most 1000000";
-    Ok(parse_number(input, 0.0..=1e6, wanted)?.value)
+    parse_number(
+        input,
+        0.0..=1e6,
+        "a grade weight is not negative, and at most 1000000",
+    )
 }
 
-/// A number without suffix, and its place.
-pub(super) struct PlainNumber {
-    pub(super) value: f64,
-    pub(super) text: String,
-    pub(super) span: Span,
-}
-
-/// A number within `range`; any other is refused with the words `wanted`, sign and all.
+/// Parses a number within `range`; any other is refused with the words `wanted`, sign and all.
 pub(super) fn parse_number(
     input: ParseStream<'_>,
     range: RangeInclusive<f64>,
     wanted: &str,
-) -> syn::Result<PlainNumber> {
+) -> syn::Result<f64> {
     let (minus, literal) = parse_signed_literal(input, "expected a number")?;
     let (value, suffix) = match &literal {
         Lit::Int(int) => (int.base10_parse().ok(), int.suffix()),
@@ -51,50 +61,36 @@ pub(super) fn parse_number(
     if minus.is_some() || !range.contains(&value) {
         return Err(syn::Error::new_spanned(quote!(#minus #literal), wanted));
     }
-    Ok(PlainNumber {
-        value,
-        text: literal_text(&literal),
-        span: literal.span(),
-    })
+    Ok(value)
 }
 
-/// A literal and the `-` before it, which `syn` would make one token whose place is the sign alone.
 fn parse_signed_literal(
     input: ParseStream<'_>,
     wanted: &str,
 ) -> syn::Result<(Option<Token![-]>, Lit)> {
     let minus = input.parse()?;
-    let literal = input
-        .parse()
-        .map_err(|error| syn::Error::new(error.span(), wanted))?;
+    let literal = input.parse().map_err(|error| parse_error(&error, wanted))?;
     Ok((minus, literal))
-}
-
-/// `300ms`, `1.5s`, `2m`.
-pub(super) fn parse_duration(input: ParseStream<'_>) -> syn::Result<Duration> {
-    parse_spanned_duration(input).map(|(duration, _)| duration)
 }
 
 /// A duration that is not zero.
 pub(super) fn parse_positive_duration(input: ParseStream<'_>) -> syn::Result<Duration> {
-    match parse_spanned_duration(input)? {
-        (Duration::ZERO, span) => Err(syn::Error::new(span, "a time of 0 has no meaning here")),
-        (duration, _) => Ok(duration),
+    let span = input.span();
+    match parse_duration(input)? {
+        Duration::ZERO => Err(syn::Error::new(span, "a time of 0 has no meaning here")),
+        duration => Ok(duration),
     }
 }
 
-pub(super) fn parse_spanned_duration(input: ParseStream<'_>) -> syn::Result<(Duration, Span)> {
-    let (minus, literal) =
-        parse_signed_literal(input, "a time is a number with its unit: `300ms`, `2s`")?;
+/// `300ms`, `1.5s`, `2m`.
+pub(super) fn parse_duration(input: ParseStream<'_>) -> syn::Result<Duration> {
+    const WANTED: &str = "a time is a number with its unit: `300ms`, `2s`";
+    let (minus, literal) = parse_signed_literal(input, WANTED)?;
     let error = |message: String| Err(syn::Error::new(literal.span(), message));
     let (digits, suffix) = match &literal {
         Lit::Int(int) => (int.base10_digits(), int.suffix()),
         Lit::Float(float) => (float.base10_digits(), float.suffix()),
-        Lit::Str(text) => {
-            let text = text.value();
-            return error(format!("write a time without quotes: `{text}`"));
-        }
-        _ => return error("a time is a number with its unit: `300ms`, `2s`".to_owned()),
+        _ => return error(WANTED.to_owned()),
     };
     let unit = match suffix {
         "us" | "µs" | "μs" => 1e-6,
@@ -124,68 +120,43 @@ pub(super) fn parse_spanned_duration(input: ParseStream<'_>) -> syn::Result<(Dur
     if seconds > 3600.0 * 24.0 * 365.0 * 100.0 {
         return error("this time is too long".to_owned());
     }
-    Ok((Duration::from_secs_f64(seconds), literal.span()))
+    Ok(Duration::from_secs_f64(seconds))
 }
 
 const SHARE: &str = "a share is from 0% to 100%";
 
 /// `1%`, as a share of one.
 pub(super) fn parse_share(input: ParseStream<'_>) -> syn::Result<f64> {
-    let literal = input.fork().parse::<Lit>().ok();
-    let number = parse_number(input, 0.0..=f64::INFINITY, SHARE).map_err(|error| {
-        let (digits, unit) = match &literal {
-            Some(Lit::Int(int)) => (int.base10_digits(), int.suffix()),
-            Some(Lit::Float(float)) => (float.base10_digits(), float.suffix()),
-            _ => return error,
-        };
-        if unit.is_empty() {
-            return error;
-        }
-        let message = format!("unknown unit `{unit}`: write `{digits}%`");
-        syn::Error::new(error.span(), message)
-    })?;
-    if input.parse::<Option<Token![%]>>()?.is_none() {
-        let text = number.text;
-        return Err(syn::Error::new(
-            number.span,
-            format!("`{text}` has no unit: write `{text}%`"),
-        ));
+    let span = input.span();
+    let percent =
+        parse_number(input, 0.0..=100.0, SHARE).map_err(|error| parse_error(&error, SHARE))?;
+    match input.parse::<Option<Token![%]>>()? {
+        Some(_) => Ok(percent / 100.0),
+        None => Err(syn::Error::new(
+            span,
+            format!("`{percent}` has no unit: write `{percent}%`"),
+        )),
     }
-    if number.value > 100.0 {
-        return Err(syn::Error::new(number.span, SHARE));
-    }
-    Ok(number.value / 100.0)
 }
 
 /// The highest rate that a nanosecond clock can resolve.
 const MOST_PER_SECOND: f64 = 1e9;
 
-pub(super) struct RateLiteral {
-    pub(super) per_second: f64,
-    pub(super) span: Span,
-}
-
 /// `200/s` or `30/m`.
-pub(super) fn parse_rate(input: ParseStream<'_>) -> syn::Result<RateLiteral> {
+pub(super) fn parse_rate(input: ParseStream<'_>) -> syn::Result<f64> {
     const UNIT: &str = "a rate is per second or minute: `200/s`, `30/m`";
-    let number = parse_number(
-        input,
-        0.0..=MOST_PER_SECOND,
-        "a rate is not negative, and at most 1000000000/s",
-    )?;
+    const RANGE: &str = "a rate is not negative, and at most 1000000000/s";
+    let span = input.span();
+    let number = parse_number(input, 0.0..=MOST_PER_SECOND, RANGE)?;
     if input.parse::<Option<Token![/]>>()?.is_none() {
-        return Err(syn::Error::new(number.span, UNIT));
+        return Err(syn::Error::new(span, UNIT));
     }
-    let unit = Ident::parse_any(input).map_err(|error| syn::Error::new(error.span(), UNIT))?;
-    let seconds = match unit.to_string().as_str() {
-        "s" => 1.0,
-        "m" => 60.0,
-        _ => return Err(syn::Error::new(unit.span(), UNIT)),
-    };
-    Ok(RateLiteral {
-        per_second: number.value / seconds,
-        span: number.span,
-    })
+    let unit = Ident::parse_any(input).map_err(|error| parse_error(&error, UNIT))?;
+    match unit.to_string().as_str() {
+        "s" => Ok(number),
+        "m" => Ok(number / 60.0),
+        _ => Err(syn::Error::new(unit.span(), UNIT)),
+    }
 }
 
 /// Refuses what is no token of RFC 9110 section 5.6.2.
@@ -194,18 +165,10 @@ pub(crate) fn check_header_name(name: &str, span: Span) -> syn::Result<()> {
         && name
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
-    if is_valid {
-        Ok(())
-    } else {
-        Err(syn::Error::new(
-            span,
-            format!("`{name}` is not a valid HTTP header name"),
-        ))
-    }
-}
-
-pub(super) fn literal_text(literal: &Lit) -> String {
-    quote::ToTokens::to_token_stream(literal).to_string()
+    let message = || format!("`{name}` is not a valid HTTP header name");
+    is_valid
+        .then_some(())
+        .ok_or_else(|| syn::Error::new(span, message()))
 }
 
 #[cfg(test)]
@@ -244,7 +207,7 @@ mod tests {
     #[test]
     fn rates_and_shares_are_within_their_range() {
         for text in ["-5/s", "1e300/s", "1e999/m"] {
-            let error = parse_rate.parse_str(text).map(|rate| rate.per_second);
+            let error = parse_rate.parse_str(text);
             assert!(
                 error
                     .unwrap_err()
@@ -260,7 +223,7 @@ mod tests {
 
     #[test]
     fn rates_are_per_second() {
-        let per_second = |text: &str| parse_rate.parse_str(text).unwrap().per_second;
+        let per_second = |text: &str| parse_rate.parse_str(text).unwrap();
         assert!((per_second("30/m") - 0.5).abs() < 1e-12);
         assert!((per_second("2.5/s") - 2.5).abs() < 1e-12);
     }

@@ -1,9 +1,9 @@
 //! The weight of a step: `0.8`, `80%`, `4/5`, a constant, or a whole number in a choice of such.
 
-use super::value::parse_number;
+use super::value::{parse_error, parse_number};
 use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::ParseStream;
-use syn::{Lit, LitStr, Token};
+use syn::{Lit, Token};
 
 pub(crate) const WEIGHT_RANGE: &str =
     "a weight is the probability that the step runs in an iteration: more than 0, at most 1";
@@ -53,34 +53,20 @@ pub(super) fn parse_weight(input: ParseStream<'_>) -> syn::Result<WeightOption> 
         };
     }
     let start = input.span();
-    let quoted = input.fork().parse::<LitStr>().ok();
-    let number =
-        parse_number(input, 0.0..=f64::INFINITY, WEIGHT_RANGE).map_err(|error| match quoted {
-            Some(text) => syn::Error::new(
-                error.span(),
-                format!("write a weight without quotes: `{}`", text.value()),
-            ),
-            _ if error.to_string() == WEIGHT_RANGE => error,
-            _ => syn::Error::new(error.span(), WEIGHT_RANGE),
-        })?;
-    let is_percent = input.parse::<Option<Token![%]>>()?.is_some();
-    let parts = if is_percent {
+    let number = parse_number(input, 0.0..=f64::INFINITY, WEIGHT_RANGE)
+        .map_err(|error| parse_error(&error, WEIGHT_RANGE))?;
+    let parts = if input.parse::<Option<Token![%]>>()?.is_some() {
         100.0
     } else if input.parse::<Option<Token![/]>>()?.is_some() {
-        parse_number(input, 1.0..=MOST_PARTS, WEIGHT_RANGE)?.value
+        parse_number(input, 1.0..=MOST_PARTS, WEIGHT_RANGE)?
     } else {
         1.0
     };
-    let weight = number.value / parts;
+    let weight = number / parts;
     if weight > 0.0 && weight <= 1.0 {
         return Ok(WeightOption::Literal(weight));
     }
-    let hint = if !is_percent && (1.0..=100.0).contains(&weight) {
-        format!("; `{}%` is also a weight", number.text)
-    } else {
-        String::new()
-    };
-    let error = syn::Error::new(start, format!("{WEIGHT_RANGE}{hint}"));
+    let error = syn::Error::new(start, WEIGHT_RANGE);
     if parts <= 1.0 && weight.fract() == 0.0 && weight <= MOST_PARTS && weight > 0.0 {
         return Ok(WeightOption::Relative(weight, error));
     }

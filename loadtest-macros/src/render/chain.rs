@@ -68,7 +68,7 @@ fn render_types(resolved: &ResolvedScenario) -> TokenStream {
 
 fn render_begin(resolved: &ResolvedScenario) -> TokenStream {
     // the response of a step that runs once is there for all iterations that follow
-    let renewed = |at: &usize| resolved.steps[*at].options.repeat.once.is_none();
+    let renewed = |at: &usize| !resolved.steps[*at].options.repeat.once;
     let slots = (0..resolved.steps.len()).filter(renewed).map(|at| {
         let slot = slot_ident(at);
         quote!(self.#slot = ::loadtest::__private::Slot::unused(#at);)

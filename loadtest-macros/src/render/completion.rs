@@ -65,7 +65,7 @@ fn render_step_completions(
     let steps = resolved.steps[..at].iter().map(|step| {
         let name = at_call_site(&step.ident);
         let ty = typed(&step.response.ty, step.response.is_untyped);
-        quote!(#name: ::loadtest::__private::options::Answer<#ty>)
+        quote!(#name: ::loadtest::__private::Answer<#ty>)
     });
     let feeds = resolved.feeds.iter().map(|feed| {
         let name = at_call_site(&feed.ident);

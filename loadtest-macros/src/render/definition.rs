@@ -53,7 +53,7 @@ pub(super) fn render_definition(
     let version = render_option(version.as_ref().map(render_literal));
     let share = render_number(share.unwrap_or(1.0));
     let starts_target = resolved.setups.iter().any(|setup| setup.made.is_target);
-    let runs_once = |step: &ResolvedStep| step.options.repeat.once.is_some();
+    let runs_once = |step: &ResolvedStep| step.options.repeat.once;
     let keeps_state = !resolved.states.is_empty() || resolved.steps.iter().any(runs_once);
     let feeds = render_list(resolved.feeds.iter().map(render_feed_def));
     let secrets = render_list(resolved.secrets.iter().map(|name| render_text(name)));
@@ -104,7 +104,7 @@ fn render_client_def(client: &ClientOptions) -> TokenStream {
     let variant = |name| Ident::new(name, Span::call_site());
     let http = variant(client.http.unwrap_or("Negotiated"));
     let cookies = variant(client.cookies.unwrap_or("Iteration"));
-    let dns = variant(if client.dns_ttl { "Ttl" } else { "Pinned" });
+    let dns = variant(client.dns.unwrap_or("Pinned"));
     let insecure = client.insecure;
     let ca = render_option(client.ca.as_ref().map(render_literal));
     let identity = render_option(client.identity.as_ref().map(render_literal));
@@ -169,7 +169,7 @@ fn render_step_def(at: usize, step: &ResolvedStep, redirects: u32) -> TokenStrea
         let Dependency { step, optional, .. } = dependency;
         quote!(::loadtest::__private::Dependency { step: #step, optional: #optional })
     }));
-    let (once, last) = (options.repeat.once.is_some(), step.runs_last());
+    let (once, last) = (options.repeat.once, step.runs_last());
     let stop_on_failure = options.stop_on_failure;
     let (retry, until) = (
         repeat::render_retry(&options.repeat),

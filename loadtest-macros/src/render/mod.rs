@@ -20,7 +20,7 @@ use crate::resolve::{Argument, ArgumentSource, ResolvedScenario, StepForm, doc_t
 use crate::suggest::MacroErrors;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
-use syn::{FnArg, ReturnType};
+use syn::{FnArg, ReturnType, parse_quote};
 
 /// The whole expansion: the scenario's function and its registration, or all errors and the user's
 /// items.
@@ -152,6 +152,12 @@ fn render_role_function(function: &RoleFn, is_broken: bool) -> TokenStream {
     // a parameter is there for its name: one of a broken scenario is noted already, one of a declared
     // step says what it follows
     let unused = (is_broken || body.is_none()).then(|| quote!(#[allow(unused_variables)]));
+    if *role == Role::Step && body.is_none() {
+        // a call of it does not compile: the engine sends the step
+        signature
+            .inputs
+            .push(parse_quote!(_: ::loadtest::__private::SentByEngine));
+    }
     let body = match body {
         Some(body) if lacks_type => body::stub_body(body.span()),
         Some(body) => body.clone(),

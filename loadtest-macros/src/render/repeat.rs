@@ -43,15 +43,15 @@ fn render_trigger(trigger: RetryTrigger) -> TokenStream {
 
 /// The `Option<Until>` of a step.
 pub(super) fn render_until(repeat: &RepeatOptions) -> TokenStream {
-    render_option(repeat.until.as_ref().map(|(_, condition)| {
+    render_option(repeat.until.as_ref().map(|condition| {
         let condition = render_text(&source_text(condition));
-        let every = repeat.every.as_ref().map_or_else(
+        let every = repeat.every.map_or_else(
             || quote!(::loadtest::__private::Until::EVERY),
-            |(_, time)| render_duration(*time),
+            render_duration,
         );
-        let within = repeat.within.as_ref().map_or_else(
+        let within = repeat.within.map_or_else(
             || quote!(::loadtest::__private::Until::WITHIN),
-            |(_, time)| render_duration(*time),
+            render_duration,
         );
         quote! {
             ::loadtest::__private::Until { condition: #condition, every: #every, within: #within }
@@ -66,7 +66,7 @@ pub(super) fn render_arrived(resolved: &ResolvedScenario) -> TokenStream {
         .iter()
         .enumerate()
         .filter_map(|(at, step)| {
-            let (_, condition) = step.options.repeat.until.as_ref()?;
+            let condition = step.options.repeat.until.as_ref()?;
             let (slot, ty) = (slot_ident(at), &step.response.ty);
             Some(quote! {
                 #at => self.#slot.response().is_some_and(|__response| {

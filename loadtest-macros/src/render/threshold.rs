@@ -1,15 +1,13 @@
 //! Renders thresholds as constants of the library.
 
 use super::definition::{render_duration, render_option, render_text};
-use crate::options::ThresholdOption;
-use loadtest_model::threshold::{Bound, Metric};
+use loadtest_model::threshold::{Bound, Metric, Threshold};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
 use std::fmt::Debug;
 
 /// Renders a `Threshold`.
-pub(super) fn render_threshold(limit: &ThresholdOption) -> TokenStream {
-    let threshold = &limit.threshold;
+pub(super) fn render_threshold(threshold: &Threshold) -> TokenStream {
     let comparison = variant_ident(&threshold.comparison);
     let metric = match &threshold.metric {
         Metric::Time(part, statistic) => {

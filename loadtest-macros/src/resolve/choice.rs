@@ -5,7 +5,6 @@ use crate::options::{ROUNDING, WeightOption};
 use crate::signature;
 use crate::suggest::{MacroErrors, did_you_mean};
 use proc_macro2::Span;
-use std::collections::BTreeSet;
 
 /// The steps that share a draw, in the order of the source.
 pub(crate) struct StepChoice {
@@ -92,7 +91,7 @@ pub(super) fn check_choices(resolved: &ResolvedScenario, errors: &mut MacroError
     }
     // one that does not parse may be the other member
     let is_broken = |step: &ResolvedStep| {
-        step.options.one_of.is_none() && step.option_ident("one_of").is_some()
+        step.options.one_of.is_none() && step.options.find_key("one_of").is_some()
     };
     if !resolved.is_incomplete && !steps.iter().any(is_broken) {
         refuse_single_step_choices(&choices, steps, errors);
@@ -106,7 +105,7 @@ fn check_weights(choice: &StepChoice, steps: &[ResolvedStep], errors: &mut Macro
     let mut over = None;
     for &at in &choice.members {
         let step = &steps[at];
-        match (step.option_ident("weight"), &step.options.weight) {
+        match (step.options.find_key("weight"), &step.options.weight) {
             (None, _) => errors.add_on(
                 &step.options.one_of,
                 format!(
@@ -160,14 +159,14 @@ fn refuse_single_step_choices(
         let (name, [only]) = (&choice.name, choice.members.as_slice()) else {
             continue;
         };
-        let others = choices.iter().map(|other| other.name.as_str());
-        let hint = did_you_mean(name, others.filter(|other| other != name));
-        let hint = if hint.is_empty() {
-            format!("; give `one_of = {name}` to another step too, or drop it")
-        } else {
-            hint
-        };
         let step = &steps[*only];
+        let others = choices.iter().map(|other| other.name.as_str());
+        let near = did_you_mean(name, others.filter(|other| other != name));
+        let hint = if near.is_empty() {
+            "; give it to another step too, or drop it"
+        } else {
+            &near
+        };
         errors.add_on(
             &step.options.one_of,
             format!(
@@ -178,95 +177,46 @@ fn refuse_single_step_choices(
     }
 }
 
-/// Steps and checks that need two steps of one choice.
+/// Refuses steps and checks that need two steps of one choice.
 fn refuse_unreachable(resolved: &ResolvedScenario, errors: &mut MacroErrors) {
     let steps = &resolved.steps;
-    let mut all: Vec<StepNeeds<'_>> = Vec::with_capacity(steps.len());
-    for (at, step) in steps.iter().enumerate() {
-        let mut needs = StepNeeds::new(&step.name, steps);
-        needs.steps.insert(at);
-        let mandatory = step.dependencies.iter().filter(|one| !one.optional);
-        for dependency in mandatory {
-            needs.add_step(dependency.step, &all, dependency.span, errors);
-        }
-        all.push(needs);
-    }
-    for check in &resolved.checks {
-        let mut needs = StepNeeds::new(&check.name, steps);
-        for argument in &check.arguments {
-            if let Some(step) = argument.source.step_index()
-                && !signature::is_option(&argument.ty)
+    let of_steps = steps.iter().enumerate().map(|(at, step)| {
+        let needed = step.dependencies.iter().filter(|one| !one.optional);
+        let needed = needed.map(|one| (one.step, one.span));
+        (
+            &step.name,
+            [(at, step.ident.span())]
+                .into_iter()
+                .chain(needed)
+                .collect(),
+        )
+    });
+    let of_checks = resolved.checks.iter().map(|check| {
+        let needed = check
+            .arguments
+            .iter()
+            .filter(|one| !signature::is_option(&one.ty));
+        let needed = needed.filter_map(|one| Some((one.source.step_index()?, one.span)));
+        (&check.name, needed.collect())
+    });
+    let choice = |at: usize| steps[at].options.one_of.as_ref().map(without_raw_prefix);
+    for (name, needed) in of_steps.chain(of_checks) {
+        let needed: Vec<(usize, Span)> = needed;
+        for (i, (step, span)) in needed.iter().enumerate() {
+            let is_other =
+                |other: &&(usize, Span)| other.0 != *step && choice(other.0) == choice(*step);
+            if let Some(choice) = choice(*step)
+                && let Some((other, _)) = needed[..i].iter().find(is_other)
             {
-                needs.add_step(step, &all, argument.span, errors);
+                let (first, second) = (&steps[*other].name, &steps[*step].name);
+                errors.add_at(
+                    *span,
+                    format!(
+                        "`{name}` could never run: at most one of `{first}` and `{second}` runs \
+                         (`one_of = {choice}`); a parameter of the type `Option<&T>` does without"
+                    ),
+                );
             }
         }
-    }
-}
-
-/// The steps that a function requires.
-struct StepNeeds<'a> {
-    name: &'a str,
-    all: &'a [ResolvedStep],
-    /// Never two of one choice, so that a mistake is noted once and not for all that follows from it.
-    steps: BTreeSet<usize>,
-}
-
-impl<'a> StepNeeds<'a> {
-    fn new(name: &'a str, all: &'a [ResolvedStep]) -> Self {
-        Self {
-            name,
-            all,
-            steps: BTreeSet::new(),
-        }
-    }
-
-    /// Adds an earlier step and all that it needs, or notes that they never come together.
-    fn add_step(&mut self, step: usize, needs: &[Self], span: Span, errors: &mut MacroErrors) {
-        let Some(theirs) = needs.get(step) else {
-            return;
-        };
-        let Some((mine, other)) = self.conflicting_steps(theirs) else {
-            self.steps.extend(&theirs.steps);
-            return;
-        };
-        let name = self.name;
-        let [first, second] = [mine, other].map(|at| &self.all[at].name);
-        let choice = self.all[mine]
-            .options
-            .one_of
-            .as_ref()
-            .map(without_raw_prefix);
-        let choice = choice.unwrap_or_default();
-        let second = if other == step {
-            format!("`{second}`")
-        } else {
-            format!("`{second}` (for `{}`)", self.all[step].name)
-        };
-        errors.add_at(
-            span,
-            if first == name {
-                format!(
-                    "`{name}` could never run: it needs {second}, and at most one of the two runs \
-                     (`one_of = {choice}`)"
-                )
-            } else {
-                format!(
-                    "`{name}` could never run: it needs `{first}` and {second}, of which at most one \
-                     runs (`one_of = {choice}`); a parameter of the type `Option<&T>` does without"
-                )
-            },
-        );
-    }
-
-    /// Two steps of one choice, the second of which is needed by `other`.
-    fn conflicting_steps(&self, other: &Self) -> Option<(usize, usize)> {
-        let choice = |at: usize| self.all[at].options.one_of.as_ref().map(without_raw_prefix);
-        other.steps.iter().find_map(|&theirs| {
-            let name = choice(theirs)?;
-            let is_other =
-                |mine: &&usize| **mine != theirs && choice(**mine).as_ref() == Some(&name);
-            let mine = self.steps.iter().find(is_other)?;
-            Some((*mine, theirs))
-        })
     }
 }

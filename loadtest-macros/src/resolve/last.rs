@@ -6,7 +6,7 @@ use crate::suggest::MacroErrors;
 impl ResolvedStep {
     /// Returns true if the step runs after the last journey of a user.
     pub(crate) fn runs_last(&self) -> bool {
-        self.options.repeat.last.is_some()
+        self.options.repeat.last
     }
 }
 

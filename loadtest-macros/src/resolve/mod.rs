@@ -12,7 +12,6 @@ mod shape;
 mod shown;
 mod source;
 mod step;
-mod step_calls;
 
 pub(crate) use choice::collect_choices;
 pub(crate) use header::{BasicCredentials, ResolvedHeader, ResolvedHeaderValue};
@@ -30,7 +29,7 @@ use crate::options::ScenarioOptions;
 use crate::signature::{self, FeedType, Parameter, SetupType};
 use crate::suggest::MacroErrors;
 use names::{NameUser, ScenarioNames};
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream};
 use syn::{Attribute, Expr, Lit, Meta, ReturnType};
 
 /// A scenario whose names are known.
@@ -158,7 +157,6 @@ pub(crate) fn resolve_scenario(
     resolved.apply_scenario_headers(&names, errors);
     resolved.resolve_requests(&names, errors);
     resolved.note_secrets(&function.body.stream(), errors);
-    resolved.refuse_step_calls(errors);
     repeat::check_repeating_steps(&resolved.steps, errors);
     last::check_last_steps(&mut resolved, errors);
     choice::settle_weights(&mut resolved.steps, errors);
@@ -229,7 +227,6 @@ impl ResolvedScenario {
                 }
                 let arguments =
                     self.resolve_arguments(parameters, names, NameUser::State, &name, errors);
-                refuse_impl_trait(function, errors);
                 self.states.push(ResolvedState {
                     ident,
                     ty: signature::return_type_tokens(function),
@@ -243,7 +240,6 @@ impl ResolvedScenario {
                     is_async,
                 };
                 let made = signature::parse_setup_type(function);
-                refuse_impl_trait(function, errors);
                 if let Some(word) = &function.signature.asyncness
                     && made.is_target
                 {
@@ -293,7 +289,6 @@ impl ResolvedScenario {
         errors: &mut MacroErrors,
     ) {
         let mut step = ResolvedStep::new(function, &self.options.defaults, errors);
-        repeat::refuse_on_async(&step, function, errors);
         let is_async = function.signature.asyncness.is_some();
         let reader = NameUser::Step {
             at: self.steps.len(),
@@ -334,7 +329,6 @@ impl ResolvedScenario {
         let ident = function.signature.ident.clone();
         let name = without_raw_prefix(&ident);
         let setups_above = self.setups.len();
-        refuse_impl_trait(function, errors);
         let ty = signature::parse_feed_type(function, errors);
         let reader = NameUser::Feed(setups_above);
         let arguments = self.resolve_arguments(parameters, names, reader, &name, errors);
@@ -360,7 +354,6 @@ impl ResolvedScenario {
             .into_iter()
             .filter_map(|parameter| names.resolve_argument(parameter, reader, name, errors))
             .collect();
-        names::check_borrows(&arguments, errors);
         for argument in &arguments {
             if let Some(step) = argument.source.step_index()
                 && let Some(step) = self.steps.get_mut(step)
@@ -391,11 +384,7 @@ impl ResolvedScenario {
                 continue;
             };
             if let Some(body) = &function.body {
-                if function.signature.asyncness.is_some() {
-                    shape::refuse_options_of_requests(&self.steps[at], errors);
-                } else {
-                    shape::refuse_request_options(&self.steps[at], errors);
-                }
+                shape::refuse_request_options(&self.steps[at], errors);
                 shape::refuse_templates(body.stream(), names, errors);
                 let mut resolver = request::RequestResolver {
                     at,
@@ -435,21 +424,6 @@ impl ResolvedScenario {
                 errors.add_at(literal.span(), format!("two steps are named `{name}`"));
             }
         }
-    }
-}
-
-/// `-> impl Trait`, which is no type that a field could have.
-fn refuse_impl_trait(function: &RoleFn, errors: &mut MacroErrors) {
-    let returned = signature::return_type_tokens(function);
-    let is_impl = |token: TokenTree| matches!(token, TokenTree::Ident(word) if word == "impl");
-    if returned.clone().into_iter().any(is_impl) {
-        let role = function.role.name();
-        errors.add_on(
-            returned,
-            format!(
-                "the value of a {role} has a type with a name: for a trait write `Box<dyn Trait>`"
-            ),
-        );
     }
 }
 

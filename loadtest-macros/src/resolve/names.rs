@@ -24,20 +24,6 @@ pub(crate) enum ArgumentSource {
 }
 
 impl ArgumentSource {
-    /// Names the value in a message.
-    fn describe(&self) -> &'static str {
-        match self {
-            Self::Step(_) => "a response",
-            Self::Feed(_) => "a row of a feed",
-            Self::Vu { .. } => "the virtual user",
-            Self::Http => "the client",
-            Self::State { .. } => "a state",
-            Self::Setup(_) => "what a setup made",
-        }
-    }
-}
-
-impl ArgumentSource {
     pub(crate) fn step_index(self) -> Option<usize> {
         match self {
             Self::Step(step) => Some(step),
@@ -77,6 +63,13 @@ impl NameUser {
         )
     }
 }
+
+/// Names with a meaning of their own.
+const RESERVED: [(&str, &str); 3] = [
+    ("vu", "the virtual user"),
+    ("secret", "where secrets come from"),
+    ("http", "what an `async` function sends with"),
+];
 
 /// The reason why a name is not an earlier step.
 pub(super) enum NotEarlier {
@@ -118,23 +111,11 @@ impl ScenarioNames {
             list.push(name.clone());
             let Some(ident) = item.ident() else { continue };
             let position = list.len();
-            if name == "vu" {
-                errors.add_at(
-                    ident.span(),
-                    "`vu` is the virtual user: choose another name",
-                );
-            }
-            if name == "secret" {
-                errors.add_at(
-                    ident.span(),
-                    "`secret` is where secrets come from: choose another name",
-                );
-            }
-            if name == "http" {
-                errors.add_at(
-                    ident.span(),
-                    "`http` is what an `async` function sends with: choose another name",
-                );
+            for (reserved, meaning) in RESERVED {
+                if name == reserved {
+                    let message = format!("`{name}` is {meaning}: choose another name");
+                    errors.add_at(ident.span(), message);
+                }
             }
             if let Some(number) = step_number(&name)
                 && (role != Role::Step || number != position)
@@ -153,26 +134,15 @@ impl ScenarioNames {
         names
     }
 
-    /// Returns true if `name` is a step or the number of one.
-    pub(super) fn is_step(&self, name: &str) -> bool {
-        self.steps.iter().any(|step| step == name) || step_number(name).is_some()
-    }
-
     /// The feed `name`.
     pub(super) fn feed_index(&self, name: &str) -> Option<usize> {
         self.feeds.iter().position(|feed| feed == name)
     }
 
-    /// The role of `name` and the parameter to write, if functions can take it but placeholders
-    /// cannot.
-    pub(super) fn function_only_name(&self, name: &str) -> Option<(&'static str, String)> {
-        if self.setups.iter().any(|setup| setup == name) {
-            Some(("a setup", format!("{name}: &T")))
-        } else if self.states.iter().any(|state| state == name) {
-            Some(("a state", format!("{name}: &mut T")))
-        } else {
-            (name == "vu").then(|| ("the virtual user", "vu: &mut Vu".to_owned()))
-        }
+    /// Returns true if functions can take `name`, but placeholders cannot.
+    pub(super) fn is_for_functions(&self, name: &str) -> bool {
+        let mut values = self.setups.iter().chain(&self.states);
+        values.any(|value| value == name) || name == "vu"
     }
 
     /// The step `name` if it is above the step with the number `reader`.
@@ -216,70 +186,36 @@ impl ScenarioNames {
                 return None;
             }
         };
-        let reference = signature::referenced_type(&ty);
-        let lent = reference.map_or(&ty, |(inner, _)| inner);
-        let lent = source_text(lent);
-        let is_mutable = reference.is_some_and(|(_, is_mutable)| is_mutable);
-        let mistake = match &mut source {
-            ArgumentSource::Step(_) if signature::is_option(&ty) => None,
-            ArgumentSource::Step(_) if signature::is_result(&ty) => Some(format!(
-                "a step that failed lends nothing: write `{ident}: &T`, or `{ident}: Option<&T>` to \
-                 run without it"
-            )),
-            ArgumentSource::Step(_) => (reference.is_none() || is_mutable).then(|| {
-                format!("a response is lent to the steps below it: write `{ident}: &{lent}`")
-            }),
-            ArgumentSource::Feed(_) => {
-                let inside = signature::option_argument(&ty);
-                let row = inside
-                    .and_then(signature::referenced_type)
-                    .map(|(row, _)| row);
-                let row = row.or(inside).map_or_else(|| lent.clone(), source_text);
-                if inside.is_some() {
-                    Some(format!(
-                        "every iteration has a row: write `{ident}: &{row}`"
-                    ))
-                } else {
-                    (reference.is_none() || is_mutable).then(|| {
-                        format!("a row of a feed is shared by all users: write `{ident}: &{row}`")
-                    })
-                }
+        let reference = signature::referenced_type(&ty).map(|(_, is_mutable)| is_mutable);
+        let (is_lent, what, wanted) = match &mut source {
+            ArgumentSource::Step(_) => (
+                signature::lent_type(&ty).is_some(),
+                "a response is lent to the steps below it, as `&T`, or as `Option<&T>` to run without it",
+                "&",
+            ),
+            ArgumentSource::Feed(_) => (
+                reference == Some(false),
+                "every iteration has a row, which all users share",
+                "&",
+            ),
+            ArgumentSource::Setup(_) => (
+                reference == Some(false),
+                "what a setup made is shared by all users",
+                "&",
+            ),
+            ArgumentSource::Http => (reference == Some(true), "the client is lent", "&mut "),
+            ArgumentSource::Vu { is_mutable } => {
+                *is_mutable = reference == Some(true);
+                (reference.is_some(), "the virtual user is lent", "&mut ")
             }
-            ArgumentSource::Vu {
-                is_mutable: mutable,
-            } => {
-                *mutable = is_mutable;
-                reference
-                    .is_none()
-                    .then(|| format!("the virtual user is lent: write `{ident}: &{lent}`"))
+            ArgumentSource::State { is_mutable, .. } => {
+                *is_mutable = reference == Some(true);
+                (reference.is_some(), "a state is lent", "&mut ")
             }
-            ArgumentSource::Http => {
-                (!is_mutable).then(|| "the client is lent: write `http: &mut Http`".to_owned())
-            }
-            ArgumentSource::State {
-                is_mutable: mutable,
-                ..
-            } => {
-                *mutable = is_mutable;
-                reference
-                    .is_none()
-                    .then(|| format!("a state is lent: write `{ident}: &mut {lent}`"))
-            }
-            ArgumentSource::Setup(_) => (reference.is_none() || is_mutable).then(|| {
-                format!("what a setup made is shared by all users: write `{ident}: &{lent}`")
-            }),
         };
-        if let Some(mistake) = mistake {
-            errors.add_on(&ty, mistake);
-            return None;
-        }
-        if let Some(lifetime) = signature::static_lifetime(&ty) {
-            let what = source.describe();
-            let plain = source_text(&ty).replacen("'static ", "", 1);
-            errors.add_on(
-                lifetime,
-                format!("{what} is lent for the call only: write `{plain}`"),
-            );
+        if !is_lent {
+            let inner = source_text(signature::innermost_type(&ty));
+            errors.add_on(&ty, format!("{what}: write `{ident}: {wanted}{inner}`"));
             return None;
         }
         Some(Argument {
@@ -291,7 +227,7 @@ impl ScenarioNames {
     }
 
     /// Explains why `who` cannot use `name`.
-    fn explain_refusal(
+    pub(super) fn explain_refusal(
         &self,
         reason: &NotEarlier,
         name: &str,
@@ -434,54 +370,13 @@ impl ScenarioNames {
 /// Explains why `http` is not available.
 fn explain_not_async(who: &str, reader: NameUser) -> String {
     match reader {
-        NameUser::Step { .. } => format!(
-            "`http` is for steps that send for themselves: make `{who}` one with \
-             `async fn {who}(..) -> Result<T, Error>`"
-        ),
-        NameUser::Setup { .. } => format!(
-            "`http` is for setups that send: make `{who}` one with \
-             `async fn {who}(..) -> Result<T, Error>`"
-        ),
-        NameUser::Teardown { .. } => format!(
-            "`http` is for teardowns that send: make `{who}` one with \
-             `async fn {who}(..) -> Result<(), Error>`"
+        NameUser::Step { .. } | NameUser::Setup { .. } | NameUser::Teardown { .. } => format!(
+            "`http` is for functions that send: make `{who}` one with `async fn {who}(..) -> Result<T, Error>`"
         ),
         _ => format!(
             "`{who}` cannot send: an `async` step does, setup or teardown, which takes \
              `http: &mut Http`"
         ),
-    }
-}
-
-/// Refuses a state that is lent twice, once of them to change it: rustc would blame generated code.
-pub(super) fn check_borrows(arguments: &[Argument], errors: &mut MacroErrors) {
-    for (i, argument) in arguments.iter().enumerate() {
-        let clash = arguments[..i]
-            .iter()
-            .any(|earlier| match (earlier.source, argument.source) {
-                (ArgumentSource::Vu { is_mutable: m }, ArgumentSource::Vu { is_mutable: n }) => {
-                    m || n
-                }
-                (ArgumentSource::Http, ArgumentSource::Http) => true,
-                (
-                    ArgumentSource::State {
-                        at: a,
-                        is_mutable: m,
-                    },
-                    ArgumentSource::State {
-                        at: b,
-                        is_mutable: n,
-                    },
-                ) => a == b && (m || n),
-                _ => false,
-            });
-        if clash {
-            let name = &argument.variable;
-            errors.add_on(
-                &argument.ty,
-                format!("`{name}` is lent to this function already"),
-            );
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Resolves the query, the body and the files of a declared request.
 
 use super::request::{RequestPiece, RequestResolver, ValueEncoding, push_text};
-use crate::options::{BodyOption, Field, FieldValue};
+use crate::options::{BodyOption, Field, TemplateValue};
 use crate::template::TemplatePart;
 use proc_macro2::Ident;
 use std::fmt::Write as _;
@@ -141,7 +141,7 @@ impl RequestResolver<'_> {
         let name = quote_part_name(&field.name.value());
         let head = format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"");
         push_text(pieces, &head);
-        if let FieldValue::File(path) = &field.value {
+        if let TemplateValue::File(path) = &field.value {
             let file = files.add_file(path);
             let path = path.value();
             let name = quote_part_name(path.rsplit('/').next().unwrap_or_default());
@@ -158,12 +158,13 @@ impl RequestResolver<'_> {
 
     fn resolve_field(
         &mut self,
-        value: &FieldValue,
+        value: &TemplateValue,
         sink: ValueEncoding,
         pieces: &mut Vec<RequestPiece>,
     ) {
         match value {
-            FieldValue::Text(template) => {
+            TemplateValue::Constant(text) => push_text(pieces, &encode_text(text, sink)),
+            TemplateValue::Text(template) => {
                 for part in &template.parts {
                     match part {
                         TemplatePart::Text(text) => push_text(pieces, &encode_text(text, sink)),
@@ -171,29 +172,23 @@ impl RequestResolver<'_> {
                     }
                 }
             }
-            FieldValue::Value(path) => pieces.extend(self.resolve_value(path, sink)),
-            FieldValue::Word(word) => self.refuse_word(word, "the value of a field"),
-            FieldValue::Rust(expression) => self.resolve_rust(expression, sink, pieces),
-            // parts only, and written there
-            FieldValue::File(_) => {}
+            TemplateValue::Value(path) => pieces.extend(self.resolve_value(path, sink)),
+            TemplateValue::Word(word) => self.refuse_word(word, "the value of a field"),
+            TemplateValue::Rust(expression) => {
+                pieces.push(RequestPiece::Rust(expression.clone(), sink));
+            }
+            // files are parts only, and written there; no field is one of the others
+            TemplateValue::File(_) | TemplateValue::Array(_) | TemplateValue::Object(_) => {}
         }
     }
 
     /// Refuses a word in the place of a value.
     pub(super) fn refuse_word(&mut self, word: &Ident, wanted: &str) {
-        let name = word.to_string();
-        let is_feed = self.names.feed_index(&name).is_some();
-        let whose = if is_feed { "feed" } else { "step" };
-        let expression = if is_feed || self.names.is_step(&name) {
-            String::new()
-        } else {
-            format!(" or `({word})` for a Rust expression")
-        };
         self.errors.add_at(
             word.span(),
             format!(
-                "`{word}` is not {wanted}; write `{{{{{word}...}}}}` for a {whose}'s \
-                 value{expression}"
+                "`{word}` is not {wanted}; write `{{{{{word}...}}}}` for a value of a step or a feed, or \
+                 `({word})` for a Rust expression"
             ),
         );
     }

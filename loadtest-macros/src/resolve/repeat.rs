@@ -1,15 +1,13 @@
 //! Checks steps with `once`, `retry` and `until`.
 
 use super::ResolvedStep;
-use crate::body::RoleFn;
-use crate::options::RepeatOptions;
 use crate::suggest::MacroErrors;
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 
 /// Notes what only the whole scenario shows.
 pub(super) fn check_repeating_steps(steps: &[ResolvedStep], errors: &mut MacroErrors) {
     for step in steps {
-        if let Some((_, condition)) = &step.options.repeat.until
+        if let Some(condition) = &step.options.repeat.until
             && step.response.is_unit
             && !reads_only_head(condition.clone())
         {
@@ -17,19 +15,18 @@ pub(super) fn check_repeating_steps(steps: &[ResolvedStep], errors: &mut MacroEr
         }
     }
     let rare = |step: &ResolvedStep| {
-        let RepeatOptions { once, last, .. } = &step.options.repeat;
-        once.clone().or_else(|| last.clone())
+        let key = step
+            .options
+            .find_key("once")
+            .or(step.options.find_key("last"));
+        key.map(Ident::span)
     };
-    let rare: Option<Vec<Ident>> = steps.iter().map(rare).collect();
-    if let Some([first, rest @ ..]) = rare.as_deref() {
-        let other = rest.iter().find(|word| *word != first);
-        let words = other.map_or_else(String::new, |other| format!(" or `{other}`"));
+    let rare: Option<Vec<Span>> = steps.iter().map(rare).collect();
+    if let Some([first, ..]) = rare.as_deref() {
         errors.add_at(
-            first.span(),
-            format!(
-                "every step of this scenario runs `{first}`{words}, so that a user's second iteration \
-                 would send nothing: leave `{first}` out where the load is meant to be",
-            ),
+            *first,
+            "every step of this scenario runs `once` or `last`, so that a user's second iteration would \
+             send nothing: leave it out where the load is meant to be",
         );
     }
 }
@@ -41,25 +38,4 @@ fn reads_only_head(closure: TokenStream) -> bool {
         TokenTree::Group(group) => reads_only_head(group.stream()),
         _ => false,
     })
-}
-
-/// The engine repeats the requests that it sends itself.
-pub(super) fn refuse_on_async(step: &ResolvedStep, function: &RoleFn, errors: &mut MacroErrors) {
-    if function.signature.asyncness.is_none() {
-        return;
-    }
-    let repeat = &step.options.repeat;
-    let retry = repeat.retry.as_ref().map(|retry| &retry.key);
-    for key in retry
-        .into_iter()
-        .chain(repeat.until.as_ref().map(|(key, _)| key))
-    {
-        errors.add_at(
-            key.span(),
-            format!(
-                "an `async` step sends for itself, and repeats in its own code: drop `{key}`, or \
-                 return a `Request<T>`"
-            ),
-        );
-    }
 }

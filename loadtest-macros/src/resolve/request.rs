@@ -1,11 +1,11 @@
 //! The request that the attribute of a step declares.
 
 use super::header::ResolvedHeader;
-use super::names::{NotEarlier, ScenarioNames};
+use super::names::{NameUser, NotEarlier, ScenarioNames};
 use super::payload::{RequestFiles, ResolvedBody};
-use super::{ResolvedFeed, ResolvedStep, secrets, shape};
-use crate::options::{JsonTemplate, check_header_name, escape_json};
-use crate::suggest::{MacroErrors, did_you_mean, list_names};
+use super::{ResolvedFeed, ResolvedStep, secrets};
+use crate::options::{TemplateValue, check_header_name, escape_json};
+use crate::suggest::{MacroErrors, did_you_mean};
 use crate::template::{PathSegment, PlaceholderPath, Template, TemplatePart};
 use proc_macro2::{Span, TokenStream};
 
@@ -140,7 +140,7 @@ pub(super) fn resolve_request(
     let step = &steps[at];
     let Some(call) = &step.options.call else {
         let name = &step.name;
-        if step.options.names_method {
+        if step.options.is_broken {
             return None;
         }
         errors.add_at(
@@ -219,10 +219,10 @@ impl RequestResolver<'_> {
         Some(RequestPiece::Value(placeholder, sink))
     }
 
-    pub(super) fn resolve_json(&mut self, json: &JsonTemplate, pieces: &mut Vec<RequestPiece>) {
+    pub(super) fn resolve_json(&mut self, json: &TemplateValue, pieces: &mut Vec<RequestPiece>) {
         match json {
-            JsonTemplate::Constant(text) => push_text(pieces, text),
-            JsonTemplate::Text(template) => {
+            TemplateValue::Constant(text) => push_text(pieces, text),
+            TemplateValue::Text(template) => {
                 push_text(pieces, "\"");
                 for part in &template.parts {
                     match part {
@@ -234,14 +234,19 @@ impl RequestResolver<'_> {
                 }
                 push_text(pieces, "\"");
             }
-            JsonTemplate::Value(path) => {
+            TemplateValue::Value(path) => {
                 pieces.extend(self.resolve_value(path, ValueEncoding::JsonValue));
             }
-            JsonTemplate::Word(word) => self.refuse_word(word, "a JSON value"),
-            JsonTemplate::Rust(expression) => {
-                self.resolve_rust(expression, ValueEncoding::JsonValue, pieces);
+            TemplateValue::Word(word) => self.refuse_word(word, "a JSON value"),
+            // a word of JSON, refused there
+            TemplateValue::File(_) => {}
+            TemplateValue::Rust(expression) => {
+                pieces.push(RequestPiece::Rust(
+                    expression.clone(),
+                    ValueEncoding::JsonValue,
+                ));
             }
-            JsonTemplate::Array(values) => {
+            TemplateValue::Array(values) => {
                 push_text(pieces, "[");
                 for (i, value) in values.iter().enumerate() {
                     push_text(pieces, if i > 0 { "," } else { "" });
@@ -249,7 +254,7 @@ impl RequestResolver<'_> {
                 }
                 push_text(pieces, "]");
             }
-            JsonTemplate::Object(fields) => {
+            TemplateValue::Object(fields) => {
                 push_text(pieces, "{");
                 for (i, (key, value)) in fields.iter().enumerate() {
                     push_text(pieces, if i > 0 { ",\"" } else { "\"" });
@@ -262,27 +267,8 @@ impl RequestResolver<'_> {
         }
     }
 
-    pub(super) fn resolve_rust(
-        &mut self,
-        expression: &TokenStream,
-        sink: ValueEncoding,
-        pieces: &mut Vec<RequestPiece>,
-    ) {
-        let how = |step: &str| format!("write `{{{{{step}.response...}}}}` for its answer");
-        let is_step = |name: &str| self.names.steps.iter().any(|step| step == name);
-        shape::refuse_calls(expression.clone(), &is_step, &how, self.errors);
-        pieces.push(RequestPiece::Rust(expression.clone(), sink));
-    }
-
     fn resolve_placeholder(&mut self, path: &PlaceholderPath) -> syn::Result<Placeholder> {
         let source = &path.source;
-        let who = self.steps.get(self.at).map_or("", |step| &step.name);
-        let error = |span, message: String| {
-            Err(syn::Error::new(
-                span,
-                format!("`{{{{{source}}}}}`: {message}"),
-            ))
-        };
         let last = path.segments.last().map_or(path.span, |(_, span)| *span);
         let placeholder = |origin, access, name: &str| Placeholder {
             origin,
@@ -299,94 +285,46 @@ impl RequestResolver<'_> {
                 secrets::SECRET_ROOT,
             ));
         }
-        let step = match self.names.earlier_step(&path.root, self.at) {
-            Ok(step) => step,
-            Err(NotEarlier::Itself) => {
-                return error(
-                    path.span,
-                    format!("step `{who}` cannot use its own response"),
+        let step = self.names.earlier_step(&path.root, self.at);
+        if matches!(step, Err(NotEarlier::Unknown))
+            && let Some(at) = self.names.feed_index(&path.root)
+        {
+            let feed = &self.feeds[at];
+            if let Some((PathSegment::Field(field), span)) = path.segments.first()
+                && !feed.ty.is_untyped
+                && matches!(field.as_str(), "response" | "headers")
+            {
+                let message = format!(
+                    "`{{{{{source}}}}}`: a row of a feed has no `{field}`: write `{{{{{}.field}}}}`",
+                    feed.name
                 );
+                return Err(syn::Error::new(*span, message));
             }
-            Err(NotEarlier::Later(later)) => {
-                return error(
-                    path.span,
-                    format!("`{later}` runs after `{who}`; a step can only use the steps above it"),
-                );
-            }
-            Err(NotEarlier::NoSuchNumber(number)) => {
-                let count = self.steps.len();
-                return error(
-                    path.span,
-                    format!("there is no step {number}: this scenario has {count}"),
-                );
-            }
-            // what only a function can look up is no reason to give up
-            Err(
-                NotEarlier::Unknown | NotEarlier::Row | NotEarlier::NoUser | NotEarlier::NotAsync,
-            ) => {
-                if let Some(at) = self.names.feed_index(&path.root) {
-                    let feed = &self.feeds[at];
-                    let access = row_access(path, feed)?;
-                    return Ok(placeholder(ValueOrigin::Feed(at), access, &feed.name));
-                }
-                if let Some((what, taken)) = self.names.function_only_name(&path.root) {
-                    return error(
-                        path.span,
-                        format!(
-                            "`{}` is {what}, but a placeholder is for an answer or a row: let a \
-                             function build the request, and take `{taken}`",
-                            path.root
-                        ),
-                    );
-                }
-                let steps = self.names.steps[..self.at].iter();
-                let known = || steps.clone().chain(&self.names.feeds).map(String::as_str);
-                let hint = did_you_mean(&path.root, known());
-                let there_is = if known().next().is_none() {
-                    String::new()
-                } else if who.is_empty() {
-                    format!("; there is {}", list_names(known()))
-                } else {
-                    format!("; above `{who}` there is {}", list_names(known()))
-                };
-                let root = &path.root;
-                let or_feed = if self.feeds.is_empty() {
-                    ""
-                } else {
-                    " or feed"
-                };
-                return error(
-                    path.span,
-                    format!("no step{or_feed} named `{root}`{hint}{there_is}"),
-                );
-            }
-        };
+            let access = access_through(&path.segments, path, feed.ty.is_untyped, "row")?;
+            return Ok(placeholder(ValueOrigin::Feed(at), access, &feed.name));
+        }
+        let step = step.map_err(|reason| {
+            let root = &path.root;
+            let why = if self.names.is_for_functions(root) {
+                format!(
+                    "`{root}` is for functions: let one build the request, and take `{root}` as a \
+                     parameter"
+                )
+            } else {
+                let steps = self.names.steps.iter().take(self.at);
+                let known: Vec<&str> = steps.chain(&self.names.feeds).map(String::as_str).collect();
+                let (at, is_async) = (self.at, false);
+                let who = self.steps.get(at).map_or("header", |step| &step.name);
+                let reader = NameUser::Step { at, is_async };
+                self.names
+                    .explain_refusal(&reason, root, reader, who, &known)
+            };
+            syn::Error::new(path.span, format!("`{{{{{source}}}}}`: {why}"))
+        })?;
         let upstream = &self.steps[step];
         let access = response_access(path, step, upstream)?;
         Ok(placeholder(ValueOrigin::Step(step), access, &upstream.name))
     }
-}
-
-/// Resolves a path through a feed's row.
-fn row_access(path: &PlaceholderPath, feed: &ResolvedFeed) -> syn::Result<ValueAccess> {
-    let (source, root) = (&path.source, &path.root);
-    if let [(PathSegment::Field(kind), span), (next, _), ..] = path.segments.as_slice()
-        && matches!(kind.as_str(), "response" | "headers")
-    {
-        let next = match next {
-            PathSegment::Field(field) => format!(".{field}"),
-            PathSegment::Index(index) => format!("[{index}]"),
-            PathSegment::Key(key) => format!("['{key}']"),
-        };
-        return Err(syn::Error::new(
-            *span,
-            format!(
-                "`{{{{{source}}}}}`: `{root}` is a feed, and its row has no `{kind}`: write \
-                 `{{{{{root}{next}}}}}`"
-            ),
-        ));
-    }
-    access_through(&path.segments, path, feed.ty.is_untyped, "row")
 }
 
 /// A path through a value: a response, or a row.

@@ -1,6 +1,6 @@
 //! The secrets that a scenario is seen to need: those of its templates, and every `secret("NAME")` in it.
 
-use super::{ResolvedScenario, ResolvedStep, shape, without_raw_prefix};
+use super::{ResolvedScenario, ResolvedStep, shape, source, without_raw_prefix};
 use crate::suggest::MacroErrors;
 use crate::template::{PathSegment, PlaceholderPath};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
@@ -64,19 +64,13 @@ fn find_secret_calls(tokens: TokenStream, found: &mut Vec<LitStr>) {
         if let TokenTree::Group(group) = token {
             find_secret_calls(group.stream(), found);
         }
-        let is_call = match (token, tokens.get(at + 1)) {
-            (TokenTree::Ident(word), Some(TokenTree::Group(group))) => {
-                without_raw_prefix(word) == SECRET_ROOT
-                    && group.delimiter() == Delimiter::Parenthesis
-            }
-            _ => false,
-        };
-        if is_call
+        if let (TokenTree::Ident(word), Some(TokenTree::Group(arguments))) =
+            (token, tokens.get(at + 1))
+            && without_raw_prefix(word) == SECRET_ROOT
+            && arguments.delimiter() == Delimiter::Parenthesis
             && !is_other_function(&tokens[..at])
-            && let Some(TokenTree::Group(arguments)) = tokens.get(at + 1)
-            && let Some(name) = single_literal(arguments.stream())
         {
-            found.push(name);
+            found.extend(source::single_literal(arguments.stream()));
         }
     }
 }
@@ -95,20 +89,6 @@ fn is_other_function(before: &[TokenTree]) -> bool {
         [.., TokenTree::Punct(punct)] => punct.as_char() == '.',
         _ => false,
     }
-}
-
-fn single_literal(arguments: TokenStream) -> Option<LitStr> {
-    let tokens: Vec<TokenTree> = arguments.into_iter().collect();
-    let (TokenTree::Literal(literal), rest) = tokens.split_first()? else {
-        return None;
-    };
-    let is_alone = match rest {
-        [] => true,
-        [TokenTree::Punct(comma)] => comma.as_char() == ',',
-        _ => false,
-    };
-    let text: LitStr = syn::parse2(TokenTree::Literal(literal.clone()).into()).ok()?;
-    is_alone.then_some(text)
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use super::names::ScenarioNames;
 use super::payload::encode_text;
 use super::request::ValueEncoding;
 use crate::options::{
-    BodyOption, Field, FieldValue, HeaderOption, HeaderOptionValue, JsonTemplate, StepOptions,
-    escape_json, json_string,
+    BodyOption, Field, HeaderOption, HeaderOptionValue, StepOptions, TemplateValue, escape_json,
+    json_string,
 };
 use crate::template::{PlaceholderPath, Template, TemplatePart};
 
@@ -92,20 +92,21 @@ impl DeclarationWriter<'_> {
         }
     }
 
-    fn format_json(&self, json: &JsonTemplate) -> String {
+    fn format_json(&self, json: &TemplateValue) -> String {
         match json {
-            JsonTemplate::Constant(text) => text.clone(),
-            JsonTemplate::Text(template) => self.format_quoted(template),
-            JsonTemplate::Value(path) => self.format_path(path),
+            TemplateValue::Constant(text) => text.clone(),
+            TemplateValue::Text(template) => self.format_quoted(template),
+            TemplateValue::Value(path) => self.format_path(path),
             // a mistake, which is noted
-            JsonTemplate::Word(_) => String::new(),
-            JsonTemplate::Rust(_) => RUST.to_owned(),
-            JsonTemplate::Array(values) => {
+            // refused where the value is resolved
+            TemplateValue::Word(_) | TemplateValue::File(_) => String::new(),
+            TemplateValue::Rust(_) => RUST.to_owned(),
+            TemplateValue::Array(values) => {
                 let values: Vec<String> =
                     values.iter().map(|value| self.format_json(value)).collect();
                 format!("[{}]", values.join(","))
             }
-            JsonTemplate::Object(fields) => join_object(
+            TemplateValue::Object(fields) => join_object(
                 fields
                     .iter()
                     .map(|(key, value)| (key.value(), self.format_json(value))),
@@ -116,11 +117,10 @@ impl DeclarationWriter<'_> {
     fn format_fields(&self, fields: &[Field]) -> String {
         join_object(fields.iter().map(|field| {
             let value = match &field.value {
-                FieldValue::Text(template) => self.format_quoted(template),
-                FieldValue::Value(path) => json_string(&self.format_path(path)),
-                FieldValue::Word(_) => String::new(),
-                FieldValue::Rust(_) => RUST.to_owned(),
-                FieldValue::File(path) => format!("{{\"file\":{}}}", json_string(&path.value())),
+                TemplateValue::Constant(text) => json_string(text),
+                TemplateValue::Value(path) => json_string(&self.format_path(path)),
+                TemplateValue::File(path) => format!("{{\"file\":{}}}", json_string(&path.value())),
+                other => self.format_json(other),
             };
             (field.name.value(), value)
         }))
@@ -137,10 +137,9 @@ impl DeclarationWriter<'_> {
             .map(|field| {
                 let encode = |text: &str| encode_text(text, ValueEncoding::Query);
                 let value = match &field.value {
-                    FieldValue::Text(template) => self.format_text(template, encode),
-                    FieldValue::Value(path) => self.format_path(path),
-                    FieldValue::Rust(_) => RUST.to_owned(),
-                    FieldValue::Word(_) | FieldValue::File(_) => String::new(),
+                    TemplateValue::Text(template) => self.format_text(template, encode),
+                    TemplateValue::Constant(text) => encode(text),
+                    other => self.format_json(other),
                 };
                 format!("{}={value}", encode(&field.name.value()))
             })

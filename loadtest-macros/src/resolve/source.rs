@@ -1,9 +1,10 @@
 //! Method and URL of a step that builds its request, as far as the source shows them.
 
+use crate::options::METHODS;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
-use syn::LitStr;
-
-const METHODS: [&str; 7] = ["get", "post", "put", "patch", "delete", "head", "options"];
+use syn::parse::Parser as _;
+use syn::punctuated::Punctuated;
+use syn::{ExprMacro, LitStr, Token};
 
 /// The one `Request::get("..")` or `Request::get(format!(".."))` in a body; `None` where there are
 /// several, or none whose URL is a literal.
@@ -29,14 +30,16 @@ fn collect_requests(tokens: TokenStream, found: &mut Vec<(String, Option<String>
     }
 }
 
-/// `::get(url)`, also after a turbofish.
+/// Parses `::get(url)`.
 fn parse_constructor(tokens: &[TokenTree]) -> Option<(String, Option<String>)> {
-    let rest = skip_colons(tokens)?;
-    let rest = match rest.first() {
-        Some(TokenTree::Punct(open)) if open.as_char() == '<' => skip_colons(skip_angles(rest)?)?,
-        _ => rest,
-    };
-    let [TokenTree::Ident(method), TokenTree::Group(arguments), ..] = rest else {
+    let [
+        TokenTree::Punct(_),
+        TokenTree::Punct(_),
+        TokenTree::Ident(method),
+        TokenTree::Group(arguments),
+        ..,
+    ] = tokens
+    else {
         return None;
     };
     let method = method.to_string();
@@ -44,57 +47,26 @@ fn parse_constructor(tokens: &[TokenTree]) -> Option<(String, Option<String>)> {
         .then(|| (method.to_uppercase(), literal_url(arguments.stream())))
 }
 
-fn skip_colons(tokens: &[TokenTree]) -> Option<&[TokenTree]> {
-    match tokens {
-        [TokenTree::Punct(a), TokenTree::Punct(b), rest @ ..]
-            if a.as_char() == ':' && b.as_char() == ':' =>
-        {
-            Some(rest)
-        }
-        _ => None,
-    }
-}
-
-fn skip_angles(tokens: &[TokenTree]) -> Option<&[TokenTree]> {
-    let mut depth = 0_usize;
-    for (at, token) in tokens.iter().enumerate() {
-        if let TokenTree::Punct(punct) = token {
-            match punct.as_char() {
-                '<' => depth += 1,
-                '>' => depth = depth.checked_sub(1)?,
-                _ => {}
-            }
-        }
-        if depth == 0 {
-            return Some(&tokens[at + 1..]);
-        }
-    }
-    None
-}
-
 fn literal_url(arguments: TokenStream) -> Option<String> {
-    let tokens: Vec<TokenTree> = arguments.into_iter().collect();
-    match tokens.as_slice() {
-        [TokenTree::Literal(literal)] => string_literal_text(literal),
-        [TokenTree::Literal(literal), TokenTree::Punct(comma)] if comma.as_char() == ',' => {
-            string_literal_text(literal)
-        }
-        [
-            TokenTree::Ident(word),
-            TokenTree::Punct(_),
-            TokenTree::Group(inside),
-            rest @ ..,
-        ] if word == "format" && rest.len() <= 1 => match inside.stream().into_iter().next()? {
-            TokenTree::Literal(literal) => string_literal_text(&literal),
-            _ => None,
-        },
-        _ => None,
+    if let Some(literal) = single_literal(arguments.clone()) {
+        return Some(literal.value());
     }
+    let call: ExprMacro = syn::parse2(arguments).ok()?;
+    let format = call
+        .mac
+        .path
+        .is_ident("format")
+        .then_some(call.mac.tokens)?;
+    single_literal(format.into_iter().take(1).collect()).map(|literal| literal.value())
 }
 
-fn string_literal_text(literal: &proc_macro2::Literal) -> Option<String> {
-    let text: LitStr = syn::parse2(TokenTree::Literal(literal.clone()).into()).ok()?;
-    Some(text.value())
+/// The literal that is the only argument of a call.
+pub(super) fn single_literal(arguments: TokenStream) -> Option<LitStr> {
+    let literals = Punctuated::<LitStr, Token![,]>::parse_terminated
+        .parse2(arguments)
+        .ok()?;
+    let mut literals = literals.into_iter();
+    literals.next().filter(|_| literals.next().is_none())
 }
 
 #[cfg(test)]
@@ -114,7 +86,7 @@ mod tests {
                 "PUT /a/{p}?q={}",
             ),
             ("Request::options(\"/a\")", "OPTIONS /a"),
-            ("Request::<Vec<u8>>::post(\"/a\",)", "POST /a"),
+            ("Request::post(\"/a\",)", "POST /a"),
         ];
         for (body, expected) in found {
             assert_eq!(of(body).as_deref(), Some(expected), "{body}");

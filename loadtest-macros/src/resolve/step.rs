@@ -32,7 +32,7 @@ pub(crate) struct ResolvedStep {
     pub(crate) defaults: Vec<ResolvedHeader>,
     pub(crate) form: StepForm,
     has_body: bool,
-    is_async: bool,
+    pub(super) is_async: bool,
 }
 
 /// The use of an earlier step.
@@ -74,7 +74,7 @@ impl ResolvedStep {
         let response = signature::parse_response_type(function, errors);
         let signature = &function.signature;
         let shown = match (&options.call, &function.body) {
-            _ if signature.asyncness.is_some() => None,
+            _ if is_async => None,
             (Some(call), _) => Some((call.method.to_string().to_uppercase(), call.literal.value())),
             (None, Some(body)) => source::find_request(body.stream()),
             (None, None) => None,
@@ -104,7 +104,7 @@ impl ResolvedStep {
             defaults: Vec::new(),
             form: StepForm::Broken,
             has_body: function.body.is_some(),
-            is_async: signature.asyncness.is_some(),
+            is_async,
         }
     }
 
@@ -140,11 +140,6 @@ impl ResolvedStep {
             url.push_str(&declared.query);
         }
         self.declared = declared;
-    }
-
-    /// The option `name`, if it is given; also where its value is broken.
-    pub(super) fn option_ident(&self, name: &str) -> Option<&Ident> {
-        self.options.keys.iter().find(|key| *key == name)
     }
 
     pub(crate) fn display_name(&self) -> String {

@@ -13,9 +13,6 @@ pub(crate) mod form;
 pub mod generated;
 pub(crate) mod http;
 pub(crate) mod kept;
-#[expect(non_camel_case_types, reason = "they are named as the options are")]
-#[doc(hidden)]
-pub mod option_docs;
 pub(crate) mod outcome;
 pub(crate) mod request;
 pub(crate) mod response;

@@ -73,6 +73,20 @@ impl<T> Slot<T> {
     }
 }
 
+/// The parts of a response that a placeholder can take, for editors.
+#[derive(Debug)]
+pub struct Answer<T> {
+    /// `{{login.response.token}}`: the body.
+    pub response: T,
+    /// `{{login.headers.location}}`: a header, whose name follows.
+    pub headers: (),
+}
+
+/// A parameter of steps without a body, which code cannot call: the engine sends them, and a parameter such as
+/// `login: &Login` takes the answer.
+#[derive(Debug)]
+pub enum SentByEngine {}
+
 /// Reads `response` into `slot`.
 pub fn fill<T: FromBody>(slot: &mut Slot<T>, response: RawResponse) -> Result<(), String> {
     let body = T::from_body(&response.body)?;

@@ -32,6 +32,4 @@ fn scenario() {
     fn setup(_seed: &mut u64) -> Request { Request::get("/") }
     #[step]
     fn user(_vu: Vu) -> Request { Request::get("/") }
-    #[step]
-    fn twice(_cart: &mut Vec<u64>, #[from(cart)] _again: &Vec<u64>) -> Request { Request::get("/") }
 }

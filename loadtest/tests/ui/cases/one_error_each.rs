@@ -99,8 +99,6 @@ fn lifetimes() {
     fn two(login: Option<&'static Response<Login>>, vu: &'static mut Vu) -> Request { Request::get("/") }
     #[step]
     fn three(count: &'static mut u8, text: &'static String) -> Request { Request::get("/") }
-    #[step]
-    fn four(#[cfg(unix)] login: &Login) -> Request { Request::get("/") }
 }
 
 #[scenario]

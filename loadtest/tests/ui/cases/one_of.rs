@@ -74,16 +74,6 @@ fn never() {
     fn both(grid: &Value, rows: &Value) -> Request { Request::get("/") }
     #[step(get = "/{{grid.response.id}}/{{rows.response.id}}")]
     fn in_a_template();
-    #[step(post = "/", json = { "zoom": {{zoom.response.id}}, "row": {{rows.response.id}} })]
-    fn in_json() -> Value;
-    #[step]
-    fn through_another(rows: &Value, zoom: &Value) -> Request { Request::get("/") }
-    #[step]
-    async fn by_itself(zoom: &Value, rows: &Value, http: &mut Http) -> Result<(), Error> { Ok(()) }
-    #[step(get = "/{{zoom.response.id}}")]
-    fn named(rows: &Value);
-    #[step]
-    fn later(#[from(in_json)] first: &Value, zoom: &Value) -> Request { Request::get("/") }
     #[step]
     fn either(grid: Option<&Value>, rows: Option<&Value>, zoom: &Value) -> Request { Request::get("/") }
     #[check]

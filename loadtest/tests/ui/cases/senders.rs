@@ -29,8 +29,6 @@ fn signatures() {
     #[step]
     async fn owned(http: Http) -> Result<(), Error> {}
 
-    #[step]
-    async fn twice(http: &mut Http, #[from(http)] again: &mut Http) -> Result<(), Error> {}
 
     #[step]
     async fn typo(htp: &mut Http) -> Result<(), Error> {}
