@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use loadtest_model::protocol::{BASE_URL_VARIABLE, Listing, MARKER_PREFIX, VERSION};
+use memchr::memmem;
 use sha2::{Digest as _, Sha256};
 use std::fmt::{self, Write as _};
 use std::fs::File;
@@ -170,7 +171,8 @@ fn find_protocol(mut program: impl Read) -> io::Result<Option<u32>> {
             return Ok(None);
         }
         window.extend_from_slice(&chunk[..read]);
-        if let Some(version) = window.windows(length).find_map(version) {
+        let mut places = memmem::find_iter(&window, MARKER_PREFIX);
+        if let Some(version) = places.find_map(|at| version(&window[at + MARKER_PREFIX.len()..])) {
             return Ok(Some(version));
         }
         // A marker may lie across two chunks.
@@ -179,8 +181,8 @@ fn find_protocol(mut program: impl Read) -> io::Result<Option<u32>> {
     }
 }
 
-fn version(bytes: &[u8]) -> Option<u32> {
-    let digits = bytes.strip_prefix(MARKER_PREFIX)?;
+fn version(after: &[u8]) -> Option<u32> {
+    let digits = after.get(..DIGITS)?;
     // The prefix alone, as a constant of the library, is no marker.
     digits.iter().all(u8::is_ascii_digit).then(|| {
         digits
