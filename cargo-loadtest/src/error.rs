@@ -60,7 +60,7 @@ impl Error {
     pub(crate) fn refused(scenario: &str, failure: &RunFailure) -> Self {
         let message = format!("`{scenario}` did not run: {}", failure.message);
         Self {
-            help: failure.help.clone(),
+            help: failure.help.as_deref().map(str::to_owned),
             kind: Kind::Refused(Box::new(failure.clone())),
             ..Self::with_exit_code(failure.kind.exit_code(), message)
         }

@@ -12,6 +12,7 @@ use loadtest_model::failure::{FailureKind, RunFailure};
 use loadtest_model::metrics::Frame;
 use loadtest_model::plan::{GradingDefaults, Overrides};
 use loadtest_model::record::ScenarioRecord;
+use loadtest_model::redacted::Redacted;
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
@@ -266,13 +267,13 @@ impl Drop for StopOnDrop {
 fn interrupted() -> RunFailure {
     RunFailure {
         kind: FailureKind::Interrupted,
-        message: "stopped before the load began".to_owned(),
+        message: "stopped before the load began".into(),
         help: None,
     }
 }
 
 fn lost() -> RunError {
-    internal_failure("the run ended without a result".to_owned()).into()
+    internal_failure("the run ended without a result").into()
 }
 
 /// The reason why a run did not take place.
@@ -298,8 +299,8 @@ impl From<RunFailure> for RunError {
     fn from(failure: RunFailure) -> Self {
         Self {
             kind: failure.kind,
-            message: failure.message,
-            help: failure.help,
+            message: failure.message.into_string(),
+            help: failure.help.map(Redacted::into_string),
         }
     }
 }

@@ -151,7 +151,7 @@ fn make_strange(record: &mut RunRecord) {
     for tally in [&mut scenario.windows.ramp, &mut scenario.windows.steady] {
         tally.steps = tally.steps.iter().cycle().take(30).cloned().collect();
         for error in tally.steps.iter_mut().flat_map(|step| &mut step.errors) {
-            STRANGE.clone_into(&mut error.example);
+            error.example = STRANGE.into();
         }
     }
     keep_a_slow_journey(record);

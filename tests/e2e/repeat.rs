@@ -350,7 +350,7 @@ fn a_job_that_is_never_done_fails_its_step() {
         "`until` did not hold within 200ms: {} requests",
         wait.requests
     );
-    assert_eq!(wait.errors[0].example, words);
+    assert_eq!(&*wait.errors[0].example, words);
     assert!(output.stdout.contains(&words), "{output}");
     assert_eq!(step(&record, &all, "result").skipped, 1);
     assert_eq!(server.requests_to("/results/7"), 0);

@@ -218,7 +218,7 @@ fn what_cannot_be_compared_is_not_saved() {
         ),
         (
             &|run: &mut RunRecord| {
-                let reason = "blocked".to_owned();
+                let reason = "blocked".into();
                 run.scenarios[0].end.ending = EndReason::Stuck { reason };
             },
             "it is INVALID",
@@ -457,7 +457,7 @@ fn nothing_that_could_be_a_secret_is_kept() {
     scenario.cells.cells.truncate(12);
     scenario.start.base_url = Some("http://127.0.0.1:8080".to_owned());
     (scenario.start.own_target, scenario.start.target_in_process) = (false, false);
-    scenario.end.target_death = Some("died".to_owned());
+    scenario.end.target_death = Some("died".into());
     scenario.start.definition.description = "About".into();
     let mut value = serde_json::to_value(&record).unwrap();
     value["scenarios"][0]["base_url"] =

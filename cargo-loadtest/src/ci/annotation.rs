@@ -46,7 +46,7 @@ pub(super) fn list_annotations(report: &Report) -> Vec<Annotation> {
         title: format!("{}: DID NOT RUN", scenario.scenario),
         text: std::iter::once(&scenario.message)
             .chain(&scenario.help)
-            .map(String::as_str)
+            .map(|text| &**text)
             .collect::<Vec<_>>()
             .join("\n"),
     });

@@ -185,7 +185,7 @@ fn a_search_is_noted_once_and_what_did_not_run_without_a_place() {
     report.not_run.push(NotRun {
         scenario: "shop::load::gone".to_owned(),
         exit_code: 100,
-        message: "nobody there".to_owned(),
+        message: "nobody there".into(),
         ..NotRun::default()
     });
     let all = annotation::list_annotations(&report);

@@ -157,7 +157,7 @@ fn against(
         .zip(&given)
         .map(|(found, given)| {
             let base = given.as_deref().or(found.definition.base.as_deref());
-            base.map(redact::redact_text)
+            base.map(redact::redact)
         })
         .collect();
     let planned: Vec<PlannedRun<'_>> = chosen
@@ -208,7 +208,7 @@ fn keep_result(found: &Found, result: Result<ScenarioRecord, Error>, record: &mu
 pub(super) fn not_run(found: &Found, error: &Error) -> NotRun {
     let expected = NotRun::from_definition(&found.definition);
     if let Kind::Refused(failure) = error.kind() {
-        return store::not_run(expected, (**failure).clone());
+        return store::not_run(expected, failure);
     }
     let mut message = error.to_string();
     let mut source = std::error::Error::source(error);
@@ -218,10 +218,8 @@ pub(super) fn not_run(found: &Found, error: &Error) -> NotRun {
     }
     NotRun {
         exit_code: error.exit_code(),
-        message: redact::redact_text(&message).into_owned(),
-        help: error
-            .help()
-            .map(|help| redact::redact_text(help).into_owned()),
+        message: redact::redact(&message),
+        help: error.help().map(redact::redact),
         ..expected
     }
 }
@@ -230,7 +228,7 @@ pub(super) fn not_run(found: &Found, error: &Error) -> NotRun {
 fn before_its_load(found: &Found) -> NotRun {
     NotRun {
         exit_code: Error::interrupted().exit_code(),
-        message: "interrupted before its load began".to_owned(),
+        message: "interrupted before its load began".into(),
         ..NotRun::from_definition(&found.definition)
     }
 }
@@ -240,7 +238,7 @@ fn end_of_all(result: &Result<ScenarioRecord, Error>) -> Option<(u8, String)> {
     match result {
         Ok(record) => match &record.end.ending {
             EndReason::Halted { reason } => {
-                Some((FailureKind::Withdrawn.exit_code(), reason.clone()))
+                Some((FailureKind::Withdrawn.exit_code(), reason.to_string()))
             }
             _ => None,
         },
@@ -251,7 +249,7 @@ fn end_of_all(result: &Result<ScenarioRecord, Error>) -> Option<(u8, String)> {
                     FailureKind::Withdrawn | FailureKind::NotOffline
                 ) =>
             {
-                Some((failure.kind.exit_code(), failure.message.clone()))
+                Some((failure.kind.exit_code(), failure.message.to_string()))
             }
             _ => None,
         },
@@ -262,7 +260,9 @@ fn end_of_all(result: &Result<ScenarioRecord, Error>) -> Option<(u8, String)> {
 fn after_the_end(found: &Found, exit_code: u8, reason: &str) -> NotRun {
     NotRun {
         exit_code,
-        message: format!("not started, since the one before it ended the run: {reason}"),
+        message: redact::redact(&format!(
+            "not started, since the one before it ended the run: {reason}"
+        )),
         ..NotRun::from_definition(&found.definition)
     }
 }

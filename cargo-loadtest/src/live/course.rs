@@ -368,7 +368,7 @@ mod tests {
             kind: loadtest_model::metrics::ErrorKind::ConnectRefused,
             status: None,
             count: 3,
-            example: "127.0.0.1:1 refused".to_owned(),
+            example: "127.0.0.1:1 refused".into(),
             sample: None,
         });
         assert_eq!(

@@ -122,7 +122,7 @@ fn read_reason(mut response: Response<Body>) -> String {
         .read_to_end(&mut bytes);
     let text = String::from_utf8_lossy(&bytes);
     let line = text.lines().map(str::trim).find(|line| !line.is_empty());
-    let line = console::clean(&redact::redact_text(line.unwrap_or_default()));
+    let line = console::clean(&redact::redact(line.unwrap_or_default()));
     // A page for people says nothing in its first line.
     if line.starts_with('<') {
         return String::new();

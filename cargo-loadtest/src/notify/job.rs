@@ -25,7 +25,7 @@ pub(super) fn job_page_url(variable: impl Fn(&str) -> Option<String>) -> Option<
     let given = github().or_else(|| WHOLE.iter().find_map(|name| variable(name)))?;
     let url = Url::parse(given.trim()).ok()?;
     // Parsed and printed, it holds no space, quote, bracket or control character.
-    matches!(url.scheme(), "http" | "https").then(|| redact::redact_text(url.as_str()).into_owned())
+    matches!(url.scheme(), "http" | "https").then(|| redact::redact(url.as_str()).into_string())
 }
 
 #[cfg(test)]

@@ -211,8 +211,8 @@ impl<'a> ScenarioEvent<'a> {
         self.not_run = not_run
             .find(|not_run| not_run.scenario == *identity)
             .map(|not_run| NotRun {
-                message: redact_words(&not_run.message),
-                help: not_run.help.as_deref().map(redact_words),
+                message: redact::redact(&not_run.message),
+                help: not_run.help.as_deref().map(redact::redact),
                 ..not_run.clone()
             });
     }
@@ -322,5 +322,5 @@ pub(super) fn gate_failed(report: &Report) -> bool {
 
 /// Redacts a text. Records are redacted already; texts put together from them may not be.
 fn redact_words(text: &str) -> String {
-    redact::redact_text(text).into_owned()
+    redact::redact(text).into_string()
 }

@@ -229,7 +229,7 @@ fn the_gate_fails_where_a_scenario_or_a_search_fails_it_and_for_nothing_else() {
 #[test]
 fn secrets_in_what_happened_stay_out_of_both_forms() {
     let mut report = named("partly_run");
-    report.not_run[0].message = "refused: token=hunter2".to_owned();
+    report.not_run[0].message = "refused: token=hunter2".into();
     report.cards[0].reasons = named("failed").cards[0].reasons.clone();
     report.cards[0].reasons[0].words = "got `{\"password\": \"hunter2\"}`".to_owned();
     for (json, slack) in events(&report) {

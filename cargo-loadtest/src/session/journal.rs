@@ -3,6 +3,7 @@
 use loadtest_model::failure::RunFailure;
 use loadtest_model::protocol::JournalLine;
 use loadtest_model::record::{self, EndReason, ScenarioRecord};
+use loadtest_model::redacted::Redacted;
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
@@ -122,11 +123,13 @@ impl Folded {
         if !self.ended || self.damaged > 0 {
             let reason = match (&ending, self.damaged) {
                 (EndReason::Died { reason }, 0) => reason.clone(),
-                (EndReason::Died { reason }, 1) => format!("{reason}; a damaged line is left out"),
-                (EndReason::Died { reason }, n) => {
-                    format!("{reason}; {n} damaged lines are left out")
+                (EndReason::Died { reason }, 1) => {
+                    Redacted::assume(format!("{reason}; a damaged line is left out"))
                 }
-                _ => String::new(),
+                (EndReason::Died { reason }, n) => {
+                    Redacted::assume(format!("{reason}; {n} damaged lines are left out"))
+                }
+                _ => Redacted::default(),
             };
             record.mark_died(reason);
             if !matches!(ending, EndReason::Died { .. }) {
@@ -152,7 +155,7 @@ mod tests {
 
     fn died() -> EndReason {
         EndReason::Died {
-            reason: "killed by signal 9".to_owned(),
+            reason: "killed by signal 9".into(),
         }
     }
 
@@ -189,7 +192,7 @@ mod tests {
         assert_eq!(
             record.end.ending,
             EndReason::Died {
-                reason: "killed by signal 9; a damaged line is left out".to_owned()
+                reason: "killed by signal 9; a damaged line is left out".into()
             }
         );
     }

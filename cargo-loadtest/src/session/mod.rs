@@ -17,6 +17,7 @@ pub(crate) use debug::debug;
 use group::Group;
 use loadtest_model::protocol::{JournalLine, Listing, Request, RunRequest};
 use loadtest_model::record::{EndReason, ScenarioRecord};
+use loadtest_model::redacted::Redacted;
 pub(crate) use program::Program;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -170,7 +171,7 @@ impl ChildEnded {
             EndReason::Aborted
         } else {
             EndReason::Died {
-                reason: reason.clone(),
+                reason: Redacted::assume(&*reason),
             }
         };
         folded.into_record(ending).ok_or_else(|| {

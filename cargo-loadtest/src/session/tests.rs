@@ -102,7 +102,7 @@ fn a_killed_child_leaves_what_its_journal_holds() {
     assert_eq!(
         record.end.ending,
         EndReason::Died {
-            reason: "killed by signal 9".to_owned()
+            reason: "killed by signal 9".into()
         }
     );
 }
@@ -119,8 +119,8 @@ fn a_refusal_has_the_exit_code_of_its_kind() {
         let fixture = Fixture::new();
         let failure = RunFailure {
             kind,
-            message: "no".to_owned(),
-            help: Some("ask".to_owned()),
+            message: "no".into(),
+            help: Some("ask".into()),
         };
         fixture.write("made", &[JournalLine::Failed(failure)]);
         let error = fixture.run("cp made journal; exit 1").unwrap_err();

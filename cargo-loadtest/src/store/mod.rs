@@ -184,7 +184,7 @@ mod tests {
         let expected = |number| NotRun {
             scenario: format!("shop::load::number_{number}"),
             exit_code: 105,
-            message: "interrupted before its load began".to_owned(),
+            message: "interrupted before its load began".into(),
             ..NotRun::default()
         };
         RunRecord {

@@ -41,7 +41,7 @@ impl RunFolder {
         for (number, expected) in (1..).zip(expected) {
             match read_part(&self.scenario_record(number), &self.journal(number))? {
                 Part::Ran(scenario) => record.scenarios.push(*scenario),
-                Part::Refused(failure) => record.not_run.push(not_run(expected, failure)),
+                Part::Refused(failure) => record.not_run.push(not_run(expected, &failure)),
                 Part::Nothing => record.not_run.push(expected),
             }
         }
@@ -123,7 +123,7 @@ impl RunFolder {
                 scenario: search.map(|search| search.scenario).unwrap_or_default(),
                 ..NotRun::default()
             };
-            record.not_run.push(not_run(expected, failure));
+            record.not_run.push(not_run(expected, &failure));
         } else if record.scenarios.is_empty() {
             return Err(self.empty_run());
         }
@@ -204,18 +204,17 @@ fn read_part(part: &Path, journal: &Path) -> Result<Part, Error> {
         return Ok(Part::Refused(failure));
     }
     let record = folded.into_record(EndReason::Died {
-        reason: "the tool was killed while it ran".to_owned(),
+        reason: "the tool was killed while it ran".into(),
     });
     Ok(record.map_or(Part::Nothing, |record| Part::Ran(Box::new(record))))
 }
 
 /// Returns the entry of a scenario that refused to run.
-pub(crate) fn not_run(expected: NotRun, failure: RunFailure) -> NotRun {
-    let redacted = |text: String| redact::redact_text(&text).into_owned();
+pub(crate) fn not_run(expected: NotRun, failure: &RunFailure) -> NotRun {
     NotRun {
         exit_code: failure.kind.exit_code(),
-        message: redacted(failure.message),
-        help: failure.help.map(redacted),
+        message: redact::redact(&failure.message),
+        help: failure.help.as_deref().map(redact::redact),
         ..expected
     }
 }
@@ -298,7 +297,7 @@ mod tests {
         folder.open(&header_of(1)).unwrap();
         let failure = RunFailure {
             kind: loadtest_model::failure::FailureKind::Setup,
-            message: "setup failed with token=canary".to_owned(),
+            message: "setup failed with token=canary".into(),
             help: None,
         };
         let text = sample::journal(&[JournalLine::Failed(failure)]);

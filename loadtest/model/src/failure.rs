@@ -1,5 +1,6 @@
 //! The reason why there was no run.
 
+use crate::redacted::Redacted;
 use serde::{Deserialize, Serialize};
 
 /// The reason why there was no run.
@@ -8,9 +9,9 @@ pub struct RunFailure {
     /// The kind of failure, which decides the exit code.
     pub kind: FailureKind,
     /// The mistake, in one line or more.
-    pub message: String,
+    pub message: Redacted,
     /// The remedy, if one is known.
-    pub help: Option<String>,
+    pub help: Option<Redacted>,
 }
 
 /// The kind of a [`RunFailure`].

@@ -33,5 +33,7 @@ pub mod random;
 #[cfg(feature = "data")]
 pub mod record;
 #[cfg(feature = "data")]
+pub mod redacted;
+#[cfg(feature = "data")]
 pub mod schedule;
 pub mod threshold;

@@ -4,6 +4,7 @@
 
 use super::{Request, Response, Unmet};
 use crate::redact;
+use loadtest_model::redacted::Redacted;
 use std::any::Any;
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -138,11 +139,11 @@ pub fn run_teardowns(teardowns: &[Teardown<'_>]) -> Result<(), String> {
     }
 }
 
-pub(super) fn panic_message(panic: &(dyn Any + Send)) -> String {
+pub(super) fn panic_message(panic: &(dyn Any + Send)) -> Redacted {
     let message = panic
         .downcast_ref::<String>()
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("without a message");
-    redact::redact_text(message).into_owned()
+    redact::redact(message)
 }

@@ -2,6 +2,7 @@
 
 use crate::redact;
 use loadtest_model::protocol::ShownBody;
+use loadtest_model::redacted::Redacted;
 use serde::de::IgnoredAny;
 
 /// A body, if there is one.
@@ -15,7 +16,7 @@ pub(super) fn shown_body(bytes: &[u8], is_cut: bool) -> Option<ShownBody> {
 }
 
 /// The text, unless it is none.
-fn shown_text(bytes: &[u8], is_cut: bool) -> Option<String> {
+fn shown_text(bytes: &[u8], is_cut: bool) -> Option<Redacted> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         // The limit may have cut a character in two.
@@ -32,7 +33,7 @@ fn shown_text(bytes: &[u8], is_cut: bool) -> Option<String> {
         .is_ok()
         .then(|| indent_json(text));
     let text = indented.as_deref().unwrap_or(text);
-    Some(redact::redact_text(text).into_owned())
+    Some(redact::redact(text))
 }
 
 /// Valid JSON with a line for each value; numbers and the order of keys stay as they are.
@@ -91,7 +92,10 @@ mod tests {
     use serde_json::Value;
 
     fn text_of(bytes: &[u8]) -> Option<String> {
-        shown_body(bytes, false).unwrap().text
+        shown_body(bytes, false)
+            .unwrap()
+            .text
+            .map(Redacted::into_string)
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl<'a> DebugObserver<'a> {
         let version = format!("{:?}", hop.version);
         DebugHop {
             method: hop.method.to_string(),
-            url: redact::redact_text(&hop.url).into_owned(),
+            url: redact::redact(&hop.url),
             version: is_sent.then(|| version.trim_end_matches(".0").to_owned()),
             headers: shown_headers(&hop.headers),
             body: body::shown_body(&hop.body, false),
@@ -166,7 +166,7 @@ impl IterationObserver for DebugObserver<'_> {
 fn to_problem(failure: &Failure) -> DebugProblem {
     DebugProblem {
         kind: failure.kind,
-        message: redact::redact_text(&failure.message).into_owned(),
+        message: redact::redact(&failure.message),
     }
 }
 

@@ -12,6 +12,7 @@ use loadtest_model::definition::ScenarioDef;
 use loadtest_model::metrics::{Broken, Frame};
 use loadtest_model::plan::Plan;
 use loadtest_model::record::{EndReason, RunEnd};
+use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::{Model, Schedule};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -100,7 +101,7 @@ impl<'a> Collector<'a> {
     pub(super) fn collect(
         mut self,
         receiver: &Receiver<WorkerMessage>,
-        mut report: impl FnMut(Frame) -> ControlFlow<String>,
+        mut report: impl FnMut(Frame) -> ControlFlow<Redacted>,
     ) -> RunEnd {
         while !self.all_finished() {
             let occupancies = self.occupancies.iter().map(AsRef::as_ref);
@@ -162,7 +163,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Reports each second that all working workers have reported, or that is two seconds old.
-    fn report_complete_seconds(&mut self, report: &mut impl FnMut(Frame) -> ControlFlow<String>) {
+    fn report_complete_seconds(&mut self, report: &mut impl FnMut(Frame) -> ControlFlow<Redacted>) {
         while let Some(first) = self.pending.first_entry() {
             let second = *first.key();
             let gone = self
@@ -195,7 +196,7 @@ impl<'a> Collector<'a> {
         EndReason::ThresholdBroken {
             threshold: broken.threshold,
             after_us: micros(broken.after),
-            reason: describe_broken(broken, self.plan, self.definition),
+            reason: Redacted::assume(describe_broken(broken, self.plan, self.definition)),
         }
     }
 
@@ -204,8 +205,10 @@ impl<'a> Collector<'a> {
         let step = occupancies.find_map(|occupancy| occupancy.current_step());
         EndReason::Stuck {
             reason: match step.map(|step| &self.definition.steps[step].name) {
-                Some(name) => format!("step `{name}` did not give its thread back"),
-                None => "the scenario did not give a thread back".to_owned(),
+                Some(name) => {
+                    Redacted::assume(format!("step `{name}` did not give its thread back"))
+                }
+                None => "the scenario did not give a thread back".into(),
             },
         }
     }
@@ -437,7 +440,7 @@ mod tests {
         let reason = EndReason::ThresholdBroken {
             threshold: 0,
             after_us: 2_000_000,
-            reason: "errors of the journey: 11.8 %, and must be < 10 %".to_owned(),
+            reason: "errors of the journey: 11.8 %, and must be < 10 %".into(),
         };
         assert_eq!(ended.ending, reason);
         let told: Vec<_> = frames.iter().map(|frame| frame.broken).collect();

@@ -30,6 +30,7 @@ pub(crate) use control::Control;
 pub(crate) use control::RunPhase;
 use control::StopSignals;
 pub(crate) use iteration::IterationObserver;
+use loadtest_model::redacted::Redacted;
 pub(crate) use outcome::StepOutcome;
 pub(crate) use panics::catch_panic;
 pub(crate) use single::{IterationPosition, run_single_iteration};
@@ -169,7 +170,7 @@ impl LoadRun<'_> {
     pub(crate) fn run<T: Transport + 'static>(
         self,
         make_transport: impl Fn(u64) -> T + Send + Sync + 'static,
-        report: impl FnMut(Frame) -> ControlFlow<String>,
+        report: impl FnMut(Frame) -> ControlFlow<Redacted>,
     ) -> Result<RunEnd, EngineError> {
         let Self {
             scenario,

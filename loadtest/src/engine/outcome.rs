@@ -5,6 +5,7 @@ use crate::chain::Unmet;
 use crate::transport::Failure;
 use loadtest_model::metrics::{Cause, RootCause};
 use loadtest_model::metrics::{DependencyTally, ErrorTally, StepTally, Tally};
+use loadtest_model::redacted::Redacted;
 use std::time::Duration;
 
 /// The outcome of a step.
@@ -68,7 +69,7 @@ pub(super) fn tally_failure(tally: &mut StepTally, failure: &Failure) {
             kind: failure.kind,
             status,
             count: 1,
-            example: crate::redact::redact_text(&failure.message).into_owned(),
+            example: crate::redact::redact(&failure.message),
             sample: failure.sample.clone(),
         }),
     }
@@ -151,15 +152,18 @@ pub(super) fn dependency_tally(step: usize, unmet: Unmet, state: &WorkerState) -
             } else {
                 format!(", after `{}`", name(cause.step))
             };
-            let example = format!(
+            let example = Redacted::assume(format!(
                 "needs `{variable}`, but `{}` has no response: {}{root}",
                 name(upstream),
                 cause.root
-            );
+            ));
             (Some(variable.to_owned()), upstream, cause, example)
         }
         Unmet::Stopped { cause } => {
-            let example = format!("`{}` failed, which ends the journey", name(cause.step));
+            let example = Redacted::assume(format!(
+                "`{}` failed, which ends the journey",
+                name(cause.step)
+            ));
             (None, cause.step, cause, example)
         }
         Unmet::Missing {
@@ -170,10 +174,10 @@ pub(super) fn dependency_tally(step: usize, unmet: Unmet, state: &WorkerState) -
                 root: RootCause::Missing,
                 step: upstream,
             };
-            let example = format!(
+            let example = Redacted::assume(format!(
                 "needs `{variable}`, which the response of `{}` lacks",
                 name(upstream)
-            );
+            ));
             (Some(variable.to_owned()), upstream, cause, example)
         }
         Unmet::NotInFeed { variable } => {
@@ -181,7 +185,9 @@ pub(super) fn dependency_tally(step: usize, unmet: Unmet, state: &WorkerState) -
                 root: RootCause::NotInFeed,
                 step,
             };
-            let example = format!("needs `{variable}`, which the row of the feed lacks");
+            let example = Redacted::assume(format!(
+                "needs `{variable}`, which the row of the feed lacks"
+            ));
             (Some(variable.to_owned()), step, cause, example)
         }
         Unmet::Declined { reason } => own_cause(RootCause::Declined, step, &reason),
@@ -199,7 +205,11 @@ pub(super) fn dependency_tally(step: usize, unmet: Unmet, state: &WorkerState) -
 }
 
 /// Variable, upstream step, cause and example of a step that is the cause itself.
-fn own_cause(root: RootCause, step: usize, reason: &str) -> (Option<String>, usize, Cause, String) {
-    let example = crate::redact::redact_text(reason).into_owned();
+fn own_cause(
+    root: RootCause,
+    step: usize,
+    reason: &str,
+) -> (Option<String>, usize, Cause, Redacted) {
+    let example = crate::redact::redact(reason);
     (None, step, Cause { root, step }, example)
 }

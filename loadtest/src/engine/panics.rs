@@ -3,6 +3,7 @@
 use crate::redact;
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Frame, Panicked};
+use loadtest_model::redacted::Redacted;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
@@ -66,7 +67,7 @@ impl PanicRate {
 }
 
 /// Runs `code` of a scenario; a panic is counted and its message returned.
-pub(crate) fn catch_panic<R>(code: impl FnOnce() -> R) -> Result<R, String> {
+pub(crate) fn catch_panic<R>(code: impl FnOnce() -> R) -> Result<R, Redacted> {
     install_hook();
     let outer = CATCHING.replace(true);
     let result = panic::catch_unwind(AssertUnwindSafe(code));
@@ -106,13 +107,13 @@ fn count_panic(info: &PanicHookInfo<'_>) {
     }
 }
 
-fn panic_message(payload: &(dyn Any + Send)) -> String {
+fn panic_message(payload: &(dyn Any + Send)) -> Redacted {
     let text = payload
         .downcast_ref::<&str>()
         .copied()
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("a panic without a message");
-    redact::redact_text(text).into_owned()
+    redact::redact(text)
 }
 
 #[cfg(test)]
@@ -130,7 +131,7 @@ mod tests {
                     places.record_this_thread();
                     for _ in 0..=number {
                         let caught = catch_panic(|| panic!("in run {number}"));
-                        assert_eq!(caught, Err(format!("in run {number}")));
+                        assert_eq!(caught, Err(Redacted::assume(format!("in run {number}"))));
                     }
                 });
             }
@@ -138,7 +139,10 @@ mod tests {
         for (number, places) in runs.iter().enumerate() {
             let counted = places.take_all();
             assert_eq!(counted.len(), 1);
-            assert_eq!(counted[0].message, format!("in run {number}"));
+            assert_eq!(
+                counted[0].message,
+                Redacted::assume(format!("in run {number}"))
+            );
             assert_eq!(counted[0].count, number as u64 + 1);
         }
     }
@@ -154,7 +158,7 @@ mod tests {
                 kind: ErrorKind::StepPanic,
                 status: None,
                 count: panics,
-                example: String::new(),
+                example: Redacted::default(),
                 sample: None,
             });
             let mut frame = Frame::default();
@@ -173,9 +177,6 @@ mod tests {
 
     #[test]
     fn a_panic_outside_of_a_run_is_only_told() {
-        assert_eq!(
-            catch_panic(|| panic!("here")),
-            Err::<(), _>("here".to_owned())
-        );
+        assert_eq!(catch_panic(|| panic!("here")), Err::<(), _>("here".into()));
     }
 }

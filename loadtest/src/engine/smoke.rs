@@ -75,7 +75,7 @@ impl IterationObserver for Transcript {
             // Whatever the step makes of it.
             let (name, message) = (
                 &self.definition.steps[step].name,
-                redact::redact_text(&failure.message),
+                redact::redact(&failure.message),
             );
             let _ = writeln!(self.problems, "step `{name}` could not send: {message}");
         }
@@ -96,7 +96,7 @@ impl IterationObserver for Transcript {
             // what follows from a skip on purpose is on purpose
             StepOutcome::Skipped(skip) if !skip.cause.root.counts() => {}
             StepOutcome::Failed(failure) => {
-                let message = redact::redact_text(&failure.message);
+                let message = redact::redact(&failure.message);
                 let _ = writeln!(
                     self.problems,
                     "step `{name}` failed ({}): {message}\n{last}",
@@ -114,12 +114,7 @@ impl IterationObserver for Transcript {
 fn render_exchange(request: &RequestBuf, exchange: &Exchange) -> String {
     let mut text = String::new();
     let target = request.target.to_string();
-    let _ = writeln!(
-        text,
-        "  > {} {}",
-        request.method,
-        redact::redact_text(&target)
-    );
+    let _ = writeln!(text, "  > {} {}", request.method, redact::redact(&target));
     push_headers(
         &mut text,
         '>',
@@ -130,7 +125,7 @@ fn render_exchange(request: &RequestBuf, exchange: &Exchange) -> String {
         let _ = writeln!(
             text,
             "  > redirected to {}",
-            redact::redact_text(&url.to_string())
+            redact::redact(&url.to_string())
         );
     }
     match &exchange.result {
@@ -183,7 +178,7 @@ fn push_body(text: &mut String, mark: char, bytes: &[u8]) {
         return;
     }
     let whole = String::from_utf8_lossy(bytes);
-    let redacted = redact::redact_text(&whole);
+    let redacted = redact::redact(&whole);
     let end = (0..=redacted.len().min(MAX_SHOWN_BODY))
         .rfind(|&end| redacted.is_char_boundary(end))
         .unwrap_or(0);

@@ -11,6 +11,7 @@ use http::StatusCode;
 use loadtest_model::definition::{Expect, Reads, StepDef};
 use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
 use loadtest_model::metrics::{OTHERS, StepTally};
+use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::Window;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -259,9 +260,11 @@ impl RequestEntries {
             }
             let row = tally.inner(&self.rows[ended.row]);
             match &ended.result {
-                Ok(status) => row.answered(status.as_u16(), ended.time, || status.to_string()),
+                Ok(status) => row.answered(status.as_u16(), ended.time, || {
+                    Redacted::assume(status.to_string())
+                }),
                 Err((kind, message)) => {
-                    row.unanswered(*kind, &redact::redact_text(message), ended.time);
+                    row.unanswered(*kind, redact::redact(message), ended.time);
                 }
             }
         }

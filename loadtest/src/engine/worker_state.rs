@@ -6,6 +6,7 @@ use super::panics;
 use loadtest_model::definition::{Draw, ScenarioDef};
 use loadtest_model::metrics::{Frame, Tally, Windows};
 use loadtest_model::plan::Plan;
+use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::{Schedule, Window};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -116,7 +117,7 @@ impl WorkerState {
         &self,
         step: usize,
         code: impl FnOnce() -> R,
-    ) -> Result<R, String> {
+    ) -> Result<R, Redacted> {
         self.occupancy.begin_step(step);
         let result = panics::catch_panic(code);
         self.occupancy.end_step();

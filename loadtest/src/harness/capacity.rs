@@ -17,6 +17,7 @@ use loadtest_model::failure::{FailureKind, RunFailure};
 use loadtest_model::plan::Plan;
 use loadtest_model::protocol::{CapacityRequest, JournalLine, SearchLine, TrialFiles};
 use loadtest_model::record::{EndReason, ScenarioRecord};
+use loadtest_model::redacted::Redacted;
 use std::io;
 use std::thread;
 use std::time::Duration;
@@ -205,7 +206,7 @@ fn fatal_failure(card: &Card) -> Option<RunFailure> {
         message: card
             .reasons
             .first()
-            .map(ToString::to_string)
+            .map(|reason| Redacted::assume(reason.to_string()))
             .unwrap_or_default(),
         help: None,
     })
@@ -249,7 +250,7 @@ fn wait_for_recovery(
 fn stopped_failure() -> RunFailure {
     RunFailure {
         kind: FailureKind::Interrupted,
-        message: "stopped before the load began".to_owned(),
+        message: "stopped before the load began".into(),
         help: None,
     }
 }

@@ -48,7 +48,7 @@ fn redact_literals(template: &str, is_secret: bool) -> String {
     while !rest.is_empty() {
         let (literal, after) = rest.split_at(rest.find("{{").unwrap_or(rest.len()));
         if !is_secret {
-            shown.push_str(&redact::redact_text(literal));
+            shown.push_str(&redact::redact(literal));
         } else if !literal.trim_matches([' ', ':']).is_empty() {
             shown.push_str(REDACTED);
         } else {

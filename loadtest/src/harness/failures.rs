@@ -4,11 +4,11 @@ use crate::redact;
 use crate::transport::NetworkError;
 use loadtest_model::failure::{FailureKind, RunFailure};
 
-pub(crate) fn usage_failure(message: String, help: Option<String>) -> RunFailure {
+pub(crate) fn usage_failure(message: impl Into<String>, help: Option<String>) -> RunFailure {
     RunFailure {
         kind: FailureKind::Usage,
-        message,
-        help,
+        message: redact::redact(&message.into()),
+        help: help.map(|help| redact::redact(&help)),
     }
 }
 
@@ -23,7 +23,7 @@ pub(super) fn network_failure(error: NetworkError) -> RunFailure {
     };
     RunFailure {
         kind,
-        message: error.to_string(),
+        message: redact::redact(&error.to_string()),
         help: None,
     }
 }
@@ -36,7 +36,7 @@ pub(super) fn withdrawn_failure(reason: &str) -> RunFailure {
     let message = format!("the permission to test ended before the load: {reason}");
     RunFailure {
         kind: FailureKind::Withdrawn,
-        message: redact::redact_text(&message).into_owned(),
+        message: redact::redact(&message),
         help: None,
     }
 }
@@ -45,15 +45,15 @@ pub(super) fn withdrawn_failure(reason: &str) -> RunFailure {
 pub(crate) fn interrupted_failure() -> RunFailure {
     RunFailure {
         kind: FailureKind::Interrupted,
-        message: "stopped before the journey was over".to_owned(),
+        message: "stopped before the journey was over".into(),
         help: None,
     }
 }
 
-pub(crate) fn internal_failure(message: String) -> RunFailure {
+pub(crate) fn internal_failure(message: impl Into<String>) -> RunFailure {
     RunFailure {
         kind: FailureKind::Internal,
-        message,
+        message: redact::redact(&message.into()),
         help: None,
     }
 }

@@ -16,6 +16,7 @@ use loadtest_model::card::Card;
 use loadtest_model::failure::{FailureKind, RunFailure};
 use loadtest_model::protocol::{JournalLine, RunRequest};
 use loadtest_model::record::ScenarioRecord;
+use loadtest_model::redacted::Redacted;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -104,7 +105,7 @@ fn begin_all(
                 at: None,
                 failure: RunFailure {
                     kind: FailureKind::Interrupted,
-                    message: "stopped before the load began".to_owned(),
+                    message: "stopped before the load began".into(),
                     help: None,
                 },
             }
@@ -191,7 +192,9 @@ fn assign_workers(all: Vec<PreparedRun>) -> Result<Vec<PreparedScenario>, StartR
 fn blocked_by(other: &str, kind: FailureKind) -> RunFailure {
     RunFailure {
         kind,
-        message: format!("not started, since `{other}` could not begin; nothing was sent"),
+        message: Redacted::assume(format!(
+            "not started, since `{other}` could not begin; nothing was sent"
+        )),
         help: None,
     }
 }

@@ -24,6 +24,7 @@ use loadtest_model::protocol::{
     is_validity_off,
 };
 use loadtest_model::record::{RunEnd, RunStart};
+use loadtest_model::redacted::Redacted;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -57,8 +58,8 @@ pub(crate) fn prepare_run(
     if let Some(denied) = offline::denied() {
         return Err(RunFailure {
             kind: FailureKind::NotOffline,
-            message: denied.message.clone(),
-            help: denied.help.clone(),
+            message: redact::redact(&denied.message),
+            help: denied.help.as_deref().map(redact::redact),
         });
     }
     let validity_off = is_validity_off(std::env::var(VALIDITY_VARIABLE).ok().as_deref())
@@ -84,7 +85,7 @@ pub(crate) fn prepare_run(
                 FailureKind::Setup
             },
             message,
-            help: offline::proof().map(|_| OFFLINE_SETUP_HELP.to_owned()),
+            help: offline::proof().map(|_| OFFLINE_SETUP_HELP.into()),
         })
     })?;
     plan.rows.clone_from(&prepared.rows);
@@ -200,9 +201,7 @@ impl PreparedRun {
             definition: redact_definition(definition),
             number: place.to_number(&self.plan),
             seed: request.seed,
-            base_url: base
-                .as_deref()
-                .map(|url| redact::redact_text(url).into_owned()),
+            base_url: base.as_deref().map(redact::redact),
             own_target: self.prepared.target.is_some(),
         })));
         let tls = CurlTls::from_client(&definition.client(), Path::new(self.scenario.root));
@@ -230,7 +229,7 @@ impl PreparedRun {
         let problem = ran.err().or_else(|| self.sender.withdrawn_reason());
         tell(DebugEvent::End(DebugEnd {
             is_ok: problem.is_none() && !has_failed,
-            problem: problem.map(|problem| redact::redact_text(&problem).into_owned()),
+            problem: problem.map(|problem| redact::redact(&problem)),
             target_death,
         }));
         Ok(())
@@ -280,9 +279,11 @@ impl PreparedRun {
                     watched.halt(words.clone());
                 }
                 match watched.halted() {
-                    Some(reason) => ControlFlow::Break(redact::redact_text(reason).into_owned()),
+                    Some(reason) => ControlFlow::Break(redact::redact(reason)),
                     // The run fails for it, whatever its end.
-                    None if secrets::first_missing().is_some() => ControlFlow::Break(String::new()),
+                    None if secrets::first_missing().is_some() => {
+                        ControlFlow::Break(Redacted::default())
+                    }
                     None => ControlFlow::Continue(()),
                 }
             },
@@ -313,13 +314,13 @@ impl PreparedRun {
     ///
     /// # Errors
     /// What is seen of it, in words.
-    pub(super) fn reach_target(&self) -> Result<(), String> {
+    pub(super) fn reach_target(&self) -> Result<(), Redacted> {
         if let Some(death) = target_death(&self.prepared) {
             return Err(death);
         }
         let reached = make_runtime().map(|runtime| runtime.block_on(self.network.reachable()));
         match reached {
-            Ok(Err(error)) => Err(redact::redact_text(&error.to_string()).into_owned()),
+            Ok(Err(error)) => Err(redact::redact(&error.to_string())),
             _ => Ok(()),
         }
     }
@@ -431,14 +432,16 @@ pub(super) fn setup_context(
 }
 
 /// Runs the setups; their panics are errors, and nothing they say keeps a secret.
-pub(super) fn set_up(scenario: &Scenario, context: &SetupContext) -> Result<Prepared, String> {
+pub(super) fn set_up(scenario: &Scenario, context: &SetupContext) -> Result<Prepared, Redacted> {
     let prepared = match engine::catch_panic(|| (scenario.prepare)(context)) {
         // It holds no value, and in `tokens.csv:17` the line is none.
-        Ok(Err(error @ SetupError::Feed { .. })) => return Err(error.to_string()),
+        Ok(Err(error @ SetupError::Feed { .. })) => {
+            return Err(Redacted::assume(error.to_string()));
+        }
         Ok(prepared) => prepared.map_err(|error| error.to_string()),
         Err(message) => Err(format!("the setup panicked: {message}")),
     };
-    prepared.map_err(|message| redact::redact_text(&message).into_owned())
+    prepared.map_err(|message| redact::redact(&message))
 }
 
 /// Runs the teardowns; what they break costs no measurement.
@@ -447,16 +450,16 @@ pub(super) fn tear_down(scenario: &Scenario, prepared: &Prepared, context: &Setu
         let identity = scenario.definition.identity();
         print_error(&format!(
             "warning: {identity}: {}",
-            redact::redact_text(&message)
+            redact::redact(&message)
         ));
     }
 }
 
 /// Returns how the target that the scenario started has ended, if it has.
-fn target_death(prepared: &Prepared) -> Option<String> {
+fn target_death(prepared: &Prepared) -> Option<Redacted> {
     let target = prepared.target.as_ref()?;
     let died = target.check().err()?;
-    Some(redact::redact_text(&died.to_string()).into_owned())
+    Some(redact::redact(&died.to_string()))
 }
 
 /// Makes a runtime for a few sequential requests.

@@ -90,10 +90,7 @@ impl StepSender for SetupWire {
             {
                 self.sender.mark_refused();
                 // Whatever the scenario makes of it.
-                print_error(&format!(
-                    "warning: {}",
-                    redact::redact_text(&failure.message)
-                ));
+                print_error(&format!("warning: {}", redact::redact(&failure.message)));
             }
             exchange
                 .result

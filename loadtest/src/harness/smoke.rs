@@ -10,6 +10,7 @@ use super::run_identity::RunIdentity;
 use super::setup_client::SetupClient;
 use crate::chain::{Scenario, SetupContext};
 use crate::engine;
+use crate::redact;
 use crate::registry::Registry;
 use crate::secrets::{self, MissingSecret};
 use crate::targets::offline::{self, OfflineDenied};
@@ -194,7 +195,9 @@ fn run_smoke_test(
     };
     let withdrawn = || {
         let reason = sender.withdrawn_reason()?;
-        Some(format!("the permission to test has ended: {reason}"))
+        Some(redact::redact(&format!(
+            "the permission to test has ended: {reason}"
+        )))
     };
     let prepared = set_up(scenario, &context).map_err(|message| withdrawn().unwrap_or(message))?;
     let base = base_url(given, &prepared, definition);

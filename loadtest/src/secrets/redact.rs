@@ -5,6 +5,7 @@
 
 use super::{self as secrets, SecretHit};
 use http::HeaderValue;
+use loadtest_model::redacted::Redacted;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -41,10 +42,15 @@ pub(crate) fn redact_header<'a>(name: &str, value: &'a HeaderValue) -> Cow<'a, s
     }
 }
 
-/// A text as it may be shown: without the values of fields that hold secrets (`token=..`,
+/// Makes text that may be kept and shown: without the values of fields that hold secrets (`token=..`,
 /// `"api_key": ".."`), credentials after `Bearer` and `Basic`, user names in URLs, and the values of all
 /// secrets that this process knows, however they are written.
-pub fn redact_text(text: &str) -> Cow<'_, str> {
+pub fn redact(text: &str) -> Redacted {
+    Redacted::assume(redact_text(text))
+}
+
+/// Redacts as [`redact`] does.
+pub(crate) fn redact_text(text: &str) -> Cow<'_, str> {
     match secrets::scrub_text(text) {
         Cow::Borrowed(text) => redact_named_secrets(text),
         Cow::Owned(text) => redact_named_secrets(&text).into_owned().into(),

@@ -5,6 +5,7 @@ use super::connection::{Connection, Error};
 use super::hop;
 use crate::{redact, secrets};
 use bytes::Bytes;
+use loadtest_model::redacted::Redacted;
 use std::ops::ControlFlow;
 
 /// The largest body that is kept to be decoded.
@@ -92,12 +93,15 @@ pub(super) fn sample_read_limit() -> usize {
 }
 
 /// The text of a sample: never longer than [`MAX_SAMPLE`], whatever redaction and repair add.
-pub(super) fn sample_text(mut kept: Vec<u8>, encoding: &Encoding) -> Option<String> {
+pub(super) fn sample_text(mut kept: Vec<u8>, encoding: &Encoding) -> Option<Redacted> {
     let most = sample_read_limit();
     kept.truncate(most);
     let is_cut = kept.len() == most;
     let Some(mut kept) = encoding.excerpt(kept, most) else {
-        return Some(format!("(encoded as {})", encoding.names()));
+        return Some(Redacted::assume(format!(
+            "(encoded as {})",
+            encoding.names()
+        )));
     };
     kept.truncate(secrets::safe_cut(&kept, MAX_SAMPLE, is_cut));
     if kept.is_empty() {
@@ -109,11 +113,10 @@ pub(super) fn sample_text(mut kept: Vec<u8>, encoding: &Encoding) -> Option<Stri
         Some(whole) if kept.len() == MAX_SAMPLE => whole,
         _ => &text,
     };
-    let mut text = redact::redact_text(text).into_owned();
+    let text = redact::redact(text);
     let mut end = text.len().min(MAX_SAMPLE);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    text.truncate(end);
-    Some(text)
+    Some(Redacted::assume(&text[..end]))
 }

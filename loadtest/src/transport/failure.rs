@@ -2,6 +2,7 @@
 
 use http::{HeaderMap, StatusCode};
 use loadtest_model::metrics::ErrorKind;
+use loadtest_model::redacted::Redacted;
 
 /// The failure of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +14,7 @@ pub(crate) struct Failure {
     /// A description without secrets.
     pub(crate) message: String,
     /// The start of the body of an unexpected or unreadable answer: at most 1 KiB, redacted.
-    pub(crate) sample: Option<String>,
+    pub(crate) sample: Option<Redacted>,
     /// The headers of such an answer, or of one that broke off, where the step keeps headers.
     pub(crate) headers: Option<Box<HeaderMap>>,
 }

@@ -251,7 +251,7 @@ impl HttpTransport {
                     format!(
                         "`{}` needs a base URL; give one with `base = \"http://127.0.0.1:8080\"`, \
                          `LOADTEST_BASE_URL` or `--base-url`",
-                        redact::redact_text(path.as_str())
+                        redact::redact(path.as_str())
                     ),
                 ));
             }
@@ -270,7 +270,7 @@ impl HttpTransport {
                 ErrorKind::GuardBlocked,
                 format!(
                     "`{}` may not be tested: {reason}; nothing was sent",
-                    redact::redact_text(&uri.to_string())
+                    redact::redact(&uri.to_string())
                 ),
             )
         })?;

@@ -13,6 +13,7 @@ use crate::targets::{Host, Origin};
 use http::{HeaderValue, Uri};
 use loadtest_model::definition::{Client, Cookies, Dns, HttpVersion};
 use loadtest_model::record::{Permit, PermittedBy};
+use loadtest_model::redacted::Redacted;
 use std::borrow::Cow;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -78,8 +79,8 @@ pub(crate) enum NetworkError {
     /// The URL cannot be read; a mistake of its author.
     #[error("`{url}` is not a usable URL: {reason}; write for example `http://127.0.0.1:8080`")]
     BadUrl {
-        /// The URL, without secrets.
-        url: String,
+        /// The URL.
+        url: Redacted,
         /// The mistake.
         reason: Cow<'static, str>,
     },
@@ -472,7 +473,7 @@ fn parse_base_url(url: &str) -> Result<(Uri, Origin), Cow<'static, str>> {
 
 fn bad_url(url: &str, reason: Cow<'static, str>) -> NetworkError {
     NetworkError::BadUrl {
-        url: redact::redact_text(url).into_owned(),
+        url: redact::redact(url),
         reason,
     }
 }

@@ -81,7 +81,7 @@ impl Redirect {
         let text = std::str::from_utf8(location.as_bytes())
             .map_err(|_| self.bad_location("has a `location` that is not text"))?;
         let unusable = |reason: String| {
-            let shown: String = redact::redact_text(text).chars().take(200).collect();
+            let shown: String = redact::redact(text).chars().take(200).collect();
             self.bad_location(&format!("has the unusable `location: {shown}`: {reason}"))
         };
         let mut target = Url::parse(url)

@@ -202,7 +202,7 @@ fn join_paths(prefix: &str, path: &PathAndQuery) -> Result<PathAndQuery, Failure
     PathAndQuery::from_maybe_shared(format!("{prefix}{slash}{text}")).map_err(|error| {
         Failure::new(
             ErrorKind::StepError,
-            format!("`{}` is not a path: {error}", redact::redact_text(text)),
+            format!("`{}` is not a path: {error}", redact::redact(text)),
         )
     })
 }

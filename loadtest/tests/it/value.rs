@@ -414,10 +414,7 @@ fn a_failure_ends_the_journey_where_the_scenario_says_so() {
         steps.collect::<Vec<_>>(),
         [(4, 0), (4, 0), (0, 4), (0, 4), (1, 0)]
     );
-    let examples = card
-        .dependency_failures
-        .iter()
-        .map(|row| row.example.as_str());
+    let examples = card.dependency_failures.iter().map(|row| &*row.example);
     assert_eq!(
         examples.collect::<Vec<_>>(),
         ["`refused` failed, which ends the journey"; 2]

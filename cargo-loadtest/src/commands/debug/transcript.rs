@@ -73,7 +73,7 @@ impl Transcript {
             (Some(url), true) => {
                 format!("{url}, started by the scenario; it ends with the journey")
             }
-            (Some(url), false) => url.clone(),
+            (Some(url), false) => url.to_string(),
             (None, _) => "that of each step".to_owned(),
         };
         self.fact("target", PLAIN, &target);
@@ -289,6 +289,7 @@ mod tests {
     use loadtest_model::metrics::ErrorKind;
     use loadtest_model::metrics::RootCause;
     use loadtest_model::protocol::{CurlCommand, DebugProblem};
+    use loadtest_model::redacted::Redacted;
 
     fn definition() -> ScenarioDef {
         let mut definition = sample::definition("visit", &[]);
@@ -308,7 +309,7 @@ mod tests {
     }
 
     fn body(text: Option<&str>, bytes: usize, is_cut: bool) -> ShownBody {
-        let text = text.map(str::to_owned);
+        let text = text.map(Redacted::assume);
         ShownBody {
             text,
             bytes,
@@ -321,7 +322,7 @@ mod tests {
             step: 0,
             hops: vec![DebugHop {
                 method: "POST".to_owned(),
-                url: "http://127.0.0.1:80/login".to_owned(),
+                url: "http://127.0.0.1:80/login".into(),
                 version: Some("HTTP/1.1".to_owned()),
                 headers: headers(&[("host", "127.0.0.1:80"), ("x-odd", "a\u{1b}[31mb")]),
                 body: Some(body(
@@ -370,7 +371,7 @@ mod tests {
     fn problem() -> DebugProblem {
         DebugProblem {
             kind: ErrorKind::ConnectRefused,
-            message: "connection refused".to_owned(),
+            message: "connection refused".into(),
         }
     }
 
@@ -382,7 +383,7 @@ mod tests {
                 definition: definition(),
                 number: "3.12".parse().unwrap(),
                 seed: 7,
-                base_url: Some("http://127.0.0.1:80".to_owned()),
+                base_url: Some("http://127.0.0.1:80".into()),
                 own_target: true,
             })),
             DebugEvent::Exchange(Box::new(login())),
@@ -396,7 +397,7 @@ mod tests {
             step(
                 2,
                 DebugOutcome::Skipped {
-                    reason: "needs `photo`, but `photo` has no response: failed".to_owned(),
+                    reason: "needs `photo`, but `photo` has no response: failed".into(),
                     root: RootCause::Failed,
                     root_step: 1,
                 },
@@ -404,7 +405,7 @@ mod tests {
             DebugEvent::End(DebugEnd {
                 is_ok: false,
                 problem: None,
-                target_death: Some("the target ended by itself:\n  out of tea".to_owned()),
+                target_death: Some("the target ended by itself:\n  out of tea".into()),
             }),
         ];
         events.iter().map(|event| transcript.tell(event)).collect()
@@ -431,7 +432,7 @@ mod tests {
         let mut transcript = Transcript::new(None, false);
         let end = DebugEvent::End(DebugEnd {
             is_ok: false,
-            problem: Some("a state panicked".to_owned()),
+            problem: Some("a state panicked".into()),
             target_death: None,
         });
         assert_eq!(

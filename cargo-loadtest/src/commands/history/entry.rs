@@ -189,7 +189,7 @@ pub(super) fn of_record(
         .map(|missing| {
             let outcome = Outcome::NotRun {
                 exit_code: missing.exit_code,
-                reason: missing.message.clone(),
+                reason: missing.message.to_string(),
             };
             Entry {
                 version: Version::expected(missing),

@@ -120,7 +120,7 @@ fn what_measured_nothing_to_go_by_is_listed_and_has_no_trend() {
     let stalled = |record: &mut ScenarioRecord| {
         record.start.target_in_process = false;
         record.end.ending = EndReason::Died {
-            reason: "the tool was killed while it ran".to_owned(),
+            reason: "the tool was killed while it ran".into(),
         };
     };
     let mut missing = run(3, 1);
@@ -128,7 +128,7 @@ fn what_measured_nothing_to_go_by_is_listed_and_has_no_trend() {
     missing.not_run.push(NotRun {
         scenario: SCENARIO.to_owned(),
         exit_code: 100,
-        message: "setup failed".to_owned(),
+        message: "setup failed".into(),
         ..NotRun::from_definition(&run(3, 1).scenarios[0].start.definition)
     });
     let mut older = missing.clone();

@@ -147,7 +147,7 @@ pub(super) fn build_errors(card: &Card) -> Option<Section> {
             .as_ref()
             .filter(|sample| !sample.trim().is_empty())
         {
-            example = example.note(Form::Sample, sample);
+            example = example.note(Form::Sample, &**sample);
         }
         table.push(vec![
             TableCell::count_and_ramp(row.count, row.elsewhere).tone(Tone::Bad),

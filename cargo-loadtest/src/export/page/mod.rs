@@ -266,7 +266,7 @@ impl Sheet {
             tone: Tone::Bad,
             name: scenario.scenario.clone(),
             remarks: vec![Sentence {
-                help: scenario.help.clone(),
+                help: scenario.help.as_deref().map(str::to_owned),
                 ..reason
             }],
             ..Self::default()

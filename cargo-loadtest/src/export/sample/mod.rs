@@ -14,6 +14,7 @@ use loadtest_model::plan::ScopedThreshold;
 use loadtest_model::record::{
     EndReason, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord,
 };
+use loadtest_model::redacted::Redacted;
 use scenario::{HEALTHY, SICK, below, checkout, ping};
 pub(super) use search::search;
 pub(crate) use search::search_record;
@@ -215,20 +216,21 @@ pub(super) fn hostile(text: &str) -> Report {
         tally.own.time(&text(), Duration::from_millis(1));
         for failure in &mut tally.dependencies {
             failure.variable = Some(text());
-            failure.example = text();
+            failure.example = Redacted::assume(text());
         }
         for step in &mut tally.steps {
             let time = Duration::from_millis(1);
-            step.inner(&text())
-                .answered(200, time, || "200 OK".to_owned());
+            step.inner(&text()).answered(200, time, || "200 OK".into());
         }
         for error in tally.steps.iter_mut().flat_map(|step| &mut step.errors) {
-            error.example = text();
-            error.sample = Some(text());
+            error.example = Redacted::assume(text());
+            error.sample = Some(Redacted::assume(text()));
         }
     }
-    record.end.ending = EndReason::Died { reason: text() };
-    record.end.target_death = Some(text());
+    record.end.ending = EndReason::Died {
+        reason: Redacted::assume(text()),
+    };
+    record.end.target_death = Some(Redacted::assume(text()));
     record.end.panics = vec![panicked(text())];
     let mut report = report_compared(record, gate::hostile(&text()));
     report.not_run = vec![not_run(text(), text(), Some(text()))];
@@ -248,12 +250,16 @@ pub(super) fn sender() -> Report {
     for number in 1..=200 {
         let time = Duration::from_millis(number);
         step.inner("GET /orders/{}")
-            .answered(200, time, || "200 OK".to_owned());
+            .answered(200, time, || "200 OK".into());
     }
     let receipt = step.inner("receipt");
-    receipt.answered(201, Duration::from_millis(12), || "201 Created".to_owned());
-    receipt.answered(404, Duration::from_millis(3), || "404 Not Found".to_owned());
-    receipt.unanswered(ErrorKind::TimeoutHead, "late", Duration::from_secs(2));
+    receipt.answered(201, Duration::from_millis(12), || "201 Created".into());
+    receipt.answered(404, Duration::from_millis(3), || "404 Not Found".into());
+    receipt.unanswered(
+        ErrorKind::TimeoutHead,
+        "late".into(),
+        Duration::from_secs(2),
+    );
     report(vec![record])
 }
 
@@ -270,14 +276,14 @@ pub(super) fn own_metrics() -> Report {
 
 /// A run in which a step blocked a worker thread.
 pub(super) fn stuck() -> Report {
-    let reason = "`login` did not give its thread back".to_owned();
+    let reason = "`login` did not give its thread back".into();
     report(vec![checkout(HEALTHY, 0, EndReason::Stuck { reason })])
 }
 
 /// A run whose target died, while a step panicked and a threshold stricter than the grade broke.
 pub(super) fn doomed() -> Report {
     let mut record = ping();
-    record.end.target_death = Some("it ended by signal 11".to_owned());
+    record.end.target_death = Some("it ended by signal 11".into());
     record.end.panics = vec![panicked("index out of bounds".to_owned())];
     record.start.plan.thresholds.push(ScopedThreshold {
         step: None,
@@ -290,7 +296,7 @@ pub(super) fn doomed() -> Report {
 fn panicked(message: String) -> Panicked {
     Panicked {
         location: "tests/load.rs:31:9".to_owned(),
-        message,
+        message: Redacted::assume(message),
         count: 3,
     }
 }
@@ -319,8 +325,8 @@ fn not_run(scenario: String, message: String, help: Option<String>) -> NotRun {
         fingerprint: Some("1f3a9c02aa11bb22".to_owned()),
         version: None,
         exit_code: 100,
-        message,
-        help,
+        message: Redacted::assume(message),
+        help: help.map(Redacted::assume),
     }
 }
 

@@ -10,6 +10,7 @@ use loadtest_model::metrics::{
 };
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use loadtest_model::record::{EndReason, RunEnd, RunStart, ScenarioRecord};
+use loadtest_model::redacted::Redacted;
 use std::time::Duration;
 
 const RATE: u64 = 200;
@@ -200,7 +201,7 @@ fn journey(tally: &mut Tally, dice: &mut Dice, target: &Target, slower: f64) {
                     step: if login { 3 } else { 0 },
                 },
                 count: 1,
-                example: example.to_owned(),
+                example: Redacted::assume(example),
             });
             continue;
         }
@@ -291,8 +292,8 @@ fn error(status: u16, example: &str, sample: Option<&str>) -> ErrorTally {
         kind: ErrorKind::Status,
         status: Some(status),
         count: 1,
-        example: example.to_owned(),
-        sample: sample.map(str::to_owned),
+        example: Redacted::assume(example),
+        sample: sample.map(Redacted::assume),
     }
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::export::sample;
+use loadtest_model::redacted::Redacted;
 
 /// A page without what differs from machine to machine; the samples have none of that.
 fn page(report: &Report, width: usize) -> String {
@@ -114,7 +115,7 @@ fn what_did_not_run_is_as_plain_as_a_failed_card() {
 #[test]
 fn a_long_example_is_cut_after_some_lines() {
     let mut report = sample::failed();
-    report.cards[0].errors[0].example = "what the server said ".repeat(80);
+    report.cards[0].errors[0].example = Redacted::assume("what the server said ".repeat(80));
     let page = page(&report, 80);
     let lines = page.lines().filter(|line| line.contains("what the"));
     assert_eq!(lines.count(), 4, "{page}");

@@ -39,11 +39,8 @@ pub(super) fn write_words(
     title: Option<&str>,
     description: Option<&str>,
 ) {
-    let title = truncate(
-        &redact::redact_text(title.unwrap_or_default()),
-        LONGEST_TITLE,
-    );
-    let description = redact::redact_text(description.unwrap_or_default()).replace("\r\n", "\n");
+    let title = truncate(&redact::redact(title.unwrap_or_default()), LONGEST_TITLE);
+    let description = redact::redact(description.unwrap_or_default()).replace("\r\n", "\n");
     let words = format!("{}\n\n{}", clean(&title), truncate(&description, LONGEST));
     let begin = source.len();
     let mut has_gap = false;

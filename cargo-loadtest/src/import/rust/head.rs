@@ -101,7 +101,7 @@ pub(super) fn render_head(
     };
     let notes = recording.notes.iter().filter(is_general).map(|note| {
         let (line, _) = input.place(note.span.start);
-        let words = loadtest::redact::redact_text(&note.words);
+        let words = loadtest::redact::redact(&note.words);
         format!("line {line}: {words}")
     });
     let mut not_as_recorded: Vec<String> = notes.collect();

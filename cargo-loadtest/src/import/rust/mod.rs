@@ -124,7 +124,7 @@ impl Writer<'_> {
             }
             let exchange = &recording.exchanges[*number];
             for note in head::notes_of(recording, exchange) {
-                let words = loadtest::redact::redact_text(&note.words);
+                let words = loadtest::redact::redact(&note.words);
                 comment::write_comment(&mut self.body, "    //", &words);
             }
             let references: BTreeSet<usize> = partition::references_of(exchange).collect();

@@ -13,6 +13,7 @@ use crate::definition::{Bound, Load, ScenarioDef, micros};
 use crate::display;
 use crate::failure::RunFailure;
 use crate::plan::{GradingDefaults, Overrides, Plan, PlanError, ScopedThreshold};
+use crate::redacted::Redacted;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -148,12 +149,12 @@ pub enum SearchEnding {
     /// The target did not come back after a trial.
     TargetGone {
         /// The observation.
-        reason: String,
+        reason: Redacted,
     },
     /// A step never gave its thread back.
     Stuck {
         /// The step.
-        reason: String,
+        reason: Redacted,
     },
     /// A run went wrong, so that there could be no further one.
     Broken {

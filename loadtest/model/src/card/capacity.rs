@@ -268,9 +268,9 @@ fn collect_remarks(search: &Search, finding: &Finding) -> Vec<Remark> {
             format!("{reason}: there could be no further trial"),
         ),
         Some(SearchEnding::Broken { failure }) => {
-            say(Tone::Bad, failure.message.clone());
+            say(Tone::Bad, failure.message.to_string());
             if let Some(help) = &failure.help {
-                say(Tone::Note, help.clone());
+                say(Tone::Note, help.to_string());
             }
         }
         Some(SearchEnding::Interrupted) => say(
@@ -448,12 +448,12 @@ mod tests {
         );
         search.ending = None;
         assert_eq!(code(&search), 105);
-        let reason = "no longer there".to_owned();
+        let reason = "no longer there".into();
         search.ending = Some(SearchEnding::TargetGone { reason });
         assert_eq!(code(&search), 99);
         let failure = RunFailure {
             kind: FailureKind::NotPermitted,
-            message: "elsewhere".to_owned(),
+            message: "elsewhere".into(),
             help: None,
         };
         search.ending = Some(SearchEnding::Broken { failure });

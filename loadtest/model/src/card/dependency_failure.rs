@@ -3,6 +3,7 @@
 use crate::display;
 use crate::metrics::RootCause;
 use crate::metrics::{DependencyTally, Windows};
+use crate::redacted::Redacted;
 use serde::Serialize;
 
 /// Dependency failures of one step with one variable and root cause.
@@ -23,7 +24,7 @@ pub struct DependencyFailure {
     /// The number in ramp and warm-up.
     pub elsewhere: u64,
     /// The first one, in words.
-    pub example: String,
+    pub example: Redacted,
 }
 
 impl DependencyFailure {

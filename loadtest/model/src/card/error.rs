@@ -2,6 +2,7 @@
 
 use crate::metrics::ErrorKind;
 use crate::metrics::{ErrorTally, Windows};
+use crate::redacted::Redacted;
 use serde::Serialize;
 
 /// Failures of one step, of one kind and status.
@@ -17,10 +18,10 @@ pub struct ErrorRow {
     pub count: u64,
     /// The number in ramp and warm-up.
     pub elsewhere: u64,
-    /// The first one, in words; redacted.
-    pub example: String,
-    /// The start of the first one's body; redacted.
-    pub sample: Option<String>,
+    /// The first one, in words.
+    pub example: Redacted,
+    /// The start of the first one's body.
+    pub sample: Option<Redacted>,
 }
 
 impl ErrorRow {

@@ -61,6 +61,7 @@ use crate::display;
 use crate::metrics::{Panicked, StepTally, Tally, Windows, journey_error_rate};
 use crate::plan::GradingDefaults;
 use crate::record::{EndReason, Environment, NotRun, RunRecord, ScenarioRecord};
+use crate::redacted::Redacted;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -149,7 +150,7 @@ pub struct Card {
     /// The panics of steps.
     pub panics: Vec<Panicked>,
     /// The end of the target that the scenario started, if it did not survive the run.
-    pub target_death: Option<String>,
+    pub target_death: Option<Redacted>,
     /// The thresholds and their results.
     pub thresholds: Vec<ThresholdRow>,
     /// The comparison with a baseline, if the run was compared with one.

@@ -105,7 +105,7 @@ fn judge_stuck_worker(record: &ScenarioRecord) -> Option<ValidityCause> {
     };
     Some(ValidityCause {
         trust: Trust::Invalid,
-        what: reason.clone(),
+        what: reason.to_string(),
         remedy: "a step must not block: use no endless loop, no blocking call; the engine sends"
             .to_owned(),
     })

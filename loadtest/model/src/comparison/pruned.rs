@@ -10,6 +10,7 @@ use crate::metrics::{
 };
 use crate::plan::Plan;
 use crate::record::{Environment, RunEnd, RunRecord, RunStart, SCHEMA_VERSION, ScenarioRecord};
+use crate::redacted::Redacted;
 
 /// A cell of a baseline holds at least so many seconds.
 const LEAST_SECONDS: u32 = 5;
@@ -129,7 +130,7 @@ fn prune_tally(tally: &Tally) -> Tally {
 
 fn counted_step(step: &StepTally) -> StepTally {
     let error = |error: &ErrorTally| ErrorTally {
-        example: String::new(),
+        example: Redacted::default(),
         sample: None,
         ..error.clone()
     };

@@ -2,6 +2,7 @@
 
 use super::tally::{ErrorTally, InnerTally, StepTally};
 use crate::metrics::ErrorKind;
+use crate::redacted::Redacted;
 use std::time::Duration;
 
 /// The most rows of one step; what has no row of its own is counted in [`OTHERS`].
@@ -32,7 +33,7 @@ impl StepTally {
 
 impl InnerTally {
     /// Counts an answer; `describe` writes its status with its reason: `404 Not Found`.
-    pub fn answered(&mut self, status: u16, time: Duration, describe: impl FnOnce() -> String) {
+    pub fn answered(&mut self, status: u16, time: Duration, describe: impl FnOnce() -> Redacted) {
         self.requests += 1;
         *self.statuses.entry(status).or_default() += 1;
         if status < 400 {
@@ -49,8 +50,8 @@ impl InnerTally {
         });
     }
 
-    /// Counts a request that was not answered in full; `message` has no secrets.
-    pub fn unanswered(&mut self, kind: ErrorKind, message: &str, time: Duration) {
+    /// Counts a request that was not answered in full.
+    pub fn unanswered(&mut self, kind: ErrorKind, message: Redacted, time: Duration) {
         self.requests += 1;
         self.failed += 1;
         if kind.is_timeout() {
@@ -60,7 +61,7 @@ impl InnerTally {
             kind,
             status: None,
             count: 1,
-            example: message.to_owned(),
+            example: message,
             sample: None,
         });
     }
@@ -95,7 +96,7 @@ mod tests {
         let mut step = StepTally::default();
         for name in names {
             let row = step.inner(&format!("GET /{name}"));
-            row.answered(200, Duration::from_millis(1), || "200".to_owned());
+            row.answered(200, Duration::from_millis(1), || "200".into());
         }
         step
     }
@@ -120,11 +121,11 @@ mod tests {
     fn refused_and_unanswered_requests_failed_and_only_deadlines_are_timed() {
         let mut row = InnerTally::default();
         let ms = Duration::from_millis;
-        row.answered(302, ms(1), || "302".to_owned());
-        row.answered(404, ms(2), || "404".to_owned());
-        row.unanswered(ErrorKind::TimeoutHead, "late", ms(30));
-        row.unanswered(ErrorKind::ConnectRefused, "refused", ms(4));
-        row.unanswered(ErrorKind::ConnectRefused, "again", ms(4));
+        row.answered(302, ms(1), || "302".into());
+        row.answered(404, ms(2), || "404".into());
+        row.unanswered(ErrorKind::TimeoutHead, "late".into(), ms(30));
+        row.unanswered(ErrorKind::ConnectRefused, "refused".into(), ms(4));
+        row.unanswered(ErrorKind::ConnectRefused, "again".into(), ms(4));
         assert_eq!((row.requests, row.failed), (5, 4));
         assert_eq!(row.service.count(), 2);
         assert_eq!(row.service.max(), Some(ms(30)));

@@ -3,6 +3,7 @@
 use crate::definition::ScenarioDef;
 use crate::failure::RunFailure;
 use crate::metrics::{ErrorKind, Number, Phases, RootCause};
+use crate::redacted::Redacted;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -40,7 +41,7 @@ pub struct DebugStart {
     /// The seed of the run.
     pub seed: u64,
     /// The base URL, where there is one.
-    pub base_url: Option<String>,
+    pub base_url: Option<Redacted>,
     /// True if the scenario started the target.
     pub own_target: bool,
 }
@@ -67,7 +68,7 @@ pub struct DebugHop {
     /// The method.
     pub method: String,
     /// The whole URL.
-    pub url: String,
+    pub url: Redacted,
     /// `HTTP/1.1`, `HTTP/2`; `None` for a request that was not written.
     pub version: Option<String>,
     /// Names and values of the headers.
@@ -95,7 +96,7 @@ pub struct DebugAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownBody {
     /// The text, JSON indented; `None` for what is no text.
-    pub text: Option<String>,
+    pub text: Option<Redacted>,
     /// The number of known bytes.
     pub bytes: usize,
     /// True if there are more bytes.
@@ -117,7 +118,7 @@ pub struct DebugProblem {
     /// The kind.
     pub kind: ErrorKind,
     /// The words.
-    pub message: String,
+    pub message: Redacted,
 }
 
 /// The outcome of a step, with its number.
@@ -140,13 +141,13 @@ pub enum DebugOutcome {
     /// Its weight left it out.
     NotDrawn,
     /// Its function left it out on purpose, for this reason.
-    LeftOut(String),
+    LeftOut(Redacted),
     /// It ran once, and its response is kept.
     Kept,
     /// Something that it needs is missing.
     Skipped {
         /// A description.
-        reason: String,
+        reason: Redacted,
         /// The cause at the root of it.
         root: RootCause,
         /// The zero-based number of the step where it has.
@@ -160,7 +161,7 @@ pub struct DebugEnd {
     /// True if every step that was drawn is ok and none was skipped for a missing dependency.
     pub is_ok: bool,
     /// The reason why no step ran: a state or a feed panicked.
-    pub problem: Option<String>,
+    pub problem: Option<Redacted>,
     /// The way the target ended that the scenario had started.
-    pub target_death: Option<String>,
+    pub target_death: Option<Redacted>,
 }

@@ -13,6 +13,7 @@ use crate::capacity::Search;
 use crate::definition::ScenarioDef;
 use crate::metrics::{Cells, Frame, Panicked, Windows};
 use crate::plan::{GradingDefaults, Plan};
+use crate::redacted::Redacted;
 use crate::schedule::{Schedule, Window};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -57,10 +58,10 @@ pub struct NotRun {
     pub version: Option<String>,
     /// The exit code that says what kind of reason it was.
     pub exit_code: u8,
-    /// The reason, in words; redacted.
-    pub message: String,
+    /// The reason, in words.
+    pub message: Redacted,
     /// The remedy, if one is known.
-    pub help: Option<String>,
+    pub help: Option<Redacted>,
 }
 
 impl NotRun {
@@ -128,22 +129,22 @@ pub enum EndReason {
         /// The time it was seen to be broken, from the start of the load.
         after_us: u64,
         /// The measured value at that time: `errors of the journey: 7.1 %, and must be < 5 %`.
-        reason: String,
+        reason: Redacted,
     },
     /// Stopped, since the permission to test the target ended; what was in flight could end.
     Halted {
         /// The party that withdrew it, or the cap that was reached.
-        reason: String,
+        reason: Redacted,
     },
     /// A step blocked a worker thread beyond the hard end; what that worker did is unknown.
     Stuck {
         /// The step, as far as it is known.
-        reason: String,
+        reason: Redacted,
     },
     /// The process ended without saying so; this record comes from its journal.
     Died {
         /// The known circumstances.
-        reason: String,
+        reason: Redacted,
     },
 }
 
@@ -199,7 +200,7 @@ pub struct RunEnd {
     pub out_of_rows: bool,
     /// The end of the scenario's own target, if it did not survive the run.
     #[serde(default)]
-    pub target_death: Option<String>,
+    pub target_death: Option<Redacted>,
 }
 
 /// Returns the value of [`RunEnd::complete`] for records that were written without it.
@@ -214,7 +215,7 @@ impl ScenarioRecord {
             start,
             end: RunEnd {
                 ending: EndReason::Died {
-                    reason: "the journal has no end".to_owned(),
+                    reason: "the journal has no end".into(),
                 },
                 elapsed_us: 0,
                 planned: 0,
@@ -244,7 +245,7 @@ impl ScenarioRecord {
     }
 
     /// Ends the record of a process that ended without saying so: what was in flight counts as cancelled.
-    pub fn mark_died(&mut self, reason: String) {
+    pub fn mark_died(&mut self, reason: Redacted) {
         self.settle();
         let elapsed = Duration::from_micros(self.end.elapsed_us);
         let steady = Schedule::new(&self.start.plan.load).steady_part(elapsed);

@@ -68,6 +68,7 @@ mod tests {
     use crate::metrics::ErrorKind;
     use crate::metrics::ErrorTally;
     use crate::record::{Environment, SCHEMA_VERSION};
+    use crate::redacted::Redacted;
     use proptest::prelude::*;
 
     fn ms(ms: u64) -> Duration {
@@ -92,7 +93,7 @@ mod tests {
                 kind: ErrorKind::TimeoutHead,
                 status: None,
                 count: timeouts,
-                example: String::new(),
+                example: Redacted::default(),
                 sample: None,
             });
         }

@@ -77,7 +77,7 @@ pub fn open_feed<T: Shareable, E: Display>(
 ) -> Result<Rows<T>, SetupError> {
     let opened = catch_unwind(AssertUnwindSafe(|| match feed() {
         Ok(feed) => open(name, context, feed).map_err(|error| error.to_string()),
-        Err(error) => Err(redact::redact_text(&error.to_string()).into_owned()),
+        Err(error) => Err(redact::redact(&error.to_string()).into_string()),
     }));
     let opened =
         opened.unwrap_or_else(|panic| Err(format!("panicked: {}", panic_message(&*panic))));

@@ -16,6 +16,7 @@ use http::StatusCode;
 use loadtest_model::definition::StepDef;
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Cause, RootCause};
+use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::Window;
 use std::any::Any;
 use std::future::poll_fn;
@@ -209,7 +210,7 @@ impl<T: Transport> VirtualUser<T> {
         &mut self,
         context: StepContext<'_>,
         http: &mut Http,
-    ) -> Result<Result<(), Halt>, String> {
+    ) -> Result<Result<(), Halt>, Redacted> {
         let StepContext {
             step,
             window,

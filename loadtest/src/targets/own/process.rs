@@ -4,6 +4,7 @@ use super::TargetError;
 #[cfg(unix)]
 use super::group::ProcessGroup;
 use crate::redact;
+use loadtest_model::redacted::Redacted;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Read};
@@ -82,7 +83,7 @@ impl Drop for ChildProcess {
 
 /// The last lines that a process printed, on standard output and standard error together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LastOutput(String);
+pub struct LastOutput(Redacted);
 
 impl LastOutput {
     /// The lines as they were printed, without control characters and secrets; empty when there were
@@ -175,7 +176,7 @@ impl OutputTail {
         let lines: Vec<&str> = text.trim_end().lines().collect();
         let mut shown = lines[lines.len().saturating_sub(MAX_SHOWN_LINES)..].join("\n");
         shown.retain(|c| !c.is_control() || matches!(c, '\n' | '\t'));
-        LastOutput(redact::redact_text(&shown).into_owned())
+        LastOutput(redact::redact(&shown))
     }
 }
 
@@ -224,7 +225,7 @@ mod tests {
     #[test]
     fn an_output_reads_as_the_end_of_a_sentence() {
         assert_eq!(
-            LastOutput(String::new()).to_string(),
+            LastOutput(Redacted::default()).to_string(),
             "; it printed nothing"
         );
         assert_eq!(

@@ -2,6 +2,7 @@
 
 use super::{GIVEN_UP, READY_POLL_INTERVAL, TargetError};
 use crate::redact;
+use loadtest_model::redacted::Redacted;
 use std::any::Any;
 use std::convert::Infallible;
 use std::fmt;
@@ -61,7 +62,7 @@ pub(super) struct InProcess {
 #[derive(Debug, Default)]
 struct ServerState {
     /// The way the future ended, once it has.
-    death: Mutex<Option<String>>,
+    death: Mutex<Option<Redacted>>,
 }
 
 impl InProcess {
@@ -92,7 +93,7 @@ impl InProcess {
                     Ok(Err(error)) => error.to_string(),
                     Err(panic) => format!("it panicked: {}", panic_text(&*panic)),
                 };
-                *theirs.death() = Some(redact::redact_text(&death).into_owned());
+                *theirs.death() = Some(redact::redact(&death));
             })
             .map_err(TargetError::InsideProcess)?;
         let server = Self {
@@ -108,7 +109,9 @@ impl InProcess {
     pub(super) fn check(&self) -> Result<(), TargetError> {
         match &*self.state.death() {
             None => Ok(()),
-            Some(how) => Err(TargetError::InsideDied { how: how.clone() }),
+            Some(how) => Err(TargetError::InsideDied {
+                how: how.to_string(),
+            }),
         }
     }
 
@@ -154,7 +157,7 @@ impl Drop for InProcess {
 }
 
 impl ServerState {
-    fn death(&self) -> MutexGuard<'_, Option<String>> {
+    fn death(&self) -> MutexGuard<'_, Option<Redacted>> {
         self.death.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -200,7 +200,7 @@ fn dependency_failures_read_as_sentences() {
             root_step: root.to_owned(),
             count: 1,
             elsewhere: 0,
-            example: "out of stock".to_owned(),
+            example: "out of stock".into(),
         }
         .describe()
     };

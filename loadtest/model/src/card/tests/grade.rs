@@ -1,6 +1,7 @@
 //! The grade, and what lost points.
 
 use super::*;
+use crate::redacted::Redacted;
 
 #[test]
 fn a_clean_run_passes_with_the_best_grade() {
@@ -193,7 +194,7 @@ fn skips_of_steps_not_drawn_cost_nothing() {
             step: 0,
         },
         count: 700,
-        example: String::new(),
+        example: Redacted::default(),
     });
     let card = Card::grade(&record, None);
     assert_eq!(card.grade.label(), "A+");

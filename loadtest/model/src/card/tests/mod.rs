@@ -23,7 +23,7 @@ fn error(kind: ErrorKind, count: u64) -> ErrorTally {
         kind,
         status: None,
         count,
-        example: "as an example".to_owned(),
+        example: "as an example".into(),
         sample: None,
     }
 }
@@ -57,7 +57,7 @@ fn skip(record: &mut ScenarioRecord, step: usize, root: usize, count: u64) {
             step: root,
         },
         count,
-        example: "`login` failed: 503".to_owned(),
+        example: "`login` failed: 503".into(),
     });
 }
 

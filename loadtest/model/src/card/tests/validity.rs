@@ -207,7 +207,7 @@ fn a_blocked_worker_is_invalid_and_says_which_step() {
     let mut record = record(&["login"]);
     record.windows = Windows::default();
     record.end.ending = EndReason::Stuck {
-        reason: "`login` blocked a worker thread".to_owned(),
+        reason: "`login` blocked a worker thread".into(),
     };
     let card = Card::grade(&record, None);
     assert_eq!(
@@ -226,7 +226,7 @@ fn a_blocked_worker_is_invalid_and_says_which_step() {
 #[test]
 fn a_dead_target_degrades_and_leaves_the_verdict() {
     let mut record = record(&["login"]);
-    record.end.target_death = Some("signal 11".to_owned());
+    record.end.target_death = Some("signal 11".into());
     let card = Card::grade(&record, None);
     assert_eq!(card.verdict, Verdict::Passed);
     assert_eq!(card.validity.trust, Trust::Degraded);

@@ -9,7 +9,7 @@ fn a_run_that_a_threshold_ended_fails_though_it_holds_at_last() {
     record.end.ending = EndReason::ThresholdBroken {
         threshold: 1,
         after_us: 32_000_000,
-        reason: "errors of the journey: 7.1 %, and must be < 5 %".to_owned(),
+        reason: "errors of the journey: 7.1 %, and must be < 5 %".into(),
     };
     let card = Card::grade(&record, None);
     let reason = "given up after 32 s: errors of the journey: 7.1 %, and must be < 5 %";
@@ -91,7 +91,7 @@ fn an_early_end_is_interrupted_and_the_grade_partial() {
         EndReason::Interrupted,
         EndReason::Aborted,
         EndReason::Died {
-            reason: "signal 9".to_owned(),
+            reason: "signal 9".into(),
         },
     ] {
         let mut record = record(&["login"]);
@@ -110,7 +110,7 @@ fn a_run_that_gave_itself_up_fails_and_says_where_the_panics_were() {
     record.end.ending = EndReason::Panicked;
     let place = |location: &str, count| Panicked {
         location: location.to_owned(),
-        message: "no such thing".to_owned(),
+        message: "no such thing".into(),
         count,
     };
     record.end.panics = vec![place("load.rs:1:1", 3), place("load.rs:9:1", 40)];
@@ -189,7 +189,7 @@ fn panics_are_named_where_they_kept_everything_from_running() {
     };
     record.end.panics.push(Panicked {
         location: "tests/load.rs:9:5".to_owned(),
-        message: "no".to_owned(),
+        message: "no".into(),
         count: 1_000,
     });
     let card = Card::grade(&record, None);
@@ -241,7 +241,7 @@ fn the_report_takes_the_worst_card() {
     run.not_run.push(NotRun {
         scenario: "shop::load::pay".to_owned(),
         exit_code: 100,
-        message: "setup failed".to_owned(),
+        message: "setup failed".into(),
         ..NotRun::default()
     });
     assert_eq!(Report::grade(&run, None).exit_code(), 100);

@@ -7,6 +7,7 @@ mod tests;
 
 use super::{Health, OwnTally};
 use crate::metrics::{Cause, RootCause};
+use crate::redacted::Redacted;
 pub use journey::{JourneyTally, TailShare};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -82,7 +83,7 @@ pub struct DependencyTally {
     /// The number of times.
     pub count: u64,
     /// The first one, in words.
-    pub example: String,
+    pub example: Redacted,
 }
 
 /// Panics at one place.
@@ -90,8 +91,8 @@ pub struct DependencyTally {
 pub struct Panicked {
     /// `file:line:column`.
     pub location: String,
-    /// The first message; redacted.
-    pub message: String,
+    /// The first message.
+    pub message: Redacted,
     /// The number of skips.
     pub count: u64,
 }
@@ -174,10 +175,10 @@ impl Tally {
 
 impl DependencyTally {
     /// Explains why the step did not run.
-    pub fn describe(&self) -> String {
+    pub fn describe(&self) -> Redacted {
         match self.variable {
             Some(_) => self.example.clone(),
-            None => format!("its function made no request: {}", self.example),
+            None => Redacted::assume(format!("its function made no request: {}", self.example)),
         }
     }
 

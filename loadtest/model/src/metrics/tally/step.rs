@@ -2,6 +2,7 @@
 
 use crate::metrics::{ErrorKind, Phases, Traffic};
 use crate::metrics::{Histogram, is_zero};
+use crate::redacted::Redacted;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -111,10 +112,10 @@ pub struct ErrorTally {
     pub status: Option<u16>,
     /// The number of errors.
     pub count: u64,
-    /// The first one, in words; redacted.
-    pub example: String,
-    /// The start of the first one's body; redacted.
-    pub sample: Option<String>,
+    /// The first one, in words.
+    pub example: Redacted,
+    /// The start of the first one's body.
+    pub sample: Option<Redacted>,
 }
 
 impl PhaseTally {

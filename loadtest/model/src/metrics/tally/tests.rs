@@ -39,7 +39,7 @@ fn happen(tally: &mut Tally, what: u8, us: u64) {
         kind,
         status: None,
         count: 1,
-        example: "as an example".to_owned(),
+        example: "as an example".into(),
         sample: None,
     };
     match what {
@@ -73,8 +73,7 @@ fn happen(tally: &mut Tally, what: u8, us: u64) {
             } else {
                 ErrorKind::TimeoutHead
             }));
-            step.inner("GET /b")
-                .answered(500, time, || "500".to_owned());
+            step.inner("GET /b").answered(500, time, || "500".into());
         }
         _ => tally.count_dependency(DependencyTally {
             step: 1,
@@ -85,7 +84,7 @@ fn happen(tally: &mut Tally, what: u8, us: u64) {
                 step: 0,
             },
             count: 1,
-            example: "as an example".to_owned(),
+            example: "as an example".into(),
         }),
     }
 }
@@ -154,7 +153,7 @@ fn errors_and_dependency_failures_of_one_kind_are_one_line() {
         kind,
         status: None,
         count,
-        example: count.to_string(),
+        example: Redacted::assume(count.to_string()),
         sample: None,
     };
     let mut step = StepTally::default();
