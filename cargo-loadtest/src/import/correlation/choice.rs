@@ -5,12 +5,11 @@ use super::answer::Offer;
 use super::kind::{ValueKind, is_time, kind};
 use super::request::{Form, ValuePlace};
 
-/// A choice, and how well its name fits the place.
+/// A choice.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Choice<'a> {
     pub(super) offer: &'a Offer,
     pub(super) confidence: Confidence,
-    pub(super) fit: u8,
 }
 
 /// Chooses among the places that a value could be from; nothing where it is rather a coincidence.
@@ -47,7 +46,6 @@ pub(super) fn choose<'a>(place: &ValuePlace, offers: &'a [Offer]) -> Option<Choi
     Some(Choice {
         offer: best,
         confidence,
-        fit,
     })
 }
 

@@ -228,13 +228,7 @@ fn why(place: &ValuePlace, choice: &Choice<'_>) -> String {
         _ if choice.offer.is_number => "number".to_owned(),
         _ => "value".to_owned(),
     };
-    let is_unique = kind(&place.value) >= ValueKind::Rare;
-    let fit = if choice.fit == 0 || is_unique {
-        ""
-    } else {
-        ", and the names fit"
-    };
-    let why = format!("{name} of its answer is this {what}{fit}");
+    let why = format!("{name} of its answer is this {what}");
     match choice.offer.item {
         Some((item, of)) => format!("{why}; item {item} of {of} is taken"),
         None => why,

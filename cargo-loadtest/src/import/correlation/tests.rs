@@ -237,13 +237,13 @@ fn every_reference_says_how_certain_it_is_and_never_the_value() {
     insta::assert_debug_snapshot!(told, @r#"
     [
         "certain: `token` of its answer is this value of 81 characters",
-        "likely: `items[1].id` of its answer is this number, and the names fit; item 2 of 3 is taken",
-        "likely: `items[1].id` of its answer is this number, and the names fit; item 2 of 3 is taken",
-        "likely: `variants[0].sku` of its answer is this value, and the names fit",
+        "likely: `items[1].id` of its answer is this number; item 2 of 3 is taken",
+        "likely: `items[1].id` of its answer is this number; item 2 of 3 is taken",
+        "likely: `variants[0].sku` of its answer is this value",
         "certain: `cart.id` of its answer is this value of 14 characters",
-        "likely: `id` of its answer is this number, and the names fit",
+        "likely: `id` of its answer is this number",
         "certain: `payment.id` of its answer is this value of 16 characters",
-        "likely: `user.id` of its answer is this number, and the names fit",
+        "likely: `user.id` of its answer is this number",
     ]
     "#);
 }

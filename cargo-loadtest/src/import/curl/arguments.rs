@@ -150,11 +150,8 @@ fn unknown_option(word: &ShellWord, name: &str) -> Mistake {
     // What follows may be a password.
     let name = name.split('=').next().unwrap_or_default();
     let span = word.span.start..word.span.end.min(word.span.start + 2 + name.len());
-    let shown: String = name.chars().take(40).collect();
-    let shown = crate::console::clean(&shown);
-    let mut help = "options of `cargo loadtest` stand before `--`".to_owned();
-    if let Some(meant) = options::suggest_name(name) {
-        help = format!("did you mean `--{meant} ..`? {help}");
-    }
-    Mistake::new(span, format!("curl has no option `--{shown}`")).help(help)
+    let meant = options::suggest_name(name);
+    let meant = meant.map(|meant| format!("did you mean `--{meant} ..`? "));
+    let help = meant.unwrap_or_default() + "options of `cargo loadtest` stand before `--`";
+    Mistake::new(span, format!("curl has no option `--{name}`")).help(help)
 }

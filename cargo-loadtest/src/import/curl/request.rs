@@ -8,15 +8,13 @@ use super::arguments::{self, CurlSetting};
 use super::data::DataSource;
 use super::headers::OwnHeader;
 use super::options::OptionEffect;
-use super::url::{append_query, parse_url};
+use super::url::{append_query, expand_set, parse_url};
 use super::{PermittedFiles, form};
 use std::time::Duration;
 use url::{Position, Url};
 
 /// Redirects that curl follows.
 const REDIRECTS: u32 = 50;
-/// Longest time of `-m`: a day.
-const LONGEST_TIME: Duration = Duration::from_secs(86_400);
 /// Encodings that curl can decode.
 const ENCODINGS: &str = "deflate, gzip, br, zstd";
 
@@ -78,35 +76,41 @@ impl<'a, 'v> RequestReader<'a, 'v> {
 
     /// Adds the requests of a command.
     pub(super) fn read_command(&mut self, command: &ShellCommand) -> Result<(), Mistake> {
+        let settings = arguments::read_settings(&command.words[1..], &mut self.recording.notes)?;
+        let mut requests = settings.split(|setting| setting.name == "next");
+        requests.try_for_each(|settings| self.read_request(command, settings))
+    }
+
+    fn read_request(
+        &mut self,
+        command: &ShellCommand,
+        settings: &[CurlSetting],
+    ) -> Result<(), Mistake> {
         let reads = DataSource {
             files: self.files,
             stdin: command.stdin.as_deref(),
         };
-        let (name, words) = command.words.split_at(1);
         let mut draft = RequestDraft::default();
-        for setting in arguments::read_settings(words, &mut self.recording.notes)? {
-            self.apply_setting(&mut draft, &setting, &reads)?;
+        for setting in settings {
+            self.apply_setting(&mut draft, setting, &reads)?;
         }
-        if let Some((_, span)) = draft
-            .bodies
-            .iter()
-            .find(|(kind, _)| *kind == BodyKind::Data)
-            && draft.is_get
-        {
-            check_query(&String::from_utf8_lossy(&draft.data), span)?;
+        if draft.is_get {
+            let data = |body: &mut (BodyKind, Span)| body.0 == BodyKind::Data;
+            for (_, span) in draft.bodies.extract_if(.., data) {
+                check_query(&String::from_utf8_lossy(&draft.data), &span)?;
+            }
         }
-        draft
-            .bodies
-            .retain(|(kind, _)| !draft.is_get || *kind != BodyKind::Data);
         if let Some((_, second)) = draft.bodies.get(1) {
             let words = "curl takes only one of `-d`, `-F`, `-T` and `-I` for a request";
             return Err(Mistake::new(second.clone(), words));
         }
         if draft.urls.is_empty() {
-            return Err(Mistake::new(
-                name[0].span.clone(),
-                "this command has no URL",
-            ));
+            let name = command.words[0].span.clone();
+            return Err(Mistake::new(name, "this command has no URL"));
+        }
+        if !draft.is_literal {
+            let urls = draft.urls.iter();
+            draft.urls = urls.flat_map(|(url, span)| expand_set(url, span)).collect();
         }
         for number in 0..draft.urls.len() {
             let exchange = draft.build_exchange(number, self.variables)?;
@@ -155,13 +159,14 @@ impl<'a, 'v> RequestReader<'a, 'v> {
                     .strip_prefix('@')
                     .map(|name| reads.read_text(name, span));
                 let file = file.transpose()?;
-                let lines = file.as_deref().map(str::lines);
-                let lines = lines.into_iter().flatten();
-                for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+                let lines = file
+                    .as_deref()
+                    .map_or_else(|| vec![text], |file| file.lines().collect());
+                for line in lines
+                    .iter()
+                    .filter(|line| !line.is_empty() && !line.starts_with('#'))
+                {
                     draft.add_header(line, span, &mut self.recording.notes)?;
-                }
-                if file.is_none() {
-                    draft.add_header(text, span, &mut self.recording.notes)?;
                 }
             }
             "cookie" => {
@@ -252,7 +257,6 @@ impl RequestDraft {
                     parse_number(text, "a number of seconds is expected here", span)?;
                 // None is no limit.
                 let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
-                let time = time.min(LONGEST_TIME);
                 self.timeout = (time > Duration::ZERO).then_some(time);
             }
             // Those that make no other request.
@@ -334,8 +338,7 @@ fn parse_number<T: std::str::FromStr>(text: &str, words: &str, span: &Span) -> R
 fn check_query(query: &str, span: &Span) -> Result<(), Mistake> {
     if query.contains(|letter: char| letter <= ' ' || letter == '\x7f') {
         let words = "this query has a blank or a control character in it";
-        let mistake = Mistake::new(span.clone(), words);
-        return Err(mistake.help("write it with `--data-urlencode`"));
+        return Err(Mistake::new(span.clone(), words).help("write it with `--data-urlencode`"));
     }
     Ok(())
 }

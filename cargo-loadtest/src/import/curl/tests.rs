@@ -115,7 +115,7 @@ fn every_form_comes_to_what_curl_sends() {
         are_permitted: true,
     };
     assert_eq!(forms.env["TOKEN"], "tok123");
-    assert_eq!(forms.all.len(), 49);
+    assert_eq!(forms.all.len(), 51);
     for mut form in forms.all {
         let recording = read(&form.cmd.replace("PORT", "80"), &files);
         let recording = recording.unwrap_or_else(|mistake| panic!("{}: {mistake:?}", form.name));

@@ -3,6 +3,18 @@
 use super::super::source::{Mistake, Span};
 use url::Url;
 
+/// Returns the URLs that curl makes of one with a set: `/a` and `/b` of `/{a,b}`.
+pub(super) fn expand_set(text: &str, span: &Span) -> Vec<(String, Span)> {
+    let is_set = |set: &str| set.split(',').count() <= 100 && !set.split(',').any(str::is_empty);
+    let found = text.split_once('{').and_then(|(before, rest)| {
+        let (set, after) = rest.split_once('}')?;
+        (!before.ends_with('\\') && is_set(set)).then_some((before, set, after))
+    });
+    let (before, set, after) = found.unwrap_or((text, "", ""));
+    let urls = set.split(',').map(|one| format!("{before}{one}{after}"));
+    urls.map(|url| (url, span.clone())).collect()
+}
+
 /// Reads a URL; `is_literal` says that braces and brackets are a part of it.
 pub(super) fn parse_url(text: &str, is_literal: bool, span: &Span) -> Result<Url, Mistake> {
     let refuse = |words: &str| Mistake::new(span.clone(), words);
@@ -17,11 +29,10 @@ pub(super) fn parse_url(text: &str, is_literal: bool, span: &Span) -> Result<Url
         url = url.replace(&escaped, sign);
         bare = bare.replace(&escaped, "");
     }
-    let address = bare.find("://").map_or(0, |at| at + 3);
-    let address = &bare[address..];
+    let address = bare.split_once("://").map_or(&*bare, |(_, rest)| rest);
     let path = address.find(['/', '?', '#']).unwrap_or(address.len());
     if !is_literal && (bare.contains(['{', '}']) || address[path..].contains(['[', ']'])) {
-        let words = "curl reads braces and brackets in a URL as a range, which is not imported";
+        let words = "curl reads brackets in a URL as a range, which is not imported, nor a second set in braces";
         let help = "write each URL itself; with `-g` braces and brackets are a part of the URL";
         return Err(refuse(words).help(help));
     }
@@ -95,6 +106,16 @@ mod tests {
             ("h/?a[]=1", "a range"),
         ] {
             assert!(read(url).contains(words), "{url}: {}", read(url));
+        }
+        for (url, urls) in [
+            ("h/{a,b}?x", &["h/a?x", "h/b?x"][..]),
+            ("h/{a}", &["h/a"]),
+            ("h/{,b}", &["h/{,b}"]),
+            (r"h/\{a,b\}", &[r"h/\{a,b\}"]),
+        ] {
+            let expanded = expand_set(url, &(0..1));
+            let expanded: Vec<_> = expanded.iter().map(|(url, _)| url.as_str()).collect();
+            assert_eq!(expanded, urls);
         }
         let literal = parse_url("h/?a[]={b}", true, &(0..1)).unwrap();
         assert_eq!(literal.as_str(), "http://h/?a[]={b}");
