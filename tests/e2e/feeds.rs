@@ -79,7 +79,9 @@ impl Place {
     fn folder(&self) -> RunFolder {
         let runs = std::fs::read_dir(self.0.path().join("runs")).expect("a run");
         let mut runs = runs.flatten().map(|entry| entry.path());
-        let run = runs.by_ref().find(|path| path.is_dir());
+        let run = runs
+            .by_ref()
+            .find(|path| path.is_dir() && !path.is_symlink());
         RunFolder(run.expect("the folder of a run"))
     }
 }

@@ -115,6 +115,12 @@ fn old_runs_are_removed_when_it_is_asked_for() {
         assert!(!output.stderr.contains("Removed"), "{output}");
         assert_eq!(sandbox.runs().len(), expected, "{output}");
     }
+    #[cfg(unix)]
+    {
+        let newest = sandbox.runs().pop().expect("a run").0;
+        let latest = newest.with_file_name("latest");
+        assert_eq!(latest.canonicalize().ok(), newest.canonicalize().ok());
+    }
     let output = sandbox.run(line, &server).run().exits(0);
     output.says(&["Removed 1 old run, as `[store]` asks for: "]);
     assert_eq!(sandbox.runs().len(), 2);

@@ -200,16 +200,19 @@ pub(crate) fn adopt_lock(root: &Path) {
     write(&adopted, &ours);
 }
 
-/// Every file below `root`, relative to it and in order.
+/// Every file below `root`, relative to it and in order; no links, such as that to the latest run.
 pub(crate) fn all_files(root: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_path_buf()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            let kind = entry.file_type().expect("it was listed");
+            if kind.is_dir() {
                 folders.push(path);
-            } else if let Ok(file) = path.strip_prefix(root) {
+            } else if kind.is_file()
+                && let Ok(file) = path.strip_prefix(root)
+            {
                 files.push(file.to_path_buf());
             }
         }

@@ -120,7 +120,7 @@ impl Sandbox {
             .flatten()
             .flatten()
             .map(|entry| entry.path())
-            .filter(|path| path.is_dir())
+            .filter(|path| path.is_dir() && !path.is_symlink())
             .collect();
         runs.sort();
         runs.into_iter().map(RunFolder).collect()

@@ -78,7 +78,9 @@ impl Sandbox {
 
     fn folder(&self) -> RunFolder {
         let runs = std::fs::read_dir(self.0.path().join("runs")).expect("the runs");
-        let mut runs = runs.flatten().filter(|entry| entry.path().is_dir());
+        let mut runs = runs
+            .flatten()
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         let run = runs.next().expect("a run");
         assert!(runs.next().is_none(), "one run");
         RunFolder(run.path())

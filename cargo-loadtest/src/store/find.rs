@@ -104,7 +104,11 @@ impl Store {
     /// The newest run that is over, killed ones included. The marker only decides between
     /// runs of the same second.
     fn latest(&self, identifiers: &[String]) -> Option<String> {
-        let marked = std::fs::read_to_string(self.directory.join(LATEST)).unwrap_or_default();
+        let latest = self.directory.join(LATEST);
+        let marked = std::fs::read_link(&latest).map_or_else(
+            |_| std::fs::read_to_string(&latest).unwrap_or_default(),
+            |folder| folder.display().to_string(),
+        );
         identifiers
             .iter()
             .filter(|identifier| {

@@ -14,7 +14,6 @@ pub(crate) use read::{RecordError, damaged_record, decode_record, not_run, read_
 use crate::cli::CargoArgs;
 use crate::config::Config;
 use crate::error::Error;
-use crate::files::write;
 use crate::workspace::Workspace;
 use find::LATEST;
 use identifier::identifier;
@@ -78,12 +77,23 @@ impl Store {
         }
     }
 
-    /// Makes `folder` the one that `latest` means.
+    /// Makes `folder` the one that `latest` means: a link to it, or, where links need rights, a file that names it.
     ///
     /// # Errors
-    /// When the marker cannot be written.
+    /// When it cannot be written.
     pub(crate) fn mark_latest(&self, folder: &RunFolder) -> Result<(), Error> {
-        write(&self.directory.join(LATEST), folder.identifier().as_bytes())
+        let latest = self.directory.join(LATEST);
+        #[cfg(unix)]
+        {
+            let new = self
+                .directory
+                .join(format!(".{LATEST}-{}", std::process::id()));
+            std::os::unix::fs::symlink(folder.identifier(), &new)
+                .and_then(|()| std::fs::rename(&new, &latest))
+                .map_err(Error::io("write", latest))
+        }
+        #[cfg(not(unix))]
+        crate::files::write(&latest, folder.identifier().as_bytes())
     }
 
     /// Returns the folder of all runs.
@@ -133,7 +143,7 @@ impl Store {
             .into_iter()
             .flatten()
             .flatten()
-            .filter(|entry| entry.path().is_dir())
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
             .filter_map(|entry| entry.file_name().into_string().ok())
             .filter(|name| !name.starts_with('.'))
             .collect();
