@@ -4,7 +4,7 @@
 //! key press - does not take the scenario down with it.
 
 use crate::statement::{self, AttributeAt, attribute_at};
-use crate::suggest::MacroErrors;
+use crate::suggest::{MacroErrors, closest_word};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::parse::{Parse, ParseStream};
@@ -38,11 +38,11 @@ impl Role {
             .map_or("", |(name, _)| name)
     }
 
-    fn from_ident(name: &Ident) -> Option<Self> {
-        ROLES
-            .iter()
-            .find(|(role, _)| name == role)
-            .map(|(_, role)| *role)
+    /// The role that an attribute gives, also a misspelt one.
+    fn closest(name: &Ident) -> Option<Self> {
+        let near = closest_word(&name.to_string(), ROLES.iter().map(|(role, _)| *role))?;
+        let mut roles = ROLES.iter();
+        roles.find(|(role, _)| near == *role).map(|(_, role)| *role)
     }
 }
 
@@ -136,8 +136,13 @@ pub(crate) fn split_items(body: TokenStream, errors: &mut MacroErrors) -> Vec<Bo
         let mut role = None;
         while let Some(attribute) = attribute_at(&tokens, at) {
             if let Some(name) = attribute.name
-                && let Some(found) = Role::from_ident(&name)
+                && let Some(found) = Role::closest(&name)
             {
+                if name != found.name() {
+                    let found = found.name();
+                    let message = format!("unknown attribute `{name}`; did you mean `#[{found}]`?");
+                    errors.add_at(name.span(), message);
+                }
                 if let Some((first, _)) = role {
                     let first = Role::name(first);
                     errors.add_at(
@@ -192,7 +197,7 @@ fn parse_role_function(
     let mut attributes = input.call(Attribute::parse_outer)?;
     attributes.retain(|attribute| {
         let last = attribute.path().segments.last();
-        last.is_none_or(|segment| Role::from_ident(&segment.ident).is_none())
+        last.is_none_or(|segment| Role::closest(&segment.ident).is_none())
     });
     let visibility = input.parse()?;
     let signature = input.parse().map_err(|error: syn::Error| {
@@ -241,7 +246,7 @@ pub(crate) fn strip_role_attributes(tokens: TokenStream) -> TokenStream {
             name: Some(name),
             ..
         }) = attribute_at(&tokens, at)
-            && Role::from_ident(&name).is_some()
+            && Role::closest(&name).is_some()
         {
             in_function = true;
             at = end;

@@ -71,16 +71,17 @@ pub(crate) fn closest_word<'a>(
         .into_iter()
         .map(|one| {
             let distance = strsim::damerau_levenshtein(&word.to_lowercase(), &one.to_lowercase());
-            (distance, one)
+            (distance, one.len().abs_diff(word.len()), one)
         })
-        .filter(|(distance, one)| *distance <= one.len().max(word.len()) / 3)
+        .filter(|(distance, _, one)| *distance <= one.len().max(word.len()) / 3)
         .min()
-        .map(|(_, one)| one)
+        .map(|(.., one)| one)
 }
 
 /// `` `login`, `browse` ``.
 pub(crate) fn list_names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    let names: Vec<_> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    let names = names.into_iter().filter(|name| !name.is_empty());
+    let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
     names.join(", ")
 }
 

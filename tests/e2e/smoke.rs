@@ -1,6 +1,7 @@
 //! `cargo test` and `cargo nextest`: each scenario is a test that runs once.
 
 use crate::call::Output;
+use crate::project::Files;
 use crate::site::{shop, site};
 use crate::trials;
 use libtest_mimic::Trial;
@@ -14,6 +15,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_scenario_without_a_target_is_ignored_with_the_reason,
         a_list_names_every_scenario,
         a_weighted_step_always_runs_and_thresholds_do_not_count,
+        a_target_of_the_standard_harness_fails_with_the_remedy,
     ];
     trials.extend(trials![needing "cargo-nextest":
         nextest_lists_every_scenario,
@@ -157,4 +159,12 @@ fn nextest_runs_each_scenario_as_a_test() {
         .run()
         .exits(100);
     assert!(format!("{output}").contains("out of order"), "{output}");
+}
+
+fn a_target_of_the_standard_harness_fails_with_the_remedy() {
+    let project = Files::single("standard_harness", "loadtest::main!();\n")
+        .file("tests/discovered.rs", "loadtest::main!();\n")
+        .create();
+    let output = project.cargo("test --test discovered").run().exits(101);
+    output.prints(&["write `harness = false` into the `[[test]]` of this file"]);
 }

@@ -20,7 +20,7 @@ const DEFAULT_EVERY: Duration = Duration::from_millis(500);
 const DEFAULT_WITHIN: Duration = Duration::from_secs(30);
 
 const TIMES: &str =
-    "`retry` takes a number of repetitions first, a whole one, from 1 to 100: `retry(3)`";
+    "`retry` takes a number of repetitions first, a whole one, at most 100: `retry(3)`";
 const TRIGGERS: &str = "a failure to retry after is a status like `503` or `5xx`, or `timeout`, \
                         `connect` or `reset`; several are joined by `|`";
 
@@ -180,7 +180,7 @@ fn parse_retry(input: ParseStream<'_>) -> syn::Result<RetryOption> {
     }
     let content;
     parenthesized!(content in input);
-    let times = parse_whole(&content, 1.0..=100.0, TIMES)? as u32;
+    let times = parse_whole(&content, 0.0..=100.0, TIMES)? as u32;
     let mut retry = RetryOption {
         times,
         backoff: None,

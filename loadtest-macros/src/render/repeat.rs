@@ -10,7 +10,8 @@ use quote::quote;
 
 /// The `Option<Retry>` of a step.
 pub(super) fn render_retry(repeat: &RepeatOptions) -> TokenStream {
-    render_option(repeat.retry.as_ref().map(|retry| {
+    let retry = repeat.retry.as_ref().filter(|retry| retry.times > 0);
+    render_option(retry.map(|retry| {
         let times = retry.times;
         let backoff = retry.backoff.map_or_else(
             || quote!(::loadtest::__private::Retry::BACKOFF),

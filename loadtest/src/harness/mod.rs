@@ -38,6 +38,12 @@ macro_rules! main {
         #[used]
         static __LOADTEST_MARKER: [u8; $crate::harness::MARKER.len()] = *$crate::harness::MARKER;
 
+        /// Runs only where the target lacks `harness = false`, so that its scenarios would not.
+        #[test]
+        fn harness_is_not_switched_off() {
+            ::core::panic!("{}", $crate::harness::HARNESS_MISSING);
+        }
+
         fn main() -> ::std::process::ExitCode {
             $crate::harness::main(
                 ::core::env!("CARGO_PKG_NAME"),
@@ -46,6 +52,10 @@ macro_rules! main {
         }
     };
 }
+
+/// The remedy for a target that the standard test harness runs.
+#[doc(hidden)]
+pub const HARNESS_MISSING: &str = "`cargo test` ran no scenario: write `harness = false` into the `[[test]]` of this file in `Cargo.toml`";
 
 /// [`MARKER_PREFIX`](loadtest_model::protocol::MARKER_PREFIX) and [`VERSION`](loadtest_model::protocol::VERSION).
 #[doc(hidden)]

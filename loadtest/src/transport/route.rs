@@ -329,10 +329,17 @@ impl Route {
             let location = self.headers.get(LOCATION).cloned();
             return Ok(Some(Redirect { status, location }));
         }
+        let mut message = format!("expected {}, got {status}", call.expect);
+        if let Some(location) = self.headers.get(LOCATION)
+            && redirect::is_redirect(status)
+        {
+            let location = String::from_utf8_lossy(location.as_bytes());
+            message = format!("{message} to `{location}`; `redirects = 5` follows redirects");
+        }
         Err(UnansweredRequest::not_repeatable(Failure {
             kind: ErrorKind::Status,
             status: Some(status),
-            message: format!("expected {}, got {status}", call.expect),
+            message,
             sample: body::sample_text(start, &encoding),
             headers: self.boxed_headers(call),
         }))

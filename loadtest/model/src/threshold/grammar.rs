@@ -267,9 +267,9 @@ impl<'a> ThresholdParser<'a> {
                 return Ok(comparator);
             }
         }
-        let wanted = match metric.better() {
-            Better::More => ">",
-            Better::Less | Better::Either => "<",
+        let wanted = match metric {
+            Metric::Checks | Metric::Rps => ">",
+            _ => "<",
         };
         let place = self.find_next();
         Self::fail(

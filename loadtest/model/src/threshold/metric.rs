@@ -173,8 +173,8 @@ impl Metric {
     /// Returns the direction in which it is better.
     pub const fn better(&self) -> Better {
         match self {
-            Self::Checks | Self::Rps => Better::More,
-            Self::Throughput | Self::Count(_) | Self::Rate(_) => Better::Either,
+            Self::Checks => Better::More,
+            Self::Rps | Self::Throughput | Self::Count(_) | Self::Rate(_) => Better::Either,
             _ => Better::Less,
         }
     }

@@ -88,6 +88,7 @@ fn conditions_are_read_as_a_scenario_declares_them() {
             plain("rps > 0.5/s")
         ]
     );
+    assert_eq!(read("rps < 500/s"), [plain("rps < 500/s")]);
     // As a report prints it.
     assert_eq!(read("p95 < 300 ms"), [plain("p95 < 300ms")]);
 }

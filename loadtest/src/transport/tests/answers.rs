@@ -236,7 +236,10 @@ fn an_unexpected_status_keeps_the_connection_and_a_redacted_kib() {
         );
         assert_eq!(
             (failure.message.as_str(), failure.sample),
-            ("expected 2xx, got 302 Found", None)
+            (
+                "expected 2xx, got 302 Found to `/elsewhere`; `redirects = 5` follows redirects",
+                None
+            )
         );
         ok(send(&mut user, &get("/"), NOTHING).await);
     });

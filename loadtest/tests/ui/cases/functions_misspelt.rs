@@ -30,6 +30,13 @@ fn roles() {
 
     #[step(get = "/")]
     fn braces() -> Login {}
+
+    #[setp(get = "/{{login.response.token}}")]
+    fn misspelt();
+
+    #[allow(dead_code)]
+    #[chek]
+    fn also(misspelt: &Value) -> bool { true }
 }
 
 #[scenario]

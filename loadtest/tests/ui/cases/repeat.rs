@@ -18,7 +18,7 @@ fn scenario() {
     fn assigned();
     #[step(get = "/", retry(on = 503))]
     fn number_missing();
-    #[step(get = "/", retry(0))]
+    #[step(get = "/", retry(101))]
     fn never();
     #[step(get = "/", retry(101))]
     fn too_often();
