@@ -142,7 +142,7 @@ impl ScenarioNames {
     /// Returns true if functions can take `name`, but placeholders cannot.
     pub(super) fn is_for_functions(&self, name: &str) -> bool {
         let mut values = self.setups.iter().chain(&self.states);
-        values.any(|value| value == name) || name == "vu"
+        values.any(|value| value == name)
     }
 
     /// The step `name` if it is above the step with the number `reader`.

@@ -8,6 +8,7 @@ use crate::options::{TemplateValue, check_header_name, escape_json};
 use crate::suggest::{MacroErrors, did_you_mean};
 use crate::template::{PathSegment, PlaceholderPath, Template, TemplatePart};
 use proc_macro2::{Span, TokenStream};
+use quote::quote;
 
 /// A declared request, all its placeholders resolved.
 pub(crate) struct ResolvedRequest {
@@ -214,6 +215,10 @@ impl RequestResolver<'_> {
         path: &PlaceholderPath,
         sink: ValueEncoding,
     ) -> Option<RequestPiece> {
+        if path.root == "vu" {
+            let value = self.errors.ok_or_note(value_of_user(path))?;
+            return Some(RequestPiece::Rust(value, sink));
+        }
         let resolved = self.resolve_placeholder(path);
         let placeholder = self.errors.ok_or_note(resolved)?;
         Some(RequestPiece::Value(placeholder, sink))
@@ -325,6 +330,23 @@ impl RequestResolver<'_> {
         let access = response_access(path, step, upstream)?;
         Ok(placeholder(ValueOrigin::Step(step), access, &upstream.name))
     }
+}
+
+/// `{{vu.id}}`, `{{vu.iteration}}` or `{{vu.uuid}}`.
+fn value_of_user(path: &PlaceholderPath) -> syn::Result<TokenStream> {
+    let value = match path.segments.as_slice() {
+        [(PathSegment::Field(name), _)] => match name.as_str() {
+            "id" => Some(quote!(__vu.id())),
+            "iteration" => Some(quote!(__vu.iteration())),
+            "uuid" => Some(quote!(__vu.uuid())),
+            _ => None,
+        },
+        _ => None,
+    };
+    value.ok_or_else(|| {
+        let words = "the virtual user has `{{vu.id}}`, `{{vu.iteration}}` and `{{vu.uuid}}`";
+        syn::Error::new(path.span, format!("`{{{{{}}}}}`: {words}", path.source))
+    })
 }
 
 /// A path through a value: a response, or a row.

@@ -37,7 +37,7 @@ fn placeholders() {
         0
     }
 
-    #[step(get = "/pages/{{seen}}", header("x-user", "{{vu.id}}"))]
+    #[step(get = "/pages/{{seen}}", header("x-user", "{{vu.name}}"))]
     fn page();
 }
 
