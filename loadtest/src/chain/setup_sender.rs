@@ -5,6 +5,7 @@
 
 use super::kept::{SetupValue, Shareable, run_setup};
 use super::{Http, Local, SetupContext, SetupError};
+use loadtest_model::redacted::Redacted;
 use std::fmt::{Debug, Display};
 
 /// Provides the client of setups and teardowns, and waits for them.
@@ -17,6 +18,9 @@ pub(crate) trait SetupSender: Debug + Send + Sync {
 
     /// Waits for the end of `errand`.
     fn wait(&self, errand: Local<'_, ()>);
+
+    /// Takes the start of the last body that came with an error status.
+    fn take_refusal(&self) -> Option<Redacted>;
 }
 
 /// Runs the setup `name`, an `async fn`; `own` is the URL of the target that a setup above it started.
@@ -29,7 +33,12 @@ pub fn run_async_setup<T: Shareable, E: Display>(
 ) -> Result<SetupValue<T>, SetupError> {
     run_setup::<T, String>(name, || {
         let returned = run_errand(context, own, redirects, setup)?;
-        returned.map_err(|error| error.to_string())
+        let refusal = context.sender.as_ref();
+        let refusal = refusal.and_then(|sender| sender.take_refusal());
+        returned.map_err(|error| match refusal {
+            Some(body) => format!("{error}; the last answer with an error status was `{body}`"),
+            None => error.to_string(),
+        })
     })
 }
 

@@ -7,12 +7,13 @@ use crate::chain::{
     Http, HttpError, Local, RawResponse, RequestBuf, Scenario, SetupSender, StepSender,
 };
 use crate::redact;
-use crate::transport::{Call, HttpTransport, Transport};
+use crate::transport::{Call, HttpTransport, Transport, sample_of_body};
 use loadtest_model::definition::{DEFAULT_TIMEOUT, Expect, Reads};
 use loadtest_model::metrics::ErrorKind;
+use loadtest_model::redacted::Redacted;
 use std::cell::Cell;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
@@ -23,6 +24,7 @@ pub(super) struct SetupClient {
     scenario: &'static Scenario,
     sender: RunIdentity,
     runtime: Runtime,
+    refusal: Arc<Mutex<Option<Redacted>>>,
 }
 
 /// A client of one setup or teardown.
@@ -30,6 +32,7 @@ struct SetupWire {
     transport: HttpTransport,
     redirects: u32,
     sender: RunIdentity,
+    refusal: Arc<Mutex<Option<Redacted>>>,
 }
 
 impl SetupClient {
@@ -38,6 +41,7 @@ impl SetupClient {
             scenario,
             sender: sender.clone(),
             runtime: Builder::new_current_thread().enable_all().build()?,
+            refusal: Arc::default(),
         })
     }
 }
@@ -53,11 +57,19 @@ impl SetupSender for SetupClient {
             transport: HttpTransport::new(Arc::new(network), 0),
             redirects,
             sender: self.sender.clone(),
+            refusal: Arc::clone(&self.refusal),
         })))
     }
 
     fn wait(&self, errand: Local<'_, ()>) {
         LocalSet::new().block_on(&self.runtime, errand);
+    }
+
+    fn take_refusal(&self) -> Option<Redacted> {
+        self.refusal
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
     }
 }
 
@@ -91,6 +103,12 @@ impl StepSender for SetupWire {
                 self.sender.mark_refused();
                 // Whatever the scenario makes of it.
                 print_error(&format!("warning: {}", redact::redact(&failure.message)));
+            }
+            if let Ok(received) = &exchange.result
+                && received.status.as_u16() >= 400
+            {
+                let mut refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
+                *refusal = sample_of_body(&received.body);
             }
             exchange
                 .result

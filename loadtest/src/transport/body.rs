@@ -92,6 +92,12 @@ pub(super) fn sample_read_limit() -> usize {
     MAX_SAMPLE + secrets::lookahead_len()
 }
 
+/// Returns the start of a whole body, as it may be shown.
+pub(crate) fn sample_of_body(body: &[u8]) -> Option<Redacted> {
+    let start = &body[..body.len().min(sample_read_limit())];
+    sample_text(start.to_vec(), &Encoding::NONE)
+}
+
 /// The text of a sample: never longer than [`MAX_SAMPLE`], whatever redaction and repair add.
 pub(super) fn sample_text(mut kept: Vec<u8>, encoding: &Encoding) -> Option<Redacted> {
     let most = sample_read_limit();

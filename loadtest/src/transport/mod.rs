@@ -27,6 +27,7 @@ mod tests;
 mod tls;
 
 pub(crate) use self::http::HttpTransport;
+pub(crate) use body::sample_of_body;
 pub(crate) use failure::Failure;
 pub(crate) use hop::{Hop, HopAnswer};
 pub(crate) use loadtest_model::metrics::{ErrorKind, Phases, Traffic};

@@ -73,6 +73,32 @@ fn unfit() {
     }
 }
 
+/// Its setup is refused by the target.
+#[scenario]
+fn refused() {
+    #[setup]
+    async fn account(http: &mut Http) -> Result<u32, Error> {
+        let answer = http.post("/accounts").send().await?;
+        Ok(answer.error_for_status()?.json().await?)
+    }
+
+    #[step]
+    fn ask(account: &u32) -> Request {
+        Request::get(format!("/{account}"))
+    }
+}
+
+/// Its requests name their user.
+#[scenario]
+fn named_users() {
+    #[step(
+        post = "/users/{{vu.id}}?journey={{vu.iteration}}",
+        header("x-key", "{{vu.uuid}}"),
+        json = { "id": {{vu.id}}, "key": "of {{vu.uuid}}" }
+    )]
+    fn sign_up();
+}
+
 /// Its step panics.
 #[scenario]
 fn panics() {
@@ -178,6 +204,13 @@ async fn what_prevents_a_run_is_an_error_with_its_kind() {
     assert_eq!((failed.kind, failed.exit_code()), (FailureKind::Setup, 100));
     assert!(failed.to_string().contains("no database"), "{failed}");
 
+    let server = Server::start(|_| Reply::status(422).body(r#"{"error":"no plan","token":"x1"}"#));
+    let refused = Run::new(refused()).base_url(server.url()).run().await;
+    let message = refused.unwrap_err().message;
+    assert!(message.contains("422 Unprocessable Entity"), "{message}");
+    let body =
+        r#"the last answer with an error status was `{"error":"no plan","token":"[redacted]"}`"#;
+    assert!(message.contains(body), "{message}");
     let without = Run::new(visit()).run().await.unwrap_err();
     assert_eq!(without.exit_code(), 2);
     assert!(
@@ -419,4 +452,32 @@ fn a_failure_ends_the_journey_where_the_scenario_says_so() {
         examples.collect::<Vec<_>>(),
         ["`refused` failed, which ends the journey"; 2]
     );
+}
+
+#[tokio::test]
+async fn templates_have_values_of_the_user() {
+    let mut runs = Vec::new();
+    for _ in 0..2 {
+        let server = Server::recording(|_| Reply::text("ok"));
+        let load = Load::iterations(2, 1);
+        let run = Run::new(named_users()).load(load).seed(7);
+        run.base_url(server.url()).run().await.unwrap();
+        runs.push(server.recorded());
+    }
+    let [first, second] = runs.as_slice() else {
+        unreachable!("there are two runs")
+    };
+    let sent = |run: &[loadtest_tests::Request]| -> Vec<_> {
+        run.iter()
+            .map(|one| {
+                let key = one.header("x-key").map(str::to_owned);
+                (one.target.clone(), key, one.body.clone())
+            })
+            .collect()
+    };
+    assert_eq!(sent(first), sent(second), "one seed, the same requests");
+    let targets: Vec<_> = first.iter().map(|one| one.target.as_str()).collect();
+    assert_eq!(targets, ["/users/0?journey=0", "/users/0?journey=1"]);
+    let keys: Vec<_> = first.iter().map(|one| one.header("x-key")).collect();
+    assert!(keys[0] != keys[1], "{keys:?}");
 }
