@@ -84,6 +84,9 @@ fn a_run_that_became_slower_than_its_baseline_fails() {
     let value: Value = serde_json::from_str(&compared.stdout).expect("JSON");
     let kept = serde_json::to_value(&beside).expect("JSON");
     assert_eq!(value["scenarios"][0]["subjects"], kept["subjects"]);
+    // The newest run was not judged, so that the one before it is kept.
+    let other = sandbox.tool("baseline", "save other").run().exits(0);
+    other.says(&["Skipped newer runs", "has 1 run of it"]);
     let report = sandbox.tool("report", "latest --baseline main").run();
     report.exits(99).prints(&["regressed"]);
     let people = sandbox.tool("compare", "main").run().exits(99);

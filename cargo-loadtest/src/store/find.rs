@@ -9,7 +9,7 @@ use loadtest_model::record::RunRecord;
 use std::path::Path;
 
 /// The name of the newest run, and of the file that says which it is.
-pub(super) const LATEST: &str = "latest";
+pub(crate) const LATEST: &str = "latest";
 
 /// The run that `word` names: a path - of the folder of a run, of its record, of another of its files -, or
 /// a name in the store, which is only asked for then.

@@ -15,7 +15,7 @@ use crate::cli::CargoArgs;
 use crate::config::Config;
 use crate::error::Error;
 use crate::workspace::Workspace;
-use find::LATEST;
+pub(crate) use find::LATEST;
 use identifier::identifier;
 use jiff::Timestamp;
 use std::io::ErrorKind;

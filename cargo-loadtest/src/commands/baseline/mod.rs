@@ -8,9 +8,10 @@ use crate::config::Config;
 use crate::console::{self, clean};
 use crate::error::Error;
 use crate::policy::{self, Action};
-use crate::store::{self, Store};
+use crate::store::{self, LATEST, RunFolder, Store};
 use crate::workspace::Workspace;
 use loadtest_model::display;
+use loadtest_model::record::RunRecord;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -62,10 +63,35 @@ fn save_baseline(
 ) -> Result<u8, Error> {
     let baseline = open_changeable(cargo)?.new_or_not(name)?;
     let (folder, record) = store::open(run, || Store::of_workspace(cargo))?;
-    let comparison = folder.read_comparison(&record)?;
-    let saved = baseline.save(&record, comparison.as_ref(), keeping)?;
-    if !saved.iter().any(|saved| saved.outcome.is_ok()) {
-        return Err(not_saved(&record.run_id, &saved));
+    let save = |folder: &RunFolder, record: &RunRecord| {
+        let comparison = folder.read_comparison(record)?;
+        baseline.save(record, comparison.as_ref(), keeping)
+    };
+    let mut saved = save(&folder, &record)?;
+    if !has_saved(&saved) {
+        let refused = not_saved(&record.run_id, &saved);
+        if run != LATEST {
+            return Err(refused);
+        }
+        let mut runs = Store::of_workspace(cargo)?.runs()?;
+        runs.retain(|earlier| earlier.path() < folder.path());
+        let mut earlier = runs.iter().rev();
+        saved = loop {
+            let Some(folder) = earlier.next() else {
+                return Err(refused);
+            };
+            if let Ok(record) = folder.read()
+                && let saved = save(folder, &record)?
+                && has_saved(&saved)
+            {
+                let identifier = folder.identifier();
+                console::print_status(
+                    "Skipped",
+                    format_args!("newer runs than {identifier}: {refused}"),
+                );
+                break saved;
+            }
+        };
     }
     for SaveResult { scenario, outcome } in saved {
         let scenario = clean(&scenario);
@@ -106,6 +132,10 @@ fn save_baseline(
     }
     console::print_result(baseline.folder().display())?;
     Ok(0)
+}
+
+fn has_saved(saved: &[SaveResult]) -> bool {
+    saved.iter().any(|saved| saved.outcome.is_ok())
 }
 
 fn not_saved(run_id: &str, saved: &[SaveResult]) -> Error {
