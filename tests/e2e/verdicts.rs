@@ -1,5 +1,7 @@
 //! What a run comes to: verdict, exit code and files.
 
+#[cfg(target_os = "linux")]
+use crate::call::wait_for;
 use crate::site::{Sandbox, assert_balanced, shop, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
@@ -10,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    trials![
+    let mut trials = trials![
         a_run_that_holds_its_thresholds_passes,
         a_threshold_that_does_not_hold_fails_the_run,
         a_target_that_is_down_is_found_out_before_the_load,
@@ -25,7 +27,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         one_failed_scenario_does_not_stop_the_next,
         an_export_goes_where_it_is_sent,
         an_old_run_is_graded_again,
-    ]
+    ];
+    #[cfg(target_os = "linux")]
+    trials.extend(trials![the_page_is_opened_where_it_is_asked_for,]);
+    trials
 }
 
 fn a_run_that_holds_its_thresholds_passes() {
@@ -355,4 +360,27 @@ fn an_old_run_is_graded_again() {
         .run()
         .exits(3)
         .has_one_error();
+}
+
+#[cfg(target_os = "linux")]
+fn the_page_is_opened_where_it_is_asked_for() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let opened = folder.path().join("opened");
+    let browser = folder.path().join("xdg-open");
+    let script = format!("#!/bin/sh\nprintf %s. \"$1\" > {}\n", opened.display());
+    std::fs::write(&browser, script).expect("our own folder");
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(&browser, mode).expect("our own file");
+    let others = std::env::var("PATH").expect("a path");
+    let path = format!("{}:{others}", folder.path().display());
+    let server = Server::start(|_| Reply::text("ok"));
+    let sandbox = Sandbox::new();
+    let run = sandbox.run("single --iterations 2 --open", &server);
+    run.env("PATH", path).run().exits(0);
+    let page = wait_for("the browser", || {
+        let page = std::fs::read_to_string(&opened).ok()?;
+        page.strip_suffix('.').map(PathBuf::from)
+    });
+    assert_eq!(page, sandbox.only_run().0.join("report.html"));
 }

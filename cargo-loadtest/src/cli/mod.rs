@@ -294,7 +294,7 @@ pub(crate) enum BaselineCommand {
         /// Baseline name
         #[arg(value_name = "NAME")]
         name: String,
-        /// Run identifier or its beginning, path, or `latest`
+        /// Run identifier or its beginning, path, or `latest`: the newest that can be a baseline
         #[arg(value_name = "RUN", default_value = "latest")]
         run: String,
         /// Keep at most this many runs of each scenario, the newest
@@ -340,6 +340,9 @@ pub(crate) struct ReportOptions {
     /// Print every section of the card
     #[arg(short, long)]
     pub(crate) verbose: bool,
+    /// Open the HTML report in the browser at the end
+    #[arg(long)]
+    pub(crate) open: bool,
     /// Fallback font (TrueType or OpenType) for characters missing from the built-in PDF font; repeatable, first match wins
     #[arg(long = "pdf-font", value_name = "FILE", value_parser = values::path())]
     pub(crate) fonts: Vec<PathBuf>,

@@ -28,6 +28,8 @@ pub(super) struct Exports {
     sources: Option<PathBuf>,
     /// The number of reports added by default, which come first.
     added: usize,
+    /// True where the browser opens the page.
+    opens_page: bool,
 }
 
 impl Exports {
@@ -50,7 +52,7 @@ impl Exports {
             }
             reserve_path(&mut taken, export.format, path)?;
         }
-        Ok(Self {
+        let mut checked = Self {
             all: exports.to_vec(),
             fonts: options
                 .fonts
@@ -64,7 +66,12 @@ impl Exports {
             },
             sources: None,
             added: 0,
-        })
+            opens_page: options.open,
+        };
+        if options.open {
+            checked.add(Format::Html);
+        }
+        Ok(checked)
     }
 
     /// Adds what a build server is given, which is told of the run: the sources are below `root`.
@@ -231,14 +238,15 @@ pub(super) fn publish(
         }
     }
     written.dedup();
+    let page = written
+        .iter()
+        .find(|(word, _)| *word == Format::Html.word());
+    let page = page.map(|(_, path)| path.as_path());
     if let Some(sources) = &exports.sources {
-        let page = written
-            .iter()
-            .find(|(word, _)| *word == Format::Html.word());
         ci::report_run(&ci::Published {
             report: &report,
             folder: folder.path(),
-            page: page.map(|(_, path)| path.as_path()),
+            page,
             sources,
         });
     }
@@ -248,6 +256,13 @@ pub(super) fn publish(
             console::print_result(render_card(&report, exports.extent, folder, &written).trim_end())
         }
     };
+    if let Some(page) = page.filter(|_| exports.opens_page)
+        && let Err(error) = open::that_detached(page)
+    {
+        console::print_caution(&Error::failure(format!(
+            "no browser could be opened: {error}"
+        )));
+    }
     match failed {
         Some(error) => Err(error),
         None => printed.map(|()| report.exit_code()),
