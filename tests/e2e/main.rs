@@ -28,6 +28,8 @@ mod events;
 #[cfg(unix)]
 mod exit_codes;
 mod export;
+#[cfg(target_os = "linux")]
+mod faults;
 mod feeds;
 #[cfg(unix)]
 mod history;
@@ -61,6 +63,7 @@ mod many;
 mod metrics;
 mod misbehaviour;
 mod mistakes;
+mod mix;
 mod nginx;
 #[cfg(target_os = "linux")]
 mod offline;
@@ -113,6 +116,8 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         exit_codes::trials(),
         export::trials(),
+        #[cfg(target_os = "linux")]
+        faults::trials(),
         feeds::trials(),
         #[cfg(target_os = "linux")]
         holes::trials(),
@@ -144,6 +149,7 @@ fn main() -> ExitCode {
         metrics::trials(),
         misbehaviour::trials(),
         mistakes::trials(),
+        mix::trials(),
         nginx::trials(),
         #[cfg(target_os = "linux")]
         offline::trials(),

@@ -107,6 +107,16 @@ impl Sandbox {
             .arg("loadtest")
     }
 
+    /// `cargo loadtest run <line>` where `ulimit <limit>` holds: `-n 400`, or `-S -n 128` until the tool raises it.
+    #[cfg(unix)]
+    pub(crate) fn run_with_files(&self, limit: &str, line: &str, server: &Server) -> Call {
+        let script = format!("ulimit {limit} && exec \"$0\" \"$@\"");
+        self.wrapped("sh", &["-c", &script])
+            .args(["run", "--profile", "dev"])
+            .line(line)
+            .args(["--base-url", &server.url()])
+    }
+
     /// `cargo loadtest run <line> --base-url <server>` from here.
     pub(crate) fn run(&self, line: &str, server: &Server) -> Call {
         self.tool("run", line).args(["--base-url", &server.url()])

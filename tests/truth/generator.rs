@@ -81,20 +81,16 @@ fn arrivals_that_waited_for_a_user_are_told() {
 fn users_that_cannot_all_have_a_connection_are_refused_before_the_load() {
     let server = Server::start(|_| Reply::text("ok"));
     let sandbox = Sandbox::new();
-    crate::run_with_files(
-        &sandbox,
-        "-n 400",
-        "single --users 1000 --duration 2s",
-        &server,
-    )
-    .run()
-    .exits(2)
-    .has_one_error()
-    .says(&[
-        "1000 open connections",
-        "may open 400 in all",
-        "`ulimit -n ",
-    ]);
+    sandbox
+        .run_with_files("-n 400", "single --users 1000 --duration 2s", &server)
+        .run()
+        .exits(2)
+        .has_one_error()
+        .says(&[
+            "1000 open connections",
+            "may open 400 in all",
+            "`ulimit -n ",
+        ]);
     assert_eq!(server.requests(), 0);
     assert_eq!(sandbox.only_run().not_run().exit_code, 2);
 }
@@ -102,14 +98,10 @@ fn users_that_cannot_all_have_a_connection_are_refused_before_the_load() {
 fn the_limit_of_open_files_is_raised_where_the_system_lets_it() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(500)));
     let sandbox = Sandbox::new();
-    crate::run_with_files(
-        &sandbox,
-        "-S -n 128",
-        "single --iterations 300 --users 300",
-        &server,
-    )
-    .run()
-    .exits(0);
+    sandbox
+        .run_with_files("-S -n 128", "single --iterations 300 --users 300", &server)
+        .run()
+        .exits(0);
     assert_eq!(total(&sandbox.record()).journey.ok, 300);
     assert_eq!(server.connections(), 300 + 1);
 }

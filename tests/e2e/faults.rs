@@ -234,7 +234,7 @@ fn is_invalid(sandbox: &Sandbox, output: Output, kind: &str, remedy: &str) {
 fn no_room_for_files_is_no_fault_of_the_target() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
     let sandbox = sandbox();
-    let output = crate::run_with_files(&sandbox, "-n 120", "crowded", &server).run();
+    let output = sandbox.run_with_files("-n 120", "crowded", &server).run();
     is_invalid(&sandbox, output, "local.fds", "`ulimit -n`");
     let all = total(&sandbox.record());
     assert_eq!(requests(&all), server.requests());
