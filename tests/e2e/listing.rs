@@ -7,6 +7,7 @@ use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
 use serde_json::Value;
+use std::path::Path;
 use std::sync::OnceLock;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -17,7 +18,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         tags_choose_and_narrow,
         every_package_of_a_workspace_is_searched,
         packages_are_chosen_by_name,
-        a_workspace_is_found_from_within_and_from_elsewhere,
+        a_folder_of_a_member_stands_for_it_and_the_root_for_all,
         a_run_takes_what_a_list_shows,
         a_program_that_is_no_load_test_is_never_started,
         a_foreign_macro_of_the_same_name_is_refused_unseen,
@@ -196,20 +197,22 @@ fn packages_are_chosen_by_name() {
         .says(&["alpha", "beta"]);
 }
 
-fn a_workspace_is_found_from_within_and_from_elsewhere() {
+fn a_folder_of_a_member_stands_for_it_and_the_root_for_all() {
     let project = workspace();
-    let both = ["alpha::load::first", "beta::load::second"];
-    let list = |call: Call| {
-        let call = call.line("list --profile dev --format json");
-        identities(&call.run().exits(0).stdout)
+    let list = |folder: &Path, more: &str| {
+        let call = Call::tool(folder).line("list --profile dev --format json");
+        identities(&call.line(more).run().exits(0).stdout)
     };
-    assert_eq!(list(Call::tool(&project.path("alpha/tests"))), both);
+    let inside = project.path("alpha/tests");
+    let both = ["alpha::load::first", "beta::load::second"];
+    assert_eq!(list(project.root(), ""), both);
+    assert_eq!(list(&inside, ""), both[..1]);
+    assert_eq!(list(&inside, "-p beta"), both[1..]);
+    assert_eq!(list(&inside, "--workspace"), both);
     let elsewhere = tempfile::tempdir().expect("a folder");
     let manifest = project.path("crates/beta/Cargo.toml");
-    let call = Call::tool(elsewhere.path())
-        .line("list --profile dev --format json --manifest-path")
-        .arg(manifest);
-    assert_eq!(identities(&call.run().exits(0).stdout), both);
+    let from_afar = format!("--manifest-path {}", manifest.display());
+    assert_eq!(list(elsewhere.path(), &from_afar), both[1..]);
     let call = Call::tool(elsewhere.path()).line("list");
     call.run().exits(2).says(&["Cargo.toml"]);
 }

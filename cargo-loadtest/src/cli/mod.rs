@@ -2,6 +2,7 @@
 
 mod capacity;
 mod curl;
+mod examples;
 mod import;
 pub(crate) mod values;
 
@@ -52,28 +53,37 @@ pub(crate) enum Command {
     /// Add a load test to a package: the test target, an example scenario and `loadtest.toml`
     Init(InitArgs),
     /// List the scenarios of the workspace
+    #[command(after_help = examples::LIST)]
     List(ListArgs),
     /// Print what a run would send, without sending it
+    #[command(after_help = examples::PLAN)]
     Plan(Box<PlanArgs>),
     /// Run and grade scenarios, one after another
+    #[command(after_help = examples::RUN)]
     Run(Box<RunArgs>),
     /// Run one journey of a scenario and print every request and response
+    #[command(after_help = examples::DEBUG)]
     Debug(Box<DebugArgs>),
     /// Find the highest arrival rate at which a scenario meets an SLO
+    #[command(after_help = examples::CAPACITY)]
     Capacity(Box<CapacityArgs>),
     /// Write a scenario from recorded requests: curl, HAR, OpenAPI, Postman
+    #[command(after_help = examples::IMPORT)]
     Import(ImportArgs),
     /// Print the definition of a scenario as JSON
     Export(ExportArgs),
     /// Copy the source of a scenario below itself, as a new version
     Duplicate(DuplicateArgs),
     /// Grade and export an earlier run
+    #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
     /// Compare a run with a baseline or with another run
+    #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
     /// List the runs of each scenario with their version and commit
     History(HistoryArgs),
     /// Save, list and remove baselines
+    #[command(after_help = examples::BASELINE)]
     Baseline(BaselineArgs),
     /// Print the effective configuration and where each value comes from
     Config(ConfigArgs),
@@ -382,7 +392,7 @@ pub(crate) struct SelectionArgs {
 /// Selects packages, and the build of their load tests.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ProjectArgs {
-    /// Only scenarios of these packages
+    /// Only scenarios of these packages [default: the package of the current folder, else all]
     #[arg(
         short = 'p',
         long = "package",
@@ -390,6 +400,13 @@ pub(crate) struct ProjectArgs {
         help_heading = "Package Selection"
     )]
     pub(crate) packages: Vec<String>,
+    /// Scenarios of all packages, also in the folder of one
+    #[arg(
+        long,
+        help_heading = "Package Selection",
+        conflicts_with_all = ["packages", "binaries"]
+    )]
+    pub(crate) workspace: bool,
     /// Use this load test that is already built, and build nothing; repeatable
     #[arg(
         long = "binary",

@@ -108,9 +108,21 @@ impl<'a> Project<'a> {
         policy::permits(action, config, &self.workspace.start)
     }
 
+    /// The names of the selected packages; none for all. Like cargo, in the folder of a member it is that one.
+    fn packages(&self) -> Vec<String> {
+        if self.args.workspace || !self.args.packages.is_empty() {
+            return self.args.packages.clone();
+        }
+        let member = self.workspace.member_here();
+        member
+            .map(|package| package.name.to_string())
+            .into_iter()
+            .collect()
+    }
+
     /// Builds the load tests of its packages, and asks them for all their scenarios.
     fn scenarios(&self) -> Result<Vec<Found>, Error> {
-        let packages = &self.args.packages;
+        let packages = &self.packages();
         let binaries = if self.args.binaries.is_empty() {
             let tests = self.workspace.load_tests(packages)?;
             build(&tests, self.cli, self.args, &self.interrupts)?

@@ -147,6 +147,17 @@ impl Workspace {
         packages
     }
 
+    /// The member whose folder is around the starting folder, unless that is the root of the workspace.
+    pub(crate) fn member_here(&self) -> Option<&Package> {
+        let members = self.packages().into_iter();
+        members
+            .filter(|package| {
+                let folder = folder(package);
+                folder != self.root && self.start.starts_with(folder)
+            })
+            .max_by_key(|package| folder(package).components().count())
+    }
+
     /// The member called `name`.
     ///
     /// # Errors
@@ -208,11 +219,15 @@ impl Workspace {
         }
         if found.is_empty() {
             let message = format!("there is no load test in {}", place(names));
-            return Err(Error::nothing_found(message).with_help(
-                "`cargo loadtest init` adds one; or put `loadtest::main!();` at the end of \
+            let others = match names {
+                [] => "",
+                _ => "`--workspace` takes those of all packages; ",
+            };
+            return Err(Error::nothing_found(message).with_help(format!(
+                "{others}`cargo loadtest init` adds one; or put `loadtest::main!();` at the end of \
                  `tests/load.rs` and these lines into `Cargo.toml`:\n\n    \
-                 [[test]]\n    name = \"load\"\n    path = \"tests/load.rs\"\n    harness = false",
-            ));
+                 [[test]]\n    name = \"load\"\n    path = \"tests/load.rs\"\n    harness = false"
+            )));
         }
         Ok(found)
     }
