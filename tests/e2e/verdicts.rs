@@ -288,14 +288,19 @@ fn one_failed_scenario_does_not_stop_the_next() {
         _ => shop(request),
     });
     let sandbox = Sandbox::new();
-    let output = sandbox
+    sandbox
         .run("single checked journey --iterations 4", &server)
-        .run();
-    output.exits(99).prints(&[
-        "site::load::single",
-        "site::load::journey",
-        "site::load::checked",
-    ]);
+        .run()
+        .exits(99)
+        .prints(&[
+            "site::load::single",
+            "site::load::journey",
+            "site::load::checked",
+        ])
+        .says(&[
+            "Finished site::load::single: p95 ",
+            "FAILED site::load::checked: errors of the journey: 100 %, and must be < 1 %",
+        ]);
     let record = sandbox.only_run().record();
     let names: Vec<&str> = record
         .scenarios

@@ -16,6 +16,7 @@ use crate::session::{self, Program};
 use crate::store::{self, Measured, RunFolder, Store};
 use crate::workspace::{self, Binary};
 use loadtest::redact;
+use loadtest_model::card::{Card, Headline, Verdict};
 use loadtest_model::comparison::PlannedRun;
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::display;
@@ -193,6 +194,32 @@ pub(super) fn shares(
     }
 }
 
+/// Prints a line on one of several scenarios when it ends: its figures, or why it does not pass. What a baseline says
+/// comes with the cards.
+fn print_end(card: &Card) {
+    let (verb, text) = match card.reasons.first() {
+        Some(reason) => (card.verdict.name(), reason.words.clone()),
+        None => ("Finished", describe_figures(&card.headline)),
+    };
+    let is_good = card.verdict == Verdict::Passed;
+    console::print_verdict(is_good, verb, format_args!("{}: {text}", card.identity));
+}
+
+/// `p95 143 µs, 500/s, errors 0 %`.
+fn describe_figures(headline: &Headline) -> String {
+    let parts = [
+        headline
+            .time
+            .p95
+            .map(|time| format!("p95 {}", display::format_duration(time))),
+        headline.achieved_per_second.map(display::format_rate),
+        headline
+            .error_rate
+            .map(|rate| format!("errors {}", display::format_percent(rate))),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
 /// Puts what became of a scenario into the record; what prevented it is printed.
 fn keep_result(found: &Found, result: Result<ScenarioRecord, Error>, record: &mut RunRecord) {
     match result {
@@ -304,6 +331,12 @@ impl Series<'_> {
             }
             let result = self.run(found, i);
             ended = end_of_all(&result);
+            if !self.quiet
+                && chosen.len() > 1
+                && let Ok(scenario) = &result
+            {
+                print_end(&Card::grade(scenario, None));
+            }
             keep_result(found, result, record);
         }
     }
