@@ -81,12 +81,14 @@ fn ran(line: &str) -> BTreeMap<String, Vec<String>> {
     let sent = by_iteration(&server.recorded());
     assert!(sent.len() >= 3, "{all}");
     // Another port is another host.
-    let port = server.address().port().to_string();
+    let host = server.address().to_string();
     sent.into_iter()
         .map(|(iteration, all)| {
             (
                 iteration,
-                all.iter().map(|one| one.replace(&port, "PORT")).collect(),
+                all.iter()
+                    .map(|one| one.replace(&host, "127.0.0.1:PORT"))
+                    .collect(),
             )
         })
         .collect()
@@ -97,11 +99,11 @@ fn ran(line: &str) -> BTreeMap<String, Vec<String>> {
 fn alone(line: &str) -> (Vec<String>, Output) {
     let server = Server::recording(|_| Reply::json(r#"{"id":7}"#));
     let output = debug(line, &server).run().exits(0);
-    let port = server.address().port().to_string();
+    let host = server.address().to_string();
     let sent = server.recorded();
     (
         sent.iter()
-            .map(|one| told(one).replace(&port, "PORT"))
+            .map(|one| told(one).replace(&host, "127.0.0.1:PORT"))
             .collect(),
         output,
     )
