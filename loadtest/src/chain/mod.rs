@@ -25,7 +25,7 @@ pub(crate) mod value;
 pub(crate) mod vu;
 pub(crate) mod write;
 
-pub(crate) use crate::transport::{RawResponse, RequestBuf, RequestTarget};
+pub(crate) use crate::transport::{AnswerDetails, NO_URL, RawResponse, RequestBuf, RequestTarget};
 pub(crate) use credential::Credential;
 pub(crate) use error::Error;
 pub(crate) use error::Fault;

@@ -1,27 +1,38 @@
 //! The response of an earlier step.
 
+use super::{AnswerDetails, Error, NO_URL, RawResponse};
 use crate::redact;
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, StatusCode, Version};
+use reqwest::Url;
 use std::any::Any;
 use std::cmp::Ordering;
+use std::fmt;
 use std::ops::Deref;
+use std::time::Duration;
 
 /// The response of an earlier step, its body read into `T`; it derefs to `T`. `Response` alone is that of a
 /// step which does not read the body.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Response<T = ()> {
     status: StatusCode,
     headers: HeaderMap,
     body: T,
+    /// In a box, since most responses are kept without it.
+    details: Option<Box<AnswerDetails>>,
 }
 
 impl<T> Response<T> {
-    pub(crate) fn new(status: StatusCode, headers: HeaderMap, body: T) -> Self {
+    /// The response `raw`, whose body `is_read` into `body`.
+    pub(crate) fn new(mut raw: RawResponse, body: T, is_read: bool) -> Self {
+        if let Some(details) = &mut raw.details {
+            details.body = is_read.then_some(raw.body);
+        }
         Self {
-            status,
-            headers,
+            status: raw.status,
+            headers: raw.headers,
             body,
+            details: raw.details,
         }
     }
 
@@ -38,6 +49,60 @@ impl<T> Response<T> {
     /// The body.
     pub fn body(&self) -> &T {
         &self.body
+    }
+
+    /// The final URL, after redirects; `about:blank` if an `async` step sent nothing.
+    pub fn url(&self) -> &Url {
+        let details = self.details.as_ref();
+        details.map_or(&NO_URL, |details| details.parsed_url())
+    }
+
+    /// The version of HTTP that the answer came with.
+    pub fn version(&self) -> Version {
+        let details = self.details.as_ref();
+        details.map_or_else(Version::default, |details| details.version)
+    }
+
+    /// The service time of the answer: from its request being ready to the last byte, redirects included, and without
+    /// earlier requests of `retry` or `until`.
+    pub fn time(&self) -> Duration {
+        let details = self.details.as_ref();
+        details.map_or(Duration::ZERO, |details| details.time)
+    }
+
+    /// The body as text, whatever type it was read into.
+    ///
+    /// ```
+    /// use loadtest::prelude::*;
+    ///
+    /// #[scenario(base = "http://127.0.0.1:3000")]
+    /// fn visit() {
+    ///     #[step(get = "/products", check = |list| list.text().is_ok_and(|text| !text.contains("NaN")))]
+    ///     fn list() -> Value;
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// No body was read, since the step returns plain `Request`; or it is not UTF-8.
+    pub fn text(&self) -> Result<&str, Error> {
+        let body = self
+            .details
+            .as_ref()
+            .and_then(|details| details.body.as_ref());
+        let body = body
+            .ok_or("no body was read: give the step's answer a type, such as `Request<Value>`")?;
+        let text = std::str::from_utf8(body);
+        text.map_err(|error| not_utf8(error.valid_up_to()).into())
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Response<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Response")
+            .field("status", &self.status)
+            .field("headers", &self.headers)
+            .field("body", &self.body)
+            .finish_non_exhaustive()
     }
 }
 
@@ -120,10 +185,11 @@ fn put<T: 'static, U: 'static>(
 }
 
 fn text(body: &Bytes) -> Result<String, String> {
-    String::from_utf8(body.to_vec()).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        format!("the body is no UTF-8 from byte {at} on; `Bytes` takes any body")
-    })
+    String::from_utf8(body.to_vec()).map_err(|error| not_utf8(error.utf8_error().valid_up_to()))
+}
+
+fn not_utf8(from: usize) -> String {
+    format!("the body is no UTF-8 from byte {from} on; `Bytes` takes any body")
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 use super::response::{FromBody, Response};
 use super::{Cause, RawResponse, RootCause, Unmet};
 use http::HeaderName;
+use std::any::TypeId;
 
 /// The response of a step in the current iteration, or why there is none.
 #[derive(Debug)]
@@ -90,7 +91,8 @@ pub enum SentByEngine {}
 /// Reads `response` into `slot`.
 pub fn fill<T: FromBody>(slot: &mut Slot<T>, response: RawResponse) -> Result<(), String> {
     let body = T::from_body(&response.body)?;
-    *slot = Slot::Full(Response::new(response.status, response.headers, body));
+    let is_read = TypeId::of::<T>() != TypeId::of::<()>();
+    *slot = Slot::Full(Response::new(response, body, is_read));
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 
 use super::iteration::{IterationObserver, StepContext};
 use crate::chain::{Chain, RawResponse, RequestBuf};
-use crate::transport::{Call, Exchange, Failure, Received, Transport};
+use crate::transport::{AnswerDetails, Call, Exchange, Failure, Transport};
 use http::StatusCode;
 use loadtest_model::definition::{Retry, Trigger, Until};
 use loadtest_model::metrics::StepTally;
@@ -118,7 +118,22 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
             Ok(received) => {
                 attempt.failures = 0;
                 attempt.result = Ok(received.status);
-                self.deliver_response(received, left, attempt.requests)
+                let details = self.context.def.reads.headers.then(|| {
+                    AnswerDetails::new(
+                        self.request,
+                        self.transport.base_url(),
+                        exchange.redirected_to.as_deref(),
+                        received.version,
+                        exchange.service_time,
+                    )
+                });
+                let raw = RawResponse {
+                    status: received.status,
+                    headers: received.headers,
+                    body: received.body,
+                    details,
+                };
+                self.deliver_response(raw, left, attempt.requests)
                     .unwrap_or_else(|failure| {
                         attempt.result = Err(failure);
                         None
@@ -139,24 +154,18 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
     /// step waits for; `left` is the time until the step gives up.
     fn deliver_response(
         &mut self,
-        received: Received,
+        raw: RawResponse,
         left: Duration,
         requests: u32,
     ) -> Result<Option<Duration>, Failure> {
         let Self { context, chain, .. } = self;
         let StepContext { step, state, .. } = *context;
-        let status = received.status;
+        let status = raw.status;
         let failed = |kind, message| {
             Err(Failure {
                 status: Some(status),
                 ..Failure::new(kind, message)
             })
-        };
-        let raw = RawResponse {
-            status,
-            headers: received.headers,
-            body: received.body,
-            redirected_to: None,
         };
         match state.run_user_code(step, || chain.finish(step, raw)) {
             Ok(Ok(())) => {}

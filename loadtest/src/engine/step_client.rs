@@ -6,7 +6,7 @@ use crate::chain::{
     Error, Fault, HttpError, Local, RawResponse, RequestBuf, RequestTarget, StepSender,
 };
 use crate::redact;
-use crate::transport::{Call, Exchange, Failure, Received, Transport};
+use crate::transport::{AnswerDetails, Call, Exchange, Failure, Transport};
 use http::StatusCode;
 use loadtest_model::definition::{Expect, Reads, StepDef};
 use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
@@ -111,10 +111,6 @@ impl<T: Transport> StepClient<T> {
 }
 
 impl<T: Transport> StepSender for StepClient<T> {
-    fn base_url(&self) -> Option<&str> {
-        self.transport.base_url()
-    }
-
     fn send<'a>(
         &'a self,
         request: &'a RequestBuf,
@@ -134,7 +130,7 @@ impl<T: Transport> StepSender for StepClient<T> {
                 unfinished: &open.unfinished,
             };
             let exchange = self.transport.send(call).await;
-            open.close_request(request, exchange)
+            open.close_request(request, exchange, self.transport.base_url())
         })
     }
 
@@ -309,6 +305,7 @@ impl OpenRequest<'_> {
         mut self,
         request: &RequestBuf,
         exchange: Exchange,
+        base: Option<&str>,
     ) -> Result<RawResponse, HttpError> {
         self.is_closed = true;
         let log = &mut *self.request_log.log.borrow_mut();
@@ -344,15 +341,17 @@ impl OpenRequest<'_> {
             state.with_tally(*window, |tally| log.tally_finished(&mut tally.steps[*step]));
         }
         let answer = match &exchange.result {
-            Ok(Received {
-                status,
-                headers,
-                body,
-            }) => Ok(RawResponse {
-                status: *status,
-                headers: headers.clone(),
-                body: body.clone(),
-                redirected_to: exchange.redirected_to.clone(),
+            Ok(received) => Ok(RawResponse {
+                status: received.status,
+                headers: received.headers.clone(),
+                body: received.body.clone(),
+                details: Some(AnswerDetails::new(
+                    request,
+                    base,
+                    exchange.redirected_to.as_deref(),
+                    received.version,
+                    exchange.service_time,
+                )),
             }),
             Err(failure) => Err(HttpError::new(failure.kind.name(), failure.message.clone())),
         };

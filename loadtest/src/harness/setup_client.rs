@@ -7,7 +7,7 @@ use crate::chain::{
     Http, HttpError, Local, RawResponse, RequestBuf, Scenario, SetupSender, StepSender,
 };
 use crate::redact;
-use crate::transport::{Call, HttpTransport, Transport, sample_of_body};
+use crate::transport::{AnswerDetails, Call, HttpTransport, Transport, sample_of_body};
 use loadtest_model::definition::{DEFAULT_TIMEOUT, Expect, Reads};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::redacted::Redacted;
@@ -74,10 +74,6 @@ impl SetupSender for SetupClient {
 }
 
 impl StepSender for SetupWire {
-    fn base_url(&self) -> Option<&str> {
-        self.transport.base_url()
-    }
-
     fn send<'a>(
         &'a self,
         request: &'a RequestBuf,
@@ -116,7 +112,13 @@ impl StepSender for SetupWire {
                     status: received.status,
                     headers: received.headers,
                     body: received.body,
-                    redirected_to: exchange.redirected_to,
+                    details: Some(AnswerDetails::new(
+                        request,
+                        self.transport.base_url(),
+                        exchange.redirected_to.as_deref(),
+                        received.version,
+                        exchange.service_time,
+                    )),
                 })
                 .map_err(|failure| HttpError::new(failure.kind.name(), failure.message))
         })

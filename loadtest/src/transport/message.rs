@@ -2,9 +2,16 @@
 
 use bytes::Bytes;
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
 use std::fmt;
+use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
+use url::Url;
+
+/// The URL of an answer that there was not.
+pub(crate) static NO_URL: LazyLock<Url> = LazyLock::new(|| {
+    Url::parse("about:blank").unwrap_or_else(|error| unreachable!("a URL: {error}"))
+});
 
 /// The request a step builds; one per virtual user, used again and again.
 #[derive(Debug)]
@@ -43,8 +50,51 @@ pub struct RawResponse {
     pub(crate) headers: HeaderMap,
     /// The body; empty where the step reads none.
     pub(crate) body: Bytes,
-    /// The final URL, if a redirect was followed; only an async step asks for it.
-    pub(crate) redirected_to: Option<Box<Uri>>,
+    /// What else is known of the exchange, where the step may look at it.
+    pub(crate) details: Option<Box<AnswerDetails>>,
+}
+
+/// What is known of an exchange besides status, headers and body.
+#[derive(Debug, Clone)]
+pub(crate) struct AnswerDetails {
+    /// The URL of the last request.
+    url: String,
+    /// The version of the protocol.
+    pub(crate) version: Version,
+    /// The service time.
+    pub(crate) time: Duration,
+    /// The body as it came, where the step reads it.
+    pub(crate) body: Option<Bytes>,
+    parsed_url: OnceLock<Url>,
+}
+
+impl AnswerDetails {
+    /// Returns the details of the exchange of `request`, whose path is joined to `base`.
+    pub(crate) fn new(
+        request: &RequestBuf,
+        base: Option<&str>,
+        redirected_to: Option<&Uri>,
+        version: Version,
+        time: Duration,
+    ) -> Box<Self> {
+        let url = match (redirected_to, &request.target) {
+            (Some(url), _) | (None, RequestTarget::Absolute(url)) => url.to_string(),
+            (None, RequestTarget::Path(path)) => format!("{}{path}", base.unwrap_or_default()),
+        };
+        Box::new(Self {
+            url,
+            version,
+            time,
+            body: None,
+            parsed_url: OnceLock::new(),
+        })
+    }
+
+    /// Returns the URL of the last request, which is parsed when it is first asked for.
+    pub(crate) fn parsed_url(&self) -> &Url {
+        self.parsed_url
+            .get_or_init(|| Url::parse(&self.url).unwrap_or_else(|_| NO_URL.clone()))
+    }
 }
 
 impl Default for RequestBuf {
@@ -84,7 +134,7 @@ impl From<http::Response<Bytes>> for RawResponse {
             status: head.status,
             headers: head.headers,
             body,
-            redirected_to: None,
+            details: None,
         }
     }
 }

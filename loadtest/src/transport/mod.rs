@@ -33,10 +33,10 @@ pub(crate) use hop::{Hop, HopAnswer};
 pub(crate) use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
 #[cfg(test)]
 pub(crate) use lookup::Resolver;
-pub(crate) use message::{RawResponse, RequestBuf, RequestTarget};
+pub(crate) use message::{AnswerDetails, NO_URL, RawResponse, RequestBuf, RequestTarget};
 pub(crate) use network::{Network, NetworkError};
 
-use ::http::{HeaderMap, HeaderName, StatusCode, Uri};
+use ::http::{HeaderMap, HeaderName, StatusCode, Uri, Version};
 use bytes::Bytes;
 use loadtest_model::definition::{Expect, Reads};
 use std::cell::Cell;
@@ -103,6 +103,8 @@ pub(crate) struct Exchange {
 pub(crate) struct Received {
     /// The status.
     pub(crate) status: StatusCode,
+    /// The version of the protocol.
+    pub(crate) version: Version,
     /// The headers as they came; empty unless [`Reads::headers`].
     pub(crate) headers: HeaderMap,
     /// The body, decompressed; empty unless [`Reads::body`].

@@ -16,7 +16,7 @@ use crate::transport::RequestBuf;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, COOKIE, LOCATION, TRANSFER_ENCODING};
 use http::uri::Authority;
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Version};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -262,7 +262,7 @@ impl Route {
                 Box::pin(http2.send(sent, &mut self.headers)).await
             }
         };
-        let (status, _version) = match answer {
+        let (status, version) = match answer {
             Ok(head) => head,
             Err(error) => return Err(UnansweredRequest::before_head(&error, &connection, reused)),
         };
@@ -305,7 +305,7 @@ impl Route {
         match read {
             Ok(body) => {
                 self.keep_connection(connection, true, progress);
-                self.store_answer(status, body, call, progress);
+                self.store_answer(status, version, body, call, progress);
                 Ok(None)
             }
             Err(unread) => Err(self.unread_failure(&unread, status, call, &connection.meter)),
@@ -372,6 +372,7 @@ impl Route {
     fn store_answer(
         &mut self,
         status: StatusCode,
+        version: Version,
         mut body: Bytes,
         call: &Call<'_>,
         progress: &mut CallProgress<'_>,
@@ -396,6 +397,7 @@ impl Route {
         progress.encoding = encoding;
         progress.received = Some(Received {
             status,
+            version,
             headers,
             body,
         });

@@ -8,11 +8,10 @@ pub(crate) use failure::HttpError;
 pub(crate) use request::HttpRequest;
 
 use super::{Error, RawResponse, RequestBuf, RequestTarget, Unmet};
-use bytes::Bytes;
 use futures_util::future::join_all;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use http::{HeaderName, HeaderValue, Method, Version};
 use http_body_util::BodyExt;
-use reqwest::{ResponseBuilderExt, Url};
+use reqwest::ResponseBuilderExt;
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
@@ -60,17 +59,14 @@ pub(crate) type Local<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 /// ```
 pub struct Http {
     sender: Box<dyn StepSender>,
-    /// Status and headers of the last answer.
-    last: RefCell<Option<(StatusCode, HeaderMap)>>,
+    /// The last answer.
+    last: RefCell<Option<RawResponse>>,
     /// The headers that a request gets unless it sets them.
     defaults: Vec<(HeaderName, HeaderValue)>,
 }
 
 /// The engine's side of [`Http`]: it sends over the transport of the user, and measures.
 pub(crate) trait StepSender: Any {
-    /// The URL that paths are joined to, without a final slash.
-    fn base_url(&self) -> Option<&str>;
-
     /// Sends `request` and waits for the answer, whatever its status; `name` is that of its row in
     /// the report, where the step gives one.
     fn send<'a>(
@@ -205,7 +201,7 @@ impl Http {
         name: Option<&str>,
     ) -> Result<reqwest::Response, HttpError> {
         let timeout = request.timeout().copied();
-        let mut url = request.url().clone();
+        let url = request.url().clone();
         let (head, body) = http::Request::<reqwest::Body>::try_from(request)
             .map_err(|error| HttpError::unsent(&error))?
             .into_parts();
@@ -217,13 +213,7 @@ impl Http {
             .to_bytes();
         let target = if is_relative {
             let path = head.uri.path_and_query().cloned();
-            let path = path.unwrap_or_else(|| http::uri::PathAndQuery::from_static("/"));
-            if let Some(base) = self.sender.base_url()
-                && let Ok(joined) = Url::parse(&format!("{base}{path}"))
-            {
-                url = joined;
-            }
-            RequestTarget::Path(path)
+            RequestTarget::Path(path.unwrap_or_else(|| http::uri::PathAndQuery::from_static("/")))
         } else {
             RequestTarget::Absolute(head.uri)
         };
@@ -247,24 +237,16 @@ impl Http {
                 buffer.header(name.clone(), value.clone());
             }
         }
-        let RawResponse {
-            status,
-            headers,
-            body,
-            redirected_to,
-        } = self.sender.send(&buffer, name).await?;
-        if let Some(target) = redirected_to
-            && let Ok(target) = Url::parse(&target.to_string())
-        {
-            url = target;
-        }
-        self.last.replace(Some((status, headers.clone())));
+        let answer = self.sender.send(&buffer, name).await?;
+        let details = answer.details.as_deref();
         let mut response = http::Response::builder()
-            .status(status)
-            .url(url)
-            .body::<Bytes>(body)
+            .status(answer.status)
+            .version(details.map_or_else(Version::default, |details| details.version))
+            .url(details.map_or(url, |details| details.parsed_url().clone()))
+            .body(answer.body.clone())
             .map_err(|error| HttpError::unsent(&error))?;
-        *response.headers_mut() = headers;
+        response.headers_mut().clone_from(&answer.headers);
+        self.last.replace(Some(answer));
         Ok(response.into())
     }
 }

@@ -1,8 +1,7 @@
 //! Converts the return value of an async step.
 
 use super::{Halt, Http};
-use crate::chain::{Error, Response, Slot};
-use http::{HeaderMap, StatusCode};
+use crate::chain::{Error, RawResponse, Response, Slot};
 use std::fmt::Display;
 
 /// What a step that sends for itself may return.
@@ -39,11 +38,9 @@ pub fn sent<R: SenderReturn<T>, T>(
     http: &mut Http,
 ) -> Result<(), Halt> {
     let body = returned.into_value(seen)?;
-    let (status, headers) = http
-        .last
-        .take()
-        .unwrap_or((StatusCode::OK, HeaderMap::new()));
-    *slot = Slot::Full(Response::new(status, headers, body));
+    let last = http.last.take();
+    let last = last.unwrap_or_else(|| RawResponse::from(http::Response::default()));
+    *slot = Slot::Full(Response::new(last, body, true));
     Ok(())
 }
 

@@ -22,7 +22,7 @@ struct Order {
 }
 
 /// Runs `count` iterations of one user against `server`.
-fn run(scenario: &'static Scenario, count: u64, server: &Server) -> Tally {
+pub(super) fn run(scenario: &'static Scenario, count: u64, server: &Server) -> Tally {
     let overrides = Overrides {
         iterations: Some(count),
         users: Some(1),

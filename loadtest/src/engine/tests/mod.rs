@@ -1,5 +1,6 @@
 //! Whole runs of a worker on a paused clock, with a scripted transport: exact counts, no real time.
 
+mod answers;
 mod choices;
 mod course;
 mod end;
@@ -157,6 +158,7 @@ impl Transport for Scripted {
             result: match answer {
                 Ok(body) => Ok(Received {
                     status: StatusCode::OK,
+                    version: http::Version::HTTP_11,
                     headers: HeaderMap::new(),
                     body: Bytes::from_static(body.as_bytes()),
                 }),
@@ -250,6 +252,7 @@ fn run_plan(
     let script: Arc<Script> = Arc::new(script);
     let seen = Arc::new(Mutex::new(Vec::new()));
     let frames = Rc::new(RefCell::new(Vec::new()));
+    let shared = (scenario.prepare)(&SetupContext::default()).unwrap().shared;
     let mut done = WorkerSummary::default();
     for worker in 0..workers {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -264,7 +267,7 @@ fn run_plan(
             let spec = WorkerSpec {
                 crowded: false,
                 scenario,
-                shared: Arc::new(()) as Shared,
+                shared: Shared::clone(&shared),
                 plan: plan.clone(),
                 seed: 7,
                 worker,

@@ -134,6 +134,7 @@ impl Transport for Server {
                     failed(ErrorKind::Status, Some(status))
                 }
                 _ => Ok(Received {
+                    version: http::Version::HTTP_11,
                     status,
                     headers: HeaderMap::new(),
                     body: match answer {
