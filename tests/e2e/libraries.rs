@@ -14,6 +14,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         scenarios_of_a_library_are_smoked_by_each_package_that_names_it,
         scenarios_of_a_library_run_and_see_their_own_folder,
         scenarios_of_two_packages_mix_through_a_program_that_holds_both,
+        the_package_that_runs_gives_the_permission_not_the_library,
     ]
 }
 
@@ -55,14 +56,21 @@ fn project() -> &'static Project {
             )
             .file("acme-scenarios/Cargo.toml", scenarios)
             .file("acme-scenarios/src/lib.rs", SCENARIOS)
+            .file("acme-scenarios/loadtest.toml", &listed(443))
             .file("shop/Cargo.toml", shop)
             .file("shop/src/lib.rs", "//! Nothing.\n")
+            .file("shop/loadtest.toml", &listed(8443))
             .file("shop/tests/load.rs", SHOP)
             .file("gate/Cargo.toml", gate)
             .file("gate/src/lib.rs", "//! Nothing.\n")
             .file("gate/tests/load.rs", GATE)
             .create()
     })
+}
+
+/// A `loadtest.toml` that permits an address of no host (RFC 5737).
+fn listed(port: u16) -> String {
+    format!("[[targets]]\nhost = \"192.0.2.1\"\nport = {port}\nowner = \"ada\"\n")
 }
 
 const SCENARIOS: &str = r#"//! Scenarios for every service of the company.
@@ -272,4 +280,16 @@ fn scenarios_of_two_packages_mix_through_a_program_that_holds_both() {
     assert_eq!(record.scenarios.len(), 2);
     assert_eq!(server.requests_to("/acme/built"), 3);
     assert_eq!(server.requests_to("/shop"), 3);
+}
+
+fn the_package_that_runs_gives_the_permission_not_the_library() {
+    let call = |package: &str| {
+        project()
+            .tool("run", &format!("-p {package} --tag deep"))
+            .args(["--base-url", "https://192.0.2.1"])
+            .run()
+            .exits(103)
+    };
+    call("shop").says(&["shop/loadtest.toml` lists https://192.0.2.1:8443"]);
+    call("gate").says(&["`https://192.0.2.1` may not be tested", "`[[targets]]`"]);
 }

@@ -16,7 +16,7 @@ mod smoke;
 use crate::registry::Registry;
 use crate::replay;
 use crate::secrets;
-use crate::targets::offline;
+use crate::targets::{offline, set_running_package};
 use loadtest_model::protocol::{Listing, REQUEST_VARIABLE, Replay, Request};
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -64,6 +64,7 @@ pub const MARKER: &[u8; 28] = b"\0loadtest-binary\0protocol=02";
 /// Runs what is asked for; `package` is the one that holds the program, in the folder `root`.
 #[doc(hidden)]
 pub fn main(package: &str, root: &str) -> ExitCode {
+    set_running_package(Path::new(root));
     with_guarded_output(|| {
         let registry = Registry::collect();
         let Some(request) = std::env::var_os(REQUEST_VARIABLE) else {
@@ -92,6 +93,7 @@ pub fn replay() -> ExitCode {
         let mut line = String::new();
         io::stdin().read_line(&mut line)?;
         let recorded: Replay = serde_json::from_str(&line)?;
+        set_running_package(&recorded.root);
         let scenario = replay::build_scenario(recorded).map_err(io::Error::other)?;
         let registry = Registry {
             scenarios: vec![scenario],

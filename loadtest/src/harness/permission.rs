@@ -6,6 +6,7 @@ use crate::chain::{RequestBuf, RequestTarget, Scenario};
 use crate::targets::Origin;
 use crate::targets::{
     LONGEST_PROOF, ListedTarget, PROOF_PATH, Permissions, RefusalCause, Statement, offline,
+    running_package,
 };
 use crate::transport::{Call, HttpTransport, Network, NetworkError, Transport as _};
 use http::{HeaderValue, Uri};
@@ -44,7 +45,7 @@ pub(super) async fn permit_known_hosts(
     sender: &RunIdentity,
 ) -> Result<Network, NetworkError> {
     let is_offline = offline::proof().is_some();
-    let permissions = Permissions::of_package(Path::new(scenario.root), is_offline)?;
+    let permissions = Permissions::of_package(&running_package(), is_offline)?;
     let mut network = Network::permitting(permissions, base, sender.run_id()).await?;
     sender.share_licence(&mut network);
     network.configure(&scenario.definition.client(), Path::new(scenario.root))?;

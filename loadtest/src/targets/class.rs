@@ -14,11 +14,22 @@ pub(super) enum AddressClass {
 }
 
 /// The metadata addresses of clouds beyond the link-local ones. They hand out credentials.
-const METADATA_ADDRESSES: [IpAddr; 3] = [
-    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+const METADATA_ADDRESSES: [IpAddr; 5] = [
+    // Google Cloud, Oracle Cloud, Scaleway
+    IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42)),
+    // Alibaba Cloud, Azure
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
     IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
 ];
+
+/// Returns whether a cloud hands out credentials at `address`. AWS has a network for it: `fd00:ec2::254` is the
+/// metadata service, `fd00:ec2::23` gives the credentials of pods.
+fn is_metadata(address: IpAddr) -> bool {
+    METADATA_ADDRESSES.contains(&address)
+        || matches!(address, IpAddr::V6(v6) if v6.segments()[..2] == [0xfd00, 0xec2])
+}
 
 impl AddressClass {
     pub(super) fn from_address(address: IpAddr) -> Self {
@@ -26,7 +37,7 @@ impl AddressClass {
         if address.is_loopback() {
             return Self::Loopback;
         }
-        if METADATA_ADDRESSES.contains(&address) {
+        if is_metadata(address) {
             return Self::Never("an address at which a cloud tells a machine its credentials");
         }
         if address.is_unspecified() {
@@ -98,6 +109,10 @@ mod tests {
             "100.100.100.200",
             "168.63.129.16",
             "fd00:ec2::254",
+            "fd00:ec2::23",
+            "fd20:ce::254",
+            "fd00:c1::a9fe:a9fe",
+            "fd00:42::42",
             "fe80::1",
             "febf::1",
             "224.0.0.1",
@@ -131,7 +146,8 @@ mod tests {
             "100.64.0.1",
             "203.0.113.1",
             "2001:db8::1",
-            "fd00:ec2::253",
+            "fd00:ec3::254",
+            "fd20:ce::253",
         ] {
             assert_eq!(class(text), AddressClass::ListedTarget, "{text}");
         }

@@ -20,4 +20,5 @@ pub(crate) use origin::{Host, Origin};
 pub(crate) use own::give_up;
 pub use own::{Target, TargetCommand, TargetError, process::LastOutput, serve::ServerEnd};
 pub use permissions::{Known, Permissions, PermissionsError};
+pub(crate) use permissions::{running_package, set_running_package};
 pub(crate) use proof::{MAX_LENGTH as LONGEST_PROOF, PATH as PROOF_PATH, Statement};

@@ -8,6 +8,7 @@ use std::fmt;
 use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The file in which a team lists its targets.
 pub(super) const FILE_NAME: &str = "loadtest.toml";
@@ -59,6 +60,33 @@ pub enum PermissionsError {
     },
 }
 
+/// The folder of the package that runs. Its list counts, not that of a library that a scenario comes from.
+static RUNNING_PACKAGE: OnceLock<PathBuf> = OnceLock::new();
+
+/// Remembers the folder of the package that runs; the first one counts.
+pub(crate) fn set_running_package(root: &Path) {
+    // A process is one program.
+    let _ = RUNNING_PACKAGE.set(root.to_owned());
+}
+
+/// Returns the folder of the package that runs. A program without `loadtest::main!()` is of the package that
+/// cargo runs, else of the current folder.
+pub(crate) fn running_package() -> PathBuf {
+    let of_cargo = || std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let known = RUNNING_PACKAGE.get().cloned().or_else(of_cargo);
+    known
+        .or_else(|| std::env::current_dir().ok())
+        .unwrap_or_default()
+}
+
+/// Reads a file that is one: a pipe or a device might never end.
+fn read_regular_file(path: &Path) -> io::Result<Vec<u8>> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    std::fs::read(path)
+}
+
 fn format_mistakes(path: &Path, mistakes: &[Mistake]) -> String {
     let line = |one: &Mistake| format!("{}: line {}: {}", path.display(), one.line, one.message);
     mistakes.iter().map(line).collect::<Vec<_>>().join("\n")
@@ -66,20 +94,23 @@ fn format_mistakes(path: &Path, mistakes: &[Mistake]) -> String {
 
 impl Permissions {
     /// Reads the permissions of a package: the first `loadtest.toml` from its folder upward to that of its
-    /// workspace, which holds `Cargo.lock`. If `offline`, nothing but loopback is permitted, whatever it lists.
+    /// workspace, which holds `Cargo.lock`; without one only that of its folder. If `offline`, nothing but
+    /// loopback is permitted, whatever it lists.
     ///
     /// # Errors
     /// The file cannot be read, or has mistakes in its targets.
     pub fn of_package(root: &Path, offline: bool) -> Result<Self, PermissionsError> {
-        for folder in root.ancestors() {
+        let workspace = root
+            .ancestors()
+            .find(|folder| folder.join("Cargo.lock").exists())
+            .unwrap_or(root);
+        let folders = root.ancestors();
+        for folder in folders.take_while(|folder| folder.starts_with(workspace)) {
             let path = folder.join(FILE_NAME);
-            match std::fs::read(&path) {
+            match read_regular_file(&path) {
                 Ok(bytes) => return Self::read(&bytes, path, offline),
                 Err(source) if source.kind() == io::ErrorKind::NotFound => {}
                 Err(source) => return Err(PermissionsError::Io { path, source }),
-            }
-            if folder.join("Cargo.lock").exists() {
-                break;
             }
         }
         Ok(Self {

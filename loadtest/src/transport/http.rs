@@ -221,6 +221,7 @@ impl HttpTransport {
             index = self
                 .route_to(routes, &request.target)
                 .map_err(|refusal| redirect.blocked_failure(&refusal))?;
+            redirect.check_body(&request, &url)?;
             progress.begin_hop(Instant::now(), &request.target);
             let route = &mut routes.0[index];
             let answer = route.exchange(self.user_parts(), &request, call, progress);

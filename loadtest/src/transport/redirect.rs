@@ -49,6 +49,10 @@ impl Redirect {
             _ => false,
         };
         let leaves = origin_of(url) != Origin::from_uri(&uri).ok();
+        let stays_behind = |name: &HeaderName, value: &HeaderValue| {
+            let text = String::from_utf8_lossy(value.as_bytes());
+            ORIGIN_HEADERS.contains(name) || redact::redact_header(name.as_str(), value) != text
+        };
         let mut next = RequestBuf {
             omitted: request.omitted.clone(),
             ..RequestBuf::default()
@@ -57,9 +61,9 @@ impl Redirect {
             request
                 .headers
                 .iter()
-                .filter(|(name, _)| {
+                .filter(|(name, value)| {
                     !(becomes_get && BODY_HEADERS.contains(name)
-                        || leaves && ORIGIN_HEADERS.contains(name))
+                        || leaves && stays_behind(name, value))
                 })
                 .cloned(),
         );
@@ -71,6 +75,26 @@ impl Redirect {
         }
         next.target = RequestTarget::Absolute(uri);
         Ok(next)
+    }
+
+    /// Refuses to send the body of `next` to another origin than that of `url`: it was meant for the first.
+    pub(super) fn check_body(&self, next: &RequestBuf, url: &str) -> Result<(), Failure> {
+        let RequestTarget::Absolute(uri) = &next.target else {
+            return Ok(());
+        };
+        let target = Origin::from_uri(uri).ok();
+        if next.body.is_empty() || origin_of(url) == target {
+            return Ok(());
+        }
+        let target = target.map(|target| target.to_string()).unwrap_or_default();
+        Err(self.redirect_failure(
+            ErrorKind::RedirectBlocked,
+            format!(
+                "a redirect is not followed: the {} answer asks to send the body to {target}, another origin; \
+                 send it there by a step of its own",
+                self.status.as_u16()
+            ),
+        ))
     }
 
     fn target_uri(&self, url: &str) -> Result<Uri, Failure> {
@@ -224,5 +248,37 @@ mod tests {
             let names: Vec<_> = names.iter().map(|(name, _)| name.as_str()).collect();
             assert_eq!(names, ["content-type", "accept"], "{elsewhere}");
         }
+    }
+
+    #[test]
+    fn what_reports_redact_is_not_sent_to_another_origin() {
+        let mut request = RequestBuf::default();
+        let mut marked = HeaderValue::from_static("from a secret");
+        marked.set_sensitive(true);
+        for (name, value) in [
+            ("x-api-key", HeaderValue::from_static("k")),
+            ("x-signed", marked),
+            ("x-session", HeaderValue::from_static("token=abc")),
+            ("x-trace", HeaderValue::from_static("7")),
+        ] {
+            request.headers.push((HeaderName::from_static(name), value));
+        }
+        let redirect = Redirect {
+            status: StatusCode::TEMPORARY_REDIRECT,
+            location: Some(HeaderValue::from_static("http://other.test/")),
+        };
+        let elsewhere = redirect.next_request(&request, "http://h.test/a").unwrap();
+        let names: Vec<_> = elsewhere
+            .headers
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
+        assert_eq!(names, ["x-trace"]);
+        let at_home = Redirect {
+            location: Some(HeaderValue::from_static("/b")),
+            ..redirect
+        };
+        let same = at_home.next_request(&request, "http://h.test/a").unwrap();
+        assert_eq!(same.headers.len(), 4);
     }
 }

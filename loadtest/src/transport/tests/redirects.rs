@@ -199,6 +199,40 @@ fn credentials_are_for_the_host_that_they_were_given_to() {
 }
 
 #[test]
+fn a_body_is_not_sent_to_another_origin() {
+    let other = Server::recording(|_| Reply::status(200));
+    let url = other.url();
+    let server = Server::recording(move |request| match request.path.as_str() {
+        "/stay" => to(307, "/end"),
+        "/leave" => to(307, &url),
+        _ => Reply::status(200),
+    });
+    run(async {
+        let mut user = user(&server.url()).await;
+        for (path, expected) in [
+            ("/stay", None),
+            ("/leave", Some(ErrorKind::RedirectBlocked)),
+        ] {
+            let mut sent = get(path);
+            sent.method = Method::POST;
+            sent.body = "card=4111".into();
+            let answer = follow(&mut user, &sent, NOTHING, 1).await;
+            let failure = answer.result.err();
+            assert_eq!(failure.as_ref().map(|failure| failure.kind), expected);
+            if let Some(failure) = failure {
+                assert!(
+                    failure.message.contains(&other.url()),
+                    "{}",
+                    failure.message
+                );
+            }
+        }
+    });
+    assert_eq!(&*server.recorded()[1].body, b"card=4111");
+    assert_eq!(other.requests(), 0);
+}
+
+#[test]
 fn one_deadline_and_one_service_time_cover_the_whole_way() {
     const PAUSE: Duration = Duration::from_millis(30);
     let server = Server::start(|request| match request.path.as_str() {
