@@ -180,7 +180,7 @@ fn a_load_above_what_an_entry_allows_is_refused_before_it_begins() {
         output
             .exits(103)
             .has_one_error()
-            .says(&[told, "allows no more"]);
+            .says(&[told, "over the cap in line"]);
     }
     for server in &servers {
         assert_eq!(server.requests(), 0);

@@ -9,9 +9,9 @@ mod outputs;
 #[cfg(test)]
 mod tests;
 
-use crate::cli::Format;
 use crate::console;
 use crate::error::Error;
+use crate::export::Format;
 use github::JobStep;
 use loadtest_model::card::Report;
 use std::path::Path;

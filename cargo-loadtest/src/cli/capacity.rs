@@ -62,10 +62,10 @@ pub(crate) struct TrialArgs {
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::window, allow_hyphen_values = true)]
     pub(crate) confirm: Duration,
     /// Ramp-up time before each measurement
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = values::ramp_up, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = values::bounded_duration, allow_hyphen_values = true)]
     pub(crate) ramp_up: Duration,
     /// Pause after each trial
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = values::ramp_up, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = values::bounded_duration, allow_hyphen_values = true)]
     pub(crate) rest: Duration,
     /// Maximum number of virtual users [default: enough for journeys twice as long as the SLO allows]
     #[arg(long, value_name = "N", value_parser = values::users, allow_hyphen_values = true)]

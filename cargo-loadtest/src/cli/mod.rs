@@ -20,7 +20,7 @@ use loadtest_model::plan::Overrides;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
-pub(crate) use values::{Export, Format};
+pub(crate) use values::Export;
 
 const STYLES: Styles = clap_cargo::style::CLAP_STYLING;
 
@@ -442,7 +442,7 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "N", value_parser = values::iterations, allow_hyphen_values = true)]
     pub(crate) iterations: Option<u64>,
     /// Ramp-up time; counts towards `--duration`
-    #[arg(long, value_name = "TIME", value_parser = values::ramp_up, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::bounded_duration, allow_hyphen_values = true)]
     pub(crate) ramp_up: Option<Duration>,
     /// Duration of the run
     #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]

@@ -1,30 +1,12 @@
 //! The values of flags, read and checked one by one.
 
+use crate::export::Format;
 use crate::process;
 use crate::units;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
-
-/// A format a report can be exported in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// The card as data.
-    Json,
-    /// The card as a page.
-    Html,
-    /// The report as PDF.
-    Pdf,
-    /// The steps and thresholds as test cases.
-    Junit,
-    /// The card for a pull request.
-    Markdown,
-    /// The steps as rows.
-    Csv,
-    /// The figures as the text of `OpenMetrics`.
-    Openmetrics,
-}
 
 /// `--export FORMAT[=PATH]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,44 +24,6 @@ impl Export {
         self.path
             .as_deref()
             .is_some_and(|path| results.contains(&path))
-    }
-}
-
-impl Format {
-    const ALL: [Self; 7] = [
-        Self::Html,
-        Self::Pdf,
-        Self::Json,
-        Self::Junit,
-        Self::Markdown,
-        Self::Csv,
-        Self::Openmetrics,
-    ];
-
-    /// The word on the command line.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Html => "html",
-            Self::Pdf => "pdf",
-            Self::Junit => "junit",
-            Self::Markdown => "markdown",
-            Self::Csv => "csv",
-            Self::Openmetrics => "openmetrics",
-        }
-    }
-
-    /// The name of the file in the folder of a run.
-    pub(crate) fn file_name(self) -> &'static str {
-        match self {
-            Self::Json => "report.json",
-            Self::Html => "report.html",
-            Self::Pdf => "report.pdf",
-            Self::Junit => "junit.xml",
-            Self::Markdown => "report.md",
-            Self::Csv => "report.csv",
-            Self::Openmetrics => "metrics.txt",
-        }
     }
 }
 
@@ -119,15 +63,15 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    match ramp_up(text)? {
-        Duration::ZERO => Err("is no time to run in; use at least `1s`".to_owned()),
+    match bounded_duration(text)? {
+        Duration::ZERO => Err("must be longer than 0; use at least `1s`".to_owned()),
         time => Ok(time),
     }
 }
 
 /// The target of a grade.
 pub(crate) fn apdex(text: &str) -> Result<Duration, String> {
-    match ramp_up(text)? {
+    match bounded_duration(text)? {
         Duration::ZERO => Err("leaves no time; use for example `500ms`".to_owned()),
         time => Ok(time),
     }
@@ -150,7 +94,7 @@ pub(super) fn tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
-pub(crate) fn ramp_up(text: &str) -> Result<Duration, String> {
+pub(crate) fn bounded_duration(text: &str) -> Result<Duration, String> {
     match units::duration(text)? {
         time if time > LONGEST => Err("is too long; use at most 30 days, `720h`".to_owned()),
         time => Ok(time),
@@ -211,7 +155,7 @@ mod tests {
         assert!(users("0").is_err());
         assert!(iterations("0").is_err());
         assert!(duration("0s").is_err());
-        assert_eq!(ramp_up("0s"), Ok(Duration::ZERO));
+        assert_eq!(bounded_duration("0s"), Ok(Duration::ZERO));
     }
 
     #[test]
@@ -222,7 +166,7 @@ mod tests {
         for text in ["99999999999h", "721h"] {
             let mistake = duration(text).unwrap_err();
             assert!(mistake.contains("at most 30 days"), "{mistake}");
-            assert!(ramp_up(text).is_err());
+            assert!(bounded_duration(text).is_err());
         }
         assert!(users("99999999999").unwrap_err().contains("too much"));
     }

@@ -2,9 +2,10 @@
 
 use super::run::{self, mistaken_plan};
 use super::{Project, publish, recorded, warn_of_unjudged_gate};
-use crate::cli::{CapacityArgs, Cli, Format, RateArgs, Slo};
+use crate::cli::{CapacityArgs, Cli, RateArgs, Slo};
 use crate::console;
 use crate::error::Error;
+use crate::export::Format;
 use crate::notify::{Planned, Run};
 use crate::policy::{self, Action};
 use crate::selection::Found;

@@ -1,10 +1,11 @@
 //! From a record to what people and programs get to see: the one place that grades and exports.
 
 use crate::ci;
-use crate::cli::{Export, Format, ReportOptions};
+use crate::cli::{Export, ReportOptions};
 use crate::console;
 use crate::error::Error;
 use crate::export;
+use crate::export::Format;
 use crate::export::pdf::{Font, NoFont};
 use crate::export::terminal::Extent;
 use crate::files;
@@ -181,8 +182,14 @@ pub(super) fn conclude(
             Ok(worst_exit_code([error.exit_code(), code]))
         }
         (Err(first), Err(second)) => {
-            console::print_error(&first);
-            Err(second)
+            let code = worst_exit_code([first.exit_code(), second.exit_code()]);
+            let (shown, returned) = if code == first.exit_code() {
+                (second, first)
+            } else {
+                (first, second)
+            };
+            console::print_error(&shown);
+            Err(returned)
         }
     }
 }
@@ -221,7 +228,7 @@ pub(super) fn publish(
     let mut result = None;
     exports.check_places(folder)?;
     for export in &exports.all {
-        let file = render_report(export.format, &report, &exports.fonts);
+        let file = export.format.render(&report, &exports.fonts);
         if export.is_result() {
             result = Some(file);
             continue;
@@ -339,18 +346,6 @@ fn export_path(export: &Export, folder: &RunFolder) -> PathBuf {
         .path
         .clone()
         .unwrap_or_else(|| folder.file(export.format.file_name()))
-}
-
-fn render_report(format: Format, report: &Report, fonts: &[Font]) -> Vec<u8> {
-    match format {
-        Format::Html => export::html::render(report).into_bytes(),
-        Format::Pdf => export::pdf::render(report, fonts),
-        Format::Json => export::json::render(report).into_bytes(),
-        Format::Junit => export::junit::render(report).into_bytes(),
-        Format::Markdown => export::markdown::render(report).into_bytes(),
-        Format::Csv => export::csv::render(report).into_bytes(),
-        Format::Openmetrics => export::openmetrics::render(report).into_bytes(),
-    }
 }
 
 #[cfg(test)]

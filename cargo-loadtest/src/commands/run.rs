@@ -2,10 +2,11 @@
 
 use super::{Project, mix, publish, recorded, warn_of_unjudged_gate};
 use crate::baselines::{Against, Baseline, Baselines};
-use crate::cli::{Cli, Format, RunArgs};
+use crate::cli::{Cli, RunArgs};
 use crate::config::Config;
 use crate::console;
 use crate::error::{Error, Kind};
+use crate::export::Format;
 use crate::files;
 use crate::interrupt::Interrupts;
 use crate::live::Live;

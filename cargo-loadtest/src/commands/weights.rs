@@ -18,12 +18,12 @@ pub(super) fn effective_weights(steps: &[StepDef]) -> Vec<f64> {
     }
     needed
         .iter()
-        .map(|all| format_weights(all, steps))
+        .map(|all| joint_probability(all, steps))
         .collect()
 }
 
 /// The probability that all of them run: never two of a group, else each by a draw of its own.
-fn format_weights(all: &BTreeSet<usize>, steps: &[StepDef]) -> f64 {
+fn joint_probability(all: &BTreeSet<usize>, steps: &[StepDef]) -> f64 {
     let mut groups: Vec<_> = all
         .iter()
         .filter_map(|&i| steps[i].one_of.as_ref())

@@ -76,7 +76,7 @@ impl ConfigTable for Overrides {
             "rate" => self.rate_per_second = Some(values::rate(text)?),
             "users" => self.users = Some(values::users(text)?),
             "iterations" => self.iterations = Some(values::iterations(text)?),
-            "ramp_up" => self.ramp_up = Some(values::ramp_up(text)?),
+            "ramp_up" => self.ramp_up = Some(values::bounded_duration(text)?),
             "duration" => self.duration = Some(values::duration(text)?),
             _ => return Err("is no key of this table".to_owned()),
         }

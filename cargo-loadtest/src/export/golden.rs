@@ -1,29 +1,20 @@
 //! Every record that a released version wrote is still exported, in each format.
 
-use crate::export::{csv, html, json, junit, markdown, openmetrics, pdf, terminal};
+use crate::export::{Format, terminal};
 use crate::store::{self, RunFolder};
 use loadtest_model::card::Report;
 use loadtest_model::record::{EndReason, RunRecord};
 use std::path::PathBuf;
 
-/// A name, and the card as bytes.
-type Exporter = (&'static str, fn(&Report) -> Vec<u8>);
-
-/// Each format, and the card on a terminal.
-const FORMATS: [Exporter; 8] = [
-    ("terminal", |report| {
-        terminal::render(report, 80, true, terminal::Extent::Full).into_bytes()
-    }),
-    ("html", |report| html::render(report).into_bytes()),
-    ("pdf", |report| pdf::render(report, &[])),
-    ("json", |report| json::render(report).into_bytes()),
-    ("junit", |report| junit::render(report).into_bytes()),
-    ("markdown", |report| markdown::render(report).into_bytes()),
-    ("csv", |report| csv::render(report).into_bytes()),
-    ("openmetrics", |report| {
-        openmetrics::render(report).into_bytes()
-    }),
-];
+/// The card as bytes: in each format, and on a terminal.
+fn rendered(report: &Report) -> Vec<(&'static str, Vec<u8>)> {
+    let terminal = terminal::render(report, 80, true, terminal::Extent::Full);
+    let formats = Format::ALL.map(|format| (format.word(), format.render(report, &[])));
+    formats
+        .into_iter()
+        .chain([("terminal", terminal.into_bytes())])
+        .collect()
+}
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../loadtest/tests/records/v1")
@@ -64,8 +55,7 @@ fn every_record_that_was_ever_written_is_exported_in_every_format() {
     );
     for (name, record) in &all {
         let report = Report::grade(record, None);
-        for (format, render) in FORMATS {
-            let bytes = render(&report);
+        for ((format, bytes), (_, again)) in rendered(&report).into_iter().zip(rendered(&report)) {
             let holds = |word: &str| {
                 bytes
                     .windows(word.len())
@@ -80,11 +70,7 @@ fn every_record_that_was_ever_written_is_exported_in_every_format() {
             let is_text = std::str::from_utf8(&bytes).is_ok();
             assert!(holds(what) || !is_text, "{name} as {format} lacks `{what}`");
             assert!(!bytes.is_empty(), "{name} as {format}");
-            assert_eq!(
-                bytes,
-                render(&report),
-                "{name} as {format} is not the same twice"
-            );
+            assert_eq!(bytes, again, "{name} as {format} is not the same twice");
         }
     }
 }

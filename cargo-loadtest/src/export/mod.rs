@@ -2,6 +2,7 @@
 
 mod chart;
 pub(crate) mod csv;
+mod format;
 #[cfg(test)]
 mod golden;
 pub(crate) mod html;
@@ -17,6 +18,8 @@ pub(crate) mod pdf;
 pub(crate) mod sample;
 mod scene;
 pub(crate) mod terminal;
+
+pub(crate) use format::Format;
 
 /// Reports of invented runs, each with its name.
 #[cfg(test)]

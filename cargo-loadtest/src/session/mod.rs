@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-/// The word by which this program is the load test.
+/// The hidden first argument that makes this program a load test of recorded requests.
 pub(crate) const REPLAY: &str = "__replay";
 
 /// The interval between two looks at a run.

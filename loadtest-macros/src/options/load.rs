@@ -200,7 +200,7 @@ fn parse_load_term(input: ParseStream<'_>) -> syn::Result<LoadTerm> {
     };
     let word = parse_option_name(input)?;
     if !input.peek(token::Paren) {
-        let message = format!("`{word}` has parts in parentheses: a load is {LOADS}");
+        let message = format!("write the parts of `{word}` in parentheses: a load is {LOADS}");
         return Err(syn::Error::new(word.span(), message));
     }
     let content;

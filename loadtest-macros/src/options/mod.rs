@@ -72,7 +72,7 @@ fn explain_error(name: &str, error: syn::Error) -> syn::Error {
     let explained = match wanted.unwrap_or(&message) {
         "expected `=`" => format!("an option is set with `=`: `{name} = ..`"),
         "expected parentheses" => {
-            format!("an option with several parts has them in parentheses: `{name}(..)`")
+            format!("write the parts of `{name}` in parentheses: `{name}(..)`")
         }
         "expected string literal" => format!("this is a text in quotes: `{name} = \"..\"`"),
         _ if wanted.is_none() => return error,

@@ -160,7 +160,7 @@ fn check_times(options: &StepOptions, errors: &mut MacroErrors) {
     if until.is_none() {
         errors.add_at(
             key.span(),
-            format!("`{key}` is a time of `until`: add `until = |r| ...`"),
+            format!("`{key}` needs `until`: add `until = |r| ...`"),
         );
     } else if within < every {
         errors.add_at(

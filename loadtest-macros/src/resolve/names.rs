@@ -254,8 +254,7 @@ impl ScenarioNames {
                 self.steps.len()
             ),
             NotEarlier::Row => format!(
-                "`{name}` has a row for each iteration, and `{who}` belongs to none: a \
-                             row is for steps and checks"
+                "`{name}` is a row per iteration: only steps and checks can take it, not `{who}`"
             ),
             NotEarlier::NoUser => match reader {
                 NameUser::Feed(_) => format!(
@@ -263,7 +262,7 @@ impl ScenarioNames {
                      user's own write `.unique()`"
                 ),
                 _ => format!(
-                    "`{who}` runs once, and for no user: `vu` is for steps with a body, states and checks"
+                    "`{who}` runs once per run, so it has no `vu`; steps with a body, states and checks have"
                 ),
             },
             NotEarlier::Unknown => {

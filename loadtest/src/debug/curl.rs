@@ -106,7 +106,7 @@ impl CurlWriter<'_> {
             self.words
                 .push(shell_word(&[ShellPiece::Plain(hop.method.as_str().into())]));
         }
-        let url = ByteText::from_client(hop.url.as_bytes());
+        let url = ByteText::from_bytes(hop.url.as_bytes());
         let url = self.word_pieces(&url, redact::split_secrets, "in the URL");
         self.words.push(shell_word(&url));
         let is_argument = hop.body.len() <= MAX_ARGUMENT_BODY && is_printable(&hop.body);
@@ -115,7 +115,7 @@ impl CurlWriter<'_> {
 
     fn body_pieces(&mut self, hop: &Hop) -> Vec<ShellPiece> {
         self.word_pieces(
-            &ByteText::from_client(&hop.body),
+            &ByteText::from_bytes(&hop.body),
             redact::split_secrets,
             "in the body",
         )
@@ -135,7 +135,7 @@ impl CurlWriter<'_> {
                 continue;
             }
             let mut pieces = vec![ShellPiece::Plain(format!("{name}: ").into())];
-            let letters = ByteText::from_client(value.as_bytes());
+            let letters = ByteText::from_bytes(value.as_bytes());
             let parts =
                 |text| secret_names::split_header(name.as_str(), text, value.is_sensitive());
             pieces.extend(self.word_pieces(&letters, parts, &format!("the header {name}")));
@@ -229,7 +229,7 @@ struct ByteText<'a> {
 }
 
 impl<'a> ByteText<'a> {
-    fn from_client(bytes: &'a [u8]) -> Self {
+    fn from_bytes(bytes: &'a [u8]) -> Self {
         let text = std::str::from_utf8(bytes);
         Self {
             is_text: text.is_ok(),

@@ -6,7 +6,7 @@ use loadtest_model::plan::{Plan, ScopedThreshold};
 use loadtest_model::schedule::Schedule;
 use std::time::Duration;
 
-/// Fewer samples than this end no run, where no delay is declared.
+/// Without `after`, a threshold needs this many samples before it may abort the run.
 pub(crate) const MIN_SAMPLES: u64 = 100;
 
 /// Looks at the steady part so far, with the figures that the card has at the end.

@@ -103,7 +103,7 @@ async fn fetch_statement(
     Ok((said, statement))
 }
 
-/// `RefusalCause` nothing was read.
+/// The reason why the statement of a target was not read.
 enum FetchError {
     /// It could not be asked.
     Unreachable(String),
@@ -162,7 +162,7 @@ pub(super) fn check_terms(
     for (origin, entry) in listed_origins(network) {
         let refuse = |words: String| -> NetworkError {
             let words = format!(
-                "{words}, and line {} of `loadtest.toml` allows no more",
+                "{words}, over the cap in line {} of `loadtest.toml`",
                 entry.line
             );
             network

@@ -31,7 +31,7 @@ const SECRET_WORDS: [&str; 6] = [
     "authorization",
 ];
 
-/// The value of the header `redact_row_name` as it may be shown.
+/// The value of the header `name` as it may be shown.
 pub(crate) fn redact_header<'a>(name: &str, value: &'a HeaderValue) -> Cow<'a, str> {
     if value.is_sensitive() || is_secret_name(name) {
         return REDACTED.into();

@@ -106,9 +106,9 @@ impl fmt::Display for NotPermitted {
             )?,
             RefusalCause::Unknown => f.write_str(": it was not known before the run")?,
             RefusalCause::Rebound => f.write_str(
-                ": the name stood for addresses of another kind before the run; pin them with `addresses`",
+                ": before the run the name had public addresses and now a private one, or the reverse; pin them with `addresses`",
             )?,
-            RefusalCause::Cap { words } => write!(f, " so: {words}")?,
+            RefusalCause::Cap { words } => write!(f, " with this load: {words}")?,
             RefusalCause::NoProof { words } => write!(f, ": {words}")?,
         }
         f.write_str("; nothing was sent")

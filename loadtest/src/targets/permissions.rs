@@ -272,3 +272,62 @@ impl fmt::Display for Permissions {
         f.write_str(&all.join(", "))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const SHOP: &str = "[[targets]]\nhost = \"shop.test\"\nowner = \"ada\"\n";
+
+    fn found(root: &Path) -> Option<PathBuf> {
+        Permissions::of_package(root, false).unwrap().file
+    }
+
+    #[test]
+    fn the_list_is_that_of_the_package_or_of_its_workspace_and_of_none_further_up() {
+        let outer = tempfile::tempdir().unwrap();
+        let workspace = outer.path().join("workspace");
+        let package = workspace.join("crates/shop");
+        fs::create_dir_all(&package).unwrap();
+        fs::write(outer.path().join(FILE_NAME), SHOP).unwrap();
+        assert_eq!(found(&package), None, "no lock file says where it ends");
+        fs::write(workspace.join("Cargo.lock"), "").unwrap();
+        assert_eq!(found(&package), None);
+        for folder in [&workspace, &package] {
+            let file = folder.join(FILE_NAME);
+            fs::write(&file, SHOP).unwrap();
+            assert_eq!(found(&package), Some(file));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_list_that_is_a_device_is_refused() {
+        let package = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/dev/zero", package.path().join(FILE_NAME)).unwrap();
+        let error = Permissions::of_package(package.path(), false).unwrap_err();
+        assert!(error.to_string().contains("no regular file"), "{error}");
+    }
+
+    #[test]
+    fn a_name_keeps_to_the_kind_of_network_that_it_had_before_the_run() {
+        let permissions = |pins: &str| Permissions {
+            targets: ListedTarget::read(&format!("{SHOP}{pins}")).unwrap(),
+            ..Permissions::default()
+        };
+        let origin = Origin::from_uri(&"https://shop.test".parse().unwrap()).unwrap();
+        let again = |pins: &str, before: &str, now: &str| {
+            let (before, now) = (before.parse().unwrap(), now.parse().unwrap());
+            let permitted = permissions(pins).permit_again(&origin, &[before], &[now]);
+            permitted.err().map(|refused| refused.why.clone())
+        };
+        for (before, now) in [("203.0.113.1", "198.51.100.7"), ("10.0.0.1", "fd00:ec3::1")] {
+            assert_eq!(again("", before, now), None, "{before} {now}");
+        }
+        for (before, now) in [("203.0.113.1", "10.0.0.1"), ("10.0.0.1", "203.0.113.1")] {
+            assert_eq!(again("", before, now), Some(RefusalCause::Rebound));
+            assert_eq!(again("addresses = [\"0.0.0.0/0\"]\n", before, now), None);
+        }
+    }
+}

@@ -34,7 +34,7 @@ pub(super) fn connect_failure(address: SocketAddr, error: &io::Error) -> Failure
     )
 }
 
-/// The fault of this machine behind `h2_error`, if it is one.
+/// The fault of this machine behind `error`, if it is one.
 pub(super) fn local_error_kind(error: &io::Error) -> Option<ErrorKind> {
     match error.kind() {
         io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse => {

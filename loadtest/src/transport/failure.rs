@@ -1,4 +1,4 @@
-//! The ways a step can fail: a closed list, each with a stable name.
+//! The failure of a step: its kind, its message, and what the answer said.
 
 use http::{HeaderMap, StatusCode};
 use loadtest_model::metrics::ErrorKind;

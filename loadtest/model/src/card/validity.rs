@@ -115,8 +115,7 @@ fn target_death(record: &ScenarioRecord) -> Option<ValidityCause> {
     record.end.target_death.as_ref().map(|death| ValidityCause {
         trust: Trust::Degraded,
         what: format!("the target did not survive the run: {death}"),
-        remedy: "find out why it ended: what came after is of a target that was not there"
-            .to_owned(),
+        remedy: "find out why it ended; all later figures are without a target".to_owned(),
     })
 }
 

@@ -72,7 +72,7 @@ pub(super) fn encode_histogram(histogram: &Histogram<u64>) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Reads what [`encode`] wrote of a histogram with the digits of `into`, and adds it to that one;
+/// Reads what [`encode_histogram`] wrote of a histogram with the digits of `into`, and adds it to that one;
 /// `None` where `text` is something else.
 pub(super) fn decode_histogram(text: &str, into: &mut Histogram<u64>) -> Option<()> {
     let bytes = STANDARD.decode(text).ok()?;

@@ -205,7 +205,7 @@ impl<'a> ThresholdParser<'a> {
         metric: &Metric,
         comparator: Comparator,
     ) -> Result<Option<Duration>, ThresholdMistake> {
-        const WANTED: &str = "what a broken limit does is `or abort`, or `or abort after 30s`";
+        const WANTED: &str = "expected `or abort` or `or abort after 30s`";
         if !self.is_next_word("or") {
             return Ok(None);
         }
@@ -222,7 +222,7 @@ impl<'a> ThresholdParser<'a> {
             self.take_word();
             let quantity = self.parse_quantity(describe_unit(Unit::Time))?;
             if quantity.value == 0.0 {
-                let message = "a delay of none is written without one: `or abort`";
+                let message = "`after 0s` is no delay: write `or abort`";
                 return Self::fail(quantity.place, message);
             }
             quantity.time()?
@@ -236,13 +236,13 @@ impl<'a> ThresholdParser<'a> {
             Unit::Count if is_floor => Self::fail(
                 or,
                 format!(
-                    "whether `{metric}` gets that far is known when the run is over: leave `or abort` out"
+                    "a lower limit on `{metric}` is judged when the run is over: leave `or abort` out"
                 ),
             ),
             Unit::PerSecond | Unit::BytesPerSecond if is_floor && after.is_zero() => Self::fail(
                 abort,
                 format!(
-                    "`{metric}` begins with nothing: say from when on it must hold: `or abort after 10s`"
+                    "`{metric}` is 0 when the run begins, so this aborts at once: write `or abort after 10s`"
                 ),
             ),
             _ => Ok(Some(after)),

@@ -205,7 +205,7 @@ fn explain_missing_statistic(times: &str, word: &str) -> String {
     let synonym = synonym.map(|(_, known)| *known);
     let near = synonym.filter(|known| find_statistic(known).is_some());
     match near.or_else(|| find_similar(word, names)) {
-        _ if word.is_empty() => format!("`{times}` is many times: write `{times}.p95`"),
+        _ if word.is_empty() => format!("`{times}` needs a statistic: write `{times}.p95`"),
         Some(near) => format!("unknown statistic `{word}`; did you mean `{near}`?"),
         None => format!(
             "unknown statistic `{word}`; there is `{}`",
@@ -221,9 +221,9 @@ fn explain_unknown_metric(name: &str) -> String {
     }
     if CUSTOM.contains(&name) {
         return if name == "time" {
-            "`time` is of what the scenario times by itself: `time(queued).p95`".to_owned()
+            "`time` needs the name of a custom time: `time(queued).p95`".to_owned()
         } else {
-            format!("`{name}` is of what the scenario counts by itself: `{name}(sold_out)`")
+            format!("`{name}` needs the name of a custom counter: `{name}(sold_out)`")
         };
     }
     let number = name.strip_prefix('p').unwrap_or_default();

@@ -201,7 +201,7 @@ fn mistakes_in_names_and_units_say_what_to_write() {
         (
             "login.body < 1s",
             "body",
-            "`body` is many times: write `body.p95`",
+            "`body` needs a statistic: write `body.p95`",
         ),
         (
             "login.body.p96 < 1s",
@@ -300,13 +300,13 @@ fn attributes_take_or_abort_and_no_step() {
             "count < 1",
             journey,
             "count",
-            "counts by itself: `count(sold_out)`",
+            "the name of a custom counter: `count(sold_out)`",
         ),
         (
             "time < 1s",
             journey,
             "time",
-            "times by itself: `time(queued).p95`",
+            "the name of a custom time: `time(queued).p95`",
         ),
         ("errors < 1% or stop", step, "stop", "`or abort after 30s`"),
         (
@@ -315,12 +315,7 @@ fn attributes_take_or_abort_and_no_step() {
             "later",
             "`or abort after 30s`",
         ),
-        (
-            "errors < 1% or abort after 0s",
-            step,
-            "0s",
-            "a delay of none",
-        ),
+        ("errors < 1% or abort after 0s", step, "0s", "is no delay"),
         (
             "count(a) > 1 or abort",
             journey,
