@@ -201,6 +201,12 @@ fn response_in_request(ty: &Type) -> Option<ResponseType> {
     ))
 }
 
+/// Returns true if paths through a value of type `ty` are resolved at run time.
+pub(crate) fn is_untyped(ty: &TokenStream) -> bool {
+    let parsed = syn::parse2::<Type>(ty.clone());
+    parsed.is_ok_and(|ty| last_segment(&ty).is_some_and(|segment| segment.ident == "Value"))
+}
+
 /// The type of the rows of a `#[feed]` function.
 pub(crate) struct FeedType {
     pub(crate) row: TokenStream,

@@ -153,8 +153,8 @@ fn a_value_that_a_row_lacks_is_a_dependency_failure_of_its_feed() {
         .collect::<Vec<_>>()
         .join(" ");
     for words in [
-        "`write` needed `user.email`, which the row of the feed `user` lacks",
-        "`sent` needed `write.response.id` of `write`, which lacked a value of its feed",
+        "`write` needed `user.email`, which `user` lacks",
+        "`sent` needed `write.response.id` of `write`, which lacked a value of its own",
     ] {
         assert!(shown.contains(words), "{words}\n{output}");
     }

@@ -72,12 +72,22 @@ fn render_step_completions(
         let ty = typed(&feed.ty.row, feed.ty.is_untyped);
         quote!(#name: #ty)
     });
+    let states = resolved.states.iter().map(|state| {
+        let (name, ty) = (at_call_site(&state.ident), &state.ty);
+        quote!(#name: #ty)
+    });
+    let setups = resolved.setups.iter().map(|setup| {
+        let (name, ty) = (at_call_site(&setup.ident), &setup.made.ty);
+        quote!(#name: #ty)
+    });
     Some(quote! {
         #[cfg(rust_analyzer)]
         const _: () = {
             struct __Above {
                 #(#steps,)*
                 #(#feeds,)*
+                #(#states,)*
+                #(#setups,)*
             }
             fn __placeholders(__value: &__Above) {
                 use ::loadtest::__private::{PeelOption as _, PeelPlain as _};

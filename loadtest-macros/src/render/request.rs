@@ -49,7 +49,7 @@ fn render_url(pieces: &[RequestPiece]) -> TokenStream {
     }
 }
 
-/// A URL with a value of a feed or a secret is not shown when it is invalid.
+/// A URL with a value that is of no answer is not shown when it is invalid.
 fn hide_private_values(pieces: &[RequestPiece], write: TokenStream) -> TokenStream {
     let is_private = |piece: &RequestPiece| match piece {
         RequestPiece::Value(placeholder, _) => placeholder.origin.is_private(),
@@ -139,9 +139,10 @@ fn render_placeholder(placeholder: &Placeholder, sink: ValueEncoding) -> TokenSt
     }
     let access = render_access(placeholder);
     let infer = quote_spanned!(*span=> _);
-    let missing = match origin {
-        ValueOrigin::Step(step) => quote!(Missing { step: #step, variable: #variable }),
-        ValueOrigin::Feed(_) | ValueOrigin::Secret => quote!(NotInFeed { variable: #variable }),
+    let missing = if let ValueOrigin::Step(step) = origin {
+        quote!(Missing { step: #step, variable: #variable })
+    } else {
+        quote!(NotInFeed { variable: #variable })
     };
     let present = quote!(#access.ok_or(::loadtest::__private::Unmet::#missing)?);
     render_write(sink, &infer, &present)
@@ -159,6 +160,11 @@ fn render_access(placeholder: &Placeholder) -> TokenStream {
             let (row, feed) = (super::row_ident(at), super::feed_ident(at));
             quote!(self.#row.get(&self.shared.#feed))
         }
+        ValueOrigin::State(at) => {
+            let state = super::state_ident(at);
+            quote!(self.#state.get())
+        }
+        ValueOrigin::Setup(at) => super::hooks::setup_in_chain(at),
         // written as it is
         ValueOrigin::Secret => TokenStream::new(),
     };

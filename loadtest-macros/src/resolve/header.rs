@@ -82,8 +82,7 @@ impl ResolvedScenario {
             let before = errors.len();
             let mut resolver = RequestResolver {
                 at: all,
-                steps: &self.steps,
-                feeds: &self.feeds,
+                scenario: self,
                 names,
                 errors,
             };

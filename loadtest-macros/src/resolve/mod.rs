@@ -388,8 +388,7 @@ impl ResolvedScenario {
                 shape::refuse_templates(body.stream(), names, errors);
                 let mut resolver = request::RequestResolver {
                     at,
-                    steps: &self.steps,
-                    feeds: &self.feeds,
+                    scenario: self,
                     names,
                     errors,
                 };
@@ -399,9 +398,7 @@ impl ResolvedScenario {
                 // noted: it has no body
                 continue;
             } else {
-                let Some(request) =
-                    request::resolve_request(at, &self.steps, &self.feeds, names, errors)
-                else {
+                let Some(request) = request::resolve_request(at, self, names, errors) else {
                     continue;
                 };
                 self.steps[at].form = StepForm::Declared(request);

@@ -1,6 +1,6 @@
 //! The names that functions and templates of a scenario can use.
 
-use super::{Argument, without_raw_prefix};
+use super::{Argument, ValueOrigin, without_raw_prefix};
 use crate::body::{BodyItem, Role};
 use crate::signature::{self, Parameter};
 use crate::spelling::source_text;
@@ -90,8 +90,8 @@ pub(super) enum NotEarlier {
 pub(super) struct ScenarioNames {
     pub(super) steps: Vec<String>,
     pub(super) feeds: Vec<String>,
-    states: Vec<String>,
-    setups: Vec<String>,
+    pub(super) states: Vec<String>,
+    pub(super) setups: Vec<String>,
 }
 
 impl ScenarioNames {
@@ -134,15 +134,12 @@ impl ScenarioNames {
         names
     }
 
-    /// The feed `name`.
-    pub(super) fn feed_index(&self, name: &str) -> Option<usize> {
-        self.feeds.iter().position(|feed| feed == name)
-    }
-
-    /// Returns true if functions can take `name`, but placeholders cannot.
-    pub(super) fn is_for_functions(&self, name: &str) -> bool {
-        let mut values = self.setups.iter().chain(&self.states);
-        values.any(|value| value == name)
+    /// The feed, state or setup `name`, as the source of a placeholder.
+    pub(super) fn find_value(&self, name: &str) -> Option<ValueOrigin> {
+        let at = |names: &[String]| names.iter().position(|known| known == name);
+        let feed = at(&self.feeds).map(ValueOrigin::Feed);
+        feed.or_else(|| at(&self.states).map(ValueOrigin::State))
+            .or_else(|| at(&self.setups).map(ValueOrigin::Setup))
     }
 
     /// The step `name` if it is above the step with the number `reader`.
@@ -280,7 +277,7 @@ impl ScenarioNames {
     fn find_source(&self, name: &str, reader: NameUser) -> Result<ArgumentSource, NotEarlier> {
         let state = self.states.iter().position(|state| state == name);
         let setup = self.setups.iter().position(|setup| setup == name);
-        let feed = self.feed_index(name);
+        let feed = self.feeds.iter().position(|feed| feed == name);
         let is_mutable = false;
         let at = |at| ArgumentSource::State { at, is_mutable };
         // a reserved name is refused where it is defined

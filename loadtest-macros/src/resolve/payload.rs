@@ -187,7 +187,7 @@ impl RequestResolver<'_> {
         self.errors.add_at(
             word.span(),
             format!(
-                "`{word}` is not {wanted}; write `{{{{{word}...}}}}` for a value of a step or a feed, or \
+                "`{word}` is not {wanted}; write `{{{{{word}...}}}}` for a value of a step, a feed, a state or a setup, or \
                  `({word})` for a Rust expression"
             ),
         );

@@ -3,9 +3,10 @@
 use super::header::ResolvedHeader;
 use super::names::{NameUser, NotEarlier, ScenarioNames};
 use super::payload::{RequestFiles, ResolvedBody};
-use super::{ResolvedFeed, ResolvedStep, secrets};
+use super::{ResolvedScenario, ResolvedStep, secrets};
 use crate::options::{TemplateValue, check_header_name, escape_json};
-use crate::suggest::{MacroErrors, did_you_mean};
+use crate::signature;
+use crate::suggest::{self, MacroErrors, did_you_mean};
 use crate::template::{PathSegment, PlaceholderPath, Template, TemplatePart};
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -50,6 +51,8 @@ pub(crate) enum ValueEncoding {
 pub(crate) enum ValueOrigin {
     Step(usize),
     Feed(usize),
+    State(usize),
+    Setup(usize),
     Secret,
 }
 
@@ -57,13 +60,13 @@ impl ValueOrigin {
     pub(super) fn step_index(self) -> Option<usize> {
         match self {
             Self::Step(step) => Some(step),
-            Self::Feed(_) | Self::Secret => None,
+            _ => None,
         }
     }
 
     /// Returns true if the value must not be shown, not even in an error about an invalid URL.
     pub(crate) fn is_private(self) -> bool {
-        matches!(self, Self::Feed(_) | Self::Secret)
+        !matches!(self, Self::Step(_))
     }
 }
 
@@ -72,7 +75,7 @@ pub(crate) struct Placeholder {
     /// The expression, for the dependency ledger.
     pub(crate) variable: String,
     pub(crate) access: ValueAccess,
-    /// The name of the step or feed where it is a token of its own.
+    /// The name of the step or value where it is a token of its own.
     pub(crate) root: Option<(String, Span)>,
     /// The place to blame when the value cannot be written.
     pub(crate) span: Span,
@@ -132,13 +135,12 @@ impl RequestPiece {
 /// The request of the step with the number `at`; `None` where there is a mistake, which is noted.
 pub(super) fn resolve_request(
     at: usize,
-    steps: &[ResolvedStep],
-    feeds: &[ResolvedFeed],
+    scenario: &ResolvedScenario,
     names: &ScenarioNames,
     errors: &mut MacroErrors,
 ) -> Option<ResolvedRequest> {
     let before = errors.len();
-    let step = &steps[at];
+    let step = &scenario.steps[at];
     let Some(call) = &step.options.call else {
         let name = &step.name;
         if step.options.is_broken {
@@ -155,8 +157,7 @@ pub(super) fn resolve_request(
     };
     let mut resolver = RequestResolver {
         at,
-        steps,
-        feeds,
+        scenario,
         names,
         errors,
     };
@@ -179,8 +180,7 @@ pub(super) fn resolve_request(
 pub(super) struct RequestResolver<'a> {
     /// The number of the step that uses the values; with that of all steps, it is the scenario.
     pub(super) at: usize,
-    pub(super) steps: &'a [ResolvedStep],
-    pub(super) feeds: &'a [ResolvedFeed],
+    pub(super) scenario: &'a ResolvedScenario,
     pub(super) names: &'a ScenarioNames,
     pub(super) errors: &'a mut MacroErrors,
 }
@@ -292,61 +292,100 @@ impl RequestResolver<'_> {
         }
         let step = self.names.earlier_step(&path.root, self.at);
         if matches!(step, Err(NotEarlier::Unknown))
-            && let Some(at) = self.names.feed_index(&path.root)
+            && let Some(origin) = self.names.find_value(&path.root)
         {
-            let feed = &self.feeds[at];
-            if let Some((PathSegment::Field(field), span)) = path.segments.first()
-                && !feed.ty.is_untyped
-                && matches!(field.as_str(), "response" | "headers")
-            {
-                let message = format!(
-                    "`{{{{{source}}}}}`: a row of a feed has no `{field}`: write `{{{{{}.field}}}}`",
-                    feed.name
-                );
-                return Err(syn::Error::new(*span, message));
-            }
-            let access = access_through(&path.segments, path, feed.ty.is_untyped, "row")?;
-            return Ok(placeholder(ValueOrigin::Feed(at), access, &feed.name));
+            let access = self.value_access(path, origin)?;
+            return Ok(placeholder(origin, access, &path.root));
         }
         let step = step.map_err(|reason| {
-            let root = &path.root;
-            let why = if self.names.is_for_functions(root) {
-                format!(
-                    "`{root}` is for functions: let one build the request, and take `{root}` as a \
-                     parameter"
-                )
-            } else {
-                let steps = self.names.steps.iter().take(self.at);
-                let known: Vec<&str> = steps.chain(&self.names.feeds).map(String::as_str).collect();
-                let (at, is_async) = (self.at, false);
-                let who = self.steps.get(at).map_or("header", |step| &step.name);
-                let reader = NameUser::Step { at, is_async };
-                self.names
-                    .explain_refusal(&reason, root, reader, who, &known)
-            };
+            let names = self.names;
+            let steps = names.steps.iter().take(self.at);
+            let values = names.feeds.iter().chain(&names.states).chain(&names.setups);
+            let known: Vec<&str> = steps.chain(values).map(String::as_str).collect();
+            let (at, is_async) = (self.at, false);
+            let who = self.scenario.steps.get(at);
+            let who = who.map_or("header", |step| &step.name);
+            let reader = NameUser::Step { at, is_async };
+            let why = names.explain_refusal(&reason, &path.root, reader, who, &known);
             syn::Error::new(path.span, format!("`{{{{{source}}}}}`: {why}"))
         })?;
-        let upstream = &self.steps[step];
+        let upstream = &self.scenario.steps[step];
         let access = response_access(path, step, upstream)?;
         Ok(placeholder(ValueOrigin::Step(step), access, &upstream.name))
     }
+
+    /// The path through the value of a feed, a state or a setup.
+    fn value_access(
+        &self,
+        path: &PlaceholderPath,
+        origin: ValueOrigin,
+    ) -> syn::Result<ValueAccess> {
+        let scenario = self.scenario;
+        let (what, is_untyped) = match origin {
+            ValueOrigin::Feed(at) => ("row", scenario.feeds[at].ty.is_untyped),
+            ValueOrigin::State(at) => ("state", signature::is_untyped(&scenario.states[at].ty)),
+            ValueOrigin::Setup(at) => {
+                let made = &scenario.setups[at].made;
+                if made.is_target {
+                    let name = &path.root;
+                    let message = format!(
+                        "`{{{{{}}}}}`: `{name}` is the target, to which every path goes: begin the URL \
+                         with `/`",
+                        path.source
+                    );
+                    return Err(syn::Error::new(path.span, message));
+                }
+                ("value", signature::is_untyped(&made.ty))
+            }
+            ValueOrigin::Step(_) | ValueOrigin::Secret => ("response", true),
+        };
+        if let Some((PathSegment::Field(field), span)) = path.segments.first()
+            && !is_untyped
+            && matches!(field.as_str(), "response" | "headers")
+        {
+            let (source, root) = (&path.source, &path.root);
+            let message = format!(
+                "`{{{{{source}}}}}`: `{root}` is no step and has no `{field}`: write `{{{{{root}.field}}}}`"
+            );
+            return Err(syn::Error::new(*span, message));
+        }
+        access_through(&path.segments, path, is_untyped, what)
+    }
 }
 
-/// `{{vu.id}}`, `{{vu.iteration}}` or `{{vu.uuid}}`.
+/// The values of the virtual user: the path behind `vu.`, and its code.
+fn user_values() -> [(&'static str, TokenStream); 6] {
+    [
+        ("id", quote!(__vu.id())),
+        ("iteration", quote!(__vu.iteration())),
+        ("uuid", quote!(__vu.uuid())),
+        ("now", quote!(::loadtest::__private::now())),
+        ("now.unix", quote!(::loadtest::__private::unix_seconds())),
+        ("now.unix_ms", quote!(::loadtest::__private::unix_millis())),
+    ]
+}
+
+/// The code of `{{vu.id}}` and the like.
 fn value_of_user(path: &PlaceholderPath) -> syn::Result<TokenStream> {
-    let value = match path.segments.as_slice() {
-        [(PathSegment::Field(name), _)] => match name.as_str() {
-            "id" => Some(quote!(__vu.id())),
-            "iteration" => Some(quote!(__vu.iteration())),
-            "uuid" => Some(quote!(__vu.uuid())),
-            _ => None,
-        },
-        _ => None,
-    };
-    value.ok_or_else(|| {
-        let words = "the virtual user has `{{vu.id}}`, `{{vu.iteration}}` and `{{vu.uuid}}`";
-        syn::Error::new(path.span, format!("`{{{{{}}}}}`: {words}", path.source))
-    })
+    let values = user_values();
+    let wanted = path.source.strip_prefix("vu.").unwrap_or_default();
+    if let Some((_, code)) = values.iter().find(|(name, _)| *name == wanted) {
+        return Ok(code.clone());
+    }
+    let near = suggest::closest_word(wanted, values.iter().map(|(name, _)| *name));
+    let hint = near.map_or_else(String::new, |near| {
+        format!("; did you mean `{{{{vu.{near}}}}}`?")
+    });
+    let all = values
+        .iter()
+        .map(|(name, _)| format!("`{{{{vu.{name}}}}}`"));
+    let all: Vec<String> = all.collect();
+    let message = format!(
+        "`{{{{{}}}}}`: the virtual user has no such value{hint}; there is {}",
+        path.source,
+        all.join(", ")
+    );
+    Err(syn::Error::new(path.span, message))
 }
 
 /// A path through a value: a response, or a row.

@@ -192,7 +192,7 @@ pub(super) fn refuse_templates(body: TokenStream, names: &ScenarioNames, errors:
                     let (root, _) = rest.split_once('.')?;
                     let root = root.trim();
                     let is_step = names.steps.iter().any(|step| step == root);
-                    (is_step || root == "secret" || names.feed_index(root).is_some())
+                    (is_step || root == "secret" || names.find_value(root).is_some())
                         .then_some(root)
                 });
                 let instead = root.map(|root| match root {

@@ -25,6 +25,7 @@ pub use super::{
         IndexPath, KeyPath, Peel, PeelOption, PeelPlain, Segment, Text, json_path, json_value,
     },
     vu::Vu,
+    vu::{now, unix_millis, unix_seconds},
     write::without_row,
 };
 pub use crate::{

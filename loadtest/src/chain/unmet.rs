@@ -26,9 +26,9 @@ pub enum Unmet {
         /// The expression that names the value: `browse.response.items[0].id`.
         variable: &'static str,
     },
-    /// The row of a feed lacks a value.
+    /// The row of a feed, a state or a setup lacks a value.
     NotInFeed {
-        /// The expression that names the value, after the name of the feed: `user.address.city`.
+        /// The expression that names the value, after the name of the feed, state or setup: `user.address.city`.
         variable: &'static str,
     },
     /// The step's function returned `None` or `Err`.

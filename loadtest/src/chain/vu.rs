@@ -3,7 +3,7 @@
 use loadtest_model::random::{GOLDEN, mix_bits};
 use std::borrow::Cow;
 use std::ops::{Bound, RangeBounds};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// A virtual user: its number, its current iteration, a source of random numbers that depends on
 /// nothing but the seed, the scenario, the iteration and the step, and metrics of the scenario's own.
@@ -196,6 +196,22 @@ impl Vu {
         let place = (step as u64) << 8 | purpose as u64;
         self.state = mix_bits(mix_bits(self.seed ^ mix_bits(self.iteration)) ^ place);
     }
+}
+
+/// The time, as RFC 3339 writes it, in UTC: the value of `{{vu.now}}`.
+pub fn now() -> String {
+    humantime::format_rfc3339_millis(SystemTime::now()).to_string()
+}
+
+/// The seconds since 1970: the value of `{{vu.now.unix}}`.
+pub fn unix_seconds() -> u64 {
+    unix_millis() / 1_000
+}
+
+/// The milliseconds since 1970: the value of `{{vu.now.unix_ms}}`.
+pub fn unix_millis() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap_or_default().as_millis() as u64
 }
 
 /// The purpose of a random number. Each has a sequence of its own, so that drawing one number more does not

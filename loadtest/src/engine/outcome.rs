@@ -185,9 +185,7 @@ pub(super) fn dependency_tally(step: usize, unmet: Unmet, state: &WorkerState) -
                 root: RootCause::NotInFeed,
                 step,
             };
-            let example = Redacted::assume(format!(
-                "needs `{variable}`, which the row of the feed lacks"
-            ));
+            let example = Redacted::assume(format!("needs `{variable}`, which is missing"));
             (Some(variable.to_owned()), step, cause, example)
         }
         Unmet::Declined { reason } => own_cause(RootCause::Declined, step, &reason),

@@ -21,6 +21,7 @@ mod repeat;
 mod script;
 #[cfg(unix)]
 mod target;
+mod template_values;
 mod unusual;
 mod value;
 /// Public, so that the lints of public items look at its scenarios.

@@ -48,7 +48,7 @@ impl DependencyFailure {
             display::quote_name(&self.upstream),
         );
         if self.cause == RootCause::NotInFeed && self.root_step == self.step {
-            return format!("{step} needed {value}, which the row of the feed {upstream} lacks");
+            return format!("{step} needed {value}, which {upstream} lacks");
         }
         let needed = if *variable == self.upstream {
             format!("the response of {upstream}")
@@ -58,7 +58,7 @@ impl DependencyFailure {
         let cause = match self.cause {
             RootCause::Failed => "failed",
             RootCause::Missing => "did not answer with it",
-            RootCause::NotInFeed => "lacked a value of its feed",
+            RootCause::NotInFeed => "lacked a value of its own",
             RootCause::Declined => "declined to run",
             RootCause::Invalid => "made no valid request",
             RootCause::NotDrawn => "was not drawn",

@@ -159,10 +159,10 @@ fn count_skips(
                     format!("answers of {root} left {name} without {variable} in {times}")
                 }
                 RootCause::NotInFeed if cause.step == step => {
-                    format!("rows of a feed left {name} without {variable} in {times}")
+                    format!("{name} lacked {variable} in {times}")
                 }
                 RootCause::NotInFeed => format!(
-                    "{root} lacking a value of its feed left {name} without {variable} in {times}"
+                    "{root} lacking a value of its own left {name} without {variable} in {times}"
                 ),
                 RootCause::Declined if cause.step == step => {
                     format!("{name} declined to run in {times}")

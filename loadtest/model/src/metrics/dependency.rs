@@ -20,7 +20,7 @@ pub enum RootCause {
     Failed,
     /// Its response lacks the value.
     Missing,
-    /// The row of a feed lacks the value; the step is the one that needed it.
+    /// The row of a feed, a state or a setup lacks the value; the step is the one that needed it.
     NotInFeed,
     /// Its function returned `None` or `Err`.
     Declined,

@@ -32,4 +32,16 @@ fn scenario() {
     fn token();
     #[step(get = "/", json = { "a": {{login.response.tokn}} })]
     fn token_with_a_like_name();
+    #[state]
+    fn visit() -> User {
+        User { id: 1 }
+    }
+    #[step(get = "/{{visit.idd}}")]
+    fn of_a_state();
+    #[setup]
+    fn keys() -> Vec<NotJson> {
+        Vec::new()
+    }
+    #[step(get = "/{{keys[0]}}")]
+    fn of_a_setup();
 }

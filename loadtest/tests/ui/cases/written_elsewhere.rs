@@ -25,8 +25,13 @@ fn a_constant() {
     fn rows();
 }
 
-#[scenario(bearer = "{{key}}")]
+#[scenario(bearer = "{{kay}}")]
 fn placeholders() {
+    #[setup]
+    fn server() -> Target {
+        Target::external("http://127.0.0.1:1")
+    }
+
     #[setup]
     fn key() -> String {
         String::new()
@@ -37,8 +42,11 @@ fn placeholders() {
         0
     }
 
-    #[step(get = "/pages/{{seen}}", header("x-user", "{{vu.name}}"))]
+    #[step(get = "/pages/{{sen}}", header("x-time", "{{vu.nwo}}"))]
     fn page();
+
+    #[step(get = "{{server.url}}/{{vu.name}}", header("x-seen", "{{seen.response.id}}"))]
+    fn target();
 }
 
 #[scenario]

@@ -182,7 +182,7 @@ impl DependencyTally {
         }
     }
 
-    /// The feed whose row lacks the value, where it is a feed's fault: what the variable begins with.
+    /// The feed, state or setup that lacks the value, where it is no step: what the variable begins with.
     pub fn feed(&self) -> Option<&str> {
         let is_feed = self.cause.root == RootCause::NotInFeed && self.cause.step == self.step;
         let variable = self.variable.as_deref().filter(|_| is_feed)?;
