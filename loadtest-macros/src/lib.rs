@@ -113,6 +113,10 @@ roles! {
     check
     /// Declares the data of a `#[scenario]` function: `fn user() -> Feed<User>`, of which each iteration
     /// has a row. Steps and checks take it as `user: &User`, templates as `{{user.name}}`.
+    ///
+    /// Options:
+    ///
+    #[doc = include_str!("options/feed.md")]
     feed
     /// Declares a value of each virtual user inside a `#[scenario]` function.
     state

@@ -323,6 +323,24 @@ pub(crate) fn is_option(ty: &Type) -> bool {
     last_segment(ty).is_some_and(|segment| segment.ident == "Option")
 }
 
+/// Returns true if `ty` is an array.
+pub(crate) fn is_array(ty: &Type) -> bool {
+    matches!(unwrap_type_groups(ty), Type::Array(_))
+}
+
+/// The type within `&`, arrays and lists.
+pub(crate) fn row_type(ty: &Type) -> &Type {
+    match unwrap_type_groups(ty) {
+        Type::Reference(reference) => row_type(&reference.elem),
+        Type::Array(array) => row_type(&array.elem),
+        Type::Slice(slice) => row_type(&slice.elem),
+        other if last_segment(other).is_some_and(|segment| segment.ident == "Vec") => {
+            first_argument(other).map_or(other, row_type)
+        }
+        other => other,
+    }
+}
+
 /// The type within `Option`, `Result` and `&`.
 pub(crate) fn innermost_type(ty: &Type) -> &Type {
     if let Type::Reference(reference) = unwrap_type_groups(ty) {

@@ -6,6 +6,8 @@
 pub(crate) const SCENARIO_TABLE: &str = include_str!("scenario.md");
 /// The options of `#[step(..)]`.
 pub(crate) const STEP_TABLE: &str = include_str!("step.md");
+/// The options of `#[feed(..)]`.
+pub(crate) const FEED_TABLE: &str = include_str!("feed.md");
 
 /// Returns the options of a table with their documentation. A row may describe several.
 pub(crate) fn documented_options(table: &str) -> impl Iterator<Item = (&str, String)> {
@@ -58,6 +60,11 @@ mod tests {
                 STEP_TABLE,
                 include_str!("../../../docs/steps.md"),
                 "## Options",
+            ),
+            (
+                FEED_TABLE,
+                include_str!("../../../docs/language.md"),
+                "### Several rows for a journey",
             ),
         ];
         for (table, page, title) in pages {

@@ -1,9 +1,10 @@
-//! The options of `#[scenario(..)]` and `#[step(..)]`.
+//! The options of `#[scenario(..)]`, `#[step(..)]` and `#[feed(..)]`.
 
 mod body;
 mod client;
 mod defaults;
 mod documented;
+mod feed;
 mod fields;
 mod header;
 mod json;
@@ -18,7 +19,8 @@ mod weight;
 pub(crate) use body::BodyOption;
 pub(crate) use client::ClientOptions;
 pub(crate) use defaults::StepDefaults;
-pub(crate) use documented::{SCENARIO_TABLE, STEP_TABLE, documented_options};
+pub(crate) use documented::{FEED_TABLE, SCENARIO_TABLE, STEP_TABLE, documented_options};
+pub(crate) use feed::FeedOptions;
 pub(crate) use fields::Field;
 pub(crate) use header::{HeaderOption, HeaderOptionValue};
 pub(crate) use json::{TemplateValue, escape_json, json_string};

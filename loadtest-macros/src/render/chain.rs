@@ -48,9 +48,9 @@ fn render_types(resolved: &ResolvedScenario) -> TokenStream {
         let (feed, ty) = (feed_ident(at), &value.ty.row);
         quote!(#feed: ::loadtest::__private::Rows<#ty>,)
     });
-    let rows = (0..resolved.feeds.len()).map(|at| {
-        let row = row_ident(at);
-        quote!(#row: ::loadtest::__private::Row,)
+    let rows = resolved.feeds.iter().enumerate().map(|(at, feed)| {
+        let (row, rows) = (row_ident(at), feed.rows);
+        quote!(#row: [::loadtest::__private::Row; #rows],)
     });
     let files = payload::prepared_values(resolved)
         .filter(|made| made.is_shared)
@@ -75,7 +75,7 @@ fn render_begin(resolved: &ResolvedScenario) -> TokenStream {
     });
     let rows = (0..resolved.feeds.len()).map(|at| {
         let (row, feed) = (row_ident(at), feed_ident(at));
-        quote!(self.#row.draw(&self.shared.#feed, __vu);)
+        quote!(::loadtest::__private::draw(&mut self.#row, &self.shared.#feed, __vu);)
     });
     quote! {
         fn begin(&mut self, __vu: &mut ::loadtest::__private::Vu) {

@@ -70,7 +70,10 @@ fn render_step_completions(
     let feeds = resolved.feeds.iter().map(|feed| {
         let name = at_call_site(&feed.ident);
         let ty = typed(&feed.ty.row, feed.ty.is_untyped);
-        quote!(#name: #ty)
+        match feed.rows {
+            1 => quote!(#name: #ty),
+            rows => quote!(#name: [#ty; #rows]),
+        }
     });
     let states = resolved.states.iter().map(|state| {
         let (name, ty) = (at_call_site(&state.ident), &state.ty);

@@ -4,16 +4,19 @@
 //! documented item; no compiler ever sees that (the idea is that of `bon`).
 
 use crate::body::{BodyItem, Role};
-use crate::options::{SCENARIO_TABLE, STEP_TABLE, documented_options, split_at_commas};
+use crate::options::{FEED_TABLE, SCENARIO_TABLE, STEP_TABLE, documented_options, split_at_commas};
 use crate::resolve::ResolvedScenario;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 
 pub(super) fn render_option_hints(resolved: &ResolvedScenario) -> TokenStream {
     let of_scenario = document_options(&resolved.written, SCENARIO_TABLE);
-    let of_steps = resolved.items.iter().map(|item| match item {
+    let of_functions = resolved.items.iter().map(|item| match item {
         BodyItem::Function(function) if function.role == Role::Step => {
             document_options(&function.options, STEP_TABLE)
+        }
+        BodyItem::Function(function) if function.role == Role::Feed => {
+            document_options(&function.options, FEED_TABLE)
         }
         _ => TokenStream::new(),
     });
@@ -22,7 +25,7 @@ pub(super) fn render_option_hints(resolved: &ResolvedScenario) -> TokenStream {
         #[allow(non_camel_case_types)]
         const _: () = {
             #of_scenario
-            #(#of_steps)*
+            #(#of_functions)*
         };
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn render_hooks(resolved: &ResolvedScenario) -> TokenStream {
     });
     let rows = (0..resolved.feeds.len()).map(|at| {
         let row = row_ident(at);
-        quote!(#row: ::core::default::Default::default(),)
+        quote!(#row: ::core::array::from_fn(|_| ::core::default::Default::default()),)
     });
     let target = if resolved.setups.iter().any(|setup| setup.made.is_target) {
         quote!(__target)
@@ -126,12 +126,12 @@ fn render_open_feed(
 ) -> TokenStream {
     let feed = feed_ident(at);
     let function = at_call_site(&declared.ident);
-    let (name, row) = (&declared.name, &declared.ty.row);
+    let (name, row, rows) = (&declared.name, &declared.ty.row, declared.rows as u64);
     let given = render_arguments(&declared.arguments, resolved, setup_in_prepare);
     let (error, call) = render_fallible(row, declared.ty.is_fallible, &quote!(#function(#given)));
     quote! {
         let #feed =
-            ::loadtest::__private::open_feed::<#row, #error>(#name, __context, || #call)?;
+            ::loadtest::__private::open_feed::<#row, #error>(#name, __context, #rows, || #call)?;
     }
 }
 

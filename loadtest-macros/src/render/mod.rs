@@ -16,7 +16,9 @@ mod request;
 mod threshold;
 
 use crate::body::{self, BodyItem, Role, RoleFn, ScenarioFn};
-use crate::resolve::{Argument, ArgumentSource, ResolvedScenario, StepForm, doc_text};
+use crate::resolve::{
+    Argument, ArgumentSource, ResolvedFeed, ResolvedScenario, StepForm, doc_text,
+};
 use crate::suggest::MacroErrors;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
@@ -202,11 +204,7 @@ fn render_arguments(
                     )?
                 }
             }
-            ArgumentSource::Feed(at) => {
-                let (row, feed) = (row_ident(at), feed_ident(at));
-                let value = quote!(self.#row.get(&self.shared.#feed));
-                render_borrow(ty, &resolved.feeds[at].ty.row, &value)
-            }
+            ArgumentSource::Feed(at) => render_rows(ty, at, &resolved.feeds[at]),
             ArgumentSource::Vu { is_mutable } => {
                 let vu = quote!(::loadtest::__private::Vu);
                 if is_mutable {
@@ -233,6 +231,21 @@ fn render_arguments(
         },
     );
     quote!(#(#arguments),*)
+}
+
+/// The row of the iteration, or all of them where it has several.
+fn render_rows(ty: &syn::Type, at: usize, feed: &ResolvedFeed) -> TokenStream {
+    let (row, rows, of) = (row_ident(at), feed.rows, &feed.ty.row);
+    let feed = feed_ident(at);
+    if rows == 1 {
+        return render_borrow(ty, of, &quote!(self.#row[0].get(&self.shared.#feed)));
+    }
+    quote! {{
+        let __rows = &self.shared.#feed;
+        <#ty as ::loadtest::__private::LendRows<'_, #of, #rows>>::lend_rows(
+            self.#row.each_ref().map(|__row| __row.get(__rows)),
+        )
+    }}
 }
 
 fn render_borrow(ty: &syn::Type, of: &TokenStream, value: &TokenStream) -> TokenStream {
@@ -285,7 +298,7 @@ fn feed_ident(at: usize) -> Ident {
     format_ident!("feed_{at}")
 }
 
-/// The row that a user has of a feed.
+/// The rows that a user has of a feed.
 fn row_ident(at: usize) -> Ident {
     format_ident!("row_{at}")
 }

@@ -156,9 +156,9 @@ fn render_access(placeholder: &Placeholder) -> TokenStream {
             let slot = super::slot_ident(step);
             quote!(self.#slot.body(#step, #variable)?)
         }
-        ValueOrigin::Feed(at) => {
-            let (row, feed) = (super::row_ident(at), super::feed_ident(at));
-            quote!(self.#row.get(&self.shared.#feed))
+        ValueOrigin::Feed { at, row } => {
+            let (rows, feed) = (super::row_ident(at), super::feed_ident(at));
+            quote!(self.#rows[#row].get(&self.shared.#feed))
         }
         ValueOrigin::State(at) => {
             let state = super::state_ident(at);

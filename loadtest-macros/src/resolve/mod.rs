@@ -73,6 +73,8 @@ pub(crate) struct ResolvedFeed {
     pub(crate) ident: Ident,
     pub(crate) name: String,
     pub(crate) ty: FeedType,
+    /// The rows of each iteration.
+    pub(crate) rows: usize,
     pub(crate) arguments: Vec<Argument>,
     /// The number of setups above this one; they run first.
     pub(crate) setups_above: usize,
@@ -175,6 +177,7 @@ impl ResolvedFeed {
             name: without_raw_prefix(&ident),
             ident,
             ty: FeedType::unknown(),
+            rows: 1,
             arguments: Vec::new(),
             setups_above: 0,
         }
@@ -336,6 +339,7 @@ impl ResolvedScenario {
             ident,
             name,
             ty,
+            rows: names.feed_rows[self.feeds.len()],
             arguments: arguments.unwrap_or_default(),
             setups_above,
         });

@@ -2,6 +2,7 @@
 
 use super::{Argument, ValueOrigin, without_raw_prefix};
 use crate::body::{BodyItem, Role};
+use crate::options::FeedOptions;
 use crate::signature::{self, Parameter};
 use crate::spelling::source_text;
 use crate::suggest::{MacroErrors, did_you_mean, list_names};
@@ -90,6 +91,8 @@ pub(super) enum NotEarlier {
 pub(super) struct ScenarioNames {
     pub(super) steps: Vec<String>,
     pub(super) feeds: Vec<String>,
+    /// The rows that each feed gives to an iteration.
+    pub(super) feed_rows: Vec<usize>,
     pub(super) states: Vec<String>,
     pub(super) setups: Vec<String>,
 }
@@ -109,8 +112,17 @@ impl ScenarioNames {
             };
             let name = item.ident().map(without_raw_prefix).unwrap_or_default();
             list.push(name.clone());
-            let Some(ident) = item.ident() else { continue };
             let position = list.len();
+            if role == Role::Feed {
+                let rows = match item {
+                    BodyItem::Function(feed) => {
+                        FeedOptions::parse(feed.options.clone(), errors).rows
+                    }
+                    _ => 1,
+                };
+                names.feed_rows.push(rows);
+            }
+            let Some(ident) = item.ident() else { continue };
             for (reserved, meaning) in RESERVED {
                 if name == reserved {
                     let message = format!("`{name}` is {meaning}: choose another name");
@@ -137,7 +149,7 @@ impl ScenarioNames {
     /// The feed, state or setup `name`, as the source of a placeholder.
     pub(super) fn find_value(&self, name: &str) -> Option<ValueOrigin> {
         let at = |names: &[String]| names.iter().position(|known| known == name);
-        let feed = at(&self.feeds).map(ValueOrigin::Feed);
+        let feed = at(&self.feeds).map(|at| ValueOrigin::Feed { at, row: 0 });
         feed.or_else(|| at(&self.states).map(ValueOrigin::State))
             .or_else(|| at(&self.setups).map(ValueOrigin::Setup))
     }
@@ -190,6 +202,18 @@ impl ScenarioNames {
                 "a response is lent to the steps below it, as `&T`, or as `Option<&T>` to run without it",
                 "&",
             ),
+            ArgumentSource::Feed(at) if self.feed_rows[*at] > 1 => {
+                if signature::is_array(&ty) {
+                    (true, "", "")
+                } else {
+                    let (rows, row) = (self.feed_rows[*at], source_text(signature::row_type(&ty)));
+                    let message = format!(
+                        "every iteration has {rows} rows of `{name}`: write `{ident}: [&{row}; {rows}]`"
+                    );
+                    errors.add_on(&ty, message);
+                    return None;
+                }
+            }
             ArgumentSource::Feed(_) => (
                 reference == Some(false),
                 "every iteration has a row, which all users share",

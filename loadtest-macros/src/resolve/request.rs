@@ -50,7 +50,11 @@ pub(crate) enum ValueEncoding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueOrigin {
     Step(usize),
-    Feed(usize),
+    /// The row with that number of those that an iteration has.
+    Feed {
+        at: usize,
+        row: usize,
+    },
     State(usize),
     Setup(usize),
     Secret,
@@ -294,7 +298,8 @@ impl RequestResolver<'_> {
         if matches!(step, Err(NotEarlier::Unknown))
             && let Some(origin) = self.names.find_value(&path.root)
         {
-            let access = self.value_access(path, origin)?;
+            let (origin, segments) = self.settle_row(path, origin)?;
+            let access = self.value_access(path, origin, segments)?;
             return Ok(placeholder(origin, access, &path.root));
         }
         let step = step.map_err(|reason| {
@@ -314,15 +319,42 @@ impl RequestResolver<'_> {
         Ok(placeholder(ValueOrigin::Step(step), access, &upstream.name))
     }
 
+    /// The row of a feed that gives several to each iteration, and the path through it.
+    fn settle_row<'p>(
+        &self,
+        path: &'p PlaceholderPath,
+        origin: ValueOrigin,
+    ) -> syn::Result<(ValueOrigin, &'p [(PathSegment, Span)])> {
+        let ValueOrigin::Feed { at, .. } = origin else {
+            return Ok((origin, path.segments.as_slice()));
+        };
+        let rows = self.scenario.feeds[at].rows;
+        match path.segments.split_first() {
+            _ if rows == 1 => Ok((origin, path.segments.as_slice())),
+            Some(((PathSegment::Index(row), _), rest)) if *row < rows => {
+                Ok((ValueOrigin::Feed { at, row: *row }, rest))
+            }
+            _ => {
+                let (source, root, last) = (&path.source, &path.root, rows - 1);
+                let message = format!(
+                    "`{{{{{source}}}}}`: every iteration has {rows} rows of `{root}`: begin with one of \
+                     `{{{{{root}[0]..}}}}` to `{{{{{root}[{last}]..}}}}`"
+                );
+                Err(syn::Error::new(path.span, message))
+            }
+        }
+    }
+
     /// The path through the value of a feed, a state or a setup.
     fn value_access(
         &self,
         path: &PlaceholderPath,
         origin: ValueOrigin,
+        segments: &[(PathSegment, Span)],
     ) -> syn::Result<ValueAccess> {
         let scenario = self.scenario;
         let (what, is_untyped) = match origin {
-            ValueOrigin::Feed(at) => ("row", scenario.feeds[at].ty.is_untyped),
+            ValueOrigin::Feed { at, .. } => ("row", scenario.feeds[at].ty.is_untyped),
             ValueOrigin::State(at) => ("state", signature::is_untyped(&scenario.states[at].ty)),
             ValueOrigin::Setup(at) => {
                 let made = &scenario.setups[at].made;
@@ -339,7 +371,7 @@ impl RequestResolver<'_> {
             }
             ValueOrigin::Step(_) | ValueOrigin::Secret => ("response", true),
         };
-        if let Some((PathSegment::Field(field), span)) = path.segments.first()
+        if let Some((PathSegment::Field(field), span)) = segments.first()
             && !is_untyped
             && matches!(field.as_str(), "response" | "headers")
         {
@@ -349,7 +381,7 @@ impl RequestResolver<'_> {
             );
             return Err(syn::Error::new(*span, message));
         }
-        access_through(&path.segments, path, is_untyped, what)
+        access_through(segments, path, is_untyped, what)
     }
 }
 

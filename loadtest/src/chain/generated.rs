@@ -4,7 +4,7 @@ pub use super::{
     Chain, Prepared, Scenario, SetupContext, SetupError, Shared,
     feed::{
         Feed,
-        open::{Row, Rows, fewest, open_feed},
+        open::{Row, Rows, draw, fewest, open_feed},
     },
     file::{File, made_once, open_file, without_boundary},
     form::{begin_query, outside_boundary, user_name},
@@ -18,7 +18,7 @@ pub use super::{
     response::{FromBody, Response},
     setup_sender::{run_async_setup, run_async_teardown},
     skip::{SkipProbe, SkipsAlways, SkipsMaybe, SkipsNever, SkipsWithin},
-    slot::{Answer, FromSlot, Lend, LendMut, SentByEngine, Slot, fill},
+    slot::{Answer, FromSlot, Lend, LendMut, LendRows, SentByEngine, Slot, fill},
     unmet::Unmet,
     untyped::{Name, OpenPlain, OpenValue, Owner, Take, Untyped},
     value::{

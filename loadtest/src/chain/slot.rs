@@ -205,6 +205,23 @@ impl<'a, T> Lend<'a, Vec<T>> for &'a [T] {
     }
 }
 
+/// A parameter type that borrows the rows of a feed that gives `N` to each iteration.
+#[diagnostic::on_unimplemented(
+    message = "this parameter names a feed with {N} rows of type `{T}` in each iteration, but its type is `{Self}`",
+    label = "expected `[&{T}; {N}]`"
+)]
+pub trait LendRows<'a, T, const N: usize>: Sized {
+    /// Borrows the rows.
+    fn lend_rows(rows: [&'a T; N]) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a, T, L: Lend<'a, T>, const N: usize> LendRows<'a, T, N> for [L; N] {
+    fn lend_rows(rows: [&'a T; N]) -> Self {
+        rows.map(L::lend)
+    }
+}
+
 /// A parameter type that borrows the value of a `#[state]` function to change it.
 #[diagnostic::on_unimplemented(
     message = "this parameter names a value of type `{T}`, but its type is `{Self}`",

@@ -183,7 +183,7 @@ impl PreparedRun {
             .filter(|limit| place.feed_index >= limit.rows)
         {
             let message = format!(
-                "the load ends before this iteration: the feed `{}` has {} rows",
+                "the load ends before this iteration: the feed `{}` has rows for {} journeys",
                 limit.feed, limit.rows
             );
             self.tear_down_unused();

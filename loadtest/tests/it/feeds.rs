@@ -197,6 +197,70 @@ fn the_shortest_feed_ends_the_load() {
 }
 
 #[scenario]
+fn several() {
+    #[feed(rows = 2)]
+    fn user() -> Feed<Shopper> {
+        Feed::iter([
+            shopper(1, Some("a")),
+            shopper(2, None),
+            shopper(3, Some("c")),
+        ])
+    }
+
+    #[feed(rows = 3)]
+    fn word() -> Feed<String> {
+        Feed::generate(|n| format!("w{n}"))
+    }
+
+    #[feed(rows = 2)]
+    fn any() -> Feed<Value> {
+        Feed::iter([json!({ "id": 1 }), json!({ "id": 2 })])
+    }
+
+    #[state]
+    fn seen() -> u64 {
+        0
+    }
+
+    #[step(post = "/{{user[0].id}}/{{any[1].id}}/{{word[2]}}", json = { "to": {{user[1].id}} })]
+    fn declared();
+
+    #[step]
+    fn built(user: [&Shopper; 2], word: [&str; 3], seen: &mut u64) -> Request {
+        *seen += 1;
+        let [from, to] = user;
+        Request::get(format!("/{}-{}/{}", from.id, to.id, word.join("-")))
+    }
+
+    #[check]
+    fn is_checked(built: &Response, user: [&Shopper; 2]) -> bool {
+        built.status() == 200 && user[0].id != user[1].id
+    }
+
+    #[step(get = "/{{user[1].address.city}}")]
+    fn missing();
+}
+
+#[test]
+fn an_iteration_has_as_many_rows_as_the_feed_says() {
+    let mut user = User::new(several());
+    let events = user.iterate(&[], |_| ok(""));
+    let lines: Vec<&str> = user.sent.iter().map(|sent| &*sent.line).collect();
+    assert_eq!(lines, ["POST /1/2/w2", "GET /1-2/w0-w1-w2"]);
+    assert_eq!(user.sent[0].body, r#"{"to":2}"#);
+    let variable = "user[1].address.city";
+    assert_eq!(
+        events,
+        [
+            Event::Ok("declared"),
+            Event::Ok("built"),
+            Event::Check("is_checked", Ok(())),
+            Event::Unmet("missing", Unmet::NotInFeed { variable }),
+        ]
+    );
+}
+
+#[scenario]
 fn file() {
     #[feed]
     fn dependency() -> Feed<HashMap<String, String>> {

@@ -103,6 +103,8 @@ pub(super) struct Deck {
     pub(super) rows: Option<u64>,
     /// The key derived from seed, scenario and feed.
     pub(super) key: u64,
+    /// The number of rows that an iteration takes.
+    pub(super) taken: u64,
 }
 
 impl Deck {
@@ -112,21 +114,29 @@ impl Deck {
             .fold(mix_bits(seed), |key, byte| mix_bits(key ^ u64::from(byte)))
     }
 
-    /// The number of the row for the iteration at place `turn`, in the hands of `user`.
-    pub(super) fn row(self, turn: u64, user: u64) -> u64 {
+    /// The number of the `nth` row for the iteration at place `turn`, in the hands of `user`.
+    ///
+    /// The rows of an iteration are all different, since there are no fewer of them.
+    pub(super) fn row(self, turn: u64, user: u64, nth: u64) -> u64 {
+        let Self { key, taken, .. } = self;
         let place = match self.order {
             Order::Unique => user,
             _ => turn,
         };
-        let Some(rows) = self.rows else { return place };
+        let in_order = place.wrapping_mul(taken).wrapping_add(nth);
+        let Some(rows) = self.rows else {
+            return in_order;
+        };
         match self.order {
-            Order::Sequential | Order::Unique => place % rows,
-            Order::Shuffle => permuted(
-                place % rows,
-                rows,
-                mix_bits(self.key ^ mix_bits(place / rows)),
-            ),
-            Order::Random => scaled(mix_bits(self.key ^ mix_bits(place)), rows),
+            Order::Sequential | Order::Unique => in_order % rows,
+            Order::Shuffle => {
+                // what is left over at the end of a pass would go with rows of the next one
+                let whole = rows / taken;
+                let at = place % whole * taken + nth;
+                permuted(at, rows, mix_bits(key ^ mix_bits(place / whole)))
+            }
+            Order::Random if taken > 1 => permuted(nth, rows, mix_bits(key ^ mix_bits(place))),
+            Order::Random => scaled(mix_bits(key ^ mix_bits(place)), rows),
         }
     }
 }
@@ -170,14 +180,18 @@ fn permuted(place: u64, rows: u64, key: u64) -> u64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     fn pass(rows: u64, key: u64, pass: u64) -> Vec<u64> {
         let deck = Deck {
             order: Order::Shuffle,
             rows: Some(rows),
             key,
+            taken: 1,
         };
-        (0..rows).map(|at| deck.row(pass * rows + at, 0)).collect()
+        (0..rows)
+            .map(|at| deck.row(pass * rows + at, 0, 0))
+            .collect()
     }
 
     proptest! {
@@ -207,13 +221,35 @@ mod tests {
             key in any::<u64>(),
         ) {
             for order in [Order::Sequential, Order::Random, Order::Shuffle] {
-                let deck = Deck { order, rows: Some(rows), key };
-                let row = deck.row(turn, users[0]);
+                let deck = Deck { order, rows: Some(rows), key, taken: 1 };
+                let row = deck.row(turn, users[0], 0);
                 prop_assert!(row < rows);
-                prop_assert_eq!(row, deck.row(turn, users[1]));
+                prop_assert_eq!(row, deck.row(turn, users[1], 0));
             }
-            let deck = Deck { order: Order::Unique, rows: Some(rows), key };
-            prop_assert_eq!(deck.row(turn, users[0]), users[0] % rows);
+            let deck = Deck { order: Order::Unique, rows: Some(rows), key, taken: 1 };
+            prop_assert_eq!(deck.row(turn, users[0], 0), users[0] % rows);
+        }
+
+        #[test]
+        fn the_rows_of_an_iteration_are_different_and_those_of_a_pass_come_once(
+            taken in 2..9_u64,
+            more in 0..40_u64,
+            place in 0..1_000_u64,
+            key in any::<u64>(),
+        ) {
+            let rows = taken + more;
+            for order in [Order::Sequential, Order::Shuffle, Order::Random, Order::Unique] {
+                let deck = Deck { order, rows: Some(rows), key, taken };
+                let of = |place| (0..taken).map(move |nth| deck.row(place, place, nth));
+                let different: BTreeSet<u64> = of(place).collect();
+                prop_assert_eq!(different.len() as u64, taken);
+                prop_assert!(different.iter().all(|row| *row < rows));
+                if order != Order::Random {
+                    let whole = rows / taken;
+                    let pass: BTreeSet<u64> = (0..whole).flat_map(of).collect();
+                    prop_assert_eq!(pass.len() as u64, whole * taken);
+                }
+            }
         }
     }
 
@@ -236,10 +272,11 @@ mod tests {
             order: Order::Random,
             rows: Some(10),
             key: Deck::key(1, "user"),
+            taken: 1,
         };
         let mut counts = [0_u32; 10];
         for turn in 0..10_000 {
-            counts[deck.row(turn, 0) as usize] += 1;
+            counts[deck.row(turn, 0, 0) as usize] += 1;
         }
         assert!(
             counts.iter().all(|n| (850..1_150).contains(n)),

@@ -3,6 +3,23 @@
 use std::io;
 use std::path::PathBuf;
 
+impl FeedError {
+    /// `rows` are too few for `users` of which each has `taken` of its own.
+    pub(super) fn too_few_rows(rows: u64, users: u32, taken: u64) -> Self {
+        let each = match taken {
+            1 => "a row".to_owned(),
+            _ => format!("{taken} rows"),
+        };
+        let most = rows / taken;
+        Self::TooFewRows {
+            rows,
+            users,
+            each,
+            most,
+        }
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FeedError {
     #[error("`{first}` and `{second}` contradict each other: keep one of them")]
@@ -45,9 +62,18 @@ pub(super) enum FeedError {
     )]
     TooManyRows,
     #[error(
-        "it has {rows} rows for up to {users} virtual users, and with `.unique()` each has a row of \
-         its own: add rows, let the load have at most {rows} users, or let users share rows with \
+        "it has {rows} rows for up to {users} virtual users, and with `.unique()` each has {each} of \
+         its own: add rows, let the load have at most {most} users, or let users share rows with \
          `.unique().cycle()`"
     )]
-    TooFewRows { rows: u64, users: u32 },
+    TooFewRows {
+        rows: u64,
+        users: u32,
+        /// The rows of each user, in words.
+        each: String,
+        /// The most users that there are rows for.
+        most: u64,
+    },
+    #[error("it has {rows} rows, and each journey takes {taken}: add rows, or take fewer")]
+    FewerThanTaken { rows: u64, taken: u64 },
 }

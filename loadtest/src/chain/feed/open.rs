@@ -25,7 +25,7 @@ pub struct Rows<T> {
     ty: PhantomData<fn() -> T>,
 }
 
-/// The row of one virtual user in the current iteration.
+/// A row of one virtual user in the current iteration.
 #[derive(Debug, Default)]
 pub struct Row {
     at: usize,
@@ -66,17 +66,18 @@ impl<T: Shareable> Deal for Made<T> {
     }
 }
 
-/// Reads the rows of the feed `name`; a panic is its failure.
+/// Reads the rows of the feed `name`, of which each iteration takes `taken`; a panic is its failure.
 ///
 /// # Errors
 /// The error of the function; everything that is wrong with the feed, without the values of its rows.
 pub fn open_feed<T: Shareable, E: Display>(
     name: &'static str,
     context: &SetupContext,
+    taken: u64,
     feed: impl FnOnce() -> Result<Feed<T>, E>,
 ) -> Result<Rows<T>, SetupError> {
     let opened = catch_unwind(AssertUnwindSafe(|| match feed() {
-        Ok(feed) => open(name, context, feed).map_err(|error| error.to_string()),
+        Ok(feed) => open(name, context, taken, feed).map_err(|error| error.to_string()),
         Err(error) => Err(redact::redact(&error.to_string()).into_string()),
     }));
     let opened =
@@ -87,6 +88,7 @@ pub fn open_feed<T: Shareable, E: Display>(
 fn open<T: Shareable>(
     name: &'static str,
     context: &SetupContext,
+    taken: u64,
     feed: Feed<T>,
 ) -> Result<Rows<T>, FeedError> {
     let is_endless = matches!(feed.source, Source::Generate(_));
@@ -108,12 +110,15 @@ fn open<T: Shareable>(
             (Box::new(Kept(rows)), Some(count))
         }
     };
+    if let Some(rows) = rows.filter(|rows| *rows < taken) {
+        return Err(FeedError::FewerThanTaken { rows, taken });
+    }
     if let (Order::Unique, None, Some(rows)) = (order, end, rows)
         && !context.first_rows
-        && rows < u64::from(context.users)
+        && rows / taken < u64::from(context.users)
     {
         let users = context.users;
-        return Err(FeedError::TooFewRows { rows, users });
+        return Err(FeedError::too_few_rows(rows, users, taken));
     }
     Ok(Rows {
         name,
@@ -125,6 +130,7 @@ fn open<T: Shareable>(
             },
             rows,
             key: Deck::key(context.seed, name),
+            taken,
         },
         ends: end == Some(End::Stop),
         source,
@@ -177,7 +183,7 @@ impl<T> Rows<T> {
         let rows = self.deck.rows.filter(|_| self.ends)?;
         Some(RowLimit {
             feed: self.name.into(),
-            rows,
+            rows: rows / self.deck.taken,
         })
     }
 }
@@ -191,12 +197,19 @@ impl<T> fmt::Debug for Rows<T> {
     }
 }
 
+/// Moves to the rows of the iteration of `vu`.
+pub fn draw<T, const N: usize>(own: &mut [Row; N], rows: &Rows<T>, vu: &Vu) {
+    for (nth, row) in own.iter_mut().enumerate() {
+        row.draw(rows, vu, nth as u64);
+    }
+}
+
 impl Row {
-    /// Moves to the row of the iteration of `vu`.
-    pub fn draw<T>(&mut self, rows: &Rows<T>, vu: &Vu) {
-        let row = rows.deck.row(vu.turn(), vu.id());
-        self.at = row as usize;
-        self.made = rows.source.make(row);
+    /// Moves to the `nth` row of the iteration of `vu`.
+    pub(super) fn draw<T>(&mut self, rows: &Rows<T>, vu: &Vu, nth: u64) {
+        let number = rows.deck.row(vu.turn(), vu.id(), nth);
+        self.at = number as usize;
+        self.made = rows.source.make(number);
     }
 
     /// The row.

@@ -1,4 +1,4 @@
-use super::open::{Row, Rows, fewest, open_feed};
+use super::open::{Row, Rows, draw, fewest, open_feed};
 use super::*;
 use crate::chain::{SetupContext, SetupError, Vu};
 use serde::Deserialize;
@@ -50,7 +50,7 @@ fn drawn<T: Clone + Send + Sync + 'static>(rows: &Rows<T>, iterations: u64) -> V
     (0..iterations)
         .map(|turn| {
             vu.begin(turn, turn);
-            row.draw(rows, &vu);
+            row.draw(rows, &vu, 0);
             row.get(rows).clone()
         })
         .collect()
@@ -60,7 +60,7 @@ fn open<T: Send + Sync + 'static>(
     feed: Feed<T>,
     context: &SetupContext,
 ) -> Result<Rows<T>, String> {
-    open_feed("user", context, || Ok::<_, Infallible>(feed))
+    open_feed("user", context, 1, || Ok::<_, Infallible>(feed))
         .map_err(|error: SetupError| error.to_string())
 }
 
@@ -459,7 +459,7 @@ fn unique_rows_are_enough_for_all_users_or_shared_on_purpose() {
         let (mut row, mut vu) = (Row::default(), Vu::new(user, 7));
         [0, 5].map(|turn| {
             vu.begin(turn, turn);
-            row.draw(&rows, &vu);
+            row.draw(&rows, &vu, 0);
             *row.get(&rows)
         })
     };
@@ -516,7 +516,7 @@ fn the_first_iteration_of_a_smoke_test_has_the_first_row() {
 fn the_feed_with_the_fewest_rows_ends_the_load() {
     let context = SetupContext::default();
     let limit = |name, feed| {
-        let rows = open_feed::<u64, Infallible>(name, &context, || Ok(feed));
+        let rows = open_feed::<u64, Infallible>(name, &context, 1, || Ok(feed));
         rows.unwrap().limit()
     };
     let limits = [
@@ -530,14 +530,58 @@ fn the_feed_with_the_fewest_rows_ends_the_load() {
 }
 
 #[test]
+fn several_rows_for_an_iteration_are_consecutive_and_enough_or_refused() {
+    let context = SetupContext {
+        users: 2,
+        ..SetupContext::default()
+    };
+    let open = |feed: Feed<u64>| {
+        let opened = open_feed("user", &context, 3, || Ok::<_, Infallible>(feed));
+        opened.map_err(|error| error.to_string())
+    };
+    let drawn = |rows: &Rows<u64>, user: u64, turn: u64| {
+        let (mut own, mut vu) = (<[Row; 3]>::default(), Vu::new(user, 7));
+        vu.begin(turn, turn);
+        draw(&mut own, rows, &vu);
+        own.map(|row| *row.get(rows))
+    };
+    let eight = || Feed::iter(0..8);
+    let rows = open(eight()).unwrap();
+    assert_eq!(
+        [0, 1, 2].map(|turn| drawn(&rows, 0, turn)),
+        [[0, 1, 2], [3, 4, 5], [6, 7, 0]]
+    );
+    let rows = open(eight().stop()).unwrap();
+    assert_eq!(rows.limit().unwrap().rows, 2, "two rows are left over");
+    let rows = open(eight().unique()).unwrap();
+    assert_eq!(
+        [drawn(&rows, 0, 9), drawn(&rows, 1, 4)],
+        [[0, 1, 2], [3, 4, 5]]
+    );
+    let rows = open(Feed::generate(|n| n * 10)).unwrap();
+    assert_eq!(drawn(&rows, 0, 2), [60, 70, 80]);
+    assert_eq!(
+        open(Feed::iter(0..2)).unwrap_err(),
+        "feed `user` failed: it has 2 rows, and each journey takes 3: add rows, or take fewer"
+    );
+    assert_eq!(
+        open(Feed::iter(0..5).unique()).unwrap_err(),
+        "feed `user` failed: it has 5 rows for up to 2 virtual users, and with `.unique()` each has 3 \
+         rows of its own: add rows, let the load have at most 1 users, or let users share rows with \
+         `.unique().cycle()`"
+    );
+    assert!(open(Feed::iter(0..3).unique().cycle()).is_ok());
+}
+
+#[test]
 fn what_a_feed_function_says_or_panics_with_is_its_failure() {
     let context = SetupContext::default();
-    let said = open_feed::<u8, _>("user", &context, || Err("no password=hunter2"));
+    let said = open_feed::<u8, _>("user", &context, 1, || Err("no password=hunter2"));
     assert_eq!(
         said.unwrap_err().to_string(),
         "feed `user` failed: no password=[redacted]"
     );
-    let panicked = open_feed::<u8, Infallible>("user", &context, || panic!("token=hunter2"));
+    let panicked = open_feed::<u8, Infallible>("user", &context, 1, || panic!("token=hunter2"));
     assert_eq!(
         panicked.unwrap_err().to_string(),
         "feed `user` failed: panicked: token=[redacted]"

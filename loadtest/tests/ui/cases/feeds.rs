@@ -93,9 +93,33 @@ fn templates() {
 }
 
 #[scenario]
+fn several_rows() {
+    #[feed(rows = 1)]
+    fn one() -> Feed<User> { Feed::csv("users.csv") }
+    #[feed(row = 2)]
+    fn misspelt() -> Feed<User> { Feed::csv("users.csv") }
+    #[feed(rows = 3)]
+    fn user() -> Feed<User> { Feed::csv("users.csv") }
+    #[step]
+    fn single(user: &User) -> Request { Request::get("/") }
+    #[step]
+    fn list(user: &[User]) -> Request { Request::get("/") }
+    #[step(get = "/{{user.name}}")]
+    fn which();
+    #[step(get = "/{{user[3].name}}")]
+    fn fourth();
+}
+
+#[scenario]
 fn types() {
     #[feed]
     fn user() -> Feed<User> { Feed::csv("users.csv") }
+    #[feed(rows = 2)]
+    fn pair() -> Feed<User> { Feed::csv("users.csv") }
+    #[step(get = "/{{pair[1].nam}}")]
+    fn field_of_second();
+    #[step]
+    fn three(pair: [&User; 3]) -> Request { let _ = pair; Request::get("/") }
     #[feed]
     fn local() -> Feed<Rc<u8>> { Feed::iter([Rc::new(1)]) }
     #[feed]
