@@ -135,6 +135,7 @@ fn prepare(_: &SetupContext) -> Result<Prepared, SetupError> {
         })?,
         target: None,
         rows: None,
+        shared_feeds: Vec::new(),
     })
 }
 

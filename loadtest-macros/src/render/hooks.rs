@@ -25,6 +25,10 @@ pub(super) fn render_hooks(resolved: &ResolvedScenario) -> TokenStream {
         let feed = feed_ident(at);
         quote!(#feed.limit())
     });
+    let shared_feeds = (0..resolved.feeds.len()).map(|at| {
+        let feed = feed_ident(at);
+        quote!(#feed.shared())
+    });
     let rows = (0..resolved.feeds.len()).map(|at| {
         let row = row_ident(at);
         quote!(#row: ::core::array::from_fn(|_| ::core::default::Default::default()),)
@@ -74,10 +78,12 @@ pub(super) fn render_hooks(resolved: &ResolvedScenario) -> TokenStream {
             #(#files)*
             #(#preparations)*
             let __rows = ::loadtest::__private::fewest([#(#limits),*]);
+            let __shared_feeds = ::loadtest::__private::collect_shared([#(#shared_feeds),*]);
             ::core::result::Result::Ok(::loadtest::__private::Prepared {
                 shared: ::std::sync::Arc::new(__Shared { #(#shared),* }),
                 target: #target,
                 rows: __rows,
+                shared_feeds: __shared_feeds,
             })
         }
         fn __chain(

@@ -5,6 +5,7 @@ pub use super::{
     feed::{
         Feed,
         open::{Row, Rows, draw, fewest, open_feed},
+        shared::collect_shared,
     },
     file::{File, made_once, open_file, without_boundary},
     form::{begin_query, outside_boundary, user_name},

@@ -29,6 +29,7 @@ pub(crate) use crate::transport::{AnswerDetails, NO_URL, RawResponse, RequestBuf
 pub(crate) use credential::Credential;
 pub(crate) use error::Error;
 pub(crate) use error::Fault;
+pub(crate) use feed::shared::SharedFeed;
 pub(crate) use http::StepSender;
 pub(crate) use http::{Halt, Http, HttpError, Local};
 pub(crate) use loadtest_model::metrics::{Cause, RootCause};
@@ -137,6 +138,8 @@ pub struct Prepared {
     pub target: Option<Target>,
     /// The feed after whose last row the load ends, where one says so: the one with the fewest rows.
     pub rows: Option<RowLimit>,
+    /// The feeds whose rows the scenarios of a mix share.
+    pub shared_feeds: Vec<SharedFeed>,
 }
 
 /// A setup or a feed that failed.

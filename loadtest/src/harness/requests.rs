@@ -8,7 +8,7 @@ use super::run::{
 };
 use super::run_identity::RunIdentity;
 use super::{print_error, write_error, write_json};
-use crate::chain::Scenario;
+use crate::chain::{Scenario, SetupError, SharedFeed};
 use crate::engine::{self, Control, RunPhase, Workers};
 use crate::registry::Registry;
 use crate::secrets;
@@ -33,7 +33,9 @@ pub(super) fn run_requests(registry: &Registry, requests: &[RunRequest]) -> io::
         .collect::<io::Result<Vec<_>>>()?;
     let control = Control::new();
     listen_to_control_pipe(control.clone());
-    let prepared = begin_all(registry, requests, &control).and_then(assign_workers);
+    let prepared = begin_all(registry, requests, &control)
+        .and_then(share_feeds)
+        .and_then(assign_workers);
     let prepared = match prepared {
         Ok(prepared) => prepared,
         Err(StartRefusal { at, failure }) => {
@@ -161,6 +163,54 @@ pub(super) fn find_scenario(
         .ok_or_else(|| usage_failure(format!("this binary holds no scenario `{identity}`"), None))
 }
 
+/// Gives each scenario of a mix its part of the feeds that it shares with others, in their order.
+fn share_feeds(mut all: Vec<PreparedRun>) -> Result<Vec<PreparedRun>, StartRefusal> {
+    if all.len() < 2 {
+        return Ok(all);
+    }
+    match assign_parts(&mut all) {
+        Ok(()) => Ok(all),
+        Err((at, error)) => {
+            for ready in all {
+                ready.tear_down_unused();
+            }
+            let at = Some(at);
+            // it holds no value
+            let message = Redacted::assume(error.to_string());
+            let (kind, help) = (FailureKind::Setup, None);
+            let failure = RunFailure {
+                kind,
+                message,
+                help,
+            };
+            Err(StartRefusal { at, failure })
+        }
+    }
+}
+
+/// Assigns the parts of shared feeds, or returns the scenario whose feed is not as the others are.
+fn assign_parts(all: &mut [PreparedRun]) -> Result<(), (usize, SetupError)> {
+    let feeds = all.iter().enumerate().flat_map(|(run, ready)| {
+        let feeds = ready.shared_feeds().iter();
+        feeds.map(move |feed| (run, feed.clone()))
+    });
+    let feeds: Vec<(usize, SharedFeed)> = feeds.collect();
+    for (at, (run, feed)) in feeds.iter().enumerate() {
+        let is_sharing = |other: &&(usize, SharedFeed)| other.1.name == feed.name;
+        let mut sharing = feeds.iter().filter(is_sharing);
+        if let Some((owner, first)) = sharing.next() {
+            let owner = all[*owner].identity();
+            feed.require_rows_of(first, &owner)
+                .map_err(|error| (*run, error))?;
+        }
+        let count = sharing.count() as u64 + 1;
+        let index = feeds[..at].iter().filter(is_sharing).count() as u64;
+        let limit = feed.take_part(index, count);
+        all[*run].limit_rows(limit.map_err(|error| (*run, error))?);
+    }
+    Ok(())
+}
+
 /// Shares the machine out among the scenarios.
 fn assign_workers(all: Vec<PreparedRun>) -> Result<Vec<PreparedScenario>, StartRefusal> {
     let plans: Vec<_> = all.iter().map(PreparedRun::plan).collect();
@@ -254,5 +304,82 @@ impl<'a> JournalWriter<'a> {
         self.file
             .write_all(&bytes)
             .map_err(|error| write_error(self.path, &error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+    use loadtest_model::plan::{GradingDefaults, Overrides};
+    use loadtest_tests::{Reply, Server};
+
+    fn ids(rows: u64) -> Feed<u64> {
+        Feed::iter(0..rows).stop().shared("ids")
+    }
+
+    #[scenario]
+    fn first() {
+        #[feed]
+        fn id() -> Feed<u64> {
+            ids(5)
+        }
+        #[step(get = "/{{id}}")]
+        fn ask();
+    }
+
+    #[scenario]
+    fn second() {
+        #[feed]
+        fn own() -> Feed<u64> {
+            Feed::iter(0..9).stop()
+        }
+        #[feed]
+        fn id() -> Feed<u64> {
+            ids(5)
+        }
+        #[step(get = "/{{own}}/{{id}}")]
+        fn ask();
+    }
+
+    #[scenario]
+    fn other() {
+        #[feed]
+        fn number() -> Feed<u64> {
+            ids(6)
+        }
+        #[step(get = "/{{number}}")]
+        fn ask();
+    }
+
+    #[test]
+    fn the_scenarios_of_a_mix_have_their_parts_of_a_feed_or_the_odd_one_is_named() {
+        let server = Server::start(|_| Reply::status(200));
+        let prepare = |scenario: &'static Scenario| {
+            let (overrides, grading) = (Overrides::default(), GradingDefaults::default());
+            let plan = make_plan(&scenario.definition, &overrides, &grading, 7).unwrap();
+            let sender = RunIdentity::new("run-7");
+            prepare_run(scenario, plan, Some(server.url()), &sender).unwrap()
+        };
+        let limits = |runs: &[PreparedRun]| {
+            let limits = runs.iter().map(|run| run.plan().rows.clone().unwrap().rows);
+            limits.collect::<Vec<_>>()
+        };
+        let mut runs = vec![prepare(first()), prepare(second())];
+        assert_eq!(limits(&runs), [5, 5]);
+        assign_parts(&mut runs).unwrap();
+        assert_eq!(limits(&runs), [3, 2]);
+        let mut runs = vec![prepare(second()), prepare(other())];
+        let (at, error) = assign_parts(&mut runs).unwrap_err();
+        let owner = second().definition.identity();
+        assert_eq!(at, 1);
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "feed `number` failed: it shares its rows as `ids` with `id` of `{owner}`, whose rows are \
+                 others: it has 6 of an iterator, and the other 5 of an iterator; feeds share one \
+                 source, or have names of their own"
+            )
+        );
     }
 }

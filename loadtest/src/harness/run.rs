@@ -7,7 +7,8 @@ use super::permission::{self, permit_and_reach, permit_known_hosts};
 use super::print_error;
 use super::run_identity::RunIdentity;
 use super::setup_client::SetupClient;
-use crate::chain::{Prepared, Scenario, SetupContext, SetupError};
+use crate::chain::feed::open::fewest;
+use crate::chain::{Prepared, RowLimit, Scenario, SetupContext, SetupError, SharedFeed};
 use crate::debug::{CurlTls, DebugObserver};
 use crate::engine::{self, Control, IterationPosition, LoadRun, RunPhase, Workers};
 use crate::machine::{self, MachineNeed, MachineShortage};
@@ -129,6 +130,21 @@ impl PreparedRun {
     /// Returns the plan of the run.
     pub(crate) fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Returns the feeds whose rows it shares with others.
+    pub(super) fn shared_feeds(&self) -> &[SharedFeed] {
+        &self.prepared.shared_feeds
+    }
+
+    /// Ends the load after so many iterations at the latest.
+    pub(super) fn limit_rows(&mut self, limit: Option<RowLimit>) {
+        self.plan.rows = fewest([self.plan.rows.take(), limit]);
+    }
+
+    /// Returns the identity of the scenario.
+    pub(super) fn identity(&self) -> String {
+        self.scenario.definition.identity()
     }
 
     /// Returns the start of the record, which is known before anything is measured.

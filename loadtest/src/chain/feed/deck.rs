@@ -1,6 +1,7 @@
 //! Picks the row for a turn: pure arithmetic without memory, so that every thread finds the same.
 
 use super::error::FeedError;
+use crate::chain::RowLimit;
 use loadtest_model::random::mix_bits;
 
 /// The order of the rows.
@@ -105,6 +106,9 @@ pub(super) struct Deck {
     pub(super) key: u64,
     /// The number of rows that an iteration takes.
     pub(super) taken: u64,
+    /// The first row, and the distance between two: not 0 and 1 where others have the rows between.
+    pub(super) first: u64,
+    pub(super) step: u64,
 }
 
 impl Deck {
@@ -118,6 +122,19 @@ impl Deck {
     ///
     /// The rows of an iteration are all different, since there are no fewer of them.
     pub(super) fn row(self, turn: u64, user: u64, nth: u64) -> u64 {
+        let own = self.own_row(turn, user, nth);
+        own.wrapping_mul(self.step).wrapping_add(self.first)
+    }
+
+    /// After how many iterations the rows of the feed `name` come again.
+    pub(super) fn limit(self, name: &'static str) -> Option<RowLimit> {
+        let rows = self.rows? / self.taken;
+        let feed = name.into();
+        Some(RowLimit { feed, rows })
+    }
+
+    /// The same among the rows that are its own.
+    fn own_row(self, turn: u64, user: u64, nth: u64) -> u64 {
         let Self { key, taken, .. } = self;
         let place = match self.order {
             Order::Unique => user,
@@ -188,6 +205,8 @@ mod tests {
             rows: Some(rows),
             key,
             taken: 1,
+            first: 0,
+            step: 1,
         };
         (0..rows)
             .map(|at| deck.row(pass * rows + at, 0, 0))
@@ -221,12 +240,12 @@ mod tests {
             key in any::<u64>(),
         ) {
             for order in [Order::Sequential, Order::Random, Order::Shuffle] {
-                let deck = Deck { order, rows: Some(rows), key, taken: 1 };
+                let deck = Deck { order, rows: Some(rows), key, taken: 1, first: 0, step: 1 };
                 let row = deck.row(turn, users[0], 0);
                 prop_assert!(row < rows);
                 prop_assert_eq!(row, deck.row(turn, users[1], 0));
             }
-            let deck = Deck { order: Order::Unique, rows: Some(rows), key, taken: 1 };
+            let deck = Deck { order: Order::Unique, rows: Some(rows), key, taken: 1, first: 0, step: 1 };
             prop_assert_eq!(deck.row(turn, users[0], 0), users[0] % rows);
         }
 
@@ -239,7 +258,7 @@ mod tests {
         ) {
             let rows = taken + more;
             for order in [Order::Sequential, Order::Shuffle, Order::Random, Order::Unique] {
-                let deck = Deck { order, rows: Some(rows), key, taken };
+                let deck = Deck { order, rows: Some(rows), key, taken, first: 0, step: 1 };
                 let of = |place| (0..taken).map(move |nth| deck.row(place, place, nth));
                 let different: BTreeSet<u64> = of(place).collect();
                 prop_assert_eq!(different.len() as u64, taken);
@@ -273,6 +292,8 @@ mod tests {
             rows: Some(10),
             key: Deck::key(1, "user"),
             taken: 1,
+            first: 0,
+            step: 1,
         };
         let mut counts = [0_u32; 10];
         for turn in 0..10_000 {

@@ -76,4 +76,20 @@ pub(super) enum FeedError {
     },
     #[error("it has {rows} rows, and each journey takes {taken}: add rows, or take fewer")]
     FewerThanTaken { rows: u64, taken: u64 },
+    #[error("its part of the rows that {count} feeds share as `{name}` is too small: {error}")]
+    Part {
+        name: String,
+        count: u64,
+        error: Box<FeedError>,
+    },
+    #[error(
+        "it shares its rows as `{name}` with {other}, whose rows are others: it has {rows}, and the other \
+         {other_rows}; feeds share one source, or have names of their own"
+    )]
+    OtherRows {
+        name: String,
+        rows: String,
+        other: String,
+        other_rows: String,
+    },
 }

@@ -9,6 +9,7 @@ mod deck;
 mod error;
 mod json;
 pub(crate) mod open;
+pub(crate) mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -52,6 +53,8 @@ pub struct Feed<T> {
     /// All that were asked for, to find those that contradict each other.
     orders: Vec<Order>,
     ends: Vec<End>,
+    /// The name under which other scenarios of a mix have the same rows.
+    shared: Option<String>,
 }
 
 /// The source of rows.
@@ -64,6 +67,17 @@ enum Source<T> {
     /// An iterator with more than [`MOST_ROWS`].
     TooMany,
     Generate(Box<Generate<T>>),
+}
+
+impl<T> Source<T> {
+    /// The source, for people.
+    fn describe(&self) -> String {
+        match self {
+            Self::File { path, .. } => path.display().to_string(),
+            Self::Rows(_) | Self::TooMany => "an iterator".to_owned(),
+            Self::Generate(_) => "a function".to_owned(),
+        }
+    }
 }
 
 type Generate<T> = dyn Fn(u64) -> T + Send + Sync;
@@ -163,11 +177,19 @@ impl<T> Feed<T> {
         self.ending(End::Stop)
     }
 
+    /// In a mix, no two feeds with this name have a row in common: they take turns, so that of two the first has the
+    /// rows 0, 2, 4 and the second 1, 3, 5. Their sources are the same. Outside of a mix it changes nothing.
+    pub fn shared(mut self, name: impl Into<String>) -> Self {
+        self.shared = Some(name.into());
+        self
+    }
+
     fn from_source(source: Source<T>) -> Self {
         Self {
             source,
             orders: Vec::new(),
             ends: Vec::new(),
+            shared: None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::deck::{Deck, End, Order, settle};
 use super::error::FeedError;
+use super::shared::SharedFeed;
 use super::{Feed, Generate, Source};
 use crate::chain::file::read_regular;
 use crate::chain::kept::Shareable;
@@ -15,12 +16,15 @@ use std::io;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The rows of a feed, read before the run and shared by all users.
 pub struct Rows<T> {
     name: &'static str,
     deck: Deck,
     ends: bool,
+    /// The name under which others have the same rows, and the part that is its own then.
+    shared: Option<SharedFeed>,
     source: Box<dyn Deal>,
     ty: PhantomData<fn() -> T>,
 }
@@ -92,6 +96,7 @@ fn open<T: Shareable>(
     feed: Feed<T>,
 ) -> Result<Rows<T>, FeedError> {
     let is_endless = matches!(feed.source, Source::Generate(_));
+    let described = feed.source.describe();
     let (order, end) = settle(&feed.orders, &feed.ends, is_endless)?;
     let (source, rows): (Box<dyn Deal>, _) = match feed.source {
         Source::TooMany => return Err(FeedError::TooManyRows),
@@ -110,32 +115,54 @@ fn open<T: Shareable>(
             (Box::new(Kept(rows)), Some(count))
         }
     };
-    if let Some(rows) = rows.filter(|rows| *rows < taken) {
-        return Err(FeedError::FewerThanTaken { rows, taken });
-    }
-    if let (Order::Unique, None, Some(rows)) = (order, end, rows)
-        && !context.first_rows
-        && rows / taken < u64::from(context.users)
-    {
-        let users = context.users;
-        return Err(FeedError::too_few_rows(rows, users, taken));
-    }
+    let is_own = order == Order::Unique && end.is_none() && !context.first_rows;
+    let users = is_own.then_some(context.users);
+    let deck = Deck {
+        order: if context.first_rows {
+            Order::Sequential
+        } else {
+            order
+        },
+        rows,
+        key: Deck::key(context.seed, name),
+        taken,
+        first: 0,
+        step: 1,
+    };
+    require_rows(deck, users)?;
+    let ends = end == Some(End::Stop);
+    let shared = feed.shared.map(|shared| SharedFeed {
+        name: shared,
+        feed: name,
+        source: described,
+        deck,
+        users,
+        ends,
+        part: Arc::default(),
+    });
     Ok(Rows {
         name,
-        deck: Deck {
-            order: if context.first_rows {
-                Order::Sequential
-            } else {
-                order
-            },
-            rows,
-            key: Deck::key(context.seed, name),
-            taken,
-        },
-        ends: end == Some(End::Stop),
+        deck,
+        ends,
+        shared,
         source,
         ty: PhantomData,
     })
+}
+
+/// Refuses a feed with too few rows for an iteration, or for `users` of which each has its own.
+pub(super) fn require_rows(deck: Deck, users: Option<u32>) -> Result<(), FeedError> {
+    let Deck { taken, rows, .. } = deck;
+    let Some(rows) = rows else { return Ok(()) };
+    if rows < taken {
+        return Err(FeedError::FewerThanTaken { rows, taken });
+    }
+    match users {
+        Some(users) if rows / taken < u64::from(users) => {
+            Err(FeedError::too_few_rows(rows, users, taken))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The text of the file at `path`, which is relative to `root` where that exists.
@@ -180,11 +207,18 @@ pub fn fewest<const N: usize>(limits: [Option<RowLimit>; N]) -> Option<RowLimit>
 impl<T> Rows<T> {
     /// After how many iterations the load ends, where this feed says so.
     pub fn limit(&self) -> Option<RowLimit> {
-        let rows = self.deck.rows.filter(|_| self.ends)?;
-        Some(RowLimit {
-            feed: self.name.into(),
-            rows: rows / self.deck.taken,
-        })
+        self.deck.limit(self.name).filter(|_| self.ends)
+    }
+
+    /// The feed as it is shared, where it is.
+    pub fn shared(&self) -> Option<SharedFeed> {
+        self.shared.clone()
+    }
+
+    /// All of the rows, or the part that is its own.
+    fn own_deck(&self) -> Deck {
+        let part = self.shared.as_ref().and_then(|shared| shared.part.get());
+        part.copied().unwrap_or(self.deck)
     }
 }
 
@@ -207,7 +241,7 @@ pub fn draw<T, const N: usize>(own: &mut [Row; N], rows: &Rows<T>, vu: &Vu) {
 impl Row {
     /// Moves to the `nth` row of the iteration of `vu`.
     pub(super) fn draw<T>(&mut self, rows: &Rows<T>, vu: &Vu, nth: u64) {
-        let number = rows.deck.row(vu.turn(), vu.id(), nth);
+        let number = rows.own_deck().row(vu.turn(), vu.id(), nth);
         self.at = number as usize;
         self.made = rows.source.make(number);
     }

@@ -574,6 +574,86 @@ fn several_rows_for_an_iteration_are_consecutive_and_enough_or_refused() {
 }
 
 #[test]
+fn feeds_that_share_their_rows_have_none_in_common() {
+    let context = |users, seed| SetupContext {
+        seed,
+        users,
+        ..SetupContext::default()
+    };
+    let rows = |feed: fn(Feed<u64>) -> Feed<u64>, seed| {
+        open(feed(Feed::iter(0..7)).shared("ids"), &context(2, seed)).unwrap()
+    };
+    let orders: [fn(Feed<u64>) -> Feed<u64>; 3] = [Feed::sequential, Feed::shuffle, |feed| {
+        feed.unique().cycle()
+    }];
+    for order in orders {
+        let (first, second) = (rows(order, 1), rows(order, 2));
+        assert_eq!(first.shared().unwrap().take_part(0, 2).unwrap(), None);
+        assert_eq!(second.shared().unwrap().take_part(1, 2).unwrap(), None);
+        let (first, second) = (drawn(&first, 40), drawn(&second, 40));
+        assert!(first.iter().all(|row| row % 2 == 0), "{first:?}");
+        assert!(second.iter().all(|row| row % 2 == 1), "{second:?}");
+    }
+    let third = rows(Feed::stop, 1);
+    let limit = third.shared().unwrap().take_part(2, 3).unwrap();
+    assert_eq!(limit.unwrap().rows, 2);
+    assert_eq!(drawn(&third, 2), [2, 5]);
+    let alone = rows(Feed::sequential, 1);
+    assert_eq!(
+        drawn(&alone, 3),
+        [0, 1, 2],
+        "outside of a mix all rows are its own"
+    );
+}
+
+#[test]
+fn parts_that_are_too_small_and_sources_that_differ_are_refused() {
+    let context = SetupContext {
+        users: 3,
+        ..SetupContext::default()
+    };
+    let shared = |feed: Feed<u64>| {
+        open(feed.shared("ids"), &context)
+            .unwrap()
+            .shared()
+            .unwrap()
+    };
+    let four = || shared(Feed::iter(0..4));
+    let said = |error: SetupError| error.to_string();
+    assert_eq!(
+        said(
+            shared(Feed::iter(0..4).unique())
+                .take_part(1, 2)
+                .unwrap_err()
+        ),
+        "feed `user` failed: its part of the rows that 2 feeds share as `ids` is too small: it has 2 rows for \
+         up to 3 virtual users, and with `.unique()` each has a row of its own: add rows, let the load \
+         have at most 2 users, or let users share rows with `.unique().cycle()`"
+    );
+    assert_eq!(
+        said(four().take_part(4, 5).unwrap_err()),
+        "feed `user` failed: its part of the rows that 5 feeds share as `ids` is too small: it has 0 rows, \
+         and each journey takes 1: add rows, or take fewer"
+    );
+    assert!(four().require_rows_of(&four(), "shop::buy").is_ok());
+    let made = || shared(Feed::generate(|n| n));
+    assert!(made().require_rows_of(&made(), "shop::buy").is_ok());
+    for (other, rows) in [
+        (shared(Feed::iter(0..5)), "5 of an iterator"),
+        (made(), "those of a function"),
+    ] {
+        assert_eq!(
+            said(four().require_rows_of(&other, "shop::buy").unwrap_err()),
+            format!(
+                "feed `user` failed: it shares its rows as `ids` with `user` of `shop::buy`, whose rows are \
+                 others: it has 4 of an iterator, and the other {rows}; feeds share one source, or have \
+                 names of their own"
+            )
+        );
+    }
+}
+
+#[test]
 fn what_a_feed_function_says_or_panics_with_is_its_failure() {
     let context = SetupContext::default();
     let said = open_feed::<u8, _>("user", &context, 1, || Err("no password=hunter2"));

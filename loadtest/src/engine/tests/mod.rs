@@ -108,6 +108,7 @@ fn prepare(_: &SetupContext) -> Result<Prepared, SetupError> {
         shared: Arc::new(()),
         target: None,
         rows: None,
+        shared_feeds: Vec::new(),
     })
 }
 
