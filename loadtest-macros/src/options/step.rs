@@ -46,6 +46,8 @@ pub(crate) struct StepOptions {
     pub(crate) grade_weight: Option<f64>,
     pub(crate) repeat: RepeatOptions,
     pub(crate) redirects: Option<u32>,
+    /// The name of the cookie jar.
+    pub(crate) jar: Option<Ident>,
     pub(crate) stop_on_failure: bool,
     /// Raw, so that an editor completes in half-written closures.
     pub(crate) checks: Vec<TokenStream>,
@@ -105,6 +107,7 @@ impl StepOptions {
             }
             "json" | "form" | "body" | "multipart" => self.parse_body_option(&key, &name, input)?,
             "redirects" => self.redirects = Some(parse_redirects(input)?),
+            "jar" => self.jar = Some(parse_jar(input)?),
             _ => self.parse_setting(&key, input)?,
         }
         Ok(())
@@ -209,6 +212,17 @@ impl StepOptions {
         self.body = Some(body);
         Ok(())
     }
+}
+
+fn parse_jar(input: ParseStream<'_>) -> syn::Result<Ident> {
+    input.parse::<Token![=]>()?;
+    let jar = input.call(Ident::parse_any);
+    jar.map_err(|error| {
+        parse_error(
+            &error,
+            "`jar` takes the name of a cookie jar: `jar = admin`",
+        )
+    })
 }
 
 /// Refuses a value of an option that has none.

@@ -5,7 +5,9 @@ use super::{
     at_call_site, feed_ident, flatten_tokens, header, inferred_type_at, payload, render_arguments,
     repeat, request, row_ident, setup_ident, slot_ident, state_ident, type_in_turbofish,
 };
-use crate::resolve::{ArgumentSource, ResolvedScenario, ResolvedStep, StepForm};
+use crate::resolve::{
+    ArgumentSource, ResolvedScenario, ResolvedStep, StepForm, without_raw_prefix,
+};
 use crate::spelling::source_text;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
@@ -134,12 +136,14 @@ fn render_run(resolved: &ResolvedScenario) -> TokenStream {
         let given = render_arguments(given, resolved, setup_in_chain);
         let (returned, response) = (type_in_turbofish(returned), &step.response.ty);
         let defaults = header::render_async_headers(step);
+        let jar = jar_name(step).map(|jar| quote!(__http.set_jar(#jar);));
         Some(quote! {
             #at => ::std::boxed::Box::pin(async move {
                 use ::loadtest::__private::{
                     SkipsAlways as _, SkipsMaybe as _, SkipsNever as _, SkipsWithin as _,
                 };
                 #defaults
+                #jar
                 let __returned = #name(#given).await;
                 let __seen = (&&&&::loadtest::__private::SkipProbe(&__returned)).halt();
                 ::loadtest::__private::sent::<#returned, #response>(
@@ -219,7 +223,29 @@ fn render_check(resolved: &ResolvedScenario) -> TokenStream {
     }
 }
 
+/// The name of the cookie jar of a step.
+fn jar_name(step: &ResolvedStep) -> Option<String> {
+    step.options.jar.as_ref().map(without_raw_prefix)
+}
+
 fn render_build_arm(at: usize, resolved: &ResolvedScenario) -> TokenStream {
+    let step = &resolved.steps[at];
+    let request = render_built_request(at, resolved);
+    match jar_name(step) {
+        Some(jar) if !request.is_empty() => quote! {
+            {
+                let __built: ::core::result::Result<(), ::loadtest::__private::Unmet> = #request;
+                __request.set_jar(#jar);
+                __built
+            }
+        },
+        None if !request.is_empty() => quote!(#request,),
+        _ => request,
+    }
+}
+
+/// The code that builds the request of a step; none where it sends for itself.
+fn render_built_request(at: usize, resolved: &ResolvedScenario) -> TokenStream {
     let step = &resolved.steps[at];
     match &step.form {
         StepForm::Builder {
@@ -258,8 +284,7 @@ fn render_build_arm(at: usize, resolved: &ResolvedScenario) -> TokenStream {
             } else {
                 write
             };
-            let write = header::render_missing_headers(write, step);
-            quote!(#write,)
+            header::render_missing_headers(write, step)
         }
         StepForm::Declared(declared) => {
             let follows = (!step.follows.is_empty()).then(|| {

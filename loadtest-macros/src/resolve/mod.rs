@@ -164,6 +164,7 @@ pub(crate) fn resolve_scenario(
     choice::settle_weights(&mut resolved.steps, errors);
     choice::check_choices(&resolved, errors);
     resolved.check_display_names(errors);
+    resolved.check_jars(errors);
     resolved
 }
 
@@ -410,6 +411,19 @@ impl ResolvedScenario {
             self.note_reads(at);
             let shown = shown::declared_text(&self.steps[at].options, at, names);
             self.steps[at].set_declared_text(shown);
+        }
+    }
+
+    /// Without cookies there are no jars.
+    fn check_jars(&self, errors: &mut MacroErrors) {
+        let jars = self
+            .steps
+            .iter()
+            .filter_map(|step| step.options.jar.as_ref());
+        for jar in jars.filter(|_| self.options.client.cookies == Some("Off")) {
+            let message =
+                format!("with `cookies = off` there is no cookie jar `{jar}`: drop one of them");
+            errors.add_at(jar.span(), message);
         }
     }
 

@@ -36,6 +36,12 @@ impl RequestBuf {
         self.body = Bytes::new();
         self.timeout = None;
         self.omitted.clear();
+        self.jar = None;
+    }
+
+    /// Sets the cookie jar.
+    pub fn set_jar(&mut self, jar: &'static str) {
+        self.jar = Some(jar);
     }
 
     /// Sets a path that the compiler has parsed.

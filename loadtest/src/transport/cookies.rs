@@ -10,7 +10,7 @@ const MAX_COOKIES: usize = 300;
 /// The largest name and value together that is kept, as in browsers.
 const MAX_COOKIE_SIZE: usize = 4096;
 
-/// The cookies of one user.
+/// The cookies of one user: those of its jar, and of jars with names.
 #[derive(Debug, Default)]
 pub(super) struct CookieJar {
     /// The cookies, ordered by the time they were first set.
@@ -19,6 +19,8 @@ pub(super) struct CookieJar {
 
 #[derive(Debug)]
 struct Cookie {
+    /// The name of its jar, if that has one.
+    jar: Option<&'static str>,
     name: String,
     value: String,
     /// The domain, spelled as hosts are.
@@ -44,32 +46,40 @@ impl CookieJar {
         headers.contains_key(SET_COOKIE)
     }
 
-    /// Keeps what the answer to a request for `path` at `origin` sets; forgets what it deletes.
-    pub(super) fn store_from(&mut self, headers: &HeaderMap, origin: &Origin, path: &str) {
+    /// Keeps in `jar` what the answer to a request for `path` at `origin` sets; forgets what it deletes.
+    pub(super) fn store_from(
+        &mut self,
+        jar: Option<&'static str>,
+        headers: &HeaderMap,
+        origin: &Origin,
+        path: &str,
+    ) {
         let now = SystemTime::now();
         for header in headers.get_all(SET_COOKIE) {
             if let Ok(text) = std::str::from_utf8(header.as_bytes()) {
-                self.set_cookie(text, &origin.host, path, now);
+                self.set_cookie(jar, text, &origin.host, path, now);
             }
         }
     }
 
-    /// The value of the `cookie` header for a request for `path` at `origin`, if there is one: all but the cookies that
-    /// the request has in headers of its own.
+    /// The value of the `cookie` header for a request for `path` at `origin`, if there is one: all of `jar` but the
+    /// cookies that the request has in headers of its own.
     pub(super) fn header<'a>(
         &mut self,
+        jar: Option<&str>,
         origin: &Origin,
         path: &str,
         own: impl Iterator<Item = &'a HeaderValue>,
     ) -> Option<HeaderValue> {
         let own: Vec<&[u8]> = own.flat_map(cookie_names).collect();
-        self.header_text(origin, path, &own, SystemTime::now())
+        self.header_text(jar, origin, path, &own, SystemTime::now())
             .and_then(|text| HeaderValue::try_from(text).ok())
             .map(mark_sensitive)
     }
 
     fn header_text(
         &mut self,
+        jar: Option<&str>,
         origin: &Origin,
         path: &str,
         own: &[&[u8]],
@@ -82,7 +92,8 @@ impl CookieJar {
             .cookies
             .iter()
             .filter(|cookie| {
-                cookie.is_for_host(&host, &origin.host)
+                cookie.jar == jar
+                    && cookie.is_for_host(&host, &origin.host)
                     && path_matches(path, &cookie.path)
                     && (origin.https || !cookie.secure)
                     && !own.contains(&cookie.name.as_bytes())
@@ -94,13 +105,22 @@ impl CookieJar {
         (!pairs.is_empty()).then(|| pairs.join("; "))
     }
 
-    fn set_cookie(&mut self, text: &str, host: &Host, path: &str, now: SystemTime) {
+    fn set_cookie(
+        &mut self,
+        jar: Option<&'static str>,
+        text: &str,
+        host: &Host,
+        path: &str,
+        now: SystemTime,
+    ) {
         let Some(cookie) = Cookie::read(text, host, path, now) else {
             return;
         };
-        let known = self.cookies.iter().position(|known| {
-            known.name == cookie.name && known.domain == cookie.domain && known.path == cookie.path
-        });
+        let cookie = Cookie { jar, ..cookie };
+        let known = self
+            .cookies
+            .iter()
+            .position(|known| known.place() == cookie.place());
         match (known, cookie.is_expired(now)) {
             (Some(index), true) => drop(self.cookies.remove(index)),
             (None, true) => {}
@@ -130,6 +150,7 @@ impl Cookie {
         }
         let own = host.to_string();
         let mut cookie = Self {
+            jar: None,
             name: name.to_owned(),
             value: value.to_owned(),
             domain: own,
@@ -169,6 +190,11 @@ impl Cookie {
             }
         }
         Some(cookie)
+    }
+
+    /// What no two cookies have in common.
+    fn place(&self) -> (Option<&str>, &str, &str, &str) {
+        (self.jar, &self.name, &self.domain, &self.path)
     }
 
     fn is_expired(&self, now: SystemTime) -> bool {
@@ -315,12 +341,12 @@ mod tests {
 
     fn set(jar: &mut CookieJar, url: &str, text: &str) {
         let (origin, path) = split(url);
-        jar.set_cookie(text, &origin.host, &path, now());
+        jar.set_cookie(None, text, &origin.host, &path, now());
     }
 
     fn sent(jar: &mut CookieJar, url: &str) -> String {
         let (origin, path) = split(url);
-        jar.header_text(&origin, &path, &[], now())
+        jar.header_text(None, &origin, &path, &[], now())
             .unwrap_or_default()
     }
 
@@ -449,7 +475,7 @@ mod tests {
         set(&mut jar, url, "a=1; max-age=10");
         let (origin, path) = split(url);
         let later = now() + Duration::from_secs(10);
-        assert_eq!(jar.header_text(&origin, &path, &[], later), None);
+        assert_eq!(jar.header_text(None, &origin, &path, &[], later), None);
         assert!(jar.cookies.is_empty());
     }
 

@@ -192,6 +192,10 @@ impl HttpTransport {
         call: &Call<'_>,
         progress: &mut CallProgress<'_>,
     ) -> Result<(), Failure> {
+        if let (Some(jar), None) = (call.request.jar, &self.jar) {
+            let words = format!("there is no cookie jar `{jar}`: the scenario has `cookies = off`");
+            return Err(Failure::new(ErrorKind::StepError, words));
+        }
         let index = self.route_to(routes, &call.request.target)?;
         let route = &mut routes.0[index];
         let answer = route.exchange(self.user_parts(), call.request, call, progress);

@@ -28,6 +28,8 @@ pub struct RequestBuf {
     pub(crate) timeout: Option<Duration>,
     /// The headers sent by default that this request goes without.
     pub(crate) omitted: Vec<HeaderName>,
+    /// The name of its cookie jar; without one it is that of the user.
+    pub(crate) jar: Option<&'static str>,
     /// Reused text storage of the generated code.
     pub(crate) scratch: String,
 }
@@ -106,6 +108,7 @@ impl Default for RequestBuf {
             body: Bytes::new(),
             timeout: None,
             omitted: Vec::new(),
+            jar: None,
             scratch: String::new(),
         }
     }

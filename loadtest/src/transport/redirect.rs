@@ -55,6 +55,7 @@ impl Redirect {
         };
         let mut next = RequestBuf {
             omitted: request.omitted.clone(),
+            jar: request.jar,
             ..RequestBuf::default()
         };
         next.headers.extend(

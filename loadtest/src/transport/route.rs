@@ -193,6 +193,7 @@ impl Route {
                 let own = request.headers.iter();
                 let own = own.filter_map(|(name, value)| (*name == COOKIE).then_some(value));
                 jar.header(
+                    request.jar,
                     &self.origin,
                     request::request_path(request, prefix)?.path(),
                     own,
@@ -285,7 +286,7 @@ impl Route {
             let path = request::request_path(request, base_prefix(lent.network))
                 .map_err(UnansweredRequest::not_repeatable)?;
             jar.borrow_mut()
-                .store_from(&self.headers, &self.origin, path.path());
+                .store_from(request.jar, &self.headers, &self.origin, path.path());
         }
         let is_redirect = call.redirects > 0 && redirect::is_redirect(status);
         if is_redirect || !call.expect.accepts(status.as_u16()) {

@@ -63,6 +63,8 @@ pub struct Http {
     last: RefCell<Option<RawResponse>>,
     /// The headers that a request gets unless it sets them.
     defaults: Vec<(HeaderName, HeaderValue)>,
+    /// The cookie jar of requests that name none.
+    jar: Option<&'static str>,
 }
 
 /// The engine's side of [`Http`]: it sends over the transport of the user, and measures.
@@ -102,7 +104,14 @@ impl Http {
             sender,
             last: RefCell::default(),
             defaults: Vec::new(),
+            jar: None,
         }
+    }
+
+    /// Sets the cookie jar of requests that name none.
+    #[doc(hidden)]
+    pub fn set_jar(&mut self, jar: &'static str) {
+        self.jar = Some(jar);
     }
 
     /// Sets the headers that every request gets which does not set them itself.
@@ -157,7 +166,7 @@ impl Http {
     /// # Errors
     /// It was not answered; an answer with any status is none.
     pub async fn execute(&self, request: reqwest::Request) -> Result<reqwest::Response, HttpError> {
-        self.exchange(request, false, None).await
+        self.exchange(request, false, None, None).await
     }
 
     /// Sends `requests` at the same time, and waits for all; the answers come in their order.
@@ -199,6 +208,7 @@ impl Http {
         request: reqwest::Request,
         is_relative: bool,
         name: Option<&str>,
+        jar: Option<&'static str>,
     ) -> Result<reqwest::Response, HttpError> {
         let timeout = request.timeout().copied();
         let url = request.url().clone();
@@ -222,6 +232,7 @@ impl Http {
             target,
             body,
             timeout,
+            jar: jar.or(self.jar),
             ..RequestBuf::default()
         };
         let mut last = None;

@@ -27,6 +27,7 @@ pub struct HttpRequest<'a> {
     request: Result<RequestBuilder, HttpError>,
     is_relative: bool,
     name: Option<String>,
+    jar: Option<&'static str>,
 }
 
 impl<'a> HttpRequest<'a> {
@@ -47,6 +48,7 @@ impl<'a> HttpRequest<'a> {
             request,
             is_relative,
             name: None,
+            jar: None,
         }
     }
 
@@ -59,6 +61,27 @@ impl<'a> HttpRequest<'a> {
     /// the path, in which `{}` stands for what looks like an id.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
+        self
+    }
+
+    /// Reads and keeps cookies in the jar `jar` of the virtual user, instead of in its own. It is that of steps with
+    /// `jar = admin`.
+    ///
+    /// ```
+    /// use loadtest::prelude::*;
+    ///
+    /// #[scenario(base = "http://127.0.0.1:3000")]
+    /// fn approval() {
+    ///     #[step]
+    ///     async fn approve(http: &mut Http) -> Result<(), Error> {
+    ///         http.post("/login").json(&json!({ "user": "boss" })).jar("admin").send().await?;
+    ///         http.post("/orders/7/approval").jar("admin").send().await?.error_for_status()?;
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
+    pub fn jar(mut self, jar: &'static str) -> Self {
+        self.jar = Some(jar);
         self
     }
 
@@ -133,7 +156,7 @@ impl<'a> HttpRequest<'a> {
             .build()
             .map_err(|error| HttpError::unsent(&error.without_url()))?;
         self.http
-            .exchange(request, self.is_relative, self.name.as_deref())
+            .exchange(request, self.is_relative, self.name.as_deref(), self.jar)
             .await
     }
 }

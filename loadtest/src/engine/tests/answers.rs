@@ -79,6 +79,72 @@ fn an_answer_tells_its_url_its_version_its_time_and_its_text() {
     );
 }
 
+#[scenario(redirects = 1)]
+fn two_people() {
+    #[step(get = "/as/ada")]
+    fn ada();
+
+    #[step(get = "/as/boss?moved", jar = admin)]
+    fn boss();
+
+    #[step(get = "/ada")]
+    fn as_ada();
+
+    #[step(jar = admin)]
+    fn as_boss() -> Request {
+        Request::get("/boss")
+    }
+
+    #[step(jar = admin)]
+    async fn own(http: &mut Http) -> Result<(), Error> {
+        http.get("/boss").send().await?;
+        http.get("/as/guest").jar("guest").send().await?;
+        http.get("/guest").jar("guest").send().await?;
+        Ok(())
+    }
+
+    #[step(get = "/ada")]
+    fn still_ada();
+}
+
+#[test]
+fn a_jar_keeps_its_cookies_apart_and_for_one_iteration() {
+    let server = Server::recording(|request| {
+        let who = request.path.strip_prefix("/as/");
+        match (who, request.target.ends_with("?moved")) {
+            (Some(who), true) => Reply::status(302).header("location", format!("/as/{who}")),
+            (Some(who), false) => {
+                Reply::status(200).header("set-cookie", format!("who={who}; path=/"))
+            }
+            _ => Reply::status(200),
+        }
+    });
+    let all = http_senders::run(two_people(), 2, &server);
+    assert_eq!(all.journey.ok, 2);
+    let requests = server.recorded();
+    let sent = requests.iter().map(|request| {
+        let cookie = request.header("cookie").unwrap_or("none");
+        format!("{} {cookie}", request.target)
+    });
+    let sent: Vec<String> = sent.collect();
+    let (first, second) = sent.split_at(sent.len() / 2);
+    assert_eq!(
+        first,
+        [
+            "/as/ada none",
+            "/as/boss?moved none",
+            "/as/boss none",
+            "/ada who=ada",
+            "/boss who=boss",
+            "/boss who=boss",
+            "/as/guest none",
+            "/guest who=guest",
+            "/ada who=ada",
+        ]
+    );
+    assert_eq!(first, second);
+}
+
 #[scenario(redirects = 2)]
 fn followed() {
     #[step(post = "/start?a", body = "x")]

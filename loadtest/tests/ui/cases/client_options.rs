@@ -55,3 +55,11 @@ fn looked_up_again() {
     #[step(get = "/")]
     fn step();
 }
+
+#[scenario(cookies = off)]
+fn a_jar_without_cookies() {
+    #[step(get = "/", jar = admin)]
+    fn named();
+    #[step(get = "/", jar = "admin")]
+    fn quoted();
+}
