@@ -114,8 +114,8 @@ impl<T> Deref for Response<T> {
     }
 }
 
-/// Compares the body, so that a check of a number reads as one: `check = |answer| *answer == 45`.
-impl<T: PartialEq<U>, U> PartialEq<U> for Response<T> {
+/// Compares the body, so that a check of a value reads as one: `check = |answer| *answer == 45`, `check = |name| name == "Ada"`.
+impl<T: PartialEq<U>, U: ?Sized> PartialEq<U> for Response<T> {
     fn eq(&self, other: &U) -> bool {
         self.body == *other
     }

@@ -147,7 +147,7 @@ fn a_jar_keeps_its_cookies_apart_and_for_one_iteration() {
 
 #[scenario(redirects = 2)]
 fn followed() {
-    #[step(post = "/start?a", body = "x")]
+    #[step(post = "/start?a", body = "x", check = |page| page == "text")]
     fn page() -> String;
 
     #[step]
