@@ -2,7 +2,7 @@
 
 use crate::console::clean;
 use loadtest_model::definition::{
-    Client, Cookies, Dns, HttpVersion, ScenarioDef, StepDef, Think, Threshold,
+    Client, Cookies, Dns, HttpVersion, ScenarioDef, StepDef, Think, ThinkLaw, Threshold,
 };
 use loadtest_model::display;
 
@@ -89,15 +89,26 @@ pub(super) fn list_marks(step: &StepDef) -> Vec<String> {
     marks
 }
 
-/// A pause: `500 ms`, or `500 ms to 2 s`.
+/// A pause: `500 ms`, `500 ms to 2 s`, or `2 s on average (normal, deviation 500 ms)`.
 pub(super) fn format_think(think: &Think) -> String {
-    if think.min == think.max {
-        display::format_span(think.min)
-    } else {
-        format!(
-            "{} to {}",
-            display::format_span(think.min),
-            display::format_span(think.max)
-        )
+    let span = display::format_span;
+    match *think {
+        Think::Uniform { min, max } if min == max => span(min),
+        Think::Uniform { min, max } => format!("{} to {}", span(min), span(max)),
+        Think::Random {
+            law: law @ ThinkLaw::Exponential,
+            mean,
+            ..
+        } => format!("{} on average ({})", span(mean), law.name()),
+        Think::Random {
+            law,
+            mean,
+            deviation,
+        } => format!(
+            "{} on average ({}, deviation {})",
+            span(mean),
+            law.name(),
+            span(deviation)
+        ),
     }
 }

@@ -12,6 +12,7 @@ mod load;
 mod repeat;
 mod scenario;
 mod step;
+mod think;
 mod threshold;
 mod value;
 mod weight;
@@ -28,6 +29,7 @@ pub(crate) use load::{LoadOption, LoadShape, StageOption};
 pub(crate) use repeat::{RepeatOptions, RetryTrigger};
 pub(crate) use scenario::ScenarioOptions;
 pub(crate) use step::{METHODS, StepOptions};
+pub(crate) use think::ThinkOption;
 pub(crate) use value::check_header_name;
 pub(crate) use weight::{ROUNDING, WEIGHT_RANGE, WeightOption};
 

@@ -6,9 +6,10 @@ use super::fields::{Field, FieldsOf, fields};
 use super::header::HeaderOption;
 use super::repeat::{self, RepeatOptions};
 use super::scenario::require_not_empty;
+use super::think::{ThinkOption, parse_think};
 use super::threshold::{begins_threshold, is_compared, parse_threshold_option};
 use super::value::{
-    parse_duration, parse_error, parse_grade_weight, parse_positive_duration, parse_redirects,
+    parse_error, parse_grade_weight, parse_positive_duration, parse_redirects,
     parse_share,
 };
 use super::weight::{WeightOption, parse_weight};
@@ -32,7 +33,7 @@ pub(crate) struct StepOptions {
     pub(crate) one_of: Option<Ident>,
     /// Inclusive ranges; empty for the default.
     pub(crate) expect: Vec<(u16, u16)>,
-    pub(crate) think: Option<(Duration, Duration)>,
+    pub(crate) think: Option<ThinkOption>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) call: Option<MethodAndUrl>,
     /// True if an option did not parse, which may have been that one.
@@ -249,24 +250,6 @@ pub(super) fn parse_closure(key: &Ident, input: ParseStream<'_>) -> syn::Result<
         // half written ones are rustc's to report
         _ => Ok(closure),
     }
-}
-
-/// Parses a pause, or a range of pauses.
-fn parse_think(input: ParseStream<'_>) -> syn::Result<(Duration, Duration)> {
-    let span = input.span();
-    let min = parse_duration(input)?;
-    if input.peek(Token![..=]) || input.peek(Token![...]) || input.peek(Token![-]) {
-        return Err(input.error("a pause is a time, or a range of two: `500ms..2s`"));
-    }
-    let max = match input.parse::<Option<Token![..]>>()? {
-        Some(_) => parse_duration(input)?,
-        None => min,
-    };
-    if max < min {
-        let message = "the think time's upper bound is below its lower bound";
-        return Err(syn::Error::new(span, message));
-    }
-    Ok((min, max))
 }
 
 fn parse_expect(input: ParseStream<'_>) -> syn::Result<Vec<(u16, u16)>> {

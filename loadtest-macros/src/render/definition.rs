@@ -3,8 +3,8 @@
 use super::repeat;
 use super::threshold::render_threshold;
 use crate::options::{
-    ClientOptions, LoadOption, LoadShape, ROUNDING, ScenarioOptions, StageOption, WEIGHT_RANGE,
-    WeightOption,
+    ClientOptions, LoadOption, LoadShape, ROUNDING, ScenarioOptions, StageOption, ThinkOption,
+    WEIGHT_RANGE, WeightOption,
 };
 use crate::resolve::{
     Dependency, ResolvedFeed, ResolvedScenario, ResolvedStep, StepForm, collect_choices,
@@ -153,10 +153,7 @@ fn render_step_def(at: usize, step: &ResolvedStep, redirects: u32) -> TokenStrea
             .map(|name| render_text(&without_raw_prefix(name))),
     );
     let expect = render_expect(&options.expect);
-    let think = render_option(options.think.map(|(min, max)| {
-        let (min, max) = (render_duration(min), render_duration(max));
-        quote!(::loadtest::__private::Think { min: #min, max: #max })
-    }));
+    let think = render_option(options.think.map(render_think));
     let timeout = options.timeout.map_or_else(
         || quote!(::loadtest::__private::DEFAULT_TIMEOUT),
         render_duration,
@@ -207,6 +204,26 @@ fn render_step_def(at: usize, step: &ResolvedStep, redirects: u32) -> TokenStrea
             dependencies: #dependencies,
             reads: ::loadtest::__private::Reads { body: #body, headers: #headers },
             fingerprint: #fingerprint,
+        }
+    }
+}
+
+fn render_think(think: ThinkOption) -> TokenStream {
+    match think {
+        ThinkOption::Uniform(min, max) => {
+            let (min, max) = (render_duration(min), render_duration(max));
+            quote!(::loadtest::__private::Think::Uniform { min: #min, max: #max })
+        }
+        ThinkOption::Random(law, mean, deviation) => {
+            let law = Ident::new(law, Span::call_site());
+            let (mean, deviation) = (render_duration(mean), render_duration(deviation));
+            quote! {
+                ::loadtest::__private::Think::Random {
+                    law: ::loadtest::__private::ThinkLaw::#law,
+                    mean: #mean,
+                    deviation: #deviation,
+                }
+            }
         }
     }
 }

@@ -41,7 +41,7 @@ pub use loadtest_model::{
     definition::{
         BodyDef, BodyKind, Bound, Client, Comparator, Cookies, DEFAULT_TIMEOUT, Dependency, Dns,
         Expect, FeedDef, HeaderDef, HttpVersion, Load, Metric, Part, Reads, Retry, ScenarioDef,
-        Shape, Stage, Statistic, StatusRange, StepDef, Think, Threshold, Trigger, Until,
+        Shape, Stage, Statistic, StatusRange, StepDef, Think, ThinkLaw, Threshold, Trigger, Until,
     },
     metrics::{Cause, RootCause},
     plan::RowLimit,

@@ -205,7 +205,7 @@ fn step_options_are_kept() {
     assert!((second.weight - 0.8).abs() < f64::EPSILON);
     assert_eq!(second.expect, Expect::SUCCESS);
     let (min, max) = (Duration::from_millis(500), Duration::from_secs(2));
-    assert_eq!(second.think, Some(Think { min, max }));
+    assert_eq!(second.think, Some(Think::Uniform { min, max }));
     assert_eq!(second.timeout, Duration::from_secs(120));
     assert_eq!(second.thresholds[1].bound, Bound::Ratio(0.01));
     assert_eq!(second.apdex, Some(Duration::from_millis(100)));
@@ -215,7 +215,7 @@ fn step_options_are_kept() {
     let hour = Duration::from_secs(3600);
     assert_eq!(
         third.think,
-        Some(Think {
+        Some(Think::Uniform {
             min: hour,
             max: hour
         })
@@ -383,10 +383,10 @@ fn options_of_a_scenario_hold_for_steps_that_lack_them() {
     let think = [plain, own, login, several].map(|step| step.think.is_some());
     assert_eq!(think, [true, true, false, true]);
     assert_eq!(
-        plain.think.map(|think| think.max),
+        plain.think.map(|think| think.longest()),
         Some(Duration::from_millis(20))
     );
-    assert_eq!(own.think.map(|think| think.max), Some(Duration::ZERO));
+    assert_eq!(own.think.map(|think| think.longest()), Some(Duration::ZERO));
     let accepts = |step: &StepDef| step.expect.accepts(404);
     assert_eq!(
         [plain, own, login, several].map(accepts),

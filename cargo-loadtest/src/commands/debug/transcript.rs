@@ -294,7 +294,7 @@ mod tests {
     fn definition() -> ScenarioDef {
         let mut definition = sample::definition("visit", &[]);
         let mut login = StepDef::new("login");
-        login.think = Some(Think {
+        login.think = Some(Think::Uniform {
             min: Duration::from_secs(1),
             max: Duration::from_secs(2),
         });

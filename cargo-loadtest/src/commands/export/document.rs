@@ -3,7 +3,9 @@
 //! Every field is always there; what is not declared is null or empty. The program that lists its
 //! scenarios has taken out what is secret.
 
-use loadtest_model::definition::{Bound, Load, ScenarioDef, Shape, Stage, StepDef, Threshold};
+use loadtest_model::definition::{
+    Bound, Load, ScenarioDef, Shape, Stage, StepDef, Think, Threshold,
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -104,6 +106,21 @@ fn describe_thresholds(thresholds: &[Threshold]) -> Vec<Value> {
     thresholds.iter().map(describe).collect()
 }
 
+fn describe_think(think: Think) -> Value {
+    match think {
+        Think::Uniform { min, max } => json!({ "min_ms": to_ms(min), "max_ms": to_ms(max) }),
+        Think::Random {
+            law,
+            mean,
+            deviation,
+        } => json!({
+            "law": law,
+            "mean_ms": to_ms(mean),
+            "deviation_ms": to_ms(deviation),
+        }),
+    }
+}
+
 fn describe_step(step: &StepDef, all: &[StepDef]) -> Value {
     let uses = step.dependencies.iter().filter_map(|dependency| {
         let used = all.get(dependency.step)?;
@@ -121,10 +138,7 @@ fn describe_step(step: &StepDef, all: &[StepDef]) -> Value {
         "expected_status": step.expect.0,
         "weight": step.weight,
         "one_of": step.one_of,
-        "think": step.think.map(|think| json!({
-            "min_ms": to_ms(think.min),
-            "max_ms": to_ms(think.max),
-        })),
+        "think": step.think.map(describe_think),
         "timeout_ms": to_ms(step.timeout),
         "grade_weight": step.grade_weight,
         "thresholds": describe_thresholds(&step.thresholds),
@@ -160,7 +174,7 @@ mod tests {
     use loadtest_model::definition;
     use loadtest_model::definition::{
         BodyDef, BodyKind, Client, Comparator, Cookies, Dependency, Dns, FeedDef, HeaderDef,
-        HttpVersion, Metric, Statistic,
+        HttpVersion, Metric, Statistic, ThinkLaw,
     };
 
     fn schema() -> Value {
@@ -250,7 +264,7 @@ mod tests {
             kind: BodyKind::Json,
             template: "{\"password\":\"[redacted]\",\"product\":{{login.response.id}}}".into(),
         });
-        step.think = Some(definition::Think {
+        step.think = Some(definition::Think::Uniform {
             min: seconds(1),
             max: seconds(2),
         });
@@ -326,6 +340,13 @@ mod tests {
     fn every_declaration_has_its_place_in_the_schema() {
         assert_valid(&value(&full()));
         assert_valid(&value(&sample::definition("visit", &[])));
+        let mut thinking = full();
+        thinking.steps.to_mut()[1].think = Some(Think::Random {
+            law: ThinkLaw::Normal,
+            mean: Duration::from_secs(2),
+            deviation: Duration::from_millis(500),
+        });
+        assert_valid(&value(&thinking));
         let second = Duration::from_secs(1);
         let stages = vec![Stage {
             from: 0.0,

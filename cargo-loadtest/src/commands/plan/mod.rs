@@ -184,7 +184,7 @@ mod tests {
             loadtest_model::definition::Bound::Time(second / 10),
         )]
         .into();
-        steps[1].think = Some(Think {
+        steps[1].think = Some(Think::Uniform {
             min: second / 2,
             max: second * 2,
         });
@@ -224,7 +224,7 @@ mod tests {
             ramp_up: Duration::from_secs(10),
             duration: Duration::from_secs(300),
         }));
-        scenario.steps.to_mut()[0].think = Some(Think {
+        scenario.steps.to_mut()[0].think = Some(Think::Uniform {
             min: Duration::from_secs(1),
             max: Duration::from_secs(1),
         });

@@ -148,8 +148,7 @@ fn count_iterations(
         .zip(weights)
         .filter(|(step, _)| !step.once)
         .filter_map(|(step, weight)| {
-            let think = step.think?;
-            Some(weight * f64::midpoint(think.min.as_secs_f64(), think.max.as_secs_f64()))
+            Some(weight * step.think?.mean().as_secs_f64())
         })
         .sum();
     Iterations {
@@ -288,7 +287,7 @@ mod tests {
         assert_eq!(none.iterations.most_per_second, None);
         assert_eq!(none.steps[0].requests.total, None);
         assert_eq!(none.steps[0].requests.per_iteration, Some(0.8));
-        scenario.steps.to_mut()[0].think = Some(Think {
+        scenario.steps.to_mut()[0].think = Some(Think::Uniform {
             min: seconds(1),
             max: seconds(2),
         });

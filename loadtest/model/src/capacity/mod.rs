@@ -248,7 +248,7 @@ impl Goal {
         let think: f64 = scenario
             .steps
             .iter()
-            .filter_map(|step| step.think.map(|think| think.max.as_secs_f64()))
+            .filter_map(|step| step.think.map(|think| think.longest().as_secs_f64()))
             .sum();
         let journey = 2.0 * longest(None).max(steps) + think;
         ((per_second * journey).ceil() as u32).clamp(10, 10_000)

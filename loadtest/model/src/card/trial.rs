@@ -150,7 +150,7 @@ fn fell_behind(record: &ScenarioRecord, card: &Card) -> Option<String> {
     let (ramp_up, duration) = measured_span(record);
     let half = duration.saturating_sub(ramp_up) / 2;
     let steps = record.start.definition.steps.iter();
-    let think: Duration = steps.filter_map(|step| Some(step.think?.max)).sum();
+    let think: Duration = steps.filter_map(|step| Some(step.think?.longest())).sum();
     // Of journeys that take longer, those that end now arrived while the rate still rose.
     if card.headline.time.p95? + think > half {
         return None;

@@ -14,6 +14,7 @@ mod repeat;
 #[doc(hidden)]
 pub mod sample;
 mod scenario;
+mod think;
 
 pub use crate::micros;
 pub use crate::threshold::{
@@ -27,8 +28,9 @@ pub use load::{Load, Shape, Stage};
 pub use quantity::{Rate, Share};
 pub use repeat::{Retry, Trigger, Until};
 pub use scenario::{
-    BodyDef, BodyKind, Dependency, FeedDef, HeaderDef, Reads, ScenarioDef, StepDef, Think,
+    BodyDef, BodyKind, Dependency, FeedDef, HeaderDef, Reads, ScenarioDef, StepDef,
 };
+pub use think::{Think, ThinkLaw};
 
 /// The length of time after which a request is given up when nothing else is declared.
 pub const DEFAULT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);

@@ -1,6 +1,6 @@
 //! Scenarios and their steps.
 
-use super::{Client, Cookies, DEFAULT_TIMEOUT, Expect, Load, Retry, Threshold, Until, micros};
+use super::{Client, Cookies, DEFAULT_TIMEOUT, Expect, Load, Retry, Think, Threshold, Until, micros};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::time::Duration;
@@ -202,17 +202,6 @@ pub struct Dependency {
     pub step: usize,
     /// True if the step also runs without it (`Option<&T>`).
     pub optional: bool,
-}
-
-/// A pause: a fixed time, or one drawn evenly between two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Think {
-    /// The shortest pause.
-    #[serde(rename = "min_us", with = "micros")]
-    pub min: Duration,
-    /// The longest pause.
-    #[serde(rename = "max_us", with = "micros")]
-    pub max: Duration,
 }
 
 /// The parts of a response that the chain needs; the transport drops the rest.

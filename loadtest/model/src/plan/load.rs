@@ -202,7 +202,7 @@ pub(super) fn max_users(scenario: &ScenarioDef, load: &Load) -> u32 {
             .map(|step| {
                 let mean = step
                     .think
-                    .map_or(Duration::ZERO, |think| (think.min + think.max) / 2);
+                    .map_or(Duration::ZERO, |think| think.mean());
                 step.weight * mean.as_secs_f64()
             })
             .sum();

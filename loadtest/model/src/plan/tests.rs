@@ -8,7 +8,7 @@ fn seconds(seconds: u64) -> Duration {
 }
 
 fn scenario(load: Option<Load>) -> ScenarioDef {
-    let think = Some(Think {
+    let think = Some(Think::Uniform {
         min: seconds(1),
         max: seconds(3),
     });

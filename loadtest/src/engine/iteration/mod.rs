@@ -121,8 +121,7 @@ impl<T: Transport> VirtualUser<T> {
                 if let (true, Some(think)) = (executed, def.think) {
                     let pause = Instant::now();
                     self.vu.reseed(step, Purpose::Think);
-                    let more = think.max.saturating_sub(think.min);
-                    let time = think.min + more.mul_f64(self.vu.random());
+                    let time = think.draw(|| self.vu.random());
                     if observer.on_think(step, time) {
                         state.pause_unless_stopping(time).await;
                         progress.paused += pause.elapsed();

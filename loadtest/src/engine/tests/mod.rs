@@ -465,7 +465,7 @@ fn a_scenario_that_sends_nothing_neither_spins_nor_starves_the_clock() {
 #[test]
 fn users_iterate_without_pause_and_think_is_part_of_no_latency() {
     let mut thinking = step("a");
-    thinking.think = Some(Think {
+    thinking.think = Some(Think::Uniform {
         min: ms(95),
         max: ms(95),
     });
@@ -612,7 +612,7 @@ fn a_panic_in_a_step_is_counted_and_the_user_lives_on() {
 #[test]
 fn a_stop_lets_requests_end_but_not_thinking() {
     let mut thinking = step("a");
-    thinking.think = Some(Think {
+    thinking.think = Some(Think::Uniform {
         min: ms(60_000),
         max: ms(60_000),
     });

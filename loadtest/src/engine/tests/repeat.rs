@@ -451,7 +451,7 @@ fn a_step_asks_until_the_answer_is_there() {
     let steps = vec![
         StepDef {
             until: Some(until(500, 30_000)),
-            think: Some(Think {
+            think: Some(Think::Uniform {
                 min: ms(1_000),
                 max: ms(1_000),
             }),
@@ -583,7 +583,7 @@ fn a_step_that_runs_once_keeps_its_response_and_is_not_thought_about_again() {
     let steps = vec![
         StepDef {
             once: true,
-            think: Some(Think {
+            think: Some(Think::Uniform {
                 min: ms(1_000),
                 max: ms(1_000),
             }),

@@ -135,7 +135,7 @@ fn polls(http: &mut Http) -> Local<'_, Result<(), Halt>> {
 
 #[test]
 fn a_step_that_polls_is_one_sample_without_its_pauses() {
-    let think = Some(Think {
+    let think = Some(Think::Uniform {
         min: ms(1_000),
         max: ms(1_000),
     });

@@ -28,7 +28,7 @@ fn a_slow_journey_tells_when_each_step_ran_after_a_late_start_a_pause_and_a_fail
     let mut load = rate(1.0, Duration::ZERO, ms(4_000));
     load.max_users = Some(1);
     let mut thinking = step("a");
-    thinking.think = Some(Think {
+    thinking.think = Some(Think::Uniform {
         min: ms(300),
         max: ms(300),
     });
