@@ -16,7 +16,7 @@ pub(crate) use curl::CurlArgs;
 pub(crate) use import::{ImportArgs, ImportCommand, ImportOutput};
 use loadtest_model::definition::Letter;
 use loadtest_model::metrics::Number;
-use loadtest_model::plan::Overrides;
+use loadtest_model::plan::{IterationCount, Overrides};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -438,9 +438,9 @@ pub(crate) struct LoadArgs {
     /// Number of virtual users
     #[arg(long, value_name = "N", value_parser = values::users, allow_hyphen_values = true)]
     pub(crate) users: Option<u32>,
-    /// Total number of iterations, shared by the users
+    /// Total number of iterations, shared by the users; or for each user, as in `20/user`
     #[arg(long, value_name = "N", value_parser = values::iterations, allow_hyphen_values = true)]
-    pub(crate) iterations: Option<u64>,
+    pub(crate) iterations: Option<IterationCount>,
     /// Ramp-up time; counts towards `--duration`
     #[arg(long, value_name = "TIME", value_parser = values::bounded_duration, allow_hyphen_values = true)]
     pub(crate) ramp_up: Option<Duration>,
@@ -618,7 +618,7 @@ mod tests {
         let args = run("--users 5 --iterations 100").unwrap();
         assert_eq!(
             (args.load.users, args.load.iterations),
-            (Some(5), Some(100))
+            (Some(5), Some(IterationCount::Total(100)))
         );
         for both in ["--rate 5/s --users 5", "--rate 5/s --iterations 5"] {
             let error = run(both).unwrap_err();

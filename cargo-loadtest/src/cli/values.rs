@@ -4,6 +4,7 @@ use crate::export::Format;
 use crate::process;
 use crate::units;
 use clap::builder::{PathBufValueParser, TypedValueParser};
+use loadtest_model::plan::IterationCount;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -117,11 +118,16 @@ pub(crate) fn users(text: &str) -> Result<u32, String> {
     }
 }
 
-pub(crate) fn iterations(text: &str) -> Result<u64, String> {
-    match text.parse() {
-        Ok(0) => Err("runs nothing; use at least 1 iteration".to_owned()),
-        Ok(iterations) => Ok(iterations),
-        Err(_) => Err("is no number of iterations; write a whole number such as `1000`".to_owned()),
+pub(crate) fn iterations(text: &str) -> Result<IterationCount, String> {
+    let per_user = text.strip_suffix("/user");
+    match (per_user.unwrap_or(text).parse(), per_user) {
+        (Ok(0), _) => Err("runs nothing; use at least 1 iteration".to_owned()),
+        (Ok(per_user), Some(_)) => Ok(IterationCount::PerUser { per_user }),
+        (Ok(count), None) => Ok(IterationCount::Total(count)),
+        (Err(_), _) => Err(
+            "is no number of iterations; write a whole number such as `1000`, or `20/user`"
+                .to_owned(),
+        ),
     }
 }
 
@@ -153,7 +159,11 @@ mod tests {
     fn a_load_of_nothing_is_refused() {
         assert!(rate("0/s").is_err());
         assert!(users("0").is_err());
-        assert!(iterations("0").is_err());
+        assert!(iterations("0").is_err() && iterations("0/user").is_err());
+        assert_eq!(iterations("1000"), Ok(IterationCount::Total(1000)));
+        let each = IterationCount::PerUser { per_user: 20 };
+        assert_eq!(iterations("20/user"), Ok(each));
+        assert!(iterations("20/users").is_err());
         assert!(duration("0s").is_err());
         assert_eq!(bounded_duration("0s"), Ok(Duration::ZERO));
     }

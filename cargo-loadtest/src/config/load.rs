@@ -155,8 +155,8 @@ fn list_mistakes(load: &Overrides) -> Vec<&'static str> {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest_model::definition::{Load, Rate, Shape};
-    use loadtest_model::plan::{GradingDefaults, Plan};
+    use loadtest_model::definition::{Load, Rate};
+    use loadtest_model::plan::{GradingDefaults, IterationCount, Plan};
     use proptest::prelude::*;
     use std::time::Duration;
 
@@ -178,7 +178,7 @@ mod tests {
                     ..Overrides::default()
                 },
                 3 => Overrides {
-                    iterations: Some(iterations),
+                    iterations: Some(IterationCount::Total(iterations)),
                     ..Overrides::default()
                 },
                 _ => Overrides::default(),
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn users_beside_fixed_work_share_it_and_a_rate_takes_its_place() {
         let preset = Overrides {
-            iterations: Some(1_000),
+            iterations: Some(IterationCount::Total(1_000)),
             users: Some(10),
             ..Overrides::default()
         };
@@ -228,9 +228,8 @@ mod tests {
             users: Some(20),
             ..Overrides::default()
         };
-        let shape = load(None, &override_load(&preset, &flags)).shape;
-        let (count, users) = (1_000, 20);
-        assert_eq!(shape, Shape::Iterations { count, users });
+        let load = load(None, &override_load(&preset, &flags));
+        assert_eq!(load, Load::iterations(1_000, 20));
         let flags = Overrides {
             rate_per_second: Some(5.0),
             ..Overrides::default()

@@ -1,6 +1,6 @@
 //! `load = rate(200/s, ramp_up = 10s, for = 1m)` and its siblings.
 
-use super::value::{parse_duration, parse_rate, parse_whole};
+use super::value::{parse_duration, parse_error, parse_rate, parse_whole};
 use super::{note_given, parse_option_name, unknown_option};
 use proc_macro2::Ident;
 use std::time::Duration;
@@ -31,6 +31,7 @@ pub(crate) enum LoadShape {
     Iterations {
         count: u64,
         users: u32,
+        per_user: bool,
     },
     RateStages(Vec<StageOption>),
     UserStages(Vec<StageOption>),
@@ -85,6 +86,8 @@ struct LoadTerm {
     warm_up: Option<Duration>,
     max_users: Option<u32>,
     users: Option<u32>,
+    /// `20/user`.
+    per_user: bool,
 }
 
 impl LoadTerm {
@@ -136,9 +139,12 @@ pub(super) fn parse_load(input: ParseStream<'_>) -> syn::Result<LoadOption> {
 
 fn build_shape(term: &LoadTerm) -> syn::Result<LoadShape> {
     if term.model == LoadModel::Iterations {
+        let users = term.users.unwrap_or(1);
+        let each = if term.per_user { users } else { 1 };
         return Ok(LoadShape::Iterations {
-            count: term.to as u64,
-            users: term.users.unwrap_or(1),
+            count: (term.to as u64).saturating_mul(u64::from(each)),
+            users,
+            per_user: term.per_user,
         });
     }
     let duration = term.require_duration()?;
@@ -211,6 +217,7 @@ fn parse_load_term(input: ParseStream<'_>) -> syn::Result<LoadTerm> {
         from = Some(to);
         to = model.parse_amount(&content)?;
     }
+    let per_user = model == LoadModel::Iterations && parse_per_user(&content)?;
     let mut term = LoadTerm {
         word,
         model,
@@ -221,6 +228,7 @@ fn parse_load_term(input: ParseStream<'_>) -> syn::Result<LoadTerm> {
         warm_up: None,
         max_users: None,
         users: None,
+        per_user,
     };
     let mut given = Vec::new();
     while content.parse::<Option<Token![,]>>()?.is_some() && !content.is_empty() {
@@ -231,6 +239,19 @@ fn parse_load_term(input: ParseStream<'_>) -> syn::Result<LoadTerm> {
     } else {
         Err(content.error("expected `,`"))
     }
+}
+
+/// Parses `/user` behind a number of iterations, if it is there.
+fn parse_per_user(input: ParseStream<'_>) -> syn::Result<bool> {
+    const WANTED: &str = "iterations are in all, or for each user: `1000`, `20/user`";
+    if input.parse::<Option<Token![/]>>()?.is_none() {
+        return Ok(false);
+    }
+    let unit = Ident::parse_any(input).map_err(|error| parse_error(&error, WANTED))?;
+    if unit == "user" {
+        return Ok(true);
+    }
+    Err(syn::Error::new(unit.span(), WANTED))
 }
 
 fn parse_term_option(

@@ -9,8 +9,7 @@ use super::scenario::require_not_empty;
 use super::think::{ThinkOption, parse_think};
 use super::threshold::{begins_threshold, is_compared, parse_threshold_option};
 use super::value::{
-    parse_error, parse_grade_weight, parse_positive_duration, parse_redirects,
-    parse_share,
+    parse_error, parse_grade_weight, parse_positive_duration, parse_redirects, parse_share,
 };
 use super::weight::{WeightOption, parse_weight};
 use super::{note_given, parse_assigned, parse_each, parse_option_name, unknown_option};

@@ -314,8 +314,12 @@ fn render_load(load: &LoadOption) -> TokenStream {
             let (ramp_up, whole) = (render_duration(*ramp_up), render_duration(*whole));
             quote!(Users { users: #users, ramp_up: #ramp_up, duration: #whole })
         }
-        LoadShape::Iterations { count, users } => {
-            quote!(Iterations { count: #count, users: #users })
+        LoadShape::Iterations {
+            count,
+            users,
+            per_user,
+        } => {
+            quote!(Iterations { count: #count, users: #users, per_user: #per_user })
         }
         LoadShape::RateStages(stages) => {
             let stages = render_list(stages.iter().map(render_stage));

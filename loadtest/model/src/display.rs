@@ -259,8 +259,21 @@ pub fn format_load(load: &Load) -> String {
             "closed model",
         ),
         Shape::Iterations {
+            count,
+            users,
+            per_user: true,
+        } => (
+            format!(
+                "{} by each of {}",
+                format_counted(count / u64::from((*users).max(1)), "iteration"),
+                format_counted(u64::from(*users), "user")
+            ),
+            "closed model",
+        ),
+        Shape::Iterations {
             count: iterations,
             users,
+            ..
         } => (
             format!(
                 "{} shared by {}",

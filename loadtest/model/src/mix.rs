@@ -1,6 +1,6 @@
 //! The split of a total load among scenarios that run at once.
 
-use crate::plan::Overrides;
+use crate::plan::{IterationCount, Overrides};
 
 /// A total that cannot be shared out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,7 +22,8 @@ pub enum MixError {
 }
 
 /// Splits `total` among scenarios by weight: rates exactly, users and iterations in whole numbers of at least
-/// one. Ramp and duration are no totals: they apply to each scenario.
+/// one. Ramp, duration and iterations per user are no totals: they apply to each
+/// scenario.
 ///
 /// # Errors
 /// [`MixError`] for each total that is too small.
@@ -41,7 +42,11 @@ pub fn split_load(total: &Overrides, weights: &[f64]) -> Result<Vec<Overrides>, 
         shares
     };
     let users = whole("--users", total.users.map(u64::from));
-    let iterations = whole("--iterations", total.iterations);
+    let (all, per_user) = match total.iterations {
+        Some(IterationCount::Total(count)) => (Some(count), None),
+        per_user => (None, per_user),
+    };
+    let iterations = whole("--iterations", all);
     if !errors.is_empty() {
         return Err(errors);
     }
@@ -54,7 +59,9 @@ pub fn split_load(total: &Overrides, weights: &[f64]) -> Result<Vec<Overrides>, 
             rate_per_second: total.rate_per_second.map(|rate| rate * (weight / sum)),
             // No share is more than the total.
             users: share(&users, i).and_then(|users| u32::try_from(users).ok()),
-            iterations: share(&iterations, i),
+            iterations: share(&iterations, i)
+                .map(IterationCount::Total)
+                .or(per_user),
             ..total.clone()
         })
         .collect())
@@ -128,19 +135,21 @@ mod tests {
         let total = Overrides {
             rate_per_second: Some(10.0),
             duration: Some(std::time::Duration::from_secs(5)),
+            iterations: Some(IterationCount::PerUser { per_user: 1 }),
             ..Overrides::default()
         };
         let split = split_load(&total, &[3.0, 1.0]).unwrap();
         let rates: Vec<_> = split.iter().map(|one| one.rate_per_second).collect();
         assert_eq!(rates, [Some(7.5), Some(2.5)]);
         assert!(split.iter().all(|one| one.duration == total.duration));
+        assert!(split.iter().all(|one| one.iterations == total.iterations));
     }
 
     #[test]
     fn every_total_that_is_too_small_is_told() {
         let total = Overrides {
             users: Some(1),
-            iterations: Some(2),
+            iterations: Some(IterationCount::Total(2)),
             ..Overrides::default()
         };
         let errors = split_load(&total, &[1.0, 1.0, 1.0]).unwrap_err();

@@ -27,12 +27,14 @@ pub enum Model {
     Open,
     /// Each user starts its next one when the last ends.
     Closed,
-    /// A fixed number is shared by users.
+    /// A fixed number is made by users.
     Iterations {
         /// The number of iterations.
         count: u64,
-        /// Shared by this many users.
+        /// Made by this many users.
         users: u32,
+        /// True if each makes an equal part.
+        per_user: bool,
     },
 }
 
@@ -90,11 +92,16 @@ impl Schedule {
                         .max(*ramp_up),
                 ),
             ),
-            Shape::Iterations { count, users } => (
+            Shape::Iterations {
+                count,
+                users,
+                per_user,
+            } => (
                 Vec::new(),
                 Model::Iterations {
                     count: *count,
                     users: *users,
+                    per_user: *per_user,
                 },
                 None,
             ),

@@ -7,7 +7,7 @@ use super::users::UserTasks;
 use super::worker::WorkerSpec;
 use super::worker_state::WorkerState;
 use crate::transport::Transport;
-use loadtest_model::schedule;
+use loadtest_model::schedule::{self, Model};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -166,17 +166,23 @@ pub(super) fn iteration_number(user: u64, count: u64) -> u64 {
     user << 32 | count
 }
 
-/// Runs this worker's part of `count` iterations, shared by `users`, until they have all ended or the
-/// run is to stop. Returns how many were to start by then.
+/// Runs this worker's part of a fixed number of iterations, until they have all ended or the run is to stop.
+/// Returns how many were to start by then.
 pub(super) async fn drive_iterations<T: Transport + 'static>(
     state: &Rc<WorkerState>,
     spec: &WorkerSpec<T>,
-    count: u64,
-    all_users: u64,
     users: &mut UserTasks<T>,
     pacer: &mut Pacer,
 ) -> u64 {
-    let wanted = count;
+    let Model::Iterations {
+        count: wanted,
+        users: all_users,
+        per_user,
+    } = state.schedule.model()
+    else {
+        return 0;
+    };
+    let all_users = u64::from(all_users);
     let count = wanted.min(state.row_limit());
     let (worker, workers) = (u64::from(spec.worker), u64::from(spec.workers));
     // Users of a worker are consecutive here, and its iterations are those users' even part.
@@ -185,8 +191,7 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
         all_users * (worker + 1) / workers,
     );
     let part = |user: u64| (u128::from(count) * u128::from(user) / u128::from(all_users)) as u64;
-    let next = Rc::new(Cell::new(part(from)));
-    let behind = part(to);
+    let shared = (Rc::new(Cell::new(part(from))), part(to));
     let mut door = StartThrottle::new(spec, state.start);
     for user in from..to {
         let due = door.next_start(state.start);
@@ -198,11 +203,19 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
                 () = pacer.wait_until(due) => {}
             }
         }
+        let (next, behind) = if per_user {
+            (Rc::new(Cell::new(part(user))), part(user + 1))
+        } else {
+            shared.clone()
+        };
         // Those who came before may have done it all.
         if next.get() >= behind {
+            if per_user {
+                continue;
+            }
             break;
         }
-        let (user, next, state) = (spec.make_user(user), Rc::clone(&next), Rc::clone(state));
+        let (user, state) = (spec.make_user(user), Rc::clone(state));
         users.spawn_user(run_shared_iterations(user, due, next, behind, state));
     }
     tokio::select! {
@@ -213,9 +226,9 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
         if count < wanted {
             state.mark_out_of_rows();
         }
-        behind - part(from)
+        part(to) - part(from)
     } else {
-        next.get() - part(from)
+        state.started_iterations()
     }
 }
 

@@ -48,8 +48,16 @@ impl IterationPosition {
                 "there is no iteration {iteration}: this load has {all}, counted from 0"
             ));
         }
+        let user = match schedule.model() {
+            Model::Iterations {
+                count,
+                users,
+                per_user: true,
+            } => iteration / (count / u64::from(users)).max(1),
+            _ => 0,
+        };
         Ok(Self {
-            user: 0,
+            user,
             iteration,
             feed_index: iteration,
         })
@@ -166,6 +174,8 @@ mod tests {
         let load = Load::iterations(7, 2);
         assert_eq!(placed(load.clone(), Some("6")), Ok((0, 6, 6)));
         assert!(placed(load, Some("7")).unwrap_err().contains("has 7,"));
+        let of_users = Load::iterations_per_user(20, 10);
+        assert_eq!(placed(of_users, Some("45")), Ok((2, 45, 45)));
     }
 
     #[test]

@@ -106,12 +106,8 @@ pub(super) async fn run_worker<T: Transport + 'static>(
                 closed::drive_users(&state, &spec, &mut users, &mut pacer).await;
                 None
             }
-            Model::Iterations { count, users: all } => {
-                let all = all.into();
-                Some(
-                    closed::drive_iterations(&state, &spec, count, all, &mut users, &mut pacer)
-                        .await,
-                )
+            Model::Iterations { .. } => {
+                Some(closed::drive_iterations(&state, &spec, &mut users, &mut pacer).await)
             }
         };
         let cut_short = !state.is_running();

@@ -242,6 +242,7 @@ macro_rules! load {
 }
 load!(closed = users(50, ramp_up = 10s, for = 5m));
 load!(fixed = iterations(1_000, users = 10));
+load!(fixed_per_user = iterations(20 / user, users = 10));
 load!(fixed_alone = iterations(3));
 load!(rate_stages = [
     rate(0/s -> 200/s, for = 10s, warm_up = 1s, max_users = 9),
@@ -271,17 +272,12 @@ fn loads_of_all_models_are_kept() {
             duration: seconds(300)
         }
     );
+    assert_eq!(shape(fixed()), Load::iterations(1000, 10).shape);
     assert_eq!(
-        shape(fixed()),
-        Shape::Iterations {
-            count: 1000,
-            users: 10
-        }
+        shape(fixed_per_user()),
+        Load::iterations_per_user(20, 10).shape
     );
-    assert_eq!(
-        shape(fixed_alone()),
-        Shape::Iterations { count: 3, users: 1 }
-    );
+    assert_eq!(shape(fixed_alone()), Load::iterations(3, 1).shape);
     let stage = |from, to, length| Stage {
         from,
         to,

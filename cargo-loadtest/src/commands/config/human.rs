@@ -6,7 +6,7 @@ use crate::export::terminal::table::{TextColumn, TextTable};
 use crate::export::terminal::text::{ACCENT, BOLD, DIM, Line, PLAIN};
 use crate::units;
 use loadtest_model::display;
-use loadtest_model::plan::Overrides;
+use loadtest_model::plan::{IterationCount, Overrides};
 
 /// The widest a page gets.
 const WIDEST: usize = 132;
@@ -180,8 +180,15 @@ fn load_rows(load: &Overrides) -> String {
     };
     let parts = [
         load.rate_per_second.map(display::format_exact_rate),
-        load.iterations
-            .map(|count| display::format_counted(count, "iteration")),
+        load.iterations.map(|iterations| match iterations {
+            IterationCount::Total(count) => display::format_counted(count, "iteration"),
+            IterationCount::PerUser { per_user } => {
+                format!(
+                    "{} per user",
+                    display::format_counted(per_user, "iteration")
+                )
+            }
+        }),
         load.users
             .map(|users| display::format_counted(u64::from(users), "user")),
         time("for", load.duration),

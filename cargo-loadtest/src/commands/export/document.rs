@@ -76,9 +76,16 @@ fn describe_load(load: &Load) -> Value {
             ramp_up,
             duration,
         } => of_ramp("users", ("users", json!(users)), *ramp_up, *duration),
-        Shape::Iterations { count, users } => {
-            json!({ "model": "iterations", "count": count, "users": users })
-        }
+        Shape::Iterations {
+            count,
+            users,
+            per_user,
+        } => json!({
+            "model": "iterations",
+            "count": count,
+            "users": users,
+            "per_user": per_user,
+        }),
         Shape::RateStages { stages } => of_stages("rate_stages", stages),
         Shape::UserStages { stages } => of_stages("user_stages", stages),
     };
@@ -359,7 +366,7 @@ mod tests {
                 ramp_up: second,
                 duration: second * 2,
             },
-            Shape::Iterations { count: 9, users: 3 },
+            Load::iterations(9, 3).shape,
             Shape::RateStages {
                 stages: stages.clone().into(),
             },

@@ -248,10 +248,7 @@ mod tests {
             })
         });
         let in_stages = human::render(&prospect(&scenario, None, None), 80, false);
-        scenario.load = Some(Load::new(Shape::Iterations {
-            count: 1_000,
-            users: 10,
-        }));
+        scenario.load = Some(Load::iterations(1_000, 10));
         let fixed = human::render(
             &prospect(&scenario, None, Some("http://shop.example")),
             80,

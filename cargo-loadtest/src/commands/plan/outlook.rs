@@ -147,9 +147,7 @@ fn count_iterations(
         .iter()
         .zip(weights)
         .filter(|(step, _)| !step.once)
-        .filter_map(|(step, weight)| {
-            Some(weight * step.think?.mean().as_secs_f64())
-        })
+        .filter_map(|(step, weight)| Some(weight * step.think?.mean().as_secs_f64()))
         .sum();
     Iterations {
         total: match plan.load.shape {
@@ -293,10 +291,7 @@ mod tests {
         });
         // 0.8 x 1.5 s of thinking: no more than 25 iterations a second of 30 users.
         assert_eq!(outlook(&scenario).iterations.most_per_second, Some(25.0));
-        scenario.load = Some(Load::new(Shape::Iterations {
-            count: 100,
-            users: 3,
-        }));
+        scenario.load = Some(Load::iterations(100, 3));
         let fixed = outlook(&scenario);
         assert_eq!(fixed.iterations.total, Some(100));
         assert_eq!(fixed.steps[1].requests.total, Some(40.0));

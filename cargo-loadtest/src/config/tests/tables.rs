@@ -1,6 +1,7 @@
 //! Each table, and what is wrong in it.
 
 use super::*;
+use loadtest_model::plan::IterationCount;
 
 #[test]
 fn a_weight_in_the_grade_is_a_number_that_is_not_negative() {
@@ -215,7 +216,10 @@ fn loads_are_read_under_their_names() {
     };
     assert_eq!(config.preset("soak").unwrap().overrides, soak);
     let smoke = &config.preset("smoke").unwrap().overrides;
-    assert_eq!((smoke.iterations, smoke.users), (Some(1_000), Some(2)));
+    assert_eq!(
+        (smoke.iterations, smoke.users),
+        (Some(IterationCount::Total(1_000)), Some(2))
+    );
     let error = config.preset("smok").unwrap_err();
     assert_eq!(error.exit_code(), 2);
     let text = error.to_string();

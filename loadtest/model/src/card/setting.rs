@@ -112,7 +112,15 @@ fn reproduce_flags(record: &ScenarioRecord) -> Vec<String> {
                 flags.push(format!("--users {users}"));
                 flags.extend(format_course(*ramp_up, *duration));
             }
-            Shape::Iterations { count, users } => {
+            Shape::Iterations {
+                count,
+                users,
+                per_user: true,
+            } => {
+                let each = count / u64::from((*users).max(1));
+                flags.push(format!("--iterations {each}/user --users {users}"));
+            }
+            Shape::Iterations { count, users, .. } => {
                 flags.push(format!("--iterations {count} --users {users}"));
             }
             // The command line makes no stages.
@@ -175,7 +183,9 @@ mod tests {
             reproduce_flags(&record),
             ["--rate 12.5/s", "--ramp-up 1500ms", "--duration 90s"]
         );
-        record.start.plan.load = Load::new(Shape::Iterations { count: 9, users: 3 });
+        record.start.plan.load = Load::iterations_per_user(3, 3);
+        assert_eq!(reproduce_flags(&record), ["--iterations 3/user --users 3"]);
+        record.start.plan.load = Load::iterations(9, 3);
         record.start.base_url = Some("http://127.0.0.1:8080/it's?a&b".to_owned());
         assert_eq!(
             reproduce_flags(&record),

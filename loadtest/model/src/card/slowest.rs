@@ -130,6 +130,7 @@ mod tests {
             "3.12"
         );
         let count = u64::MAX;
-        assert_eq!(number(Shape::Iterations { count, users }), "12884901900");
+        let fixed = Load::iterations(count, users).shape;
+        assert_eq!(number(fixed), "12884901900");
     }
 }

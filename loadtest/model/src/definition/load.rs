@@ -44,12 +44,15 @@ pub enum Shape {
         #[serde(rename = "duration_us", with = "micros")]
         duration: Duration,
     },
-    /// A fixed number of iterations, shared by `users`.
+    /// A fixed number of iterations, made by `users`.
     Iterations {
         /// Iterations in total.
         count: u64,
-        /// Virtual users that share them.
+        /// Virtual users that make them.
         users: u32,
+        /// True if each user makes an equal part; else the next iteration goes to whoever is free.
+        #[serde(default)]
+        per_user: bool,
     },
     /// Open model in linear stages; `from` and `to` are iterations per second.
     RateStages {
@@ -113,7 +116,20 @@ impl Load {
 
     /// A fixed number of iterations, shared by so many virtual users.
     pub const fn iterations(count: u64, users: u32) -> Self {
-        Self::new(Shape::Iterations { count, users })
+        Self::new(Shape::Iterations {
+            count,
+            users,
+            per_user: false,
+        })
+    }
+
+    /// A fixed number of iterations for each of so many virtual users.
+    pub const fn iterations_per_user(each: u64, users: u32) -> Self {
+        Self::new(Shape::Iterations {
+            count: each.saturating_mul(users as u64),
+            users,
+            per_user: true,
+        })
     }
 
     /// Open model in linear stages, whose targets are iterations per second.

@@ -1,6 +1,8 @@
 //! Scenarios and their steps.
 
-use super::{Client, Cookies, DEFAULT_TIMEOUT, Expect, Load, Retry, Think, Threshold, Until, micros};
+use super::{
+    Client, Cookies, DEFAULT_TIMEOUT, Expect, Load, Retry, Think, Threshold, Until, micros,
+};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::time::Duration;

@@ -162,7 +162,11 @@ mod tests {
     #[test]
     fn draws_have_the_mean_and_the_deviation_that_were_asked_for() {
         assert_moments(random(ThinkLaw::Normal, 2_000, 500), 2_000.0, 500.0);
-        assert_moments(random(ThinkLaw::Exponential, 2_000, 2_000), 2_000.0, 2_000.0);
+        assert_moments(
+            random(ThinkLaw::Exponential, 2_000, 2_000),
+            2_000.0,
+            2_000.0,
+        );
         assert_moments(random(ThinkLaw::Lognormal, 2_000, 500), 2_000.0, 500.0);
         assert_moments(random(ThinkLaw::Lognormal, 2_000, 1_500), 2_000.0, 1_500.0);
         let uniform = Think::Uniform {
@@ -187,7 +191,10 @@ mod tests {
         };
         // The median of a lognormal law is exp(mu): mean / sqrt(1 + (deviation / mean)^2).
         let lognormal = below(random(ThinkLaw::Lognormal, 2_000, 2_000), 2_f64.sqrt());
-        let exponential = below(random(ThinkLaw::Exponential, 2_000, 2_000), 2.0 * 2_f64.ln());
+        let exponential = below(
+            random(ThinkLaw::Exponential, 2_000, 2_000),
+            2.0 * 2_f64.ln(),
+        );
         for count in [lognormal, exponential] {
             assert!((49_500..50_500).contains(&count), "{count}");
         }

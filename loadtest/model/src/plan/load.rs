@@ -1,6 +1,6 @@
 //! The load of a plan: what overrides make of the declared one, and whether it can be run.
 
-use super::{Overrides, PlanError};
+use super::{IterationCount, Overrides, PlanError};
 use crate::definition::{Load, ScenarioDef, Shape};
 use std::time::Duration;
 
@@ -37,15 +37,24 @@ pub(super) fn override_load(
             ramp_up,
             duration,
         }
-    } else if let Some(count) = overrides.iterations {
+    } else if let Some(iterations) = overrides.iterations {
         let users = overrides.users.unwrap_or(match declared.shape {
             Shape::Iterations { users, .. } | Shape::Users { users, .. } => users,
             _ => 1,
         });
-        Shape::Iterations { count, users }
+        match iterations {
+            IterationCount::Total(count) => Load::iterations(count, users),
+            IterationCount::PerUser { per_user } => Load::iterations_per_user(per_user, users),
+        }
+        .shape
     } else if let Some(users) = overrides.users {
         match declared.shape {
-            Shape::Iterations { count, .. } => Shape::Iterations { count, users },
+            Shape::Iterations {
+                count,
+                users: all,
+                per_user: true,
+            } => Load::iterations_per_user(count / u64::from(all.max(1)), users).shape,
+            Shape::Iterations { count, .. } => Load::iterations(count, users).shape,
             _ => Shape::Users {
                 users,
                 ramp_up,
@@ -69,9 +78,14 @@ pub(super) fn override_load(
     };
     let shape = match shape {
         // A user without an iteration would only be in the way.
-        Shape::Iterations { count, users } => Shape::Iterations {
+        Shape::Iterations {
+            count,
+            users,
+            per_user,
+        } => Shape::Iterations {
             count,
             users: users.min(u32::try_from(count).unwrap_or(u32::MAX)),
+            per_user,
         },
         shape => shape,
     };
@@ -200,9 +214,7 @@ pub(super) fn max_users(scenario: &ScenarioDef, load: &Load) -> u32 {
             .steps
             .iter()
             .map(|step| {
-                let mean = step
-                    .think
-                    .map_or(Duration::ZERO, |think| think.mean());
+                let mean = step.think.map_or(Duration::ZERO, |think| think.mean());
                 step.weight * mean.as_secs_f64()
             })
             .sum();

@@ -25,13 +25,26 @@ pub struct Overrides {
     /// `--users`.
     pub users: Option<u32>,
     /// `--iterations`.
-    pub iterations: Option<u64>,
+    pub iterations: Option<IterationCount>,
     /// `--ramp-up`.
     #[serde(rename = "ramp_up_us", with = "crate::definition::micros::option")]
     pub ramp_up: Option<Duration>,
     /// `--duration`.
     #[serde(rename = "duration_us", with = "crate::definition::micros::option")]
     pub duration: Option<Duration>,
+}
+
+/// A number of iterations to make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum IterationCount {
+    /// `1000`: by all users together.
+    Total(u64),
+    /// `20/user`: by each user.
+    PerUser {
+        /// The number for each user.
+        per_user: u64,
+    },
 }
 
 /// The grading policy of a workspace, from `loadtest.toml`.

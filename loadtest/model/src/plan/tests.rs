@@ -78,24 +78,37 @@ fn a_rate_replaces_the_model_and_keeps_ramp_and_duration() {
 fn users_and_iterations_together_share_the_work() {
     let overrides = Overrides {
         users: Some(8),
-        iterations: Some(100),
+        iterations: Some(IterationCount::Total(100)),
         ..Overrides::default()
     };
     let plan = plan(Some(rate(5.0, 0, 10)), &overrides).unwrap();
-    assert_eq!(
-        plan.load.shape,
-        Shape::Iterations {
-            count: 100,
-            users: 8
-        }
-    );
+    assert_eq!(plan.load, Load::iterations(100, 8));
+}
+
+#[test]
+fn iterations_per_user_follow_the_number_of_users() {
+    let declared = Some(Load::iterations_per_user(20, 10));
+    let given = |users, iterations| Overrides {
+        users,
+        iterations,
+        ..Overrides::default()
+    };
+    let load = |overrides| plan(declared.clone(), &overrides).unwrap().load;
+    assert_eq!(load(given(None, None)), Load::iterations_per_user(20, 10));
+    assert_eq!(load(given(Some(3), None)), Load::iterations_per_user(20, 3));
+    let five = Some(IterationCount::PerUser { per_user: 5 });
+    assert_eq!(load(given(None, five)), Load::iterations_per_user(5, 10));
+    let total = Some(IterationCount::Total(7));
+    assert_eq!(load(given(None, total)), Load::iterations(7, 7));
+    let nothing = given(None, Some(IterationCount::PerUser { per_user: 0 }));
+    assert!(plan(declared.clone(), &nothing).is_err());
 }
 
 #[test]
 fn a_user_without_an_iteration_is_not_made() {
     let overrides = Overrides {
         users: Some(100_000),
-        iterations: Some(3),
+        iterations: Some(IterationCount::Total(3)),
         ..Overrides::default()
     };
     assert_eq!(plan(None, &overrides).unwrap().max_users, 3);

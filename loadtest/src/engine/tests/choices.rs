@@ -65,10 +65,7 @@ fn chosen(weight: f64, one_of: Option<&'static str>) -> StepDef {
 
 macro_rules! run_with {
     ($steps:expr, $workers:expr, $members:literal, $is_full:literal) => {{
-        let load = Load::new(Shape::Iterations {
-            count: JOURNEYS,
-            users: $workers,
-        });
+        let load = Load::iterations(JOURNEYS, $workers);
         let scenario = &*Box::leak(Box::new(Scenario {
             definition: sample::scenario(Some(load), $steps),
             root: "",

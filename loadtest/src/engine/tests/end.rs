@@ -75,7 +75,7 @@ fn what_ends_within_the_graceful_time_is_counted_to_the_last_millisecond() {
 fn fixed_work_lasts_as_long_as_its_requests_may() {
     // 7 iterations, 2 users, nobody answers: 4 deadlines one after another, and no end of a load.
     for workers in [1, 2] {
-        let load = Load::new(Shape::Iterations { count: 7, users: 2 });
+        let load = Load::iterations(7, 2);
         let ran = run_workers(load, vec![step("a")], workers, &Control::new(), None, never);
         let all = ran.all();
         assert_eq!((all.journey.failed, all.journey.cancelled), (7, 0));
@@ -85,7 +85,7 @@ fn fixed_work_lasts_as_long_as_its_requests_may() {
 
 #[test]
 fn fixed_work_that_is_stopped_ends_the_graceful_time_later() {
-    let load = Load::new(Shape::Iterations { count: 7, users: 2 });
+    let load = Load::iterations(7, 2);
     let stop = Some((ms(1_000), RunPhase::Stopping));
     let ran = run_workers(load, vec![patient()], 1, &Control::new(), stop, never);
     let all = ran.all();

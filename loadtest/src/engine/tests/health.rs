@@ -225,7 +225,7 @@ proptest! {
         users in 1_u32..12,
         workers in 1_u32..9,
     ) {
-        let load = Load::new(Shape::Iterations { count, users });
+        let load = Load::iterations(count, users);
         let workers = workers.min(users);
         let ran = run_workers(load, vec![step("a")], workers, &Control::new(), None, quick);
         prop_assert_eq!(ran.all().journey.ok, count);

@@ -6,7 +6,7 @@ use crate::prelude::*;
 use crate::transport::{HttpTransport, Network};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Frame, StepTally, Tally};
-use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
+use loadtest_model::plan::{GradingDefaults, IterationCount, Overrides, Plan};
 use loadtest_tests::{Reply, Server};
 use std::collections::HashMap;
 use std::error::Error as StdError;
@@ -24,7 +24,7 @@ struct Order {
 /// Runs `count` iterations of one user against `server`.
 pub(super) fn run(scenario: &'static Scenario, count: u64, server: &Server) -> Tally {
     let overrides = Overrides {
-        iterations: Some(count),
+        iterations: Some(IterationCount::Total(count)),
         users: Some(1),
         ..Overrides::default()
     };

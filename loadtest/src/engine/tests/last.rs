@@ -19,7 +19,7 @@ fn steps() -> Vec<StepDef> {
 }
 
 fn iterations(count: u64, users: u32) -> Load {
-    Load::new(Shape::Iterations { count, users })
+    Load::iterations(count, users)
 }
 
 /// Runs one worker that is told to stop or to abort.

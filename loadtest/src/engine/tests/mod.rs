@@ -36,6 +36,7 @@ use loadtest_model::metrics::{Frame, Tally, Windows};
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::LocalSet;
@@ -361,12 +362,38 @@ fn an_open_load_starts_every_arrival_at_its_instant() {
 
 #[test]
 fn fixed_work_begins_with_the_run_and_not_before() {
-    let load = Load::new(Shape::Iterations { count: 6, users: 3 });
-    let ran = run(load, vec![step("a")], quick);
+    let ran = run(Load::iterations(6, 3), vec![step("a")], quick);
     let all = ran.all();
     assert_eq!(all.journey.time.count(), 6);
     assert_eq!(all.journey.time.min(), Some(ms(5)));
     assert_eq!(all.journey.time.max(), Some(ms(5)));
+}
+
+#[test]
+fn each_user_makes_its_own_part_of_the_iterations_however_slow_it_is() {
+    let sent = AtomicU64::new(0);
+    let first_is_slow = move |_| {
+        let is_first = sent.fetch_add(1, Ordering::Relaxed) == 0;
+        (ms(if is_first { 1_000 } else { 10 }), Ok(""))
+    };
+    let ran = run(
+        Load::iterations_per_user(3, 2),
+        vec![step("a")],
+        first_is_slow,
+    );
+    assert_eq!(ran.all().journey.ok, 6);
+    let instants = [0, 0, 10, 20, 1_000, 1_010];
+    assert_eq!(ran.seen, instants.map(ms));
+}
+
+#[test]
+fn workers_make_the_iterations_of_their_own_users() {
+    let load = Load::iterations_per_user(5, 7);
+    let ran = run_workers(load, vec![step("a")], 3, &Control::new(), None, quick);
+    assert_eq!((ran.all().journey.ok, ran.done.planned), (35, 35));
+    // Each user is done after five requests of 5 ms.
+    let last = ran.seen.iter().max();
+    assert_eq!(last, Some(&ms(20)));
 }
 
 #[test]
@@ -496,10 +523,7 @@ fn users_of_stages_pause_while_they_are_not_wanted() {
 #[test]
 fn a_fixed_number_of_iterations_is_shared_exactly() {
     for workers in [1, 2, 3] {
-        let load = Load::new(Shape::Iterations {
-            count: 1_000,
-            users: 7,
-        });
+        let load = Load::iterations(1_000, 7);
         let ran = run_workers(load, vec![step("a")], workers, &Control::new(), None, quick);
         assert_eq!(ran.all().journey.ok, 1_000, "{workers} workers");
     }
@@ -508,10 +532,7 @@ fn a_fixed_number_of_iterations_is_shared_exactly() {
 #[test]
 fn dependants_of_a_failed_step_are_skipped_with_the_root_cause() {
     let ran = run(
-        Load::new(Shape::Iterations {
-            count: 10,
-            users: 1,
-        }),
+        Load::iterations(10, 1),
         vec![step("login"), step("browse"), step("buy")],
         |_| (ms(5), Err(ErrorKind::ConnectRefused)),
     );
@@ -554,12 +575,7 @@ fn dependants_of_a_failed_step_are_skipped_with_the_root_cause() {
 fn what_chance_leaves_out_is_no_failure() {
     let mut login = step("login");
     login.weight = 0.25;
-    let load = || {
-        Load::new(Shape::Iterations {
-            count: 4_000,
-            users: 1,
-        })
-    };
+    let load = || Load::iterations(4_000, 1);
     let ran = run(load(), vec![login.clone(), step("browse")], quick);
     let all = ran.all();
     assert_eq!(all.journey.ok, 4_000);
@@ -583,11 +599,7 @@ fn what_chance_leaves_out_is_no_failure() {
 fn timeouts_enter_the_percentiles_at_their_deadline() {
     let mut slow = step("slow");
     slow.timeout = ms(200);
-    let ran = run(
-        Load::new(Shape::Iterations { count: 4, users: 1 }),
-        vec![slow],
-        |_| (ms(900), Ok("")),
-    );
+    let ran = run(Load::iterations(4, 1), vec![slow], |_| (ms(900), Ok("")));
     let all = ran.all();
     assert_eq!(all.steps[0].failed, 4);
     assert_eq!(all.steps[0].errors[0].kind, ErrorKind::TimeoutHead);
@@ -597,11 +609,9 @@ fn timeouts_enter_the_percentiles_at_their_deadline() {
 
 #[test]
 fn a_panic_in_a_step_is_counted_and_the_user_lives_on() {
-    let ran = run(
-        Load::new(Shape::Iterations { count: 6, users: 2 }),
-        vec![step("a"), step("b")],
-        |_| (ms(5), Ok("panic")),
-    );
+    let ran = run(Load::iterations(6, 2), vec![step("a"), step("b")], |_| {
+        (ms(5), Ok("panic"))
+    });
     let all = ran.all();
     assert_eq!(all.steps[0].failed, 6);
     assert_eq!(all.steps[0].errors[0].kind, ErrorKind::StepPanic);

@@ -103,7 +103,7 @@ fn timings(own: &OwnTally) -> Vec<(&str, u64, Duration)> {
 
 #[test]
 fn steps_checks_and_states_count_exactly_also_where_they_fail() {
-    let work = Load::new(Shape::Iterations { count: 5, users: 1 });
+    let work = Load::iterations(5, 1);
     let all = go(work, vec![step("a"), step("b")], 1).all();
     // Iterations 1 and 3 panic in the second step; every check fails its step.
     assert_eq!(

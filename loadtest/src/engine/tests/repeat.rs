@@ -172,10 +172,7 @@ struct Case {
 /// One user that goes through `steps` so often.
 fn times(iterations: u64, steps: Vec<StepDef>) -> Case {
     Case {
-        load: Load::new(Shape::Iterations {
-            count: iterations,
-            users: 1,
-        }),
+        load: Load::iterations(iterations, 1),
         steps,
         leaves_out: false,
         fails_checks: false,
@@ -609,10 +606,7 @@ fn every_user_runs_a_step_once_for_itself() {
         step("browse"),
     ];
     let mut case = times(0, steps);
-    case.load = Load::new(Shape::Iterations {
-        count: 12,
-        users: 4,
-    });
+    case.load = Load::iterations(12, 4);
     let (all, _) = case.run(|_| (ms(10), Body("")));
     assert_eq!((all.steps[0].executed, all.steps[0].kept), (4, 8));
     assert_eq!(all.steps[1].ok, 12);

@@ -85,7 +85,7 @@ fn a_closed_load_that_is_over_before_its_rows_ends_by_its_time() {
 
 #[test]
 fn fixed_work_is_at_most_the_rows() {
-    let load = |count| Load::new(Shape::Iterations { count, users: 4 });
+    let load = |count| Load::iterations(count, 4);
     let ran = run_rows(load(100), 7, 2, quick);
     assert_eq!((ran.all().journey.ok, ran.done.planned), (7, 7));
     assert!(ran.done.out_of_rows);

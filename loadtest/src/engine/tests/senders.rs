@@ -83,7 +83,7 @@ fn plain(load: Load, steps: Vec<StepDef>) -> Scenario {
 }
 
 fn work_of(count: u64) -> Load {
-    Load::new(Shape::Iterations { count, users: 1 })
+    Load::iterations(count, 1)
 }
 
 fn go(
