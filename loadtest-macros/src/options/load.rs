@@ -1,6 +1,8 @@
 //! `load = rate(200/s, ramp_up = 10s, for = 1m)` and its siblings.
 
-use super::value::{parse_duration, parse_error, parse_rate, parse_whole};
+use super::value::{
+    parse_duration, parse_error, parse_positive_duration, parse_rate, parse_whole,
+};
 use super::{note_given, parse_option_name, unknown_option};
 use proc_macro2::Ident;
 use std::time::Duration;
@@ -15,6 +17,7 @@ pub(crate) struct LoadOption {
     pub(crate) shape: LoadShape,
     pub(crate) warm_up: Duration,
     pub(crate) max_users: Option<u32>,
+    pub(crate) pace: Option<Duration>,
 }
 
 pub(crate) enum LoadShape {
@@ -54,8 +57,8 @@ impl LoadModel {
     fn options(self) -> &'static [&'static str] {
         match self {
             Self::Rate => &["ramp_up", "for", "warm_up", "max_users"],
-            Self::Users => &["ramp_up", "for", "warm_up"],
-            Self::Iterations => &["users"],
+            Self::Users => &["ramp_up", "for", "warm_up", "pace"],
+            Self::Iterations => &["users", "pace"],
         }
     }
 
@@ -85,6 +88,7 @@ struct LoadTerm {
     duration: Option<Duration>,
     warm_up: Option<Duration>,
     max_users: Option<u32>,
+    pace: Option<Duration>,
     users: Option<u32>,
     /// `20/user`.
     per_user: bool,
@@ -134,6 +138,7 @@ pub(super) fn parse_load(input: ParseStream<'_>) -> syn::Result<LoadOption> {
         shape,
         warm_up: first.warm_up.unwrap_or_default(),
         max_users: first.max_users,
+        pace: first.pace,
     })
 }
 
@@ -179,9 +184,9 @@ fn build_stages(terms: &[LoadTerm]) -> syn::Result<LoadShape> {
                 "a stage has no ramp-up: write it as a stage of its own, like `rate(0/s -> 200/s, for = 10s)`",
             ));
         }
-        if at > 0 && (term.warm_up.is_some() || term.max_users.is_some()) {
+        if at > 0 && (term.warm_up.is_some() || term.max_users.is_some() || term.pace.is_some()) {
             return Err(term.error(
-                "`warm_up` and `max_users` hold for the whole load: write them in the first stage",
+                "`warm_up`, `max_users` and `pace` hold for the whole load: write them in the first stage",
             ));
         }
         stages.push(StageOption {
@@ -227,6 +232,7 @@ fn parse_load_term(input: ParseStream<'_>) -> syn::Result<LoadTerm> {
         duration: None,
         warm_up: None,
         max_users: None,
+        pace: None,
         users: None,
         per_user,
     };
@@ -262,6 +268,11 @@ fn parse_term_option(
     let known = term.model.options();
     let key = parse_option_name(input)?;
     let name = key.to_string();
+    if name == "pace" && term.model == LoadModel::Rate {
+        let message = "a rate is its own pace: journeys start when they are due, whatever users there are; \
+                       `pace` is for `users(..)` and `iterations(..)`";
+        return Err(syn::Error::new(key.span(), message));
+    }
     if !known.contains(&name.as_str()) {
         return Err(unknown_option(&key, known));
     }
@@ -271,6 +282,7 @@ fn parse_term_option(
         "ramp_up" => term.ramp_up = Some(parse_duration(input)?),
         "for" => term.duration = Some(parse_duration(input)?),
         "warm_up" => term.warm_up = Some(parse_duration(input)?),
+        "pace" => term.pace = Some(parse_positive_duration(input)?),
         _ => {
             let users = parse_whole(
                 input,

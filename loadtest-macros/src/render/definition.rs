@@ -332,11 +332,13 @@ fn render_load(load: &LoadOption) -> TokenStream {
     };
     let warm_up = render_duration(load.warm_up);
     let max_users = render_option(load.max_users.map(|users| quote!(#users)));
+    let pace = render_option(load.pace.map(render_duration));
     quote! {
         ::loadtest::__private::Load {
             shape: ::loadtest::__private::Shape::#shape,
             warm_up: #warm_up,
             max_users: #max_users,
+            pace: #pace,
         }
     }
 }

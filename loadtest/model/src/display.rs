@@ -285,6 +285,9 @@ pub fn format_load(load: &Load) -> String {
         Shape::RateStages { stages } => (staged(stages, "/s"), "open model"),
         Shape::UserStages { stages } => (staged(stages, " users"), "closed model"),
     };
+    if let Some(pace) = load.pace {
+        let _ = write!(words, ", each starting an iteration every {}", format_span(pace));
+    }
     if !load.warm_up.is_zero() {
         let _ = write!(words, ", after a warm-up of {}", format_span(load.warm_up));
     }

@@ -105,6 +105,7 @@ async fn run_user<T: Transport>(
     first: Instant,
     state: Rc<WorkerState>,
 ) -> Option<VirtualUser<T>> {
+    let mut pace = Pace { intended: first };
     // The iteration number is that of the user and of its own count, whatever others do.
     let mut count = 0;
     let mut arrival = Arrival {
@@ -117,7 +118,7 @@ async fn run_user<T: Transport>(
     loop {
         // A state that panicked is tallied; the next iteration tries again.
         let _tallied = user.run_iteration(arrival, &state, &mut NoObserver).await;
-        let mut due = next_due(&user, &state).await;
+        let mut due = pace.next_due(&user, &state).await;
         let mut begun = Some(due);
         count += 1;
         if state.feed_index(number, count) >= state.row_limit() {
@@ -132,6 +133,7 @@ async fn run_user<T: Transport>(
         };
         if state.start + from > due {
             due = state.start + from;
+            pace.intended = due;
             state
                 .pause_unless_stopping(due.saturating_duration_since(Instant::now()))
                 .await;
@@ -151,14 +153,33 @@ async fn run_user<T: Transport>(
     user.with_last_steps()
 }
 
-/// Returns the time at which the next iteration of `user` is due: the end of the last one, or after a rest if
-/// that sent nothing.
-async fn next_due<T>(user: &VirtualUser<T>, state: &WorkerState) -> Instant {
-    if user.sent_nothing {
-        state.pause_unless_stopping(EMPTY_ITERATION_REST).await;
-        return Instant::now();
+/// The times at which a user of a closed load is to start its iterations.
+struct Pace {
+    /// The intended start of the last iteration. A timer that fires late does not move the next one.
+    intended: Instant,
+}
+
+impl Pace {
+    /// Waits until the next iteration of `user` is due, and returns that time: the end of the last one, or after a
+    /// rest if that sent nothing; but not before the interval of the load is over. Like thinking, the wait delays
+    /// nothing that was due.
+    async fn next_due<T>(&mut self, user: &VirtualUser<T>, state: &WorkerState) -> Instant {
+        let mut ended = user.ended_at;
+        if user.sent_nothing {
+            state.pause_unless_stopping(EMPTY_ITERATION_REST).await;
+            ended = Instant::now();
+        }
+        let Some(pace) = state.plan.load.pace else {
+            return ended;
+        };
+        self.intended = ended.max(self.intended + pace);
+        if self.intended <= ended {
+            return ended;
+        }
+        let wait = self.intended.saturating_duration_since(Instant::now());
+        state.pause_unless_stopping(wait).await;
+        Instant::now()
     }
-    user.ended_at
 }
 
 /// Combines `user` and `count` into one number, each in its own half.
@@ -239,6 +260,7 @@ async fn run_shared_iterations<T: Transport>(
     behind: u64,
     state: Rc<WorkerState>,
 ) -> Option<VirtualUser<T>> {
+    let mut pace = Pace { intended: due };
     let mut begun = None;
     while next.get() < behind && state.is_running() {
         let iteration = next.replace(next.get() + 1);
@@ -251,7 +273,7 @@ async fn run_shared_iterations<T: Transport>(
         };
         // A state that panicked is tallied; the next iteration tries again.
         let _tallied = user.run_iteration(arrival, &state, &mut NoObserver).await;
-        due = next_due(&user, &state).await;
+        due = pace.next_due(&user, &state).await;
         begun = Some(due);
     }
     user.with_last_steps()

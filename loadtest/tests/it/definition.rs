@@ -76,6 +76,7 @@ fn scenario_options_are_kept() {
             },
             warm_up: Duration::from_secs(5),
             max_users: Some(20),
+            pace: None,
         })
     );
 }

@@ -91,6 +91,7 @@ fn describe_load(load: &Load) -> Value {
     };
     value["warm_up_ms"] = json!(to_ms(load.warm_up));
     value["max_users"] = json!(load.max_users);
+    value["pace_ms"] = json!(load.pace.map(to_ms));
     value
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Iterations {
     pub(super) total: Option<u64>,
     /// The rate of the steady part.
     pub(super) per_second: Option<f64>,
-    /// The highest rate that think times permit, on an infinitely fast target.
+    /// The highest rate that think times and pace permit, on an infinitely fast target.
     pub(super) most_per_second: Option<f64>,
 }
 
@@ -149,13 +149,14 @@ fn count_iterations(
         .filter(|(step, _)| !step.once)
         .filter_map(|(step, weight)| Some(weight * step.think?.mean().as_secs_f64()))
         .sum();
+    let shortest = think.max(plan.load.pace.map_or(0.0, |pace| pace.as_secs_f64()));
     Iterations {
         total: match plan.load.shape {
             Shape::Iterations { count, .. } => Some(count),
             _ => None,
         },
         per_second: None,
-        most_per_second: (think > 0.0).then(|| round_weight(plan.load.peak() / think)),
+        most_per_second: (shortest > 0.0).then(|| round_weight(plan.load.peak() / shortest)),
     }
 }
 
@@ -291,6 +292,9 @@ mod tests {
         });
         // 0.8 x 1.5 s of thinking: no more than 25 iterations a second of 30 users.
         assert_eq!(outlook(&scenario).iterations.most_per_second, Some(25.0));
+        let load = scenario.load.take().unwrap();
+        scenario.load = Some(load.pace(seconds(5)));
+        assert_eq!(outlook(&scenario).iterations.most_per_second, Some(6.0));
         scenario.load = Some(Load::iterations(100, 3));
         let fixed = outlook(&scenario);
         assert_eq!(fixed.iterations.total, Some(100));

@@ -244,6 +244,9 @@ fn compare_machines(base: &Environment, new: &Environment) -> Option<Refusal> {
 
 /// Returns true if both ask for the same in each second, for however long.
 fn is_same_load(one: &Load, other: &Load) -> bool {
+    if one.pace != other.pace {
+        return false;
+    }
     match (&one.shape, &other.shape) {
         (Shape::Rate { per_second: a, .. }, Shape::Rate { per_second: b, .. }) => {
             a.total_cmp(b).is_eq()

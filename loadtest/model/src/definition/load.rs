@@ -16,6 +16,9 @@ pub struct Load {
     /// Open model: the highest number of virtual users; `None` derives it from rate and think time.
     #[serde(default)]
     pub max_users: Option<u32>,
+    /// Closed model: the least time from the start of a user's iteration to the start of its next one.
+    #[serde(rename = "pace_us", with = "micros::option", default)]
+    pub pace: Option<Duration>,
 }
 
 /// The load model: open (arrivals), closed (users) or a fixed amount of work.
@@ -92,6 +95,7 @@ impl Load {
             shape,
             warm_up: Duration::ZERO,
             max_users: None,
+            pace: None,
         }
     }
 
@@ -178,6 +182,13 @@ impl Load {
     #[must_use]
     pub const fn max_users(mut self, users: u32) -> Self {
         self.max_users = Some(users);
+        self
+    }
+
+    /// Closed model: each user starts an iteration at this interval, or at once after one that took longer.
+    #[must_use]
+    pub const fn pace(mut self, interval: Duration) -> Self {
+        self.pace = Some(interval);
         self
     }
 

@@ -108,7 +108,12 @@ pub(super) fn override_load(
             }
         }
     }
-    Load { shape, ..declared }
+    let load = Load { shape, ..declared };
+    Load {
+        // A rate has a pace of its own.
+        pace: load.pace.filter(|_| !load.is_open()),
+        ..load
+    }
 }
 
 /// Notes every mistake in `load`.

@@ -75,6 +75,20 @@ fn a_rate_replaces_the_model_and_keeps_ramp_and_duration() {
 }
 
 #[test]
+fn a_pace_stays_with_the_users_and_goes_with_a_rate() {
+    let declared = || Some(Load::users(50, seconds(60)).pace(seconds(5)));
+    let given = |users, rate_per_second| Overrides {
+        rate_per_second,
+        users,
+        ..Overrides::default()
+    };
+    let fewer = plan(declared(), &given(Some(2), None)).unwrap();
+    assert_eq!(fewer.load, Load::users(2, seconds(60)).pace(seconds(5)));
+    let open = plan(declared(), &given(None, Some(7.0))).unwrap();
+    assert_eq!(open.load, rate(7.0, 0, 60));
+}
+
+#[test]
 fn users_and_iterations_together_share_the_work() {
     let overrides = Overrides {
         users: Some(8),

@@ -10,6 +10,7 @@ mod last;
 mod limits;
 mod many;
 mod own;
+mod pace;
 mod repeat;
 mod replay;
 mod rows;

@@ -141,7 +141,8 @@ fn render_iterations(prospect: &Prospect<'_>) -> String {
     let Some(total) = iterations.total else {
         let bound = iterations.most_per_second.map_or(String::new(), |rate| {
             format!(
-                "; the think times allow {} at most",
+                "; {} {} at most",
+                if load.pace.is_some() { "the pace allows" } else { "the think times allow" },
                 display::format_rate(rate)
             )
         });
@@ -179,7 +180,9 @@ fn all_requests(requests: &RequestOutlook) -> String {
 fn render_notes(page: &mut Screen, prospect: &Prospect<'_>) {
     let outlook = &prospect.outlook;
     let mut notes = Vec::new();
-    if !prospect.plan.load.is_open() {
+    if prospect.plan.load.pace.is_some() {
+        notes.push("Users keep their pace while the target answers within it.");
+    } else if !prospect.plan.load.is_open() {
         notes.push(
             "Users go on when their last iteration has ended, so the rate depends on the target.",
         );
