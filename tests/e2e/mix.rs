@@ -8,7 +8,7 @@ use libtest_mimic::Trial;
 use loadtest_model::record::{EndReason, RunRecord, ScenarioRecord};
 use loadtest_tests::{Reply, Server};
 use rustix::process::Signal;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -20,6 +20,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         one_that_cannot_begin_keeps_all_from_beginning,
         scenarios_of_several_programs_are_refused_by_name,
         panics_are_told_of_the_scenario_they_happened_in,
+        one_that_starts_later_does_so_in_a_mix_alone,
+        ctrl_c_stops_one_that_is_yet_to_start,
         ctrl_c_stops_all_of_them,
         a_killed_tool_leaves_what_the_journals_hold,
         a_weight_is_listed,
@@ -230,6 +232,49 @@ fn ctrl_c_stops_all_of_them() {
         assert_eq!(scenario.end.ending, EndReason::Interrupted);
         assert_eq!(total(scenario).journey.failed, 0);
     }
+}
+
+fn one_that_starts_later_does_so_in_a_mix_alone() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&seen);
+    let server = Server::start(move |request| {
+        log.lock().expect("the log").push(request.path.clone());
+        Reply::text("ok")
+    });
+    let sandbox = Sandbox::new();
+    let output = sandbox.mix("--tag guests", &server).run().exits(0);
+    let output = output.says(&["starts in 1.5s"]);
+    output.prints(&["into the mix on"]);
+    assert_eq!(*seen.lock().expect("the log"), ["/early", "/late"]);
+    let record = sandbox.record();
+    let starts = record.scenarios.iter().map(|one| one.start.plan.start);
+    let expected = [Duration::ZERO, Duration::from_millis(1_500)];
+    assert_eq!(starts.collect::<Vec<_>>(), expected);
+    for scenario in &record.scenarios {
+        assert_balanced(scenario);
+        assert!(scenario.end.elapsed_us < 1_500_000, "from its own start on");
+    }
+    let url = server.url();
+    let alone = project().tool("plan", &format!("late --base-url {url}"));
+    alone
+        .run()
+        .exits(0)
+        .prints(&["`late` starts at once: `start = 1.5s` is its place in a mix (`--mix`)"]);
+}
+
+fn ctrl_c_stops_one_that_is_yet_to_start() {
+    let (server, sandbox) = (shop(), Sandbox::new());
+    let running = sandbox.mix("--tag guests --tag waits", &server).start();
+    wait_for("the one that comes at once", || {
+        (server.requests_to("/early") > 0).then_some(())
+    });
+    running.signal(Signal::INT);
+    running.output().exits(105);
+    assert_eq!(server.requests_to("/much-later"), 0);
+    let record = sandbox.record();
+    let last = record.scenarios.last().expect("three scenarios");
+    assert_eq!(last.end.ending, EndReason::Interrupted);
+    assert_eq!(total(last).journey.started, 0);
 }
 
 fn a_killed_tool_leaves_what_the_journals_hold() {

@@ -464,6 +464,7 @@ impl LoadArgs {
             iterations: self.iterations,
             ramp_up: self.ramp_up,
             duration: self.duration,
+            ..Overrides::default()
         }
     }
 }

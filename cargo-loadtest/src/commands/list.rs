@@ -68,12 +68,21 @@ fn render_table(scenario: &ScenarioDef) -> String {
     if scenario.keeps_state {
         facts.push(("state", words::KEEPS_STATE.to_owned()));
     }
+    let mut place = Vec::new();
     if (scenario.weight - 1.0).abs() > f64::EPSILON {
-        let share = format!(
+        place.push(format!(
             "weight {} beside others",
             weights::round_weight(scenario.weight)
-        );
-        facts.push(("mix", share));
+        ));
+    }
+    if !scenario.start.is_zero() {
+        place.push(format!(
+            "starts {} after it",
+            display::format_span(scenario.start)
+        ));
+    }
+    if !place.is_empty() {
+        facts.push(("mix", place.join(", ")));
     }
     facts.push(("version", version));
     facts.push(("source", format!("{}:{}", scenario.file, scenario.line)));

@@ -1,6 +1,6 @@
 //! `cargo loadtest run`: one scenario after another or all at once, one record of all.
 
-use super::{Project, mix, publish, recorded, warn_of_unjudged_gate};
+use super::{Project, mix, publish, recorded, warn_of_unjudged_gate, words};
 use crate::baselines::{Against, Baseline, Baselines};
 use crate::cli::{Cli, RunArgs};
 use crate::config::Config;
@@ -59,6 +59,11 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let seed = args.load.seed.unwrap_or_else(random_seed);
     let (overrides, binary) = shares(&chosen, args.mix, overrides)?;
     let plans = plan(&chosen, &overrides, &config.grading, seed)?;
+    for (found, plan) in chosen.iter().zip(&plans) {
+        if let Some(remark) = words::describe_unused_start(&found.definition, plan) {
+            console::print_warning(remark);
+        }
+    }
     let environment = workspace::environment(project.workspace.root(), &store.outputs());
     let against = match &args.gate.baseline {
         Some(name) => {
@@ -78,7 +83,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     })?;
     let planned = chosen.iter().zip(&plans);
     let planned = planned
-        .map(|(found, plan)| Planned::new(&found.definition, display::format_load(&plan.load)));
+        .map(|(found, plan)| Planned::new(&found.definition, display::format_planned_load(plan)));
     let told = webhooks.started(Run::new(&record, planned.collect()));
     let series = Series {
         folder: &folder,

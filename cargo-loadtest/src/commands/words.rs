@@ -1,10 +1,12 @@
 //! What a scenario declares, in words that `list` and `plan` share.
 
 use crate::console::clean;
+use crate::units;
 use loadtest_model::definition::{
     Client, Cookies, Dns, HttpVersion, ScenarioDef, StepDef, Think, ThinkLaw, Threshold,
 };
 use loadtest_model::display;
+use loadtest_model::plan::Plan;
 
 /// A note on per-user state for those who replay an iteration.
 pub(super) const KEEPS_STATE: &str =
@@ -87,6 +89,18 @@ pub(super) fn list_marks(step: &StepDef) -> Vec<String> {
         ));
     }
     marks
+}
+
+/// The remark on a scenario that starts later in a mix, and runs outside of one.
+pub(super) fn describe_unused_start(scenario: &ScenarioDef, plan: &Plan) -> Option<String> {
+    let is_unused = !scenario.start.is_zero() && plan.start.is_zero();
+    is_unused.then(|| {
+        format!(
+            "`{}` starts at once: `start = {}` is its place in a mix (`--mix`)",
+            scenario.name,
+            units::show(scenario.start)
+        )
+    })
 }
 
 /// A pause: `500 ms`, `500 ms to 2 s`, or `2 s on average (normal, deviation 500 ms)`.

@@ -7,6 +7,7 @@ use super::course::{
 use super::keys::UnseenKeys;
 use crate::console::{self, clean};
 use crate::export::terminal::text::{shorten, width};
+use crate::units;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::Duration;
 
@@ -131,6 +132,11 @@ impl LinePart {
         room: usize,
         has_steps: bool,
     ) -> Vec<String> {
+        if let Some(wait) = course.time_to_start(since_spawn) {
+            let name = shorten(&clean(&course.record.start.definition.name), NAME);
+            let wait = units::show(Duration::from_secs(wait.as_secs() + 1));
+            return vec![format!("{name} starts in {wait}")];
+        }
         let window = &self.window;
         let mut lines = vec![format_head(
             course,

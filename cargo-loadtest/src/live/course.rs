@@ -59,6 +59,7 @@ pub(super) struct StepWindow {
 
 impl Course {
     pub(super) fn new(start: RunStart, began: Duration) -> Self {
+        let began = began + start.plan.start;
         let record = ScenarioRecord::new(start);
         Self {
             validity: Validity::so_far(&record),
@@ -157,6 +158,13 @@ impl Course {
     /// The time since the load began.
     pub(super) fn elapsed(&self, since_spawn: Duration) -> Duration {
         since_spawn.saturating_sub(self.began)
+    }
+
+    /// The time until the load begins, of one that begins later than its mix.
+    pub(super) fn time_to_start(&self, since_spawn: Duration) -> Option<Duration> {
+        let left = self.began.checked_sub(since_spawn)?;
+        let waits = !self.record.start.plan.start.is_zero() && self.frames.is_empty();
+        waits.then_some(left)
     }
 
     /// The planned length, warm-up included; `None` for a fixed amount of work.
@@ -401,6 +409,21 @@ mod tests {
                  100 ms or longer, up to 300 ms",
             ]
         );
+    }
+
+    #[test]
+    fn a_load_that_starts_later_in_its_mix_waits_and_counts_from_its_own_start() {
+        let mut start = sample::start();
+        start.plan.start = Duration::from_secs(30);
+        let course = Course::new(start, Duration::from_secs(1));
+        let at = |second| course.time_to_start(Duration::from_secs(second));
+        assert_eq!(at(11), Some(Duration::from_secs(20)));
+        assert_eq!(at(32), None);
+        assert_eq!(
+            course.elapsed(Duration::from_secs(36)),
+            Duration::from_secs(5)
+        );
+        assert!(!course.is_over(Duration::from_secs(31)));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Lines for logs: one at the beginning, one every ten seconds.
 
 use super::course::{Course, format_share, format_time, format_users, format_window_rate};
+use crate::units;
 use std::time::Duration;
 
 /// Seconds between lines.
@@ -21,10 +22,16 @@ pub(super) fn start(course: &Course) -> String {
         .base_url
         .as_deref()
         .unwrap_or("its own URLs");
+    let plan = &course.record.start.plan;
+    let later = if plan.start.is_zero() {
+        String::new()
+    } else {
+        format!(", starts in {}", units::show(plan.start))
+    };
     format!(
-        "[0s] {} against {target}, seed {}",
+        "[0s] {} against {target}, seed {}{later}",
         definition.identity(),
-        course.record.start.plan.seed
+        plan.seed
     )
 }
 

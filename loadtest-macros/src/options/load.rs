@@ -1,8 +1,6 @@
 //! `load = rate(200/s, ramp_up = 10s, for = 1m)` and its siblings.
 
-use super::value::{
-    parse_duration, parse_error, parse_positive_duration, parse_rate, parse_whole,
-};
+use super::value::{parse_duration, parse_error, parse_positive_duration, parse_rate, parse_whole};
 use super::{note_given, parse_option_name, unknown_option};
 use proc_macro2::Ident;
 use std::time::Duration;

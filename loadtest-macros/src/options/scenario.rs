@@ -7,7 +7,8 @@ use super::header::HeaderOption;
 use super::load::{LoadOption, parse_load};
 use super::threshold::{begins_threshold, parse_threshold_option};
 use super::value::{
-    parse_error, parse_grade_weight, parse_number, parse_positive_duration, parse_share,
+    parse_duration, parse_error, parse_grade_weight, parse_number, parse_positive_duration,
+    parse_share,
 };
 use super::{note_given, parse_assigned, parse_each, parse_option_name, unknown_option};
 use crate::crate_path;
@@ -39,6 +40,8 @@ pub(crate) struct ScenarioOptions {
     /// No two of the same name.
     pub(crate) headers: Vec<HeaderOption>,
     pub(crate) weight: Option<f64>,
+    /// From the start of a mix.
+    pub(crate) start: Duration,
     /// Options of its steps.
     pub(crate) defaults: StepDefaults,
     pub(crate) crate_path: Option<Path>,
@@ -107,6 +110,7 @@ impl ScenarioOptions {
         match name {
             "tags" => self.tags = parse_tags(input)?,
             "load" => self.load = Some(parse_load(input)?),
+            "start" => self.start = parse_duration(input)?,
             "apdex" => self.apdex = Some(parse_positive_duration(input)?),
             "budget" => self.budget = Some(parse_share(input)?),
             "grade_weight" => self.grade_weight = Some(parse_grade_weight(input)?),

@@ -33,6 +33,7 @@ pub(super) fn render_definition(
         version,
         client: declared_client,
         weight: share,
+        start,
         headers: _,
         crate_path: _,
         defaults: _,
@@ -52,6 +53,7 @@ pub(super) fn render_definition(
     let fingerprint = render_text(&resolved.fingerprint);
     let version = render_option(version.as_ref().map(render_literal));
     let share = render_number(share.unwrap_or(1.0));
+    let start = render_duration(*start);
     let starts_target = resolved.setups.iter().any(|setup| setup.made.is_target);
     let runs_once = |step: &ResolvedStep| step.options.repeat.once;
     let keeps_state = !resolved.states.is_empty() || resolved.steps.iter().any(runs_once);
@@ -78,6 +80,7 @@ pub(super) fn render_definition(
             tags: #tags,
             base: #base,
             weight: #share,
+            start: #start,
             client: #client,
             load: #load,
             thresholds: #thresholds,

@@ -1,6 +1,7 @@
 //! Numbers in words: every format shows the same figure in the same way.
 
 use crate::definition::{Bound, Load, Retry, Shape, Stage, Threshold, Until};
+use crate::plan::Plan;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -286,12 +287,25 @@ pub fn format_load(load: &Load) -> String {
         Shape::UserStages { stages } => (staged(stages, " users"), "closed model"),
     };
     if let Some(pace) = load.pace {
-        let _ = write!(words, ", each starting an iteration every {}", format_span(pace));
+        let _ = write!(
+            words,
+            ", each starting an iteration every {}",
+            format_span(pace)
+        );
     }
     if !load.warm_up.is_zero() {
         let _ = write!(words, ", after a warm-up of {}", format_span(load.warm_up));
     }
     format!("{words} ({model})")
+}
+
+/// The load of a plan, with its later start within a mix: `50 users for 1 min (closed model), from 30 s on`.
+pub fn format_planned_load(plan: &Plan) -> String {
+    let mut words = format_load(&plan.load);
+    if !plan.start.is_zero() {
+        let _ = write!(words, ", from {} into the mix on", format_span(plan.start));
+    }
+    words
 }
 
 fn course(target: &str, ramp_up: Duration, duration: Duration) -> String {

@@ -62,6 +62,7 @@ pub fn split_load(total: &Overrides, weights: &[f64]) -> Result<Vec<Overrides>, 
             iterations: share(&iterations, i)
                 .map(IterationCount::Total)
                 .or(per_user),
+            in_mix: true,
             ..total.clone()
         })
         .collect())

@@ -1,5 +1,6 @@
 //! Adds up the frames of all workers, watches the run and decides when to give it up.
 
+use super::POLL_INTERVAL;
 use super::abort_thresholds::AbortThresholds;
 use super::control::{Control, RunPhase};
 use super::panics::PanicRate;
@@ -21,8 +22,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The longest time between two looks at the workers.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Time after the hard end until a worker that has not reported counts as stuck in a step.
 const STUCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// The same time after an abort.

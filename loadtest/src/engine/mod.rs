@@ -63,6 +63,9 @@ const USERS_PER_WORKER: f64 = 32.0;
 /// From the order to start to the start, so that every worker is ready.
 const START_LEAD: Duration = Duration::from_millis(20);
 
+/// The longest time between two looks at the workers, or of a load that waits for its start at its control.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
 /// A run that could not take place.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -140,6 +143,17 @@ impl Workers {
 /// Returns a start that `loads` can all meet.
 pub(crate) fn common_start(loads: u32) -> Instant {
     Instant::now() + START_LEAD * loads.max(1)
+}
+
+/// Waits until a load with this start is to be run, or stopped before. What the machine does meanwhile is no part of it.
+pub(crate) fn wait_for_start(start: Instant, control: &Control) {
+    while control.phase() == RunPhase::Running {
+        let left = start.saturating_duration_since(Instant::now() + START_LEAD);
+        if left.is_zero() {
+            break;
+        }
+        thread::sleep(left.min(POLL_INTERVAL));
+    }
 }
 
 /// A load to run: the scenario, its plan and the workers that run it.

@@ -257,6 +257,8 @@ fn measure_and_record(
     at: Instant,
     control: &Control,
 ) -> io::Result<()> {
+    let at = at + scenario.ready.plan().start;
+    engine::wait_for_start(at, control);
     let mut written = Ok(());
     let end = scenario
         .ready

@@ -161,7 +161,8 @@ impl PreparedRun {
             validity_off: self.validity_off,
             executable_hash: executable_hash.to_owned(),
             workers,
-            started_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            started_at: humantime::format_rfc3339_seconds(SystemTime::now() + self.plan.start)
+                .to_string(),
         }
     }
 

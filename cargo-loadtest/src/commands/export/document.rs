@@ -33,6 +33,7 @@ pub(super) fn describe_scenario(scenario: &ScenarioDef) -> Value {
         "version": scenario.version,
         "fingerprint": scenario.fingerprint,
         "weight": scenario.weight,
+        "start_ms": to_ms(scenario.start),
         "load": scenario.load.as_ref().map(describe_load),
         "thresholds": describe_thresholds(&scenario.thresholds),
         "apdex_ms": scenario.apdex.map(to_ms),

@@ -63,7 +63,7 @@ impl Setting {
                 .version
                 .as_deref()
                 .map(str::to_owned),
-            load: display::format_load(&record.start.plan.load),
+            load: display::format_planned_load(&record.start.plan),
             default_load: record.start.plan.default_load,
             open_model: record.start.plan.load.is_open(),
             max_users: record.start.plan.max_users,

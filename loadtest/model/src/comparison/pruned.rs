@@ -100,6 +100,7 @@ fn prune_definition(scenario: &ScenarioDef) -> ScenarioDef {
 fn prune_plan(plan: &Plan) -> Plan {
     Plan {
         load: plan.load.clone(),
+        start: plan.start,
         default_load: plan.default_load,
         seed: plan.seed,
         max_users: plan.max_users,

@@ -33,6 +33,9 @@ pub struct ScenarioDef {
     /// The share of a total load that the scenario gets beside others (`--mix`).
     #[serde(default = "default_weight")]
     pub weight: f64,
+    /// The time from the start of a mix to the start of its load.
+    #[serde(rename = "start_us", with = "micros", default)]
+    pub start: Duration,
     /// The HTTP settings of its virtual users.
     #[serde(default)]
     pub client: Client,
@@ -272,6 +275,7 @@ impl ScenarioDef {
             tags: Cow::Borrowed(&[]),
             base: None,
             weight: 1.0,
+            start: Duration::ZERO,
             client: Client::DEFAULT,
             load: None,
             thresholds: Cow::Borrowed(&[]),

@@ -32,6 +32,9 @@ pub struct Overrides {
     /// `--duration`.
     #[serde(rename = "duration_us", with = "crate::definition::micros::option")]
     pub duration: Option<Duration>,
+    /// `--mix`: the scenario runs beside others, and may start after them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub in_mix: bool,
 }
 
 /// A number of iterations to make.
@@ -67,6 +70,9 @@ pub struct GradingDefaults {
 pub struct Plan {
     /// The load, overrides applied.
     pub load: Load,
+    /// The time from the start of the mix to the start of the load; none outside of a mix.
+    #[serde(rename = "start_us", with = "crate::definition::micros", default)]
+    pub start: Duration,
     /// True if the default load applies, since none was declared or given.
     pub default_load: bool,
     /// The seed of weights, think times and `vu.random()`.
@@ -147,6 +153,11 @@ impl Plan {
         Ok(Self {
             max_users: max_users(scenario, &load),
             load,
+            start: if overrides.in_mix {
+                scenario.start
+            } else {
+                Duration::ZERO
+            },
             default_load,
             seed,
             graceful_stop: GRACEFUL_STOP,

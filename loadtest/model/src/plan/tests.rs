@@ -158,6 +158,20 @@ fn every_mistake_is_reported() {
 }
 
 #[test]
+fn a_later_start_is_one_within_a_mix() {
+    let mut scenario = scenario(None);
+    scenario.start = seconds(30);
+    for (in_mix, start) in [(false, seconds(0)), (true, seconds(30))] {
+        let overrides = Overrides {
+            in_mix,
+            ..Overrides::default()
+        };
+        let plan = Plan::new(&scenario, &overrides, &GradingDefaults::default(), 1).unwrap();
+        assert_eq!(plan.start, start);
+    }
+}
+
+#[test]
 fn a_duration_has_no_place_in_stages() {
     let stages = vec![crate::definition::Stage {
         from: 1.0,

@@ -30,7 +30,11 @@ fn the_wait_is_part_of_no_figure() {
 fn an_interval_that_no_timer_meets_does_not_drift() {
     // The timer of the runtime ticks in milliseconds, so a start may be one late, but no more.
     let pace = Duration::from_micros(100_500);
-    let ran = run(users(1, Duration::ZERO, ms(60_000)).pace(pace), vec![step("a")], quick);
+    let ran = run(
+        users(1, Duration::ZERO, ms(60_000)).pace(pace),
+        vec![step("a")],
+        quick,
+    );
     assert_eq!(ran.seen.len(), 598);
     for (i, at) in ran.seen.iter().enumerate() {
         let due = pace * i as u32;
@@ -54,7 +58,11 @@ fn a_stop_ends_the_wait() {
     let load = users(4, Duration::ZERO, ms(600_000)).pace(ms(60_000));
     let ran = run_workers(load, vec![step("a")], 1, &Control::new(), stop, quick);
     assert_eq!(ran.all().journey.ok, 4);
-    assert_eq!(ran.frames.len(), 2, "the second of the stop is the last one");
+    assert_eq!(
+        ran.frames.len(),
+        2,
+        "the second of the stop is the last one"
+    );
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(super) fn render(prospect: &Prospect<'_>, width: usize, colour: bool) -> Str
 
 fn render_facts(page: &mut Screen, prospect: &Prospect<'_>) {
     let plan = &prospect.plan;
-    let mut load = display::format_load(&plan.load);
+    let mut load = display::format_planned_load(plan);
     if plan.default_load {
         load.push_str(", since none is declared");
     }
@@ -142,7 +142,11 @@ fn render_iterations(prospect: &Prospect<'_>) -> String {
         let bound = iterations.most_per_second.map_or(String::new(), |rate| {
             format!(
                 "; {} {} at most",
-                if load.pace.is_some() { "the pace allows" } else { "the think times allow" },
+                if load.pace.is_some() {
+                    "the pace allows"
+                } else {
+                    "the think times allow"
+                },
                 display::format_rate(rate)
             )
         });
@@ -180,6 +184,8 @@ fn all_requests(requests: &RequestOutlook) -> String {
 fn render_notes(page: &mut Screen, prospect: &Prospect<'_>) {
     let outlook = &prospect.outlook;
     let mut notes = Vec::new();
+    let unused_start = words::describe_unused_start(prospect.scenario, &prospect.plan);
+    notes.extend(unused_start.as_deref());
     if prospect.plan.load.pace.is_some() {
         notes.push("Users keep their pace while the target answers within it.");
     } else if !prospect.plan.load.is_open() {
