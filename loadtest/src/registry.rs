@@ -1,6 +1,7 @@
 //! The scenarios linked into this program.
 
 use crate::chain::Scenario;
+use loadtest_model::definition::ScenarioDef;
 
 /// A registered scenario, submitted by `#[scenario]`.
 #[doc(hidden)]
@@ -12,7 +13,7 @@ inventory::collect!(Entry);
 /// The linked scenarios, sorted by package, file and line, and their conflicts.
 #[derive(Debug)]
 pub struct Registry {
-    /// All scenarios; also those named in `problems`.
+    /// All scenarios that can be listed; also others named in `problems`.
     pub scenarios: Vec<&'static Scenario>,
     /// Conflicts that forbid a run, such as a duplicate name. Each names both places.
     pub(crate) problems: Vec<String>,
@@ -41,6 +42,12 @@ impl Registry {
         };
         scenarios.sort_by_key(|scenario| place(scenario));
         let mut problems = Vec::new();
+        scenarios.retain(|scenario| {
+            let problem = describe_invalid_load(&scenario.definition);
+            let is_valid = problem.is_none();
+            problems.extend(problem);
+            is_valid
+        });
         for (i, scenario) in scenarios.iter().enumerate() {
             let one = &scenario.definition;
             for earlier in &scenarios[..i] {
@@ -68,14 +75,35 @@ impl Registry {
     }
 }
 
+/// The problem of a load whose curve gives numbers that are none, which no listing can hold.
+fn describe_invalid_load(definition: &ScenarioDef) -> Option<String> {
+    let (at, target) = definition.load.as_ref()?.first_invalid_target()?;
+    let (identity, file, line) = (definition.identity(), &definition.file, definition.line);
+    Some(format!(
+        "the load of the scenario `{identity}` is {target} at {}s: {file}:{line}; its curve has to give numbers of at \
+         least 0",
+        at.as_secs_f64()
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::chain::{Prepared, SetupError};
-    use loadtest_model::definition::{ScenarioDef, sample};
+    use loadtest_model::definition::{Load, sample};
+    use std::time::Duration;
 
     fn scenario(function: &'static str, name: &'static str, line: u32) -> &'static Scenario {
-        let definition = sample::scenario(None, Vec::new());
+        with_load(None, function, name, line)
+    }
+
+    fn with_load(
+        load: Option<Load>,
+        function: &'static str,
+        name: &'static str,
+        line: u32,
+    ) -> &'static Scenario {
+        let definition = sample::scenario(load, Vec::new());
         Box::leak(Box::new(Scenario {
             root: "",
             definition: ScenarioDef {
@@ -104,6 +132,24 @@ mod tests {
             .collect();
         assert_eq!(names, ["c", "b", "a"]);
         assert!(registry.problems.is_empty());
+    }
+
+    #[test]
+    fn a_curve_that_leaves_the_numbers_is_a_problem_with_its_time_and_place() {
+        let curve = |at: Duration| 5.0 - at.as_secs_f64();
+        let load = Load::rate_curve(curve, Duration::from_secs(9));
+        let registry = Registry::new(vec![
+            with_load(Some(load), "a", "a", 4),
+            scenario("b", "b", 8),
+        ]);
+        assert_eq!(registry.scenarios.len(), 1);
+        assert_eq!(
+            registry.problems,
+            [
+                "the load of the scenario `shop::load::a` is -1 at 6s: tests/load.rs:4; its curve has to give \
+                 numbers of at least 0"
+            ]
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use proc_macro2::Ident;
 use std::time::Duration;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
-use syn::{Token, bracketed, parenthesized, token};
+use syn::{Path, Token, bracketed, parenthesized, token};
 
 const LOADS: &str =
     "`rate(200/s, for = 1m)`, `users(50, for = 1m)` or `iterations(1000, users = 10)`";
@@ -36,6 +36,12 @@ pub(crate) enum LoadShape {
     },
     RateStages(Vec<StageOption>),
     UserStages(Vec<StageOption>),
+    /// A function of the time, which is called when the program lists its scenarios.
+    Curve {
+        is_rate: bool,
+        curve: Path,
+        duration: Duration,
+    },
 }
 
 pub(crate) struct StageOption {
@@ -82,6 +88,8 @@ struct LoadTerm {
     model: LoadModel,
     from: Option<f64>,
     to: f64,
+    /// In the place of the numbers.
+    curve: Option<Path>,
     ramp_up: Option<Duration>,
     duration: Option<Duration>,
     warm_up: Option<Duration>,
@@ -123,7 +131,7 @@ pub(super) fn parse_load(input: ParseStream<'_>) -> syn::Result<LoadOption> {
     };
     if terms
         .iter()
-        .all(|term| term.to <= 0.0 && term.from.unwrap_or(0.0) <= 0.0)
+        .all(|term| term.curve.is_none() && term.to <= 0.0 && term.from.unwrap_or(0.0) <= 0.0)
     {
         return Err(first.error("a load of 0 sends nothing"));
     }
@@ -151,6 +159,16 @@ fn build_shape(term: &LoadTerm) -> syn::Result<LoadShape> {
         });
     }
     let duration = term.require_duration()?;
+    if let Some(curve) = &term.curve {
+        if term.ramp_up.is_some() {
+            return Err(term.error("a curve has no ramp-up: it is the whole course of the load"));
+        }
+        return Ok(LoadShape::Curve {
+            is_rate: term.model == LoadModel::Rate,
+            curve: curve.clone(),
+            duration,
+        });
+    }
     let ramp_up = term.ramp_up.unwrap_or_default();
     if ramp_up >= duration {
         return Err(term.error("the ramp-up is part of `for`, so it must be shorter"));
@@ -176,6 +194,9 @@ fn build_stages(terms: &[LoadTerm]) -> syn::Result<LoadShape> {
     for (at, term) in terms.iter().enumerate() {
         if term.model != model || model == LoadModel::Iterations {
             return Err(term.error("the stages of a load are all `rate` or all `users`"));
+        }
+        if term.curve.is_some() {
+            return Err(term.error("a curve is the whole course of the load, and no stage of it"));
         }
         if term.ramp_up.is_some() {
             return Err(term.error(
@@ -214,9 +235,16 @@ fn parse_load_term(input: ParseStream<'_>) -> syn::Result<LoadTerm> {
     }
     let content;
     parenthesized!(content in input);
-    let mut to = model.parse_amount(&content)?;
+    let curve = parse_curve(model, &content)?;
+    let mut to = match curve {
+        Some(_) => 0.0,
+        None => model.parse_amount(&content)?,
+    };
     let mut from = None;
-    if model != LoadModel::Iterations && content.parse::<Option<Token![->]>>()?.is_some() {
+    if model != LoadModel::Iterations
+        && curve.is_none()
+        && content.parse::<Option<Token![->]>>()?.is_some()
+    {
         from = Some(to);
         to = model.parse_amount(&content)?;
     }
@@ -226,6 +254,7 @@ fn parse_load_term(input: ParseStream<'_>) -> syn::Result<LoadTerm> {
         model,
         from,
         to,
+        curve,
         ramp_up: None,
         duration: None,
         warm_up: None,
@@ -243,6 +272,15 @@ fn parse_load_term(input: ParseStream<'_>) -> syn::Result<LoadTerm> {
     } else {
         Err(content.error("expected `,`"))
     }
+}
+
+/// Parses the path of a function of the time, in the place of a number.
+fn parse_curve(model: LoadModel, input: ParseStream<'_>) -> syn::Result<Option<Path>> {
+    let is_path = input.peek(Token![::]) || input.peek(Ident::peek_any);
+    if model == LoadModel::Iterations || !is_path || input.peek2(Token![=]) {
+        return Ok(None);
+    }
+    input.call(Path::parse_mod_style).map(Some)
 }
 
 /// Parses `/user` behind a number of iterations, if it is there.

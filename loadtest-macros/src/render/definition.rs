@@ -300,7 +300,26 @@ fn render_expect(ranges: &[(u16, u16)]) -> TokenStream {
 }
 
 fn render_load(load: &LoadOption) -> TokenStream {
+    let warm_up = render_duration(load.warm_up);
+    let max_users = render_option(load.max_users.map(|users| quote!(#users)));
+    let pace = render_option(load.pace.map(render_duration));
     let shape = match &load.shape {
+        LoadShape::Curve {
+            is_rate,
+            curve,
+            duration: whole,
+        } => {
+            let make = if *is_rate { "rate_curve" } else { "user_curve" };
+            let (make, whole) = (Ident::new(make, Span::call_site()), render_duration(*whole));
+            return quote! {
+                ::loadtest::__private::Load {
+                    warm_up: #warm_up,
+                    max_users: #max_users,
+                    pace: #pace,
+                    ..::loadtest::__private::Load::#make(#curve, #whole)
+                }
+            };
+        }
         LoadShape::Rate {
             per_second,
             ramp_up,
@@ -333,9 +352,6 @@ fn render_load(load: &LoadOption) -> TokenStream {
             quote!(UserStages { stages: #stages })
         }
     };
-    let warm_up = render_duration(load.warm_up);
-    let max_users = render_option(load.max_users.map(|users| quote!(#users)));
-    let pace = render_option(load.pace.map(render_duration));
     quote! {
         ::loadtest::__private::Load {
             shape: ::loadtest::__private::Shape::#shape,

@@ -16,6 +16,7 @@ mod request;
 mod threshold;
 
 use crate::body::{self, BodyItem, Role, RoleFn, ScenarioFn};
+use crate::options::LoadShape;
 use crate::resolve::{
     Argument, ArgumentSource, ResolvedFeed, ResolvedScenario, StepForm, doc_text,
 };
@@ -69,6 +70,27 @@ pub(crate) fn render_scenario(
     let names = request::render_field_names(resolved);
     let weights = definition::render_weight_checks(&resolved.steps);
     let definition = definition::render_definition(name, &doc_text(attributes), resolved);
+    let scenario = quote!(::loadtest::__private::Scenario);
+    let value = quote! {
+        #scenario {
+            definition: #definition,
+            root: ::core::env!("CARGO_MANIFEST_DIR"),
+            prepare: __prepare,
+            chain: __chain,
+            teardown: __teardown,
+        }
+    };
+    // a curve is a function that no constant can call
+    let load = resolved.options.load.as_ref();
+    let has_curve = load.is_some_and(|load| matches!(load.shape, LoadShape::Curve { .. }));
+    let kept = if has_curve {
+        quote! {
+            static __SCENARIO: ::std::sync::LazyLock<#scenario> =
+                ::std::sync::LazyLock::new(|| #value);
+        }
+    } else {
+        quote!(static __SCENARIO: #scenario = #value;)
+    };
     let stubs = resolved.steps.iter().filter_map(|step| match step.form {
         StepForm::Declared(_) => Some(at_call_site(&step.ident)),
         _ => None,
@@ -87,14 +109,7 @@ pub(crate) fn render_scenario(
                 #chain
                 #hooks
                 #weights
-                static __SCENARIO: ::loadtest::__private::Scenario =
-                    ::loadtest::__private::Scenario {
-                        definition: #definition,
-                        root: ::core::env!("CARGO_MANIFEST_DIR"),
-                        prepare: __prepare,
-                        chain: __chain,
-                        teardown: __teardown,
-                    };
+                #kept
                 fn __entry() -> &'static ::loadtest::__private::Scenario {
                     &__SCENARIO
                 }

@@ -316,7 +316,18 @@ fn course(target: &str, ramp_up: Duration, duration: Duration) -> String {
     words
 }
 
+/// The stages that are told one by one.
+const TOLD_STAGES: usize = 8;
+
 fn staged(stages: &[Stage], unit: &str) -> String {
+    if stages.len() > TOLD_STAGES {
+        let targets = || stages.iter().flat_map(|stage| [stage.from, stage.to]);
+        let lowest = trimmed(targets().fold(f64::INFINITY, f64::min));
+        let highest = trimmed(targets().fold(0.0, f64::max));
+        let time = format_span(stages.iter().map(|stage| stage.duration).sum());
+        let count = stages.len();
+        return format!("{lowest} to {highest}{unit} in {count} stages, for {time}");
+    }
     let words: Vec<String> = stages
         .iter()
         .map(|stage| {

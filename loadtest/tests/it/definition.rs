@@ -245,6 +245,18 @@ load!(closed = users(50, ramp_up = 10s, for = 5m));
 load!(fixed = iterations(1_000, users = 10));
 load!(fixed_per_user = iterations(20 / user, users = 10));
 load!(fixed_alone = iterations(3));
+load!(paced = users(5, for = 1m, pace = 1500ms));
+load!(curved_rate = rate(curves::climb, for = 3s, warm_up = 1s, max_users = 7));
+load!(curved_users = users(curves::climb, for = 2s, pace = 1s));
+
+mod curves {
+    use std::time::Duration;
+
+    /// Two more each second.
+    pub(super) fn climb(time: Duration) -> f64 {
+        time.as_secs_f64() * 2.0
+    }
+}
 load!(rate_stages = [
     rate(0/s -> 200/s, for = 10s, warm_up = 1s, max_users = 9),
     rate(200/s, for = 1m),
@@ -260,6 +272,25 @@ fn no_load() {
 
 fn shape(scenario: &'static Scenario) -> Shape {
     scenario.definition.load.clone().expect("declared").shape
+}
+
+#[test]
+fn a_curve_is_kept_as_stages() {
+    let stages = |count: u32| -> Vec<_> {
+        let second = |i| {
+            Stage::new(
+                2.0 * f64::from(i),
+                2.0 * f64::from(i + 1),
+                Duration::from_secs(1),
+            )
+        };
+        (0..count).map(second).collect()
+    };
+    let rate = Load::rate_stages(stages(3)).max_users(7);
+    let rate = rate.warm_up(Duration::from_secs(1));
+    assert_eq!(curved_rate().definition.load, Some(rate));
+    let users = Load::user_stages(stages(2)).pace(Duration::from_secs(1));
+    assert_eq!(curved_users().definition.load, Some(users));
 }
 
 #[test]
@@ -279,6 +310,11 @@ fn loads_of_all_models_are_kept() {
         Load::iterations_per_user(20, 10).shape
     );
     assert_eq!(shape(fixed_alone()), Load::iterations(3, 1).shape);
+    let minute = Load::users(5, seconds(60));
+    assert_eq!(
+        paced().definition.load,
+        Some(minute.pace(Duration::from_millis(1_500)))
+    );
     let stage = |from, to, length| Stage {
         from,
         to,

@@ -254,7 +254,7 @@ async fn a_load_without_sense_is_refused() {
         (Load::iterations(0, 5), "0 iterations"),
         (
             Load::rate_stages([Stage::new(-1.0, 5.0, second)]),
-            "a stage from -1 to 5",
+            "a load of -1 at 0s",
         ),
         (
             Load::user_stages([Stage::new(1.0, 1.0, Duration::MAX); 2]),

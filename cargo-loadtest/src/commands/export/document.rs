@@ -273,7 +273,7 @@ mod tests {
             kind: BodyKind::Json,
             template: "{\"password\":\"[redacted]\",\"product\":{{login.response.id}}}".into(),
         });
-        step.think = Some(definition::Think::Uniform {
+        step.think = Some(Think::Uniform {
             min: seconds(1),
             max: seconds(2),
         });

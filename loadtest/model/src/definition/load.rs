@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::time::Duration;
 
+/// The most stages that a curve becomes.
+const MOST_SAMPLES: u64 = 600;
+
 /// The load of a scenario, as declared or as overridden on the command line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Load {
@@ -150,6 +153,20 @@ impl Load {
         })
     }
 
+    /// Open model along a curve: iterations per second at each time from the start of the load.
+    ///
+    /// The curve is read once, at the start of every second and at the end, of a load of more than ten minutes at 600
+    /// instants; between them the rate is linear.
+    pub fn rate_curve(curve: impl Fn(Duration) -> f64, duration: Duration) -> Self {
+        Self::rate_stages(sample_curve(curve, duration))
+    }
+
+    /// Closed model along a curve: virtual users at each time from the start of the load. The curve is read as that of
+    /// [`rate_curve`](Self::rate_curve).
+    pub fn user_curve(curve: impl Fn(Duration) -> f64, duration: Duration) -> Self {
+        Self::user_stages(sample_curve(curve, duration))
+    }
+
     /// Rises from nothing to the full load over this time, which is part of the duration. A load in
     /// stages gets one more before its first; a fixed number of iterations has no course and stays as
     /// it is.
@@ -204,6 +221,24 @@ impl Load {
         }
     }
 
+    /// Returns the first target that is no number of users or iterations, and its time from the start of the load.
+    pub fn first_invalid_target(&self) -> Option<(Duration, f64)> {
+        let (Shape::RateStages { stages } | Shape::UserStages { stages }) = &self.shape else {
+            return None;
+        };
+        let mut start = Duration::ZERO;
+        for stage in stages.iter() {
+            let end = start.saturating_add(stage.duration);
+            for (at, target) in [(start, stage.from), (end, stage.to)] {
+                if !(target.is_finite() && target >= 0.0) {
+                    return Some((at, target));
+                }
+            }
+            start = end;
+        }
+        None
+    }
+
     /// Returns true for an open load: iterations arrive at a rate, however slow the target is.
     pub fn is_open(&self) -> bool {
         matches!(self.shape, Shape::Rate { .. } | Shape::RateStages { .. })
@@ -222,9 +257,100 @@ impl Load {
     }
 }
 
+/// The stages between samples of `curve`. Neighbours that are flat alike are one stage.
+#[expect(
+    clippy::float_cmp,
+    reason = "a stage is flat when the curve is the same at both ends"
+)]
+fn sample_curve(curve: impl Fn(Duration) -> f64, duration: Duration) -> Vec<Stage> {
+    let count = duration.as_secs().clamp(1, MOST_SAMPLES) as u32;
+    let sample_time = |i| {
+        if i == count {
+            duration
+        } else {
+            duration / count * i
+        }
+    };
+    let mut stages: Vec<Stage> = Vec::new();
+    let mut from = curve(Duration::ZERO);
+    for i in 0..count {
+        let to = curve(sample_time(i + 1));
+        let length = sample_time(i + 1).saturating_sub(sample_time(i));
+        let stage = Stage::new(from, to, length);
+        match stages.last_mut() {
+            Some(last) if last.from == to && last.to == to && from == to => {
+                last.duration += stage.duration;
+            }
+            _ => stages.push(stage),
+        }
+        from = to;
+    }
+    stages
+}
+
 impl Stage {
     /// A linear course from one target to another.
     pub const fn new(from: f64, to: f64, duration: Duration) -> Self {
         Self { from, to, duration }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_curve_becomes_a_stage_for_each_second_and_one_where_it_is_flat() {
+        let load = Load::rate_curve(|at| (at.as_secs_f64() * 10.0).min(20.0), seconds(60));
+        let stages = [
+            Stage::new(0.0, 10.0, seconds(1)),
+            Stage::new(10.0, 20.0, seconds(1)),
+            Stage::new(20.0, 20.0, seconds(58)),
+        ];
+        assert_eq!(load, Load::rate_stages(stages));
+        let short = Load::user_curve(|at| at.as_secs_f64(), Duration::from_millis(500));
+        let stage = Stage::new(0.0, 0.5, Duration::from_millis(500));
+        assert_eq!(short, Load::user_stages([stage]));
+    }
+
+    #[test]
+    fn the_first_target_without_a_meaning_is_found_with_its_time() {
+        let at_40 = |bad: f64| {
+            let curve = move |at| if at == seconds(40) { bad } else { 1.0 };
+            Load::rate_curve(curve, seconds(60)).first_invalid_target()
+        };
+        let (at, target) = at_40(f64::NAN).unwrap();
+        assert_eq!(at, seconds(40));
+        assert!(target.is_nan());
+        assert_eq!(at_40(-2.0), Some((seconds(40), -2.0)));
+        assert_eq!(at_40(f64::INFINITY), Some((seconds(40), f64::INFINITY)));
+        assert_eq!(at_40(0.0), None);
+    }
+
+    proptest! {
+        #[test]
+        fn the_stages_of_a_curve_meet_it_and_last_as_long(
+            nanos in 1_000_000_000_u64..10_000_000_000_000,
+            (base, wave, period) in (1.0_f64..100.0, 0.0_f64..1.0, 1.0_f64..1_000.0),
+        ) {
+            let curve = |at: Duration| base * (1.0 + wave * (at.as_secs_f64() / period).sin());
+            let duration = Duration::from_nanos(nanos);
+            let load = Load::user_curve(curve, duration);
+            prop_assert_eq!(load.duration(), Some(duration));
+            let Shape::UserStages { stages } = &load.shape else { unreachable!() };
+            prop_assert!(stages.len() <= 600);
+            let mut at = Duration::ZERO;
+            for stage in stages.iter() {
+                prop_assert!(stage.duration >= Duration::from_nanos(999_999_999));
+                prop_assert_eq!(stage.from.to_bits(), curve(at).to_bits());
+                at += stage.duration;
+                prop_assert_eq!(stage.to.to_bits(), curve(at).to_bits());
+            }
+        }
     }
 }

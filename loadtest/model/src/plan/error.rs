@@ -37,13 +37,13 @@ pub enum PlanError {
         /// The value that was given, as text.
         given: String,
     },
-    /// A stage with a target that is no number of users or iterations.
-    #[error("a stage from {from} to {to} has no meaning; use numbers of at least 0")]
-    Stage {
-        /// The target at its start, as text.
-        from: String,
-        /// The target at its end, as text.
-        to: String,
+    /// A target that is no number of users or iterations.
+    #[error("a load of {target} at {}s has no meaning; use numbers of at least 0", at.as_secs_f64())]
+    Target {
+        /// The time from the start of the load.
+        at: Duration,
+        /// The target, as text.
+        target: String,
     },
     /// A load that does not end within the lifetime of a run.
     #[error(

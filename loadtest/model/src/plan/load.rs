@@ -118,16 +118,11 @@ pub(super) fn override_load(
 
 /// Notes every mistake in `load`.
 pub(super) fn check_load(load: &Load, errors: &mut Vec<PlanError>) {
-    if let Shape::RateStages { stages } | Shape::UserStages { stages } = &load.shape {
-        let is_target = |target: f64| target.is_finite() && target >= 0.0;
-        for stage in stages.iter() {
-            if !(is_target(stage.from) && is_target(stage.to)) {
-                errors.push(PlanError::Stage {
-                    from: stage.from.to_string(),
-                    to: stage.to.to_string(),
-                });
-            }
-        }
+    if let Some((at, target)) = load.first_invalid_target() {
+        errors.push(PlanError::Target {
+            at,
+            target: target.to_string(),
+        });
     }
     if is_too_long(load) {
         errors.push(PlanError::TooLong);

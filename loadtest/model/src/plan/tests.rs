@@ -158,6 +158,17 @@ fn every_mistake_is_reported() {
 }
 
 #[test]
+fn a_target_without_a_meaning_is_named_with_its_time() {
+    let curve = |at| if at == seconds(7) { f64::NAN } else { 5.0 };
+    let load = Load::rate_curve(curve, seconds(60));
+    let errors = plan(Some(load), &Overrides::default()).unwrap_err();
+    assert_eq!(
+        errors[0].to_string(),
+        "a load of NaN at 7s has no meaning; use numbers of at least 0"
+    );
+}
+
+#[test]
 fn a_later_start_is_one_within_a_mix() {
     let mut scenario = scenario(None);
     scenario.start = seconds(30);

@@ -28,7 +28,7 @@ pub(super) fn render_course(page: &mut Screen, prospect: &Prospect<'_>) {
         columns.push(TextColumn::right("iterations"));
     }
     let mut table = TextTable::new(columns);
-    for phase in phases {
+    for phase in &join_phases(phases) {
         let time = |us: u64| match us {
             0 => "0 s".to_owned(),
             us => display::format_span(Duration::from_micros(us)),
@@ -48,6 +48,27 @@ pub(super) fn render_course(page: &mut Screen, prospect: &Prospect<'_>) {
     for line in table.lines(page.room()) {
         page.line(line);
     }
+}
+
+/// The most rows of the course.
+const MOST_ROWS: usize = 12;
+
+/// Joins neighbours of one kind where there are more than there is room for, as of a curve.
+fn join_phases(phases: &[Phase]) -> Vec<Phase> {
+    let size = phases.len().div_ceil(MOST_ROWS);
+    let mut joined: Vec<(usize, Phase)> = Vec::new();
+    for phase in phases {
+        match joined.last_mut() {
+            Some((count, last)) if *count < size && last.kind == phase.kind => {
+                *count += 1;
+                last.duration_us += phase.duration_us;
+                last.to = phase.to;
+                last.iterations = last.iterations.zip(phase.iterations).map(|(a, b)| a + b);
+            }
+            _ => joined.push((1, phase.clone())),
+        }
+    }
+    joined.into_iter().map(|(_, phase)| phase).collect()
 }
 
 fn format_phase(phase: &Phase) -> &'static str {
