@@ -3,7 +3,7 @@
 use crate::console::clean;
 use crate::units;
 use loadtest_model::definition::{
-    Client, Cookies, Dns, HttpVersion, ScenarioDef, StepDef, Think, ThinkLaw, Threshold,
+    Client, Cookies, Dns, HttpVersion, Rendezvous, ScenarioDef, StepDef, Think, ThinkLaw, Threshold,
 };
 use loadtest_model::display;
 use loadtest_model::plan::Plan;
@@ -73,6 +73,12 @@ pub(super) fn list_marks(step: &StepDef) -> Vec<String> {
     }
     if step.last {
         marks.push("last of each user".to_owned());
+    }
+    if let Some(Rendezvous { users, within }) = step.rendezvous {
+        marks.push(format!(
+            "waits until {users} users have come, at most {}",
+            display::format_span(within)
+        ));
     }
     if step.stop_on_failure {
         marks.push("ends the journey if it fails".to_owned());

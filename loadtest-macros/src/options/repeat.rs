@@ -100,6 +100,7 @@ pub(super) fn check_repeat_options(options: &StepOptions, errors: &mut MacroErro
                 ("`once`", repeat.once),
                 ("`one_of`", options.one_of.is_some()),
                 ("`think`", options.find_key("think").is_some()),
+                ("`rendezvous`", options.rendezvous.is_some()),
             ] {
                 if is_given {
                     refuse(

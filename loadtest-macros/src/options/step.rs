@@ -4,6 +4,7 @@ use super::body::BodyOption;
 use super::documented::{STEP_TABLE, option_names};
 use super::fields::{Field, FieldsOf, fields};
 use super::header::HeaderOption;
+use super::rendezvous::{RendezvousOption, parse_rendezvous};
 use super::repeat::{self, RepeatOptions};
 use super::scenario::require_not_empty;
 use super::think::{ThinkOption, parse_think};
@@ -33,6 +34,7 @@ pub(crate) struct StepOptions {
     /// Inclusive ranges; empty for the default.
     pub(crate) expect: Vec<(u16, u16)>,
     pub(crate) think: Option<ThinkOption>,
+    pub(crate) rendezvous: Option<RendezvousOption>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) call: Option<MethodAndUrl>,
     /// True if an option did not parse, which may have been that one.
@@ -124,6 +126,10 @@ impl StepOptions {
             "stop_on_failure" => {
                 self.stop_on_failure = true;
                 return refuse_value(key, input);
+            }
+            "rendezvous" => {
+                self.rendezvous = Some(parse_rendezvous(input)?);
+                return Ok(());
             }
             "once" | "last" | "retry" | "until" => return self.repeat.parse_option(key, input),
             _ => {}

@@ -3,8 +3,8 @@
 use super::repeat;
 use super::threshold::render_threshold;
 use crate::options::{
-    ClientOptions, LoadOption, LoadShape, ROUNDING, ScenarioOptions, StageOption, ThinkOption,
-    WEIGHT_RANGE, WeightOption,
+    ClientOptions, LoadOption, LoadShape, ROUNDING, RendezvousOption, ScenarioOptions, StageOption,
+    ThinkOption, WEIGHT_RANGE, WeightOption,
 };
 use crate::resolve::{
     Dependency, ResolvedFeed, ResolvedScenario, ResolvedStep, StepForm, collect_choices,
@@ -157,6 +157,7 @@ fn render_step_def(at: usize, step: &ResolvedStep, redirects: u32) -> TokenStrea
     );
     let expect = render_expect(&options.expect);
     let think = render_option(options.think.map(render_think));
+    let rendezvous = render_option(options.rendezvous.map(render_rendezvous));
     let timeout = options.timeout.map_or_else(
         || quote!(::loadtest::__private::DEFAULT_TIMEOUT),
         render_duration,
@@ -198,6 +199,7 @@ fn render_step_def(at: usize, step: &ResolvedStep, redirects: u32) -> TokenStrea
             weight: #weight,
             one_of: #one_of,
             expect: #expect,
+            rendezvous: #rendezvous,
             think: #think,
             timeout: #timeout,
             thresholds: #thresholds,
@@ -209,6 +211,15 @@ fn render_step_def(at: usize, step: &ResolvedStep, redirects: u32) -> TokenStrea
             fingerprint: #fingerprint,
         }
     }
+}
+
+fn render_rendezvous(option: RendezvousOption) -> TokenStream {
+    let users = option.users;
+    let within = option.within.map_or_else(
+        || quote!(::loadtest::__private::Rendezvous::WITHIN),
+        render_duration,
+    );
+    quote!(::loadtest::__private::Rendezvous { users: #users, within: #within })
 }
 
 fn render_think(think: ThinkOption) -> TokenStream {

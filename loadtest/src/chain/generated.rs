@@ -40,8 +40,9 @@ pub use http::{HeaderName, HeaderValue, Method, uri::PathAndQuery};
 pub use loadtest_model::{
     definition::{
         BodyDef, BodyKind, Bound, Client, Comparator, Cookies, DEFAULT_TIMEOUT, Dependency, Dns,
-        Expect, FeedDef, HeaderDef, HttpVersion, Load, Metric, Part, Reads, Retry, ScenarioDef,
-        Shape, Stage, Statistic, StatusRange, StepDef, Think, ThinkLaw, Threshold, Trigger, Until,
+        Expect, FeedDef, HeaderDef, HttpVersion, Load, Metric, Part, Reads, Rendezvous, Retry,
+        ScenarioDef, Shape, Stage, Statistic, StatusRange, StepDef, Think, ThinkLaw, Threshold,
+        Trigger, Until,
     },
     metrics::{Cause, RootCause},
     plan::RowLimit,

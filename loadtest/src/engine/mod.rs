@@ -14,6 +14,7 @@ mod open;
 mod outcome;
 mod pacer;
 mod panics;
+mod rendezvous;
 mod request_loop;
 mod single;
 pub(crate) mod smoke;
@@ -45,6 +46,7 @@ use loadtest_model::record::RunEnd;
 use loadtest_model::schedule::Schedule;
 use pacer::Pacer;
 use panics::PanicLog;
+use rendezvous::make_meeting_points;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -200,6 +202,7 @@ impl LoadRun<'_> {
         let occupancies: Vec<Arc<ThreadOccupancy>> = (0..count).map(|_| Arc::default()).collect();
         let panics = PanicLog::default();
         let internal = Control::new();
+        let meeting_points = make_meeting_points(&scenario.definition);
         for (number, runtime) in (0..count).zip(workers.runtimes) {
             let spec = WorkerSpec {
                 scenario,
@@ -210,6 +213,7 @@ impl LoadRun<'_> {
                 workers: count,
                 crowded: workers.crowded,
                 occupancy: Arc::clone(&occupancies[number as usize]),
+                meeting_points: Arc::clone(&meeting_points),
                 make_transport: Arc::clone(&make_transport),
             };
             let (sender, panics) = (sender.clone(), panics.clone());

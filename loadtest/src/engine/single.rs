@@ -127,6 +127,7 @@ pub(crate) async fn run_single_iteration<T: Transport, O: IterationObserver>(
         plan.clone(),
         start,
         Arc::default(),
+        Arc::default(),
     ));
     let vu = Vu::new(place.user, scenario_seed(plan, definition));
     let mut user = VirtualUser::new(scenario, Shared::clone(shared), vu, transport);

@@ -3,6 +3,7 @@
 use super::control::{RunPhase, StopSignals};
 use super::iteration::VirtualUser;
 use super::pacer::Pacer;
+use super::rendezvous::MeetingPoints;
 use super::users::UserTasks;
 use super::watchdog::Watchdog;
 use super::worker_state::{ThreadOccupancy, WorkerState};
@@ -32,6 +33,8 @@ pub(super) struct WorkerSpec<T> {
     pub(super) crowded: bool,
     /// The step whose code occupies the thread, for the watchdog.
     pub(super) occupancy: Arc<ThreadOccupancy>,
+    /// The places where users of all workers wait for each other.
+    pub(super) meeting_points: MeetingPoints,
     /// Makes the transport of the user with a number.
     pub(super) make_transport: Arc<dyn Fn(u64) -> T + Send + Sync>,
 }
@@ -89,6 +92,7 @@ pub(super) async fn run_worker<T: Transport + 'static>(
         spec.plan.clone(),
         start,
         Arc::clone(&spec.occupancy),
+        Arc::clone(&spec.meeting_points),
     ));
     let mut users = UserTasks::new();
     let mut clock = FrameClock {

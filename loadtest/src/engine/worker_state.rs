@@ -3,6 +3,7 @@
 
 use super::control::RunPhase;
 use super::panics;
+use super::rendezvous::MeetingPoints;
 use loadtest_model::definition::{Draw, ScenarioDef};
 use loadtest_model::metrics::{Frame, Tally, Windows};
 use loadtest_model::plan::Plan;
@@ -81,6 +82,8 @@ pub(crate) struct WorkerState {
     out_of_rows: Cell<bool>,
     idle: Notify,
     windows: RefCell<Windows>,
+    /// The places where users of all workers wait for each other; none where a user is alone.
+    pub(super) meeting_points: MeetingPoints,
     /// Whose code has the thread; read from outside when it does not come back.
     occupancy: Arc<ThreadOccupancy>,
 }
@@ -91,6 +94,7 @@ impl WorkerState {
         plan: Plan,
         start: Instant,
         busy: Arc<ThreadOccupancy>,
+        meeting_points: MeetingPoints,
     ) -> Self {
         let schedule = Schedule::new(&plan.load);
         Self {
@@ -108,6 +112,7 @@ impl WorkerState {
             idle: Notify::new(),
             windows: RefCell::new(empty_windows(definition.steps.len())),
             plan,
+            meeting_points,
             occupancy: busy,
         }
     }

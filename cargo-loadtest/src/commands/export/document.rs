@@ -147,6 +147,10 @@ fn describe_step(step: &StepDef, all: &[StepDef]) -> Value {
         "expected_status": step.expect.0,
         "weight": step.weight,
         "one_of": step.one_of,
+        "rendezvous": step.rendezvous.map(|rendezvous| json!({
+            "users": rendezvous.users,
+            "within_ms": to_ms(rendezvous.within),
+        })),
         "think": step.think.map(describe_think),
         "timeout_ms": to_ms(step.timeout),
         "grade_weight": step.grade_weight,
@@ -286,6 +290,10 @@ mod tests {
             condition: "|r| r.done".into(),
             every: definition::Until::EVERY,
             within: definition::Until::WITHIN,
+        });
+        step.rendezvous = Some(definition::Rendezvous {
+            users: 50,
+            within: definition::Rendezvous::WITHIN,
         });
         step.once = true;
         step.last = true;

@@ -123,6 +123,7 @@ fn plan_json(prospect: &Prospect<'_>) -> Value {
         shown["until"] = json!(step.until);
         shown["sends_itself"] = json!(step.sends_itself);
         shown["redirects"] = json!(step.redirects);
+        shown["rendezvous"] = json!(step.rendezvous);
         shown["think"] = json!(step.think);
         shown["timeout_us"] = json!(u64::try_from(step.timeout.as_micros()).unwrap_or(u64::MAX));
     }

@@ -9,6 +9,7 @@ mod expect;
 mod letter;
 mod load;
 mod quantity;
+mod rendezvous;
 mod repeat;
 #[cfg(any(test, feature = "fixtures"))]
 #[doc(hidden)]
@@ -26,6 +27,7 @@ pub use expect::{Expect, StatusRange};
 pub use letter::Letter;
 pub use load::{Load, Shape, Stage};
 pub use quantity::{Rate, Share};
+pub use rendezvous::Rendezvous;
 pub use repeat::{Retry, Trigger, Until};
 pub use scenario::{
     BodyDef, BodyKind, Dependency, FeedDef, HeaderDef, Reads, ScenarioDef, StepDef,

@@ -1,7 +1,8 @@
 //! Scenarios and their steps.
 
 use super::{
-    Client, Cookies, DEFAULT_TIMEOUT, Expect, Load, Retry, Think, Threshold, Until, micros,
+    Client, Cookies, DEFAULT_TIMEOUT, Expect, Load, Rendezvous, Retry, Think, Threshold, Until,
+    micros,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -125,6 +126,9 @@ pub struct StepDef {
     pub one_of: Option<Text>,
     /// The statuses that count as success.
     pub expect: Expect,
+    /// The users that wait for each other before they send it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rendezvous: Option<Rendezvous>,
     /// The pause after the step.
     #[serde(default)]
     pub think: Option<Think>,
@@ -244,6 +248,7 @@ impl StepDef {
             weight: 1.0,
             one_of: None,
             expect: Expect::SUCCESS,
+            rendezvous: None,
             think: None,
             timeout: DEFAULT_TIMEOUT,
             thresholds: Cow::Borrowed(&[]),

@@ -45,6 +45,19 @@ pub enum PlanError {
         /// The target, as text.
         target: String,
     },
+    /// A group of users that can never be complete.
+    #[error(
+        "step `{step}` waits until {users} users have come, and the load has at most {max_users}; \
+         let fewer wait, or give the load more users"
+    )]
+    Rendezvous {
+        /// The name of the step.
+        step: String,
+        /// The users of its group.
+        users: u32,
+        /// The most users of the load.
+        max_users: u32,
+    },
     /// A load that does not end within the lifetime of a run.
     #[error(
         "a load that lasts longer than 30 days cannot be run; use at most 30 days, warm-up included"

@@ -204,7 +204,8 @@ fn is_too_long(load: &Load) -> bool {
         .is_none_or(|all| all > LONGEST)
 }
 
-/// `ceil(peak rate x (mean think per journey + 2 s))`, at least 10, at most 10,000; closed: the peak.
+/// `ceil(peak rate x (mean think per journey + 2 s))`, at least 10, at most 10,000, and those that wait for each other;
+/// closed: the peak.
 pub(super) fn max_users(scenario: &ScenarioDef, load: &Load) -> u32 {
     if !load.is_open() {
         return load.peak().ceil() as u32;
@@ -219,7 +220,9 @@ pub(super) fn max_users(scenario: &ScenarioDef, load: &Load) -> u32 {
             })
             .sum();
         let users = load.peak() * (think + ASSUMED_JOURNEY.as_secs_f64());
+        let groups = scenario.steps.iter().filter_map(|step| step.rendezvous);
+        let waiting: u32 = groups.map(|group| group.users).sum();
         // What is a whole number but for rounding stays one.
-        ((users - 1e-6).ceil() as u32).clamp(10, 10_000)
+        ((users - 1e-6).ceil() as u32).clamp(10, 10_000) + waiting
     })
 }

@@ -9,7 +9,7 @@ mod rows;
 mod tests;
 
 use crate::definition::Letter;
-use crate::definition::{Bound, Comparator, Load, Metric, ScenarioDef, Threshold};
+use crate::definition::{Bound, Comparator, Load, Metric, Rendezvous, ScenarioDef, Threshold};
 pub use error::PlanError;
 use load::{check_load, max_users, override_load};
 pub use rows::RowLimit;
@@ -146,12 +146,14 @@ impl Plan {
             &mut errors,
         );
         check_load(&load, &mut errors);
+        let max_users = max_users(scenario, &load);
+        check_rendezvous(scenario, max_users, &mut errors);
         check_grading(defaults, &mut errors);
         if !errors.is_empty() {
             return Err(errors);
         }
         Ok(Self {
-            max_users: max_users(scenario, &load),
+            max_users,
             load,
             start: if overrides.in_mix {
                 scenario.start
@@ -188,6 +190,21 @@ impl Plan {
             thresholds: collect_thresholds(scenario),
             min_grade: defaults.min_grade,
         })
+    }
+}
+
+/// Notes every step before which more users are to wait than there are.
+fn check_rendezvous(scenario: &ScenarioDef, max_users: u32, errors: &mut Vec<PlanError>) {
+    for step in scenario.steps.iter() {
+        if let Some(Rendezvous { users, .. }) = step.rendezvous
+            && users > max_users
+        {
+            errors.push(PlanError::Rendezvous {
+                step: step.name.to_string(),
+                users,
+                max_users,
+            });
+        }
     }
 }
 

@@ -228,6 +228,40 @@ fn users_of_an_open_load_follow_from_rate_and_think_time() {
 }
 
 #[test]
+fn a_group_larger_than_the_load_is_refused_with_both_numbers() {
+    let mut scenario = scenario(Some(Load::users(10, seconds(60))));
+    scenario.steps.to_mut()[0].rendezvous = Some(Rendezvous {
+        users: 50,
+        within: Rendezvous::WITHIN,
+    });
+    let plan = |users| {
+        let overrides = Overrides {
+            users,
+            ..Overrides::default()
+        };
+        Plan::new(&scenario, &overrides, &GradingDefaults::default(), 1)
+    };
+    assert_eq!(
+        plan(None).unwrap_err()[0].to_string(),
+        "step `a` waits until 50 users have come, and the load has at most 10; let fewer wait, or give the load \
+         more users"
+    );
+    assert!(plan(Some(50)).is_ok());
+    scenario.load = Some(rate(100.0, 0, 10));
+    let open = Plan::new(
+        &scenario,
+        &Overrides::default(),
+        &GradingDefaults::default(),
+        1,
+    );
+    assert_eq!(
+        open.unwrap().max_users,
+        350,
+        "those that wait serve no arrival"
+    );
+}
+
+#[test]
 fn the_grading_target_is_the_nearest_that_somebody_set() {
     let grading = |scenario: &ScenarioDef, defaults: &GradingDefaults| {
         Plan::new(scenario, &Overrides::default(), defaults, 1)

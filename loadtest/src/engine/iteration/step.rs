@@ -79,6 +79,7 @@ impl<T: Transport> VirtualUser<T> {
         let mut took = None;
         let outcome = match self.build_request(context, progress.stopped, O::FORCES_ALL_STEPS) {
             Ok(()) => {
+                progress.paused += state.wait_at_rendezvous(step).await;
                 let sender = self.request_loop(context, observer);
                 let attempt = sender.send_until_settled().await;
                 progress.paused += attempt.paused;
@@ -147,6 +148,7 @@ impl<T: Transport> VirtualUser<T> {
             state.with_tally(window, |tally| tally_not_sent(tally, step, &outcome));
             return progress.record_step(step, &outcome, None, observer);
         }
+        progress.paused += state.wait_at_rendezvous(step).await;
         let transport = self.transport.take().unwrap_or_else(missing_transport);
         let account = RequestLog::new(state, window, step, O::KEPT_EXCHANGES);
         let line = StepClient::new(transport, def, account);

@@ -11,6 +11,7 @@ mod limits;
 mod many;
 mod own;
 mod pace;
+mod rendezvous;
 mod repeat;
 mod replay;
 mod rows;
@@ -20,6 +21,7 @@ mod soak;
 
 use super::control::{Control, RunPhase, StopSignals};
 use super::pacer::Pacer;
+use super::rendezvous::make_meeting_points;
 use super::worker::{WorkerSpec, WorkerSummary, run_worker};
 use crate::chain::{
     Chain, Halt, Http, Local, Prepared, RawResponse, RequestBuf, Scenario, SetupContext,
@@ -276,6 +278,7 @@ fn run_plan(
                 worker,
                 workers,
                 occupancy: Arc::default(),
+                meeting_points: make_meeting_points(&scenario.definition),
                 make_transport: Arc::new(move |_| Scripted {
                     script: Arc::clone(&script),
                     start,
