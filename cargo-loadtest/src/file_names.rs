@@ -1,7 +1,7 @@
 //! Names of baselines and scenarios that are valid file names on every system.
 
 use crate::error::Error;
-use sha2::{Digest as _, Sha256};
+use ring::digest::{SHA256, digest};
 use std::fmt::Write as _;
 
 /// The longest name of a baseline.
@@ -106,7 +106,7 @@ pub(crate) fn scenario_folder(identity: &str) -> String {
         .map(|letter| if is_plain(letter) { letter } else { '_' })
         .take(LONGEST_SCENARIO)
         .collect();
-    for byte in &Sha256::digest(identity)[..6] {
+    for byte in &digest(&SHA256, identity.as_bytes()).as_ref()[..6] {
         let _ = write!(readable, "{byte:02x}");
     }
     format!("_{readable}")

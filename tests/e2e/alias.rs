@@ -11,16 +11,36 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    trials![the_alias_runs_in_every_folder_and_compiles_nothing_twice,]
+    trials![
+        the_alias_runs_in_every_folder_and_compiles_nothing_twice,
+        the_scenario_of_the_readme_is_that_of_the_example,
+    ]
+}
+
+/// The code of the page is the begin of the file that the command below it runs.
+fn the_scenario_of_the_readme_is_that_of_the_example() {
+    let read = |path: &str| fs::read_to_string(workspace().join(path)).expect(path);
+    let (readme, example) = (read("README.md"), read("examples/shop/tests/load.rs"));
+    let (_, code) = readme.split_once("```rust\n").expect("a block of code");
+    let (code, _) = code
+        .split_once("\n\nloadtest::main!();\n```")
+        .expect("its end");
+    let begin = example.find("use loadtest").expect("the imports");
+    assert!(example[begin..].starts_with(code), "{code}");
 }
 
 fn the_alias_runs_in_every_folder_and_compiles_nothing_twice() {
     let server = Server::start(|_| Reply::text("ok"));
     let url = server.url();
     let runs = tempfile::tempdir().expect("a folder");
-    // Where the tool itself was compiled, and in its profile, so that one would notice the other.
+    // The alias as it is, but in the profile of this suite, where all of it is compiled.
+    let config = fs::read_to_string(workspace().join(".cargo/config.toml")).expect("the alias");
+    let (_, line) = config.split_once("loadtest = \"").expect("the alias");
+    let (line, _) = line.split_once('"').expect("its end");
+    let line = line.replace("--profile clone", "--profile dev");
     let here = |call: Call| {
         call.env("CARGO_TARGET_DIR", ours())
+            .env("CARGO_ALIAS_LOADTEST", &line)
             .env("LOADTEST_STORE_DIRECTORY", runs.path())
             .line("run --profile dev --package shop --iterations 1 shop::load::health --base-url")
             .arg(&url)
@@ -43,6 +63,12 @@ fn the_alias_runs_in_every_folder_and_compiles_nothing_twice() {
             .collect();
         assert!(anew.is_empty(), "compiled again: {anew:#?}");
     }
+    assert_eq!(server.requests(), 5);
+    // The tool of the alias leaves out what takes long to compile, and says so before anything runs.
+    alias(root).line("--export pdf").run().exits(2).says(&[
+        "writes no PDF",
+        "cargo run -p cargo-loadtest -- report latest --export pdf",
+    ]);
     assert_eq!(server.requests(), 5);
 }
 

@@ -493,15 +493,14 @@ pub(crate) struct CargoArgs {
 /// Options passed to `cargo build`.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct CompilationArgs {
-    /// Build with the specified profile
+    /// Build with the specified profile [default: that of `loadtest.toml`, else `release`]
     #[arg(
         long,
         value_name = "PROFILE-NAME",
-        default_value = "release",
         help_heading = "Compilation Options"
     )]
-    pub(crate) profile: String,
-    /// Build with the profile `release`, which is the default
+    pub(crate) profile: Option<String>,
+    /// Build with the profile `release`
     #[arg(
         short,
         long,
@@ -704,7 +703,7 @@ mod tests {
             run("checkout -p shop -F a,b --no-default-features --profile dev --locked").unwrap();
         assert_eq!(args.selection.filters, ["checkout"]);
         assert_eq!(args.project.packages, ["shop"]);
-        assert_eq!(args.project.compilation.profile, "dev");
+        assert_eq!(args.project.compilation.profile.as_deref(), Some("dev"));
         assert_eq!(args.project.compilation.features.features, ["a,b"]);
         assert!(args.project.cargo.locked);
     }

@@ -125,7 +125,9 @@ impl<'a> Project<'a> {
         let packages = &self.packages();
         let binaries = if self.args.binaries.is_empty() {
             let tests = self.workspace.load_tests(packages)?;
-            build(&tests, self.cli, self.args, &self.interrupts)?
+            let profile = self.config()?.build.profile;
+            let profile = profile.as_deref().unwrap_or("release");
+            build(&tests, self.cli, self.args, profile, &self.interrupts)?
         } else {
             let paths = self.args.binaries.iter();
             paths

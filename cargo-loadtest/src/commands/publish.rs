@@ -6,7 +6,7 @@ use crate::console;
 use crate::error::Error;
 use crate::export;
 use crate::export::Format;
-use crate::export::pdf::{Font, NoFont};
+use crate::export::pdf::Font;
 use crate::export::terminal::Extent;
 use crate::files;
 use crate::store::{self, Measured, RunFolder, Store};
@@ -41,6 +41,9 @@ impl Exports {
     pub(super) fn check(exports: &[Export], options: &ReportOptions) -> Result<Self, Error> {
         if exports.iter().filter(|export| export.is_result()).count() > 1 {
             return Err(Error::usage("only one report can go to standard output"));
+        }
+        if exports.iter().any(|export| export.format == Format::Pdf) {
+            check_pdf()?;
         }
         let mut taken: Vec<(Format, PathBuf)> = Vec::new();
         for export in exports.iter().filter(|export| !export.is_result()) {
@@ -118,6 +121,18 @@ impl Exports {
     }
 }
 
+/// Refuses a PDF where the tool was built without it.
+fn check_pdf() -> Result<(), Error> {
+    if cfg!(feature = "pdf") {
+        return Ok(());
+    }
+    let error = Error::usage("this build of the tool writes no PDF, so that it compiles sooner");
+    Err(error.with_help(
+        "in a clone, `cargo run -p cargo-loadtest -- report latest --export pdf` writes that of the newest run; \
+         `cargo install --path cargo-loadtest` installs the whole tool",
+    ))
+}
+
 /// Keeps the place of a file, unless another format has it.
 fn reserve_path(
     taken: &mut Vec<(Format, PathBuf)>,
@@ -145,15 +160,7 @@ fn read_font(path: &Path) -> Result<Font, Error> {
     };
     let bytes = std::fs::read(path).map_err(|error| none(error.to_string()))?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    Font::parse(&name, bytes).map_err(|what| {
-        none(
-            match what {
-                NoFont::Format => "it is neither TrueType nor OpenType, or broken",
-                NoFont::Outlines => "its letters are no outlines of TrueType or CFF",
-            }
-            .to_owned(),
-        )
-    })
+    Font::parse(&name, bytes).map_err(|why| none(why.to_string()))
 }
 
 /// Keeps the record of a run with that many journals, and publishes it with its page, even if it cannot be

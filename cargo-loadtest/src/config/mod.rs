@@ -2,6 +2,7 @@
 //!
 //! What is built in gives way to the file, the file to the environment, and that to the command line.
 
+mod build;
 mod environment;
 mod grading;
 mod key;
@@ -17,6 +18,7 @@ mod tests;
 use crate::cli::LoadArgs;
 use crate::console;
 use crate::error::Error;
+pub(crate) use build::BuildConfig;
 pub(crate) use environment::{ConfigEnvironment, variable};
 pub(crate) use key::{BuiltIn, Key, ValueKind};
 use key::{ConfigTable as _, keys_of};
@@ -46,6 +48,8 @@ pub(crate) struct Config {
     pub(crate) is_file: bool,
     /// `[store]`.
     pub(crate) store: StoreConfig,
+    /// `[build]`.
+    pub(crate) build: BuildConfig,
     /// `[grading]`: the policy for steps that declare none.
     pub(crate) grading: GradingDefaults,
     /// `[run]`: what `run` does where its command line says nothing.
@@ -98,7 +102,7 @@ pub(crate) enum SettingOrigin {
 
 /// The keys that every layer has, in the order in which they are shown.
 pub(crate) fn layered() -> Vec<Key> {
-    let sections = ["store", "grading", "run"].into_iter();
+    let sections = ["store", "build", "grading", "run"].into_iter();
     let ci = keys_of("run").map(|key| Key {
         section: "ci",
         ..*key
@@ -225,6 +229,7 @@ impl Config {
             let mut unused = RunDefaults::default();
             let (section, read) = match &**name.get_ref() {
                 "store" => ("store", reader.keys_of("store", value, &mut self.store)),
+                "build" => ("build", reader.keys_of("build", value, &mut self.build)),
                 "grading" => (
                     "grading",
                     reader.keys_of("grading", value, &mut self.grading),
@@ -267,6 +272,7 @@ impl Config {
     fn take(&mut self, environment: &mut ConfigEnvironment) {
         let mut unused = RunDefaults::default();
         let mut settings = environment.read("store", &mut self.store);
+        settings.extend(environment.read("build", &mut self.build));
         settings.extend(environment.read("grading", &mut self.grading));
         settings.extend(environment.read("run", &mut unused));
         settings.extend(environment.read("ci", &mut unused));
@@ -347,8 +353,9 @@ impl Config {
 }
 
 /// The tables of the file.
-const TABLES: [&str; 8] = [
+const TABLES: [&str; 9] = [
     "store",
+    "build",
     "grading",
     "run",
     "ci",

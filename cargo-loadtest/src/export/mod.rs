@@ -13,6 +13,10 @@ pub(crate) mod markdown;
 mod markup;
 pub(crate) mod openmetrics;
 pub(crate) mod page;
+#[cfg(feature = "pdf")]
+pub(crate) mod pdf;
+#[cfg(not(feature = "pdf"))]
+#[path = "no_pdf.rs"]
 pub(crate) mod pdf;
 #[cfg(test)]
 pub(crate) mod sample;

@@ -11,7 +11,7 @@ use loadtest_model::definition::{
     ScenarioDef, StatusRange, StepDef,
 };
 use loadtest_model::protocol::{Replay, ReplayedRequest};
-use sha2::{Digest as _, Sha256};
+use ring::digest::{Context, SHA256};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -206,11 +206,11 @@ fn fingerprint(
     shown: &impl serde::Serialize,
     plain: Option<&[u8]>,
 ) -> Result<String, serde_json::Error> {
-    let mut hasher = Sha256::new();
-    hasher.update(serde_json::to_vec(shown)?);
+    let mut hasher = Context::new(&SHA256);
+    hasher.update(&serde_json::to_vec(shown)?);
     hasher.update(plain.unwrap_or_default());
     let mut text = String::new();
-    for byte in &hasher.finalize()[..16] {
+    for byte in &hasher.finish().as_ref()[..16] {
         let _ = write!(text, "{byte:02x}");
     }
     Ok(text)

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use loadtest_model::protocol::{BASE_URL_VARIABLE, Listing, MARKER_PREFIX, VERSION};
 use memchr::memmem;
-use sha2::{Digest as _, Sha256};
+use ring::digest::{Context, SHA256};
 use std::fmt::{self, Write as _};
 use std::fs::File;
 use std::io::{self, Read};
@@ -143,7 +143,7 @@ impl Binary {
 /// When it cannot be read.
 pub(crate) fn hash(path: &Path) -> Result<String, Error> {
     let mut file = File::open(path).map_err(Error::io("open", path))?;
-    let mut hasher = Sha256::new();
+    let mut hasher = Context::new(&SHA256);
     let mut chunk = vec![0; CHUNK];
     loop {
         match file.read(&mut chunk).map_err(Error::io("read", path))? {
@@ -152,7 +152,8 @@ pub(crate) fn hash(path: &Path) -> Result<String, Error> {
         }
     }
     Ok(hasher
-        .finalize()
+        .finish()
+        .as_ref()
         .iter()
         .fold(String::new(), |mut text, byte| {
             let _ = write!(text, "{byte:02x}");

@@ -9,7 +9,8 @@ use cargo_metadata::Message;
 use std::io::BufReader;
 use std::process::{Command, Stdio};
 
-/// Builds `tests` and checks that they are what their sources say.
+/// Builds `tests` and checks that they are what their sources say. `default_profile` is the one of cargo where the
+/// command line names none.
 ///
 /// # Errors
 /// When the build fails, after cargo printed why; a program that is not a load test.
@@ -17,11 +18,12 @@ pub(crate) fn build(
     tests: &[LoadTest],
     cli: &Cli,
     args: &ProjectArgs,
+    default_profile: &str,
     interrupts: &Interrupts,
 ) -> Result<Vec<Binary>, Error> {
     let mut binaries = Vec::new();
     for group in group_by_targets(tests) {
-        let command = build_command(&group, cli, args);
+        let command = build_command(&group, cli, args, default_profile);
         binaries.extend(run_build(command, &group, interrupts)?);
     }
     for binary in &binaries {
@@ -52,13 +54,18 @@ fn group_by_targets(tests: &[LoadTest]) -> Vec<Vec<&LoadTest>> {
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-fn build_command(group: &[&LoadTest], cli: &Cli, args: &ProjectArgs) -> Command {
+fn build_command(
+    group: &[&LoadTest],
+    cli: &Cli,
+    args: &ProjectArgs,
+    default_profile: &str,
+) -> Command {
     let compilation = &args.compilation;
     let mut command = Command::new(cargo());
     let profile = if compilation.release {
         "release"
     } else {
-        &compilation.profile
+        compilation.profile.as_deref().unwrap_or(default_profile)
     };
     command
         .args(["build", "--message-format=json-render-diagnostics"])
@@ -178,6 +185,25 @@ mod tests {
             kind,
             name: name.to_owned(),
         }
+    }
+
+    #[test]
+    fn the_command_line_overrides_the_profile_of_the_configuration() {
+        let profile = |line: &str| {
+            let words = line.split_whitespace().map(std::ffi::OsString::from);
+            let cli = crate::cli::parse(words).unwrap();
+            let crate::cli::Command::Run(args) = &cli.command else {
+                panic!("{line}");
+            };
+            let test = test("shop", "test", "load");
+            let command = build_command(&[&test], &cli, &args.project, "loadtest");
+            let mut words = command.get_args();
+            words.find(|word| *word == "--profile");
+            words.next().unwrap().to_str().unwrap().to_owned()
+        };
+        assert_eq!(profile("cargo-loadtest run"), "loadtest");
+        assert_eq!(profile("cargo-loadtest run --profile dev"), "dev");
+        assert_eq!(profile("cargo-loadtest run --release"), "release");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A small shop over HTTP: users, products and orders, kept in `SQLite`.
+//! A small shop over HTTP: users, products and orders, kept in memory.
 //!
 //! It is an ordinary service to load test, and it can be told to be slow or to fail: see [`faults`]. People have a
 //! [`page`] for it: `cargo run -p shop`, then <http://127.0.0.1:3000>.
@@ -39,14 +39,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Serves until it is killed, with one thread: a request is a few statements to one database, and
-/// the other cores are left to whoever loads this one.
+/// Serves until it is killed, with one thread: a request is little work, and the other cores are left
+/// to whoever loads this one.
 #[tokio::main(flavor = "current_thread")]
 async fn serve(options: Options) -> Result<(), String> {
-    let store = store::Store::open(options.database.as_deref()).map_err(|error| {
-        let place = options.database.as_deref().unwrap_or("memory".as_ref());
-        format!("cannot open the database in {}: {error}", place.display())
-    })?;
+    let store = store::Store::new();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))
         .await
         .map_err(|error| format!("cannot listen on 127.0.0.1:{}: {error}", options.port))?;

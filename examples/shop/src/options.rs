@@ -1,15 +1,13 @@
 //! The command line.
 
 use crate::faults::Fault;
-use std::path::PathBuf;
 
 pub(crate) const USAGE: &str = "\
 A small shop over HTTP, to be load tested
 
-Usage: shop [--port PORT] [--database PATH] [--fault JSON]...
+Usage: shop [--port PORT] [--fault JSON]...
 
   --port PORT        listen on this port of 127.0.0.1; 0 finds a free one [default: 3000]
-  --database PATH    keep the data in this SQLite file [default: in memory]
   --fault JSON       be slow or fail below a path, from the start:
                      {\"path\": \"/orders\", \"delay_ms\": 50, \"fail_ratio\": 0.1, \"status\": 503}
                      (also as a list in SHOP_FAULTS, and at run time: POST and DELETE /faults)
@@ -25,8 +23,6 @@ pub(crate) enum Command {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Options {
     pub(crate) port: u16,
-    /// `None`: in memory.
-    pub(crate) database: Option<PathBuf>,
     pub(crate) faults: Vec<Fault>,
 }
 
@@ -37,7 +33,6 @@ pub(crate) fn parse(
 ) -> Result<Command, String> {
     let mut options = Options {
         port: 3000,
-        database: None,
         faults: Vec::new(),
     };
     if let Some(list) = faults {
@@ -63,7 +58,6 @@ pub(crate) fn parse(
                     .parse()
                     .map_err(|_| format!("`{port}` is not a port; use 0 to 65535"))?;
             }
-            "--database" => options.database = Some(value()?.into()),
             "--fault" => {
                 let fault = value()?;
                 options.faults.push(
@@ -91,11 +85,12 @@ mod tests {
 
     #[test]
     fn flags_take_their_value_with_or_without_an_equals_sign() {
-        let Ok(Command::Serve(options)) = parsed("--port=0 --database shop.db") else {
-            panic!("not understood");
-        };
-        assert_eq!(options.port, 0);
-        assert_eq!(options.database, Some("shop.db".into()));
+        for line in ["--port=81", "--port 81"] {
+            let Ok(Command::Serve(options)) = parsed(line) else {
+                panic!("not understood");
+            };
+            assert_eq!(options.port, 81, "{line}");
+        }
         assert_eq!(parsed("--port 80 --help"), Ok(Command::Help));
     }
 

@@ -5,14 +5,15 @@ use super::*;
 #[test]
 fn every_key_is_read() {
     let config = parse(
-        "[store]\ndirectory = \"runs\"\n[grading]\napdex = \"300ms\"\nbudget = \"0.5%\"\n\
-         grade_weight = 1\n",
+        "[store]\ndirectory = \"runs\"\n[build]\nprofile = \"loadtest\"\n[grading]\n\
+         apdex = \"300ms\"\nbudget = \"0.5%\"\ngrade_weight = 1\n",
     )
     .unwrap();
     assert_eq!(
         config.store.directory,
         Some(PathBuf::from("/home/ada/runs"))
     );
+    assert_eq!(config.build.profile.as_deref(), Some("loadtest"));
     assert_eq!(config.grading.apdex, Some(Duration::from_millis(300)));
     assert_eq!(config.grading.budget, Some(0.005));
     assert_eq!(config.grading.grade_weight, Some(1.0));
@@ -89,7 +90,7 @@ fn an_unknown_table_is_answered_with_those_there_are() {
     let error = parse("[organization]\nplan = \"free\"\n[x]\n").unwrap_err();
     assert!(error.contains("line 1: unknown key `organization`; did you mean `organisation`?"));
     assert!(
-        error.contains("line 3: unknown key `x`; there is `store`, `grading`"),
+        error.contains("line 3: unknown key `x`; there is `store`, `build`"),
         "{error}"
     );
 }

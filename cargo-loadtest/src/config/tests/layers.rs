@@ -61,12 +61,13 @@ fn a_key_of_the_file_has_the_same_effect_as_its_variable() {
         let alike = |config: &Config| {
             let Config {
                 store,
+                build,
                 grading,
                 run,
                 ci,
                 ..
             } = config.clone();
-            (store, grading, run, ci)
+            (store, build, grading, run, ci)
         };
         assert_eq!(alike(&by_file), alike(&by_variable), "{section}.{name}");
         assert_ne!(

@@ -35,6 +35,15 @@ pub(crate) enum NoFont {
     Outlines,
 }
 
+impl fmt::Display for NoFont {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Format => "it is neither TrueType nor OpenType, or broken",
+            Self::Outlines => "its letters are no outlines of TrueType or CFF",
+        })
+    }
+}
+
 impl Font {
     /// Reads a font; of a collection, the first one. `name` is what it is called in a document.
     ///

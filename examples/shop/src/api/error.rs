@@ -56,12 +56,3 @@ impl From<QueryRejection> for Error {
         Self::new(rejection.status(), rejection.body_text())
     }
 }
-
-impl From<rusqlite::Error> for Error {
-    /// The cause is for the log and not for the client.
-    #[expect(clippy::print_stderr, reason = "the log of the shop")]
-    fn from(error: rusqlite::Error) -> Self {
-        eprintln!("shop: the database failed: {error}");
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "the database failed")
-    }
-}

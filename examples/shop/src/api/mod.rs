@@ -56,9 +56,8 @@ pub(crate) fn router(store: Store, faults: Vec<Fault>) -> Router {
         .with_state(shop)
 }
 
-async fn health(State(shop): State<Shop>) -> Result<Json<Value>, Error> {
-    shop.store.ping()?;
-    Ok(Json(json!({ "status": "ok" })))
+async fn health() -> Json<Value> {
+    Json(json!({ "status": "ok" }))
 }
 
 /// Holds or fails a request, if a fault says so.

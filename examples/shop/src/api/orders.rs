@@ -35,7 +35,7 @@ pub(super) async fn place(
             "an order has 1 to {MOST} of a product, not {quantity}"
         )));
     }
-    match shop.store.place(customer.id, product, quantity)? {
+    match shop.store.place(customer.id, product, quantity) {
         Placed::Order(order) => {
             let location = [(header::LOCATION, format!("/orders/{}", order.id))];
             Ok((StatusCode::CREATED, location, Json(order)))
@@ -54,7 +54,7 @@ pub(super) async fn show(
     let missing = || Error::not_found("order");
     let Path(id) = id.map_err(|_| missing())?;
     shop.store
-        .order(customer.id, id)?
+        .order(customer.id, id)
         .map(Json)
         .ok_or_else(missing)
 }
@@ -65,6 +65,6 @@ pub(super) async fn list(
     query: Result<Query<PageNumber>, QueryRejection>,
 ) -> Result<Json<Page<Order>>, Error> {
     let page = page_number(query)?;
-    let items = shop.store.orders(customer.id, page)?;
+    let items = shop.store.orders(customer.id, page);
     Ok(Json(Page { items, page }))
 }

@@ -11,7 +11,7 @@ pub(super) async fn list(
     query: Result<Query<PageNumber>, QueryRejection>,
 ) -> Result<Json<Page<Product>>, Error> {
     let page = page_number(query)?;
-    let items = shop.store.products(page)?;
+    let items = shop.store.products(page);
     Ok(Json(Page { items, page }))
 }
 
@@ -21,5 +21,5 @@ pub(super) async fn show(
 ) -> Result<Json<Product>, Error> {
     let missing = || Error::not_found("product");
     let Path(id) = id.map_err(|_| missing())?;
-    shop.store.product(id)?.map(Json).ok_or_else(missing)
+    shop.store.product(id).map(Json).ok_or_else(missing)
 }
