@@ -29,8 +29,21 @@
 //! ```
 //!
 //! That is the whole of a `tests/load.rs`, a test target with `harness = false`. `cargo test` runs each
-//! scenario once; `cargo loadtest run` puts them under load and grades them, and [`run()`] does so from code
-//! of your own. The [`prelude`] has everything that a scenario file needs.
+//! scenario once; `cargo loadtest run` puts them under load and grades them.
+//!
+//! | to | use |
+//! |---|---|
+//! | declare a scenario and its parts | [`#[scenario]`](prelude::scenario), [`#[step]`](prelude::step), [`#[check]`](prelude::check), [`#[feed]`](prelude::feed), [`#[state]`](prelude::state), [`#[setup]`](prelude::setup), [`#[teardown]`](prelude::teardown) |
+//! | describe an answer | [`#[response]`](prelude::response), [`Response`] |
+//! | build a request | [`Request`], [`File`], [`multipart`], [`secret`] |
+//! | send several requests in a step | [`Http`] |
+//! | leave a step out, or fail it | [`Skip`], [`Error`] |
+//! | draw numbers, and count things of your own | [`Vu`] |
+//! | read rows of data | [`Feed`] |
+//! | start the service under test | [`Target`](targets::Target) |
+//! | run a scenario from code | [`run()`], [`Run`] |
+//!
+//! A scenario file needs [`prelude`] and [`main!`] only.
 
 mod chain;
 mod debug;
@@ -69,6 +82,9 @@ pub use run::{Progress, Run, RunError, run};
 pub use secrets::{Secret, redact, secret};
 
 /// The imports of a scenario file: `use loadtest::prelude::*;`.
+///
+/// The attributes, the types that steps take and return, and [`json!`](serde_json::json) with its
+/// [`Value`](serde_json::Value).
 pub mod prelude {
     pub use crate::targets::{Target, TargetError};
     pub use crate::{Error, Feed, Http, Request, Response, Secret, Skip, Vu, secret};
