@@ -124,6 +124,10 @@ fn table_of(source: &DependencySource) -> InlineTable {
                 table.insert("rev", rev.as_str().into());
             }
         }
+        DependencySource::Registry { package, version } => {
+            table.insert("package", package.as_str().into());
+            table.insert("version", version.as_str().into());
+        }
     }
     table
 }

@@ -1,6 +1,6 @@
-//! Where the library is that belongs to this tool: the repository it was built from.
+//! Where the library is that belongs to this tool: the repository it was built from, or the package registry.
 //!
-//! The name on the package registry is another crate's.
+//! The name `loadtest` there is another crate's.
 
 use crate::cli::InitArgs;
 use crate::error::Error;
@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 const VARIABLE: &str = "LOADTEST_SOURCE";
 /// The folder of this tool when it was built.
 const BUILT_IN: &str = env!("CARGO_MANIFEST_DIR");
+/// The name of the library on the package registry. `.ci/publish` sets it in the packages it makes.
+const PUBLISHED_AS: Option<&str> = None;
 
 /// The source of the library for a dependency.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,11 +26,18 @@ pub(super) enum DependencySource {
         /// The revision; `None` is the newest.
         rev: Option<String>,
     },
+    /// The package registry.
+    Registry {
+        /// The name of the package, which is not that of the crate.
+        package: String,
+        /// The version.
+        version: String,
+    },
 }
 
 impl DependencySource {
     /// Asks in this order: the command line, the environment, cargo's list of installed programs,
-    /// the folder the tool was built in.
+    /// the folder the tool was built in, the registry.
     ///
     /// # Errors
     /// When the folder is gone and no repository is known.
@@ -45,6 +54,7 @@ impl DependencySource {
         }
         find_installed()
             .or_else(|| built_in(Path::new(BUILT_IN)))
+            .or_else(|| published(PUBLISHED_AS))
             .ok_or_else(|| {
                 Error::usage("the source that this tool was built from is not known any more")
                     .with_help(format!(
@@ -89,6 +99,9 @@ impl fmt::Display for DependencySource {
                 url,
                 rev: Some(rev),
             } => write!(f, "{url} at {}", rev.get(..10).unwrap_or(rev)),
+            Self::Registry { package, version } => {
+                write!(f, "the package registry: {package} {version}")
+            }
         }
     }
 }
@@ -129,6 +142,14 @@ fn built_in(tool: &Path) -> Option<DependencySource> {
     find_library(&tool.parent()?.join("loadtest")).filter(|_| !is_cargos)
 }
 
+/// The library of this version on the package registry.
+fn published(name: Option<&str>) -> Option<DependencySource> {
+    Some(DependencySource::Registry {
+        package: name?.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,6 +183,17 @@ mod tests {
         };
         assert!(path.ends_with("loadtest"));
         assert_eq!(built_in(Path::new("/nowhere/cargo-loadtest")), None);
+    }
+
+    #[test]
+    fn a_tool_from_the_registry_names_the_package_there() {
+        assert_eq!(published(None), None);
+        let source = published(Some("acme-loadtest")).unwrap();
+        let version = env!("CARGO_PKG_VERSION");
+        assert_eq!(
+            super::super::manifest::entry(&source),
+            format!("{{ package = \"acme-loadtest\", version = \"{version}\" }}")
+        );
     }
 
     #[test]
