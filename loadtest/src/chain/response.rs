@@ -24,6 +24,7 @@ pub struct Response<T = ()> {
 
 impl<T> Response<T> {
     /// The response `raw`, whose body `is_read` into `body`.
+    #[inline]
     pub(crate) fn new(mut raw: RawResponse, body: T, is_read: bool) -> Self {
         if let Some(details) = &mut raw.details {
             details.body = is_read.then_some(raw.body);

@@ -122,7 +122,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                     AnswerDetails::new(
                         self.request,
                         self.transport.base_url(),
-                        exchange.redirected_to.as_deref(),
+                        exchange.redirected_to,
                         received.version,
                         exchange.service_time,
                     )

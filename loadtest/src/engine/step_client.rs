@@ -16,6 +16,7 @@ use loadtest_model::schedule::Window;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -305,7 +306,7 @@ impl OpenRequest<'_> {
         mut self,
         request: &RequestBuf,
         exchange: Exchange,
-        base: Option<&str>,
+        base: Option<&Arc<str>>,
     ) -> Result<RawResponse, HttpError> {
         self.is_closed = true;
         let log = &mut *self.request_log.log.borrow_mut();
@@ -348,7 +349,7 @@ impl OpenRequest<'_> {
                 details: Some(AnswerDetails::new(
                     request,
                     base,
-                    exchange.redirected_to.as_deref(),
+                    exchange.redirected_to.clone(),
                     received.version,
                     exchange.service_time,
                 )),

@@ -115,7 +115,7 @@ impl StepSender for SetupWire {
                     details: Some(AnswerDetails::new(
                         request,
                         self.transport.base_url(),
-                        exchange.redirected_to.as_deref(),
+                        exchange.redirected_to,
                         received.version,
                         exchange.service_time,
                     )),

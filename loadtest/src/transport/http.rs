@@ -37,6 +37,8 @@ pub(crate) struct HttpTransport {
     number: u64,
     /// A copy of the user's own: threads that count references to one value slow each other down.
     run_id: HeaderValue,
+    /// A copy too.
+    base_url: Option<Arc<str>>,
     /// `None` for no cookies but those that steps set.
     jar: Option<RefCell<CookieJar>>,
     /// The idle lanes; the last is taken first.
@@ -62,6 +64,7 @@ impl HttpTransport {
     pub(crate) fn new(network: Arc<Network>, user: u64) -> Self {
         Self {
             run_id: copy_header_value(&network.run_id),
+            base_url: network.base_url().map(Arc::from),
             jar: (network.cookies != Cookies::Off).then(RefCell::default),
             lanes: RefCell::new(vec![Lane::new(&network, user)]),
             number: user,
@@ -106,8 +109,8 @@ impl HttpTransport {
 }
 
 impl Transport for HttpTransport {
-    fn base_url(&self) -> Option<&str> {
-        self.network.base_url()
+    fn base_url(&self) -> Option<&Arc<str>> {
+        self.base_url.as_ref()
     }
 
     fn begin(&mut self) {

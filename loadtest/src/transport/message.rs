@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
 use std::fmt;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 use url::Url;
 
@@ -59,8 +59,11 @@ pub struct RawResponse {
 /// What is known of an exchange besides status, headers and body.
 #[derive(Debug, Clone)]
 pub(crate) struct AnswerDetails {
-    /// The URL of the last request.
-    url: String,
+    target: RequestTarget,
+    /// The URL that a path is joined to.
+    base: Option<Arc<str>>,
+    /// The URL of the last request, where it is another.
+    redirected_to: Option<Box<Uri>>,
     /// The version of the protocol.
     pub(crate) version: Version,
     /// The service time.
@@ -74,17 +77,15 @@ impl AnswerDetails {
     /// Returns the details of the exchange of `request`, whose path is joined to `base`.
     pub(crate) fn new(
         request: &RequestBuf,
-        base: Option<&str>,
-        redirected_to: Option<&Uri>,
+        base: Option<&Arc<str>>,
+        redirected_to: Option<Box<Uri>>,
         version: Version,
         time: Duration,
     ) -> Box<Self> {
-        let url = match (redirected_to, &request.target) {
-            (Some(url), _) | (None, RequestTarget::Absolute(url)) => url.to_string(),
-            (None, RequestTarget::Path(path)) => format!("{}{path}", base.unwrap_or_default()),
-        };
         Box::new(Self {
-            url,
+            target: request.target.clone(),
+            base: base.cloned(),
+            redirected_to,
             version,
             time,
             body: None,
@@ -94,8 +95,14 @@ impl AnswerDetails {
 
     /// Returns the URL of the last request, which is parsed when it is first asked for.
     pub(crate) fn parsed_url(&self) -> &Url {
-        self.parsed_url
-            .get_or_init(|| Url::parse(&self.url).unwrap_or_else(|_| NO_URL.clone()))
+        self.parsed_url.get_or_init(|| {
+            let url = match (&self.redirected_to, &self.target, &self.base) {
+                (Some(url), ..) => url.to_string(),
+                (None, RequestTarget::Path(path), Some(base)) => format!("{base}{path}"),
+                (None, target, _) => target.to_string(),
+            };
+            Url::parse(&url).unwrap_or_else(|_| NO_URL.clone())
+        })
     }
 }
 

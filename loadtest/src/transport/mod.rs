@@ -41,6 +41,7 @@ use bytes::Bytes;
 use loadtest_model::definition::{Expect, Reads};
 use std::cell::Cell;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -50,7 +51,7 @@ pub(crate) const STOP: HeaderName = HeaderName::from_static("loadtest-stop");
 /// Sends the requests of one virtual user.
 pub(crate) trait Transport: 'static {
     /// The URL that paths are joined to, without a final slash, where there is one.
-    fn base_url(&self) -> Option<&str> {
+    fn base_url(&self) -> Option<&Arc<str>> {
         None
     }
 
