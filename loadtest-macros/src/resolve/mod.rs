@@ -12,6 +12,7 @@ mod shape;
 mod shown;
 mod source;
 mod step;
+mod values;
 
 pub(crate) use choice::collect_choices;
 pub(crate) use header::{BasicCredentials, ResolvedHeader, ResolvedHeaderValue};
