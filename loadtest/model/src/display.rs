@@ -287,11 +287,7 @@ pub fn format_load(load: &Load) -> String {
         Shape::UserStages { stages } => (staged(stages, " users"), "closed model"),
     };
     if let Some(pace) = load.pace {
-        let _ = write!(
-            words,
-            ", each starting an iteration every {}",
-            format_span(pace)
-        );
+        let _ = write!(words, ", one iteration each every {}", format_span(pace));
     }
     if !load.warm_up.is_zero() {
         let _ = write!(words, ", after a warm-up of {}", format_span(load.warm_up));
@@ -352,6 +348,25 @@ fn trimmed(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn loads_tell_their_pace_and_many_stages_their_range() {
+        let words = |load: &Load| format_load(load).replace('\u{202f}', " ");
+        let second = Duration::from_secs(1);
+        assert_eq!(
+            words(&Load::users(10, second * 30).pace(second * 2)),
+            "10 users for 30 s, one iteration each every 2 s (closed model)"
+        );
+        assert_eq!(
+            words(&Load::iterations_per_user(5, 20)),
+            "5 iterations by each of 20 users (closed model)"
+        );
+        let climb = |at: Duration| at.as_secs_f64() + 0.5;
+        assert_eq!(
+            words(&Load::rate_curve(climb, second * 20)),
+            "0.5 to 20.5/s in 20 stages, for 20 s (open model)"
+        );
+    }
 
     #[test]
     fn durations_have_three_digits_and_round_into_the_next_unit() {

@@ -133,10 +133,12 @@ fn render_iterations(prospect: &Prospect<'_>) -> String {
     let iterations = prospect.outlook.iterations;
     let load = &prospect.plan.load;
     if let Shape::Iterations { count, .. } = load.shape {
-        return format!(
-            "{}; how fast depends on the target",
-            display::format_count(count)
-        );
+        let count = display::format_count(count);
+        let paced = iterations.most_per_second.filter(|_| load.pace.is_some());
+        return match paced.map(display::format_rate) {
+            Some(rate) => format!("{count}; the pace allows {rate} at most"),
+            None => format!("{count}; how fast depends on the target"),
+        };
     }
     let Some(total) = iterations.total else {
         let bound = iterations.most_per_second.map_or(String::new(), |rate| {
