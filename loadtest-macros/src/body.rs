@@ -226,7 +226,8 @@ fn parse_role_function(
     })
 }
 
-fn function_name(tokens: &[TokenTree]) -> Option<Ident> {
+/// The name of the first function in `tokens`.
+pub(crate) fn function_name(tokens: &[TokenTree]) -> Option<Ident> {
     tokens.windows(2).find_map(|pair| match pair {
         [TokenTree::Ident(word), TokenTree::Ident(name)] if word == "fn" => Some(name.clone()),
         _ => None,

@@ -7,6 +7,7 @@
 mod body;
 mod crate_path;
 mod fingerprint;
+mod module;
 mod options;
 mod render;
 mod resolve;
@@ -45,22 +46,58 @@ pub fn scenario(
     options: proc_macro::TokenStream,
     item: proc_macro::TokenStream,
 ) -> proc_macro::TokenStream {
+    expand(options, item, expand_scenario)
+}
+
+/// Declares what the scenarios of a module share: options of `#[scenario]`, except `name`, `version` and `weight`, and
+/// the functions with `#[setup]`, `#[feed]`, `#[state]` and `#[teardown]` that stand beside the scenarios.
+///
+/// ```ignore
+/// #[scenarios(timeout = 2s, header("x-client", "loadtest"), thresholds(errors < 1%))]
+/// mod shop {
+///     use super::*;
+///
+///     #[setup]
+///     fn server() -> Result<Target, TargetError> { .. }
+///
+///     #[scenario]
+///     fn browse() { .. }
+///
+///     #[scenario(timeout = 5s)]
+///     fn buy() { .. }
+/// }
+/// ```
+///
+/// An option or a function that a scenario gives itself takes the place of the shared one. Checks, headers, tags and
+/// thresholds add up.
+#[proc_macro_attribute]
+pub fn scenarios(
+    options: proc_macro::TokenStream,
+    item: proc_macro::TokenStream,
+) -> proc_macro::TokenStream {
+    expand(options, item, module::expand_module)
+}
+
+/// Expands an attribute; a panic becomes an error beside the item.
+fn expand(
+    options: proc_macro::TokenStream,
+    item: proc_macro::TokenStream,
+    expand: fn(TokenStream, &TokenStream) -> TokenStream,
+) -> proc_macro::TokenStream {
     let item = TokenStream::from(item);
-    let expanded = catch_unwind(AssertUnwindSafe(|| {
-        expand_scenario(options.into(), item.clone())
-    }));
+    let expanded = catch_unwind(AssertUnwindSafe(|| expand(options.into(), &item)));
     expanded
         .unwrap_or_else(|_| {
             let error = syn::Error::new(
                 Span::call_site(),
-                "the macro failed on this scenario: that is a mistake in `loadtest`, please report it",
+                "the macro failed here: that is a mistake in `loadtest`, please report it",
             );
-            with_error(item, &error)
+            with_error(&item, &error)
         })
         .into()
 }
 
-fn expand_scenario(options: TokenStream, item: TokenStream) -> TokenStream {
+fn expand_scenario(options: TokenStream, item: &TokenStream) -> TokenStream {
     match syn::parse2::<body::ScenarioFn>(item.clone()) {
         Ok(function) => {
             let mut errors = suggest::MacroErrors::default();
@@ -76,8 +113,8 @@ fn expand_scenario(options: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// The item as it was written, without roles, beside the error.
-fn with_error(item: TokenStream, error: &syn::Error) -> TokenStream {
-    let item = body::with_stub_body(body::strip_role_attributes(item));
+fn with_error(item: &TokenStream, error: &syn::Error) -> TokenStream {
+    let item = body::with_stub_body(body::strip_role_attributes(item.clone()));
     let error = error.to_compile_error();
     quote!(#item #error)
 }
@@ -129,9 +166,13 @@ roles! {
 }
 
 fn role_outside_scenario(role: &str, item: TokenStream) -> TokenStream {
+    let place = match role {
+        "step" | "check" => "",
+        _ => ", or beside the scenarios of a `#[scenarios]` module",
+    };
     let error = syn::Error::new(
         Span::call_site(),
-        format!("`#[{role}]` only has a meaning inside a `#[scenario]` function"),
+        format!("`#[{role}]` only has a meaning inside a `#[scenario]` function{place}"),
     )
     .into_compile_error();
     let item = body::with_stub_body(item);

@@ -89,7 +89,9 @@ pub mod prelude {
     pub use crate::targets::{Target, TargetError};
     pub use crate::{Error, Feed, Http, Request, Response, Secret, Skip, Vu, secret};
     pub use bytes::Bytes;
-    pub use loadtest_macros::{check, feed, response, scenario, setup, state, step, teardown};
+    pub use loadtest_macros::{
+        check, feed, response, scenario, scenarios, setup, state, step, teardown,
+    };
     pub use serde_json::{Value, json};
 }
 

@@ -19,6 +19,7 @@ mod in_process;
 mod records;
 mod repeat;
 mod script;
+mod shared;
 #[cfg(unix)]
 mod target;
 mod template_values;
