@@ -10,13 +10,14 @@ use quote::quote;
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Signature, Token, Visibility};
 
-const ROLES: [(&str, Role); 6] = [
+const ROLES: [(&str, Role); 7] = [
     ("step", Role::Step),
     ("check", Role::Check),
     ("feed", Role::Feed),
     ("state", Role::State),
     ("setup", Role::Setup),
     ("teardown", Role::Teardown),
+    ("group", Role::Group),
 ];
 
 /// The role of a function in the body of a scenario.
@@ -28,6 +29,8 @@ pub(crate) enum Role {
     State,
     Setup,
     Teardown,
+    /// Holds other functions, which stand after it among the items.
+    Group,
 }
 
 impl Role {
@@ -92,6 +95,8 @@ pub(crate) struct RoleFn {
     pub(crate) body: Option<Group>,
     /// The place of that `;`.
     pub(crate) semicolon: Option<Span>,
+    /// The zero-based number of the group that it is in.
+    pub(crate) group: Option<usize>,
 }
 
 /// An item in the body of a scenario.
@@ -126,7 +131,7 @@ impl BodyItem {
     }
 }
 
-/// Splits `body` into items: each ends with a brace group, or with `;`.
+/// Splits `body` into items: each ends with a brace group, or with `;`. The items of a group follow it.
 pub(crate) fn split_items(body: TokenStream, errors: &mut MacroErrors) -> Vec<BodyItem> {
     let tokens: Vec<TokenTree> = body.into_iter().collect();
     let mut items = Vec::new();
@@ -178,6 +183,10 @@ pub(crate) fn split_items(body: TokenStream, errors: &mut MacroErrors) -> Vec<Bo
         };
         let parse = |input: ParseStream<'_>| parse_role_function(role, options, input);
         items.push(match errors.parse_or_note(parse, all) {
+            Some(group) if role == Role::Group => {
+                add_group(group, &mut items, errors);
+                continue;
+            }
             Some(function) => BodyItem::Function(Box::new(function)),
             None => BodyItem::Broken {
                 role,
@@ -189,7 +198,25 @@ pub(crate) fn split_items(body: TokenStream, errors: &mut MacroErrors) -> Vec<Bo
     items
 }
 
-fn parse_role_function(
+fn add_group(group: RoleFn, items: &mut Vec<BodyItem>, errors: &mut MacroErrors) {
+    let is_group = |item: &&BodyItem| item.role() == Some(Role::Group);
+    let number = items.iter().filter(is_group).count();
+    let inside = group.body.as_ref().map(Group::stream).unwrap_or_default();
+    let inside = split_items(inside, errors);
+    if let Some(inner) = inside.iter().find(is_group).and_then(BodyItem::ident) {
+        errors.add_at(inner.span(), "a group holds steps, and no other group");
+    }
+    items.push(BodyItem::Function(Box::new(group)));
+    items.extend(inside.into_iter().map(|mut item| {
+        if let BodyItem::Function(function) = &mut item {
+            function.group = Some(number);
+        }
+        item
+    }));
+}
+
+/// Parses a function with the role that an attribute with these options gave it.
+pub(crate) fn parse_role_function(
     role: Role,
     options: TokenStream,
     input: ParseStream<'_>,
@@ -203,6 +230,11 @@ fn parse_role_function(
     let signature = input.parse().map_err(|error: syn::Error| {
         let role = role.name();
         match error.to_string().as_str() {
+            "expected `fn`" if role == "group" => {
+                let message = "a group is a function, `#[group] fn name() { steps }`, or one that is declared \
+                               elsewhere: `#[group] use path::to::name;`, without options";
+                syn::Error::new(error.span(), message)
+            }
             "expected `fn`" => {
                 let message = format!("`#[{role}]` goes on a function: `#[{role}] fn name() ..`");
                 syn::Error::new(error.span(), message)
@@ -223,6 +255,7 @@ fn parse_role_function(
             _ => None,
         },
         semicolon,
+        group: None,
     })
 }
 
@@ -249,7 +282,9 @@ pub(crate) fn strip_role_attributes(tokens: TokenStream) -> TokenStream {
         }) = attribute_at(&tokens, at)
             && Role::closest(&name).is_some()
         {
-            in_function = true;
+            let is_import =
+                matches!(tokens.get(end), Some(TokenTree::Ident(word)) if word == "use");
+            in_function = !is_import;
             at = end;
             continue;
         }

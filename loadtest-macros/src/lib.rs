@@ -7,6 +7,7 @@
 mod body;
 mod crate_path;
 mod fingerprint;
+mod group;
 mod module;
 mod options;
 mod render;
@@ -78,14 +79,62 @@ pub fn scenarios(
     expand(options, item, module::expand_module)
 }
 
+/// Declares a group: steps that have a row of their own together in the report, with limits on the sum of their
+/// response times and on their errors.
+///
+/// It stands in a scenario. Outside of one it can be shared: `#[group] use path::to::sign_in;` in a scenario puts its
+/// steps in that place.
+///
+/// ```ignore
+/// #[group(p95 < 800ms, errors < 1%)]
+/// fn sign_in() {
+///     #[step(get = "/login")]
+///     fn page() -> String;
+///
+///     #[step]
+///     fn login(page: &str, user: &User) -> Request<Login> { .. }
+/// }
+///
+/// #[scenario]
+/// fn buyers() {
+///     #[feed]
+///     fn user() -> Feed<User> { .. }
+///
+///     #[group]
+///     use sign_in;
+///
+///     #[step]
+///     fn orders(login: &Login) -> Request { .. }
+/// }
+/// ```
+///
+/// Options: limits, such as `p95 < 800ms` and `errors < 1%`; `name = ".."`; `crate = acme::loadtest`.
+#[proc_macro_attribute]
+pub fn group(
+    options: proc_macro::TokenStream,
+    item: proc_macro::TokenStream,
+) -> proc_macro::TokenStream {
+    expand(options, item, group::expand_group)
+}
+
+/// The code of a scenario in which a shared group is placed; only the macro of such a group calls it.
+#[doc(hidden)]
+#[proc_macro]
+pub fn place_group(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    match group::place_group(tokens.into()) {
+        Ok((options, item)) => expand(options.into(), item.into(), expand_scenario),
+        Err(error) => error.into_compile_error().into(),
+    }
+}
+
 /// Expands an attribute; a panic becomes an error beside the item.
 fn expand(
     options: proc_macro::TokenStream,
     item: proc_macro::TokenStream,
-    expand: fn(TokenStream, &TokenStream) -> TokenStream,
+    expand: fn(&TokenStream, &TokenStream) -> TokenStream,
 ) -> proc_macro::TokenStream {
-    let item = TokenStream::from(item);
-    let expanded = catch_unwind(AssertUnwindSafe(|| expand(options.into(), &item)));
+    let (options, item) = (TokenStream::from(options), TokenStream::from(item));
+    let expanded = catch_unwind(AssertUnwindSafe(|| expand(&options, &item)));
     expanded
         .unwrap_or_else(|_| {
             let error = syn::Error::new(
@@ -97,11 +146,14 @@ fn expand(
         .into()
 }
 
-fn expand_scenario(options: TokenStream, item: &TokenStream) -> TokenStream {
+fn expand_scenario(options: &TokenStream, item: &TokenStream) -> TokenStream {
     match syn::parse2::<body::ScenarioFn>(item.clone()) {
         Ok(function) => {
+            if let Some(call) = group::hand_to_group(options, item, &function) {
+                return call;
+            }
             let mut errors = suggest::MacroErrors::default();
-            let resolved = resolve::resolve_scenario(options, &function, &mut errors);
+            let resolved = resolve::resolve_scenario(options.clone(), &function, &mut errors);
             let code = render::render_scenario(&function, &resolved, errors);
             match &resolved.options.crate_path {
                 Some(path) => crate_path::replace_crate_path(code, path),

@@ -53,7 +53,7 @@ enum ModuleItem {
 }
 
 /// The module with what its scenarios share written in each of them.
-pub(crate) fn expand_module(options: TokenStream, item: &TokenStream) -> TokenStream {
+pub(crate) fn expand_module(options: &TokenStream, item: &TokenStream) -> TokenStream {
     let module: ScenarioModule = match syn::parse2(item.clone()) {
         Ok(module) => module,
         Err(error) => {
@@ -62,7 +62,7 @@ pub(crate) fn expand_module(options: TokenStream, item: &TokenStream) -> TokenSt
         }
     };
     let mut errors = MacroErrors::default();
-    let options = check_options(options, &mut errors);
+    let options = check_options(options.clone(), &mut errors);
     let items = split_module(module.body.stream());
     let shared: Vec<&[TokenTree]> = items
         .iter()
@@ -277,7 +277,7 @@ mod tests {
     }
 
     fn expanded(options: &str, module: &str) -> String {
-        let code = expand_module(options.parse().unwrap(), &module.parse().unwrap());
+        let code = expand_module(&options.parse().unwrap(), &module.parse().unwrap());
         code.to_string()
     }
 

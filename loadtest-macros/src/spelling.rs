@@ -20,14 +20,16 @@ fn write_tokens(tokens: TokenStream, text: &mut String, end: &mut Option<LineCol
                     Delimiter::Bracket => ("[", "]"),
                     Delimiter::None => ("", ""),
                 };
+                // not those of the delimiters alone, which a group that was made anew has not
+                let (first, last) = (group.span().start(), group.span().end());
                 if !open.is_empty() {
-                    let span = group.span_open();
-                    push_token(open, span.start(), span.end(), text, end);
+                    let column = first.column + 1;
+                    push_token(open, first, LineColumn { column, ..first }, text, end);
                 }
                 write_tokens(group.stream(), text, end);
                 if !close.is_empty() {
-                    let span = group.span_close();
-                    push_token(close, span.start(), span.end(), text, end);
+                    let column = last.column.saturating_sub(1);
+                    push_token(close, LineColumn { column, ..last }, last, text, end);
                 }
             }
             other => {

@@ -90,7 +90,7 @@ pub mod prelude {
     pub use crate::{Error, Feed, Http, Request, Response, Secret, Skip, Vu, secret};
     pub use bytes::Bytes;
     pub use loadtest_macros::{
-        check, feed, response, scenario, scenarios, setup, state, step, teardown,
+        check, feed, group, response, scenario, scenarios, setup, state, step, teardown,
     };
     pub use serde_json::{Value, json};
 }

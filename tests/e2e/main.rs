@@ -31,6 +31,7 @@ mod export;
 #[cfg(target_os = "linux")]
 mod faults;
 mod feeds;
+mod groups;
 #[cfg(unix)]
 mod history;
 #[cfg(target_os = "linux")]
@@ -119,6 +120,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         faults::trials(),
         feeds::trials(),
+        groups::trials(),
         #[cfg(target_os = "linux")]
         holes::trials(),
         #[cfg(unix)]

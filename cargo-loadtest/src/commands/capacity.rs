@@ -16,7 +16,7 @@ use crate::workspace;
 use loadtest_model::capacity::{Goal, Purpose, Search, Trial, TrialOutcome};
 use loadtest_model::definition::{Bound, Load, Metric, Part, ScenarioDef, Threshold};
 use loadtest_model::display;
-use loadtest_model::plan::{PlanError, ScopedThreshold, with_error_limit};
+use loadtest_model::plan::{PlanError, ScopedThreshold, declared_thresholds, with_error_limit};
 use loadtest_model::protocol::CapacityRequest;
 use loadtest_model::record::RunRecord;
 use loadtest_model::threshold::ThresholdMistake;
@@ -183,13 +183,21 @@ fn resolve_conditions(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedT
             wrong("the rate is what is searched for: `--min 500/s` asks for one".to_owned());
             continue;
         }
+        let groups = || definition.groups.iter().map(|group| &*group.name);
+        let mut group = None;
         let step = match &condition.step {
             None => None,
             Some(name) => {
                 let mut names = definition.steps.iter().map(|step| &*step.name);
                 let found = names.position(|step| step == name);
-                if found.is_none() {
-                    let names: Vec<_> = definition.steps.iter().map(|step| &*step.name).collect();
+                group = groups().position(|group| group == name);
+                if found.is_none() && group.is_none() {
+                    let names: Vec<_> = definition
+                        .steps
+                        .iter()
+                        .map(|step| &*step.name)
+                        .chain(groups())
+                        .collect();
                     let hint = if Part::NAMED.iter().any(|part| part.name() == name) {
                         format!("`{name}` is of a step: `{}.{name}.p95`", names[0])
                     } else if let Some(name) = find_similar(name, names.iter().copied()) {
@@ -205,6 +213,7 @@ fn resolve_conditions(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedT
         };
         resolved.push(ScopedThreshold {
             step,
+            group: group.filter(|_| step.is_none()),
             threshold: condition.threshold.clone(),
             implied: false,
         });
@@ -230,19 +239,14 @@ fn is_rate(threshold: &Threshold) -> bool {
 
 /// The thresholds of the scenario, but for those on the rate.
 fn declared_slo(definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, Error> {
-    let scopes = std::iter::once((None, &definition.thresholds)).chain(
-        (definition.steps.iter().enumerate()).map(|(at, step)| (Some(at), &step.thresholds)),
-    );
-    let mut slo = Vec::new();
-    for (step, thresholds) in scopes {
-        let kept = thresholds.iter().filter(|one| !is_rate(one));
-        slo.extend(kept.map(|threshold| ScopedThreshold {
-            step,
+    let slo = declared_thresholds(definition).filter(|scoped| !is_rate(&scoped.threshold));
+    let slo: Vec<_> = slo
+        .map(|scoped| ScopedThreshold {
             // A search goes on after a broken condition.
-            threshold: threshold.without_abort(),
-            implied: false,
-        }));
-    }
+            threshold: scoped.threshold.without_abort(),
+            ..scoped
+        })
+        .collect();
     let is_time = |scoped: &ScopedThreshold| matches!(scoped.threshold.bound, Bound::Time(_));
     if !slo.iter().any(is_time) {
         let message = format!(

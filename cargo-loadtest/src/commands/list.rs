@@ -55,6 +55,14 @@ fn render_table(scenario: &ScenarioDef) -> String {
     if !scenario.thresholds.is_empty() {
         facts.push(("thresholds", words::join_thresholds(&scenario.thresholds)));
     }
+    for group in scenario
+        .groups
+        .iter()
+        .filter(|group| !group.thresholds.is_empty())
+    {
+        let limits = words::join_thresholds(&group.thresholds);
+        facts.push(("group", format!("{}: {limits}", group.name)));
+    }
     if let Some(client) = words::describe_client(&scenario.client) {
         facts.push(("client", client));
     }

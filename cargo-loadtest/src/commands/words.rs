@@ -65,8 +65,11 @@ pub(super) fn describe_client(client: &Client) -> Option<String> {
 /// Describes the settings of a step that differ from one request per iteration.
 pub(super) fn list_marks(step: &StepDef) -> Vec<String> {
     let mut marks = Vec::new();
-    if let Some(group) = &step.one_of {
-        marks.push(format!("one of `{group}`"));
+    if let Some(group) = &step.group {
+        marks.push(format!("in the group `{group}`"));
+    }
+    if let Some(choice) = &step.one_of {
+        marks.push(format!("one of `{choice}`"));
     }
     if step.once {
         marks.push("once per user".to_owned());

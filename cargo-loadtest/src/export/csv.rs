@@ -1,4 +1,4 @@
-//! The figures as one table: a row per journey, step, request, metric of the scenario's own, reason, figure beside the
+//! The figures as one table: a row per journey, group, step, request, metric of the scenario's own, reason, figure beside the
 //! baseline, and trial.
 //!
 //! The header is published: columns are added at its end, and none is renamed or moved. Every text is on one
@@ -8,7 +8,7 @@ use super::labels::{
     describe_regrading, label_scenarios, label_steps, outcome_name, round_to_micros,
 };
 use crate::console::clean;
-use loadtest_model::card::{Card, Quantiles, Report, StepRow, Verdict};
+use loadtest_model::card::{Card, GroupRow, Quantiles, Report, StepRow, Verdict};
 use loadtest_model::comparison::{BaselineComparison, ComparisonOutcome};
 use std::time::Duration;
 
@@ -41,6 +41,7 @@ fn build_rows(report: &Report) -> Vec<Vec<String>> {
     for (card, identity) in report.cards.iter().zip(ran) {
         let begin = |kind| CsvRow::new(report, identity, kind);
         rows.push(begin("journey").journey(card));
+        rows.extend(card.groups.iter().map(|group| begin("group").group(group)));
         for (step, name) in card.steps.iter().zip(label_steps(card)) {
             rows.push(begin("step").step(step, &name));
             for request in &step.inner {
@@ -190,6 +191,17 @@ impl CsvRow {
             .count("requests", step.requests)
             .count("sent_bytes", step.sent_bytes)
             .count("received_bytes", step.received_bytes)
+    }
+
+    fn group(self, group: &GroupRow) -> Self {
+        self.text("name", &group.name)
+            .count("executed", group.executed)
+            .count("ok", group.executed - group.failed)
+            .count("failed", group.failed)
+            .number("error_ratio", group.error_rate)
+            .number("per_second", group.per_second)
+            .number("time_share", group.time_share)
+            .times(&group.response)
     }
 
     fn times(self, times: &Quantiles) -> Self {

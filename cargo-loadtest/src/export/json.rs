@@ -103,7 +103,9 @@ pub(crate) mod tests {
     fn a_field_more_or_less_is_noticed_everywhere() {
         /// Objects whose keys are data, and fields that are not always there.
         const OPEN: [&str; 2] = ["/statuses", "/errors_per_second"];
-        const OPTIONAL: [&str; 12] = [
+        const OPTIONAL: [&str; 14] = [
+            "group",
+            "groups",
             "left_out",
             "kept",
             "counters",
@@ -122,6 +124,7 @@ pub(crate) mod tests {
             "failed",
             "sender",
             "own_metrics",
+            "grouped",
             "partly_run",
             "search",
             "doomed",

@@ -85,9 +85,7 @@ impl StepOptions {
         let name = key.to_string();
         let known = option_names(STEP_TABLE);
         let is_known = known.contains(&name.as_str());
-        if begins_threshold(&name, input)
-            || !is_known && (is_compared(input) || input.peek(Token![.]))
-        {
+        if begins_threshold(&name, input) || !is_known && begins_step_threshold(&name, input) {
             self.thresholds
                 .push(parse_threshold_option(&key, Scope::Step, input)?);
             return Ok(());
@@ -229,6 +227,11 @@ fn parse_jar(input: ParseStream<'_>) -> syn::Result<Ident> {
             "`jar` takes the name of a cookie jar: `jar = admin`",
         )
     })
+}
+
+/// Returns true for what begins as a threshold does, even if there is no metric of that name.
+pub(super) fn begins_step_threshold(name: &str, input: ParseStream<'_>) -> bool {
+    begins_threshold(name, input) || is_compared(input) || input.peek(Token![.])
 }
 
 /// Refuses a value of an option that has none.

@@ -7,8 +7,8 @@ use crate::options::{
     ThinkOption, WEIGHT_RANGE, WeightOption,
 };
 use crate::resolve::{
-    Dependency, ResolvedFeed, ResolvedScenario, ResolvedStep, StepForm, collect_choices,
-    without_raw_prefix,
+    Dependency, ResolvedFeed, ResolvedGroup, ResolvedScenario, ResolvedStep, StepForm,
+    collect_choices, without_raw_prefix,
 };
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -62,7 +62,11 @@ pub(super) fn render_definition(
     let client = render_client_def(declared_client);
     let redirects = declared_client.redirects.unwrap_or(0);
     let steps = resolved.steps.iter().enumerate();
-    let steps = render_list(steps.map(|(at, one)| render_step_def(at, one, redirects)));
+    let steps = render_list(steps.map(|(at, one)| {
+        let group = one.group.and_then(|group| resolved.groups.get(group));
+        render_step_def(at, one, group, redirects)
+    }));
+    let groups = render_list(resolved.groups.iter().map(render_group_def));
     let (shown, function, description) = (
         render_text(&shown),
         render_text(&function),
@@ -93,6 +97,7 @@ pub(super) fn render_definition(
             keeps_state: #keeps_state,
             feeds: #feeds,
             secrets: #secrets,
+            groups: #groups,
             steps: #steps,
         }
     }
@@ -101,6 +106,20 @@ pub(super) fn render_definition(
 fn render_feed_def(feed: &ResolvedFeed) -> TokenStream {
     let (name, line) = (render_text(&feed.name), source_line(&feed.ident));
     quote!(::loadtest::__private::FeedDef { name: #name, line: #line })
+}
+
+fn render_group_def(group: &ResolvedGroup) -> TokenStream {
+    let (name, description) = (render_text(&group.name), render_text(&group.description));
+    let line = line_of(group.span);
+    let thresholds = render_list(group.options.thresholds.iter().map(render_threshold));
+    quote! {
+        ::loadtest::__private::GroupDef {
+            name: #name,
+            line: #line,
+            description: #description,
+            thresholds: #thresholds,
+        }
+    }
 }
 
 fn render_client_def(client: &ClientOptions) -> TokenStream {
@@ -123,10 +142,18 @@ fn render_client_def(client: &ClientOptions) -> TokenStream {
     }
 }
 
-fn render_step_def(at: usize, step: &ResolvedStep, redirects: u32) -> TokenStream {
+fn render_step_def(
+    at: usize,
+    step: &ResolvedStep,
+    group: Option<&ResolvedGroup>,
+    redirects: u32,
+) -> TokenStream {
     let options = &step.options;
     let name = render_text(&step.display_name());
-    let line = source_line(&step.ident);
+    // a line of another file means nothing in that of the scenario
+    let elsewhere = group.filter(|group| group.span.file() != step.ident.span().file());
+    let line = elsewhere.map_or_else(|| source_line(&step.ident), |group| line_of(group.span));
+    let group = render_option(group.map(|group| render_text(&group.name)));
     let description = render_text(&step.description);
     let (method, url) = match &step.shown {
         Some((method, url)) => (
@@ -198,6 +225,7 @@ fn render_step_def(at: usize, step: &ResolvedStep, redirects: u32) -> TokenStrea
             redirects: #redirects,
             weight: #weight,
             one_of: #one_of,
+            group: #group,
             expect: #expect,
             rendezvous: #rendezvous,
             think: #think,
@@ -408,5 +436,9 @@ pub(super) fn render_option(value: Option<TokenStream>) -> TokenStream {
 
 /// Counted from one; outside of a real expansion there are lines as well.
 fn source_line(ident: &Ident) -> u32 {
-    u32::try_from(ident.span().start().line).unwrap_or(u32::MAX)
+    line_of(ident.span())
+}
+
+fn line_of(span: Span) -> u32 {
+    u32::try_from(span.start().line).unwrap_or(u32::MAX)
 }

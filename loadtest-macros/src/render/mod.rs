@@ -123,8 +123,9 @@ pub(crate) fn render_scenario(
 }
 
 /// An item as the user wrote it, without the attributes of this crate.
-fn render_item(item: &BodyItem, is_broken: bool) -> TokenStream {
+pub(crate) fn render_item(item: &BodyItem, is_broken: bool) -> TokenStream {
     match item {
+        BodyItem::Function(group) if group.role == Role::Group => TokenStream::new(),
         BodyItem::Plain(tokens) | BodyItem::Broken { tokens, .. } => tokens.clone(),
         BodyItem::Function(function) => render_role_function(function, is_broken),
     }

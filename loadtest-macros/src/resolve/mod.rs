@@ -1,6 +1,7 @@
 //! Finds out what every name of a scenario means, and notes all mistakes at once.
 
 mod choice;
+mod group;
 mod header;
 mod last;
 mod names;
@@ -15,6 +16,7 @@ mod step;
 mod values;
 
 pub(crate) use choice::collect_choices;
+pub(crate) use group::{ResolvedGroup, check_group_function};
 pub(crate) use header::{BasicCredentials, ResolvedHeader, ResolvedHeaderValue};
 pub(crate) use names::{ArgumentSource, step_number};
 pub(crate) use payload::ResolvedBody;
@@ -41,6 +43,7 @@ pub(crate) struct ResolvedScenario {
     pub(crate) fingerprint: String,
     /// The user's items, in source order.
     pub(crate) items: Vec<BodyItem>,
+    pub(crate) groups: Vec<ResolvedGroup>,
     pub(crate) steps: Vec<ResolvedStep>,
     pub(crate) checks: Vec<ResolvedCheck>,
     pub(crate) feeds: Vec<ResolvedFeed>,
@@ -116,7 +119,10 @@ pub(crate) fn resolve_scenario(
     let options = ScenarioOptions::parse(options, errors);
     shape::check_scenario(function, errors);
     let items = body::split_items(function.body.stream(), errors);
-    let names = ScenarioNames::collect(&items, errors);
+    let mut names = ScenarioNames::collect(&items, errors);
+    if items.iter().any(|item| item.role() == Some(Role::Group)) {
+        names.scenario = format!(" of `{}`", function.signature.ident);
+    }
     if names.steps.is_empty() {
         let name = &function.signature.ident;
         errors.add_at(
@@ -131,6 +137,7 @@ pub(crate) fn resolve_scenario(
         written,
         fingerprint,
         items: Vec::new(),
+        groups: Vec::new(),
         steps: Vec::new(),
         checks: Vec::new(),
         feeds: Vec::new(),
@@ -146,6 +153,9 @@ pub(crate) fn resolve_scenario(
     for item in &items {
         match item {
             BodyItem::Plain(_) => {}
+            BodyItem::Function(function) if function.role == Role::Group => {
+                resolved.add_group(function, errors);
+            }
             BodyItem::Function(function) => resolved.add_function(function, &names, errors),
             BodyItem::Broken { role, name, .. } => {
                 if *role == Role::Step {
@@ -166,6 +176,7 @@ pub(crate) fn resolve_scenario(
     choice::check_choices(&resolved, errors);
     resolved.check_display_names(errors);
     resolved.check_jars(errors);
+    resolved.check_groups(errors);
     resolved
 }
 
@@ -193,6 +204,7 @@ impl ResolvedScenario {
         let ident = function.signature.ident.clone();
         let name = without_raw_prefix(&ident);
         match function.role {
+            Role::Group => {}
             Role::Step => self.add_step(function, parameters, names, errors),
             Role::Check => {
                 let arguments =
@@ -446,6 +458,7 @@ impl ResolvedScenario {
 fn has_repeated_names(items: &[BodyItem]) -> bool {
     let mut names: Vec<String> = items
         .iter()
+        .filter(|item| item.role() != Some(Role::Group))
         .filter_map(|item| item.ident().map(without_raw_prefix))
         .collect();
     let count = names.len();

@@ -95,6 +95,8 @@ pub(super) struct ScenarioNames {
     pub(super) feed_rows: Vec<usize>,
     pub(super) states: Vec<String>,
     pub(super) setups: Vec<String>,
+    /// The scenario, if a group that others share as well may be to blame: `` of `buyers` ``.
+    pub(super) scenario: String,
 }
 
 impl ScenarioNames {
@@ -108,7 +110,7 @@ impl ScenarioNames {
                 Role::Feed => &mut names.feeds,
                 Role::State => &mut names.states,
                 Role::Setup => &mut names.setups,
-                Role::Check | Role::Teardown => continue,
+                Role::Check | Role::Teardown | Role::Group => continue,
             };
             let name = item.ident().map(without_raw_prefix).unwrap_or_default();
             list.push(name.clone());
@@ -293,7 +295,8 @@ impl ScenarioNames {
                 } else {
                     format!("; there is {}", list_names(known.iter().copied()))
                 };
-                format!("no step or value named `{name}` above `{who}`{hint}{there_is}")
+                let of = &self.scenario;
+                format!("no step or value named `{name}` above `{who}`{of}{hint}{there_is}")
             }
         }
     }

@@ -107,7 +107,7 @@ pub(super) fn check_function(function: &RoleFn, errors: &mut MacroErrors) {
             let name = &signature.ident;
             errors.add_at(name.span(), format!("{word} `{name}` has no body"));
         }
-        if role != Role::Feed && !function.options.is_empty() {
+        if !matches!(role, Role::Feed | Role::Group) && !function.options.is_empty() {
             errors.add_on(&function.options, format!("`#[{word}]` takes no options"));
         }
     }

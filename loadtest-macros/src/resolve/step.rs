@@ -19,6 +19,8 @@ pub(crate) struct ResolvedStep {
     pub(crate) description: String,
     pub(crate) fingerprint: String,
     pub(crate) options: StepOptions,
+    /// The zero-based number of the group that it is in.
+    pub(crate) group: Option<usize>,
     pub(crate) response: ResponseType,
     pub(crate) reads_headers: bool,
     pub(crate) dependencies: Vec<Dependency>,
@@ -96,6 +98,7 @@ impl ResolvedStep {
             // a closure gets the whole response
             reads_headers: !options.checks.is_empty() || options.repeat.until.is_some(),
             options,
+            group: function.group,
             response,
             dependencies: Vec::new(),
             follows: Vec::new(),
@@ -120,6 +123,7 @@ impl ResolvedStep {
             description: String::new(),
             fingerprint: String::new(),
             options: StepOptions::default(),
+            group: None,
             reads_headers: false,
             dependencies: Vec::new(),
             follows: Vec::new(),

@@ -37,12 +37,13 @@ pub use crate::{
     transport::message::{RawResponse, RequestBuf},
 };
 pub use http::{HeaderName, HeaderValue, Method, uri::PathAndQuery};
+pub use loadtest_macros::place_group;
 pub use loadtest_model::{
     definition::{
         BodyDef, BodyKind, Bound, Client, Comparator, Cookies, DEFAULT_TIMEOUT, Dependency, Dns,
-        Expect, FeedDef, HeaderDef, HttpVersion, Load, Metric, Part, Reads, Rendezvous, Retry,
-        ScenarioDef, Shape, Stage, Statistic, StatusRange, StepDef, Think, ThinkLaw, Threshold,
-        Trigger, Until,
+        Expect, FeedDef, GroupDef, HeaderDef, HttpVersion, Load, Metric, Part, Reads, Rendezvous,
+        Retry, ScenarioDef, Shape, Stage, Statistic, StatusRange, StepDef, Think, ThinkLaw,
+        Threshold, Trigger, Until,
     },
     metrics::{Cause, RootCause},
     plan::RowLimit,

@@ -44,10 +44,8 @@ impl<'a> AbortThresholds<'a> {
         }
         let seconds = Some(measured.as_secs_f64());
         self.watched.iter().find_map(|(number, scoped, delay)| {
-            let ScopedThreshold {
-                step, threshold, ..
-            } = scoped;
-            let aggregate = Aggregate::from_threshold(threshold, *step, &self.steady, seconds);
+            let threshold = &scoped.threshold;
+            let aggregate = Aggregate::from_scoped(scoped, &self.steady, seconds);
             let is_due = if delay.is_zero() {
                 aggregate.samples >= MIN_SAMPLES || is_irreversible(threshold)
             } else {

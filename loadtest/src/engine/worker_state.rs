@@ -5,7 +5,7 @@ use super::control::RunPhase;
 use super::panics;
 use super::rendezvous::MeetingPoints;
 use loadtest_model::definition::{Draw, ScenarioDef};
-use loadtest_model::metrics::{Frame, Tally, Windows};
+use loadtest_model::metrics::{Frame, GroupSample, Tally, Windows};
 use loadtest_model::plan::Plan;
 use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::{Schedule, Window};
@@ -68,6 +68,8 @@ pub(crate) struct WorkerState {
     pub(crate) plan: Plan,
     /// The draws that decide which steps run.
     pub(crate) draws: Vec<Draw>,
+    /// The group that each step is in.
+    pub(crate) groups: Vec<Option<usize>>,
     pub(crate) schedule: Schedule,
     /// The start of the run: second 0.
     pub(crate) start: Instant,
@@ -100,6 +102,9 @@ impl WorkerState {
         Self {
             definition,
             draws: Draw::from_steps(&definition.steps),
+            groups: (definition.steps.iter())
+                .map(|step| definition.group_index(step))
+                .collect(),
             schedule,
             cached_window: Cell::new((Window::Steady, start, start)),
             start,
@@ -202,6 +207,28 @@ impl WorkerState {
     /// Returns the window that a step counts in, in an iteration that counts in `window`.
     pub(crate) fn step_window(&self, step: usize, window: Window) -> Window {
         if self.definition.steps[step].runs_once_per_user() {
+            Window::Steady
+        } else {
+            window
+        }
+    }
+
+    /// Records the groups of an iteration that ended.
+    pub(crate) fn record_groups(&self, window: Window, groups: &[GroupSample]) {
+        for (at, group) in groups
+            .iter()
+            .enumerate()
+            .filter(|(_, group)| group.executed)
+        {
+            let window = self.group_window(at, window);
+            self.with_tally(window, |tally| tally.group(at).record(*group));
+        }
+    }
+
+    /// Returns the window that a group counts in: that of its steps, if all count alike.
+    fn group_window(&self, group: usize, window: Window) -> Window {
+        let mut steps = (0..self.groups.len()).filter(|step| self.groups[*step] == Some(group));
+        if steps.all(|step| self.definition.steps[step].runs_once_per_user()) {
             Window::Steady
         } else {
             window

@@ -4,7 +4,7 @@
 //! scenarios has taken out what is secret.
 
 use loadtest_model::definition::{
-    Bound, Load, ScenarioDef, Shape, Stage, StepDef, Think, Threshold,
+    Bound, GroupDef, Load, ScenarioDef, Shape, Stage, StepDef, Think, Threshold,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -42,6 +42,7 @@ pub(super) fn describe_scenario(scenario: &ScenarioDef) -> Value {
         "client": scenario.client,
         "feeds": scenario.feeds,
         "secrets": scenario.secrets,
+        "groups": scenario.groups.iter().map(describe_group).collect::<Vec<_>>(),
         "steps": steps.collect::<Vec<_>>(),
     })
 }
@@ -130,6 +131,15 @@ fn describe_think(think: Think) -> Value {
     }
 }
 
+fn describe_group(group: &GroupDef) -> Value {
+    json!({
+        "name": group.name,
+        "line": group.line,
+        "description": group.description,
+        "thresholds": describe_thresholds(&group.thresholds),
+    })
+}
+
 fn describe_step(step: &StepDef, all: &[StepDef]) -> Value {
     let uses = step.dependencies.iter().filter_map(|dependency| {
         let used = all.get(dependency.step)?;
@@ -147,6 +157,7 @@ fn describe_step(step: &StepDef, all: &[StepDef]) -> Value {
         "expected_status": step.expect.0,
         "weight": step.weight,
         "one_of": step.one_of,
+        "group": step.group,
         "rendezvous": step.rendezvous.map(|rendezvous| json!({
             "users": rendezvous.users,
             "within_ms": to_ms(rendezvous.within),
@@ -209,6 +220,15 @@ mod tests {
         assert!(mistakes.is_empty(), "{mistakes:#?}\n{value:#}");
     }
 
+    fn group(thresholds: &[Threshold]) -> GroupDef {
+        GroupDef {
+            name: "sign in".into(),
+            line: 9,
+            description: "How they come in.".into(),
+            thresholds: thresholds.to_vec().into(),
+        }
+    }
+
     /// A scenario that declares everything there is.
     fn full() -> ScenarioDef {
         let mut scenario = sample::definition("checkout", &["critical".to_owned()]);
@@ -261,6 +281,7 @@ mod tests {
         }]
         .into();
         scenario.secrets = vec!["API_TOKEN".into()].into();
+        scenario.groups = vec![group(&scenario.thresholds[..2])].into();
         let header = |name: &'static str, value: &'static str| HeaderDef {
             name: name.into(),
             value: value.into(),
@@ -298,6 +319,7 @@ mod tests {
         step.once = true;
         step.last = true;
         step.one_of = Some("view".into());
+        step.group = Some("sign in".into());
         step.redirects = 4;
         step.grade_weight = Some(2.0);
         step.apdex = Some(seconds(1));

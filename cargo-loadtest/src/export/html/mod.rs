@@ -341,10 +341,18 @@ const fn class_of(kind: ColumnKind) -> &'static str {
 }
 
 fn write_row(html: &mut String, columns: &[Column], row: &TableRow) {
-    let class = match row {
-        TableRow { is_inner: true, .. } => " class=\"inner\"",
-        TableRow { flag: Some(_), .. } => " class=\"slow\"",
-        TableRow { .. } => "",
+    let classes = [
+        (row.is_inner, "inner"),
+        (row.is_member, "member"),
+        (!row.is_inner && row.flag.is_some(), "slow"),
+    ];
+    let classes = classes
+        .iter()
+        .filter(|(is, _)| *is)
+        .map(|(_, class)| *class);
+    let class = match classes.collect::<Vec<_>>().join(" ") {
+        classes if classes.is_empty() => classes,
+        classes => format!(" class=\"{classes}\""),
     };
     let _ = write!(html, "<tr{class}>");
     for (at, (cell, column)) in row.cells.iter().zip(columns).enumerate() {

@@ -179,7 +179,8 @@ fn build_threshold_case(card: &Card, row: &ThresholdRow, identity: &str) -> Test
         let mut description = words.clone();
         if row.metric == Metric::Errors {
             let steps = card.steps.iter().filter(|step| {
-                let is_meant = row.step.as_ref().is_none_or(|name| *name == step.name);
+                let is_of = |name: &String| *name == step.name || Some(name) == step.group.as_ref();
+                let is_meant = row.step.as_ref().is_none_or(is_of);
                 is_meant && step.failed > 0
             });
             for step in steps {

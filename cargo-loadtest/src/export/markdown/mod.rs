@@ -253,7 +253,7 @@ fn render_table_head(columns: &[Column]) -> String {
 
 fn render_row(row: &TableRow) -> String {
     let cells = row.cells.iter().enumerate().map(|(at, cell)| {
-        let inner = if row.is_inner && at == 0 { "↳ " } else { "" };
+        let inner = "↳ ".repeat(if at == 0 { row.level() } else { 0 });
         let is_strong =
             cell.tone == Tone::Bad && cell.form != Form::Prose || at == 0 && row.flag.is_some();
         format!("{inner}{}", render_cell(cell, is_strong))

@@ -32,6 +32,7 @@ pub(crate) fn render(report: &Report) -> String {
     write_verdicts(&mut text, report, &names, &cards);
     write_journeys(&mut text, &cards);
     steps::write_steps(&mut text, &cards);
+    steps::write_groups(&mut text, &cards);
     steps::write_requests(&mut text, &cards);
     write_failures(&mut text, &cards);
     gate::write_thresholds(&mut text, &cards);

@@ -1,10 +1,10 @@
-//! The families of steps, and of the requests of steps that send for themselves.
+//! The families of steps, of groups of them, and of the requests of steps that send for themselves.
 
 use super::LabelledCard;
 use super::page::{Labels, MetricsText, Sample};
 use crate::console::clean;
 use crate::export::labels::unique_names;
-use loadtest_model::card::{InnerRow, Quantiles, StepRow};
+use loadtest_model::card::{GroupRow, InnerRow, Quantiles, StepRow};
 
 /// A family with a sample per step: its name and the figure.
 type StepFamily<T> = (&'static str, fn(&StepRow) -> T);
@@ -73,6 +73,44 @@ fn with_label(labels: &Labels, label: &'static str, text: &str) -> Labels {
     let mut labels = labels.clone();
     labels.push((label, text.to_owned()));
     labels
+}
+
+/// A family with a sample per group: its name and the figure.
+type GroupFamily = (&'static str, fn(&GroupRow) -> Option<f64>);
+
+/// Writes the groups, where there are some.
+pub(super) fn write_groups(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
+    let mut rows: Vec<(&GroupRow, Labels)> = Vec::new();
+    for scenario in cards {
+        let groups = &scenario.card.groups;
+        let names = unique_names(groups.iter().map(|row| clean(&row.name)));
+        let groups = groups.iter().zip(names);
+        rows.extend(groups.map(|(row, name)| (row, scenario.labels(&[("group", &name)]))));
+    }
+    if rows.is_empty() {
+        return;
+    }
+    let figures: [GroupFamily; 3] = [
+        ("group_error_ratio", |group| group.error_rate),
+        ("group_executions_per_second", |group| group.per_second),
+        ("group_time_share_ratio", |group| group.time_share),
+    ];
+    for (name, figure) in figures {
+        let samples = rows
+            .iter()
+            .map(|(row, labels)| (labels.clone(), figure(row)));
+        text.family(name, samples);
+    }
+    let results = rows.iter().flat_map(|(row, labels)| {
+        [("ok", row.executed - row.failed), ("failed", row.failed)]
+            .map(|(result, count)| (with_label(labels, "result", result), Some(count as f64)))
+    });
+    text.family("group_executions", results);
+    text.summary(
+        "group_response_time_seconds",
+        rows.iter()
+            .map(|(row, labels)| (labels.clone(), &row.response)),
+    );
 }
 
 /// Writes the requests of steps that send for themselves.

@@ -89,8 +89,10 @@ pub(crate) enum ColumnKind {
 #[derive(Debug, Default)]
 pub(crate) struct TableRow {
     pub(crate) cells: Vec<TableCell>,
-    /// Belongs to the row above it.
+    /// Is a part of the row above it.
     pub(crate) is_inner: bool,
+    /// Belongs to a row above that sums up several.
+    pub(crate) is_member: bool,
     /// Stands out, with this word beside its name.
     pub(crate) flag: Option<&'static str>,
 }
@@ -210,6 +212,13 @@ impl Tone {
             Self::Bad => "bad",
             Self::Muted => "muted",
         }
+    }
+}
+
+impl TableRow {
+    /// Returns how far its name is to the right of others.
+    pub(crate) fn level(&self) -> usize {
+        usize::from(self.is_inner) + usize::from(self.is_member)
     }
 }
 

@@ -77,8 +77,9 @@ fn build_trials(found: &Capacity) -> Table {
         };
         let breaks = |metric: Metric| {
             let slo = found.goal.slo.iter().enumerate();
-            let mut of_journey = slo
-                .filter(|(_, scoped)| scoped.step.is_none() && scoped.threshold.metric == metric);
+            let mut of_journey = slo.filter(|(_, scoped)| {
+                scoped.step.is_none() && scoped.group.is_none() && scoped.threshold.metric == metric
+            });
             Tone::alarm(of_journey.any(|(at, _)| trial.breaks(at)))
         };
         let mut cells = vec![

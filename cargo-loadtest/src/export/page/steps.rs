@@ -4,7 +4,9 @@ use super::{
     Block, Column, Form, Section, Sentence, Table, TableCell, TableRow, Tone, tone_of_letter,
 };
 use crate::export::chart::{self, paint_of};
-use loadtest_model::card::{Card, DependencyFailure, InnerRow, LossKind, SlowRow, StepRow};
+use loadtest_model::card::{
+    Card, DependencyFailure, GroupRow, InnerRow, LossKind, SlowRow, StepRow,
+};
 use loadtest_model::display;
 use loadtest_model::metrics::RootCause;
 use std::cmp::Reverse;
@@ -31,8 +33,16 @@ pub(super) fn build_losses(card: &Card) -> Option<Section> {
 }
 
 pub(super) fn build_steps(card: &Card) -> Section {
+    let of_groups = if card.groups.is_empty() {
+        ""
+    } else {
+        "; a group has the time of its steps together"
+    };
+    let caption = format!(
+        "Steps, graded on response time; Time is the share of the service time of all{of_groups}"
+    );
     let mut table = Table::new(
-        "Steps, graded on response time; Time is the share of the service time of all",
+        &caption,
         vec![
             Column::text("Step", 1.0),
             Column::word("Grade"),
@@ -47,15 +57,27 @@ pub(super) fn build_steps(card: &Card) -> Section {
         ],
     );
     let slowest = slowest_step(card);
+    let mut above = None;
     for (at, step) in card.steps.iter().enumerate() {
+        if step.group != above {
+            above.clone_from(&step.group);
+            let is_it = |group: &&GroupRow| Some(&group.name) == step.group.as_ref();
+            let group = card.groups.iter().find(is_it).map(group_cells);
+            table.rows.extend(group.map(|cells| TableRow {
+                cells,
+                ..TableRow::default()
+            }));
+        }
         table.rows.push(TableRow {
             cells: step_cells(card, at, step),
+            is_member: step.group.is_some(),
             flag: (slowest == Some(at)).then_some("bottleneck"),
             ..TableRow::default()
         });
         table.rows.extend(step.inner.iter().map(|inner| TableRow {
             cells: inner_cells(inner),
             is_inner: true,
+            is_member: step.group.is_some(),
             ..TableRow::default()
         }));
     }
@@ -100,6 +122,23 @@ fn step_cells(card: &Card, at: usize, step: &StepRow) -> Vec<TableCell> {
         TableCell::time(step.response.p99),
         TableCell::optional(step.time_share, display::format_percent),
         TableCell::optional(step.received_bytes_per_second, display::format_throughput),
+    ]
+}
+
+/// Builds the row of a group, which stands above those of its steps.
+fn group_cells(row: &GroupRow) -> Vec<TableCell> {
+    vec![
+        TableCell::name(&*row.name),
+        TableCell::default(),
+        TableCell::count(row.executed),
+        TableCell::optional(row.per_second, display::format_rate),
+        TableCell::optional(row.error_rate, display::format_percent)
+            .tone(Tone::alarm(row.failed > 0)),
+        TableCell::time(row.response.p50),
+        TableCell::time(row.response.p95),
+        TableCell::time(row.response.p99),
+        TableCell::optional(row.time_share, display::format_percent),
+        TableCell::default(),
     ]
 }
 

@@ -96,7 +96,10 @@ fn write_table(out: &mut String, table: &Table) {
             let notes = cell.notes.iter().map(|(_, note)| format!(" / {note}"));
             format!("{tone}{}{}", cell.text, notes.collect::<String>())
         });
-        let inner = if row.is_inner { "↳" } else { "|" };
+        let inner = match row.level() {
+            0 => "|".to_owned(),
+            level => "↳".repeat(level),
+        };
         let flag = row.flag.map_or(String::new(), |flag| format!(" ({flag})"));
         let _ = writeln!(
             out,

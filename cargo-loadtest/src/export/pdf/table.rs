@@ -223,8 +223,8 @@ impl<'a> Grid<'a> {
 
 /// Space left of the words of a cell.
 fn indent(row: &TableRow, at: usize) -> f64 {
-    let inner = if row.is_inner && at == 0 { 20.0 } else { 0.0 };
-    inner + row.cells[at].key.map_or(0.0, |_| 11.0)
+    let level = if at == 0 { row.level() } else { 0 };
+    20.0 * level as f64 + row.cells[at].key.map_or(0.0, |_| 11.0)
 }
 
 /// Space around the words of a cell that has a ground of its own.

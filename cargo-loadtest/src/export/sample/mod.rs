@@ -7,9 +7,9 @@ mod search;
 pub(super) use gate::{absent, compared, graded_too_low, kept, refused, regressed};
 use loadtest_model::card::Report;
 use loadtest_model::comparison::{BaselineComparison, RunComparison};
-use loadtest_model::definition::{Metric, StepDef};
+use loadtest_model::definition::{GroupDef, Metric, StepDef};
 use loadtest_model::metrics::ErrorKind;
-use loadtest_model::metrics::{Cell, Panicked};
+use loadtest_model::metrics::{Cell, GroupSample, Panicked};
 use loadtest_model::plan::ScopedThreshold;
 use loadtest_model::record::{
     EndReason, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord,
@@ -160,6 +160,7 @@ fn make_all() -> Vec<(&'static str, Report)> {
         ("several", several()),
         ("sender", sender()),
         ("own_metrics", own_metrics()),
+        ("grouped", grouped()),
         ("stuck", stuck()),
         ("doomed", doomed()),
         ("partly_run", partly_run()),
@@ -184,6 +185,7 @@ pub(super) fn golden() -> Vec<(&'static str, Report)> {
         "several",
         "sender",
         "own_metrics",
+        "grouped",
         "invalid",
         "stuck",
         "doomed",
@@ -274,6 +276,38 @@ pub(super) fn own_metrics() -> Report {
     report(vec![record])
 }
 
+/// A run with a group of two steps, whose limits it broke.
+pub(super) fn grouped() -> Report {
+    let mut record = checkout(SICK, 20, EndReason::Completed);
+    let definition = &mut record.start.definition;
+    for step in &mut definition.steps.to_mut()[1..3] {
+        step.group = Some("look around".into());
+    }
+    definition.groups = vec![GroupDef {
+        name: "look around".into(),
+        line: 40,
+        description: "".into(),
+        thresholds: Vec::new().into(),
+    }]
+    .into();
+    for number in 1..=200 {
+        record.windows.steady.group(0).record(GroupSample {
+            executed: true,
+            failed: number % 20 == 0,
+            response: Duration::from_millis(number),
+        });
+    }
+    for threshold in [below(Metric::P95, 100), below(Metric::MAX, 300)] {
+        record.start.plan.thresholds.push(ScopedThreshold {
+            step: None,
+            group: Some(0),
+            threshold,
+            implied: false,
+        });
+    }
+    report(vec![record])
+}
+
 /// A run in which a step blocked a worker thread.
 pub(super) fn stuck() -> Report {
     let reason = "`login` did not give its thread back".into();
@@ -287,6 +321,7 @@ pub(super) fn doomed() -> Report {
     record.end.panics = vec![panicked("index out of bounds".to_owned())];
     record.start.plan.thresholds.push(ScopedThreshold {
         step: None,
+        group: None,
         threshold: below(Metric::P99, 1),
         implied: false,
     });

@@ -21,6 +21,7 @@ pub(crate) fn search_record(text: &str) -> RunRecord {
     let threshold = |metric, bound| Threshold::new(metric, Comparator::Less, bound);
     let scoped = |step, threshold| ScopedThreshold {
         step,
+        group: None,
         threshold,
         implied: false,
     };

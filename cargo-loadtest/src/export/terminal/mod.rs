@@ -302,7 +302,7 @@ impl Screen {
                     (0, None) if !row.is_inner && cell.tone == Tone::Plain && has_titles => BOLD,
                     _ => style_of(cell.tone),
                 };
-                let indent = if row.is_inner && at == 0 { "  " } else { "" };
+                let indent = "  ".repeat(if at == 0 { row.level() } else { 0 });
                 let words = format!("{indent}{}", clean(&cell.text));
                 cells.push((style, words));
             }

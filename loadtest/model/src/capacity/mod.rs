@@ -286,7 +286,10 @@ impl Search {
     pub fn new(scenario: &ScenarioDef, goal: Goal) -> Self {
         let condition = |scoped: &ScopedThreshold| Condition {
             step: (scoped.step.and_then(|step| scenario.steps.get(step)))
-                .map(|step| step.name.to_string()),
+                .map(|step| &step.name)
+                .or((scoped.group.and_then(|group| scenario.groups.get(group)))
+                    .map(|group| &group.name))
+                .map(ToString::to_string),
             words: display::format_threshold(&scoped.threshold),
         };
         Self {

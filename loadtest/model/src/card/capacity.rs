@@ -134,9 +134,9 @@ impl Capacity {
     /// on: `p99`, `login p95`.
     pub fn further_conditions(&self) -> Vec<(usize, String)> {
         let all = self.goal.slo.iter().zip(&self.conditions).enumerate();
-        all.filter(|(_, (scoped, _))| {
+        all.filter(|(_, (scoped, condition))| {
             let metric = &scoped.threshold.metric;
-            scoped.step.is_some() || !matches!(*metric, Metric::P95 | Metric::Errors)
+            condition.step.is_some() || !matches!(*metric, Metric::P95 | Metric::Errors)
         })
         .map(|(at, (scoped, condition))| {
             let metric = &scoped.threshold.metric;

@@ -9,6 +9,7 @@ mod dependency_failure;
 mod error;
 mod generator;
 pub mod grade;
+mod group;
 mod headline;
 mod inner;
 mod loss;
@@ -39,6 +40,7 @@ pub use dependency_failure::DependencyFailure;
 pub use error::ErrorRow;
 pub use generator::Generator;
 pub use grade::{Grade, JourneyBudget, StepGrade};
+pub use group::GroupRow;
 pub use headline::Headline;
 pub use inner::InnerRow;
 pub use loss::{Loss, LossKind};
@@ -117,6 +119,9 @@ pub struct Card {
     pub losses: Vec<Loss>,
     /// The figures in large type.
     pub headline: Headline,
+    /// A row per group of steps, in the order of the scenario.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupRow>,
     /// A row per step, in the order of the scenario.
     pub steps: Vec<StepRow>,
     /// The step with the largest share of the time.
@@ -265,7 +270,7 @@ impl Card {
                 .plan
                 .thresholds
                 .iter()
-                .map(|scoped| ThresholdRow::from_threshold(scoped, &tally, &names, seconds))
+                .map(|scoped| ThresholdRow::from_threshold(scoped, &tally, definition, seconds))
                 .collect(),
             comparison: comparison.cloned(),
             accounts,
@@ -274,6 +279,7 @@ impl Card {
             setting: Setting::from_record(record),
             notes: Vec::new(),
             course: Timeline::from_record(record),
+            groups: GroupRow::all(&definition.groups, &tally, &steps, seconds),
             steps,
         };
         (card.verdict, card.reasons) = verdict::judge_card(&card, &record.end.ending);

@@ -17,6 +17,9 @@ pub struct StepRow {
     pub name: String,
     /// The line of its name, in the file of the scenario.
     pub line: u32,
+    /// The name of the group that it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// The HTTP method, where the source shows it.
     pub method: Option<String>,
     /// The URL template, where the source shows it.
@@ -139,6 +142,7 @@ impl StepRow {
         Self {
             name: step.name.to_string(),
             line: step.line,
+            group: step.group.as_deref().map(str::to_owned),
             method: step.method.as_deref().map(str::to_owned),
             url: step.url.as_deref().map(str::to_owned),
             grade: None,

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// A threshold and its result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ThresholdRow {
-    /// The step it is about; `None` for the journey. What is declared on the time of a journey of one
+    /// The step or the group it is about; `None` for the journey. What is declared on the time of a journey of one
     /// step is about that step.
     pub step: Option<String>,
     /// The condition: `p95 < 300 ms`.
@@ -38,27 +38,32 @@ impl ThresholdRow {
     pub(super) fn from_threshold(
         scoped: &ScopedThreshold,
         tally: &Tally,
-        names: &[&str],
+        scenario: &ScenarioDef,
         seconds: Option<f64>,
     ) -> Self {
-        let threshold = &scoped.threshold;
-        let actual = Aggregate::from_threshold(threshold, scoped.step, tally, seconds).value;
-        Self::measured(scoped, names, actual)
+        let actual = Aggregate::from_scoped(scoped, tally, seconds).value;
+        Self::measured(scoped, scenario, actual)
     }
 
-    /// A threshold of a scenario with the steps `names` whose metric came to `actual`.
-    fn measured(scoped: &ScopedThreshold, names: &[&str], actual: Option<f64>) -> Self {
+    /// A threshold of a scenario whose metric came to `actual`.
+    fn measured(scoped: &ScopedThreshold, scenario: &ScenarioDef, actual: Option<f64>) -> Self {
         let threshold = &scoped.threshold;
         let of_requests = matches!(
             threshold.metric,
             Metric::Time(Part::Whole | Part::Failed, _)
         );
         let bound = threshold.bound.number();
+        let is_alone = scenario.steps.len() == 1 && scoped.group.is_none();
+        let step = scoped
+            .step
+            .or_else(|| (of_requests && is_alone).then_some(0));
+        let step = step.map(|step| scenario.steps.get(step).map(|step| &step.name));
+        let group = scoped.group.map(|group| scenario.groups.get(group));
+        let group = group.map(|group| group.map(|group| &group.name));
         Self {
-            step: scoped
-                .step
-                .or_else(|| (of_requests && names.len() == 1).then_some(0))
-                .map(|step| names.get(step).copied().unwrap_or("?").to_owned()),
+            step: step
+                .or(group)
+                .map(|name| name.map_or_else(|| "?".to_owned(), ToString::to_string)),
             condition: display::format_threshold(threshold),
             metric: threshold.metric.clone(),
             bound,
@@ -104,10 +109,9 @@ fn format_measured(bound: Bound, actual: f64) -> String {
 
 /// Explains the broken threshold that ends a run: `errors of the journey: 7.1 %, and must be < 5 %`.
 pub fn describe_broken(broken: &Broken, plan: &Plan, scenario: &ScenarioDef) -> String {
-    let names: Vec<&str> = scenario.steps.iter().map(|step| &*step.name).collect();
     let scoped = plan.thresholds.get(broken.threshold);
     scoped.map_or_else(
         || "a threshold".to_owned(),
-        |scoped| ThresholdRow::measured(scoped, &names, Some(broken.actual)).reason(),
+        |scoped| ThresholdRow::measured(scoped, scenario, Some(broken.actual)).reason(),
     )
 }

@@ -287,6 +287,7 @@ mod tests {
         let threshold = Threshold::new(Metric::P95, Comparator::Less, Bound::Time(ms(300)));
         record.start.plan.thresholds = with_error_limit(vec![ScopedThreshold {
             step: None,
+            group: None,
             threshold,
             implied: false,
         }]);

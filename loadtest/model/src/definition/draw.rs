@@ -2,20 +2,20 @@
 
 use super::StepDef;
 
-/// The error of adding floats: weights of a group this close to 1 count as 1.
+/// The error of adding floats: weights of a choice this close to 1 count as 1.
 const ROUNDING: f64 = 1e-9;
 
 /// The part of a number drawn evenly from `0.0..1.0` for which a step runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Draw {
-    /// The step whose draw it is: its own, or that of the first step of its group.
+    /// The step whose draw it is: its own, or that of the first step of its choice.
     pub key: usize,
     from: f64,
     to: f64,
 }
 
 impl Draw {
-    /// The draw of each step; those of a group share one, and lie side by side in it.
+    /// The draw of each step; those of a choice share one, and lie side by side in it.
     pub fn from_steps(steps: &[StepDef]) -> Vec<Self> {
         let mut draws: Vec<Self> = Vec::with_capacity(steps.len());
         for (i, step) in steps.iter().enumerate() {
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_of_a_group_share_the_draw_of_its_first() {
+    fn steps_of_a_choice_share_the_draw_of_its_first() {
         let view = Some("view");
         let draws = Draw::from_steps(&steps(&[
             (0.5, None),
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_a_group_has_what_rounding_leaves() {
+    fn the_last_of_a_choice_has_what_rounding_leaves() {
         let sum: f64 = [0.7, 0.2, 0.1].iter().sum();
         assert!(sum < 1.0, "which is why this matters");
         let view = Some("view");
@@ -94,7 +94,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_two_of_a_group_run(
+        fn never_two_of_a_choice_run(
             weights in prop::collection::vec(0.01..1.0_f64, 2..6),
             drawn in 0.0..1.0_f64,
         ) {

@@ -30,7 +30,7 @@ pub use quantity::{Rate, Share};
 pub use rendezvous::Rendezvous;
 pub use repeat::{Retry, Trigger, Until};
 pub use scenario::{
-    BodyDef, BodyKind, Dependency, FeedDef, HeaderDef, Reads, ScenarioDef, StepDef,
+    BodyDef, BodyKind, Dependency, FeedDef, GroupDef, HeaderDef, Reads, ScenarioDef, StepDef,
 };
 pub use think::{Think, ThinkLaw};
 

@@ -70,6 +70,9 @@ pub struct ScenarioDef {
     /// The names of the secrets that the source shows.
     #[serde(default, skip_serializing_if = "<[Text]>::is_empty")]
     pub secrets: Cow<'static, [Text]>,
+    /// The `#[group]`s, in source order.
+    #[serde(default, skip_serializing_if = "<[GroupDef]>::is_empty")]
+    pub groups: Cow<'static, [GroupDef]>,
     /// The steps in source order; at least one.
     pub steps: Cow<'static, [StepDef]>,
 }
@@ -121,9 +124,12 @@ pub struct StepDef {
     pub redirects: u32,
     /// The probability that the step runs in an iteration: more than 0, at most 1.
     pub weight: f64,
-    /// The group of steps of which one runs at most; they share a draw.
+    /// The choice of which one step runs at most; its steps share a draw.
     #[serde(default)]
     pub one_of: Option<Text>,
+    /// The name of the group that the step is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<Text>,
     /// The statuses that count as success.
     pub expect: Expect,
     /// The users that wait for each other before they send it.
@@ -161,6 +167,19 @@ pub struct FeedDef {
     pub name: Text,
     /// The line of the name.
     pub line: u32,
+}
+
+/// A `#[group]`: steps that are measured together, too.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupDef {
+    /// The name shown to people; no step and no other group has it.
+    pub name: Text,
+    /// The line where it stands in the scenario.
+    pub line: u32,
+    /// The doc comment, trimmed; empty when there is none.
+    pub description: Text,
+    /// Conditions on the group.
+    pub thresholds: Cow<'static, [Threshold]>,
 }
 
 /// A header that a step declares.
@@ -247,6 +266,7 @@ impl StepDef {
             redirects: 0,
             weight: 1.0,
             one_of: None,
+            group: None,
             expect: Expect::SUCCESS,
             rendezvous: None,
             think: None,
@@ -293,8 +313,15 @@ impl ScenarioDef {
             keeps_state: false,
             feeds: Cow::Borrowed(&[]),
             secrets: Cow::Borrowed(&[]),
+            groups: Cow::Borrowed(&[]),
             steps: steps.into(),
         }
+    }
+
+    /// Returns the zero-based number of the group that a step is in.
+    pub fn group_index(&self, step: &StepDef) -> Option<usize> {
+        let name = step.group.as_ref()?;
+        self.groups.iter().position(|group| group.name == *name)
     }
 
     /// Returns the HTTP settings as they apply: a `once` step keeps the cookies of its user.

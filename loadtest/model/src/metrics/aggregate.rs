@@ -3,8 +3,9 @@
 //! In a scenario of one step the times of the journey are those of the step's responses, so that a
 //! threshold is on the figure that is shown.
 
-use super::{Histogram, StepTally, Tally};
+use super::{GroupTally, Histogram, StepTally, Tally};
 use crate::definition::{Metric, Part, Statistic, Threshold};
+use crate::plan::ScopedThreshold;
 
 /// The measured value of a metric.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -17,9 +18,30 @@ pub struct Aggregate {
 }
 
 impl Aggregate {
-    /// Computes the metric of a threshold from `tally`, for a step or the whole iteration. Rates are divided by
-    /// `seconds`.
-    pub fn from_threshold(
+    /// Computes the metric of a threshold from `tally`. Rates are divided by `seconds`.
+    pub fn from_scoped(scoped: &ScopedThreshold, tally: &Tally, seconds: Option<f64>) -> Self {
+        let threshold = &scoped.threshold;
+        match scoped.group {
+            None => Self::from_threshold(threshold, scoped.step, tally, seconds),
+            Some(group) => match tally.groups.get(group) {
+                Some(group) => Self::of_group(&threshold.metric, group),
+                None => Self::default(),
+            },
+        }
+    }
+
+    fn of_group(metric: &Metric, group: &GroupTally) -> Self {
+        match metric {
+            Metric::Time(Part::Whole, statistic) => Self::time(*statistic, &group.response),
+            Metric::Errors => {
+                Self::share(group.failed, group.executed.saturating_sub(group.failed))
+            }
+            _ => Self::default(),
+        }
+    }
+
+    /// The same for a step or the whole iteration.
+    fn from_threshold(
         threshold: &Threshold,
         step: Option<usize>,
         tally: &Tally,

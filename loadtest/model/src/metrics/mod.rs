@@ -28,8 +28,8 @@ pub use number::Number;
 pub use own::OwnTally;
 pub use slowest::{SlowJourney, SlowStep, Slowest};
 pub use tally::{
-    Broken, DependencyTally, ErrorTally, Frame, InnerTally, JourneyTally, Panicked, PhaseTally,
-    StepTally, TailShare, Tally, Windows,
+    Broken, DependencyTally, ErrorTally, Frame, GroupSample, GroupTally, InnerTally, JourneyTally,
+    Panicked, PhaseTally, StepTally, TailShare, Tally, Windows,
 };
 pub use traffic::{Phases, Traffic};
 

@@ -109,8 +109,11 @@ pub struct StepGrading {
 /// A threshold and what it is about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScopedThreshold {
-    /// The zero-based number of the step; `None` for the journey.
+    /// The zero-based number of the step; `None` for a group and for the journey.
     pub step: Option<usize>,
+    /// The zero-based number of the group, where it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<usize>,
     /// The condition.
     pub threshold: Threshold,
     /// Implied, not declared: `errors < 1%`, which applies where no threshold is on errors.
@@ -246,21 +249,27 @@ fn tightest_tail_bound(thresholds: &[Threshold]) -> Option<Duration> {
 }
 
 fn collect_thresholds(scenario: &ScenarioDef) -> Vec<ScopedThreshold> {
-    let declared = |step: Option<usize>, thresholds: &[Threshold]| -> Vec<ScopedThreshold> {
-        thresholds
-            .iter()
-            .map(|threshold| ScopedThreshold {
+    with_error_limit(declared_thresholds(scenario).collect())
+}
+
+/// The thresholds of the journey, of groups and of steps, as they are declared.
+pub fn declared_thresholds(scenario: &ScenarioDef) -> impl Iterator<Item = ScopedThreshold> {
+    let groups = scenario.groups.iter().enumerate();
+    let groups = groups.map(|(at, group)| (None, Some(at), &group.thresholds));
+    let steps = scenario.steps.iter().enumerate();
+    let steps = steps.map(|(at, step)| (Some(at), None, &step.thresholds));
+    let scopes = std::iter::once((None, None, &scenario.thresholds));
+    scopes
+        .chain(groups)
+        .chain(steps)
+        .flat_map(|(step, group, thresholds)| {
+            thresholds.iter().map(move |threshold| ScopedThreshold {
                 step,
+                group,
                 threshold: threshold.clone(),
                 implied: false,
             })
-            .collect()
-    };
-    let mut all = declared(None, &scenario.thresholds);
-    for (i, step) in scenario.steps.iter().enumerate() {
-        all.extend(declared(Some(i), &step.thresholds));
-    }
-    with_error_limit(all)
+        })
 }
 
 /// Adds the implied threshold where none limits errors: `errors < 1%`, of the whole journey.
@@ -270,6 +279,7 @@ pub fn with_error_limit(mut thresholds: Vec<ScopedThreshold>) -> Vec<ScopedThres
         let threshold = Threshold::new(Metric::Errors, Comparator::Less, Bound::Ratio(0.01));
         thresholds.push(ScopedThreshold {
             step: None,
+            group: None,
             threshold,
             implied: true,
         });

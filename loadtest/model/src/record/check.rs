@@ -189,6 +189,14 @@ fn of_plan(record: &ScenarioRecord) -> Check {
     for number in numbers {
         check_index("a threshold", number, steps)?;
     }
+    let groups = record.start.definition.groups.len();
+    let mut numbers = plan.thresholds.iter().filter_map(|scoped| scoped.group);
+    if let Some(number) = numbers.find(|number| *number >= groups) {
+        let number = number.saturating_add(1);
+        return Err(format!(
+            "a threshold is of group {number}, and there are {groups}"
+        ));
+    }
     if let EndReason::ThresholdBroken { threshold, .. } = record.end.ending
         && threshold >= plan.thresholds.len()
     {

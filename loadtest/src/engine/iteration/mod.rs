@@ -10,7 +10,7 @@ use super::worker_state::WorkerState;
 use crate::chain::{Chain, Purpose, RequestBuf, Scenario, Shared, Vu};
 use crate::transport::{Failure, Transport};
 use loadtest_model::metrics::ErrorKind;
-use loadtest_model::metrics::{SlowJourney, micros};
+use loadtest_model::metrics::{GroupSample, SlowJourney, micros};
 use loadtest_model::schedule::Window;
 pub(crate) use observer::{IterationObserver, NoObserver};
 use progress::{ExecutedStep, IterationGuard, IterationProgress, elapsed_between};
@@ -32,6 +32,8 @@ pub(crate) struct VirtualUser<T> {
     request: RequestBuf,
     /// The steps of the iteration under way, or of the last one.
     executed: Vec<ExecutedStep>,
+    /// The groups of the same.
+    groups: Vec<GroupSample>,
     /// The steps marked `once` that have run.
     completed_once: Vec<bool>,
     /// The end of the last iteration.
@@ -66,6 +68,7 @@ impl<T: Transport> VirtualUser<T> {
             transport: Some(transport),
             request: RequestBuf::default(),
             executed: Vec::with_capacity(steps),
+            groups: vec![GroupSample::default(); scenario.definition.groups.len()],
             completed_once: vec![false; steps],
             ended_at: Instant::now(),
             sent_nothing: false,
@@ -104,8 +107,11 @@ impl<T: Transport> VirtualUser<T> {
             }
         });
         let start_delay = elapsed_between(arrival.due, started);
-        let mut progress =
-            IterationProgress::new(Some(start_delay), std::mem::take(&mut self.executed));
+        let mut progress = IterationProgress::new(
+            Some(start_delay),
+            std::mem::take(&mut self.executed),
+            std::mem::take(&mut self.groups),
+        );
         let begun = self.prepare_chain(arrival, window, state);
         if begun.is_ok() {
             let steps = self.scenario.definition.steps.iter().enumerate();
@@ -169,7 +175,9 @@ impl<T: Transport> VirtualUser<T> {
                 });
             }
         });
+        state.record_groups(window, &progress.groups);
         self.executed = progress.executed;
+        self.groups = progress.groups;
         self.sent_nothing = !progress.sent;
         begun
     }
@@ -220,7 +228,7 @@ impl<T: Transport> VirtualUser<T> {
             return;
         }
         // A step outside of iterations delays no arrival.
-        let mut alone = IterationProgress::new(None, Vec::new());
+        let mut alone = IterationProgress::new(None, Vec::new(), Vec::new());
         for step in state.last_step_indices() {
             let def = &self.scenario.definition.steps[step];
             // They are not cut short: only the hard end comes before theirs, and drops them.

@@ -3,8 +3,9 @@
 use super::super::outcome::StepOutcome;
 use super::super::worker_state::WorkerState;
 use super::observer::IterationObserver;
+use super::step::StepContext;
 use loadtest_model::definition::StepDef;
-use loadtest_model::metrics::{Cause, RootCause, SlowStep, micros};
+use loadtest_model::metrics::{Cause, GroupSample, RootCause, SlowStep, micros};
 use loadtest_model::schedule::Window;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -48,6 +49,16 @@ pub(super) struct IterationProgress {
     pub(super) stopped: Option<Cause>,
     /// The steps that were executed so far.
     pub(super) executed: Vec<ExecutedStep>,
+    /// The groups of the scenario.
+    pub(super) groups: Vec<GroupSample>,
+}
+
+/// The start of a step that sent something, and its times.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StepTiming {
+    pub(super) begun: Instant,
+    pub(super) service: Duration,
+    pub(super) response: Duration,
 }
 
 /// A step that was executed.
@@ -61,8 +72,13 @@ pub(super) struct ExecutedStep {
 
 impl IterationProgress {
     /// Returns the progress of an iteration that has sent nothing yet.
-    pub(super) fn new(start_delay: Option<Duration>, mut ran: Vec<ExecutedStep>) -> Self {
+    pub(super) fn new(
+        start_delay: Option<Duration>,
+        mut ran: Vec<ExecutedStep>,
+        mut groups: Vec<GroupSample>,
+    ) -> Self {
         ran.clear();
+        groups.fill(GroupSample::default());
         Self {
             start_delay,
             sent: false,
@@ -70,6 +86,7 @@ impl IterationProgress {
             failed: false,
             stopped: None,
             executed: ran,
+            groups,
         }
     }
 
@@ -88,24 +105,28 @@ impl IterationProgress {
         }
     }
 
-    /// Notes what became of a step, and when it began and how long it took, if it sent something;
-    /// whether it was executed.
+    /// Notes what became of a step, and its times if it sent something; whether it was executed.
     pub(super) fn record_step<O: IterationObserver>(
         &mut self,
-        step: usize,
+        context: StepContext<'_>,
         outcome: &StepOutcome,
-        took: Option<(Instant, Duration)>,
+        timing: Option<StepTiming>,
         observer: &mut O,
     ) -> bool {
+        let StepContext { step, state, .. } = context;
         self.failed |= outcome.is_failure();
         observer.on_step_end(step, outcome);
         let is_executed = matches!(outcome, StepOutcome::Ok | StepOutcome::Failed(_));
+        if let Some(group) = state.groups[step].and_then(|group| self.groups.get_mut(group)) {
+            group.executed |= is_executed;
+            group.failed |= outcome.is_failure();
+            group.response += timing.map_or(Duration::ZERO, |timing| timing.response);
+        }
         if is_executed {
-            let (begun, service) = took.unwrap_or_else(|| (Instant::now(), Duration::ZERO));
             self.executed.push(ExecutedStep {
                 step,
-                begun,
-                service,
+                begun: timing.map_or_else(Instant::now, |timing| timing.begun),
+                service: timing.map_or(Duration::ZERO, |timing| timing.service),
                 ok: matches!(outcome, StepOutcome::Ok),
             });
         }

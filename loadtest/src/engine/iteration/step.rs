@@ -9,7 +9,7 @@ use super::super::vu_guard::VuGuard;
 use super::super::worker_state::WorkerState;
 use super::VirtualUser;
 use super::observer::IterationObserver;
-use super::progress::IterationProgress;
+use super::progress::{IterationProgress, StepTiming};
 use crate::chain::{Halt, Http, Purpose, Unmet};
 use crate::transport::{Failure, Transport};
 use http::StatusCode;
@@ -76,7 +76,7 @@ impl<T: Transport> VirtualUser<T> {
             let run = Box::pin(self.run_async_step(context, progress, observer));
             return ControlFlow::Continue(run.await);
         }
-        let mut took = None;
+        let mut timing = None;
         let outcome = match self.build_request(context, progress.stopped, O::FORCES_ALL_STEPS) {
             Ok(()) => {
                 progress.paused += state.wait_at_rendezvous(step).await;
@@ -86,11 +86,17 @@ impl<T: Transport> VirtualUser<T> {
                 if attempt.is_cut_off {
                     return ControlFlow::Break(());
                 }
-                took = attempt.begun.map(|begun| (begun, attempt.service));
                 progress.sent = true;
+                let service = attempt.service;
+                let response = service + progress.start_delay.take().unwrap_or_default();
+                timing = attempt.begun.map(|begun| StepTiming {
+                    begun,
+                    service,
+                    response,
+                });
                 let mut sample = StepSample {
-                    service: attempt.service,
-                    response: attempt.service + progress.start_delay.take().unwrap_or_default(),
+                    service,
+                    response,
                     target: state.plan.grading[step].target,
                     checks: (0, 0),
                 };
@@ -109,7 +115,7 @@ impl<T: Transport> VirtualUser<T> {
         };
         self.completed_once[step] |= def.once && matches!(outcome, StepOutcome::Ok);
         progress.stop_after(step, def, &outcome);
-        ControlFlow::Continue(progress.record_step(step, &outcome, took, observer))
+        ControlFlow::Continue(progress.record_step(context, &outcome, timing, observer))
     }
 
     /// Returns the loop that sends the request which was built.
@@ -146,7 +152,7 @@ impl<T: Transport> VirtualUser<T> {
         } = context;
         if let Err(outcome) = self.draw_step(context, progress.stopped, O::FORCES_ALL_STEPS) {
             state.with_tally(window, |tally| tally_not_sent(tally, step, &outcome));
-            return progress.record_step(step, &outcome, None, observer);
+            return progress.record_step(context, &outcome, None, observer);
         }
         progress.paused += state.wait_at_rendezvous(step).await;
         let transport = self.transport.take().unwrap_or_else(missing_transport);
@@ -193,6 +199,13 @@ impl<T: Transport> VirtualUser<T> {
                 checks,
             });
         }
+        let timing = first
+            .zip(sample.as_ref())
+            .map(|(begun, sample)| StepTiming {
+                begun,
+                service: sample.service,
+                response: sample.response,
+            });
         state.with_tally(window, |tally| {
             let steps = &mut tally.steps[step];
             match (sample, result) {
@@ -203,7 +216,7 @@ impl<T: Transport> VirtualUser<T> {
         });
         self.completed_once[step] |= def.once && matches!(outcome, StepOutcome::Ok);
         progress.stop_after(step, def, &outcome);
-        progress.record_step(step, &outcome, first.zip(service), observer)
+        progress.record_step(context, &outcome, timing, observer)
     }
 
     /// Lends the thread to the function of a step each time it can go on. A panic is counted, and its

@@ -19,6 +19,7 @@ fn watch(plan: &mut Plan, step: Option<usize>, threshold: Threshold) {
         0,
         ScopedThreshold {
             step,
+            group: None,
             threshold,
             implied: false,
         },

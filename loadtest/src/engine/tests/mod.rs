@@ -4,6 +4,7 @@ mod answers;
 mod choices;
 mod course;
 mod end;
+mod groups;
 mod health;
 mod http_senders;
 mod last;

@@ -61,6 +61,11 @@ fn render_facts(page: &mut Screen, prospect: &Prospect<'_>) {
         .filter(|scoped| scoped.step.is_none())
         .map(|scoped| {
             let words = display::format_declared_threshold(&scoped.threshold);
+            let group = scoped
+                .group
+                .and_then(|group| prospect.scenario.groups.get(group));
+            let words =
+                group.map_or_else(|| words.clone(), |group| format!("{}: {words}", group.name));
             if scoped.implied {
                 format!("{words} (applies unless errors have a threshold)")
             } else {

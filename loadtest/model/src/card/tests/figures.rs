@@ -12,6 +12,108 @@ fn a_single_request_is_told_by_its_response_time() {
     assert_eq!(card.statuses[&200], 1_000);
 }
 
+/// `login` and `token` are a group, in which 990 journeys of 20 ms succeeded and 10 failed.
+fn with_group(record: &mut ScenarioRecord) {
+    let definition = &mut record.start.definition;
+    for step in &mut definition.steps.to_mut()[..2] {
+        step.group = Some("sign in".into());
+    }
+    definition.groups = vec![GroupDef {
+        name: "sign in".into(),
+        line: 30,
+        description: "".into(),
+        thresholds: Vec::new().into(),
+    }]
+    .into();
+    let group = record.windows.steady.group(0);
+    for number in 0..1_000 {
+        group.record(GroupSample {
+            executed: true,
+            failed: number < 10,
+            response: ms(20),
+        });
+    }
+}
+
+#[test]
+fn a_group_has_a_row_and_limits_and_no_part_in_the_grade() {
+    let names = ["login", "token", "buy"];
+    let mut record = record(&names);
+    let grade = Card::grade(&record, None).grade;
+    with_group(&mut record);
+    for (metric, bound, abort_after) in [
+        (Metric::P95, Bound::Time(ms(15)), None),
+        (Metric::Errors, Bound::Ratio(0.02), Some(Duration::ZERO)),
+    ] {
+        let threshold = Threshold {
+            abort_after,
+            ..Threshold::new(metric, Comparator::Less, bound)
+        };
+        record.start.plan.thresholds.push(ScopedThreshold {
+            step: None,
+            group: Some(0),
+            threshold,
+            implied: false,
+        });
+    }
+    record.check().unwrap();
+    let card = Card::grade(&record, None);
+    let [row] = &card.groups[..] else {
+        panic!("{:?}", card.groups);
+    };
+    assert_eq!((&*row.name, row.line), ("sign in", 30));
+    assert_eq!((row.executed, row.failed), (1_000, 10));
+    assert_eq!(row.error_rate, Some(0.01));
+    assert_eq!(row.per_second, Some(100.0));
+    assert_eq!(
+        (row.response.samples, row.response.max),
+        (990, Some(ms(20)))
+    );
+    assert_eq!(row.time_share, Some(2.0 / 3.0));
+    let groups = card.steps.iter().map(|step| step.group.as_deref());
+    let groups: Vec<_> = groups.collect();
+    assert_eq!(groups, [Some("sign in"), Some("sign in"), None]);
+    assert_eq!(card.grade, grade);
+    assert_eq!(
+        words(&card),
+        ["p95 of `sign in`: 20.0 ms, and must be < 15 ms"]
+    );
+    let kept = card.thresholds.last().unwrap();
+    assert_eq!(
+        (kept.step.as_deref(), kept.actual),
+        (Some("sign in"), Some(0.01))
+    );
+    record.start.plan.thresholds[1].group = Some(1);
+    let error = record.check().unwrap_err().to_string();
+    assert!(
+        error.ends_with("a threshold is of group 2, and there are 1"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_group_that_never_ran_has_no_figures_and_keeps_no_limit() {
+    let mut record = record(&["login", "token"]);
+    with_group(&mut record);
+    record.windows.steady.groups.clear();
+    let metric = Metric::MAX;
+    record.start.plan.thresholds.push(ScopedThreshold {
+        step: None,
+        group: Some(0),
+        threshold: Threshold::new(metric, Comparator::Less, Bound::Time(ms(15))),
+        implied: false,
+    });
+    let card = Card::grade(&record, None);
+    assert_eq!(
+        (card.groups[0].executed, card.groups[0].per_second),
+        (0, None)
+    );
+    assert_eq!(
+        words(&card),
+        ["max of `sign in` has no samples, and must be < 15 ms"]
+    );
+}
+
 #[test]
 fn figures_of_a_closed_load_say_what_they_leave_out() {
     let mut record = record(&["ping"]);

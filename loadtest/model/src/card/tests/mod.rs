@@ -7,10 +7,10 @@ mod verdict;
 
 use super::sample::{executed, record};
 use super::*;
-use crate::definition::{Bound, Comparator, Load, Metric, Threshold};
+use crate::definition::{Bound, Comparator, GroupDef, Load, Metric, Threshold};
 use crate::metrics::ErrorKind;
 use crate::metrics::{Cause as Unmet, RootCause};
-use crate::metrics::{Cell, DependencyTally, ErrorTally, Health, Panicked};
+use crate::metrics::{Cell, DependencyTally, ErrorTally, GroupSample, Health, Panicked};
 use crate::plan::ScopedThreshold;
 use proptest::prelude::*;
 
@@ -69,6 +69,7 @@ fn words(card: &Card) -> Vec<&str> {
 fn require(record: &mut ScenarioRecord, step: Option<usize>, metric: Metric, bound: Bound) {
     record.start.plan.thresholds.push(ScopedThreshold {
         step,
+        group: None,
         threshold: Threshold::new(metric, Comparator::Less, bound),
         implied: false,
     });

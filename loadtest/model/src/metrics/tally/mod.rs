@@ -1,5 +1,6 @@
 //! Counters and histograms of a stretch of a run: a second of one worker, or all of it.
 
+mod group;
 mod journey;
 mod step;
 #[cfg(test)]
@@ -8,6 +9,7 @@ mod tests;
 use super::{Health, OwnTally};
 use crate::metrics::{Cause, RootCause};
 use crate::redacted::Redacted;
+pub use group::{GroupSample, GroupTally};
 pub use journey::{JourneyTally, TailShare};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -62,6 +64,9 @@ pub struct Tally {
     pub journey: JourneyTally,
     /// The steps, in the order of the scenario; empty when nothing happened.
     pub steps: Vec<StepTally>,
+    /// The groups, in the order of the scenario, up to the last one that was executed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupTally>,
     /// The dependency failures.
     pub dependencies: Vec<DependencyTally>,
     /// The custom metrics of the scenario.
@@ -153,10 +158,21 @@ impl Tally {
         for (ours, theirs) in self.steps.iter_mut().zip(&other.steps) {
             ours.merge(theirs);
         }
+        for (group, theirs) in other.groups.iter().enumerate() {
+            self.group(group).merge(theirs);
+        }
         for theirs in &other.dependencies {
             self.count_dependency(theirs.clone());
         }
         self.own.merge(&other.own);
+    }
+
+    /// The tally of the group with that number.
+    pub fn group(&mut self, group: usize) -> &mut GroupTally {
+        if self.groups.len() <= group {
+            self.groups.resize_with(group + 1, GroupTally::default);
+        }
+        &mut self.groups[group]
     }
 
     /// Adds one dependency failure, or several of one kind.

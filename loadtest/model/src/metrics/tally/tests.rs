@@ -50,6 +50,12 @@ fn happen(tally: &mut Tally, what: u8, us: u64) {
             tally.journey.lateness.record(time);
             tally.journey.record_shares(time, 2, [(0, time), (1, time)]);
             tally.own.count("items", us);
+            let sample = GroupSample {
+                executed: true,
+                failed: us.is_multiple_of(3),
+                response: time,
+            };
+            tally.group(us as usize % 2).record(sample);
             tally.own.time("parsing", time);
         }
         1 => {
