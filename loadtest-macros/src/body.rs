@@ -121,6 +121,15 @@ impl BodyItem {
         }
     }
 
+    /// The name of a function without a role.
+    pub(crate) fn plain_function(&self) -> Option<Ident> {
+        let Self::Plain(tokens) = self else {
+            return None;
+        };
+        let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
+        function_name(&tokens)
+    }
+
     /// The name of a function with a role.
     pub(crate) fn ident(&self) -> Option<&Ident> {
         match self {
@@ -265,6 +274,34 @@ pub(crate) fn function_name(tokens: &[TokenTree]) -> Option<Ident> {
         [TokenTree::Ident(word), TokenTree::Ident(name)] if word == "fn" => Some(name.clone()),
         _ => None,
     })
+}
+
+/// Refuses what `#[response]` cannot be on, and what it derives itself.
+pub(crate) fn check_response_item(item: &TokenStream) -> syn::Result<()> {
+    let tokens: Vec<TokenTree> = item.clone().into_iter().collect();
+    let mut at = 0;
+    while let Some(attribute) = attribute_at(&tokens, at) {
+        let derived = attribute.name.filter(|name| name == "derive");
+        for token in derived.iter().flat_map(|_| attribute.options.clone()) {
+            if let TokenTree::Ident(name) = &token
+                && ["Debug", "Clone", "Deserialize"]
+                    .iter()
+                    .any(|own| name == own)
+            {
+                let message = format!("`#[response]` derives `{name}` already: leave it out here");
+                return Err(syn::Error::new(name.span(), message));
+            }
+        }
+        at = attribute.end;
+    }
+    let is_type = |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "struct" || word == "enum");
+    match tokens.get(at) {
+        Some(first) if !tokens[at..].iter().any(is_type) => {
+            let message = "`#[response]` goes on a `struct` or an `enum`";
+            Err(syn::Error::new(first.span(), message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The tokens without the attributes of roles at any depth, which would only add errors of their own;

@@ -26,7 +26,10 @@ pub(crate) fn parse_response_options(options: TokenStream) -> syn::Result<Option
             return Ok(None);
         }
         if !input.peek(Token![crate]) {
-            return Err(input.error("unknown option; `#[response]` takes `crate = path` only"));
+            return Err(input.error(
+                "unknown option; `#[response]` takes `crate = path` only, and those of serde are in an \
+                 attribute below it: `#[serde(rename_all = \"camelCase\")]`",
+            ));
         }
         input.parse::<Token![crate]>()?;
         input.parse::<Token![=]>()?;

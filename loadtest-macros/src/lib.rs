@@ -246,6 +246,10 @@ pub fn response(
     item: proc_macro::TokenStream,
 ) -> proc_macro::TokenStream {
     let item = TokenStream::from(item);
+    if let Err(error) = body::check_response_item(&item) {
+        let error = error.into_compile_error();
+        return quote!(#item #error).into();
+    }
     let (path, error) = match crate_path::parse_response_options(options.into()) {
         Ok(path) => (path, None),
         Err(error) => (None, Some(error.into_compile_error())),

@@ -72,6 +72,8 @@ pub(crate) struct ResponseType {
     pub(crate) is_untyped: bool,
     /// `()`: the body is not read.
     pub(crate) is_unit: bool,
+    /// `Vec<T>`: a path begins with an index.
+    pub(crate) is_list: bool,
 }
 
 impl ResponseType {
@@ -80,6 +82,7 @@ impl ResponseType {
             ty: quote_spanned!(span=> ()),
             is_untyped: false,
             is_unit: true,
+            is_list: false,
         }
     }
 
@@ -96,6 +99,7 @@ impl ResponseType {
             ty: ty.to_token_stream(),
             is_untyped: last_segment(ty).is_some_and(|segment| segment.ident == "Value"),
             is_unit: is_unit(ty),
+            is_list: last_segment(ty).is_some_and(|segment| segment.ident == "Vec"),
         }
     }
 }
@@ -137,11 +141,17 @@ pub(crate) fn parse_response_type(function: &RoleFn, errors: &mut MacroErrors) -
         }
         (ReturnType::Type(_, ty), Some(_)) => response_in_request(ty).unwrap_or_else(|| {
             let found = source_text(ty);
+            let instead = match last_segment(ty).zip(first_argument(ty)) {
+                Some((segment, answer)) if segment.ident == "Response" => {
+                    format!(": write `-> Request<{}>`", source_text(answer))
+                }
+                _ => String::new(),
+            };
             errors.add_on(
                 ty,
                 format!(
                     "a step returns `Request<T>`, `Option<Request<T>>` or `Result<Request<T>, E>` \
-                     (spelled out, no alias), not `{found}`"
+                     (spelled out, no alias), not `{found}`{instead}"
                 ),
             );
             ResponseType::unknown()
@@ -175,9 +185,16 @@ fn async_step_response(function: &RoleFn, errors: &mut MacroErrors) -> ResponseT
             ),
         ),
         Some(ok) => return ResponseType::from_type(ok),
+        None if response_in_request(ty).is_some() => errors.add_on(
+            ty,
+            format!(
+                "an `async` step sends for itself and returns what it read, `Result<T, E>`, not \
+                 `{found}`: drop `async` to have the engine send the request"
+            ),
+        ),
         None => errors.add_on(
             ty,
-            format!("an `async` step returns `Result<T, E>`, not `{found}`"),
+            format!("an `async` step returns `Result<T, E>`: write `-> Result<{found}, Error>`"),
         ),
     }
     ResponseType::unknown()

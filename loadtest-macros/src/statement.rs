@@ -132,6 +132,9 @@ pub(crate) fn attribute_at(tokens: &[TokenTree], at: usize) -> Option<AttributeA
         [.., TokenTree::Ident(name), TokenTree::Group(options)] => {
             (Some(name.clone()), options.stream())
         }
+        [TokenTree::Ident(name), TokenTree::Punct(sign), ..] if sign.as_char() == '=' => {
+            (Some(name.clone()), inside[1..].iter().cloned().collect())
+        }
         [.., TokenTree::Ident(name)] => (Some(name.clone()), TokenStream::new()),
         _ => (None, TokenStream::new()),
     };

@@ -76,9 +76,14 @@ pub(super) fn parse_json_value(input: ParseStream<'_>) -> syn::Result<TemplateVa
 }
 
 pub(super) fn parse_json_key(input: ParseStream<'_>) -> syn::Result<LitStr> {
-    let wanted =
-        "write a key in double quotes, like `\"id\"`; a placeholder has two braces at each end";
-    let key: LitStr = input.parse().map_err(|error| parse_error(&error, wanted))?;
+    let word = input.fork().call(Ident::parse_any);
+    let word = word.map_or_else(|_| "id".to_owned(), |word| word.to_string());
+    let wanted = format!(
+        "write a key in double quotes, like `\"{word}\"`; a placeholder has two braces at each end"
+    );
+    let key: LitStr = input
+        .parse()
+        .map_err(|error| parse_error(&error, &wanted))?;
     if !input.peek(Token![:]) {
         let text = key.value();
         return Err(input.error(format!("a key is followed by `:`, as in `\"{text}\": ...`")));
@@ -131,12 +136,16 @@ fn parse_scalar(input: ParseStream<'_>) -> syn::Result<TemplateValue> {
         if word == "null" {
             return Ok(TemplateValue::Constant("null".to_owned()));
         }
+        if input.peek(Token![!]) {
+            let message = format!("this is JSON already: leave `{word}!(` and `)` out");
+            return Err(syn::Error::new(word.span(), message));
+        }
         while !input.is_empty() && !input.peek(Token![,]) {
             input.parse::<TokenTree>()?;
         }
         return Ok(TemplateValue::Word(word));
     }
-    Err(input.error("expected a JSON value"))
+    Err(input.error("expected a JSON value, or a Rust expression in parentheses: `(value)`"))
 }
 
 pub(crate) fn json_string(text: &str) -> String {

@@ -42,7 +42,7 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use scenario::require_not_empty;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser as _};
-use syn::{LitStr, Token, parenthesized};
+use syn::{Lit, Token, parenthesized};
 
 /// Parses `item, item, ..`; a mistake in one item is noted and the next one is looked at.
 fn parse_each(
@@ -143,9 +143,19 @@ fn parse_option_name(input: ParseStream<'_>) -> syn::Result<Ident> {
     if input.peek(Ident::peek_any) {
         return input.call(Ident::parse_any);
     }
-    Err(input.error(match input.parse::<LitStr>() {
-        Ok(limit) if limit.value().contains(['<', '>']) => {
+    let refused = input.fork();
+    if input.peek(Token![=]) {
+        return Err(input.error("the options are in parentheses: `(name = \"..\")`"));
+    }
+    Err(refused.error(match input.parse::<Lit>() {
+        Ok(Lit::Str(limit)) if limit.value().contains(['<', '>']) => {
             format!("write a limit without quotes: `{}`", limit.value())
+        }
+        Ok(Lit::Str(path)) if path.value().starts_with('/') => {
+            format!("a path follows its method: `get = \"{}\"`", path.value())
+        }
+        Ok(Lit::Int(int)) if int.suffix().is_empty() => {
+            "several statuses are joined by `|`: `expect = 200 | 201`".to_owned()
         }
         _ => "expected the name of an option, such as `name = \"..\"`".to_owned(),
     }))
@@ -158,7 +168,7 @@ fn parse_assigned<T: Parse>(input: ParseStream<'_>) -> syn::Result<T> {
 }
 
 /// Words of other tools, and the option that does the same.
-const WORDS_OF_OTHER_TOOLS: [(&str, &[&str]); 10] = [
+const WORDS_OF_OTHER_TOOLS: [(&str, &[&str]); 11] = [
     ("base", &["host", "url", "base_url"]),
     ("bearer", &["auth", "authorization", "token"]),
     ("check", &["assert"]),
@@ -166,10 +176,23 @@ const WORDS_OF_OTHER_TOOLS: [(&str, &[&str]); 10] = [
     ("for", &["duration"]),
     ("name", &["title"]),
     ("one_of", &["branch", "choice"]),
+    ("retry", &["retries"]),
     ("think", &["delay", "pause", "sleep", "wait"]),
     ("thresholds", &["limits", "slo"]),
     ("weight", &["chance", "probability"]),
 ];
+
+/// The error for an option of a scenario at a step, or the reverse, if `key` is one.
+fn misplaced_option(key: &Ident, table: &'static str, owner: &str) -> Option<syn::Error> {
+    let word = key.to_string();
+    let (_, sample) = documented_options(table).find(|(name, _)| *name == word)?;
+    // the first of the samples that is about this option
+    let samples = sample.split('`').skip(1).step_by(2);
+    let mut samples = samples.filter(|sample| sample.starts_with(&word));
+    let sample = samples.next().unwrap_or(&word);
+    let message = format!("`{word}` is an option of {owner}s: `#[{owner}({sample})]`");
+    Some(syn::Error::new(key.span(), message))
+}
 
 /// The error for an option that is none of `known`.
 fn unknown_option(key: &Ident, known: &[&str]) -> syn::Error {

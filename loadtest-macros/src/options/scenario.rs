@@ -2,7 +2,7 @@
 
 use super::client::ClientOptions;
 use super::defaults::StepDefaults;
-use super::documented::{SCENARIO_TABLE, option_names};
+use super::documented::{SCENARIO_TABLE, STEP_TABLE, option_names};
 use super::header::HeaderOption;
 use super::load::{LoadOption, parse_load};
 use super::threshold::{begins_threshold, parse_threshold_option};
@@ -10,7 +10,9 @@ use super::value::{
     parse_duration, parse_error, parse_grade_weight, parse_number, parse_positive_duration,
     parse_share,
 };
-use super::{note_given, parse_assigned, parse_each, parse_option_name, unknown_option};
+use super::{
+    misplaced_option, note_given, parse_assigned, parse_each, parse_option_name, unknown_option,
+};
 use crate::crate_path;
 use crate::suggest::MacroErrors;
 use loadtest_model::threshold::{Scope, Threshold};
@@ -75,7 +77,8 @@ impl ScenarioOptions {
                 let message = format!("put it in `thresholds(..)`: `thresholds({name} ...)`");
                 syn::Error::new(key.span(), message)
             } else {
-                unknown_option(&key, &known)
+                let misplaced = misplaced_option(&key, STEP_TABLE, "step");
+                misplaced.unwrap_or_else(|| unknown_option(&key, &known))
             });
         }
         if !matches!(name.as_str(), "header" | "check") {
@@ -174,7 +177,7 @@ fn parse_base(input: ParseStream<'_>) -> syn::Result<LitStr> {
     if host.is_empty() || url.contains("{{") {
         return Err(syn::Error::new(
             base.span(),
-            "a base is an absolute URL: `http://host` or `https://host`",
+            "a base is an absolute URL, such as `http://127.0.0.1:3000`",
         ));
     }
     Ok(base)

@@ -1,7 +1,7 @@
 //! The options of `#[step(..)]`.
 
 use super::body::BodyOption;
-use super::documented::{STEP_TABLE, option_names};
+use super::documented::{SCENARIO_TABLE, STEP_TABLE, option_names};
 use super::fields::{Field, FieldsOf, fields};
 use super::header::HeaderOption;
 use super::rendezvous::{RendezvousOption, parse_rendezvous};
@@ -13,7 +13,9 @@ use super::value::{
     parse_error, parse_grade_weight, parse_positive_duration, parse_redirects, parse_share,
 };
 use super::weight::{WeightOption, parse_weight};
-use super::{note_given, parse_assigned, parse_each, parse_option_name, unknown_option};
+use super::{
+    misplaced_option, note_given, parse_assigned, parse_each, parse_option_name, unknown_option,
+};
 use crate::suggest::MacroErrors;
 use crate::template::{Template, TemplatePart};
 use loadtest_model::threshold::{Scope, Threshold};
@@ -91,7 +93,12 @@ impl StepOptions {
             return Ok(());
         }
         if !is_known {
-            return Err(unknown_option(&key, &known));
+            if name == "thresholds" {
+                let message = "a limit of a step is an option of its own: `#[step(p95 < 300ms)]`";
+                return Err(syn::Error::new(key.span(), message));
+            }
+            let misplaced = misplaced_option(&key, SCENARIO_TABLE, "scenario");
+            return Err(misplaced.unwrap_or_else(|| unknown_option(&key, &known)));
         }
         match name.as_str() {
             "header" | "check" => self.keys.push(key.clone()),
@@ -255,9 +262,22 @@ pub(super) fn parse_closure(key: &Ident, input: ParseStream<'_>) -> syn::Result<
     match syn::parse2::<syn::ExprClosure>(closure.clone()) {
         _ if closure.is_empty() => Err(input.error(wanted())),
         Ok(parsed) if parsed.inputs.len() != 1 => Err(syn::Error::new_spanned(closure, wanted())),
+        Err(_) if is_condition(&closure) => {
+            let wanted = format!("`{key}` takes a closure: `{key} = |r| ..`, of the response `r`");
+            Err(syn::Error::new_spanned(closure, wanted))
+        }
         // half written ones are rustc's to report
         _ => Ok(closure),
     }
+}
+
+/// Returns true for an expression that may be the body of a closure, but cannot be one.
+fn is_condition(tokens: &TokenStream) -> bool {
+    use syn::Expr;
+    matches!(
+        syn::parse2(tokens.clone()),
+        Ok(Expr::Lit(_) | Expr::Binary(_) | Expr::Unary(_) | Expr::Field(_) | Expr::Index(_))
+    )
 }
 
 fn parse_expect(input: ParseStream<'_>) -> syn::Result<Vec<(u16, u16)>> {

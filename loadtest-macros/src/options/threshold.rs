@@ -3,7 +3,7 @@
 //! `loadtest_model::threshold` has the grammar, also for the command line. This file hands it the text
 //! of the tokens.
 
-use crate::spelling::source_text;
+use crate::spelling::SpelledTokens;
 use loadtest_model::threshold::{
     Scope, Threshold, is_custom_word, is_metric_word, is_part_word, parse_threshold,
 };
@@ -14,7 +14,7 @@ use syn::{Ident, Token, token};
 
 /// Returns true if a threshold begins with `name`, which was just parsed.
 pub(super) fn begins_threshold(name: &str, input: ParseStream<'_>) -> bool {
-    is_metric_word(name)
+    is_metric_word(name) && !input.peek(token::Paren)
         || is_part_word(name) && (input.peek(Token![.]) || is_compared(input))
         || (is_custom_word(name) || name == "p") && input.peek(token::Paren)
 }
@@ -32,8 +32,9 @@ pub(super) fn parse_threshold_option(
 ) -> syn::Result<Threshold> {
     let rest: TokenStream = input.parse()?;
     let written = quote!(#first #rest);
-    match parse_threshold(&source_text(&written), scope) {
+    let spelled = SpelledTokens::new(written);
+    match parse_threshold(&spelled.text, scope) {
         Ok(condition) => Ok(condition.threshold),
-        Err(mistake) => Err(syn::Error::new_spanned(written, mistake.message)),
+        Err(mistake) => Err(spelled.error_at(&mistake.place, &mistake.message)),
     }
 }

@@ -99,9 +99,16 @@ pub(super) fn parse_duration(input: ParseStream<'_>) -> syn::Result<Duration> {
         "m" | "min" => 60.0,
         "h" => 3600.0,
         "" => {
-            return error(format!(
-                "`{digits}` has no unit: write `{digits}ms`, `{digits}s` or `{digits}m`"
-            ));
+            let unit = input.call(Ident::parse_any).map(|unit| unit.to_string());
+            let message = match unit.as_deref() {
+                Ok(unit @ ("us" | "ms" | "s" | "m" | "h")) => {
+                    format!("a number and its unit are one word: `{digits}{unit}`")
+                }
+                _ => format!(
+                    "`{digits}` has no unit: write `{digits}ms`, `{digits}s` or `{digits}m`"
+                ),
+            };
+            return error(message);
         }
         other => {
             return error(format!(

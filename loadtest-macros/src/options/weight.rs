@@ -5,8 +5,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::ParseStream;
 use syn::{Lit, Token};
 
-pub(crate) const WEIGHT_RANGE: &str =
-    "a weight is the probability that the step runs in an iteration: more than 0, at most 1";
+pub(crate) const WEIGHT_RANGE: &str = "a weight is the probability that the step runs in an iteration: more than 0, at most 1, such as `0.3` or `30%`";
 
 /// The largest weight of a choice whose weights are whole numbers, and the largest denominator of a fraction.
 const MOST_PARTS: f64 = 1_000_000.0;

@@ -125,12 +125,17 @@ pub(crate) fn resolve_scenario(
     }
     if names.steps.is_empty() {
         let name = &function.signature.ident;
-        errors.add_at(
-            name.span(),
-            format!(
-                "scenario `{name}` has no steps: add `#[step] fn name() -> Request<T> {{ ... }}`"
-            ),
+        let plain = items.iter().find_map(BodyItem::plain_function);
+        let (span, how) = plain.map_or_else(
+            || {
+                (
+                    name.span(),
+                    "add `#[step] fn name() -> Request<T> { ... }`".to_owned(),
+                )
+            },
+            |plain| (plain.span(), format!("put `#[step]` on `{plain}`")),
         );
+        errors.add_at(span, format!("scenario `{name}` has no steps: {how}"));
     }
     let mut resolved = ResolvedScenario {
         options,
@@ -212,7 +217,7 @@ impl ResolvedScenario {
                 if matches!(function.signature.output, ReturnType::Default) {
                     errors.add_at(
                         ident.span(),
-                        "a check returns `bool` or `Result<(), impl Display>`: add one",
+                        "a check returns whether it holds: add `-> bool` or `-> Result<(), String>`",
                     );
                     return;
                 }
@@ -449,7 +454,10 @@ impl ResolvedScenario {
             let name = literal.value();
             let mut others = self.steps.iter().enumerate();
             if others.any(|(i, other)| i != at && other.display_name() == name) {
-                errors.add_at(literal.span(), format!("two steps are named `{name}`"));
+                errors.add_at(
+                    literal.span(),
+                    format!("two steps are named `{name}`: give one of them another `name`"),
+                );
             }
         }
     }

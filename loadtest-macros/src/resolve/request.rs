@@ -305,7 +305,8 @@ impl RequestResolver<'_> {
             let names = self.names;
             let steps = names.steps.iter().take(self.at);
             let values = names.feeds.iter().chain(&names.states).chain(&names.setups);
-            let known: Vec<&str> = steps.chain(values).map(String::as_str).collect();
+            let known = steps.chain(values).map(String::as_str);
+            let known: Vec<&str> = known.chain(["vu", secrets::SECRET_ROOT]).collect();
             let (at, is_async) = (self.at, false);
             let who = self.scenario.steps.get(at);
             let who = who.map_or("header", |step| &step.name);
@@ -338,6 +339,15 @@ pub(super) fn access_through(
         if let PathSegment::Field(name) = segment
             && !is_field_name(name)
         {
+            if name.bytes().all(|byte| byte.is_ascii_digit()) {
+                let instead = path
+                    .source
+                    .replacen(&format!(".{name}"), &format!("[{name}]"), 1);
+                return Err(syn::Error::new(
+                    *span,
+                    format!("an element of a list has its number in brackets: `{{{{{instead}}}}}`"),
+                ));
+            }
             return Err(syn::Error::new(
                 *span,
                 format!(
@@ -378,6 +388,16 @@ fn response_access(
             access_through(rest, path, true, "response")
         }
         ("response", _) if upstream.response.is_unit => error(*span, upstream.explain_not_read()),
+        ("response", [(PathSegment::Field(field), span), ..])
+            if upstream.response.is_list && is_field_name(field) =>
+        {
+            let rest = source.trim_start_matches(&format!("{root}.response"));
+            let instead = format!("`{{{{{root}.response[0]{rest}}}}}`");
+            error(
+                *span,
+                format!("the answer of `{root}` is a list: write {instead}"),
+            )
+        }
         ("response", rest) => access_through(rest, path, false, "response"),
         ("headers", [(PathSegment::Field(name) | PathSegment::Key(name), span)]) => {
             check_header_name(name, *span)?;

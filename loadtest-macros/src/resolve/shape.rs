@@ -36,7 +36,7 @@ pub(super) fn check_scenario(function: &ScenarioFn, errors: &mut MacroErrors) {
         errors.add_on(&signature.generics, "a scenario cannot be generic");
     }
     if let ReturnType::Type(_, ty) = &signature.output {
-        errors.add_on(ty, "a scenario returns nothing");
+        errors.add_on(ty, "a scenario returns nothing: leave the return type out");
     }
 }
 
@@ -105,7 +105,14 @@ pub(super) fn check_function(function: &RoleFn, errors: &mut MacroErrors) {
     if role != Role::Step {
         if function.body.is_none() {
             let name = &signature.ident;
-            errors.add_at(name.span(), format!("{word} `{name}` has no body"));
+            let sample = match role {
+                Role::Feed => "Feed::csv(\"data/users.csv\")",
+                _ => "..",
+            };
+            errors.add_at(
+                name.span(),
+                format!("{word} `{name}` has no body: write `{{ {sample} }}` for the `;`"),
+            );
         }
         if !matches!(role, Role::Feed | Role::Group) && !function.options.is_empty() {
             errors.add_on(&function.options, format!("`#[{word}]` takes no options"));

@@ -51,6 +51,12 @@ macro_rules! main {
             )
         }
     };
+    ($($given:tt)+) => {
+        ::core::compile_error!(
+            "`loadtest::main!()` takes nothing: every `#[scenario]` that is linked in is found"
+        );
+        $crate::main!();
+    };
 }
 
 /// The remedy for a target that the standard test harness runs.

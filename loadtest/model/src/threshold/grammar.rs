@@ -4,7 +4,7 @@
 //! metrics and explain mistakes in the same words.
 
 use super::quantity::{Quantity, describe_unit};
-use super::{Comparator, Threshold};
+use super::{Bound, Comparator, Threshold};
 use crate::threshold::{Better, Metric, Scope, Unit};
 use std::ops::Range;
 use std::time::Duration;
@@ -177,17 +177,33 @@ impl<'a> ThresholdParser<'a> {
             );
         }
         let unit = metric.unit();
-        let bound = self.parse_quantity(describe_unit(unit))?.bound(unit)?;
+        let quantity = self.parse_quantity(describe_unit(unit))?;
+        let bound = quantity.bound(unit)?;
+        let best = if comparator.is_floor() { 1.0 } else { 0.0 };
+        if let Bound::Ratio(share) = bound
+            && !comparator.holds(best, share)
+        {
+            let sign = comparator.symbol();
+            let digits = quantity.digits;
+            return Self::fail(
+                place.start..quantity.place.end,
+                format!("this can never hold: write `{metric} {sign}= {digits}%`"),
+            );
+        }
         let abort_after = self.parse_abort(&metric, comparator)?;
         self.skip_space();
         if !self.rest().is_empty() && !self.rest().starts_with(',') {
             let rest = self.rest().trim_start_matches("and").trim_start();
+            let next = self.find_next();
             let message = if self.scope.is_some() && rest.starts_with("abort") {
-                "a limit that ends the run is written `errors < 5% or abort`"
+                "a limit that ends the run is written `errors < 5% or abort`".to_owned()
+            } else if self.rest().starts_with("and") || self.rest().starts_with("&&") {
+                "all conditions must hold: write `,` between them".to_owned()
             } else {
-                "expected `,` and the next condition, or nothing"
+                let next = &self.text[next.clone()];
+                format!("expected `,` and the next condition before `{next}`, or nothing")
             };
-            return Self::fail(self.find_next(), message);
+            return Self::fail(next, message);
         }
         Ok(Condition {
             place: step.as_ref().map_or(place, |(_, place)| place.clone()),
@@ -274,7 +290,7 @@ impl<'a> ThresholdParser<'a> {
         let place = self.find_next();
         Self::fail(
             place,
-            format!("a limit is a comparison: `{metric} {wanted} ...`"),
+            format!("a limit is a comparison by `<`, `<=`, `>` or `>=`: `{metric} {wanted} ...`"),
         )
     }
 

@@ -78,6 +78,13 @@ impl Quantity<'_> {
         match self.unit {
             "%" if self.value <= 100.0 => Ok(self.value / 100.0),
             "%" => self.fail("a share is from 0% to 100%"),
+            "" if self.value > 0.0 && self.value < 1.0 => {
+                // the share that it is in other tools, without what multiplying floats leaves behind
+                let percent = (self.value * 1e8).round() / 1e6;
+                self.fail(format!(
+                    "`{digits}` has no unit: write `{percent}%`, or `{digits}%` if that is meant"
+                ))
+            }
             "" => self.fail(format!("`{digits}` has no unit: write `{digits}%`")),
             other => self.fail(format!("unknown unit `{other}`: write `{digits}%`")),
         }
@@ -104,6 +111,7 @@ impl Quantity<'_> {
             "KiB/s" => 1024.0,
             "MiB/s" => 1024.0 * 1024.0,
             "GiB/s" => 1024.0 * 1024.0 * 1024.0,
+            "/s" => return self.fail(format!("{THROUGHPUT}; requests per second are `rps`")),
             _ => return self.fail(THROUGHPUT),
         };
         let bytes = (self.value * size).round();

@@ -128,12 +128,26 @@ impl ThresholdParser<'_> {
                 _ if find_statistic(name).is_some()
                     || word.starts_with(|c: char| c.is_ascii_digit()) =>
                 {
-                    Self::fail(begin..rest.end, "`p99.9` is written `p99_9`")
+                    let known = find_statistic(&format!("{name}_{word}"));
+                    let message = match known.map(Statistic::name) {
+                        Some(known) => format!("`{name}.{word}` is written `{known}`"),
+                        None => explain_percentile(&format!("{name}.{word}")),
+                    };
+                    Self::fail(begin..rest.end, message)
                 }
                 _ if self.scope.is_some() && is_metric_word(name) => Self::fail(
                     place,
                     format!("`{name}` is one figure: write `{name} < ...`"),
                 ),
+                (None, Some(statistic))
+                    if self.scope == Some(Scope::Journey) && find_known_metric(name).is_none() =>
+                {
+                    let statistic = statistic.name();
+                    let message = format!(
+                        "a limit of a step is an option of that step: `#[step({statistic} < 300ms)]`"
+                    );
+                    Self::fail(place, message)
+                }
                 _ => Self::fail(place, explain_unknown_metric(name)),
             };
         }
@@ -223,24 +237,38 @@ fn explain_unknown_metric(name: &str) -> String {
         return if name == "time" {
             "`time` needs the name of a custom time: `time(queued).p95`".to_owned()
         } else {
-            format!("`{name}` needs the name of a custom counter: `{name}(sold_out)`")
+            let of_requests = if name == "rate" {
+                "; the rate of requests is `rps`"
+            } else {
+                ""
+            };
+            format!("`{name}` needs the name of a custom counter: `{name}(sold_out)`{of_requests}")
         };
     }
     let number = name.strip_prefix('p').unwrap_or_default();
     if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) && name != "p999" {
-        return format!(
-            "`{name}` is not kept: the percentiles are `p50`, `p90`, `p95`, `p99` and `p99_9`"
-        );
+        return explain_percentile(name);
+    }
+    if let Some(near) = find_known_metric(name) {
+        return format!("unknown metric `{name}`; did you mean `{near}`?");
+    }
+    let words = Metric::WORDS.map(|metric| metric.to_string());
+    format!("unknown metric `{name}`; there is `{}`", words.join("`, `"))
+}
+
+fn explain_percentile(name: &str) -> String {
+    format!("`{name}` is not kept: the percentiles are `p50`, `p90`, `p95`, `p99` and `p99_9`")
+}
+
+/// Returns the metric, or the beginning of one, that `name` is likely to mean.
+fn find_known_metric(name: &str) -> Option<String> {
+    if let Some((_, known)) = SYNONYMS.iter().find(|(word, _)| *word == name) {
+        return Some((*known).to_owned());
     }
     let words = Metric::WORDS.map(|metric| metric.to_string());
     let known = words.iter().map(String::as_str);
     let known = known.chain(Part::NAMED.map(Part::name)).chain(CUSTOM);
-    let synonym = SYNONYMS.iter().find(|(word, _)| *word == name);
-    let near = synonym.map(|(_, known)| *known);
-    match near.or_else(|| find_similar(name, known)) {
-        Some(near) => format!("unknown metric `{name}`; did you mean `{near}`?"),
-        None => format!("unknown metric `{name}`; there is `{}`", words.join("`, `")),
-    }
+    find_similar(name, known).map(str::to_owned)
 }
 
 /// Returns true for a word that is a whole metric: `p95`, `errors`.

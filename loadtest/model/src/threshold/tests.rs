@@ -154,8 +154,13 @@ fn every_mistake_says_what_to_write() {
             "http_req_duration",
             "did you mean `p95`?",
         ),
-        ("p95 = 1s", "=", "a limit is a comparison: `p95 < ...`"),
-        ("rps 5/s", "5", "a limit is a comparison: `rps > ...`"),
+        (
+            "p99.5 < 1s",
+            "p99.5",
+            "`p99.5` is not kept: the percentiles are",
+        ),
+        ("p95 = 1s", "=", "or `>=`: `p95 < ...`"),
+        ("rps 5/s", "5", "or `>=`: `rps > ...`"),
         (
             "p95 > 1s",
             "p95 >",
@@ -175,7 +180,28 @@ fn every_mistake_says_what_to_write() {
         ("errors < 101%", "101%", "from 0% to 100%"),
         ("errors < 1s", "1s", "unknown unit `s`: write `1%`"),
         ("rps > 5", "5", "per second or minute"),
-        ("p95 < 1s and errors < 1%", "and", "expected `,`"),
+        ("p95 < 1s and errors < 1%", "and", "write `,` between them"),
+        ("p95 < 1s && errors < 1%", "&", "write `,` between them"),
+        (
+            "p95 < 1s errors < 1%",
+            "errors",
+            "expected `,` and the next condition before `errors`",
+        ),
+        (
+            "errors < 0.005",
+            "0.005",
+            "write `0.5%`, or `0.005%` if that is meant",
+        ),
+        (
+            "errors < 0%",
+            "errors < 0%",
+            "this can never hold: write `errors <= 0%`",
+        ),
+        (
+            "checks > 100%",
+            "checks > 100%",
+            "this can never hold: write `checks >= 100%`",
+        ),
         (
             "\"a.p95 < 1s",
             "\"a.p95 < 1s",
@@ -235,6 +261,8 @@ fn mistakes_in_names_and_units_say_what_to_write() {
         ("count(a) < 1.5", "1.5", "a whole number without a unit"),
         ("throughput > 5", "5", "bytes per second: `500kB/s`"),
         ("throughput > 5mb/s", "5mb/s", "bytes per second: `500kB/s`"),
+        ("throughput > 5/s", "5/s", "requests per second are `rps`"),
+        ("rate > 5/s", "rate", "the rate of requests is `rps`"),
         ("skips > 1%", "skips >", "write `skips < ...`"),
         (
             "errors < 1% or abort",
@@ -282,14 +310,21 @@ fn attributes_take_or_abort_and_no_step() {
             "tls.p95",
             "put it among the options of the step",
         ),
-        ("login.p95 < 1s", journey, "login", "unknown metric `login`"),
+        ("login.p95 < 1s", journey, "login", "`#[step(p95 < 300ms)]`"),
+        ("login.p95 < 1s", step, "login", "unknown metric `login`"),
+        (
+            "servce.p95 < 1s",
+            journey,
+            "servce",
+            "did you mean `service`?",
+        ),
         (
             "errors.p95 < 1s",
             journey,
             "errors",
             "`errors` is one figure",
         ),
-        ("p95.x < 1s", step, "p95.x", "`p99.9` is written `p99_9`"),
+        ("p95.x < 1s", step, "p95.x", "`p95.x` is not kept"),
         (
             "errors < 5% and abort",
             journey,
@@ -328,7 +363,12 @@ fn attributes_take_or_abort_and_no_step() {
             "abort",
             "`or abort after 10s`",
         ),
-        ("errors < 1% and more", step, "and", "expected `,`"),
+        (
+            "errors < 1% and more",
+            step,
+            "and",
+            "write `,` between them",
+        ),
     ] {
         let (found, marked) = read(text, scope);
         assert!(found.contains(message), "{text}: {found}");
