@@ -5,6 +5,7 @@
 //! built.
 
 pub(crate) mod credential;
+mod decode_error;
 pub(crate) mod error;
 pub(crate) mod feed;
 pub(crate) mod file;

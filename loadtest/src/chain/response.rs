@@ -1,7 +1,7 @@
 //! The response of an earlier step.
 
+use super::decode_error::explain_decode_error;
 use super::{AnswerDetails, Error, NO_URL, RawResponse};
-use crate::redact;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, Version};
 use reqwest::Url;
@@ -155,8 +155,7 @@ impl<T: serde::de::DeserializeOwned + Send + 'static> FromBody for T {
         if body.is_empty() {
             return serde_json::from_slice(b"null").map_err(|_| "the body is empty".to_owned());
         }
-        serde_json::from_slice(body)
-            .map_err(|error| redact::redact_decode_error(&error.to_string()).into_owned())
+        serde_json::from_slice(body).map_err(|error| explain_decode_error(&error, body))
     }
 }
 

@@ -90,7 +90,13 @@ pub enum SentByEngine {}
 
 /// Reads `response` into `slot`.
 pub fn fill<T: FromBody>(slot: &mut Slot<T>, response: RawResponse) -> Result<(), String> {
-    let body = T::from_body(&response.body)?;
+    let body = T::from_body(&response.body).map_err(|reason| {
+        let content_type = response.headers.get(http::header::CONTENT_TYPE);
+        match content_type.and_then(|value| value.to_str().ok()) {
+            Some(value) if !value.contains("json") => format!("{reason}; content-type {value}"),
+            _ => reason,
+        }
+    })?;
     let is_read = TypeId::of::<T>() != TypeId::of::<()>();
     *slot = Slot::Full(Response::new(response, body, is_read));
     Ok(())

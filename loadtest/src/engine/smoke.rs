@@ -86,7 +86,10 @@ impl IterationObserver for Transcript {
     }
 
     fn on_step_end(&mut self, step: usize, outcome: &StepOutcome) {
-        let name = &self.definition.steps[step].name;
+        let definition = &self.definition.steps[step];
+        let name = &definition.name;
+        // a place that terminals and editors open
+        let place = format_args!("{}:{}", self.definition.file, definition.line);
         let last = std::mem::take(&mut self.last);
         match outcome {
             StepOutcome::Ok
@@ -99,13 +102,16 @@ impl IterationObserver for Transcript {
                 let message = redact::redact(&failure.message);
                 let _ = writeln!(
                     self.problems,
-                    "step `{name}` failed ({}): {message}\n{last}",
+                    "step `{name}` failed ({}): {message}\n  at {place}\n{last}",
                     failure.kind
                 );
             }
             StepOutcome::Skipped(skip) => {
                 let why = skip.describe();
-                let _ = writeln!(self.problems, "step `{name}` was skipped: {why}");
+                let _ = writeln!(
+                    self.problems,
+                    "step `{name}` was skipped: {why}\n  at {place}"
+                );
             }
         }
     }

@@ -696,7 +696,7 @@ fn under_cargo_test_a_step_waits_and_tries_again_as_it_does_under_load() {
     let problems = times(1, steps).smoke(|_| (ms(1), Body("not yet")));
     let problems = problems.unwrap_err();
     for words in [
-        "step `job` failed (step.assert): `until` did not hold within 1s: 2 requests",
+        "step `job` failed (step.assert): `until` did not hold within 1s: 2 requests\n  at tests/load.rs:",
         "step `after` was skipped",
     ] {
         assert!(problems.contains(words), "{problems}");
