@@ -5,6 +5,7 @@ use super::course::{
     format_window_rate,
 };
 use super::keys::UnseenKeys;
+use super::progress::{LimitsSoFar, describe_errors, describe_phase};
 use crate::console::{self, clean};
 use crate::export::terminal::text::{shorten, width};
 use crate::units;
@@ -17,8 +18,11 @@ const HERTZ: u8 = 8;
 const WINDOW: u32 = 5;
 /// Steps with a line of their own.
 const STEPS: usize = 20;
-/// Rows of a terminal that are not for steps: the head, a doubt, the rest of the steps, what was typed.
-const OTHER_ROWS: usize = 4;
+/// Rows of a terminal that are not for steps: the head, the phase, three of limits, the errors, a doubt, the rest of the
+/// steps, what was typed.
+const OTHER_ROWS: usize = 9;
+/// The title of the row of bars.
+const RATE_LABEL: &str = "  it/s ";
 /// Columns of the bar, and of a name at most.
 const BAR: usize = 10;
 const NAME: usize = 24;
@@ -61,6 +65,8 @@ struct LinePart {
     /// The names of the steps that have a line.
     names: Vec<String>,
     window: Window,
+    limits: LimitsSoFar,
+    errors: Option<String>,
 }
 
 impl LiveBlock {
@@ -87,6 +93,8 @@ impl LiveBlock {
             names: names.map(|step| clean(&step.name)).collect(),
             // Nothing yet, of every step.
             window: course.window(WINDOW, 1),
+            limits: LimitsSoFar::of(course),
+            errors: None,
         });
     }
 
@@ -94,6 +102,8 @@ impl LiveBlock {
     pub(super) fn update(&mut self, at: usize, course: &Course) {
         if let Some(part) = &mut self.parts[at] {
             part.window = course.window(WINDOW, course.second() + 1);
+            part.limits = LimitsSoFar::of(course);
+            part.errors = describe_errors(course);
         }
     }
 
@@ -144,6 +154,14 @@ impl LinePart {
             course.elapsed(since_spawn),
             room,
         )];
+        if has_steps {
+            let phase = describe_phase(course, course.elapsed(since_spawn));
+            let left = room.saturating_sub(width(&phase) + RATE_LABEL.len() + 4);
+            let bars = course.sparkline(left);
+            lines.push(format!("  {phase}{RATE_LABEL}{bars}"));
+        }
+        lines.extend(self.limit_lines(has_steps));
+        lines.extend(self.errors.iter().map(|errors| format!("  {errors}")));
         let worst = course.validity.causes.first();
         lines.extend(worst.map(|cause| format!("  ! {}", describe_doubt(cause))));
         if has_steps {
@@ -153,6 +171,27 @@ impl LinePart {
             }
         }
         lines
+    }
+}
+
+impl LinePart {
+    /// The limits, the broken ones first; where several scenarios run at once, only those.
+    fn limit_lines(&self, has_all: bool) -> Vec<String> {
+        let LimitsSoFar {
+            broken,
+            holding,
+            unmeasured,
+        } = &self.limits;
+        let kinds = [
+            ("broken so far", broken, true),
+            ("holding", holding, has_all),
+            ("not measured yet", unmeasured, has_all),
+        ];
+        let shown = kinds.into_iter();
+        let shown = shown.filter(|(_, limits, is_shown)| *is_shown && !limits.is_empty());
+        shown
+            .map(|(label, limits, _)| format!("  {label}: {}", limits.join(", ")))
+            .collect()
     }
 }
 
@@ -202,11 +241,11 @@ mod tests {
     #[test]
     fn steps_leave_room_for_the_rest_and_are_never_more_than_the_terminal_has_rows() {
         assert_eq!(shown_steps(5, 24), 5);
-        assert_eq!(shown_steps(60, 24), 20);
+        assert_eq!(shown_steps(60, 24), 15);
         assert_eq!(shown_steps(60, 100), 20);
-        assert_eq!(shown_steps(21, 24), 21);
-        assert_eq!(shown_steps(22, 24), 20);
-        assert_eq!(shown_steps(60, 10), 6);
+        assert_eq!(shown_steps(21, 40), 21);
+        assert_eq!(shown_steps(22, 40), 20);
+        assert_eq!(shown_steps(60, 12), 3);
         assert_eq!(shown_steps(60, 2), 0);
     }
 

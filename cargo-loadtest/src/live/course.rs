@@ -1,5 +1,6 @@
 //! The last seconds of a run, and what they come to.
 
+use super::progress::{SPARKLINE_SECONDS, draw_sparkline};
 use crate::console::clean;
 use crate::units;
 use loadtest_model::card::{Trust, Validity, ValidityCause};
@@ -24,6 +25,8 @@ pub(super) struct Course {
     /// The start of the load, in time since the child was started.
     began: Duration,
     frames: VecDeque<Frame>,
+    /// The iterations that began in each second of the last minute.
+    started: VecDeque<u64>,
     seen: BTreeSet<&'static str>,
     /// The objections that were reported, by their remedy.
     told: BTreeSet<(Trust, String)>,
@@ -66,6 +69,7 @@ impl Course {
             record,
             began,
             frames: VecDeque::new(),
+            started: VecDeque::new(),
             seen: BTreeSet::new(),
             told: BTreeSet::new(),
         }
@@ -75,6 +79,22 @@ impl Course {
     pub(super) fn add(&mut self, frame: Frame) {
         self.record.absorb(&frame);
         self.validity = Validity::so_far(&self.record);
+        let started = frame.windows.all().map(|tally| tally.journey.started);
+        let started: u64 = started.into_iter().sum();
+        match self.started.back_mut() {
+            Some(last)
+                if self
+                    .frames
+                    .back()
+                    .is_some_and(|last| last.second == frame.second) =>
+            {
+                *last += started;
+            }
+            _ => self.started.push_back(started),
+        }
+        if self.started.len() > SPARKLINE_SECONDS {
+            self.started.pop_front();
+        }
         match self.frames.back_mut() {
             Some(last) if last.second == frame.second => {
                 last.windows.merge(&frame.windows);
@@ -148,6 +168,11 @@ impl Course {
             .iter()
             .map(|tally| tally.journey.ok + tally.journey.failed)
             .sum()
+    }
+
+    /// The rate of the last minute as a row of bars, at most `width` of them.
+    pub(super) fn sparkline(&self, width: usize) -> String {
+        draw_sparkline(&self.started, width)
     }
 
     /// The newest second.

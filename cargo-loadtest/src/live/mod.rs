@@ -5,6 +5,7 @@ mod block;
 mod course;
 mod keys;
 mod plain;
+mod progress;
 
 use crate::console::{self, clean};
 use block::LiveBlock;

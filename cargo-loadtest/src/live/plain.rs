@@ -1,6 +1,7 @@
 //! Lines for logs: one at the beginning, one every ten seconds.
 
 use super::course::{Course, format_share, format_time, format_users, format_window_rate};
+use super::progress::{LimitsSoFar, describe_errors};
 use crate::units;
 use std::time::Duration;
 
@@ -51,13 +52,17 @@ impl Plain {
     fn show(&mut self, course: &Course, end: u32) -> String {
         self.printed = end;
         let window = course.window(EVERY, end);
+        let limits = LimitsSoFar::of(course);
+        let errors = describe_errors(course).map(|errors| format!("; {errors}"));
         format!(
-            "[{}] {}, {}, p95 {}, errors {} (last {EVERY} s)",
+            "[{}] {}, {}, p95 {}, errors {} (last {EVERY} s); {}{}",
             course.position(Duration::from_secs(u64::from(end))),
             format_window_rate(&window),
             format_users(&window),
             format_time(window.p95),
             format_share(window.errors),
+            limits.summary(),
+            errors.unwrap_or_default(),
         )
     }
 }
@@ -80,9 +85,9 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "[10s/1m] 20/18 it/s, 3 users, p95 30.0 ms, errors 0 % (last 10 s)",
-                "[20s/1m] 20/20 it/s, 3 users, p95 30.0 ms, errors 0 % (last 10 s)",
-                "[30s/1m] 20/20 it/s, 3 users, p95 30.0 ms, errors 0 % (last 10 s)",
+                "[10s/1m] 20/18 it/s, 3 users, p95 30.0 ms, errors 0 % (last 10 s); 1 of 1 limit holding",
+                "[20s/1m] 20/20 it/s, 3 users, p95 30.0 ms, errors 0 % (last 10 s); 1 of 1 limit holding",
+                "[30s/1m] 20/20 it/s, 3 users, p95 30.0 ms, errors 0 % (last 10 s); 1 of 1 limit holding",
             ]
         );
     }

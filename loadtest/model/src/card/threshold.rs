@@ -8,6 +8,8 @@ use crate::display;
 use crate::metrics::{Aggregate, Broken, Tally};
 pub(super) use crate::metrics::{journey_error_rate, request_rate, sent, times};
 use crate::plan::{Plan, ScopedThreshold};
+use crate::record::ScenarioRecord;
+use crate::schedule::Schedule;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -43,6 +45,17 @@ impl ThresholdRow {
     ) -> Self {
         let actual = Aggregate::from_scoped(scoped, tally, seconds).value;
         Self::measured(scoped, scenario, actual)
+    }
+
+    /// Evaluates the thresholds of a run that goes on, over the steady part so far.
+    pub fn so_far(record: &ScenarioRecord) -> Vec<Self> {
+        let (plan, scenario) = (&record.start.plan, &record.start.definition);
+        let elapsed = Duration::from_micros(record.end.elapsed_us);
+        let steady = Schedule::new(&plan.load).steady_part(elapsed);
+        let seconds = (!steady.is_zero()).then_some(steady.as_secs_f64());
+        let evaluate =
+            |scoped| Self::from_threshold(scoped, &record.windows.steady, scenario, seconds);
+        plan.thresholds.iter().map(evaluate).collect()
     }
 
     /// A threshold of a scenario whose metric came to `actual`.
