@@ -143,6 +143,7 @@ fn dispatch(cli: &Cli) -> Result<u8, error::Error> {
         Command::History(args) => commands::history::history(args),
         Command::Baseline(args) => commands::baseline::baseline(args),
         Command::Config(args) => commands::config::config(args),
+        Command::Completions(args) => commands::completions::completions(args),
     }
 }
 

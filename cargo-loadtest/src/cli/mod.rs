@@ -6,11 +6,12 @@ mod examples;
 mod import;
 pub(crate) mod values;
 
+use crate::suggestion::find_similar;
 use crate::units;
 use crate::{console, process};
 pub(crate) use capacity::{CapacityArgs, RateArgs, Slo};
 use clap::builder::styling::Styles;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 pub(crate) use curl::CurlArgs;
 pub(crate) use import::{ImportArgs, ImportCommand, ImportOutput};
@@ -87,6 +88,8 @@ pub(crate) enum Command {
     Baseline(BaselineArgs),
     /// Print the effective configuration and where each value comes from
     Config(ConfigArgs),
+    /// Print the completion script of a shell
+    Completions(CompletionsArgs),
 }
 
 /// The values of `--color`, as cargo has them.
@@ -344,6 +347,14 @@ pub(crate) struct ConfigArgs {
     pub(crate) cargo: CargoArgs,
 }
 
+/// `cargo loadtest completions`.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// Shell to complete in
+    #[arg(value_name = "SHELL", value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
 /// Options of the card and of PDF reports.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ReportOptions {
@@ -521,7 +532,7 @@ pub(crate) fn parse(all: impl IntoIterator<Item = OsString>) -> Result<Cli, clap
     if let Some(words) = curl::misplaced(&all) {
         return Err(Cli::command().error(ErrorKind::UnknownArgument, words));
     }
-    let cli = Cli::try_parse_from(all)?;
+    let cli = Cli::try_parse_from(all).map_err(suggest_command)?;
     if let Command::Run(args) = &cli.command
         && args.curl.allow_files
         && !args.curl.are_given()
@@ -531,6 +542,27 @@ pub(crate) fn parse(all: impl IntoIterator<Item = OsString>) -> Result<Cli, clap
         return Err(Cli::command().error(ErrorKind::MissingRequiredArgument, words));
     }
     Ok(cli)
+}
+
+/// Adds the command that was meant where clap finds none: it takes no `rnu` for `run`.
+fn suggest_command(mut error: clap::Error) -> clap::Error {
+    let word = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) => word.clone(),
+        _ => return error,
+    };
+    let command = Cli::command();
+    let mut names: Vec<_> = command
+        .get_subcommands()
+        .map(clap::Command::get_name)
+        .collect();
+    names.retain(|name| name.len().abs_diff(word.len()) <= 1);
+    if error.get(ContextKind::SuggestedSubcommand).is_none()
+        && let Some(name) = find_similar(&word, names)
+    {
+        let names = ContextValue::Strings(vec![name.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, names);
+    }
+    error
 }
 
 /// Removes the `loadtest` that cargo puts first.
@@ -631,6 +663,21 @@ mod tests {
         let error = run("--durations 5s").unwrap_err();
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("'--duration'"), "{error}");
+    }
+
+    #[test]
+    fn a_misspelt_command_is_a_usage_error_with_a_suggestion() {
+        for (word, meant) in [("rnu", "run"), ("histroy", "history"), ("cofnig", "config")] {
+            let error = parse(&format!("cargo-loadtest loadtest {word}")).unwrap_err();
+            assert_eq!(error.exit_code(), 2);
+            let text = error.to_string();
+            assert!(
+                text.contains("similar") && text.contains(&format!("'{meant}'")),
+                "{text}"
+            );
+        }
+        let error = parse("cargo-loadtest loadtest serve").unwrap_err();
+        assert!(!error.to_string().contains("similar"), "{error}");
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     }
     let store = Store::in_workspace(&project.workspace, &config);
     project.permits(Action::Capacity, &config)?;
+    let RateArgs { from, min, max, .. } = args.rates;
+    check_rates(from, min, max.unwrap_or(HIGHEST))?;
     let found = &project.one(args.scenario.as_deref(), given)?;
     if measures_itself {
         recorded::warn_of_debug_build(cli.quiet);
@@ -141,18 +143,7 @@ fn parse_goal(args: &CapacityArgs, definition: &ScenarioDef) -> Result<Goal, Err
     let max = max.unwrap_or(HIGHEST);
     let declared = definition.load.as_ref().filter(|load| load.is_open());
     let first = from.unwrap_or_else(|| declared.map_or(FIRST, Load::peak).min(max));
-    for (flag, rate) in [("--from", Some(first)), ("--min", min)] {
-        if let Some(rate) = rate.filter(|rate| *rate > max) {
-            let (rate, max) = (
-                display::format_exact_rate(rate),
-                display::format_exact_rate(max),
-            );
-            return Err(
-                Error::usage(format!("`{flag} {rate}` is above the highest rate, {max}"))
-                    .with_help("give a higher `--max`, or a lower rate"),
-            );
-        }
-    }
+    check_rates(Some(first), min, max)?;
     let slo = match &args.slo {
         Some(slo) => resolve_conditions(slo, definition)?,
         None => declared_slo(definition)?,
@@ -169,6 +160,26 @@ fn parse_goal(args: &CapacityArgs, definition: &ScenarioDef) -> Result<Goal, Err
         rest: args.trials.rest,
         max_users: args.trials.max_users,
     })
+}
+
+/// Refuses rates above the highest one.
+///
+/// # Errors
+/// When there is one.
+fn check_rates(from: Option<f64>, min: Option<f64>, max: f64) -> Result<(), Error> {
+    for (flag, rate) in [("--from", from), ("--min", min)] {
+        if let Some(rate) = rate.filter(|rate| *rate > max) {
+            let (rate, max) = (
+                display::format_exact_rate(rate),
+                display::format_exact_rate(max),
+            );
+            return Err(
+                Error::usage(format!("`{flag} {rate}` is above the highest rate, {max}"))
+                    .with_help("give a higher `--max`, or a lower rate"),
+            );
+        }
+    }
+    Ok(())
 }
 
 /// The conditions with the numbers of their steps; all that is wrong with them at once.

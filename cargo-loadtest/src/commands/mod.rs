@@ -3,6 +3,7 @@
 pub(crate) mod baseline;
 pub(crate) mod capacity;
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod debug;
 pub(crate) mod duplicate;

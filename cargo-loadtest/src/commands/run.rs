@@ -47,6 +47,12 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let webhooks = project.webhooks(&config)?;
     project.permits(Action::Run, &config)?;
     let store = Store::in_workspace(&project.workspace, &config);
+    check_overrides(&overrides)?;
+    let baseline = args.gate.baseline.as_ref().map(|name| {
+        let baselines = Baselines::from_config(&config);
+        open_baseline(&baselines, name, args.gate.ci)
+    });
+    let baseline = baseline.transpose()?;
     let chosen = match given {
         Some(given) => {
             let found = given.into_scenario(&project)?;
@@ -65,13 +71,8 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         }
     }
     let environment = workspace::environment(project.workspace.root(), &store.outputs());
-    let against = match &args.gate.baseline {
-        Some(name) => {
-            let baseline = open_baseline(&Baselines::from_config(&config), name, args.gate.ci)?;
-            Some(against(&baseline, &chosen, &plans, args, &environment)?)
-        }
-        None => None,
-    };
+    let against = baseline.map(|baseline| against(&baseline, &chosen, &plans, args, &environment));
+    let against = against.transpose()?;
 
     let folder = store.create()?;
     let mut record = folder.new_record(environment);
@@ -135,6 +136,32 @@ fn open_baseline(baselines: &Baselines, name: &str, is_ci: bool) -> Result<Basel
         }
         found => found,
     }
+}
+
+/// Refuses, before anything is built, overrides that no scenario has a place for: a ramp that takes all of the run, or a
+/// length of a fixed number of iterations.
+///
+/// # Errors
+/// When there is one.
+pub(super) fn check_overrides(overrides: &Overrides) -> Result<(), Error> {
+    let Overrides {
+        ramp_up, duration, ..
+    } = *overrides;
+    let flags = [
+        ("--duration", duration.is_some()),
+        ("--ramp-up", ramp_up.is_some()),
+    ];
+    let mistake = match (ramp_up, duration) {
+        _ if overrides.iterations.is_some() && overrides.rate_per_second.is_none() => {
+            let given = flags.into_iter().find(|(_, is_given)| *is_given);
+            given.map(|(flag, _)| PlanError::no_length(flag))
+        }
+        (Some(ramp), Some(duration)) if ramp >= duration => {
+            Some(PlanError::RampTooLong { ramp, duration })
+        }
+        _ => None,
+    };
+    mistake.map_or(Ok(()), |mistake| Err(Error::usage(mistake.to_string())))
 }
 
 /// Prepares the comparison with a baseline.

@@ -83,10 +83,17 @@ impl Store {
                 let error =
                     Error::nothing_found(format!("there is no run `{wanted}` in `{store}`"))
                         .of_kind(Kind::UnknownRun);
+                let newest: Vec<_> = identifiers.iter().rev().cloned().collect();
                 Err(
                     match find_similar(&wanted, identifiers.iter().map(String::as_str)) {
                         Some(name) => error.with_help(format!("did you mean `{name}`?")),
-                        None => error,
+                        None if newest.is_empty() => {
+                            error.with_help("`cargo loadtest run` makes one")
+                        }
+                        None => error.with_help(format!(
+                            "there is {}; see `cargo loadtest history`",
+                            join_some(&newest)
+                        )),
                     },
                 )
             }
@@ -141,6 +148,11 @@ mod tests {
         assert_eq!(
             error.help().unwrap(),
             format!("did you mean `{identifier}`?")
+        );
+        let error = store.find("yesterday").unwrap_err();
+        assert_eq!(
+            error.help().unwrap(),
+            format!("there is {identifier}; see `cargo loadtest history`")
         );
     }
 

@@ -35,13 +35,13 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// The one that the configuration names, else `loadtest` among the artifacts of the build.
+    /// The one that the configuration names, else that among the artifacts of the build.
     pub(crate) fn in_workspace(workspace: &Workspace, config: &Config) -> Self {
         let directory = config
             .store
             .directory
             .clone()
-            .unwrap_or_else(|| workspace.target_directory.join("loadtest"));
+            .unwrap_or_else(|| workspace.run_directory());
         Self {
             directory,
             keep: config.store.keep,

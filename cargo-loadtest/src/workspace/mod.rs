@@ -10,9 +10,10 @@ use crate::error::{Error, Kind};
 use crate::process;
 use crate::suggestion::suggest_name;
 use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
+use ring::digest::{SHA256, digest};
 use std::ffi::OsString;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub(crate) use binary::{Binary, Script, hash};
@@ -134,6 +135,23 @@ impl Workspace {
         })
     }
 
+    /// The folder of runs, where the configuration names none: `loadtest` among the artifacts of the build. A target
+    /// directory outside of the workspace may serve others as well, so each has a folder of its own there.
+    pub(crate) fn run_directory(&self) -> PathBuf {
+        let (root, target) = (normalize(&self.root), normalize(&self.target_directory));
+        let runs = target.join("loadtest");
+        if target.starts_with(&root) {
+            return runs;
+        }
+        let name = root.file_name().unwrap_or_default().to_string_lossy();
+        let hash = digest(&SHA256, root.as_os_str().as_encoded_bytes());
+        let hash = hash.as_ref();
+        runs.join(format!(
+            "{name}-{:02x}{:02x}{:02x}",
+            hash[0], hash[1], hash[2]
+        ))
+    }
+
     /// The folder of the workspace.
     pub(crate) fn root(&self) -> &Path {
         &self.root
@@ -196,7 +214,7 @@ impl Workspace {
             }
             packages
         };
-        let mut found = Vec::new();
+        let (mut found, mut without_main) = (Vec::new(), Vec::new());
         for package in &packages {
             let renamed = loadtest_aliases(package);
             for target in &package.targets {
@@ -214,8 +232,17 @@ impl Workspace {
                         kind,
                         name: target.name.clone(),
                     });
+                } else if String::from_utf8_lossy(&source).contains("#[scenario") {
+                    without_main.push(path);
                 }
             }
+        }
+        if let ([], [path, ..]) = (&*found, &*without_main) {
+            let path = path.strip_prefix(&self.root).unwrap_or(path).display();
+            let message = format!("there is no load test in {}", place(names));
+            return Err(Error::nothing_found(message).with_help(format!(
+                "`{path}` has scenarios, but not the line `loadtest::main!();`: put it at the end"
+            )));
         }
         if found.is_empty() {
             let message = format!("there is no load test in {}", place(names));
@@ -250,6 +277,20 @@ pub(crate) fn place(packages: &[String]) -> String {
         [one] => format!("package `{one}`"),
         several => format!("the packages {}", crate::suggestion::join_names(several)),
     }
+}
+
+/// Resolves `..` in the text of a path: what it names need not exist yet.
+fn normalize(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                normal.pop();
+            }
+            other => normal.push(other),
+        }
+    }
+    normal
 }
 
 /// The folder of a package.
@@ -293,4 +334,39 @@ fn flag(target: &Target) -> Option<&'static str> {
     ]
     .into_iter()
     .find_map(|(is, flag)| is.then_some(flag))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run_directory(root: &str, target: &str) -> PathBuf {
+        let workspace = Workspace {
+            metadata: None,
+            root: root.into(),
+            start: root.into(),
+            target_directory: target.into(),
+        };
+        workspace.run_directory()
+    }
+
+    #[test]
+    fn workspaces_that_share_a_target_directory_do_not_share_their_runs() {
+        assert_eq!(
+            run_directory("/home/ada/shop", "/home/ada/shop/target"),
+            Path::new("/home/ada/shop/target/loadtest")
+        );
+        let shared =
+            ["/home/ada/shop", "/home/bob/shop"].map(|root| run_directory(root, "/builds"));
+        assert_ne!(shared[0], shared[1]);
+        for directory in &shared {
+            let text = directory.display().to_string();
+            assert!(text.starts_with("/builds/loadtest/shop-"), "{text}");
+        }
+        let beside = run_directory("/home/ada/shop", "/home/ada/shop/../target");
+        assert!(
+            beside.starts_with("/home/ada/target/loadtest"),
+            "{beside:?}"
+        );
+    }
 }

@@ -35,7 +35,7 @@ pub(crate) fn config(args: &ConfigArgs) -> Result<u8, Error> {
             .store
             .directory
             .clone()
-            .unwrap_or_else(|| workspace.target_directory.join("loadtest")),
+            .unwrap_or_else(|| workspace.run_directory()),
         is_set: |name| crate::process::variable_os(name).is_some_and(|value| !value.is_empty()),
     };
     match args.format {

@@ -24,6 +24,7 @@ pub(crate) fn debug(args: &DebugArgs, cli: &Cli) -> Result<u8, Error> {
     let config = project.config()?;
     let load = config.run.load_args(&args.load);
     let overrides = config.overrides(&load)?;
+    run::check_overrides(&overrides)?;
     project.permits(Action::Debug, &config)?;
     let found = project.one(args.scenario.as_deref(), given)?;
     policy::permits_tests(&config, std::slice::from_ref(&found))?;

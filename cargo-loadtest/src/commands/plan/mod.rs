@@ -27,6 +27,7 @@ pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
     let config = project.config()?;
     let load = config.run.load_args(&args.load);
     let overrides = config.overrides(&load)?;
+    run::check_overrides(&overrides)?;
     let chosen = match given {
         Some(given) => vec![given.into_scenario(&project)?],
         None => project.selected(&args.selection)?,

@@ -1,5 +1,6 @@
 //! The load of a plan: what overrides make of the declared one, and whether it can be run.
 
+use super::error::{FIXED_WORK, GIVE_A_LOAD};
 use super::{IterationCount, Overrides, PlanError};
 use crate::definition::{Load, ScenarioDef, Shape};
 use std::time::Duration;
@@ -90,7 +91,7 @@ pub(super) fn override_load(
         shape => shape,
     };
     let load = match shape {
-        Shape::Iterations { .. } => Some("a fixed number of iterations"),
+        Shape::Iterations { .. } => Some(FIXED_WORK),
         Shape::RateStages { .. } | Shape::UserStages { .. } => Some("a load in stages"),
         _ => None,
     };
@@ -103,7 +104,7 @@ pub(super) fn override_load(
                 errors.push(PlanError::Meaningless {
                     flag,
                     load,
-                    instead: "give `--rate` or `--users` with it, or leave it out",
+                    instead: GIVE_A_LOAD,
                 });
             }
         }
