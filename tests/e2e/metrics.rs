@@ -60,6 +60,15 @@ fn what_a_scenario_counts_and_times_is_in_every_report() {
     let sums: Vec<_> = (0..3).map(|at| &card["counters"][at]["count"]).collect();
     assert_eq!(sums, [&json!(18), &json!(27), &json!(3)]);
     assert_eq!(card["timings"][0]["time"]["max_us"], 90_000);
+    let gauge = &card["gauges"][0];
+    assert_eq!(
+        (&gauge["name"], &gauge["count"]),
+        (&json!("took, ms"), &json!(9))
+    );
+    assert_eq!(
+        [&gauge["min"], &gauge["mean"], &gauge["max"]],
+        [&json!(10.0), &json!(50.0), &json!(90.0)]
+    );
     let page = folder.text("report.html");
     assert!(page.contains("Metrics of the scenario") && page.contains("sold_out"));
     for file in ["record.json", "report.html", "report.json"] {

@@ -7,6 +7,7 @@ use libtest_mimic::Trial;
 use loadtest_model::record::EndReason;
 use loadtest_tests::{Reply, Request, Server};
 use rustix::process::Signal;
+use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -40,7 +41,8 @@ fn a_step_polls_and_its_requests_are_in_every_report() {
     assert_balanced(&record);
     let all = total(&record);
     let wait = step(&record, &all, "wait");
-    assert_eq!((wait.ok, wait.requests, wait.checks_passed), (3, 9, 3));
+    // One check of the step, and one of each answer that it polled for.
+    assert_eq!((wait.ok, wait.requests, wait.checks_passed), (3, 9, 12));
     assert_eq!((wait.response.count(), all.journey.ok), (3, 3));
     let [row] = wait.inner.as_slice() else {
         panic!("one row: {:?}", wait.inner);
@@ -52,6 +54,27 @@ fn a_step_polls_and_its_requests_are_in_every_report() {
     assert_eq!(server.requests_to("/receipts/99"), 3);
     assert_eq!(server.requests(), 3 + 9 + 3);
     let folder = sandbox.only_run();
+    let report: Value = serde_json::from_str(&folder.text("report.json")).expect("JSON");
+    let limits = report["cards"][0]["thresholds"].as_array().expect("a list");
+    let shown = limits
+        .iter()
+        .map(|limit| (&limit["condition"], &limit["actual"]));
+    let shown: Vec<_> = shown.collect();
+    assert_eq!(
+        shown,
+        [
+            (&json!("errors < 1 %"), &json!(0.0)),
+            (&json!("tag(orders).errors < 1 %"), &json!(0.0)),
+            (
+                &json!("row(\"GET /orders/{}\").errors < 70 %"),
+                &json!(6.0 / 9.0)
+            ),
+        ]
+    );
+    assert_eq!(
+        report["cards"][0]["steps"][1]["inner"][0]["grade"]["attempts"],
+        9
+    );
     for file in ["record.json", "report.html", "report.json"] {
         let text = folder.text(file);
         assert!(text.contains("{}"), "{file}");

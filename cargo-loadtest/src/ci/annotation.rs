@@ -84,8 +84,9 @@ fn annotate_errors(card: &Card) -> Vec<Annotation> {
     let mut all: Vec<_> = reasons
         .map(|reason| note(reason.step.as_deref(), reason.words.clone()))
         .collect();
-    let is_error =
-        |row: &ThresholdRow| !row.passed && matches!(row.metric, Metric::Errors | Metric::Checks);
+    let is_error = |row: &ThresholdRow| {
+        !row.passed && row.row.is_none() && matches!(row.metric, Metric::Errors | Metric::Checks)
+    };
     if card.thresholds.iter().any(is_error) {
         let mut failed: Vec<_> = card.steps.iter().filter(|step| step.failed > 0).collect();
         failed.sort_by_key(|step| std::cmp::Reverse(step.failed));

@@ -14,7 +14,7 @@ use crate::store::{Measured, Store};
 use crate::suggestion::find_similar;
 use crate::workspace;
 use loadtest_model::capacity::{Goal, Purpose, Search, Trial, TrialOutcome};
-use loadtest_model::definition::{Bound, Load, Metric, Part, ScenarioDef, Threshold};
+use loadtest_model::definition::{Bound, Load, Metric, Part, ScenarioDef, Subject, Threshold};
 use loadtest_model::display;
 use loadtest_model::plan::{PlanError, ScopedThreshold, declared_thresholds, with_error_limit};
 use loadtest_model::protocol::CapacityRequest;
@@ -222,12 +222,14 @@ fn resolve_conditions(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedT
                 found
             }
         };
-        resolved.push(ScopedThreshold {
-            step,
-            group: group.filter(|_| step.is_none()),
-            threshold: condition.threshold.clone(),
-            implied: false,
-        });
+        let mut scoped = ScopedThreshold::new(definition, step, condition.threshold.clone());
+        scoped.group = group.filter(|_| step.is_none());
+        if let Subject::Tag(tag) = &scoped.threshold.subject
+            && scoped.tagged.is_empty()
+        {
+            wrong(format!("no step has the tag `{tag}`"));
+        }
+        resolved.push(scoped);
     }
     if mistakes.is_empty() {
         Ok(resolved)

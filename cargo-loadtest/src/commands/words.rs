@@ -65,6 +65,9 @@ pub(super) fn describe_client(client: &Client) -> Option<String> {
 /// Describes the settings of a step that differ from one request per iteration.
 pub(super) fn list_marks(step: &StepDef) -> Vec<String> {
     let mut marks = Vec::new();
+    if !step.tags.is_empty() {
+        marks.push(format!("[{}]", step.tags.join(", ")));
+    }
     if let Some(group) = &step.group {
         marks.push(format!("in the group `{group}`"));
     }

@@ -8,7 +8,7 @@ use super::labels::{
     describe_regrading, label_scenarios, label_steps, outcome_name, round_to_micros,
 };
 use crate::console::clean;
-use loadtest_model::card::{Card, GroupRow, Quantiles, Report, StepRow, Verdict};
+use loadtest_model::card::{Card, GroupRow, Quantiles, Report, StepGrade, StepRow, Verdict};
 use loadtest_model::comparison::{BaselineComparison, ComparisonOutcome};
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const HEADER: &str = "\
     error_ratio,per_second,target_per_second,time_share,samples,mean_us,p50_us,p90_us,p95_us,p99_us,\
     p99_9_us,max_us,service_p50_us,service_p95_us,service_p99_us,requests,sent_bytes,received_bytes,\
     min_grade,regraded,reason,words,baseline,outcome,figure,base_value,new_value,change,change_low,\
-    change_high,detectable";
+    change_high,detectable,tags,gauge_last,gauge_min,gauge_max,gauge_mean";
 
 /// The report as CSV.
 pub(crate) fn render(report: &Report) -> String {
@@ -49,6 +49,7 @@ fn build_rows(report: &Report) -> Vec<Vec<String>> {
                 let row = row.count("executed", request.requests);
                 let row = row.count("failed", request.failed);
                 let row = row.number("error_ratio", request.error_rate);
+                let row = row.grade(request.grade.as_ref());
                 rows.push(row.times(&request.service));
             }
         }
@@ -60,6 +61,16 @@ fn build_rows(report: &Report) -> Vec<Vec<String>> {
         for timing in &card.timings {
             let row = begin("timing").text("name", &timing.name);
             rows.push(row.count("executed", timing.count).times(&timing.time));
+        }
+        for gauge in &card.gauges {
+            let row = begin("gauge").text("name", &gauge.name);
+            let row = row.count("executed", gauge.count);
+            rows.push(
+                row.number("gauge_last", Some(gauge.last))
+                    .number("gauge_min", Some(gauge.min))
+                    .number("gauge_max", Some(gauge.max))
+                    .number("gauge_mean", Some(gauge.mean)),
+            );
         }
         for reason in &card.reasons {
             let row = begin("reason").text("reason", reason.kind.name());
@@ -170,8 +181,8 @@ impl CsvRow {
         self.text("name", name)
             .text("method", step.method.as_deref().unwrap_or_default())
             .text("url", step.url.as_deref().unwrap_or_default())
-            .text("grade", step.grade.map_or("", |grade| grade.letter.name()))
-            .number("score", step.grade.map(|grade| grade.score))
+            .text("tags", &step.tags.join(";"))
+            .grade(step.grade.as_ref())
             .count("executed", step.executed)
             .count("ok", step.ok)
             .count("failed", step.failed)
@@ -202,6 +213,11 @@ impl CsvRow {
             .number("per_second", group.per_second)
             .number("time_share", group.time_share)
             .times(&group.response)
+    }
+
+    fn grade(self, grade: Option<&StepGrade>) -> Self {
+        self.text("grade", grade.map_or("", |grade| grade.letter.name()))
+            .number("score", grade.map(|grade| grade.score))
     }
 
     fn times(self, times: &Quantiles) -> Self {

@@ -103,13 +103,14 @@ pub(crate) mod tests {
     fn a_field_more_or_less_is_noticed_everywhere() {
         /// Objects whose keys are data, and fields that are not always there.
         const OPEN: [&str; 2] = ["/statuses", "/errors_per_second"];
-        const OPTIONAL: [&str; 14] = [
+        const OPTIONAL: [&str; 15] = [
             "group",
             "groups",
             "left_out",
             "kept",
             "counters",
             "timings",
+            "gauges",
             "capacity",
             "abort_after_us",
             "min_grade",

@@ -41,15 +41,16 @@ impl GroupOptions {
                 self.crate_path = Some(crate_path::parse_crate_path(input)?);
             }
             name if begins_step_threshold(name, input) => {
-                let threshold = parse_threshold_option(&key, Scope::Step, input)?;
-                if !matches!(
+                let threshold = parse_threshold_option(&key, Scope::Step, input)?.threshold;
+                let is_of_group = matches!(
                     threshold.metric,
                     Metric::Time(Part::Whole, _) | Metric::Errors
-                ) {
+                );
+                if !(is_of_group && threshold.subject.is_whole()) {
                     let message = format!(
                         "a group has no `{}`: its limits are on `p50` to `p99_9`, `max`, `mean` and `errors`; \
                          give this one to a step",
-                        threshold.metric
+                        format_args!("{}{}", threshold.subject, threshold.metric)
                     );
                     return Err(syn::Error::new(key.span(), message));
                 }

@@ -1,11 +1,11 @@
 //! `once`, `last`, `retry(3, backoff = 100ms, on = 503 | timeout)` and `until = |r| .., every = .., within = ..`.
 
 use super::step::{StepOptions, parse_closure, parse_statuses, refuse_value};
+use super::threshold::ThresholdOption;
 use super::value::{parse_positive_duration, parse_whole};
 use super::weight::WeightOption;
 use super::{note_given, parse_option_name, unknown_option};
 use crate::suggest::{MacroErrors, did_you_mean};
-use loadtest_model::threshold::{Metric, Threshold};
 use proc_macro2::{Ident, Span, TokenStream};
 use std::time::Duration;
 use syn::ext::IdentExt;
@@ -78,7 +78,6 @@ pub(super) fn check_repeat_options(options: &StepOptions, errors: &mut MacroErro
         WeightOption::Literal(weight) => weight < 1.0,
         WeightOption::Relative(..) | WeightOption::Constant(_) => true,
     };
-    let is_rate = |limit: &Threshold| matches!(limit.metric, Metric::Rps | Metric::Throughput);
     for key in ["once", "last"]
         .into_iter()
         .filter_map(|name| options.find_key(name))
@@ -92,7 +91,7 @@ pub(super) fn check_repeat_options(options: &StepOptions, errors: &mut MacroErro
         if is_drawn && (key == "once" || options.one_of.is_none()) {
             refuse("the `weight`", "runs for every user, and not by chance");
         }
-        if options.thresholds.iter().any(is_rate) {
+        if options.thresholds.iter().any(ThresholdOption::is_rate) {
             refuse("the limit", "runs once for each user, and has no rate");
         }
         if key == "last" {

@@ -5,7 +5,7 @@ use super::defaults::StepDefaults;
 use super::documented::{SCENARIO_TABLE, STEP_TABLE, option_names};
 use super::header::HeaderOption;
 use super::load::{LoadOption, parse_load};
-use super::threshold::{begins_threshold, parse_threshold_option};
+use super::threshold::{ThresholdOption, begins_threshold, parse_threshold_option};
 use super::value::{
     parse_duration, parse_error, parse_grade_weight, parse_number, parse_positive_duration,
     parse_share,
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::crate_path;
 use crate::suggest::MacroErrors;
-use loadtest_model::threshold::{Scope, Threshold};
+use loadtest_model::threshold::Scope;
 use proc_macro2::{Ident, TokenStream};
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub(crate) struct ScenarioOptions {
     pub(crate) tags: Vec<LitStr>,
     pub(crate) base: Option<LitStr>,
     pub(crate) load: Option<LoadOption>,
-    pub(crate) thresholds: Vec<Threshold>,
+    pub(crate) thresholds: Vec<ThresholdOption>,
     pub(crate) apdex: Option<Duration>,
     pub(crate) budget: Option<f64>,
     pub(crate) grade_weight: Option<f64>,
@@ -154,7 +154,7 @@ impl ScenarioOptions {
 }
 
 /// Parses `["shop", "critical"]`.
-fn parse_tags(input: ParseStream<'_>) -> syn::Result<Vec<LitStr>> {
+pub(super) fn parse_tags(input: ParseStream<'_>) -> syn::Result<Vec<LitStr>> {
     let parse = |input: ParseStream<'_>| {
         let content;
         bracketed!(content in input);

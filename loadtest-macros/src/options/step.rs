@@ -6,9 +6,9 @@ use super::fields::{Field, FieldsOf, fields};
 use super::header::HeaderOption;
 use super::rendezvous::{RendezvousOption, parse_rendezvous};
 use super::repeat::{self, RepeatOptions};
-use super::scenario::require_not_empty;
+use super::scenario::{parse_tags, require_not_empty};
 use super::think::{ThinkOption, parse_think};
-use super::threshold::{begins_threshold, is_compared, parse_threshold_option};
+use super::threshold::{ThresholdOption, begins_threshold, is_compared, parse_threshold_option};
 use super::value::{
     parse_error, parse_grade_weight, parse_positive_duration, parse_redirects, parse_share,
 };
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::suggest::MacroErrors;
 use crate::template::{Template, TemplatePart};
-use loadtest_model::threshold::{Scope, Threshold};
+use loadtest_model::threshold::Scope;
 use proc_macro2::{Ident, TokenStream};
 use std::time::Duration;
 use syn::ext::IdentExt;
@@ -30,6 +30,7 @@ pub(crate) const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", 
 #[derive(Default)]
 pub(crate) struct StepOptions {
     pub(crate) name: Option<LitStr>,
+    pub(crate) tags: Vec<LitStr>,
     pub(crate) weight: WeightOption,
     /// The name of the choice that the step is part of.
     pub(crate) one_of: Option<Ident>,
@@ -44,7 +45,7 @@ pub(crate) struct StepOptions {
     pub(crate) headers: Vec<HeaderOption>,
     pub(crate) query: Vec<Field>,
     pub(crate) body: Option<BodyOption>,
-    pub(crate) thresholds: Vec<Threshold>,
+    pub(crate) thresholds: Vec<ThresholdOption>,
     pub(crate) apdex: Option<Duration>,
     pub(crate) budget: Option<f64>,
     pub(crate) grade_weight: Option<f64>,
@@ -141,6 +142,7 @@ impl StepOptions {
         }
         input.parse::<Token![=]>()?;
         match name.as_str() {
+            "tags" => self.tags = parse_tags(input)?,
             "weight" => self.weight = parse_weight(input)?,
             "one_of" => {
                 let wanted = "`one_of` takes the name of a choice, which the other steps of it give as well: \

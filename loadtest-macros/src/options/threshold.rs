@@ -5,12 +5,25 @@
 
 use crate::spelling::SpelledTokens;
 use loadtest_model::threshold::{
-    Scope, Threshold, is_custom_word, is_metric_word, is_part_word, parse_threshold,
+    Metric, Scope, Threshold, is_custom_word, is_metric_word, is_part_word, parse_threshold,
 };
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::parse::ParseStream;
 use syn::{Ident, Token, token};
+
+/// A threshold, and its tokens for the place of a mistake.
+pub(crate) struct ThresholdOption {
+    pub(crate) threshold: Threshold,
+    pub(crate) written: TokenStream,
+}
+
+impl ThresholdOption {
+    /// Returns true for a limit on something per second.
+    pub(crate) fn is_rate(&self) -> bool {
+        matches!(self.threshold.metric, Metric::Rps | Metric::Throughput)
+    }
+}
 
 /// Returns true if a threshold begins with `name`, which was just parsed.
 pub(super) fn begins_threshold(name: &str, input: ParseStream<'_>) -> bool {
@@ -29,12 +42,15 @@ pub(super) fn parse_threshold_option(
     first: &Ident,
     scope: Scope,
     input: ParseStream<'_>,
-) -> syn::Result<Threshold> {
+) -> syn::Result<ThresholdOption> {
     let rest: TokenStream = input.parse()?;
     let written = quote!(#first #rest);
-    let spelled = SpelledTokens::new(written);
+    let spelled = SpelledTokens::new(written.clone());
     match parse_threshold(&spelled.text, scope) {
-        Ok(condition) => Ok(condition.threshold),
+        Ok(condition) => Ok(ThresholdOption {
+            threshold: condition.threshold,
+            written,
+        }),
         Err(mistake) => Err(spelled.error_at(&mistake.place, &mistake.message)),
     }
 }

@@ -46,7 +46,11 @@ pub(super) fn render_definition(
     let tags = render_list(tags.iter().map(render_literal));
     let base = render_option(base.as_ref().map(render_literal));
     let load = render_option(declared.as_ref().map(render_load));
-    let thresholds = render_list(thresholds.iter().map(render_threshold));
+    let thresholds = render_list(
+        thresholds
+            .iter()
+            .map(|one| render_threshold(&one.threshold)),
+    );
     let apdex = render_option(apdex.map(render_duration));
     let budget = render_option(budget.map(render_number));
     let grade_weight = render_option(grade_weight.map(render_number));
@@ -189,7 +193,9 @@ fn render_step_def(
         || quote!(::loadtest::__private::DEFAULT_TIMEOUT),
         render_duration,
     );
-    let thresholds = render_list(options.thresholds.iter().map(render_threshold));
+    let thresholds = options.thresholds.iter();
+    let thresholds = render_list(thresholds.map(|one| render_threshold(&one.threshold)));
+    let tags = render_list(options.tags.iter().map(render_literal));
     let apdex = render_option(options.apdex.map(render_duration));
     let budget = render_option(options.budget.map(render_number));
     let grade_weight = render_option(options.grade_weight.map(render_number));
@@ -212,6 +218,7 @@ fn render_step_def(
             name: #name,
             line: #line,
             description: #description,
+            tags: #tags,
             method: #method,
             url: #url,
             headers: #declared_headers,

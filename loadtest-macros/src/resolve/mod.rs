@@ -4,6 +4,7 @@ mod choice;
 mod group;
 mod header;
 mod last;
+mod limits;
 mod names;
 mod payload;
 mod repeat;
@@ -179,6 +180,7 @@ pub(crate) fn resolve_scenario(
     last::check_last_steps(&mut resolved, errors);
     choice::settle_weights(&mut resolved.steps, errors);
     choice::check_choices(&resolved, errors);
+    limits::check_limits(&resolved, errors);
     resolved.check_display_names(errors);
     resolved.check_jars(errors);
     resolved.check_groups(errors);

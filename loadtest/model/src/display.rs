@@ -80,6 +80,24 @@ pub fn quote_name(name: &str) -> String {
     format!("`{}`", name.replace('`', "'"))
 }
 
+/// A number in four significant digits: `12.35`, `-0.05`, `1 234 568`.
+pub fn format_number(number: f64) -> String {
+    let size = number.abs();
+    if (1e3..1e15).contains(&size) {
+        let sign = if number < 0.0 { "-" } else { "" };
+        return format!("{sign}{}", format_count(size.round() as u64));
+    }
+    // Fewer than 15 digits behind the point, as many as `f64` has.
+    let digits = (3.0 - size.log10().floor()).clamp(0.0, 15.0) as usize;
+    let shown = format!("{number:.digits$}");
+    let shown = if shown.contains('.') {
+        shown.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        &shown
+    };
+    if shown == "-0" { "0" } else { shown }.to_owned()
+}
+
 /// A number of things and their name, in the plural where it is not one.
 pub fn format_counted(number: u64, singular: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
@@ -196,9 +214,12 @@ pub fn format_points(points: f64) -> String {
     }
 }
 
-/// A condition: `p95 < 300 ms`, `errors < 1 %`, `rps > 190/s`.
+/// A condition: `p95 < 300 ms`, `tag(api).errors < 1 %`, `rps > 190/s`.
 pub fn format_threshold(threshold: &Threshold) -> String {
-    format!("{} {}", threshold.metric, format_condition(threshold))
+    let Threshold {
+        subject, metric, ..
+    } = threshold;
+    format!("{subject}{metric} {}", format_condition(threshold))
 }
 
 /// The right half of a condition: `< 300 ms`.
@@ -209,6 +230,7 @@ pub fn format_condition(threshold: &Threshold) -> String {
         Bound::PerSecond(rate) => format_exact_rate(rate),
         Bound::BytesPerSecond(rate) => format_exact_throughput(rate),
         Bound::Count(number) => format_count(number),
+        Bound::Number(number) => number.to_string(),
     };
     format!("{} {bound}", threshold.comparison.symbol())
 }
@@ -366,6 +388,22 @@ mod tests {
             words(&Load::rate_curve(climb, second * 20)),
             "0.5 to 20.5/s in 20 stages, for 20 s (open model)"
         );
+    }
+
+    #[test]
+    fn numbers_have_four_digits_and_a_sign() {
+        for (number, words) in [
+            (0.0, "0"),
+            (-0.0, "0"),
+            (12.0, "12"),
+            (12.3456, "12.35"),
+            (-0.05, "-0.05"),
+            (-999.94, "-999.9"),
+            (-1_234.5, "-1\u{202f}235"),
+            (1e20, "100000000000000000000"),
+        ] {
+            assert_eq!(format_number(number), words);
+        }
     }
 
     #[test]

@@ -41,9 +41,9 @@ pub use loadtest_macros::place_group;
 pub use loadtest_model::{
     definition::{
         BodyDef, BodyKind, Bound, Client, Comparator, Cookies, DEFAULT_TIMEOUT, Dependency, Dns,
-        Expect, FeedDef, GroupDef, HeaderDef, HttpVersion, Load, Metric, Part, Reads, Rendezvous,
-        Retry, ScenarioDef, Shape, Stage, Statistic, StatusRange, StepDef, Think, ThinkLaw,
-        Threshold, Trigger, Until,
+        Expect, FeedDef, GaugeFigure, GroupDef, HeaderDef, HttpVersion, Load, Metric, Part, Reads,
+        Rendezvous, Retry, ScenarioDef, Shape, Stage, Statistic, StatusRange, StepDef, Subject,
+        Think, ThinkLaw, Threshold, Trigger, Until,
     },
     metrics::{Cause, RootCause},
     plan::RowLimit,

@@ -4,6 +4,7 @@ use loadtest_model::random::{GOLDEN, mix_bits};
 use std::borrow::Cow;
 use std::ops::{Bound, RangeBounds};
 use std::time::{Duration, SystemTime};
+use tokio::time::Instant;
 
 /// A virtual user: its number, its current iteration, a source of random numbers that depends on
 /// nothing but the seed, the scenario, the iteration and the step, and metrics of the scenario's own.
@@ -17,7 +18,7 @@ pub struct Vu {
     given: Vec<Given>,
 }
 
-/// A count or a time that the scenario's code recorded.
+/// A count, a time or a number that the scenario's code recorded.
 #[derive(Debug, Clone)]
 pub(crate) struct Given {
     pub(crate) name: Cow<'static, str>,
@@ -28,6 +29,8 @@ pub(crate) struct Given {
 pub(crate) enum Figure {
     Count(u64),
     Time(Duration),
+    /// A finite number, and when the gauge was set to it.
+    Gauge(f64, Instant),
 }
 
 impl Vu {
@@ -165,11 +168,47 @@ impl Vu {
         self.give(name.into(), Figure::Time(duration));
     }
 
+    /// Sets the gauge `name` of the scenario to `number`. The report shows the last number, the smallest and the largest
+    /// one, and the mean.
+    ///
+    /// ```
+    /// use loadtest::prelude::*;
+    ///
+    /// #[response]
+    /// struct Status { queue: u32 }
+    ///
+    /// #[scenario(base = "http://127.0.0.1:3000", thresholds(gauge(queue).max < 100))]
+    /// fn orders() {
+    ///     #[step(get = "/status")]
+    ///     fn status() -> Status;
+    ///
+    ///     #[check]
+    ///     fn queue(status: &Status, vu: &mut Vu) -> bool {
+    ///         vu.gauge("queue", status.queue);
+    ///         true
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Write `as f64` behind a `u64`, an `i64` or a `usize`. For the names see [`count`](Self::count).
+    ///
+    /// # Panics
+    /// The number is infinite or not a number. The step fails, and the report names the place.
+    #[track_caller]
+    pub fn gauge(&mut self, name: impl Into<Cow<'static, str>>, number: impl Into<f64>) {
+        let (name, number) = (name.into(), number.into());
+        assert!(
+            number.is_finite(),
+            "the gauge `{name}` was set to {number}: a gauge takes finite numbers only"
+        );
+        self.give(name, Figure::Gauge(number, Instant::now()));
+    }
+
     fn give(&mut self, name: Cow<'static, str>, figure: Figure) {
         self.given.push(Given { name, figure });
     }
 
-    /// Returns the counts and times recorded since the last call.
+    /// Returns the counts, times and numbers recorded since the last call.
     pub(crate) fn given(&mut self) -> &mut Vec<Given> {
         &mut self.given
     }
@@ -252,6 +291,17 @@ mod tests {
     #[should_panic(expected = "no number in this range")]
     fn there_is_no_number_in_an_empty_range() {
         Vu::new(0, 7).random_range(3..3);
+    }
+
+    #[test]
+    fn a_gauge_refuses_what_is_no_finite_number_and_names_it() {
+        for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let refused = std::panic::catch_unwind(|| Vu::new(0, 7).gauge("queue", number));
+            let message = *refused.unwrap_err().downcast::<String>().unwrap();
+            let wanted =
+                format!("the gauge `queue` was set to {number}: a gauge takes finite numbers only");
+            assert_eq!(message, wanted);
+        }
     }
 
     #[test]

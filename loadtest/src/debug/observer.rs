@@ -24,6 +24,8 @@ pub(crate) struct DebugObserver<'a> {
     /// The exchanges of the step that goes on. They are shown at its end: only then is it known what it took out
     /// of its answers as a secret.
     untold: Vec<DebugEvent>,
+    /// The row of the next exchange.
+    row: Option<String>,
     tell: Box<dyn FnMut(DebugEvent) + 'a>,
     /// True if a step failed, or was skipped for a missing dependency.
     pub(crate) has_failed: bool,
@@ -42,6 +44,7 @@ impl<'a> DebugObserver<'a> {
             tls,
             vault: SecretNames::default(),
             untold: Vec::new(),
+            row: None,
             tell: Box::new(tell),
             has_failed: false,
         }
@@ -123,12 +126,17 @@ impl IterationObserver for DebugObserver<'_> {
         reads
     }
 
+    fn on_row(&mut self, name: &str) {
+        self.row = Some(name.to_owned());
+    }
+
     fn on_exchange(&mut self, step: usize, request: &RequestBuf, exchange: &transport::Exchange) {
         let unsent = exchange.hops.is_empty().then(|| self.unsent(request));
         let hops = exchange.hops.iter().map(|hop| (hop, true));
         let hops = hops.chain(unsent.iter().map(|hop| (hop, false)));
         let exchange = DebugExchange {
             step,
+            row: self.row.take(),
             hops: hops
                 .map(|(hop, is_sent)| self.hop(step, hop, is_sent))
                 .collect(),

@@ -1,6 +1,6 @@
 //! Thresholds that end a run once they fail, evaluated once a second.
 
-use loadtest_model::definition::{Better, Metric, Statistic, Threshold};
+use loadtest_model::definition::{Better, GaugeFigure, Metric, Statistic, Threshold};
 use loadtest_model::metrics::{Aggregate, Broken, Frame, Tally};
 use loadtest_model::plan::{Plan, ScopedThreshold};
 use loadtest_model::schedule::Schedule;
@@ -45,7 +45,7 @@ impl<'a> AbortThresholds<'a> {
         let seconds = Some(measured.as_secs_f64());
         self.watched.iter().find_map(|(number, scoped, delay)| {
             let threshold = &scoped.threshold;
-            let aggregate = Aggregate::from_scoped(scoped, &self.steady, seconds);
+            let aggregate = Aggregate::from_threshold(scoped, &self.steady, seconds);
             let is_due = if delay.is_zero() {
                 aggregate.samples >= MIN_SAMPLES || is_irreversible(threshold)
             } else {
@@ -63,10 +63,11 @@ impl<'a> AbortThresholds<'a> {
     }
 }
 
-/// Returns whether a value that is too high stays too high.
+/// Returns whether a value that is too high, or too low, stays so.
 fn is_irreversible(threshold: &Threshold) -> bool {
     match &threshold.metric {
-        Metric::Count(_) => !threshold.comparison.is_floor(),
+        Metric::Count(_) | Metric::Gauge(_, GaugeFigure::Max) => !threshold.comparison.is_floor(),
+        Metric::Gauge(_, GaugeFigure::Min) => threshold.comparison.is_floor(),
         metric => metric.better() == Better::Less && metric.statistic() == Some(Statistic::Max),
     }
 }

@@ -67,13 +67,17 @@ pub(super) struct RequestEntries {
     retries: u32,
     traffic: Traffic,
     phases: Phases,
-    rows: Vec<String>,
+    pub(super) rows: Vec<String>,
     finished: Vec<FinishedRequest>,
+    /// Checks that passed and that failed.
+    pub(super) checks: (u64, u64),
+    /// The first check that failed, in words.
+    pub(super) problem: Option<String>,
     /// The failure of the request that ended last.
     failure: Option<Failure>,
-    /// The number of exchanges that are kept to be shown: the last ones.
+    /// The number of exchanges that are kept to be shown, with their rows: the last ones.
     keeps: usize,
-    pub(super) exchanges: VecDeque<(RequestBuf, Exchange)>,
+    pub(super) exchanges: VecDeque<(usize, RequestBuf, Exchange)>,
 }
 
 /// A request that was answered, or was not.
@@ -146,6 +150,17 @@ impl<T: Transport> StepSender for StepClient<T> {
                 tokio::time::sleep(time).await;
             }
         })
+    }
+
+    fn count_check(&self, name: &str, holds: bool) {
+        let log = &mut *self.request_log.log.borrow_mut();
+        if holds {
+            log.checks.0 += 1;
+        } else {
+            log.checks.1 += 1;
+            log.problem
+                .get_or_insert_with(|| format!("check `{name}` failed"));
+        }
     }
 }
 
@@ -267,6 +282,23 @@ impl RequestEntries {
         }
     }
 
+    /// Returns the failure of a step with a failed check, whose outcome was otherwise `failure`. What has a kind of
+    /// its own, such as a refused connection, keeps it.
+    pub(super) fn failure_of_check(&mut self, failure: Option<&Failure>) -> Option<Failure> {
+        let problem = self.problem.take()?;
+        match failure {
+            None => Some(Failure::new(ErrorKind::StepAssert, problem)),
+            Some(failure) if failure.kind == ErrorKind::StepAssert => {
+                Some(Failure::new(ErrorKind::StepAssert, problem))
+            }
+            Some(failure) if failure.kind == ErrorKind::StepError => {
+                let message = format!("{problem}: {}", failure.message);
+                Some(Failure::new(ErrorKind::StepAssert, message))
+            }
+            Some(_) => None,
+        }
+    }
+
     /// Returns the failure of a step that returned `error`: that of the request which the error is about,
     /// else that of the last request.
     pub(super) fn failure_for(&mut self, error: &Error) -> Failure {
@@ -369,7 +401,7 @@ impl OpenRequest<'_> {
                 timeout: request.timeout,
                 ..RequestBuf::default()
             };
-            log.exchanges.push_back((request, exchange));
+            log.exchanges.push_back((self.row, request, exchange));
         }
         answer
     }

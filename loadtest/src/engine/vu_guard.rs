@@ -6,7 +6,7 @@ use crate::redact;
 use loadtest_model::schedule::Window;
 use std::ops::{Deref, DerefMut};
 
-/// A virtual user that runs the code of the scenario. What that counts and times is tallied when the user
+/// A virtual user that runs the code of the scenario. What that counts, times and sets is tallied when the user
 /// comes back, also where the code panics or the end of the run cuts it off.
 pub(super) struct VuGuard<'a> {
     vu: &'a mut Vu,
@@ -46,6 +46,10 @@ impl Drop for VuGuard<'_> {
                 match given.figure {
                     Figure::Count(number) => tally.own.count(&name, number),
                     Figure::Time(time) => tally.own.time(&name, time),
+                    Figure::Gauge(number, at) => {
+                        let at = at.saturating_duration_since(self.state.start);
+                        tally.own.gauge(&name, number, at);
+                    }
                 }
             }
         });

@@ -127,4 +127,13 @@ impl StepSender for SetupWire {
     fn pause(&self, time: Duration) -> Local<'_, ()> {
         Box::pin(tokio::time::sleep(time))
     }
+
+    fn count_check(&self, name: &str, holds: bool) {
+        if !holds {
+            let name = redact::redact(name);
+            print_error(&format!(
+                "warning: check `{name}` failed in a setup or teardown"
+            ));
+        }
+    }
 }

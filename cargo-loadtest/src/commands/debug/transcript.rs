@@ -95,6 +95,9 @@ impl Transcript {
 
     fn exchange(&mut self, exchange: &DebugExchange) {
         self.open(exchange.step);
+        if let Some(row) = &exchange.row {
+            self.line(DIM, &format!("row {}", display::quote_name(row)));
+        }
         let last = exchange.hops.len().saturating_sub(1);
         for (i, hop) in exchange.hops.iter().enumerate() {
             self.request(hop);
@@ -320,6 +323,7 @@ mod tests {
     fn login() -> DebugExchange {
         DebugExchange {
             step: 0,
+            row: None,
             hops: vec![DebugHop {
                 method: "POST".to_owned(),
                 url: "http://127.0.0.1:80/login".into(),
@@ -352,7 +356,7 @@ mod tests {
 
     fn photo() -> DebugExchange {
         let mut exchange = login();
-        exchange.step = 1;
+        (exchange.step, exchange.row) = (1, Some("photo of {}".to_owned()));
         exchange.phases = Phases::default();
         exchange.problem = Some(problem());
         let mut moved = exchange.hops[0].clone();

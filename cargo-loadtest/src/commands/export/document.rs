@@ -4,7 +4,7 @@
 //! scenarios has taken out what is secret.
 
 use loadtest_model::definition::{
-    Bound, GroupDef, Load, ScenarioDef, Shape, Stage, StepDef, Think, Threshold,
+    Bound, GroupDef, Load, ScenarioDef, Shape, Stage, StepDef, Subject, Think, Threshold,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -105,13 +105,20 @@ fn describe_thresholds(thresholds: &[Threshold]) -> Vec<Value> {
             Bound::PerSecond(rate) => ("bound_per_second", json!(rate)),
             Bound::BytesPerSecond(rate) => ("bound_bytes_per_second", json!(rate)),
             Bound::Count(number) => ("bound_count", json!(number)),
+            Bound::Number(number) => ("bound_number", json!(number)),
         };
-        json!({
+        let mut value = json!({
             "metric": threshold.metric,
             "comparison": threshold.comparison,
             key: bound,
             "abort_after_ms": threshold.abort_after.map(to_ms),
-        })
+        });
+        match &threshold.subject {
+            Subject::Whole => {}
+            Subject::Tag(tag) => value["tag"] = json!(tag),
+            Subject::Row(row) => value["row"] = json!(row),
+        }
+        value
     };
     thresholds.iter().map(describe).collect()
 }
@@ -149,6 +156,7 @@ fn describe_step(step: &StepDef, all: &[StepDef]) -> Value {
         "name": step.name,
         "line": step.line,
         "description": step.description,
+        "tags": step.tags,
         "method": step.method,
         "url": step.url,
         "headers": step.headers,
@@ -197,8 +205,8 @@ mod tests {
     use crate::session::sample;
     use loadtest_model::definition;
     use loadtest_model::definition::{
-        BodyDef, BodyKind, Client, Comparator, Cookies, Dependency, Dns, FeedDef, HeaderDef,
-        HttpVersion, Metric, Statistic, ThinkLaw,
+        BodyDef, BodyKind, Client, Comparator, Cookies, Dependency, Dns, FeedDef, GaugeFigure,
+        HeaderDef, HttpVersion, Metric, Statistic, ThinkLaw,
     };
 
     fn schema() -> Value {
@@ -229,22 +237,11 @@ mod tests {
         }
     }
 
-    /// A scenario that declares everything there is.
-    fn full() -> ScenarioDef {
-        let mut scenario = sample::definition("checkout", &["critical".to_owned()]);
+    /// A limit of each kind.
+    fn limits() -> Vec<Threshold> {
         let seconds = Duration::from_secs;
         let limit = Threshold::new;
-        scenario.base = Some("https://127.0.0.1".into());
-        scenario.version = Some("3".into());
-        scenario.client = Client {
-            http: HttpVersion::Http2,
-            cookies: Cookies::Off,
-            dns: Dns::Ttl,
-            insecure: true,
-            ca: Some("ca.pem".into()),
-            identity: Some("id.pem".into()),
-        };
-        scenario.thresholds = vec![
+        vec![
             limit(
                 Metric::P95,
                 Comparator::Less,
@@ -266,12 +263,33 @@ mod tests {
                 )
             },
             limit(
+                Metric::Gauge("queue".into(), GaugeFigure::Max),
+                Comparator::Less,
+                Bound::Number(-2.5),
+            ),
+            limit(
                 Metric::Timing("queued".into(), Statistic::P999),
                 Comparator::Less,
                 Bound::Time(seconds(1)),
             ),
         ]
-        .into();
+    }
+
+    /// A scenario that declares everything there is.
+    fn full() -> ScenarioDef {
+        let mut scenario = sample::definition("checkout", &["critical".to_owned()]);
+        let seconds = Duration::from_secs;
+        scenario.base = Some("https://127.0.0.1".into());
+        scenario.version = Some("3".into());
+        scenario.client = Client {
+            http: HttpVersion::Http2,
+            cookies: Cookies::Off,
+            dns: Dns::Ttl,
+            insecure: true,
+            ca: Some("ca.pem".into()),
+            identity: Some("id.pem".into()),
+        };
+        scenario.thresholds = limits().into();
         scenario.apdex = Some(seconds(1));
         scenario.budget = Some(0.005);
         scenario.grade_weight = Some(1.0);

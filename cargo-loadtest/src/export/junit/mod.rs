@@ -165,8 +165,7 @@ fn build_run_case(card: &Card, identity: &str) -> TestCase {
 }
 
 fn build_threshold_case(card: &Card, row: &ThresholdRow, identity: &str) -> TestCase {
-    let of = row.step.as_deref().unwrap_or("journey");
-    let name = format!("{of}: {}", row.condition);
+    let name = format!("{}: {}", row.subject(), row.condition);
     let mut status = if row.passed {
         TestCaseStatus::success()
     } else if is_decisive(card, row) {
@@ -177,11 +176,12 @@ fn build_threshold_case(card: &Card, row: &ThresholdRow, identity: &str) -> Test
     if is_decisive(card, row) {
         let words = clean(&row.reason());
         let mut description = words.clone();
-        if row.metric == Metric::Errors {
+        if row.metric == Metric::Errors && row.row.is_none() {
             let steps = card.steps.iter().filter(|step| {
                 let is_of = |name: &String| *name == step.name || Some(name) == step.group.as_ref();
                 let is_meant = row.step.as_ref().is_none_or(is_of);
-                is_meant && step.failed > 0
+                let is_tagged = row.tag.as_ref().is_none_or(|tag| step.tags.contains(tag));
+                is_meant && is_tagged && step.failed > 0
             });
             for step in steps {
                 let _ = write!(

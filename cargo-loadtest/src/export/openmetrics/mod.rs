@@ -205,7 +205,7 @@ fn write_failures(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
     text.family("dependency_failures", dependencies);
 }
 
-/// Writes what the scenarios counted and timed by themselves.
+/// Writes what the scenarios counted, timed and set by themselves.
 fn write_custom_metrics(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
     let counters = cards.iter().flat_map(|scenario| {
         let rows = &scenario.card.counters;
@@ -220,6 +220,23 @@ fn write_custom_metrics(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
         let rows = rows.iter().zip(names);
         rows.map(|(row, name)| (scenario.labels(&[("name", &name)]), &row.time))
     });
+    let gauges = cards.iter().flat_map(|scenario| {
+        let rows = &scenario.card.gauges;
+        let names = unique_names(rows.iter().map(|row| clean(&row.name)));
+        rows.iter().zip(names).flat_map(move |(row, name)| {
+            let figures = [
+                ("last", row.last),
+                ("min", row.min),
+                ("max", row.max),
+                ("mean", row.mean),
+            ];
+            figures.map(|(figure, number)| {
+                let labels = scenario.labels(&[("name", &name), ("figure", figure)]);
+                (labels, Some(number))
+            })
+        })
+    });
+    text.optional_family("own_gauge", gauges.collect());
     let timings: Vec<_> = timings.collect();
     if !timings.is_empty() {
         text.summary("own_time_seconds", timings);

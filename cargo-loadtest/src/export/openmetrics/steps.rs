@@ -130,6 +130,11 @@ pub(super) fn write_requests(text: &mut MetricsText, cards: &[LabelledCard<'_>])
             .map(|(result, count)| (with_label(labels, "result", result), Some(count as f64)))
     });
     text.family("requests", results);
+    let scores = rows.iter().map(|(row, labels)| {
+        let score = row.grade.map(|grade| grade.score);
+        (labels.clone(), score)
+    });
+    text.family("request_score_ratio", scores);
     text.summary(
         "request_service_time_seconds",
         rows.iter()

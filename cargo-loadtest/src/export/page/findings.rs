@@ -65,7 +65,7 @@ pub(super) fn build_statuses(card: &Card) -> Option<Section> {
     is_shown.then(|| Section::new("Answers by status", vec![Block::Table(table)]).essential())
 }
 
-/// Lists what the scenario's code counted and timed by itself.
+/// Lists what the scenario's code counted, timed and set by itself.
 pub(super) fn build_custom_metrics(card: &Card) -> Option<Section> {
     let mut counters = Table::new(
         "What the scenario counted by itself",
@@ -100,7 +100,24 @@ pub(super) fn build_custom_metrics(card: &Card) -> Option<Section> {
         cells.extend(times.map(TableCell::time));
         timings.push(cells);
     }
-    let tables = [counters, timings]
+    let mut gauges = Table::new(
+        "What the scenario set its gauges to",
+        vec![
+            Column::text("Gauge", 1.0),
+            Column::figure("Count").leaves(1),
+            Column::figure("Min").leaves(2),
+            Column::figure("Mean").leaves(3),
+            Column::figure("Max"),
+            Column::figure("Last"),
+        ],
+    );
+    for row in &card.gauges {
+        let mut cells = vec![TableCell::name(&*row.name), TableCell::count(row.count)];
+        let numbers = [row.min, row.mean, row.max, row.last];
+        cells.extend(numbers.map(|number| TableCell::figure(display::format_number(number))));
+        gauges.push(cells);
+    }
+    let tables = [counters, timings, gauges]
         .into_iter()
         .filter(|table| !table.rows.is_empty());
     let blocks: Vec<_> = tables.map(Block::Table).collect();
@@ -186,9 +203,10 @@ pub(super) fn build_thresholds(card: &Card) -> Option<Section> {
         let by_default = if row.implied { ", by default" } else { "" };
         table.push(vec![
             TableCell::code(&*row.condition),
-            row.step
-                .as_ref()
-                .map_or_else(|| TableCell::figure("journey"), TableCell::name),
+            match &row.step {
+                Some(step) => TableCell::name(step),
+                None => TableCell::figure(row.subject()),
+            },
             TableCell::figure(&*row.actual_words).tone(Tone::alarm(!row.passed)),
             TableCell::figure(format!("{result}{by_default}")).tone(tone),
         ]);

@@ -279,5 +279,5 @@ fn is_error_rate_alarming(card: &Card) -> bool {
     use loadtest_model::definition::Metric;
     card.thresholds
         .iter()
-        .any(|row| row.metric == Metric::Errors && row.step.is_none() && !row.passed)
+        .any(|row| row.metric == Metric::Errors && row.subject() == "journey" && !row.passed)
 }

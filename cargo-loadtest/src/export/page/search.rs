@@ -78,7 +78,11 @@ fn build_trials(found: &Capacity) -> Table {
         let breaks = |metric: Metric| {
             let slo = found.goal.slo.iter().enumerate();
             let mut of_journey = slo.filter(|(_, scoped)| {
-                scoped.step.is_none() && scoped.group.is_none() && scoped.threshold.metric == metric
+                let threshold = &scoped.threshold;
+                scoped.step.is_none()
+                    && scoped.group.is_none()
+                    && threshold.subject.is_whole()
+                    && threshold.metric == metric
             });
             Tone::alarm(of_journey.any(|(at, _)| trial.breaks(at)))
         };

@@ -95,14 +95,14 @@ fn slowest_step(card: &Card) -> Option<usize> {
 
 fn step_cells(card: &Card, at: usize, step: &StepRow) -> Vec<TableCell> {
     let grade = match &step.grade {
-        Some(grade) if grade.interval.is_some() => format!("{}*", grade.letter),
-        Some(grade) => grade.letter.to_string(),
+        Some(grade) => grade.label(),
         None if card.grade.withheld => display::NO_VALUE.to_owned(),
         None => "NS".to_owned(),
     };
     let mut name = TableCell::name(&*step.name);
     name.key = slowest_step(card).map(|slowest| paint_of(at, slowest));
-    let request: Vec<&str> = [&step.method, &step.url]
+    let tags = (!step.tags.is_empty()).then(|| format!("[{}]", step.tags.join(", ")));
+    let request: Vec<&str> = [&step.method, &step.url, &tags]
         .into_iter()
         .flatten()
         .map(String::as_str)
@@ -152,7 +152,9 @@ fn inner_cells(row: &InnerRow) -> Vec<TableCell> {
     };
     vec![
         TableCell::name(&*row.name).tone(Tone::Muted),
-        TableCell::default(),
+        row.grade.map_or_else(TableCell::default, |grade| {
+            TableCell::figure(grade.label()).tone(tone_of_letter(Some(grade.letter)))
+        }),
         TableCell::count(row.requests).tone(Tone::Muted),
         TableCell::default(),
         TableCell::optional(row.error_rate, display::format_percent).tone(errors),

@@ -7,7 +7,7 @@ mod search;
 pub(super) use gate::{absent, compared, graded_too_low, kept, refused, regressed};
 use loadtest_model::card::Report;
 use loadtest_model::comparison::{BaselineComparison, RunComparison};
-use loadtest_model::definition::{GroupDef, Metric, StepDef};
+use loadtest_model::definition::{GroupDef, Metric, StepDef, Subject, Threshold};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Cell, GroupSample, Panicked};
 use loadtest_model::plan::ScopedThreshold;
@@ -242,12 +242,33 @@ pub(super) fn hostile(text: &str) -> Report {
     report
 }
 
-/// A run whose last step sends for itself.
+/// A run whose last step sends for itself, with limits on its requests and on steps with a tag.
 pub(super) fn sender() -> Report {
     let mut record = checkout(HEALTHY, 20, EndReason::Completed);
-    let last = record.start.definition.steps.to_mut().last_mut();
+    let definition = &mut record.start.definition;
+    for step in &mut definition.steps.to_mut()[3..] {
+        step.tags = vec!["orders".into(), "slow".into()].into();
+    }
+    let last = definition.steps.to_mut().last_mut();
     let last = last.expect("there are steps");
     (last.sends_itself, last.method, last.url) = (true, None, None);
+    for (step, subject, limit) in [
+        (None, Subject::Tag("orders".into()), below(Metric::P99, 900)),
+        (
+            Some(4),
+            Subject::Row("GET /orders/{}".into()),
+            below(Metric::P95, 150),
+        ),
+        (
+            Some(4),
+            Subject::Row("reciept".into()),
+            below(Metric::MAX, 150),
+        ),
+    ] {
+        let limit = Threshold { subject, ..limit };
+        let scoped = ScopedThreshold::new(definition, step, limit);
+        record.start.plan.thresholds.push(scoped);
+    }
     let step = &mut record.windows.steady.steps[4];
     for number in 1..=200 {
         let time = Duration::from_millis(number);
@@ -272,6 +293,12 @@ pub(super) fn own_metrics() -> Report {
     own.count("sold_out", 1_234);
     for number in 1..=100 {
         own.time("queued", Duration::from_millis(number));
+        let number = number as f64;
+        own.gauge(
+            "queue",
+            40.0 - number / 8.0,
+            Duration::from_secs_f64(number),
+        );
     }
     report(vec![record])
 }
@@ -301,6 +328,7 @@ pub(super) fn grouped() -> Report {
         record.start.plan.thresholds.push(ScopedThreshold {
             step: None,
             group: Some(0),
+            tagged: Vec::new(),
             threshold,
             implied: false,
         });
@@ -322,6 +350,7 @@ pub(super) fn doomed() -> Report {
     record.start.plan.thresholds.push(ScopedThreshold {
         step: None,
         group: None,
+        tagged: Vec::new(),
         threshold: below(Metric::P99, 1),
         implied: false,
     });

@@ -22,6 +22,7 @@ pub(crate) fn search_record(text: &str) -> RunRecord {
     let scoped = |step, threshold| ScopedThreshold {
         step,
         group: None,
+        tagged: Vec::new(),
         threshold,
         implied: false,
     };

@@ -77,13 +77,17 @@ fn a_search_shows_the_rate_what_broke_and_every_trial() {
 #[test]
 fn the_requests_of_a_step_that_sends_for_itself_stand_below_it() {
     let page = page(&sample::sender(), 100);
-    let row = |name: &str| page.lines().find(|line| line.contains(name)).unwrap();
+    let row = |name: &str| {
+        let mut lines = page.lines().map(str::trim);
+        lines.find(|line| line.starts_with(name)).unwrap()
+    };
     let words: Vec<&str> = row("GET /orders/{}").split_whitespace().collect();
     assert_eq!(
         words,
         [
             "GET",
             "/orders/{}",
+            "B-",
             "200",
             "0",
             "%",
@@ -96,7 +100,7 @@ fn the_requests_of_a_step_that_sends_for_itself_stand_below_it() {
         ]
     );
     assert!(row("receipt").contains("66.7 %"), "{}", row("receipt"));
-    let (above, below) = page.split_once("GET /orders/{}").unwrap();
+    let (above, below) = page.split_once("GET /orders/{}  B-").unwrap();
     assert!(
         above.rfind("get_order") > above.rfind("create_order"),
         "{page}"

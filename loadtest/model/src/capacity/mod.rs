@@ -236,7 +236,10 @@ impl Goal {
     /// Users enough for journeys twice as long as the SLO allows, so that it is broken before they run out.
     fn users(&self, scenario: &ScenarioDef, per_second: f64) -> u32 {
         let longest = |step: Option<usize>| {
-            let of_step = self.slo.iter().filter(move |scoped| scoped.step == step);
+            let of_step = self.slo.iter().filter(move |scoped| match step {
+                Some(step) if !scoped.tagged.is_empty() => scoped.tagged.contains(&step),
+                step => scoped.step == step && scoped.tagged.is_empty(),
+            });
             of_step
                 .filter_map(|scoped| match scoped.threshold.bound {
                     Bound::Time(time) => Some(time.as_secs_f64()),

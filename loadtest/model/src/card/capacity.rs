@@ -3,7 +3,7 @@
 use crate::capacity::{
     Condition, Finding, Goal, Limit, Purpose, Search, SearchEnding, Trial, TrialOutcome,
 };
-use crate::definition::Metric;
+use crate::definition::{Metric, Threshold};
 use crate::display;
 use serde::Serialize;
 use std::fmt;
@@ -135,15 +135,20 @@ impl Capacity {
     pub fn further_conditions(&self) -> Vec<(usize, String)> {
         let all = self.goal.slo.iter().zip(&self.conditions).enumerate();
         all.filter(|(_, (scoped, condition))| {
-            let metric = &scoped.threshold.metric;
-            condition.step.is_some() || !matches!(*metric, Metric::P95 | Metric::Errors)
+            let threshold = &scoped.threshold;
+            condition.step.is_some()
+                || !threshold.subject.is_whole()
+                || !matches!(threshold.metric, Metric::P95 | Metric::Errors)
         })
         .map(|(at, (scoped, condition))| {
-            let metric = &scoped.threshold.metric;
+            let Threshold {
+                subject, metric, ..
+            } = &scoped.threshold;
+            let figure = format!("{subject}{metric}");
             let step = condition.step.as_ref();
             (
                 at,
-                step.map_or_else(|| metric.to_string(), |step| format!("{step} {metric}")),
+                step.map_or_else(|| figure.clone(), |step| format!("{step} {figure}")),
             )
         })
         .collect()

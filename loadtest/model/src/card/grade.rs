@@ -6,7 +6,7 @@
 //! Workbook*, chapter 5. Each band is split in thirds for `+` and `-`.
 
 use crate::definition::{Letter, micros};
-use crate::metrics::StepTally;
+use crate::metrics::{InnerTally, StepTally};
 use crate::plan::StepGrading;
 use serde::Serialize;
 use std::time::Duration;
@@ -65,7 +65,31 @@ impl StepGrade {
         if failures == 0 && tally.response.count() == 0 {
             return None;
         }
-        let (satisfied, tolerating) = (tally.satisfied, tally.tolerating);
+        let in_time = (tally.satisfied, tally.tolerating);
+        Some(Self::from_counts(attempts, failures, in_time, policy))
+    }
+
+    /// Grades the requests of one name within a step; `None` of none. What is within T is exact except for
+    /// times within 0.1 % of T or 4 T.
+    pub fn from_row(row: &InnerTally, policy: &StepGrading) -> Option<Self> {
+        let ok = row.requests.saturating_sub(row.failed);
+        let within = |limit: Duration| {
+            let late = row.timed_out.count_at_most(limit);
+            let times = row.service.count_at_most(limit);
+            times.saturating_sub(late).min(ok)
+        };
+        let satisfied = within(policy.target);
+        let bearable = within(policy.target.saturating_mul(4));
+        let in_time = (satisfied, bearable - satisfied);
+        (row.requests > 0).then(|| Self::from_counts(row.requests, row.failed, in_time, policy))
+    }
+
+    fn from_counts(
+        attempts: u64,
+        failures: u64,
+        (satisfied, tolerating): (u64, u64),
+        policy: &StepGrading,
+    ) -> Self {
         let all = attempts as f64;
         let apdex = (satisfied as f64 + tolerating as f64 / 2.0) / all;
         let burn = budget_burn(failures as f64 / all, policy.budget);
@@ -75,7 +99,7 @@ impl StepGrade {
             let (low, high) = index_interval(satisfied as f64, tolerating as f64, all);
             (low.min(cap), high.min(cap))
         });
-        Some(Self {
+        Self {
             version: VERSION,
             target: policy.target,
             budget: policy.budget,
@@ -90,7 +114,13 @@ impl StepGrade {
             score,
             letter: Letter::from_score(score),
             interval,
-        })
+        }
+    }
+
+    /// Returns the printed grade: `B+`, and `A*` of a small sample.
+    pub fn label(&self) -> String {
+        let star = if self.interval.is_some() { "*" } else { "" };
+        format!("{}{star}", self.letter)
     }
 }
 

@@ -44,7 +44,7 @@ pub use group::GroupRow;
 pub use headline::Headline;
 pub use inner::InnerRow;
 pub use loss::{Loss, LossKind};
-pub use own::{CounterRow, TimingRow};
+pub use own::{CounterRow, GaugeRow, TimingRow};
 pub use setting::Setting;
 pub use slowest::{SlowRow, SlowStepRow};
 pub use spectrum::SpectrumPoint;
@@ -152,6 +152,9 @@ pub struct Card {
     /// The custom times of the scenario (`vu.time(..)`), by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub timings: Vec<TimingRow>,
+    /// The gauges of the scenario (`vu.gauge(..)`), by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gauges: Vec<GaugeRow>,
     /// The panics of steps.
     pub panics: Vec<Panicked>,
     /// The end of the target that the scenario started, if it did not survive the run.
@@ -263,6 +266,7 @@ impl Card {
             statuses: sum_statuses(&tally.steps),
             counters: CounterRow::all(&tally.own, seconds),
             timings: TimingRow::all(&tally.own),
+            gauges: GaugeRow::all(&tally.own),
             panics: record.end.panics.clone(),
             target_death: record.end.target_death.clone(),
             thresholds: record
@@ -324,6 +328,9 @@ fn grade_steps(
     seconds: Option<f64>,
     withheld: bool,
 ) -> (Vec<StepRow>, Grade, Vec<Loss>) {
+    let plan = &record.start.plan;
+    let regraded = record.regraded.as_ref();
+    let is_regraded = regraded.is_some_and(|policy| policy.apdex.is_some());
     let repeated = record.start.definition.steps.iter().zip(&tally.steps);
     let repeated = repeated.filter(|(step, _)| !step.runs_once_per_user());
     let all_time: Duration = repeated.map(|(_, counts)| counts.service.sum()).sum();
@@ -337,12 +344,11 @@ fn grade_steps(
         .enumerate()
     {
         let mut row = StepRow::new(step, counts, seconds, all_time);
-        row.grade = record
-            .start
-            .plan
-            .grading
-            .get(i)
-            .and_then(|policy| StepGrade::from_tally(counts, policy));
+        let policy = plan.grading.get(i);
+        row.grade = policy.and_then(|policy| StepGrade::from_tally(counts, policy));
+        for (inner, tally) in row.inner.iter_mut().zip(&counts.inner) {
+            inner.grade(tally, plan, i, is_regraded);
+        }
         if let Some(grade) = &row.grade {
             row.losses = loss::losses_of_step(i, names, counts, grade, &tally.dependencies);
         }
@@ -350,7 +356,7 @@ fn grade_steps(
     }
     let grades: Vec<Option<StepGrade>> = rows.iter().map(|row| row.grade).collect();
     let mean = Grade::from_steps(&grades);
-    let budgets = record.start.plan.grading.iter().map(|policy| policy.budget);
+    let budgets = plan.grading.iter().map(|policy| policy.budget);
     let mut grade = match (journey_error_rate(tally), budgets.reduce(f64::max)) {
         (Some(errors), Some(budget)) => mean.clone().limit_by_journeys(errors, budget),
         _ => mean.clone(),
@@ -380,6 +386,7 @@ fn grade_steps(
         for row in &mut rows {
             row.grade = None;
             row.losses.clear();
+            row.inner.iter_mut().for_each(|inner| inner.grade = None);
         }
     }
     (rows, grade, losses)

@@ -1,7 +1,8 @@
 //! The custom metrics of a scenario, a row per name.
 
 use super::step::Quantiles;
-use crate::metrics::{Histogram, OTHERS, OwnTally};
+use crate::definition::GaugeFigure;
+use crate::metrics::{GaugeTally, Histogram, OTHERS, OwnTally};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -27,6 +28,23 @@ pub struct TimingRow {
     pub time: Quantiles,
 }
 
+/// A gauge of the scenario's own.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GaugeRow {
+    /// The name that the scenario gave.
+    pub name: String,
+    /// The number of times that it was set.
+    pub count: u64,
+    /// The last number by time.
+    pub last: f64,
+    /// The smallest number.
+    pub min: f64,
+    /// The largest number.
+    pub max: f64,
+    /// The mean of the numbers.
+    pub mean: f64,
+}
+
 impl CounterRow {
     /// By name; what has no name of its own comes last.
     pub(super) fn all(own: &OwnTally, seconds: Option<f64>) -> Vec<Self> {
@@ -48,6 +66,24 @@ impl TimingRow {
             time: Quantiles::from_histogram(times),
         };
         others_last(&own.timings).map(row).collect()
+    }
+}
+
+impl GaugeRow {
+    /// By name; what has no name of its own comes last.
+    pub(super) fn all(own: &OwnTally) -> Vec<Self> {
+        let row = |(name, gauge): (&String, &GaugeTally)| {
+            let figure = |figure| gauge.figure(figure);
+            Some(Self {
+                name: name.clone(),
+                count: gauge.count,
+                last: figure(GaugeFigure::Last)?,
+                min: figure(GaugeFigure::Min)?,
+                max: figure(GaugeFigure::Max)?,
+                mean: figure(GaugeFigure::Mean)?,
+            })
+        };
+        others_last(&own.gauges).filter_map(row).collect()
     }
 }
 
@@ -86,6 +122,7 @@ mod tests {
         *own = OwnTally::default();
         for ms in 1..=100 {
             own.time("queued", Duration::from_millis(ms));
+            own.gauge("depth", ms as f64, Duration::from_millis(ms));
         }
         card = Card::grade(&record, None);
         assert!(card.counters.is_empty());
@@ -99,12 +136,18 @@ mod tests {
             (Some(50), Some(95))
         );
         assert_eq!(queued.time.max, Some(Duration::from_millis(100)));
+        let depth = &card.gauges[0];
+        assert_eq!((&*depth.name, depth.count), ("depth", 100));
+        let figures = (depth.last, depth.min, depth.max, depth.mean);
+        assert_eq!(figures, (100.0, 1.0, 100.0, 50.5));
     }
 
     #[test]
     fn a_card_without_any_does_not_mention_them() {
         let card = Card::grade(&sample::record(&["login"]), None);
         let json = serde_json::to_value(&card).unwrap();
-        assert!(json.get("counters").is_none() && json.get("timings").is_none());
+        for list in ["counters", "timings", "gauges"] {
+            assert!(json.get(list).is_none(), "{list}");
+        }
     }
 }

@@ -96,25 +96,36 @@ fn note_odd_answers(record: &ScenarioRecord) -> Vec<String> {
     remarks
 }
 
-/// Limits on what the scenario was to count or time by itself, and never did: a name may be misspelt.
+/// Limits on what the scenario was to count or time by itself, or on requests that a step was to send, and never
+/// did: a name may be misspelt.
 fn never_came(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     let own = &record.windows.steady.own;
     let mut remarks = Vec::new();
     for row in &card.thresholds {
-        let (name, does, names) = match &row.metric {
-            Metric::Count(name) | Metric::Rate(name) => (
-                name,
-                "counts",
-                own.counters.keys().map(String::as_str).collect::<Vec<_>>(),
-            ),
-            Metric::Timing(name, _) => (
-                name,
-                "times",
-                own.timings.keys().map(String::as_str).collect(),
-            ),
-            _ => continue,
-        };
-        if names.contains(&&**name) {
+        let sender = card
+            .steps
+            .iter()
+            .find(|step| row.step.as_ref() == Some(&step.name));
+        let scenario = |does: &str| format!("the scenario {does}");
+        let (does, name, names): (String, &str, Vec<&String>) =
+            match (&row.metric, &row.row, sender) {
+                (_, Some(name), Some(step)) => (
+                    format!("the step {} sends", display::quote_name(&step.name)),
+                    name,
+                    step.inner.iter().map(|row| &row.name).collect(),
+                ),
+                (Metric::Count(name) | Metric::Rate(name), ..) => {
+                    (scenario("counts"), name, own.counters.keys().collect())
+                }
+                (Metric::Timing(name, _), ..) => {
+                    (scenario("times"), name, own.timings.keys().collect())
+                }
+                (Metric::Gauge(name, _), ..) => {
+                    (scenario("sets"), name, own.gauges.keys().collect())
+                }
+                _ => continue,
+            };
+        if names.iter().any(|known| *known == name) {
             continue;
         }
         let some = names.iter().take(4).map(|name| display::quote_name(name));
@@ -128,11 +139,13 @@ fn never_came(card: &Card, record: &ScenarioRecord) -> Vec<String> {
             ),
         };
         let remedy = match row.metric {
-            Metric::Timing(..) => String::new(),
-            _ => format!("; where nothing happened, `vu.count(\"{name}\", 0)` says so"),
+            Metric::Count(_) | Metric::Rate(_) => {
+                format!("; where nothing happened, `vu.count(\"{name}\", 0)` says so")
+            }
+            _ => String::new(),
         };
         remarks.push(format!(
-            "the threshold `{}` is on a name that never came: the scenario {does}{remedy}",
+            "the threshold `{}` is on a name that never came: {does}{remedy}",
             row.condition
         ));
     }
@@ -151,7 +164,17 @@ fn explain_contrast(card: &Card) -> Option<String> {
     let broken = || card.thresholds.iter().filter(|row| !row.passed);
     let stricter = broken().find_map(|row| find_stricter_policy(card, row));
     let other = broken().next().map(|row| {
-        if row.step.is_none() && !card.headline.single_request {
+        if row.row.is_some() {
+            format!(
+                "`{}` is of requests within a step, and the grade is by whole steps",
+                row.condition
+            )
+        } else if row.tag.is_some() {
+            format!(
+                "the grade is by the times and errors of single steps; `{}` is of several",
+                row.condition
+            )
+        } else if row.step.is_none() && !card.headline.single_request {
             format!(
                 "the grade is by the times and errors of single steps; `{}` is of whole journeys",
                 row.condition
@@ -173,6 +196,9 @@ fn explain_contrast(card: &Card) -> Option<String> {
 
 /// The part of the grading policy than which a threshold is stricter.
 fn find_stricter_policy(card: &Card, row: &ThresholdRow) -> Option<String> {
+    if row.row.is_some() || row.tag.is_some() {
+        return None;
+    }
     let step = match &row.step {
         Some(name) => card.steps.iter().find(|step| step.name == *name)?,
         None if card.headline.single_request => card.steps.first()?,

@@ -20,6 +20,9 @@ pub struct StepRow {
     /// The name of the group that it is in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    /// Free labels, for limits on all steps with one of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
     /// The HTTP method, where the source shows it.
     pub method: Option<String>,
     /// The URL template, where the source shows it.
@@ -143,6 +146,7 @@ impl StepRow {
             name: step.name.to_string(),
             line: step.line,
             group: step.group.as_deref().map(str::to_owned),
+            tags: step.tags.iter().map(ToString::to_string).collect(),
             method: step.method.as_deref().map(str::to_owned),
             url: step.url.as_deref().map(str::to_owned),
             grade: None,

@@ -3,7 +3,7 @@
 //! In a scenario of one step a threshold on the time of the journey is on the step's response time, so that
 //! it is of the same figure as the percentiles beside it.
 
-use crate::definition::{Bound, Metric, Part, ScenarioDef};
+use crate::definition::{Bound, Metric, Part, ScenarioDef, Subject};
 use crate::display;
 use crate::metrics::{Aggregate, Broken, Tally};
 pub(super) use crate::metrics::{journey_error_rate, request_rate, sent, times};
@@ -19,7 +19,13 @@ pub struct ThresholdRow {
     /// The step or the group it is about; `None` for the journey. What is declared on the time of a journey of one
     /// step is about that step.
     pub step: Option<String>,
-    /// The condition: `p95 < 300 ms`.
+    /// The tag of the steps that it is about, if it is about such.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    /// The name of the requests of the step that it is about, if it is about such.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub row: Option<String>,
+    /// The condition: `p95 < 300 ms`, `tag(api).p95 < 300 ms`.
     pub condition: String,
     /// The metric: `p95`.
     pub metric: Metric,
@@ -43,7 +49,7 @@ impl ThresholdRow {
         scenario: &ScenarioDef,
         seconds: Option<f64>,
     ) -> Self {
-        let actual = Aggregate::from_scoped(scoped, tally, seconds).value;
+        let actual = Aggregate::from_threshold(scoped, tally, seconds).value;
         Self::measured(scoped, scenario, actual)
     }
 
@@ -61,10 +67,16 @@ impl ThresholdRow {
     /// A threshold of a scenario whose metric came to `actual`.
     fn measured(scoped: &ScopedThreshold, scenario: &ScenarioDef, actual: Option<f64>) -> Self {
         let threshold = &scoped.threshold;
-        let of_requests = matches!(
-            threshold.metric,
-            Metric::Time(Part::Whole | Part::Failed, _)
-        );
+        let of_requests = threshold.subject.is_whole()
+            && matches!(
+                threshold.metric,
+                Metric::Time(Part::Whole | Part::Failed, _)
+            );
+        let (tag, row) = match &threshold.subject {
+            Subject::Whole => (None, None),
+            Subject::Tag(tag) => (Some(tag.to_string()), None),
+            Subject::Row(row) => (None, Some(row.to_string())),
+        };
         let bound = threshold.bound.number();
         let is_alone = scenario.steps.len() == 1 && scoped.group.is_none();
         let step = scoped
@@ -77,6 +89,8 @@ impl ThresholdRow {
             step: step
                 .or(group)
                 .map(|name| name.map_or_else(|| "?".to_owned(), ToString::to_string)),
+            tag,
+            row,
             condition: display::format_threshold(threshold),
             metric: threshold.metric.clone(),
             bound,
@@ -90,16 +104,28 @@ impl ThresholdRow {
         }
     }
 
+    /// Names the step, steps or journey that it is about, for a list of conditions.
+    pub fn subject(&self) -> &str {
+        match (&self.step, &self.tag) {
+            (Some(step), _) => step,
+            (None, Some(_)) => "tagged steps",
+            (None, None) => "journey",
+        }
+    }
+
     /// Explains the failure: `p95 of login is 412 ms, and must be < 300 ms`.
     pub fn reason(&self) -> String {
-        let of = self.step.as_deref().map_or_else(
-            || " of the journey".to_owned(),
-            |step| format!(" of {}", display::quote_name(step)),
-        );
-        let name = self.metric.to_string();
-        let of = if self.metric.is_own() { "" } else { &*of };
-        let must = self.condition.strip_prefix(&name).unwrap_or_default();
-        let must = must.trim();
+        let of_step = self.step.as_deref().map(display::quote_name);
+        let of = match (&of_step, &self.row, &self.tag) {
+            _ if self.metric.is_own() => String::new(),
+            (Some(step), Some(row), _) => format!(" of {} in {step}", display::quote_name(row)),
+            (Some(step), None, _) => format!(" of {step}"),
+            (None, _, Some(tag)) => format!(" of the steps tagged {}", display::quote_name(tag)),
+            (None, ..) => " of the journey".to_owned(),
+        };
+        let name = &self.metric;
+        let must = self.condition.rsplit_once(&format!("{name} "));
+        let must = must.map_or(&*self.condition, |(_, must)| must);
         match self.actual {
             Some(_) => format!("{name}{of}: {}, and must be {must}", self.actual_words),
             None => format!("{name}{of} has no samples, and must be {must}"),
@@ -117,6 +143,7 @@ fn format_measured(bound: Bound, actual: f64) -> String {
         Bound::PerSecond(_) => display::format_rate(actual),
         Bound::BytesPerSecond(_) => display::format_throughput(actual),
         Bound::Count(_) => display::format_count(actual as u64),
+        Bound::Number(_) => display::format_number(actual),
     }
 }
 

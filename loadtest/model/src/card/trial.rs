@@ -288,6 +288,7 @@ mod tests {
         record.start.plan.thresholds = with_error_limit(vec![ScopedThreshold {
             step: None,
             group: None,
+            tagged: Vec::new(),
             threshold,
             implied: false,
         }]);

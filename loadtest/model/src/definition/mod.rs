@@ -19,7 +19,8 @@ mod think;
 
 pub use crate::micros;
 pub use crate::threshold::{
-    Better, Bound, Comparator, Metric, Part, Scope, Statistic, Threshold, Unit,
+    Better, Bound, Comparator, GaugeFigure, Metric, Part, Scope, Statistic, Subject, Threshold,
+    Unit,
 };
 pub use client::{Client, Cookies, Dns, HttpVersion};
 pub use draw::Draw;

@@ -90,6 +90,9 @@ pub struct StepDef {
     pub line: u32,
     /// The doc comment, trimmed; empty when there is none.
     pub description: Text,
+    /// Free labels, for limits on all steps with one of them.
+    #[serde(default, skip_serializing_if = "<[Text]>::is_empty")]
+    pub tags: Cow<'static, [Text]>,
     /// The HTTP method, where the source shows it.
     pub method: Option<Text>,
     /// The URL template, where the source shows it.
@@ -253,6 +256,7 @@ impl StepDef {
             name: name.into(),
             line: 1,
             description: Cow::Borrowed(""),
+            tags: Cow::Borrowed(&[]),
             method: None,
             url: None,
             headers: Cow::Borrowed(&[]),
@@ -331,6 +335,13 @@ impl ScenarioDef {
             client.cookies = Cookies::User;
         }
         client
+    }
+
+    /// The zero-based numbers of the steps with `tag`.
+    pub fn tagged_steps(&self, tag: &str) -> Vec<usize> {
+        let steps = self.steps.iter().enumerate();
+        let tagged = steps.filter(|(_, step)| step.tags.iter().any(|one| one == tag));
+        tagged.map(|(at, _)| at).collect()
     }
 
     /// The identity of the scenario over time: `package::module::function`.

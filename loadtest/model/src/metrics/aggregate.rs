@@ -3,8 +3,8 @@
 //! In a scenario of one step the times of the journey are those of the step's responses, so that a
 //! threshold is on the figure that is shown.
 
-use super::{GroupTally, Histogram, StepTally, Tally};
-use crate::definition::{Metric, Part, Statistic, Threshold};
+use super::{GroupTally, Histogram, InnerTally, StepTally, Tally};
+use crate::definition::{Metric, Part, Statistic, Subject};
 use crate::plan::ScopedThreshold;
 
 /// The measured value of a metric.
@@ -19,14 +19,52 @@ pub struct Aggregate {
 
 impl Aggregate {
     /// Computes the metric of a threshold from `tally`. Rates are divided by `seconds`.
-    pub fn from_scoped(scoped: &ScopedThreshold, tally: &Tally, seconds: Option<f64>) -> Self {
-        let threshold = &scoped.threshold;
-        match scoped.group {
-            None => Self::from_threshold(threshold, scoped.step, tally, seconds),
-            Some(group) => match tally.groups.get(group) {
-                Some(group) => Self::of_group(&threshold.metric, group),
+    pub fn from_threshold(scoped: &ScopedThreshold, tally: &Tally, seconds: Option<f64>) -> Self {
+        let ScopedThreshold {
+            step,
+            group,
+            tagged,
+            threshold,
+            ..
+        } = scoped;
+        let metric = &threshold.metric;
+        if let Some(group) = group {
+            let group = tally.groups.get(*group);
+            return group.map_or_else(Self::default, |group| Self::of_group(metric, group));
+        }
+        let steps = |numbers: &[usize]| -> Vec<&StepTally> {
+            let found = numbers.iter().filter_map(|step| tally.steps.get(*step));
+            found.collect()
+        };
+        match (&threshold.subject, metric, step) {
+            (_, Metric::Count(name), _) => Self::counted(name, tally),
+            (_, Metric::Rate(name), _) => {
+                let counted = Self::counted(name, tally);
+                let value = counted.value.zip(seconds);
+                Self {
+                    value: value.map(|(count, seconds)| count / seconds),
+                    ..counted
+                }
+            }
+            (_, Metric::Timing(name, statistic), _) => match tally.own.timings.get(&**name) {
+                Some(times) => Self::time(*statistic, times),
                 None => Self::default(),
             },
+            (_, Metric::Gauge(name, figure), _) => match tally.own.gauges.get(&**name) {
+                Some(gauge) => Self {
+                    value: gauge.figure(*figure),
+                    samples: gauge.count,
+                },
+                None => Self::default(),
+            },
+            (Subject::Row(name), metric, Some(step)) => {
+                let rows = tally.steps.get(*step).map_or(&[][..], |step| &step.inner);
+                let row = rows.iter().find(|row| row.name == **name);
+                row.map_or_else(Self::default, |row| Self::of_row(metric, row, seconds))
+            }
+            (Subject::Tag(_), metric, _) => Self::of_steps(metric, &steps(tagged), seconds),
+            (_, metric, None) => Self::of_journey(metric, tally, seconds),
+            (_, metric, Some(step)) => Self::of_steps(metric, &steps(&[*step]), seconds),
         }
     }
 
@@ -40,39 +78,9 @@ impl Aggregate {
         }
     }
 
-    /// The same for a step or the whole iteration.
-    fn from_threshold(
-        threshold: &Threshold,
-        step: Option<usize>,
-        tally: &Tally,
-        seconds: Option<f64>,
-    ) -> Self {
-        match (&threshold.metric, step) {
-            (Metric::Count(name), _) => Self::counted(name, tally),
-            (Metric::Rate(name), _) => {
-                let counted = Self::counted(name, tally);
-                let value = counted.value.zip(seconds);
-                Self {
-                    value: value.map(|(count, seconds)| count / seconds),
-                    ..counted
-                }
-            }
-            (Metric::Timing(name, statistic), _) => match tally.own.timings.get(&**name) {
-                Some(times) => Self::time(*statistic, times),
-                None => Self::default(),
-            },
-            (metric, None) => Self::of_journey(metric, tally, seconds),
-            (metric, Some(step)) => match tally.steps.get(step) {
-                Some(step) => Self::of_step(metric, step, seconds),
-                None => Self::default(),
-            },
-        }
-    }
-
     fn of_journey(metric: &Metric, tally: &Tally, seconds: Option<f64>) -> Self {
         let journey = &tally.journey;
         let ended = journey.ok + journey.failed;
-        let sum = |of: fn(&StepTally) -> u64| tally.steps.iter().map(of).sum::<u64>();
         match metric {
             Metric::Time(part, statistic) => match (part, find_only_step(tally)) {
                 (Part::Whole, _) => Self::time(*statistic, times(tally)),
@@ -82,6 +90,39 @@ impl Aggregate {
                 _ => Self::default(),
             },
             Metric::Errors => Self::share(journey.failed + journey.dropped, journey.ok),
+            Metric::Dropped => Self::share(journey.dropped, journey.started),
+            Metric::Rps if find_only_step(tally).is_none() => Self {
+                value: seconds
+                    .filter(|_| ended + journey.dropped > 0)
+                    .map(|seconds| ended as f64 / seconds),
+                samples: ended,
+            },
+            metric => {
+                let steps: Vec<&StepTally> = tally.steps.iter().collect();
+                Self::of_steps(metric, &steps, seconds)
+            }
+        }
+    }
+
+    /// The metric of all executions of `steps`.
+    fn of_steps(metric: &Metric, steps: &[&StepTally], seconds: Option<f64>) -> Self {
+        let sum = |of: fn(&StepTally) -> u64| steps.iter().map(|step| of(step)).sum::<u64>();
+        match metric {
+            Metric::Time(part, statistic) => match steps {
+                [step] => times_of(step, *part)
+                    .map_or_else(Self::default, |times| Self::time(*statistic, times)),
+                steps => {
+                    let mut all = Histogram::default();
+                    for times in steps.iter().filter_map(|step| times_of(step, *part)) {
+                        all.merge(times);
+                    }
+                    Self::time(*statistic, &all)
+                }
+            },
+            Metric::Errors => {
+                let failed = sum(|step| step.failed);
+                Self::share(failed, sum(|step| step.executed).saturating_sub(failed))
+            }
             Metric::Checks => {
                 let failed = sum(|step| step.checks_failed);
                 Self::share(sum(|step| step.checks_passed), failed)
@@ -90,19 +131,13 @@ impl Aggregate {
                 let executed = sum(|step| step.executed);
                 Self::share(sum(|step| step.skipped), executed)
             }
-            Metric::Dropped => Self::share(journey.dropped, journey.started),
             Metric::Retries => {
                 let retries = sum(|step| step.retries);
                 Self::share(retries, sum(|step| step.requests).saturating_sub(retries))
             }
-            Metric::Rps => match find_only_step(tally) {
-                Some(step) => Self::of_step(metric, step, seconds),
-                None => Self {
-                    value: seconds
-                        .filter(|_| ended + journey.dropped > 0)
-                        .map(|seconds| ended as f64 / seconds),
-                    samples: ended,
-                },
+            Metric::Rps => Self {
+                value: request_rate(sum(sent), seconds),
+                samples: sum(sent),
             },
             Metric::Throughput => Self {
                 value: request_rate(sum(sent), seconds)
@@ -110,44 +145,24 @@ impl Aggregate {
                     .map(|seconds| sum(|step| step.received_bytes) as f64 / seconds),
                 samples: sum(sent),
             },
-            Metric::Count(_) | Metric::Rate(_) | Metric::Timing(..) => Self::default(),
+            Metric::Dropped
+            | Metric::Count(_)
+            | Metric::Rate(_)
+            | Metric::Timing(..)
+            | Metric::Gauge(..) => Self::default(),
         }
     }
 
-    fn of_step(metric: &Metric, step: &StepTally, seconds: Option<f64>) -> Self {
+    /// The metric of the requests of one name within an `async` step.
+    fn of_row(metric: &Metric, row: &InnerTally, seconds: Option<f64>) -> Self {
         match metric {
-            Metric::Time(part, statistic) => {
-                let times = match part {
-                    Part::Whole => &step.response,
-                    Part::Service => &step.service,
-                    Part::Connect => &step.phases.connect,
-                    Part::Tls => &step.phases.tls,
-                    Part::FirstByte => &step.phases.first_byte,
-                    Part::Body => &step.phases.body,
-                    Part::Failed => &step.failed_response,
-                    Part::Lateness => return Self::default(),
-                };
-                Self::time(*statistic, times)
-            }
-            Metric::Errors => Self::share(step.failed, step.executed.saturating_sub(step.failed)),
-            Metric::Checks => Self::share(step.checks_passed, step.checks_failed),
-            Metric::Skips => Self::share(step.skipped, step.executed),
-            Metric::Retries => {
-                Self::share(step.retries, step.requests.saturating_sub(step.retries))
-            }
+            Metric::Time(Part::Whole, statistic) => Self::time(*statistic, &row.service),
+            Metric::Errors => Self::share(row.failed, row.requests.saturating_sub(row.failed)),
             Metric::Rps => Self {
-                value: request_rate(sent(step), seconds),
-                samples: sent(step),
+                value: request_rate(row.requests, seconds),
+                samples: row.requests,
             },
-            Metric::Throughput => Self {
-                value: request_rate(sent(step), seconds)
-                    .and(seconds)
-                    .map(|seconds| step.received_bytes as f64 / seconds),
-                samples: sent(step),
-            },
-            Metric::Dropped | Metric::Count(_) | Metric::Rate(_) | Metric::Timing(..) => {
-                Self::default()
-            }
+            _ => Self::default(),
         }
     }
 
@@ -181,6 +196,20 @@ impl Aggregate {
             value: time.map(|time| time.as_nanos() as f64 / 1e3),
             samples: times.count(),
         }
+    }
+}
+
+/// The times of a part of a step's executions; nothing has the lateness of a step.
+fn times_of(step: &StepTally, part: Part) -> Option<&Histogram> {
+    match part {
+        Part::Whole => Some(&step.response),
+        Part::Service => Some(&step.service),
+        Part::Connect => Some(&step.phases.connect),
+        Part::Tls => Some(&step.phases.tls),
+        Part::FirstByte => Some(&step.phases.first_byte),
+        Part::Body => Some(&step.phases.body),
+        Part::Failed => Some(&step.failed_response),
+        Part::Lateness => None,
     }
 }
 
@@ -218,7 +247,7 @@ pub fn journey_error_rate(tally: &Tally) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition::{Bound, Comparator};
+    use crate::definition::{Bound, Comparator, Threshold};
     use std::time::Duration;
 
     const MS: Duration = Duration::from_millis(1);
@@ -258,6 +287,8 @@ mod tests {
         other.received_bytes = 1_000;
         other.response.record_n(MS, 40);
         tally.own.count("sold_out", 30);
+        tally.own.gauge("queue", 7.5, MS);
+        tally.own.gauge("queue", 2.5, 2 * MS);
         tally
             .own
             .timings
@@ -266,14 +297,29 @@ mod tests {
     }
 
     fn of(text: &str, step: Option<usize>, tally: &Tally) -> Aggregate {
+        of_subject(Subject::Whole, text, step, tally)
+    }
+
+    /// With a tag, of both steps.
+    fn of_subject(subject: Subject, text: &str, step: Option<usize>, tally: &Tally) -> Aggregate {
         let (metric, comparison) = text.rsplit_once(' ').unwrap_or((text, "<"));
         let comparison = match comparison {
             ">" => Comparator::Greater,
             _ => Comparator::Less,
         };
         let metric: Metric = metric.parse().unwrap();
-        let threshold = Threshold::new(metric, comparison, Bound::Ratio(0.0));
-        Aggregate::from_threshold(&threshold, step, tally, SECONDS)
+        let threshold = Threshold {
+            subject,
+            ..Threshold::new(metric, comparison, Bound::Ratio(0.0))
+        };
+        let scoped = ScopedThreshold {
+            step,
+            group: None,
+            tagged: vec![0, 1],
+            threshold,
+            implied: false,
+        };
+        Aggregate::from_threshold(&scoped, tally, SECONDS)
     }
 
     /// Buckets of a histogram are at most a hundredth wide.
@@ -328,10 +374,61 @@ mod tests {
             ("count(sold_out)", 30.0, 180),
             ("rate(sold_out)", 3.0, 180),
             ("time(queued).p95", 380_000.0, 100),
+            ("gauge(queue).last", 2.5, 2),
+            ("gauge(queue).min", 2.5, 2),
+            ("gauge(queue).max", 7.5, 2),
+            ("gauge(queue).mean", 5.0, 2),
         ] {
             let aggregate = of(text, None, &tally);
             assert!(is_about(aggregate.value, wanted), "{text}: {aggregate:?}");
             assert_eq!(aggregate.samples, samples, "{text}");
+        }
+    }
+
+    #[test]
+    fn metrics_of_a_tag_are_of_all_executions_of_its_steps() {
+        let tally = tally();
+        for (text, wanted, samples) in [
+            // 40 of 140 times are 1 ms, so that the median is the 30th of the others.
+            ("p50", 90_000.0, 140),
+            ("max", 300_000.0, 140),
+            ("mean", (100.0 * 151_500.0 + 40.0 * 1_000.0) / 140.0, 140),
+            ("failed.p99", 2_970_000.0, 100),
+            ("first_byte.max", 100_000.0, 100),
+            ("errors", 40.0 / 200.0, 200),
+            ("checks", 0.9, 100),
+            ("skips", 40.0 / 240.0, 240),
+            ("retries", 20.0 / 250.0, 250),
+            ("rps", 24.0, 240),
+            ("throughput", 600.0, 240),
+        ] {
+            let aggregate = of_subject(Subject::Tag("api".into()), text, None, &tally);
+            assert!(is_about(aggregate.value, wanted), "{text}: {aggregate:?}");
+            assert_eq!(aggregate.samples, samples, "{text}");
+        }
+    }
+
+    #[test]
+    fn metrics_of_a_row_are_of_the_requests_of_that_name() {
+        let mut tally = tally();
+        let row = tally.steps[0].inner("order status");
+        (row.requests, row.failed, row.service) = (120, 30, hundred(MS));
+        tally.steps[0].inner("GET /").requests = 7;
+        let of = |name: &'static str, text, step| {
+            of_subject(Subject::Row(name.into()), text, Some(step), &tally)
+        };
+        for (text, wanted, samples) in [
+            ("p95", 95_000.0, 100),
+            ("mean", 50_500.0, 100),
+            ("errors", 0.25, 120),
+            ("rps", 12.0, 120),
+        ] {
+            let aggregate = of("order status", text, 0);
+            assert!(is_about(aggregate.value, wanted), "{text}: {aggregate:?}");
+            assert_eq!(aggregate.samples, samples, "{text}");
+        }
+        for (name, step) in [("order statu", 0), ("order status", 1), ("GET /", 7)] {
+            assert_eq!(of(name, "errors", step), Aggregate::default(), "{name}");
         }
     }
 
@@ -346,6 +443,7 @@ mod tests {
             "count(a) >",
             "time(a).p95",
             "time(a).mean",
+            "gauge(a).max",
         ];
         let texts = times.chain(Metric::WORDS).map(|metric| metric.to_string());
         for text in texts.chain(own.map(str::to_owned)) {

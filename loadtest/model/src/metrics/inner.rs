@@ -56,6 +56,7 @@ impl InnerTally {
         self.failed += 1;
         if kind.is_timeout() {
             self.service.record(time);
+            self.timed_out.record(time);
         }
         self.count_error(ErrorTally {
             kind,
@@ -71,6 +72,7 @@ impl InnerTally {
         self.requests += other.requests;
         self.failed += other.failed;
         self.service.merge(&other.service);
+        self.timed_out.merge(&other.timed_out);
         for (status, count) in &other.statuses {
             *self.statuses.entry(*status).or_default() += count;
         }
@@ -129,9 +131,14 @@ mod tests {
         assert_eq!((row.requests, row.failed), (5, 4));
         assert_eq!(row.service.count(), 2);
         assert_eq!(row.service.max(), Some(ms(30)));
+        assert_eq!(
+            (row.timed_out.count(), row.timed_out.max()),
+            (1, Some(ms(30)))
+        );
         let mut both = row.clone();
         both.merge(&row);
         assert_eq!((both.requests, both.service.count()), (10, 4));
+        assert_eq!(both.timed_out.count(), 2);
         assert_eq!(both.statuses, [(302, 2), (404, 2)].into());
         assert_eq!(both.errors.len(), 3);
         assert_eq!(

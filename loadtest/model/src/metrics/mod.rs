@@ -25,7 +25,7 @@ pub use health::Health;
 pub use histogram::Histogram;
 pub use inner::OTHERS;
 pub use number::Number;
-pub use own::OwnTally;
+pub use own::{GaugeTally, OwnTally};
 pub use slowest::{SlowJourney, SlowStep, Slowest};
 pub use tally::{
     Broken, DependencyTally, ErrorTally, Frame, GroupSample, GroupTally, InnerTally, JourneyTally,

@@ -9,7 +9,9 @@ mod rows;
 mod tests;
 
 use crate::definition::Letter;
-use crate::definition::{Bound, Comparator, Load, Metric, Rendezvous, ScenarioDef, Threshold};
+use crate::definition::{
+    Bound, Comparator, Load, Metric, Rendezvous, ScenarioDef, Subject, Threshold,
+};
 pub use error::PlanError;
 use load::{check_load, max_users, override_load};
 pub use rows::RowLimit;
@@ -109,11 +111,14 @@ pub struct StepGrading {
 /// A threshold and what it is about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScopedThreshold {
-    /// The zero-based number of the step; `None` for a group and for the journey.
+    /// The zero-based number of the step; `None` for a group, for the journey, and for the steps with a tag.
     pub step: Option<usize>,
     /// The zero-based number of the group, where it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<usize>,
+    /// The zero-based numbers of the steps with the tag, where the condition is on a tag.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tagged: Vec<usize>,
     /// The condition.
     pub threshold: Threshold,
     /// Implied, not declared: `errors < 1%`, which applies where no threshold is on errors.
@@ -171,7 +176,9 @@ impl Plan {
                 .steps
                 .iter()
                 .map(|step| {
-                    let declared = step.apdex.or_else(|| tightest_tail_bound(&step.thresholds));
+                    let declared = step
+                        .apdex
+                        .or_else(|| tightest_tail_bound(&*step.thresholds, &Subject::Whole));
                     StepGrading {
                         target: declared
                             .or(scenario.apdex)
@@ -231,10 +238,31 @@ fn check_grading(defaults: &GradingDefaults, errors: &mut Vec<PlanError>) {
     }
 }
 
-/// The smallest bound of the limits on p95 or higher.
-fn tightest_tail_bound(thresholds: &[Threshold]) -> Option<Duration> {
+impl ScopedThreshold {
+    /// A declared condition of `scenario`, on a step or else on the journey or on the steps with a tag.
+    pub fn new(scenario: &ScenarioDef, step: Option<usize>, threshold: Threshold) -> Self {
+        let tagged = match &threshold.subject {
+            Subject::Tag(tag) => scenario.tagged_steps(tag),
+            _ => Vec::new(),
+        };
+        Self {
+            step,
+            group: None,
+            tagged,
+            threshold,
+            implied: false,
+        }
+    }
+}
+
+/// The smallest bound of the limits on p95 or higher of a step, or of one of its rows.
+pub(crate) fn tightest_tail_bound<'a>(
+    thresholds: impl IntoIterator<Item = &'a Threshold>,
+    subject: &Subject,
+) -> Option<Duration> {
     thresholds
-        .iter()
+        .into_iter()
+        .filter(|threshold| threshold.subject == *subject)
         .filter(|threshold| {
             matches!(
                 threshold.metric,
@@ -253,7 +281,7 @@ fn collect_thresholds(scenario: &ScenarioDef) -> Vec<ScopedThreshold> {
 }
 
 /// The thresholds of the journey, of groups and of steps, as they are declared.
-pub fn declared_thresholds(scenario: &ScenarioDef) -> impl Iterator<Item = ScopedThreshold> {
+pub fn declared_thresholds(scenario: &ScenarioDef) -> impl Iterator<Item = ScopedThreshold> + '_ {
     let groups = scenario.groups.iter().enumerate();
     let groups = groups.map(|(at, group)| (None, Some(at), &group.thresholds));
     let steps = scenario.steps.iter().enumerate();
@@ -262,24 +290,27 @@ pub fn declared_thresholds(scenario: &ScenarioDef) -> impl Iterator<Item = Scope
     scopes
         .chain(groups)
         .chain(steps)
-        .flat_map(|(step, group, thresholds)| {
+        .flat_map(move |(step, group, thresholds)| {
             thresholds.iter().map(move |threshold| ScopedThreshold {
-                step,
                 group,
-                threshold: threshold.clone(),
-                implied: false,
+                ..ScopedThreshold::new(scenario, step, threshold.clone())
             })
         })
 }
 
 /// Adds the implied threshold where none limits errors: `errors < 1%`, of the whole journey.
 pub fn with_error_limit(mut thresholds: Vec<ScopedThreshold>) -> Vec<ScopedThreshold> {
-    let limits_errors = |scoped: &ScopedThreshold| scoped.threshold.metric == Metric::Errors;
+    // Requests of a step that fail are no failures of the step, unless it says so.
+    let limits_errors = |scoped: &ScopedThreshold| {
+        let threshold = &scoped.threshold;
+        threshold.metric == Metric::Errors && !matches!(threshold.subject, Subject::Row(_))
+    };
     if !thresholds.iter().any(limits_errors) {
         let threshold = Threshold::new(Metric::Errors, Comparator::Less, Bound::Ratio(0.01));
         thresholds.push(ScopedThreshold {
             step: None,
             group: None,
+            tagged: Vec::new(),
             threshold,
             implied: true,
         });

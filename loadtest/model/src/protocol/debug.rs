@@ -51,6 +51,9 @@ pub struct DebugStart {
 pub struct DebugExchange {
     /// The zero-based number of the step.
     pub step: usize,
+    /// The name of its row in the report, where the step sends for itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<String>,
     /// The requests on the wire, in order; at least one.
     pub hops: Vec<DebugHop>,
     /// From ready to the last byte of the body.

@@ -185,9 +185,10 @@ fn of_plan(record: &ScenarioRecord) -> Check {
             return Err(format!("{} is {}", name("weight"), step.weight));
         }
     }
-    let numbers = plan.thresholds.iter().filter_map(|scoped| scoped.step);
-    for number in numbers {
-        check_index("a threshold", number, steps)?;
+    for scoped in &plan.thresholds {
+        for number in scoped.step.iter().chain(&scoped.tagged) {
+            check_index("a threshold", *number, steps)?;
+        }
     }
     let groups = record.start.definition.groups.len();
     let mut numbers = plan.thresholds.iter().filter_map(|scoped| scoped.group);

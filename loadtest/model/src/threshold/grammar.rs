@@ -5,7 +5,7 @@
 
 use super::quantity::{Quantity, describe_unit};
 use super::{Bound, Comparator, Threshold};
-use crate::threshold::{Better, Metric, Scope, Unit};
+use crate::threshold::{Better, GaugeFigure, Metric, Scope, Unit};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -161,7 +161,7 @@ impl<'a> ThresholdParser<'a> {
     }
 
     fn parse_condition(&mut self) -> Result<Condition, ThresholdMistake> {
-        let (step, metric, place) = self.parse_subject()?;
+        let (step, subject, metric, place) = self.parse_subject()?;
         let comparator = self.parse_comparator(&metric)?;
         let (wrong, wanted) = match metric.better() {
             Better::Less if comparator.is_floor() => (">", "<"),
@@ -177,7 +177,7 @@ impl<'a> ThresholdParser<'a> {
             );
         }
         let unit = metric.unit();
-        let quantity = self.parse_quantity(describe_unit(unit))?;
+        let quantity = self.parse_quantity(unit)?;
         let bound = quantity.bound(unit)?;
         let best = if comparator.is_floor() { 1.0 } else { 0.0 };
         if let Bound::Ratio(share) = bound
@@ -209,6 +209,7 @@ impl<'a> ThresholdParser<'a> {
             place: step.as_ref().map_or(place, |(_, place)| place.clone()),
             step: step.map(|(name, _)| name),
             threshold: Threshold {
+                subject,
                 abort_after,
                 ..Threshold::new(metric, comparator, bound)
             },
@@ -236,7 +237,7 @@ impl<'a> ThresholdParser<'a> {
         let (_, abort) = self.take_word();
         let after = if self.is_next_word("after") {
             self.take_word();
-            let quantity = self.parse_quantity(describe_unit(Unit::Time))?;
+            let quantity = self.parse_quantity(Unit::Time)?;
             if quantity.value == 0.0 {
                 let message = "`after 0s` is no delay: write `or abort`";
                 return Self::fail(quantity.place, message);
@@ -248,11 +249,17 @@ impl<'a> ThresholdParser<'a> {
             return Self::fail(self.find_next(), WANTED);
         };
         let is_floor = comparator.is_floor();
+        let is_known_at_end = match metric {
+            Metric::Count(_) | Metric::Gauge(_, GaugeFigure::Max) => is_floor,
+            Metric::Gauge(_, GaugeFigure::Min) => !is_floor,
+            _ => false,
+        };
         match metric.unit() {
-            Unit::Count if is_floor => Self::fail(
+            _ if is_known_at_end => Self::fail(
                 or,
                 format!(
-                    "a lower limit on `{metric}` is judged when the run is over: leave `or abort` out"
+                    "{} limit on `{metric}` is judged when the run is over: leave `or abort` out",
+                    if is_floor { "a lower" } else { "an upper" }
                 ),
             ),
             Unit::PerSecond | Unit::BytesPerSecond if is_floor && after.is_zero() => Self::fail(
@@ -294,9 +301,11 @@ impl<'a> ThresholdParser<'a> {
         )
     }
 
-    fn parse_quantity(&mut self, wanted: &str) -> Result<Quantity<'a>, ThresholdMistake> {
+    fn parse_quantity(&mut self, unit: Unit) -> Result<Quantity<'a>, ThresholdMistake> {
         self.skip_space();
         let begin = self.at;
+        let is_negative = unit == Unit::Number && self.take("-");
+        self.skip_space();
         let (digits, place) = self.take_while(|c| c.is_ascii_digit() || matches!(c, '.' | '_'));
         let Some(value) = digits
             .replace('_', "")
@@ -305,8 +314,9 @@ impl<'a> ThresholdParser<'a> {
             .filter(|_| !place.is_empty())
         else {
             self.at = begin;
-            return Self::fail(self.find_next(), wanted);
+            return Self::fail(self.find_next(), describe_unit(unit));
         };
+        let value: f64 = value;
         let end = self.at;
         self.skip_space();
         let (unit, mut unit_at) =
@@ -318,7 +328,7 @@ impl<'a> ThresholdParser<'a> {
             unit_at = end..end;
         }
         Ok(Quantity {
-            value,
+            value: if is_negative { -value } else { value },
             digits,
             unit,
             place: begin..unit_at.end,

@@ -37,6 +37,8 @@ pub enum Metric {
     Rate(Cow<'static, str>),
     /// A statistic of what the scenario timed under a name: `time(queued).p95`.
     Timing(Cow<'static, str>, Statistic),
+    /// A figure of the numbers that the scenario set a gauge to: `gauge(queue).max`.
+    Gauge(Cow<'static, str>, GaugeFigure),
 }
 
 /// The part of an execution that a time is of.
@@ -73,6 +75,31 @@ pub enum Statistic {
     Mean,
 }
 
+/// A figure of the numbers that a gauge was set to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum GaugeFigure {
+    Last,
+    Min,
+    Max,
+    Mean,
+}
+
+impl GaugeFigure {
+    /// Every figure, in the order documentation lists them.
+    pub const ALL: [Self; 4] = [Self::Last, Self::Min, Self::Max, Self::Mean];
+
+    /// The word that a scenario uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Last => "last",
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::Mean => "mean",
+        }
+    }
+}
+
 /// The unit of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
@@ -84,8 +111,10 @@ pub enum Unit {
     PerSecond,
     /// An amount of data in a time.
     BytesPerSecond,
-    /// A number.
+    /// A whole number.
     Count,
+    /// Any number.
+    Number,
 }
 
 /// The direction in which a metric is better.
@@ -167,6 +196,7 @@ impl Metric {
             Self::Rps | Self::Rate(_) => Unit::PerSecond,
             Self::Throughput => Unit::BytesPerSecond,
             Self::Count(_) => Unit::Count,
+            Self::Gauge(..) => Unit::Number,
         }
     }
 
@@ -174,7 +204,9 @@ impl Metric {
     pub const fn better(&self) -> Better {
         match self {
             Self::Checks => Better::More,
-            Self::Rps | Self::Throughput | Self::Count(_) | Self::Rate(_) => Better::Either,
+            Self::Rps | Self::Throughput | Self::Count(_) | Self::Rate(_) | Self::Gauge(..) => {
+                Better::Either
+            }
             _ => Better::Less,
         }
     }
@@ -183,14 +215,18 @@ impl Metric {
     pub const fn scope(&self) -> Scope {
         match self {
             Self::Time(part, _) => part.scope(),
-            Self::Dropped | Self::Count(_) | Self::Rate(_) | Self::Timing(..) => Scope::Journey,
+            Self::Dropped => Scope::Journey,
+            _ if self.is_own() => Scope::Journey,
             _ => Scope::Both,
         }
     }
 
     /// Returns true for a custom metric of the scenario.
     pub const fn is_own(&self) -> bool {
-        matches!(self, Self::Count(_) | Self::Rate(_) | Self::Timing(..))
+        matches!(
+            self,
+            Self::Count(_) | Self::Rate(_) | Self::Timing(..) | Self::Gauge(..)
+        )
     }
 }
 
@@ -269,7 +305,7 @@ impl Statistic {
 }
 
 /// A name as it stands between parentheses: a word, or any text in quotes.
-struct Name<'a>(&'a str);
+pub(super) struct Name<'a>(pub(super) &'a str);
 
 impl fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -302,6 +338,7 @@ impl fmt::Display for Metric {
             Self::Timing(name, statistic) => {
                 write!(f, "time({}).{}", Name(name), statistic.name())
             }
+            Self::Gauge(name, figure) => write!(f, "gauge({}).{}", Name(name), figure.name()),
         }
     }
 }
@@ -347,7 +384,9 @@ pub(crate) mod tests {
                 .prop_map(|(part, statistic)| Metric::Time(part, statistic)),
             name.clone().prop_map(Metric::Count),
             name.clone().prop_map(Metric::Rate),
-            (name, statistic).prop_map(|(name, statistic)| Metric::Timing(name, statistic)),
+            (name.clone(), statistic).prop_map(|(name, statistic)| Metric::Timing(name, statistic)),
+            (name, proptest::sample::select(GaugeFigure::ALL.to_vec()))
+                .prop_map(|(name, figure)| Metric::Gauge(name, figure)),
         ]
     }
 

@@ -10,13 +10,15 @@ mod tests;
 
 pub use grammar::{Condition, ThresholdMistake, parse_conditions, parse_threshold};
 pub use quoted::quote_text;
-pub use subject::{is_custom_word, is_metric_word, is_part_word, metric_words};
+pub use subject::{is_custom_word, is_metric_word, is_part_word};
 
 #[cfg(feature = "data")]
 use crate::micros;
-pub use metric::{Better, Metric, Part, Scope, Statistic, Unit};
+use metric::Name;
+pub use metric::{Better, GaugeFigure, Metric, Part, Scope, Statistic, Unit};
 #[cfg(feature = "data")]
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -24,6 +26,12 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "data", derive(Serialize, Deserialize))]
 pub struct Threshold {
+    /// The measurements that the metric is of.
+    #[cfg_attr(
+        feature = "data",
+        serde(default, skip_serializing_if = "Subject::is_whole")
+    )]
+    pub subject: Subject,
     /// The aggregate that is compared.
     pub metric: Metric,
     /// The operator.
@@ -42,6 +50,20 @@ pub struct Threshold {
         )
     )]
     pub abort_after: Option<Duration>,
+}
+
+/// The measurements that the metric of a threshold is of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "data", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "data", serde(rename_all = "snake_case"))]
+pub enum Subject {
+    /// All of the step, or of the scenario, that declares the threshold.
+    #[default]
+    Whole,
+    /// All executions of the steps with this tag: `tag(api).p95`.
+    Tag(Cow<'static, str>),
+    /// The requests with this name in the `async` step that declares it: `row("order status").p95`.
+    Row(Cow<'static, str>),
 }
 
 /// The operator between a metric and its bound.
@@ -73,14 +95,17 @@ pub enum Bound {
     PerSecond(f64),
     /// Bytes per second, of `throughput`.
     BytesPerSecond(f64),
-    /// A number, of `count(..)`.
+    /// A whole number, of `count(..)`.
     Count(u64),
+    /// Any number, of `gauge(..)`.
+    Number(f64),
 }
 
 impl Threshold {
     /// A condition that is judged when the run is over.
     pub const fn new(metric: Metric, comparison: Comparator, bound: Bound) -> Self {
         Self {
+            subject: Subject::Whole,
             metric,
             comparison,
             bound,
@@ -94,6 +119,24 @@ impl Threshold {
         Self {
             abort_after: None,
             ..self.clone()
+        }
+    }
+}
+
+impl Subject {
+    /// Returns true for the whole step or scenario.
+    pub const fn is_whole(&self) -> bool {
+        matches!(self, Self::Whole)
+    }
+}
+
+impl fmt::Display for Subject {
+    /// Writes the subject as it stands before a metric: `tag(api).`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole => Ok(()),
+            Self::Tag(name) => write!(f, "tag({}).", Name(name)),
+            Self::Row(name) => write!(f, "row({}).", Name(name)),
         }
     }
 }
@@ -131,7 +174,10 @@ impl Bound {
     pub fn number(self) -> f64 {
         match self {
             Self::Time(time) => time.as_nanos() as f64 / 1e3,
-            Self::Ratio(number) | Self::PerSecond(number) | Self::BytesPerSecond(number) => number,
+            Self::Ratio(number)
+            | Self::PerSecond(number)
+            | Self::BytesPerSecond(number)
+            | Self::Number(number) => number,
             Self::Count(number) => number as f64,
         }
     }
@@ -140,7 +186,10 @@ impl Bound {
 impl fmt::Display for Threshold {
     /// Writes the threshold as in the source: `p95 < 300ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} ", self.metric, self.comparison.symbol())?;
+        let Self {
+            subject, metric, ..
+        } = self;
+        write!(f, "{subject}{metric} {} ", self.comparison.symbol())?;
         match self.bound {
             Bound::Time(time) => write!(f, "{time:?}"),
             Bound::Ratio(ratio) => write!(f, "{}%", ratio * 100.0),
@@ -154,6 +203,7 @@ impl fmt::Display for Threshold {
                 write!(f, "{}{unit}/s", rate / size)
             }
             Bound::Count(number) => write!(f, "{number}"),
+            Bound::Number(number) => write!(f, "{number}"),
         }?;
         match self.abort_after {
             Some(Duration::ZERO) => f.write_str(" or abort"),

@@ -29,11 +29,13 @@ pub(super) const fn describe_unit(unit: Unit) -> &'static str {
         Unit::PerSecond => RATE,
         Unit::BytesPerSecond => THROUGHPUT,
         Unit::Count => COUNT,
+        Unit::Number => NUMBER,
     }
 }
 
 const RATE: &str = "a rate is per second or minute: `200/s`, `30/m`";
 const THROUGHPUT: &str = "a throughput is bytes per second: `500kB/s`, `2MB/s`";
+const NUMBER: &str = "the limit of a gauge is a number without a unit: `100`, `-2.5`";
 const COUNT: &str = "a count is a whole number without a unit: `10`";
 
 impl Quantity<'_> {
@@ -44,6 +46,8 @@ impl Quantity<'_> {
             Unit::PerSecond => self.rate().map(Bound::PerSecond),
             Unit::BytesPerSecond => self.throughput().map(Bound::BytesPerSecond),
             Unit::Count => self.count().map(Bound::Count),
+            Unit::Number if self.unit.is_empty() => Ok(Bound::Number(self.value)),
+            Unit::Number => self.fail(NUMBER),
         }
     }
 

@@ -2,13 +2,13 @@
 
 use super::grammar::{ThresholdMistake, ThresholdParser};
 use super::quoted::unquote_text;
-use crate::threshold::{Metric, Part, Scope, Statistic};
+use crate::threshold::{GaugeFigure, Metric, Part, Scope, Statistic, Subject};
 use std::borrow::Cow;
 use std::ops::Range;
 use strsim::damerau_levenshtein;
 
 /// The words before the name of a custom metric.
-const CUSTOM: [&str; 3] = ["count", "rate", "time"];
+const CUSTOM: [&str; 4] = ["count", "rate", "time", "gauge"];
 
 /// The words of other tools.
 const SYNONYMS: [(&str, &str); 16] = [
@@ -30,36 +30,114 @@ const SYNONYMS: [(&str, &str); 16] = [
     ("dropped_iterations", "dropped"),
 ];
 
+/// The words before the name of steps or requests, which a metric follows.
+const SUBJECTS: [&str; 2] = ["tag", "row"];
+
 /// The name of a step, and its place.
 type Step = (String, Range<usize>);
 
 impl ThresholdParser<'_> {
-    /// Parses the metric and the step before it: `p95`, `login.service.p95`, `"GET /products".p95`. Returns
-    /// the place of the metric, too.
+    /// Parses the metric and what stands before it: `p95`, `login.service.p95`, `"GET /products".p95`,
+    /// `tag(api).errors`, `row("order status").p95`. Returns the place of the metric, too.
     pub(super) fn parse_subject(
         &mut self,
-    ) -> Result<(Option<Step>, Metric, Range<usize>), ThresholdMistake> {
+    ) -> Result<(Option<Step>, Subject, Metric, Range<usize>), ThresholdMistake> {
         let step = match self.scope {
             None => self.parse_step()?,
             Some(_) => None,
         };
+        self.skip_space();
+        let begin = self.at;
+        let subject = self.parse_tag_or_row()?;
+        let written = begin..self.at;
         let (metric, place) = self.parse_subject_metric()?;
-        let message = match (self.scope, metric.scope(), &step) {
-            (None, Scope::Journey, Some((name, _))) if metric.is_own() => {
-                format!("`{metric}` is of the whole scenario: write it without `{name}`")
-            }
-            (None, Scope::Journey, Some(_)) => {
-                format!("`{metric}` is of whole journeys, and no step has it")
-            }
-            (Some(Scope::Step), Scope::Journey, _) => format!(
-                "`{metric}` is of the whole scenario: put it in `thresholds(..)` of the scenario"
-            ),
-            (Some(Scope::Journey), Scope::Step, _) => {
-                format!("`{metric}` is of a step: put it among the options of the step")
-            }
-            _ => return Ok((step, metric, place)),
+        let name = step.as_ref().map(|(name, _)| &**name);
+        if let Some(message) = self.explain_misplaced_subject(name, &subject) {
+            return Self::fail(written, message);
+        }
+        match self.explain_misplaced_metric(name, &subject, &metric) {
+            Some(message) => Self::fail(place, message),
+            None => Ok((step, subject, metric, place)),
+        }
+    }
+
+    /// Returns the message about a tag or a row where it cannot stand.
+    fn explain_misplaced_subject(&self, step: Option<&str>, subject: &Subject) -> Option<String> {
+        let shown = subject.to_string();
+        let shown = shown.trim_end_matches('.');
+        match (subject, self.scope, step) {
+            (Subject::Tag(_), None, Some(step)) => Some(format!(
+                "`{shown}` is of several steps: write it without `{step}`"
+            )),
+            (Subject::Tag(_), Some(Scope::Step), _) => Some(format!(
+                "`{shown}` is of several steps: put it in `thresholds(..)` of the scenario"
+            )),
+            (Subject::Row(_), None, None) => Some(format!(
+                "`{shown}` is of one step: write its name before it, `login.{shown}`"
+            )),
+            (Subject::Row(_), Some(Scope::Journey), _) => Some(format!(
+                "`{shown}` is of one step: put it among the options of the step"
+            )),
+            _ => None,
+        }
+    }
+
+    /// Returns the message about a metric that its subject does not have.
+    fn explain_misplaced_metric(
+        &self,
+        step: Option<&str>,
+        subject: &Subject,
+        metric: &Metric,
+    ) -> Option<String> {
+        let before = match subject {
+            Subject::Whole => step.map(str::to_owned),
+            subject => Some(subject.to_string().trim_end_matches('.').to_owned()),
         };
-        Self::fail(place, message)
+        match (metric.scope(), subject, self.scope) {
+            (_, Subject::Row(_), _) if !is_kept_for_rows(metric) => Some(format!(
+                "`{metric}` is not kept for each row: a row has `p95` and the like, `errors` and `rps`"
+            )),
+            (Scope::Journey, Subject::Whole, Some(Scope::Step)) => Some(format!(
+                "`{metric}` is of the whole scenario: put it in `thresholds(..)` of the scenario"
+            )),
+            (Scope::Step, Subject::Whole, Some(Scope::Journey)) => Some(format!(
+                "`{metric}` is of a step: put it among the options of the step"
+            )),
+            (Scope::Journey, ..) => before.map(|before| {
+                if metric.is_own() {
+                    format!("`{metric}` is of the whole scenario: write it without `{before}`")
+                } else {
+                    format!("`{metric}` is of whole journeys, and no step has it")
+                }
+            }),
+            _ => None,
+        }
+    }
+
+    /// Parses the steps or requests before the metric: `tag(api).`, `row("order status").`.
+    fn parse_tag_or_row(&mut self) -> Result<Subject, ThresholdMistake> {
+        let begin = self.at;
+        let (word, place) = self.take_word();
+        if !SUBJECTS.contains(&word) || !self.rest().starts_with('(') {
+            self.at = begin;
+            return Ok(Subject::Whole);
+        }
+        let sample = if word == "tag" {
+            "api"
+        } else {
+            "\"GET /orders\""
+        };
+        let name = self.parse_name(&format!("{word}({sample}).p95"))?;
+        let written = &self.text[place.start..self.at];
+        if !self.take(".") {
+            let message = format!("`{written}` needs a metric: write `{written}.p95`");
+            return Self::fail(place.start..place.start + written.len(), message);
+        }
+        Ok(if word == "tag" {
+            Subject::Tag(name)
+        } else {
+            Subject::Row(name)
+        })
     }
 
     /// Parses the step before the metric: `login.` or `"GET /products".`.
@@ -161,12 +239,8 @@ impl ThresholdParser<'_> {
         }
     }
 
-    /// Parses the rest of a metric that begins with `count`, `rate` or `time`.
-    fn parse_custom(
-        &mut self,
-        kind: &str,
-        place: Range<usize>,
-    ) -> Result<Metric, ThresholdMistake> {
+    /// Parses a name in parentheses: `(sold_out)`, `("sold out")`.
+    fn parse_name(&mut self, sample: &str) -> Result<Cow<'static, str>, ThresholdMistake> {
         self.at += 1;
         self.skip_space();
         let quoted = self.at;
@@ -180,11 +254,24 @@ impl ThresholdParser<'_> {
             self.take_word().0.to_owned().into()
         };
         if name.is_empty() {
-            let wanted = format!("expected the name that the scenario gives: `{kind}(sold_out)`");
+            let wanted = format!("expected the name that the scenario gives: `{sample}`");
             return Self::fail(self.find_next(), wanted);
         }
         if !self.take(")") {
             return Self::fail(self.find_next(), "expected `)` after the name");
+        }
+        Ok(name)
+    }
+
+    /// Parses the rest of a metric that begins with `count`, `rate`, `time` or `gauge`.
+    fn parse_custom(
+        &mut self,
+        kind: &str,
+        place: Range<usize>,
+    ) -> Result<Metric, ThresholdMistake> {
+        let name = self.parse_name(&format!("{kind}(sold_out)"))?;
+        if kind == "gauge" {
+            return self.parse_gauge(name, place);
         }
         Ok(match kind {
             "count" => Metric::Count(name),
@@ -202,6 +289,40 @@ impl ThresholdParser<'_> {
             }
         })
     }
+
+    /// Parses the figure of a gauge: `.max`.
+    fn parse_gauge(
+        &mut self,
+        name: Cow<'static, str>,
+        place: Range<usize>,
+    ) -> Result<Metric, ThresholdMistake> {
+        let written = &self.text[place.start..self.at];
+        if !self.rest().starts_with('.') {
+            let message = format!("`{written}` needs a figure: write `{written}.max`");
+            return Self::fail(place, message);
+        }
+        self.at += 1;
+        let (word, rest) = self.take_while(|c| c.is_alphanumeric() || c == '_');
+        let mut all = GaugeFigure::ALL.into_iter();
+        match all.find(|figure| figure.name() == word) {
+            Some(figure) => Ok(Metric::Gauge(name, figure)),
+            None => Self::fail(
+                rest,
+                format!(
+                    "a gauge has no `{word}`; there is `{}`",
+                    GaugeFigure::ALL.map(GaugeFigure::name).join("`, `")
+                ),
+            ),
+        }
+    }
+}
+
+/// Returns true for a metric that the requests of one name in an `async` step have.
+fn is_kept_for_rows(metric: &Metric) -> bool {
+    matches!(
+        metric,
+        Metric::Time(Part::Whole, _) | Metric::Errors | Metric::Rps
+    )
 }
 
 fn find_part(name: &str) -> Option<Part> {
@@ -233,8 +354,13 @@ fn explain_unknown_metric(name: &str) -> String {
     if name.is_empty() {
         return "expected a condition: `p95 < 300ms`, `errors < 1%`".to_owned();
     }
+    if SUBJECTS.contains(&name) {
+        return format!("`{name}` needs a name: `{name}(..).p95`");
+    }
     if CUSTOM.contains(&name) {
-        return if name == "time" {
+        return if name == "gauge" {
+            "`gauge` needs the name of a gauge: `gauge(queue).max`".to_owned()
+        } else if name == "time" {
             "`time` needs the name of a custom time: `time(queued).p95`".to_owned()
         } else {
             let of_requests = if name == "rate" {
@@ -283,24 +409,9 @@ pub fn is_part_word(word: &str) -> bool {
     find_part(word).is_some()
 }
 
-/// Returns true for a word before the name of a custom metric: `count` of `count(sold_out)`.
+/// Returns true for a word before a name in parentheses: `count` of `count(sold_out)`, `tag` of `tag(api).p95`.
 pub fn is_custom_word(word: &str) -> bool {
-    CUSTOM.contains(&word)
-}
-
-/// Returns the words with which a threshold of `scope` can begin.
-pub fn metric_words(scope: Scope) -> impl Iterator<Item = String> {
-    let fits = move |of: Scope| of == Scope::Both || of == scope;
-    let words = Metric::WORDS.into_iter();
-    let words = words.filter(move |metric| fits(metric.scope()));
-    let parts = Part::NAMED
-        .into_iter()
-        .filter(move |part| fits(part.scope()));
-    let custom = CUSTOM.into_iter().filter(move |_| fits(Scope::Journey));
-    words
-        .map(|metric| metric.to_string())
-        .chain(parts.map(|part| part.name().to_owned()))
-        .chain(custom.map(str::to_owned))
+    CUSTOM.contains(&word) || SUBJECTS.contains(&word)
 }
 
 /// Returns the word of `known` that differs least, in at most a third of its letters.

@@ -74,6 +74,110 @@ fn every_figure_of_the_report_can_have_a_condition() {
 }
 
 #[test]
+fn a_condition_may_be_about_tagged_steps_or_requests_of_one_name() {
+    assert_eq!(
+        read(
+            "tag(api).p95 < 300ms, tag( \"a b\" ).errors<1%, wait.row(\"GET /a\").rps > 1/s, tag(row).mean < 1s"
+        ),
+        [
+            (None, "tag(api).p95 < 300ms".to_owned()),
+            (None, "tag(\"a b\").errors < 1%".to_owned()),
+            (
+                Some("wait".to_owned()),
+                "row(\"GET /a\").rps > 1/s".to_owned()
+            ),
+            (None, "tag(row).mean < 1s".to_owned()),
+        ]
+    );
+    // A step may have such a name.
+    assert_eq!(
+        read("tag.p95 < 1s"),
+        [(Some("tag".to_owned()), "p95 < 1s".to_owned())]
+    );
+    let scoped = |text: &str, scope| match parse_threshold(text, scope) {
+        Ok(condition) => condition.threshold.to_string(),
+        Err(mistake) => mistake.message,
+    };
+    for text in ["tag(api).tls.p95 < 1s or abort", "tag(api).checks > 99%"] {
+        assert_eq!(scoped(text, Scope::Journey), text);
+    }
+    let text = "row(status).errors < 1% or abort after 30s";
+    assert_eq!(scoped(text, Scope::Step), text);
+    for (text, marked, message) in [
+        ("tag(api) < 1%", "tag(api)", "write `tag(api).p95`"),
+        (
+            "tag(api).dropped < 1%",
+            "dropped",
+            "of whole journeys, and no step has it",
+        ),
+        (
+            "tag(a).count(b) < 1",
+            "count(b)",
+            "write it without `tag(a)`",
+        ),
+        (
+            "login.tag(api).p95 < 1s",
+            "tag(api).",
+            "write it without `login`",
+        ),
+        (
+            "row(status).p95 < 1s",
+            "row(status).",
+            "write its name before it, `login.row(status)`",
+        ),
+        (
+            "a.row(b).checks > 1%",
+            "checks",
+            "`checks` is not kept for each row",
+        ),
+        (
+            "a.row(b).service.p95 < 1s",
+            "service.p95",
+            "is not kept for each row",
+        ),
+        (
+            "tag() < 1%",
+            ")",
+            "the name that the scenario gives: `tag(api).p95`",
+        ),
+    ] {
+        assert_mistake(text, marked, message);
+    }
+    for (text, scope, message) in [
+        (
+            "tag(api).p95 < 1s",
+            Scope::Step,
+            "put it in `thresholds(..)` of the scenario",
+        ),
+        (
+            "row(a).p95 < 1s",
+            Scope::Journey,
+            "put it among the options of the step",
+        ),
+    ] {
+        let found = scoped(text, scope);
+        assert!(found.contains(message), "{found}");
+    }
+}
+
+#[test]
+fn a_record_keeps_the_subject_of_a_threshold_and_reads_those_without() {
+    for (text, key) in [("tag(api).p95 < 1s", "tag"), ("a.row(b).p95 < 1s", "row")] {
+        let threshold = &parse_conditions(text).unwrap()[0].threshold;
+        let json = serde_json::to_value(threshold).unwrap();
+        assert!(json["subject"][key].is_string(), "{json}");
+        assert_eq!(
+            serde_json::from_value::<Threshold>(json).unwrap(),
+            *threshold
+        );
+    }
+    let plain = &parse_conditions("p95 < 1s").unwrap()[0].threshold;
+    let json = serde_json::to_value(plain).unwrap();
+    assert!(json.get("subject").is_none(), "{json}");
+    assert_eq!(serde_json::from_value::<Threshold>(json).unwrap(), *plain);
+}
+
+#[test]
 fn conditions_are_read_as_a_scenario_declares_them() {
     let plain = |text: &str| (None, text.to_owned());
     assert_eq!(
@@ -257,6 +361,28 @@ fn mistakes_in_names_and_units_say_what_to_write() {
             "the closing `\"` is missing",
         ),
         ("counts(a) < 1", "counts", "did you mean `count`?"),
+        ("gauge < 1", "gauge", "`gauge(queue).max`"),
+        (
+            "gauge(a) < 1",
+            "gauge",
+            "`gauge(a)` needs a figure: write `gauge(a).max`",
+        ),
+        (
+            "gauge(a).p95 < 1",
+            "p95",
+            "a gauge has no `p95`; there is `last`, `min`, `max`, `mean`",
+        ),
+        (
+            "gauge(a).max < 1ms",
+            "1ms",
+            "a number without a unit: `100`, `-2.5`",
+        ),
+        ("gauge(a).max < -", "-", "a number without a unit"),
+        (
+            "login.gauge(a).max < 1",
+            "gauge(a).max",
+            "write it without `login`",
+        ),
         ("count(a) < 1%", "1%", "a whole number without a unit"),
         ("count(a) < 1.5", "1.5", "a whole number without a unit"),
         ("throughput > 5", "5", "bytes per second: `500kB/s`"),
@@ -294,6 +420,20 @@ fn attributes_take_or_abort_and_no_step() {
         "tls.p95 < 1s or abort after 30s",
     ] {
         assert_eq!(read(text, step).0, text);
+    }
+    for text in [
+        "gauge(queue).max < 12.5 or abort",
+        "gauge(\"a b\").min >= -2.5 or abort",
+        "gauge(a).last > -5",
+        "gauge(a).mean < 0 or abort after 30s",
+    ] {
+        assert_eq!(read(text, journey).0, text);
+    }
+    for text in [
+        "gauge(a).max > 1 or abort",
+        "gauge(a).min < 1 or abort after 3s",
+    ] {
+        assert_eq!(read(text, journey).1, "or", "{text}");
     }
     let rate = "rps > 5/s or abort after 10s";
     assert_eq!(read(rate, journey).0, rate);
@@ -377,12 +517,9 @@ fn attributes_take_or_abort_and_no_step() {
 }
 
 #[test]
-fn the_words_that_begin_a_threshold_depend_on_its_scope() {
-    let of_step: Vec<_> = metric_words(Scope::Step).collect();
-    assert!(of_step.contains(&"tls".to_owned()) && !of_step.contains(&"dropped".to_owned()));
-    let of_journey: Vec<_> = metric_words(Scope::Journey).collect();
-    assert!(of_journey.contains(&"count".to_owned()) && !of_journey.contains(&"tls".to_owned()));
+fn the_words_that_begin_a_threshold_are_of_one_kind_each() {
     assert!(is_metric_word("p95") && is_part_word("tls") && is_custom_word("count"));
+    assert!(is_custom_word("tag") && is_custom_word("row") && is_custom_word("gauge"));
     assert!(!is_metric_word("tls") && !is_part_word("p95") && !is_custom_word("counts"));
 }
 
@@ -405,6 +542,7 @@ proptest! {
             Unit::PerSecond => Bound::PerSecond(f64::from(amount) / 8.0),
             Unit::BytesPerSecond => Bound::BytesPerSecond(f64::from(amount) * 12_347.0),
             Unit::Count => Bound::Count(u64::from(amount)),
+            Unit::Number => Bound::Number(f64::from(amount) / 8.0 - 100.0),
             Unit::Time => Bound::Time(Duration::from_micros(u64::from(amount) * 37)),
         };
         let threshold = Threshold::new(metric, comparison, bound);

@@ -79,6 +79,9 @@ pub(crate) trait StepSender: Any {
 
     /// Pauses, which is part of no latency.
     fn pause(&self, time: Duration) -> Local<'_, ()>;
+
+    /// Counts a check that passed or failed.
+    fn count_check(&self, name: &str, holds: bool);
 }
 
 /// The reason why an async step has no response.
@@ -200,6 +203,29 @@ impl Http {
     /// run is told to stop, ends early; the request after it is still sent.
     pub async fn pause(&self, time: Duration) {
         self.sender.pause(time).await;
+    }
+
+    /// Counts a check of this step, and returns `holds`. A step with a failed check fails, as with `#[check]`; it goes on
+    /// nevertheless, and the first check that failed is named.
+    ///
+    /// ```
+    /// use loadtest::prelude::*;
+    ///
+    /// #[scenario(base = "http://127.0.0.1:3000", thresholds(checks > 99%))]
+    /// fn shop() {
+    ///     #[step]
+    ///     async fn browse(http: &mut Http) -> Result<(), Error> {
+    ///         let items: Vec<u64> = http.get("/items").send().await?.json().await?;
+    ///         if http.check("has items", !items.is_empty()) {
+    ///             http.get(format!("/items/{}", items[0])).send().await?;
+    ///         }
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
+    pub fn check(&self, name: impl AsRef<str>, holds: bool) -> bool {
+        self.sender.count_check(name.as_ref(), holds);
+        holds
     }
 
     /// Sends `request`, of which only path and query count where it `is_relative`.

@@ -14,6 +14,8 @@ pub(crate) trait IterationObserver {
     const KEPT_EXCHANGES: usize;
     /// Adds to the parts of a response that the chain reads.
     fn extend_reads(&self, reads: Reads) -> Reads;
+    /// The next exchange is of an async step, and counts in the row with this name.
+    fn on_row(&mut self, _name: &str) {}
     /// A request was answered, or not.
     fn on_exchange(&mut self, step: usize, request: &RequestBuf, exchange: &Exchange);
     /// A step is over.

@@ -166,11 +166,12 @@ impl<T: Transport> VirtualUser<T> {
             .map_or_else(|_| missing_transport(), |line| line.into_parts());
         self.transport = Some(transport);
         let log = account.entries();
-        for (request, exchange) in std::mem::take(&mut log.exchanges) {
+        for (row, request, exchange) in std::mem::take(&mut log.exchanges) {
+            observer.on_row(&log.rows[row]);
             observer.on_exchange(step, &request, &exchange);
         }
-        let mut checks = (0, 0);
-        let outcome = match ran {
+        let mut checks = log.checks;
+        let mut outcome = match ran {
             Ok(Ok(())) => self
                 .run_checks(context, None, &mut checks)
                 .map_or_else(StepOutcome::Failed, |()| StepOutcome::Ok),
@@ -181,6 +182,13 @@ impl<T: Transport> VirtualUser<T> {
                 Failure::new(ErrorKind::StepPanic, format!("panicked: {message}")),
             ),
         };
+        let failure = match &outcome {
+            StepOutcome::Failed(failure) => Some(failure),
+            _ => None,
+        };
+        if let Some(failure) = log.failure_of_check(failure) {
+            outcome = StepOutcome::Failed(failure);
+        }
         let result = match &outcome {
             StepOutcome::Ok => Some(Ok(())),
             StepOutcome::Failed(failure) => Some(Err(failure.clone())),

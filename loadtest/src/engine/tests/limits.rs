@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::abort_thresholds::AbortThresholds;
-use loadtest_model::definition::{Bound, Comparator, Metric, Threshold};
+use loadtest_model::definition::{Bound, Comparator, Metric, Subject, Threshold};
 use loadtest_model::metrics::Broken;
 use loadtest_model::plan::ScopedThreshold;
 use loadtest_model::schedule::Schedule;
@@ -20,6 +20,10 @@ fn watch(plan: &mut Plan, step: Option<usize>, threshold: Threshold) {
         ScopedThreshold {
             step,
             group: None,
+            tagged: match threshold.subject {
+                Subject::Tag(_) => vec![0, 1],
+                _ => Vec::new(),
+            },
             threshold,
             implied: false,
         },
@@ -142,6 +146,23 @@ fn without_a_delay_a_hundred_samples_are_waited_for() {
     let limit = errors_below(0.5, Duration::ZERO);
     let (broken, ..) = given_up(load, &[(None, limit)], well_until(Duration::ZERO));
     assert_eq!(broken.unwrap().after, ms(4_000));
+}
+
+#[test]
+fn a_limit_on_a_tag_waits_for_a_hundred_samples_of_all_its_steps() {
+    // Thirty a second through two steps, of which the second needs the first: 120 after four seconds for one
+    // step, and 120 after two for both.
+    let load = || rate(30.0, Duration::ZERO, ms(60_000));
+    let slower = |subject| Threshold {
+        subject,
+        abort_after: Some(Duration::ZERO),
+        ..Threshold::new(Metric::P50, Comparator::Less, Bound::Time(ms(1)))
+    };
+    let (of_step, ..) = given_up(load(), &[(Some(0), slower(Subject::Whole))], quick);
+    let tag = Subject::Tag("api".into());
+    let (of_tag, ..) = given_up(load(), &[(None, slower(tag))], quick);
+    assert_eq!(of_step.unwrap().after, ms(4_000));
+    assert_eq!(of_tag.unwrap().after, ms(2_000));
 }
 
 #[test]

@@ -31,6 +31,7 @@ impl Chain for Giving {
             let begun = Instant::now();
             http.pause(ms(30)).await;
             vu.time("paused", begun.elapsed());
+            vu.gauge("iteration", vu.iteration() as f64);
             if vu.iteration() == 1 {
                 pending::<()>().await;
             }
@@ -151,6 +152,13 @@ fn what_a_step_gave_before_the_hard_end_cut_it_off_is_counted() {
             ("taken", 2, ms(20)),
         ]
     );
+    let gauge = &all.own.gauges["iteration"];
+    assert_eq!(
+        (gauge.count, gauge.sum, gauge.min, gauge.max),
+        (2, 1.0, 0.0, 1.0)
+    );
+    // Set by the second journey after its pause; between the two are 10 ms, since the first one sent nothing.
+    assert_eq!((gauge.last, gauge.last_us), (1.0, 70_000));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::*;
 use crate::{Error, Skip};
 use loadtest_model::metrics::{Histogram, InnerTally};
+use std::cell::Cell;
 use std::future::pending;
 
 /// What the `async` function of a step does.
@@ -203,6 +204,71 @@ fn the_first_request_of_a_step_that_sends_for_itself_carries_the_start_delay() {
     assert_eq!(all.steps[0].response.max(), Some(ms(600 + 400)));
     all_are(&all.steps[1].response, 2, ms(300));
     all_are(&row(&all, "GET /").service, 4, ms(300));
+}
+
+/// Sends once, checks twice, of which the second fails in every second call, and returns an error in every fourth.
+fn checks(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+    thread_local! { static CALLS: Cell<u32> = const { Cell::new(0) } }
+    let call = CALLS.get();
+    CALLS.set(call + 1);
+    Box::pin(async move {
+        get(http, "/").await?;
+        assert!(http.check("is there", true));
+        let has_items = http.check("has items", call.is_multiple_of(2));
+        http.check("is last", call.is_multiple_of(2));
+        if !has_items && call % 4 == 3 {
+            return Err(failed("nothing on sale"));
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn checks_within_a_step_count_as_checks_and_a_failed_one_fails_the_step() {
+    let steps = vec![itself("browse"), step("next")];
+    let all = go(scenario_of!(work_of(4), steps, checks), quick).all();
+    let browse = &all.steps[0];
+    assert_eq!((browse.executed, browse.ok, browse.failed), (4, 2, 2));
+    assert_eq!((browse.checks_passed, browse.checks_failed), (8, 4));
+    let [error] = browse.errors.as_slice() else {
+        panic!("one kind: {:?}", browse.errors);
+    };
+    assert_eq!((error.kind, error.count), (ErrorKind::StepAssert, 2));
+    assert_eq!(&*error.example, "check `has items` failed");
+    // Its value is there, so that the next step runs, unless it returned an error.
+    assert_eq!((all.steps[1].executed, all.steps[1].skipped), (3, 1));
+}
+
+#[test]
+fn a_failed_check_names_what_the_step_returned_and_hides_no_failed_request() {
+    fn returns(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+        Box::pin(async move {
+            http.check("has items", false);
+            Err(failed("nothing on sale"))
+        })
+    }
+    fn sends(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+        Box::pin(async move {
+            http.check("has items", false);
+            get(http, "/").await.map(drop)
+        })
+    }
+    let error = |scenario| {
+        let all = go(scenario, |_| (ms(1), Err(ErrorKind::ConnectRefused))).all();
+        assert_eq!(all.steps[0].checks_failed, 1);
+        let error = &all.steps[0].errors[0];
+        (error.kind, error.example.to_string())
+    };
+    let (kind, example) = error(scenario_of!(work_of(1), vec![itself("a")], returns));
+    assert_eq!(
+        (kind, &*example),
+        (
+            ErrorKind::StepAssert,
+            "check `has items` failed: nothing on sale"
+        )
+    );
+    let (kind, _) = error(scenario_of!(work_of(1), vec![itself("a")], sends));
+    assert_eq!(kind, ErrorKind::ConnectRefused);
 }
 
 #[test]

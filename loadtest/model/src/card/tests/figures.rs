@@ -52,6 +52,7 @@ fn a_group_has_a_row_and_limits_and_no_part_in_the_grade() {
         record.start.plan.thresholds.push(ScopedThreshold {
             step: None,
             group: Some(0),
+            tagged: Vec::new(),
             threshold,
             implied: false,
         });
@@ -100,6 +101,7 @@ fn a_group_that_never_ran_has_no_figures_and_keeps_no_limit() {
     record.start.plan.thresholds.push(ScopedThreshold {
         step: None,
         group: Some(0),
+        tagged: Vec::new(),
         threshold: Threshold::new(metric, Comparator::Less, Bound::Time(ms(15))),
         implied: false,
     });

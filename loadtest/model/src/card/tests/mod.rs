@@ -70,6 +70,7 @@ fn require(record: &mut ScenarioRecord, step: Option<usize>, metric: Metric, bou
     record.start.plan.thresholds.push(ScopedThreshold {
         step,
         group: None,
+        tagged: Vec::new(),
         threshold: Threshold::new(metric, Comparator::Less, bound),
         implied: false,
     });

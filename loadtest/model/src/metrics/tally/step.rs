@@ -83,6 +83,9 @@ pub struct InnerTally {
     /// Service time of those that were answered with a status below 400, and of those that ended at
     /// their deadline.
     pub service: Histogram,
+    /// Those of these that ended at their deadline, which satisfy nobody.
+    #[serde(skip_serializing_if = "Histogram::is_empty")]
+    pub timed_out: Histogram,
     /// Answers by status.
     pub statuses: BTreeMap<u16, u64>,
     /// Failures by kind and status.

@@ -57,6 +57,7 @@ fn happen(tally: &mut Tally, what: u8, us: u64) {
             };
             tally.group(us as usize % 2).record(sample);
             tally.own.time("parsing", time);
+            tally.own.gauge("queue", us as f64, time);
         }
         1 => {
             tally.journey.dropped += 1;
