@@ -90,6 +90,17 @@ pub(super) fn override_load(
         },
         shape => shape,
     };
+    refuse_times(&shape, overrides, errors);
+    let load = Load { shape, ..declared };
+    Load {
+        // A rate has a pace of its own.
+        pace: load.pace.filter(|_| !load.is_open()),
+        ..load
+    }
+}
+
+/// Notes flags that give a time to a load that has none, or several.
+fn refuse_times(shape: &Shape, overrides: &Overrides, errors: &mut Vec<PlanError>) {
     let load = match shape {
         Shape::Iterations { .. } => Some(FIXED_WORK),
         Shape::RateStages { .. } | Shape::UserStages { .. } => Some("a load in stages"),
@@ -108,12 +119,6 @@ pub(super) fn override_load(
                 });
             }
         }
-    }
-    let load = Load { shape, ..declared };
-    Load {
-        // A rate has a pace of its own.
-        pace: load.pace.filter(|_| !load.is_open()),
-        ..load
     }
 }
 

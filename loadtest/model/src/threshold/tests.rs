@@ -405,21 +405,23 @@ fn mistakes_in_names_and_units_say_what_to_write() {
     }
 }
 
-#[test]
-fn attributes_take_or_abort_and_no_step() {
-    fn read(text: &str, scope: Scope) -> (String, &str) {
-        match parse_threshold(text, scope) {
-            Ok(condition) => (condition.threshold.to_string(), text),
-            Err(mistake) => (mistake.message, &text[mistake.place]),
-        }
+/// The threshold as it is shown, or the message about it and its place.
+fn read_in_scope(text: &str, scope: Scope) -> (String, &str) {
+    match parse_threshold(text, scope) {
+        Ok(condition) => (condition.threshold.to_string(), text),
+        Err(mistake) => (mistake.message, &text[mistake.place]),
     }
+}
+
+#[test]
+fn attributes_take_or_abort() {
     let (step, journey) = (Scope::Step, Scope::Journey);
     for text in [
         "p95 < 300ms",
         "errors < 1% or abort",
         "tls.p95 < 1s or abort after 30s",
     ] {
-        assert_eq!(read(text, step).0, text);
+        assert_eq!(read_in_scope(text, step).0, text);
     }
     for text in [
         "gauge(queue).max < 12.5 or abort",
@@ -427,16 +429,21 @@ fn attributes_take_or_abort_and_no_step() {
         "gauge(a).last > -5",
         "gauge(a).mean < 0 or abort after 30s",
     ] {
-        assert_eq!(read(text, journey).0, text);
+        assert_eq!(read_in_scope(text, journey).0, text);
     }
     for text in [
         "gauge(a).max > 1 or abort",
         "gauge(a).min < 1 or abort after 3s",
     ] {
-        assert_eq!(read(text, journey).1, "or", "{text}");
+        assert_eq!(read_in_scope(text, journey).1, "or", "{text}");
     }
     let rate = "rps > 5/s or abort after 10s";
-    assert_eq!(read(rate, journey).0, rate);
+    assert_eq!(read_in_scope(rate, journey).0, rate);
+}
+
+#[test]
+fn mistakes_are_marked_at_their_words() {
+    let (step, journey) = (Scope::Step, Scope::Journey);
     for (text, scope, place, message) in [
         (
             "dropped < 1%",
@@ -510,7 +517,7 @@ fn attributes_take_or_abort_and_no_step() {
             "write `,` between them",
         ),
     ] {
-        let (found, marked) = read(text, scope);
+        let (found, marked) = read_in_scope(text, scope);
         assert!(found.contains(message), "{text}: {found}");
         assert_eq!(marked, place, "{text}: {found}");
     }

@@ -10,7 +10,7 @@ use super::worker_state::WorkerState;
 use crate::chain::{Chain, Purpose, RequestBuf, Scenario, Shared, Vu};
 use crate::transport::{Failure, Transport};
 use loadtest_model::metrics::ErrorKind;
-use loadtest_model::metrics::{GroupSample, SlowJourney, micros};
+use loadtest_model::metrics::{GroupSample, SlowJourney, Tally, micros};
 use loadtest_model::schedule::Window;
 pub(crate) use observer::{IterationObserver, NoObserver};
 use progress::{ExecutedStep, IterationGuard, IterationProgress, elapsed_between};
@@ -95,17 +95,7 @@ impl<T: Transport> VirtualUser<T> {
             in_step: Cell::new(None),
             ended: Cell::new(false),
         };
-        state.with_tally(window, |tally| {
-            tally.journey.started += 1;
-            if started > arrival.ready_at {
-                tally.journey.lateness.record(started - arrival.ready_at);
-            } else {
-                tally.journey.on_time += 1;
-            }
-            if arrival.ready_at > arrival.due {
-                tally.journey.waits.record(arrival.ready_at - arrival.due);
-            }
-        });
+        state.with_tally(window, |tally| record_start(tally, arrival, started));
         let start_delay = elapsed_between(arrival.due, started);
         let mut progress = IterationProgress::new(
             Some(start_delay),
@@ -243,5 +233,19 @@ impl<T: Transport> VirtualUser<T> {
         let mut steps = self.scenario.definition.steps.iter();
         let has_any = self.chain.is_some() && steps.any(|def| def.last);
         has_any.then_some(self)
+    }
+}
+
+/// Counts a journey that began at `started`, and its wait for the generator and for a free user.
+fn record_start(tally: &mut Tally, arrival: Arrival, started: Instant) {
+    let journeys = &mut tally.journey;
+    journeys.started += 1;
+    if started > arrival.ready_at {
+        journeys.lateness.record(started - arrival.ready_at);
+    } else {
+        journeys.on_time += 1;
+    }
+    if arrival.ready_at > arrival.due {
+        journeys.waits.record(arrival.ready_at - arrival.due);
     }
 }
