@@ -71,10 +71,10 @@ impl IdleUser {
     }
 
     /// The arrival that it is given; `None` where none comes any more.
-    async fn wait_for_arrival(&self, counter: &ArrivalQueue) -> Option<Arrival> {
+    async fn wait_for_arrival(&self, queue: &ArrivalQueue) -> Option<Arrival> {
         poll_fn(|context| {
             let arrival = self.arrival.take();
-            if arrival.is_some() || counter.is_closed.get() {
+            if arrival.is_some() || queue.is_closed.get() {
                 return Poll::Ready(arrival);
             }
             *self.waker.borrow_mut() = Some(context.waker().clone());
@@ -115,14 +115,14 @@ impl ArrivalQueue {
     }
 
     /// Finds a place for the arrival `next`; one in the queue is taken at once.
-    fn assign_next(&self, next: u64, may_hire: bool) -> Assignment {
+    fn assign_next(&self, next: u64, may_add_user: bool) -> Assignment {
         let (first, behind) = self.waiting.get();
         // Nothing overtakes what waits: users that became free after the end leave a queue behind.
         if first == behind {
-            if let Some(seat) = self.free.borrow_mut().pop() {
-                return Assignment::ToIdleUser(seat);
+            if let Some(idle_user) = self.free.borrow_mut().pop() {
+                return Assignment::ToIdleUser(idle_user);
             }
-            if may_hire {
+            if may_add_user {
                 return Assignment::ToNewUser;
             }
         }
@@ -132,22 +132,22 @@ impl ArrivalQueue {
     }
 
     /// Returns the next arrival for a user that has just become free; `None` if there are no more.
-    async fn next_arrival(&self, state: &WorkerState, seat: &Rc<IdleUser>) -> Option<Arrival> {
+    async fn next_arrival(&self, state: &WorkerState, idle_user: &Rc<IdleUser>) -> Option<Arrival> {
         let (first, behind) = self.waiting.get();
         let now = Instant::now();
         if first < behind && state.is_running() && now < self.end {
             self.waiting.set((first + 1, behind));
             return Some(self.make_arrival(state, first, Some(now)));
         }
-        self.free.borrow_mut().push(Rc::clone(seat));
-        seat.wait_for_arrival(self).await
+        self.free.borrow_mut().push(Rc::clone(idle_user));
+        idle_user.wait_for_arrival(self).await
     }
 
     /// Sends the users home: no arrival comes any more.
     fn close_queue(&self) {
         self.is_closed.set(true);
-        for seat in self.free.take() {
-            seat.wake_user();
+        for idle_user in self.free.take() {
+            idle_user.wake_user();
         }
     }
 }
@@ -167,7 +167,7 @@ pub(super) async fn drive_arrivals<T: Transport + 'static>(
     let arrivals = state.schedule.arrivals();
     let all = partition.local_count(arrivals.min(state.row_limit()));
     let end = state.start + state.schedule.end().unwrap_or_default();
-    let counter = Rc::new(ArrivalQueue {
+    let queue = Rc::new(ArrivalQueue {
         free: RefCell::default(),
         waiting: Cell::new((0, 0)),
         is_closed: Cell::new(false),
@@ -175,7 +175,7 @@ pub(super) async fn drive_arrivals<T: Transport + 'static>(
         partition,
     });
     let most = partition.local_count(state.plan.max_users.into()).max(1);
-    let mut hired = 0;
+    let mut user_count = 0;
     let mut next = 0;
     while next < all && state.is_running() {
         let due = state.start + state.schedule.arrival(partition.to_global(next));
@@ -186,24 +186,24 @@ pub(super) async fn drive_arrivals<T: Transport + 'static>(
         }
         let now = Instant::now();
         while next < all && state.start + state.schedule.arrival(partition.to_global(next)) <= now {
-            counter.let_users_return().await;
+            queue.let_users_return().await;
             if !state.is_running() {
                 break;
             }
-            match counter.assign_next(next, hired < most) {
-                Assignment::ToIdleUser(seat) => {
-                    seat.assign_arrival(counter.make_arrival(state, next, None));
+            match queue.assign_next(next, user_count < most) {
+                Assignment::ToIdleUser(idle_user) => {
+                    idle_user.assign_arrival(queue.make_arrival(state, next, None));
                 }
                 Assignment::ToNewUser => {
-                    let arrival = counter.make_arrival(state, next, None);
-                    let user = spec.make_user(partition.to_global(hired));
+                    let arrival = queue.make_arrival(state, next, None);
+                    let user = spec.make_user(partition.to_global(user_count));
                     users.spawn_user(serve_arrivals(
                         user,
                         arrival,
-                        Rc::clone(&counter),
+                        Rc::clone(&queue),
                         Rc::clone(state),
                     ));
-                    hired += 1;
+                    user_count += 1;
                 }
                 Assignment::Wait => {}
             }
@@ -220,13 +220,13 @@ pub(super) async fn drive_arrivals<T: Transport + 'static>(
         () = tokio::time::sleep_until(end) => {}
         () = wait_for_iterations(state, next), if runs_out => {}
     }
-    let (first, behind) = counter.waiting.replace((0, 0));
+    let (first, behind) = queue.waiting.replace((0, 0));
     // A user that was given an arrival at the very end is yet to begin it, or it would be neither.
     while state.started_iterations() < next - (behind - first) {
         tokio::task::yield_now().await;
     }
     drop_arrivals(state, partition, first, behind);
-    counter.close_queue();
+    queue.close_queue();
     next
 }
 
@@ -265,10 +265,10 @@ fn drop_arrivals(state: &WorkerState, partition: ArrivalPartition, mut first: u6
 async fn serve_arrivals<T: Transport>(
     mut user: VirtualUser<T>,
     first: Arrival,
-    counter: Rc<ArrivalQueue>,
+    queue: Rc<ArrivalQueue>,
     state: Rc<WorkerState>,
 ) -> Option<VirtualUser<T>> {
-    let seat = Rc::new(IdleUser::default());
+    let idle_user = Rc::new(IdleUser::default());
     let mut next = Some(first);
     while let Some(arrival) = next {
         // A state that panicked is tallied; the next iteration tries again.
@@ -276,7 +276,7 @@ async fn serve_arrivals<T: Transport>(
         if user.sent_nothing {
             tokio::task::yield_now().await;
         }
-        next = counter.next_arrival(&state, &seat).await;
+        next = queue.next_arrival(&state, &idle_user).await;
     }
     user.with_last_steps()
 }
@@ -298,7 +298,7 @@ mod tests {
         }
     }
 
-    fn counter() -> Rc<ArrivalQueue> {
+    fn queue() -> Rc<ArrivalQueue> {
         Rc::new(ArrivalQueue {
             free: RefCell::default(),
             waiting: Cell::new((0, 0)),
@@ -313,51 +313,44 @@ mod tests {
 
     #[tokio::test]
     async fn who_is_about_to_be_free_is_waited_for_and_nobody_else() {
-        let counter = counter();
-        let seats = async |turns: u32| {
-            let theirs = Rc::clone(&counter);
+        let queue = queue();
+        let idle_users = async |turns: u32| {
+            let theirs = Rc::clone(&queue);
             let user = tokio::task::spawn_local(async move {
                 for _ in 1..turns {
                     tokio::task::yield_now().await;
                 }
                 theirs.free.borrow_mut().push(Rc::default());
             });
-            counter.let_users_return().await;
-            let seats = counter.free.take().len();
+            queue.let_users_return().await;
+            let idle_users = queue.free.take().len();
             user.abort();
-            seats
+            idle_users
         };
         let local = tokio::task::LocalSet::new();
         local
             .run_until(async {
-                assert_eq!(seats(1).await, 1);
-                assert_eq!(seats(2).await, 1);
-                assert_eq!(seats(1_000).await, 0);
+                assert_eq!(idle_users(1).await, 1);
+                assert_eq!(idle_users(2).await, 1);
+                assert_eq!(idle_users(1_000).await, 0);
             })
             .await;
     }
 
     #[test]
     fn nothing_overtakes_what_waits_and_nothing_is_counted_twice() {
-        let counter = counter();
-        assert!(matches!(
-            counter.assign_next(0, true),
-            Assignment::ToNewUser
-        ));
-        assert!(matches!(counter.assign_next(1, false), Assignment::Wait));
+        let queue = queue();
+        assert!(matches!(queue.assign_next(0, true), Assignment::ToNewUser));
+        assert!(matches!(queue.assign_next(1, false), Assignment::Wait));
         // After the end a user takes no arrival from the queue, but becomes free.
-        counter.free.borrow_mut().push(Rc::default());
-        assert!(matches!(counter.assign_next(2, true), Assignment::Wait));
-        assert_eq!(
-            counter.waiting.get(),
-            (1, 3),
-            "1 and 2 wait, and nobody else"
-        );
-        counter.waiting.set((3, 3));
+        queue.free.borrow_mut().push(Rc::default());
+        assert!(matches!(queue.assign_next(2, true), Assignment::Wait));
+        assert_eq!(queue.waiting.get(), (1, 3), "1 and 2 wait, and nobody else");
+        queue.waiting.set((3, 3));
         assert!(matches!(
-            counter.assign_next(3, true),
+            queue.assign_next(3, true),
             Assignment::ToIdleUser(_)
         ));
-        assert_eq!(counter.waiting.get(), (3, 3));
+        assert_eq!(queue.waiting.get(), (3, 3));
     }
 }

@@ -34,21 +34,21 @@ impl StepOutcome {
 
 /// Tallies a step for which no request was sent.
 pub(super) fn tally_not_sent(tally: &mut Tally, step: usize, outcome: &StepOutcome) {
-    let steps = &mut tally.steps[step];
+    let step_tally = &mut tally.steps[step];
     match outcome {
         StepOutcome::Ok => {}
-        StepOutcome::NotDrawn => steps.not_drawn += 1,
+        StepOutcome::NotDrawn => step_tally.not_drawn += 1,
         StepOutcome::LeftOut(skip) => {
-            steps.left_out += 1;
+            step_tally.left_out += 1;
             tally.count_dependency(skip.clone());
         }
-        StepOutcome::AlreadyRun => steps.kept += 1,
-        StepOutcome::Failed(failure) => tally_failure(steps, failure),
+        StepOutcome::AlreadyRun => step_tally.kept += 1,
+        StepOutcome::Failed(failure) => tally_failure(step_tally, failure),
         StepOutcome::Skipped(skip) => {
             if skip.cause.root.counts() {
-                steps.skipped += 1;
+                step_tally.skipped += 1;
             } else {
-                steps.skipped_not_drawn += 1;
+                step_tally.skipped_not_drawn += 1;
             }
             tally.count_dependency(skip.clone());
         }
@@ -127,7 +127,7 @@ impl StepSample {
             .is_none_or(|failure| failure.kind.is_timeout())
         {
             if self.response == self.service {
-                tally.both.record(self.service);
+                tally.response_and_service.record(self.service);
             } else {
                 tally.response.record(self.response);
                 tally.service.record(self.service);

@@ -124,7 +124,7 @@ impl Windows {
             let on_time = std::mem::take(&mut tally.journey.on_time);
             tally.journey.lateness.record_n(Duration::ZERO, on_time);
             for step in &mut tally.steps {
-                let both = std::mem::take(&mut step.both);
+                let both = std::mem::take(&mut step.response_and_service);
                 step.response.merge(&both);
                 step.service.merge(&both);
             }

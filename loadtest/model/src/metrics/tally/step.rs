@@ -67,7 +67,7 @@ pub struct StepTally {
     /// Times that are yet to be added to both `response` and `service`, which are the same but for the first
     /// request of a journey that began late.
     #[serde(skip)]
-    pub both: Histogram,
+    pub response_and_service: Histogram,
 }
 
 /// The requests of one name within a step that sends for itself.
