@@ -27,8 +27,11 @@ pub(crate) enum Kind {
     Io(std::io::ErrorKind),
     /// No package, or no cargo, in the working directory.
     NoPackage,
-    /// No run has the given name.
-    UnknownRun,
+    /// No run has the given name, or only one with a similar one.
+    UnknownRun {
+        /// True if the name of a run is similar.
+        has_similar: bool,
+    },
     /// No baseline has the given name.
     UnknownBaseline,
     /// The load-test binary refused to run a scenario.

@@ -35,7 +35,9 @@ pub(crate) fn open(
         RunFolder::at(path)
     } else {
         store()?.find(word).map_err(|error| match error {
-            error if path.is_dir() && *error.kind() == Kind::UnknownRun => not_a_run(path),
+            error if path.is_dir() && matches!(error.kind(), Kind::UnknownRun { .. }) => {
+                not_a_run(path)
+            }
             error => error,
         })?
     };
@@ -80,22 +82,21 @@ impl Store {
             [only] => Ok(RunFolder::at(&self.directory.join(only))),
             [] => {
                 let store = self.directory.display();
+                let similar = find_similar(&wanted, identifiers.iter().map(String::as_str));
                 let error =
                     Error::nothing_found(format!("there is no run `{wanted}` in `{store}`"))
-                        .of_kind(Kind::UnknownRun);
+                        .of_kind(Kind::UnknownRun {
+                            has_similar: similar.is_some(),
+                        });
                 let newest: Vec<_> = identifiers.iter().rev().cloned().collect();
-                Err(
-                    match find_similar(&wanted, identifiers.iter().map(String::as_str)) {
-                        Some(name) => error.with_help(format!("did you mean `{name}`?")),
-                        None if newest.is_empty() => {
-                            error.with_help("`cargo loadtest run` makes one")
-                        }
-                        None => error.with_help(format!(
-                            "there is {}; see `cargo loadtest history`",
-                            join_some(&newest)
-                        )),
-                    },
-                )
+                Err(match similar {
+                    Some(name) => error.with_help(format!("did you mean `{name}`?")),
+                    None if newest.is_empty() => error.with_help("`cargo loadtest run` makes one"),
+                    None => error.with_help(format!(
+                        "there is {}; see `cargo loadtest history`",
+                        join_some(&newest)
+                    )),
+                })
             }
             _ => {
                 let candidates: Vec<_> = found.into_iter().rev().cloned().collect();

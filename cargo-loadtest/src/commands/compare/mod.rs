@@ -39,7 +39,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
     let opened = store::open(&args.new, || Store::of_workspace(&args.cargo));
     let (_, new) = match opened {
         Err(error)
-            if *error.kind() == Kind::UnknownRun
+            if matches!(error.kind(), Kind::UnknownRun { .. })
                 && matches!(baselines.find(&args.new), Ok(Some(_))) =>
         {
             let (name, base) = (&args.new, &args.base);
@@ -84,7 +84,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
 fn open_base(args: &CompareArgs, baselines: &Baselines) -> Result<RunRecord, Error> {
     match store::open(&args.base, || Store::of_workspace(&args.cargo)) {
         Ok((_, record)) => Ok(record),
-        Err(error) if *error.kind() == Kind::UnknownRun && error.help().is_none() => {
+        Err(error) if *error.kind() == (Kind::UnknownRun { has_similar: false }) => {
             Err(baselines.unknown(&args.base))
         }
         Err(error) => Err(error),
