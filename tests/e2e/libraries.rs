@@ -236,10 +236,11 @@ fn run(line: &str, server: &Server) -> RunRecord {
         .exits(0);
     let report: Value = serde_json::from_str(&output.stdout).expect("a report");
     let run = report["run_id"].as_str().expect("an identifier");
-    let record = crate::project::kept("target")
-        .join("loadtest")
-        .join(run)
-        .join("record.json");
+    // The folder for the runs of this workspace: others have the same target directory.
+    let stores = std::fs::read_dir(crate::project::kept("target").join("loadtest"));
+    let stores = stores.expect("a store").map(|one| one.expect("a folder"));
+    let mut records = stores.map(|store| store.path().join(run).join("record.json"));
+    let record = records.find(|record| record.is_file()).expect("the record");
     let text = std::fs::read_to_string(record).expect("the record");
     serde_json::from_str(&text).expect("a record")
 }

@@ -174,6 +174,10 @@ fn unusable_flags_are_refused_before_anything_is_built() {
         ("--iterations 0", "at least 1 iteration"),
         ("--rate 5/s --users 3", "cannot be used with"),
         ("--base-url 127.0.0.1:80", "http://"),
+        (
+            "--ramp-up 20s --duration 10s",
+            "the ramp of 20s leaves nothing",
+        ),
         ("--export yaml", "yaml"),
         ("--export json=no/such/folder/a.json", "no/such/folder"),
     ] {
@@ -191,16 +195,14 @@ fn a_flag_that_the_load_has_no_place_for_is_refused() {
     let server = Server::start(shop);
     let sandbox = Sandbox::new();
     sandbox
-        .run("journey single --ramp-up 20s --duration 10s", &server)
+        .run("journey single --ramp-up 20s", &server)
         .run()
         .exits(2)
         .has_one_error()
         // Both mistakes at once: one load is in iterations, the other has no room for the ramp.
         .says(&[
-            "site::load::journey",
-            "--duration",
-            "site::load::single",
-            "ramp",
+            "`site::load::journey`: `--ramp-up` has no meaning",
+            "`site::load::single`: the ramp of 20s leaves nothing",
         ]);
     assert_eq!(server.connections(), 0, "nothing was sent");
     assert!(sandbox.runs().is_empty());

@@ -46,17 +46,12 @@ fn a_plan_sends_nothing_and_makes_no_run() {
 
 fn overrides_and_their_mistakes_are_those_of_a_run() {
     let sandbox = Sandbox::new();
-    let output = sandbox
-        .tool("plan", "journey single --ramp-up 20s --duration 10s")
-        .run();
+    let output = sandbox.tool("plan", "journey single --ramp-up 20s").run();
     let planned = output.exits(2).has_one_error().says(&[
-        "`site::load::journey`: `--duration` has no meaning",
         "`site::load::journey`: `--ramp-up` has no meaning",
         "`site::load::single`: the ramp of 20s leaves nothing",
     ]);
-    let refused = sandbox
-        .tool("run", "journey single --ramp-up 20s --duration 10s")
-        .run();
+    let refused = sandbox.tool("run", "journey single --ramp-up 20s").run();
     let error = |text: &str| text[text.find("error").unwrap_or(0)..].to_owned();
     assert_eq!(
         error(&planned.stderr),
