@@ -300,10 +300,10 @@ pub fn declared_thresholds(scenario: &ScenarioDef) -> impl Iterator<Item = Scope
 
 /// Adds the implied threshold where none limits errors: `errors < 1%`, of the whole journey.
 pub fn with_error_limit(mut thresholds: Vec<ScopedThreshold>) -> Vec<ScopedThreshold> {
-    // Requests of a step that fail are no failures of the step, unless it says so.
+    // One on a group, a tag or a row is about a part of the journey; the rest may fail all the same.
     let limits_errors = |scoped: &ScopedThreshold| {
         let threshold = &scoped.threshold;
-        threshold.metric == Metric::Errors && !matches!(threshold.subject, Subject::Row(_))
+        threshold.metric == Metric::Errors && threshold.subject.is_whole() && scoped.group.is_none()
     };
     if !thresholds.iter().any(limits_errors) {
         let threshold = Threshold::new(Metric::Errors, Comparator::Less, Bound::Ratio(0.01));

@@ -358,4 +358,17 @@ fn errors_below_one_percent_applies_unless_errors_have_a_threshold() {
     assert_eq!(implied.len(), 1);
     assert!(implied[0].implied);
     assert_eq!(implied[0].threshold.to_string(), "errors < 1%");
+    let limit = |subject: Subject| Threshold {
+        subject,
+        ..Threshold::new(Metric::Errors, Comparator::Less, Bound::Ratio(0.5))
+    };
+    let declared = |group: Option<usize>, subject: Subject| ScopedThreshold {
+        group,
+        ..ScopedThreshold::new(&scenario(None), None, limit(subject))
+    };
+    let count = |declared| with_error_limit(vec![declared]).len();
+    assert_eq!(count(declared(None, Subject::Whole)), 1);
+    assert_eq!(count(declared(Some(0), Subject::Whole)), 2);
+    assert_eq!(count(declared(None, Subject::Tag("api".into()))), 2);
+    assert_eq!(count(declared(None, Subject::Row("page".into()))), 2);
 }
