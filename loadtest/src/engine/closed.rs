@@ -212,7 +212,11 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
         all_users * (worker + 1) / workers,
     );
     let part = |user: u64| (u128::from(count) * u128::from(user) / u128::from(all_users)) as u64;
-    let shared = (Rc::new(Cell::new(part(from))), part(to));
+    let shared = IterationNumbers {
+        next: Rc::new(Cell::new(part(from))),
+        step: 1,
+        end: part(to),
+    };
     let mut door = StartThrottle::new(spec, state.start);
     for user in from..to {
         let due = door.next_start(state.start);
@@ -224,20 +228,22 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
                 () = pacer.wait_until(due) => {}
             }
         }
-        let (next, behind) = if per_user {
-            (Rc::new(Cell::new(part(user))), part(user + 1))
+        // Users with iterations of their own take the numbers, and so the rows of feeds, in turn.
+        let numbers = if per_user {
+            IterationNumbers {
+                next: Rc::new(Cell::new(user)),
+                step: all_users,
+                end: count,
+            }
         } else {
             shared.clone()
         };
         // Those who came before may have done it all.
-        if next.get() >= behind {
-            if per_user {
-                continue;
-            }
+        if numbers.next.get() >= numbers.end {
             break;
         }
         let (user, state) = (spec.make_user(user), Rc::clone(state));
-        users.spawn_user(run_shared_iterations(user, due, next, behind, state));
+        users.spawn_user(run_fixed_iterations(user, due, numbers, state));
     }
     tokio::select! {
         () = state.wait_for_stop() => {}
@@ -247,23 +253,36 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
         if count < wanted {
             state.mark_out_of_rows();
         }
-        part(to) - part(from)
+        if per_user {
+            let in_last_round = (count % all_users).clamp(from, to) - from;
+            count / all_users * (to - from) + in_last_round
+        } else {
+            part(to) - part(from)
+        }
     } else {
         state.started_iterations()
     }
 }
 
-async fn run_shared_iterations<T: Transport>(
+/// The numbers of iterations that are left for one user, or for several.
+#[derive(Debug, Clone)]
+struct IterationNumbers {
+    next: Rc<Cell<u64>>,
+    step: u64,
+    end: u64,
+}
+
+async fn run_fixed_iterations<T: Transport>(
     mut user: VirtualUser<T>,
     mut due: Instant,
-    next: Rc<Cell<u64>>,
-    behind: u64,
+    numbers: IterationNumbers,
     state: Rc<WorkerState>,
 ) -> Option<VirtualUser<T>> {
+    let IterationNumbers { next, step, end } = numbers;
     let mut pace = Pace { intended: due };
     let mut begun = None;
-    while next.get() < behind && state.is_running() {
-        let iteration = next.replace(next.get() + 1);
+    while next.get() < end && state.is_running() {
+        let iteration = next.replace(next.get() + step);
         let arrival = Arrival {
             iteration,
             feed_index: iteration,

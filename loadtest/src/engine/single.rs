@@ -50,10 +50,10 @@ impl IterationPosition {
         }
         let user = match schedule.model() {
             Model::Iterations {
-                count,
                 users,
                 per_user: true,
-            } => iteration / (count / u64::from(users)).max(1),
+                ..
+            } => iteration % u64::from(users).max(1),
             _ => 0,
         };
         Ok(Self {
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(placed(load.clone(), Some("6")), Ok((0, 6, 6)));
         assert!(placed(load, Some("7")).unwrap_err().contains("has 7,"));
         let of_users = Load::iterations_per_user(20, 10);
-        assert_eq!(placed(of_users, Some("45")), Ok((2, 45, 45)));
+        assert_eq!(placed(of_users, Some("45")), Ok((5, 45, 45)));
     }
 
     #[test]

@@ -89,7 +89,7 @@ pub enum PlanError {
 /// The load of `--iterations`, in words.
 pub(super) const FIXED_WORK: &str = "a fixed number of iterations";
 /// The remedy for a flag that the load has no place for.
-pub(super) const GIVE_A_LOAD: &str = "give `--rate` or `--users` with it, or leave it out";
+pub(super) const GIVE_A_LOAD: &str = "give `--rate` with it, or leave it out";
 
 impl PlanError {
     /// The mistake of a length, given by `flag`, for a fixed number of iterations.

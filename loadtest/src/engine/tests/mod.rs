@@ -392,6 +392,31 @@ fn each_user_makes_its_own_part_of_the_iterations_however_slow_it_is() {
 }
 
 #[test]
+fn users_with_iterations_of_their_own_take_the_numbers_in_turn() {
+    let load = || Load::iterations_per_user(2, 2);
+    for workers in [1, 2] {
+        let ran = run_workers(
+            load(),
+            vec![step("a")],
+            workers,
+            &Control::new(),
+            None,
+            quick,
+        );
+        let all = ran.all();
+        let slowest = all.journey.slowest.journeys();
+        let mut numbers: Vec<_> = slowest
+            .iter()
+            .map(|journey| (journey.due_us, journey.iteration))
+            .collect();
+        numbers.sort_unstable();
+        let turns = [(0, 0), (0, 1), (5_000, 2), (5_000, 3)];
+        assert_eq!(numbers, turns, "{workers} workers");
+        assert_eq!(ran.done.planned, 4);
+    }
+}
+
+#[test]
 fn workers_make_the_iterations_of_their_own_users() {
     let load = Load::iterations_per_user(5, 7);
     let ran = run_workers(load, vec![step("a")], 3, &Control::new(), None, quick);
