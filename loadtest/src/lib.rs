@@ -51,6 +51,7 @@ mod engine;
 pub mod harness;
 mod machine;
 mod registry;
+#[cfg(feature = "replay")]
 mod replay;
 mod run;
 mod secrets;

@@ -51,8 +51,7 @@ impl RunFolder {
         Ok(record)
     }
 
-    /// Reads the comparison of a run with a baseline, if it was compared with one. Earlier versions kept it in
-    /// the record.
+    /// Reads the comparison of a run with a baseline, if it was compared with one.
     ///
     /// # Errors
     /// When it is there and cannot be read.
@@ -63,10 +62,7 @@ impl RunFolder {
         let path = self.comparison();
         let bytes = match std::fs::read(&path) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                let record = std::fs::read(self.record()).unwrap_or_default();
-                return Ok(RunComparison::from_old_record(&record));
-            }
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::io("read", path)(error)),
         };
         let comparison: RunComparison = serde_json::from_slice(&bytes).map_err(|error| {
@@ -378,19 +374,6 @@ mod tests {
                 .to_string()
                 .contains("comparison.json` cannot be read")
         );
-    }
-
-    #[test]
-    fn a_comparison_that_an_earlier_version_kept_in_the_record_is_read() {
-        let (_guard, store) = store();
-        let folder = store.create().unwrap();
-        let (record, comparison) = compared(&folder);
-        let mut old = serde_json::to_value(&record).unwrap();
-        old["scenarios"][0]["comparison"] =
-            serde_json::json!({ "baseline": "main", "outcome": "absent" });
-        std::fs::write(folder.record(), old.to_string()).unwrap();
-        assert_eq!(folder.read().unwrap(), record);
-        assert_eq!(folder.read_comparison(&record).unwrap(), Some(comparison));
     }
 
     #[test]

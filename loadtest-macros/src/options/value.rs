@@ -77,7 +77,10 @@ fn parse_signed_literal(
 pub(super) fn parse_positive_duration(input: ParseStream<'_>) -> syn::Result<Duration> {
     let span = input.span();
     match parse_duration(input)? {
-        Duration::ZERO => Err(syn::Error::new(span, "a time of 0 has no meaning here")),
+        Duration::ZERO => Err(syn::Error::new(
+            span,
+            "a time must be more than 0: write `1ms` or more",
+        )),
         duration => Ok(duration),
     }
 }

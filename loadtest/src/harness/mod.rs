@@ -14,12 +14,10 @@ mod setup_client;
 mod smoke;
 
 use crate::registry::Registry;
-use crate::replay;
 use crate::secrets;
 use crate::targets::{offline, set_running_package};
-use loadtest_model::protocol::{Listing, REQUEST_VARIABLE, Replay, Request};
-use std::fs::File;
-use std::io::{self, BufWriter, Write as _};
+use loadtest_model::protocol::{Listing, REQUEST_VARIABLE, Request};
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -89,6 +87,7 @@ struct ProgramOrigin<'a> {
 
 /// Does the same with a scenario that comes as data: a [`Replay`] in JSON, the first line of standard input,
 /// since what it sends is no one else's to read.
+#[cfg(feature = "replay")]
 #[doc(hidden)]
 pub fn replay() -> ExitCode {
     let Some(request) = std::env::var_os(REQUEST_VARIABLE) else {
@@ -98,9 +97,9 @@ pub fn replay() -> ExitCode {
     let read = || {
         let mut line = String::new();
         io::stdin().read_line(&mut line)?;
-        let recorded: Replay = serde_json::from_str(&line)?;
+        let recorded: loadtest_model::protocol::Replay = serde_json::from_str(&line)?;
         set_running_package(&recorded.root);
-        let scenario = replay::build_scenario(recorded).map_err(io::Error::other)?;
+        let scenario = crate::replay::build_scenario(recorded).map_err(io::Error::other)?;
         let registry = Registry {
             scenarios: vec![scenario],
             problems: Vec::new(),
@@ -170,13 +169,8 @@ fn answer_request(
 fn write_json(path: &Path, value: &impl serde::Serialize) -> io::Result<()> {
     let temporary = path.with_extension("part");
     let write = || {
-        let mut file = BufWriter::new(File::create(&temporary)?);
-        if secrets::has_secrets() {
-            file.write_all(&secrets::scrub_json(serde_json::to_vec(value)?))?;
-        } else {
-            serde_json::to_writer(&mut file, value)?;
-        }
-        file.flush()?;
+        let bytes = secrets::scrub_json(serde_json::to_vec(value)?);
+        std::fs::write(&temporary, bytes)?;
         std::fs::rename(&temporary, path)
     };
     write().map_err(|error| {

@@ -14,8 +14,8 @@ mod spelling;
 
 pub(crate) use json::scrub_json;
 pub(crate) use known::{
-    SecretForm, SecretHit, find_secrets, has_secrets, lookahead_len, mark_length, safe_cut,
-    scrub_text, secret_form, whole_characters,
+    SecretForm, SecretHit, find_secrets, lookahead_len, mark_length, safe_cut, scrub_text,
+    secret_form, whole_characters,
 };
 pub(crate) use output::{flush_output, own_output};
 pub(crate) use source::{MissingSecret, first_missing, forget_missing, look_up, missing_here};
@@ -78,6 +78,7 @@ pub fn secret(name: &str) -> Secret {
 }
 
 /// Keeps a value that is known before a run out of all that is written.
+#[cfg(feature = "replay")]
 pub(crate) fn keep_value(name: &str, value: &str) {
     known::keep_secret(&Secret::unregistered(name, value.to_owned()));
 }

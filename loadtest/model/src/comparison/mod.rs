@@ -14,7 +14,7 @@ mod series;
 mod tests;
 mod words;
 
-use crate::definition::{ScenarioDef, Shape, StepDef};
+use crate::definition::{Shape, StepDef};
 use crate::random::mix_bits;
 use bootstrap::Drawn;
 use comparable::find_refusals;
@@ -34,37 +34,6 @@ pub struct RunComparison {
     pub run_id: String,
     /// The comparison of each scenario, by its identity.
     pub scenarios: BTreeMap<String, BaselineComparison>,
-}
-
-impl RunComparison {
-    /// Reads the comparison that a record of an earlier version contains, if it contains one.
-    pub fn from_old_record(record: &[u8]) -> Option<Self> {
-        #[derive(Deserialize)]
-        struct OldRecord {
-            run_id: String,
-            scenarios: Vec<OldScenario>,
-        }
-        #[derive(Deserialize)]
-        struct OldScenario {
-            definition: ScenarioDef,
-            comparison: Option<BaselineComparison>,
-        }
-        // Most records contain none, and to read them twice takes long. A threshold's `comparison` is a word.
-        let record = std::str::from_utf8(record).ok()?;
-        if !record.contains("\"comparison\":{") {
-            return None;
-        }
-        let record: OldRecord = serde_json::from_str(record).ok()?;
-        let compared = record.scenarios.into_iter().filter_map(|scenario| {
-            let comparison = scenario.comparison?;
-            Some((scenario.definition.identity(), comparison))
-        });
-        let scenarios: BTreeMap<_, _> = compared.collect();
-        (!scenarios.is_empty()).then_some(Self {
-            run_id: record.run_id,
-            scenarios,
-        })
-    }
 }
 
 /// The comparison of one scenario with a baseline.

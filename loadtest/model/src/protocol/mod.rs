@@ -75,7 +75,7 @@ pub const MARKER_PREFIX: &[u8] = b"\0loadtest-binary\0protocol=";
 
 /// A request of the tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "command", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Request {
     /// Write a [`Listing`] to `output`.
     List {

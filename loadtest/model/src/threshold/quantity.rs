@@ -71,7 +71,7 @@ impl Quantity<'_> {
             }
         };
         match Duration::try_from_secs_f64(self.value * unit) {
-            Ok(Duration::ZERO) => self.fail("a time of 0 has no meaning here"),
+            Ok(Duration::ZERO) => self.fail("a time must be more than 0: write `1ms` or more"),
             Ok(time) if time <= LONGEST => Ok(time),
             _ => self.fail("this time is too long"),
         }

@@ -279,7 +279,11 @@ fn every_mistake_says_what_to_write() {
         ("p95 < -1s", "-1s", "a time is a number with its unit"),
         ("p95 < 1.2.3s", "1", "a time is a number"),
         ("p95 < 3x", "3x", "unknown unit `x`: use `us`"),
-        ("p95 < 0ms", "0ms", "a time of 0 has no meaning here"),
+        (
+            "p95 < 0ms",
+            "0ms",
+            "a time must be more than 0: write `1ms` or more",
+        ),
         ("p95 < 99999999h", "99999999h", "this time is too long"),
         ("errors < 101%", "101%", "from 0% to 100%"),
         ("errors < 1s", "1s", "unknown unit `s`: write `1%`"),

@@ -194,6 +194,8 @@ impl DependencyTally {
     pub fn describe(&self) -> Redacted {
         match self.variable {
             Some(_) => self.example.clone(),
+            // Another step ended the journey.
+            None if self.cause.step != self.step => self.example.clone(),
             None => Redacted::assume(format!("its function made no request: {}", self.example)),
         }
     }
