@@ -2,7 +2,7 @@
 
 use super::http1::{self, Http1};
 use super::http2::LocalExecutor;
-use super::meter::{MAX_HEAD, Meter, MeteredStream, TransportStream};
+use super::meter::{MAX_BEFORE_HTTP2_HEAD, MAX_HEAD, Meter, MeteredStream, TransportStream};
 use super::network::{Addresses, Network};
 use super::progress::add_phase;
 use super::tls::H2;
@@ -117,7 +117,11 @@ impl Connection {
         } else {
             TransportStream::Plain(tcp)
         };
-        let meter = Rc::new(Meter::default());
+        let meter = Rc::new(Meter::new(if is_http2 {
+            MAX_BEFORE_HTTP2_HEAD
+        } else {
+            MAX_HEAD
+        }));
         let io = MeteredStream::new(stream, Rc::clone(&meter));
         let protocol = if is_http2 {
             let (sender, connection) = http2::Builder::new(LocalExecutor)

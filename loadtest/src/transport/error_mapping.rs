@@ -1,7 +1,7 @@
 //! Maps the errors of libraries to failures with an [`ErrorKind`].
 
 use super::connection;
-use super::meter::{MAX_HEAD, Meter};
+use super::meter::{MAX_BEFORE_HTTP2_HEAD, MAX_HEAD, Meter};
 use super::tls::IS_AUTHORITY;
 use super::{ErrorKind, Failure};
 use super::{http1, http2};
@@ -137,6 +137,13 @@ const NOT_HTTP1_HELP: &str =
 /// There is a connection, but no head of an answer came over it.
 pub(super) fn head_failure(error: &connection::Error, meter: &Meter, reused: bool) -> Failure {
     let too_large = matches!(error, connection::Error::Http1(http1::Error::TooLarge));
+    if meter.is_head_too_large() && matches!(error, connection::Error::Http2(_)) {
+        let mib = MAX_BEFORE_HTTP2_HEAD / 1024 / 1024;
+        return Failure::new(
+            ErrorKind::HeadTooLarge,
+            format!("the target sent {mib} MiB of frames without the head of an answer"),
+        );
+    }
     if too_large || meter.is_head_too_large() {
         let kib = MAX_HEAD / 1024;
         return Failure::new(

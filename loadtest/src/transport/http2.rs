@@ -95,7 +95,7 @@ pub(super) fn body_failure(error: &h2::Error) -> Option<Failure> {
     } else if error.is_reset() {
         Failure::new(
             ErrorKind::BodyTruncated,
-            format!("the body does not have the announced length: {error}"),
+            format!("the body breaks the rules of HTTP/2, such as an announced length: {error}"),
         )
     } else {
         Failure::new(

@@ -12,9 +12,15 @@ use tokio_rustls::client::TlsStream;
 /// The largest head of an answer, interim (1xx) answers before it included.
 pub(super) const MAX_HEAD: usize = 64 * 1024;
 
+/// The most that a target may send over HTTP/2 before the task of the request has seen the head of the answer:
+/// above the window of a connection (5 MiB), which the driver fills with the body meanwhile.
+pub(super) const MAX_BEFORE_HTTP2_HEAD: usize = 8 * 1024 * 1024;
+
 /// The traffic of the present request on a connection.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Meter {
+    /// The most bytes before the head of the answer is known.
+    max_before_head: u64,
     sent: Cell<u64>,
     received: Cell<u64>,
     awaits_head: Cell<bool>,
@@ -25,6 +31,19 @@ pub(super) struct Meter {
 }
 
 impl Meter {
+    /// The meter of a connection on which no more than `max_before_head` bytes come before a head is known.
+    pub(super) fn new(max_before_head: usize) -> Self {
+        Self {
+            max_before_head: max_before_head as u64,
+            sent: Cell::default(),
+            received: Cell::default(),
+            awaits_head: Cell::default(),
+            head_too_large: Cell::default(),
+            is_waiting: Cell::default(),
+            fault: Cell::default(),
+        }
+    }
+
     /// Starts counting for another request.
     pub(super) fn begin(&self) {
         self.sent.set(0);
@@ -55,14 +74,14 @@ impl Meter {
         self.is_waiting.get()
     }
 
-    /// The error the connection itself met, whatever was made of it since.
+    /// The first error the connection itself met, whatever was made of it since.
     pub(super) fn fault(&self) -> Option<io::ErrorKind> {
         self.fault.get()
     }
 
     #[inline]
     fn note_error<T>(&self, result: &io::Result<T>) {
-        if let Err(error) = result {
+        if let (Err(error), None) = (result, self.fault.get()) {
             self.fault.set(Some(error.kind()));
         }
     }
@@ -107,7 +126,7 @@ impl AsyncRead for MeteredStream {
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
         let received = &this.meter.received;
-        if this.meter.awaits_head.get() && received.get() >= MAX_HEAD as u64 {
+        if this.meter.awaits_head.get() && received.get() >= this.meter.max_before_head {
             this.meter.head_too_large.set(true);
             return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
         }

@@ -8,7 +8,7 @@
 //! - a coding or an option of the connection has bytes over 127: hyper takes no notice of the whole line,
 //! - bytes follow the answer, which either may find out later than the other; here they always spoil it.
 
-use super::super::meter::{Meter, MeteredStream, TransportStream};
+use super::super::meter::{MAX_HEAD, Meter, MeteredStream, TransportStream};
 use super::super::request::{OutgoingRequest, RequestSurroundings};
 use super::{Error, Http1};
 use crate::transport::RequestBuf;
@@ -140,7 +140,7 @@ async fn ours(answer: &[u8], piece: usize, method: &Method) -> Result<Read, Erro
     let (stream, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
     let server = accepted.unwrap().0;
     server.set_nodelay(true).unwrap();
-    let meter = Rc::new(Meter::default());
+    let meter = Rc::new(Meter::new(MAX_HEAD));
     let mut http1 = Http1::new(MeteredStream::new(
         TransportStream::Plain(stream.unwrap()),
         Rc::clone(&meter),

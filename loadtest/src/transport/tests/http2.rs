@@ -412,6 +412,44 @@ fn a_lost_kept_connection_repeats_only_what_may_be_repeated() {
 }
 
 #[test]
+fn a_large_body_may_come_together_with_its_head() {
+    run(async {
+        let (address, _) = raw(|_, stream| {
+            let pieces = (1..=64).map(|number| {
+                let is_last = u8::from(number == 64);
+                frame(0, is_last, stream, &[b'x'; 16_384])
+            });
+            let body: Vec<u8> = pieces.flatten().collect();
+            ([head(stream, false), body].concat(), false)
+        })
+        .await;
+        let mut user = user_of(&format!("http://{address}"), &http2()).await;
+        for _ in 0..3 {
+            let received = ok(send(&mut user, &get("/"), EVERYTHING).await);
+            assert_eq!(received.body.len(), 64 * 16_384);
+        }
+    });
+}
+
+#[test]
+fn frames_without_an_answer_do_not_go_on_forever() {
+    run(async {
+        // Of an unknown kind, which is to be ignored.
+        let (address, _) = raw(|_, _| (frame(0x20, 0, 0, &[0; 16_384]).repeat(600), false)).await;
+        let mut user = user_of(&format!("http://{address}"), &http2()).await;
+        let failure = send(&mut user, &get("/"), NOTHING)
+            .await
+            .result
+            .unwrap_err();
+        assert_eq!(failure.kind, ErrorKind::HeadTooLarge);
+        assert_eq!(
+            failure.message.as_str(),
+            "the target sent 8 MiB of frames without the head of an answer"
+        );
+    });
+}
+
+#[test]
 fn an_announced_end_of_a_connection_costs_no_request() {
     run(async {
         let (address, counts) = raw(|_, stream| {
