@@ -154,7 +154,7 @@ fn a_value_that_a_row_lacks_is_a_dependency_failure_of_its_feed() {
         .join(" ");
     for words in [
         "`write` needed `user.email`, which `user` lacks",
-        "`sent` needed `write.response.id` of `write`, which lacked a value of its own",
+        "`sent` needed `write.response.id` of `write`, which had no value from a feed, a state or a setup",
     ] {
         assert!(shown.contains(words), "{words}\n{output}");
     }

@@ -309,14 +309,9 @@ fn build_dependencies(title: &str, tone: Tone, failures: &[DependencyFailure]) -
         vec![Column::figure("Count"), Column::text("Cause", 1.0)],
     );
     for row in failures {
-        let mut cause = TableCell::prose(row.describe());
-        // A step's own words are in the sentence.
-        if !row.example.is_empty() && row.variable.is_some() {
-            cause = cause.note(Form::Prose, format!("first: {}", row.example));
-        }
         table.push(vec![
             TableCell::count_and_ramp(row.count, row.elsewhere).tone(tone),
-            cause,
+            TableCell::prose(row.describe()),
         ]);
     }
     (!failures.is_empty()).then(|| Section::new(title, vec![Block::Table(table)]))

@@ -165,7 +165,6 @@ fn the_document_shows_the_digits_of_the_page() {
     for says in [
         "bottleneck",
         "✗ broken",
-        "first: ",
         "The accounts balance",
         "\"overloaded\"",
     ] {

@@ -35,6 +35,7 @@ impl DependencyFailure {
             let what = match self.cause {
                 RootCause::Invalid => "had values that make no valid request",
                 RootCause::LeftOut => "left itself out",
+                _ if self.root_step != self.step => "did not run",
                 cause => &format!("{cause}"),
             };
             return if self.example.is_empty() {
@@ -58,7 +59,7 @@ impl DependencyFailure {
         let cause = match self.cause {
             RootCause::Failed => "failed",
             RootCause::Missing => "did not answer with it",
-            RootCause::NotInFeed => "lacked a value of its own",
+            RootCause::NotInFeed => "had no value from a feed, a state or a setup",
             RootCause::Declined => "declined to run",
             RootCause::Invalid => "made no valid request",
             RootCause::NotDrawn => "was not drawn",
