@@ -212,9 +212,12 @@ fn a_host_that_does_not_exist_is_told_before_the_load() {
     sandbox
         .tool("run", "hurried --base-url http://nothing.invalid")
         .run()
-        .exits(100)
-        .says(&["the host `nothing.invalid` cannot be resolved"]);
-    assert_eq!(sandbox.only_run().not_run().exit_code, 100);
+        .exits(103)
+        .says(&[
+            "`http://nothing.invalid` may not be tested",
+            "a name that is not listed is looked up in the hosts file only; nothing was sent",
+        ]);
+    assert_eq!(sandbox.only_run().not_run().exit_code, 103);
 }
 
 /// A run that failed in its own machine, as `kind`.

@@ -120,8 +120,7 @@ impl<'a> Collector<'a> {
             }
         }
         for (_, frame) in std::mem::take(&mut self.pending).into_values() {
-            // The run is over: halting it has no effect.
-            let _ = report(frame);
+            self.report_frame(frame, &mut report);
         }
         self.into_end()
     }
@@ -182,12 +181,21 @@ impl<'a> Collector<'a> {
                     self.give_up(reason);
                 }
             }
-            let is_running = self.is_running();
-            if let ControlFlow::Break(reason) = report(frame)
-                && is_running
-            {
-                self.give_up(EndReason::Halted { reason });
-            }
+            self.report_frame(frame, report);
+        }
+    }
+
+    /// Reports a second, and halts a run that is not over if it is told to.
+    fn report_frame(
+        &mut self,
+        frame: Frame,
+        report: &mut impl FnMut(Frame) -> ControlFlow<Redacted>,
+    ) {
+        let is_running = self.is_running();
+        if let ControlFlow::Break(reason) = report(frame)
+            && is_running
+        {
+            self.give_up(EndReason::Halted { reason });
         }
     }
 

@@ -1,6 +1,7 @@
 //! The requests of one step: the first, the repeats after a failure (`retry`), and the polling until a
 //! response satisfies the step (`until`).
 
+use super::control::RunPhase;
 use super::iteration::{IterationObserver, StepContext};
 use crate::chain::{Chain, RawResponse, RequestBuf};
 use crate::transport::{AnswerDetails, Call, Exchange, Failure, Transport};
@@ -70,10 +71,16 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
             // An exchange is large, and is not kept across a wait.
             let pause = {
                 let exchange = self.transport.send(call).await;
+                if is_withdrawn(self.transport, &exchange) {
+                    self.context.state.advance_phase(RunPhase::Stopping);
+                    attempt.is_cut_off = true;
+                }
                 self.tally_exchange(exchange, deadline, &mut attempt)
             };
             drop(cut);
-            let Some(pause) = pause else { break };
+            let Some(pause) = pause.filter(|_| !attempt.is_cut_off) else {
+                break;
+            };
             let pausing = Instant::now();
             if self.context.def.last {
                 // The load is over then, and its end does not cut the pause short.
@@ -187,6 +194,13 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
             Err(message) => failed(ErrorKind::StepPanic, format!("`until` panicked: {message}")),
         }
     }
+}
+
+/// Returns whether a request was not sent, or not to its end, since nothing may be sent any more. Then the load
+/// is over: it fails neither its step nor its journey, which are cancelled.
+pub(super) fn is_withdrawn(transport: &impl Transport, exchange: &Exchange) -> bool {
+    let is_blocked = |failure: &Failure| failure.kind == ErrorKind::GuardBlocked;
+    exchange.result.as_ref().is_err_and(is_blocked) && transport.is_withdrawn()
 }
 
 /// Counts what was sent of a request that the end of the run cuts off.

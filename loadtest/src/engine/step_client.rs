@@ -1,6 +1,8 @@
 //! The client of an async step. It sends over the transport of the user and logs the requests, so that
 //! the step is one sample and each request name a row.
 
+use super::control::RunPhase;
+use super::request_loop::is_withdrawn;
 use super::worker_state::WorkerState;
 use crate::chain::{
     Error, Fault, HttpError, Local, RawResponse, RequestBuf, RequestTarget, StepSender,
@@ -43,6 +45,8 @@ pub(super) struct RequestLog {
     state: Rc<WorkerState>,
     window: Window,
     step: usize,
+    /// Set where a request is refused since the load is over: the step is dropped then.
+    cut_off: Rc<Cell<bool>>,
 }
 
 /// The log entries of an async step.
@@ -135,6 +139,13 @@ impl<T: Transport> StepSender for StepClient<T> {
                 unfinished: &open.unfinished,
             };
             let exchange = self.transport.send(call).await;
+            if is_withdrawn(&self.transport, &exchange) {
+                self.request_log.state.advance_phase(RunPhase::Stopping);
+                self.request_log.cut_off.set(true);
+                open.unfinished.set(exchange.traffic);
+                // The step is dropped here.
+                return std::future::pending().await;
+            }
             open.close_request(request, exchange, self.transport.base_url())
         })
     }
@@ -175,7 +186,13 @@ impl RequestLog {
             state: Rc::clone(state),
             window,
             step,
+            cut_off: Rc::default(),
         }
+    }
+
+    /// Says whether the step is to be dropped, for whoever polls it.
+    pub(super) fn cut_off(&self) -> Rc<Cell<bool>> {
+        Rc::clone(&self.cut_off)
     }
 
     pub(super) fn entries(&mut self) -> &mut RequestEntries {
@@ -417,7 +434,7 @@ impl Drop for OpenRequest<'_> {
         log.end_request(now);
         log.traffic += self.unfinished.take();
         // What the end of the run cuts off has not failed.
-        if !self.request_log.state.is_aborting() {
+        if !self.request_log.state.is_aborting() && !self.request_log.cut_off.get() {
             log.finished.push(FinishedRequest {
                 row: self.row,
                 time: now - self.start,

@@ -93,13 +93,18 @@ impl fmt::Display for NotPermitted {
                 f,
                 ": `{file}` lists {instead}, and scheme, host and port have to be the same"
             )?,
-            RefusalCause::NotListed { instead: None } => write!(
-                f,
-                "; besides loopback and targets that the scenario started itself only those that `{file}` \
-                 lists may be: `[[targets]]` with `host = \"{}\"`{} and `owner = \"..\"`",
-                host.trim_matches(['[', ']']),
-                entry_keys(origin)
-            )?,
+            RefusalCause::NotListed { instead: None } => {
+                write!(
+                    f,
+                    "; besides loopback and targets that the scenario started itself only those that `{file}` \
+                     lists may be: `[[targets]]` with `host = \"{}\"`{} and `owner = \"..\"`",
+                    host.trim_matches(['[', ']']),
+                    entry_keys(origin)
+                )?;
+                if self.address.is_none() {
+                    f.write_str("; a name that is not listed is looked up in the hosts file only")?;
+                }
+            }
             RefusalCause::NotPinned { line } => write!(
                 f,
                 ": line {line} of `{file}` pins other addresses for it"

@@ -34,7 +34,7 @@ pub enum Known<'a> {
     Listed(&'a str),
     /// It may not be tested.
     Refused,
-    /// A name that is not listed: permitted only where all its addresses are loopback.
+    /// A name that is not listed: permitted only where the hosts file has it, with loopback addresses alone.
     ByAddress,
 }
 
@@ -163,6 +163,11 @@ impl Permissions {
         })
     }
 
+    /// Returns whether an entry is for this host, by whatever scheme and port.
+    pub(crate) fn lists_host(&self, host: &str) -> bool {
+        self.targets.iter().any(|target| target.host == host)
+    }
+
     /// Permits to send to `origin` at `address`, or refuses it.
     ///
     /// # Errors
@@ -223,6 +228,11 @@ impl Permissions {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Refuses a name that is neither listed nor in the hosts file.
+    pub(crate) fn refuse_unlisted(&self, origin: &Origin) -> NotPermitted {
+        self.refusal(origin, None, RefusalCause::NotListed { instead: None })
     }
 
     /// Refuses a name that turned up only during the run: to look it up would already send something.

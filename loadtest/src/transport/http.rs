@@ -113,6 +113,10 @@ impl Transport for HttpTransport {
         self.base_url.as_ref()
     }
 
+    fn is_withdrawn(&self) -> bool {
+        self.network.halted().is_some()
+    }
+
     fn begin(&mut self) {
         if self.network.cookies == Cookies::Iteration
             && let Some(jar) = &mut self.jar

@@ -1,5 +1,7 @@
 //! Looks names up: before the run, and with `dns = ttl` again for new connections.
 //!
+//! A name that no list has is looked up in the hosts file only: a question to a name server leaves the machine.
+//!
 //! It is the system that is asked, which alone knows of its files, search domains and other services. How
 //! long an answer may be kept it does not tell, but its own cache knows. So an answer serves new
 //! connections for a moment only, and then the system is asked again.
@@ -19,36 +21,64 @@ const ANSWER_LIFETIME: Duration = Duration::from_secs(1);
 /// A lookup that failed for now after at least so long has waited for an answer in vain.
 const TIMEOUT_HINT_AFTER: Duration = Duration::from_secs(1);
 
+/// The file with the names that this machine knows without a name server.
+const HOSTS_FILE: &str = if cfg!(windows) {
+    r"C:\Windows\System32\drivers\etc\hosts"
+} else {
+    "/etc/hosts"
+};
+
 /// Whom to ask for the addresses of a name.
 pub(crate) struct Resolver {
-    look: Box<LookupFn>,
+    look: Arc<LookupFn>,
+    /// The same for names that no list has; sends nothing.
+    look_locally: Arc<LookupFn>,
     kept: Duration,
 }
 
 type LookupFn = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
 
 impl Resolver {
-    /// Asks `look`, whose answers serve new connections for as long as `kept`. It may block.
+    /// Asks `look` for every name; its answers serve new connections for as long as `kept`. It may block.
+    #[cfg(test)]
     pub(crate) fn new(
         kept: Duration,
         look: impl Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync + 'static,
     ) -> Self {
-        let look = Box::new(look);
-        Self { look, kept }
+        let look: Arc<LookupFn> = Arc::new(look);
+        let look_locally = Arc::clone(&look);
+        Self {
+            look,
+            look_locally,
+            kept,
+        }
     }
 
-    /// Asks the system.
+    /// Asks the system, and its hosts file for names that no list has.
     pub(crate) fn system() -> Self {
-        Self::new(ANSWER_LIFETIME, |name| {
-            let found = (name, 0).to_socket_addrs()?;
-            Ok(found.map(|address| address.ip()).collect())
-        })
+        Self {
+            look: Arc::new(|name| {
+                let found = (name, 0).to_socket_addrs()?;
+                Ok(found.map(|address| address.ip()).collect())
+            }),
+            look_locally: Arc::new(|name| {
+                let hosts = std::fs::read_to_string(HOSTS_FILE)?;
+                Ok(find_in_hosts(&hosts, name))
+            }),
+            kept: ANSWER_LIFETIME,
+        }
     }
 
-    /// The addresses of `name`, each once; blocks until there is an answer.
-    pub(super) fn look(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+    /// The addresses of `name`, each once; blocks until there is an answer. A name that no list has is looked up
+    /// without sending anything.
+    pub(super) fn look(&self, name: &str, is_listed: bool) -> io::Result<Vec<IpAddr>> {
+        let look = if is_listed {
+            &self.look
+        } else {
+            &self.look_locally
+        };
         let mut addresses = Vec::new();
-        for address in (self.look)(name)? {
+        for address in look(name)? {
             if !addresses.contains(&address) {
                 addresses.push(address);
             }
@@ -58,6 +88,19 @@ impl Resolver {
         }
         Ok(addresses)
     }
+}
+
+/// Returns the addresses of `name` in the text of a hosts file (hosts(5)).
+fn find_in_hosts(hosts: &str, name: &str) -> Vec<IpAddr> {
+    let address = |line: &str| {
+        let line = line.split('#').next()?;
+        let mut words = line.split_whitespace();
+        let address = words.next()?.parse().ok()?;
+        words
+            .any(|word| word.trim_end_matches('.').eq_ignore_ascii_case(name))
+            .then_some(address)
+    };
+    hosts.lines().filter_map(address).collect()
 }
 
 impl fmt::Debug for Resolver {
@@ -72,6 +115,7 @@ impl fmt::Debug for Resolver {
 #[derive(Debug)]
 pub(super) struct NameLookup {
     name: String,
+    is_listed: bool,
     known: watch::Sender<LookupState>,
 }
 
@@ -88,13 +132,17 @@ struct LookupState {
 
 impl NameLookup {
     /// A name of which these addresses are known from now on.
-    pub(super) fn new(name: String, addresses: Arc<[IpAddr]>) -> Self {
+    pub(super) fn new(name: String, is_listed: bool, addresses: Arc<[IpAddr]>) -> Self {
         let known = watch::Sender::new(LookupState {
             found: Ok(addresses),
             since: Instant::now(),
             is_asking: false,
         });
-        Self { name, known }
+        Self {
+            name,
+            is_listed,
+            known,
+        }
     }
 
     /// The last answer, or a new one where that has served long enough: one lookup for all who wait.
@@ -121,7 +169,7 @@ impl NameLookup {
             .name("loadtest-lookup".to_owned())
             .spawn(move || {
                 let begin = Instant::now();
-                let found = resolver.look(&lookup.name);
+                let found = resolver.look(&lookup.name, lookup.is_listed);
                 lookup.store_result(found, begin.elapsed());
             });
         if let Err(error) = asking {
@@ -220,6 +268,27 @@ mod tests {
         assert_eq!(timed_out, ErrorKind::DnsTimeout);
     }
 
+    #[test]
+    fn the_hosts_file_is_read_as_the_system_reads_it() {
+        let hosts = "127.0.0.1 localhost shop.test\n# 10.0.0.1 shop.test\n\n::1\tSHOP.TEST. # shop\n\
+                     10.0.0.2 other shop.test.example\nnothing shop.test\n";
+        let found = |name| find_in_hosts(hosts, name);
+        let loopback: [IpAddr; 2] = ["127.0.0.1", "::1"].map(|text| text.parse().unwrap());
+        assert_eq!(found("shop.test"), loopback);
+        assert!(found("shop").is_empty());
+    }
+
+    #[test]
+    fn a_name_that_no_list_has_is_not_asked_of_the_system() {
+        let resolver = Resolver {
+            look: Arc::new(|_| Ok(vec![[10, 0, 0, 1].into()])),
+            look_locally: Arc::new(|_| Ok(Vec::new())),
+            kept: Duration::ZERO,
+        };
+        assert!(resolver.look("shop.test", true).is_ok());
+        assert!(resolver.look("shop.test", false).is_err());
+    }
+
     #[cfg(unix)]
     #[test]
     fn what_this_machine_lacks_is_not_blamed_on_the_name_servers() {
@@ -230,7 +299,9 @@ mod tests {
     #[test]
     fn a_name_of_nobody_is_told_by_this_very_system() {
         // Where there is no name server the system cannot know that.
-        let error = Resolver::system().look("no-such-host.invalid").unwrap_err();
+        let error = Resolver::system()
+            .look("no-such-host.invalid", true)
+            .unwrap_err();
         let kind = kind(&error, Duration::ZERO);
         assert!(kind.name().starts_with("dns."), "{kind}");
     }

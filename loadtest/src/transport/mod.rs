@@ -55,6 +55,11 @@ pub(crate) trait Transport: 'static {
         None
     }
 
+    /// Returns whether nothing may be sent any more: the permission was withdrawn.
+    fn is_withdrawn(&self) -> bool {
+        false
+    }
+
     /// A new iteration begins: what belongs to one iteration is forgotten.
     fn begin(&mut self) {}
 

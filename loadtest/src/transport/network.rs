@@ -1,7 +1,7 @@
 //! What the virtual users of a run share: the base URL, the pinned addresses, the TLS configuration.
 //!
-//! Names are looked up here, before the run, and each address is put to the guard. A name that no list
-//! announced is never looked up, but refused; one that was announced is looked up again during the run
+//! Names are looked up here, before the run, and each address is put to the guard. A name that turns up during
+//! the run is never looked up, but refused; one that was announced is looked up again during the run
 //! where the scenario says `dns = ttl`, and each address is put to the guard again.
 
 use super::lookup::{NameLookup, Resolver};
@@ -340,19 +340,24 @@ impl Network {
             if self.permissions.offline {
                 return self.permissions.refuse_offline(origin).into();
             }
+            if !self.permissions.lists_host(name) {
+                return self.permissions.refuse_unlisted(origin).into();
+            }
             NetworkError::Unresolved {
                 host: name.clone(),
                 source,
             }
         };
+        let is_listed = self.permissions.lists_host(name);
         let (resolver, asked) = (Arc::clone(&self.resolver), name.clone());
-        let addresses = spawn_blocking(move || resolver.look(&asked))
+        let addresses = spawn_blocking(move || resolver.look(&asked, is_listed))
             .await
             .unwrap_or_else(|died| Err(io::Error::other(died)))
             .map_err(unresolved)?;
         self.permissions
             .permit_all(origin, addresses.iter().copied())?;
-        self.pinned.push(PinnedHost::new(name.clone(), addresses));
+        self.pinned
+            .push(PinnedHost::new(name.clone(), is_listed, addresses));
         Ok(())
     }
 
@@ -403,9 +408,9 @@ impl Network {
 }
 
 impl PinnedHost {
-    fn new(name: String, addresses: Vec<IpAddr>) -> Self {
+    fn new(name: String, is_listed: bool, addresses: Vec<IpAddr>) -> Self {
         let addresses: Arc<[IpAddr]> = addresses.into();
-        let lookup = NameLookup::new(name.clone(), Arc::clone(&addresses)).into();
+        let lookup = NameLookup::new(name.clone(), is_listed, Arc::clone(&addresses)).into();
         Self {
             name,
             addresses,
@@ -502,6 +507,7 @@ mod tests {
             resolver: Arc::new(Resolver::system()),
             pinned: vec![PinnedHost::new(
                 "shop".to_owned(),
+                false,
                 addresses.map(|text| text.parse().unwrap()).to_vec(),
             )],
             origins: Vec::new(),

@@ -55,7 +55,7 @@ pub(super) enum Permission {
     /// `loadtest.toml` lists it.
     Listed,
     Refused,
-    /// A name: its addresses decide when the run looks them up.
+    /// A name that is not listed: the hosts file decides when it runs.
     ByAddress,
     /// An earlier answer names the host.
     WhenSent,

@@ -223,7 +223,14 @@ impl<T: Transport> VirtualUser<T> {
             let def = &self.scenario.definition.steps[step];
             // They are not cut short: only the hard end comes before theirs, and drops them.
             let context = StepContext::new(step, def, Window::Steady, state);
-            let _executed = self.run_step(context, &mut alone, observer).await;
+            if self
+                .run_step(context, &mut alone, observer)
+                .await
+                .is_break()
+            {
+                // It is counted as cancelled with those that come after it.
+                return;
+            }
             state.mark_last_step_run(step);
         }
     }

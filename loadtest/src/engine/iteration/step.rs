@@ -19,6 +19,7 @@ use loadtest_model::metrics::{Cause, RootCause};
 use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::Window;
 use std::any::Any;
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -73,8 +74,7 @@ impl<T: Transport> VirtualUser<T> {
         } = context;
         if def.sends_itself {
             // In a box, so that the journeys of all others stay small.
-            let run = Box::pin(self.run_async_step(context, progress, observer));
-            return ControlFlow::Continue(run.await);
+            return Box::pin(self.run_async_step(context, progress, observer)).await;
         }
         let mut timing = None;
         let outcome = match self.build_request(context, progress.stopped, O::FORCES_ALL_STEPS) {
@@ -137,13 +137,13 @@ impl<T: Transport> VirtualUser<T> {
         }
     }
 
-    /// Runs one step that sends for itself; whether it was executed.
+    /// Runs one step that sends for itself; whether it was executed. Breaks off where the end of the run does.
     async fn run_async_step<O: IterationObserver>(
         &mut self,
         context: StepContext<'_>,
         progress: &mut IterationProgress,
         observer: &mut O,
-    ) -> bool {
+    ) -> ControlFlow<(), bool> {
         let StepContext {
             step,
             def,
@@ -152,14 +152,16 @@ impl<T: Transport> VirtualUser<T> {
         } = context;
         if let Err(outcome) = self.draw_step(context, progress.stopped, O::FORCES_ALL_STEPS) {
             state.with_tally(window, |tally| tally_not_sent(tally, step, &outcome));
-            return progress.record_step(context, &outcome, None, observer);
+            let executed = progress.record_step(context, &outcome, None, observer);
+            return ControlFlow::Continue(executed);
         }
         progress.paused += state.wait_at_rendezvous(step).await;
         let transport = self.transport.take().unwrap_or_else(missing_transport);
         let account = RequestLog::new(state, window, step, O::KEPT_EXCHANGES);
+        let cut_off = account.cut_off();
         let line = StepClient::new(transport, def, account);
         let mut http = Http::new(Box::new(line));
-        let ran = self.poll_step_function(context, &mut http).await;
+        let ran = self.poll_step_function(context, &mut http, &cut_off).await;
         let wire: Box<dyn Any> = http.into_wire();
         let (transport, mut account) = wire
             .downcast::<StepClient<T>>()
@@ -169,6 +171,9 @@ impl<T: Transport> VirtualUser<T> {
         for (row, request, exchange) in std::mem::take(&mut log.exchanges) {
             observer.on_row(&log.rows[row]);
             observer.on_exchange(step, &request, &exchange);
+        }
+        if cut_off.get() {
+            return ControlFlow::Break(());
         }
         let mut checks = log.checks;
         let mut outcome = match ran {
@@ -224,15 +229,16 @@ impl<T: Transport> VirtualUser<T> {
         });
         self.completed_once[step] |= def.once && matches!(outcome, StepOutcome::Ok);
         progress.stop_after(step, def, &outcome);
-        progress.record_step(context, &outcome, timing, observer)
+        ControlFlow::Continue(progress.record_step(context, &outcome, timing, observer))
     }
 
-    /// Lends the thread to the function of a step each time it can go on. A panic is counted, and its
-    /// message returned.
+    /// Lends the thread to the function of a step each time it can go on, unless that was `cut_off`. A panic is
+    /// counted, and its message returned.
     async fn poll_step_function(
         &mut self,
         context: StepContext<'_>,
         http: &mut Http,
+        cut_off: &Cell<bool>,
     ) -> Result<Result<(), Halt>, Redacted> {
         let StepContext {
             step,
@@ -253,6 +259,7 @@ impl<T: Transport> VirtualUser<T> {
         let mut function = state.run_user_code(step, || chain.run(step, &mut vu, http))?;
         let ran = poll_fn(|context| {
             match state.run_user_code(step, || function.as_mut().poll(context)) {
+                Ok(Poll::Pending) if cut_off.get() => Poll::Ready(Ok(Ok(()))),
                 Ok(Poll::Pending) => Poll::Pending,
                 Ok(Poll::Ready(ran)) => Poll::Ready(Ok(ran)),
                 Err(message) => Poll::Ready(Err(message)),

@@ -5,7 +5,7 @@ use super::*;
 use crate::engine::{self, Workers};
 use crate::transport::{HttpTransport, Network};
 use loadtest_model::plan::GRACEFUL_STOP;
-use loadtest_model::record::EndReason;
+use loadtest_model::record::{EndReason, RunEnd};
 use loadtest_tests::{Reply, Server};
 use std::ops::ControlFlow;
 
@@ -118,6 +118,77 @@ fn code_that_keeps_the_thread_beyond_the_end_of_the_load_gains_no_time_by_that()
     };
     assert_eq!(keeps_it(ms(20_000)), (0, ms(4_900 + 20_000 + 1_000)));
     assert_eq!(keeps_it(ms(60_000)), (1, ms(4_900 + 60_000)));
+}
+
+/// Runs a load against a server that asks for the end in its `last` answer.
+fn run_until_told(load: Load, last: u64) -> (RunEnd, Tally, u64) {
+    let server = Server::start(move |request| {
+        let reply = Reply::text("ok");
+        if request.sequence + 1 == last {
+            reply.header("loadtest-stop", "1")
+        } else {
+            reply
+        }
+    });
+    let network = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(Network::prepare(Some(&server.url()), "run"));
+    let network = Arc::new(network.unwrap());
+    let halted = Arc::clone(&network);
+    let (scenario, plan) = planned(load, vec![step("a"), step("b")]);
+    let mut all = Tally::default();
+    let run = engine::LoadRun {
+        scenario,
+        shared: &(Arc::new(()) as Shared),
+        plan: &plan,
+        workers: Workers::new(1, 1).unwrap(),
+        start: engine::common_start(1),
+        control: &Control::new(),
+    };
+    let ended = run.run(
+        move |user| HttpTransport::new(Arc::clone(&network), user),
+        |frame| {
+            for window in frame.windows.all() {
+                all.merge(window);
+            }
+            match halted.halted() {
+                Some(reason) => ControlFlow::Break(crate::redact::redact(reason)),
+                None => ControlFlow::Continue(()),
+            }
+        },
+    );
+    (ended.unwrap(), all, server.requests())
+}
+
+#[test]
+fn the_load_ends_at_the_first_request_that_is_refused_since_the_target_asked_for_the_end() {
+    for load in [
+        Load::iterations(1_000_000, 1),
+        users(1, Duration::ZERO, ms(60_000)),
+    ] {
+        // The second step of the third journey, or the first one of the fourth.
+        for (last, ok) in [(5, 2), (6, 3)] {
+            let (end, all, requests) = run_until_told(load.clone(), last);
+            assert_eq!(requests, last);
+            let journey = &all.journey;
+            assert_eq!((journey.ok, journey.failed), (ok, 0), "{load:?}");
+            assert_eq!((journey.cancelled, journey.started), (1, ok + 1));
+            assert_eq!(end.planned, ok + 1);
+            let steps: Vec<_> = (all.steps.iter())
+                .map(|step| (step.ok, step.failed, step.cancelled))
+                .collect();
+            let in_second = last % 2;
+            let expected = [(3, 0, 1 - in_second), (last / 2, 0, in_second)];
+            assert_eq!(steps, expected, "{load:?}");
+            assert!(
+                matches!(&end.ending, EndReason::Halted { reason } if reason.contains("`loadtest-stop`")),
+                "{:?}",
+                end.ending
+            );
+        }
+    }
 }
 
 #[test]

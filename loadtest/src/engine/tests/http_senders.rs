@@ -62,7 +62,8 @@ pub(super) fn run(scenario: &'static Scenario, count: u64, server: &Server) -> T
     )
     .unwrap();
     let journeys = &all.journey;
-    assert_eq!(journeys.started, journeys.ok + journeys.failed);
+    let ended = journeys.ok + journeys.failed + journeys.cancelled;
+    assert_eq!(journeys.started, ended);
     for step in &all.steps {
         assert_eq!(step.executed, step.ok + step.failed);
     }
@@ -79,6 +80,33 @@ fn error(step: &StepTally) -> (ErrorKind, Option<u16>, &str) {
     assert_eq!(step.errors.len(), 1, "{:?}", step.errors);
     let error = &step.errors[0];
     (error.kind, error.status, &error.example)
+}
+
+#[scenario]
+fn relentless() {
+    #[step]
+    async fn hammer(http: &mut Http) -> Result<(), Error> {
+        loop {
+            let one = async { http.get("/a").send().await.is_ok() };
+            let other = async { http.get("/b").send().await.is_ok() };
+            tokio::join!(one, other);
+        }
+    }
+}
+
+#[test]
+fn a_step_that_goes_on_whatever_it_is_told_ends_when_the_target_asks_for_the_end() {
+    let server = Server::start(|request| match request.sequence {
+        5 => Reply::text("enough").header("loadtest-stop", "1"),
+        _ => Reply::text("ok"),
+    });
+    let all = run(relentless(), 1_000, &server);
+    assert_eq!((all.journey.started, all.journey.cancelled), (1, 1));
+    let step = &all.steps[0];
+    assert_eq!((step.executed, step.failed, step.cancelled), (0, 0, 1));
+    assert_eq!(step.requests, server.requests());
+    let failed: u64 = step.inner.iter().map(|row| row.failed).sum();
+    assert_eq!(failed, 0, "{:?}", step.inner);
 }
 
 #[scenario]

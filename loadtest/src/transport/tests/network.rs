@@ -46,12 +46,12 @@ fn a_base_url_that_cannot_be_used_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_name_without_an_address_cannot_be_resolved() {
+fn a_name_that_neither_a_list_nor_the_hosts_file_has_is_not_permitted() {
     run(async {
         let error = Network::prepare(Some("http://no-such-host.invalid"), "r")
             .await
             .unwrap_err();
-        assert!(matches!(error, NetworkError::Unresolved { .. }), "{error}");
+        assert!(matches!(error, NetworkError::NotPermitted(_)), "{error}");
         assert!(
             error.to_string().contains("no-such-host.invalid"),
             "{error}"

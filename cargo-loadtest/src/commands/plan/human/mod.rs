@@ -123,7 +123,7 @@ fn render_target(page: &mut Screen, destination: &Destination) {
             ),
             Permission::ByAddress => (
                 FAIR,
-                "permitted if all its addresses are loopback; a run looks them up first",
+                "permitted only if the hosts file (`/etc/hosts`) says that it is loopback; it is not listed",
             ),
             Permission::WhenSent => (
                 FAIR,
