@@ -7,17 +7,24 @@ use crate::process::{self, Stream};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use clap_cargo::style;
-use std::fmt::Display;
+use loadtest_model::redacted::replace_controls;
+use std::borrow::Cow;
+use std::fmt::{Display, Write as _};
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Set by `--ci`.
 static IS_PLAIN: AtomicBool = AtomicBool::new(false);
 
-/// Prints a mistake in the command line, or the help; returns the exit code.
-pub(crate) fn print_usage(error: &clap::Error) -> u8 {
+/// Prints a mistake in the command line, or the help, and returns the exit code. The text has no colours if what was
+/// typed `has_controls`, which it repeats.
+pub(crate) fn print_usage(error: &clap::Error, has_controls: bool) -> u8 {
     let text = error.render();
-    let text = text.ansi();
+    let text = if has_controls {
+        clean_lines(&text.to_string())
+    } else {
+        text.ansi().to_string()
+    };
     let stream = if error.use_stderr() {
         Stream::Errors
     } else {
@@ -79,6 +86,14 @@ pub(crate) fn print_result(text: impl Display) -> Result<(), Error> {
     ignore_closed(write_styled(Stream::Output, format_args!("{text}\n")))
 }
 
+/// Prints a result in JSON as [`print_result`] does.
+///
+/// # Errors
+/// As [`print_result`].
+pub(crate) fn print_json(json: impl Display) -> Result<(), Error> {
+    print_result(escape_json(&json.to_string()))
+}
+
 /// Writes a file to standard output unchanged.
 ///
 /// # Errors
@@ -100,7 +115,7 @@ fn ignore_closed(result: std::io::Result<()>) -> Result<(), Error> {
 pub(crate) fn print_progress(text: impl Display) {
     let _ = write_styled(
         Stream::Errors,
-        format_args!("{}\n", neutralise_commands(text)),
+        format_args!("{}\n", neutralise_commands(clean_lines(&text.to_string()))),
     );
 }
 
@@ -154,39 +169,39 @@ pub(crate) fn print_command(line: impl Display) {
 
 /// Cleans foreign text for one line: replaces control, bidirectional, invisible and invalid characters.
 pub(crate) fn clean(text: &str) -> String {
-    let on_a_line = |letter| match letter {
-        '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => ' ',
-        letter => replace_control(letter),
-    };
-    text.chars().map(on_a_line).collect()
+    let breaks = ['\n', '\r', '\t', '\u{2028}', '\u{2029}'];
+    clean_lines(&text.replace(breaks, " "))
 }
 
 /// Cleans foreign text like [`clean`], and keeps its lines.
 pub(crate) fn clean_lines(text: &str) -> String {
-    let on_its_line = |letter| match letter {
-        '\n' | '\t' => letter,
-        letter => replace_control(letter),
-    };
-    text.chars().map(on_its_line).collect()
+    replace_controls(text).into_owned()
 }
 
-fn replace_control(letter: char) -> char {
-    match letter {
-        '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or(' '),
-        '\x7f' => '␡',
-        '\u{80}'..='\u{9f}'
-        | '\u{ad}'
-        | '\u{61c}'
-        | '\u{200b}'
-        | '\u{200e}'
-        | '\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{2069}'
-        | '\u{feff}'
-        | '\u{fffe}'
-        | '\u{ffff}' => '\u{fffd}',
-        _ => letter,
+/// Returns whether a text holds what [`clean_lines`] replaces.
+pub(crate) fn has_controls(text: &str) -> bool {
+    matches!(replace_controls(text), Cow::Owned(_))
+}
+
+/// Cleans what a load test printed: leaves out colours, which it may print for its own log, and replaces the rest.
+pub(crate) fn clean_output(text: &str) -> String {
+    clean_lines(&anstream::adapter::strip_str(text).to_string())
+}
+
+/// Returns JSON in which what could drive a terminal is escaped. Only strings hold such characters.
+fn escape_json(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for letter in json.chars() {
+        let mut buffer = [0; 4];
+        let text = letter.encode_utf8(&mut buffer);
+        if has_controls(text) {
+            // None of them lies beyond the first plane.
+            let _ = write!(escaped, "\\u{:04x}", u32::from(letter));
+        } else {
+            escaped.push(letter);
+        }
     }
+    escaped
 }
 
 /// Returns true when results are coloured.
@@ -255,6 +270,14 @@ mod tests {
         assert_eq!(
             clean("a\x1b[31mb\u{9b}c\u{202e}d\ne"),
             "a␛[31mb\u{fffd}c\u{fffd}d e"
+        );
+        assert_eq!(
+            clean_output("\x1b[2mlog\x1b[0m \x1b]0;x\x07\rb\u{9b}"),
+            "log ␍b\u{fffd}"
+        );
+        assert_eq!(
+            escape_json("[\n\"é\u{9b}\u{202e}\"]"),
+            "[\n\"é\\u009b\\u202e\"]"
         );
     }
 }

@@ -34,6 +34,7 @@ use std::process::ExitCode;
 /// Runs the tool as the program `cargo-loadtest`.
 pub fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
+    process::leave_no_core();
     if arguments.get(1).is_some_and(|word| word == session::REPLAY) {
         return loadtest::harness::replay();
     }
@@ -110,9 +111,11 @@ impl Call {
 fn run(arguments: Vec<OsString>) -> u8 {
     // For mistakes in the command line itself, which may say otherwise.
     cli::Color::default().apply();
+    let mut words = arguments.iter().map(|word| word.to_string_lossy());
+    let has_controls = words.any(|word| console::has_controls(&word));
     let cli = match cli::parse(arguments) {
         Ok(cli) => cli,
-        Err(error) => return console::print_usage(&error),
+        Err(error) => return console::print_usage(&error, has_controls),
     };
     let session = ci::Session::begin(cli.command.is_for_ci());
     cli.color.apply();

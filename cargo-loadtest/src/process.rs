@@ -82,6 +82,22 @@ pub(crate) fn variables() -> Vec<(OsString, OsString)> {
     replaced.unwrap_or_else(|| std::env::vars_os().collect())
 }
 
+/// Lets this process leave no image of its memory, which holds secrets: those of the environment at least. The hard
+/// limit stays, so that a program that is started here may ask for one.
+pub(crate) fn leave_no_core() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let maximum = getrlimit(Resource::Core).maximum;
+        let none = Rlimit {
+            current: Some(0),
+            maximum,
+        };
+        // A limit may always be lowered.
+        let _ = setrlimit(Resource::Core, none);
+    }
+}
+
 /// Writes to a standard stream, and flushes it.
 pub(crate) fn write_to(stream: Stream, bytes: &[u8]) -> io::Result<()> {
     let captured = with_replacement(|process| match stream {

@@ -27,7 +27,7 @@ pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<u8, Error> {
                 .collect();
             console::print_result(shown.join("\n").trim_end())?;
         }
-        ResultFormat::Json => console::print_result(render_json(&found)?)?,
+        ResultFormat::Json => console::print_json(render_json(&found)?)?,
     }
     Ok(0)
 }

@@ -130,7 +130,7 @@ impl Live {
     /// Prints a line without disturbing the view.
     pub(crate) fn print(&self, line: &str) {
         match &self.view {
-            View::Block(block) => block.print(line),
+            View::Block(block) => block.print(&console::clean_lines(line)),
             View::Quiet | View::Plain(_) => console::print_progress(line),
         }
     }

@@ -1,5 +1,6 @@
 //! A child with all it starts: one process group, which never survives us.
 
+use crate::console::clean_output;
 use crate::error::Error;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -38,7 +39,7 @@ impl Group {
             let mut line = Vec::new();
             while matches!(lines.read_until(b'\n', &mut line), Ok(1..)) {
                 let text = String::from_utf8_lossy(&line);
-                if sender.send(text.trim_end().to_owned()).is_err() {
+                if sender.send(clean_output(text.trim_end())).is_err() {
                     break;
                 }
                 line.clear();

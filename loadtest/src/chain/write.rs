@@ -1,6 +1,7 @@
 //! Writes a request into the buffer of a virtual user, for generated code.
 
 use super::{RequestBuf, RequestTarget, Unmet, form};
+use crate::redact;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::uri::PathAndQuery;
@@ -191,6 +192,8 @@ pub(super) const URL: &str = "URL `";
 
 /// The query stays out of the message: it may hold secrets. What would break its line is escaped.
 fn invalid_url(url: &str, reason: &str) -> String {
+    // Before it is cut: of a secret with a question mark, a part would be left.
+    let url = redact::redact(url);
     let path = url.split('?').next().unwrap_or_default();
     let mut shown = String::new();
     for c in path.chars() {

@@ -17,6 +17,7 @@ use crate::registry::Registry;
 use crate::secrets;
 use crate::targets::{offline, set_running_package};
 use loadtest_model::protocol::{Listing, REQUEST_VARIABLE, Request};
+use loadtest_model::redacted::replace_controls;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
@@ -188,9 +189,9 @@ fn write_error(path: &Path, error: &io::Error) -> io::Error {
     )
 }
 
-/// Writes a line to standard error, even if that is closed.
+/// Writes a line to standard error, even if that is closed. Nothing in it drives a terminal.
 fn print_error(line: &str) {
-    let _closed = writeln!(io::stderr(), "{line}");
+    let _closed = writeln!(io::stderr(), "{}", replace_controls(line));
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use crate::targets::offline::{self, OfflineDenied};
 use crate::transport::HttpTransport;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
+use loadtest_model::redacted::replace_controls;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::runtime;
@@ -147,7 +148,10 @@ fn smoke_trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
         return Ok(ignore_for_missing_secret(absent));
     }
     secrets::forget_missing();
-    let ended = run_smoke_test(scenario, given);
+    let ended = run_smoke_test(scenario, given).map_err(|failed| {
+        let shown = failed.message().unwrap_or_default();
+        Failed::from(replace_controls(shown))
+    });
     match secrets::missing_here() {
         // What was sent until then proves nothing.
         Some(absent) if absent.is_absent() => Ok(ignore_for_missing_secret(&absent)),

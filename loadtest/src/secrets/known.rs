@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
+use url::{Position, Url};
 
 /// The least number of run-time secrets that are remembered.
 const MIN_REMEMBERED: usize = 10_000;
@@ -191,6 +192,9 @@ impl SecretValues {
         self.add_text(value, owner);
         // The fields of a header lose the blanks around them.
         self.add_text(value.trim(), owner);
+        for spelling in url_spellings(value) {
+            self.add_text(&spelling, owner);
+        }
         if value.contains('\n') {
             // Of a key in several lines, each is worth the same; the first and the last say what it is.
             let lines = value.lines().filter(|line| !line.starts_with("-----"));
@@ -241,6 +245,26 @@ impl SecretValues {
             tell(range, &self.secrets[found.owner / 2], is_base64);
         });
     }
+}
+
+/// Returns what a URL parser makes of `value` in a path, a query and a fragment: it does more than to encode some
+/// characters. `\` in a path becomes `/`, line breaks are dropped.
+fn url_spellings(value: &str) -> Vec<String> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_~".contains(&byte);
+    if value.bytes().all(is_plain) {
+        return Vec::new();
+    }
+    let parsed = ["/", "/?", "/#"].into_iter().filter_map(|before| {
+        let url = Url::parse(&format!("http://h{before}{value}")).ok()?;
+        let spelling = &url[Position::BeforePath..];
+        Some(spelling[before.len()..].to_owned())
+    });
+    let segment = || {
+        let mut url = Url::parse("http://h").ok()?;
+        url.path_segments_mut().ok()?.push(value);
+        Some(url.path()[1..].to_owned())
+    };
+    parsed.chain(segment()).collect()
 }
 
 /// Returns the characters that these bytes always have in Base64, if `before` bytes (or 3 more, or 6) precede
@@ -435,6 +459,37 @@ mod tests {
         ] {
             let text = format!("ä {written} ä");
             assert_eq!(ranges(&known, &text), [(3, 3 + written.len())], "{written}");
+        }
+    }
+
+    #[test]
+    fn it_is_found_as_every_encoder_of_a_request_writes_it() {
+        for value in [
+            VALUE,
+            "7f3a4b\"q'+/=%41\\&<>c5d6e7",
+            "a b?c#d/../e\\.\\f",
+            "tab\tand\nbreak",
+        ] {
+            let known = known_of(&[value]);
+            let mut url = Url::parse("http://h/p").unwrap();
+            url.set_path(&format!("/in/{value}/path"));
+            url.set_query(Some(&format!("a={value}&b")));
+            url.query_pairs_mut().append_pair("q", value);
+            url.set_fragment(Some(value));
+            let parsed = Url::parse(&format!("http://h/p/{value}")).unwrap();
+            let joined = Url::parse("http://h/p/").unwrap().join(value).unwrap();
+            for url in [url.as_str(), parsed.as_str(), joined.as_str()] {
+                let shown = known.find(url.as_bytes());
+                let mut rest = url.to_owned();
+                for hit in shown.iter().rev() {
+                    rest.replace_range(hit.range.clone(), "");
+                }
+                for part in value.split(|letter: char| !letter.is_ascii_alphanumeric()) {
+                    let is_left = part.len() > 3 && rest.contains(part);
+                    assert!(!is_left, "{part} of {value} is left: {rest}");
+                }
+                assert!(!shown.is_empty(), "{url}");
+            }
         }
     }
 

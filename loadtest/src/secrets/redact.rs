@@ -44,12 +44,17 @@ pub(crate) fn redact_header<'a>(name: &str, value: &'a HeaderValue) -> Cow<'a, s
 
 /// Makes text that may be kept and shown: without the values of fields that hold secrets (`token=..`,
 /// `"api_key": ".."`), credentials after `Bearer` and `Basic`, user names in URLs, and the values of all
-/// secrets that this process knows, however they are written.
+/// secrets that this process knows, however they are written. Nothing in it drives a terminal.
 pub fn redact(text: &str) -> Redacted {
     Redacted::assume(redact_text(text))
 }
 
-/// Redacts as [`redact`] does.
+/// Returns whether [`redact`] finds a secret in `text`.
+pub fn names_secret(text: &str) -> bool {
+    *redact_text(text) != *text
+}
+
+/// Redacts as [`redact`] does, and leaves control characters.
 pub(crate) fn redact_text(text: &str) -> Cow<'_, str> {
     match secrets::scrub_text(text) {
         Cow::Borrowed(text) => redact_named_secrets(text),
@@ -320,6 +325,9 @@ fn find_secret_after(text: &str, from: usize, to: usize) -> Option<(usize, usize
         let end = run_end(bytes, begin, is_credential_byte);
         return (to < begin && begin < end).then_some((begin, end));
     }
+    if let Some(part) = find_secret_part(text, from, to) {
+        return Some(part);
+    }
     let mut at = run_end(bytes, to, |b| b == b']');
     let quoted = quote_at(bytes, at);
     if let Some((_, end)) = quoted {
@@ -350,6 +358,27 @@ fn find_secret_after(text: &str, from: usize, to: usize) -> Option<(usize, usize
         }
         (begin, end)
     };
+    (begin < end).then_some((begin, end))
+}
+
+/// Returns the range of the content of a part of a multipart form (RFC 7578), if the word `text[from..to]` is the
+/// `name` in its head and says that it is a secret.
+fn find_secret_part(text: &str, from: usize, to: usize) -> Option<(usize, usize)> {
+    let name = text[to..].strip_prefix("=\"")?.split('"').next()?;
+    if !text[from..to].eq_ignore_ascii_case("name") || !is_secret_name(name) {
+        return None;
+    }
+    let line = text[..from].rsplit('\n').next()?;
+    if !line.to_ascii_lowercase().contains("form-data") {
+        return None;
+    }
+    let find = |from: usize, words: [&str; 2]| {
+        let found = words.map(|word| text[from..].find(word).map(|at| (from + at, word.len())));
+        found.into_iter().flatten().min()
+    };
+    let (head_end, blank) = find(to, ["\r\n\r\n", "\n\n"])?;
+    let begin = head_end + blank;
+    let end = find(begin, ["\r\n--", "\n--"]).map_or(text.len(), |(end, _)| end);
     (begin < end).then_some((begin, end))
 }
 
@@ -506,6 +535,12 @@ mod tests {
                 "sent Bearer [redacted] and Basic [redacted]",
             ),
             ("token: bearer abc", "token: bearer [redacted]"),
+            (
+                "--b\r\nContent-Disposition: form-data; name=\"user\"\r\n\r\nada\r\n--b\r\ncontent-disposition: form-data; \
+                 name=\"user[password]\"; filename=\"p\"\r\nContent-Type: text/plain\r\n\r\nhunter2\r\nx\r\n--b--\r\n",
+                "--b\r\nContent-Disposition: form-data; name=\"user\"\r\n\r\nada\r\n--b\r\ncontent-disposition: form-data; \
+                 name=\"user[password]\"; filename=\"p\"\r\nContent-Type: text/plain\r\n\r\n[redacted]\r\n--b--\r\n",
+            ),
             ("http://me:pw@host/p", "http://[redacted]@host/p"),
             ("://api_key://&@", "://[redacted]@"),
             ("pässword=1&passwordß=ü€", "pässword=1&passwordß=[redacted]"),

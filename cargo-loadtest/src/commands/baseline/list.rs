@@ -31,7 +31,7 @@ pub(super) fn list(baselines: &Baselines, format: ResultFormat) -> Result<u8, Er
         ResultFormat::Json => {
             let baselines = all.iter();
             let baselines = baselines.map(|(baseline, contents)| list_json(baseline, contents));
-            console::print_result(format_args!("{:#}", baselines.collect::<Value>()))?;
+            console::print_json(format_args!("{:#}", baselines.collect::<Value>()))?;
         }
     }
     for (_, contents) in &all {

@@ -130,7 +130,7 @@ fn save_baseline(
             ),
         }
     }
-    console::print_result(baseline.folder().display())?;
+    console::print_result(clean(&baseline.folder().display().to_string()))?;
     Ok(0)
 }
 

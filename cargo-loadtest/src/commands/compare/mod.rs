@@ -75,7 +75,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
             let text = compared.words(console::result_width(), console::colours_results());
             console::print_result(text.trim_end())?;
         }
-        ResultFormat::Json => console::print_result(data::render(&compared)?)?,
+        ResultFormat::Json => console::print_json(data::render(&compared)?)?,
     }
     Ok(compared.exit_code())
 }

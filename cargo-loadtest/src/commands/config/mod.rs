@@ -43,7 +43,7 @@ pub(crate) fn config(args: &ConfigArgs) -> Result<u8, Error> {
             let text = human::render(&view, console::result_width(), console::colours_results());
             console::print_result(text.trim_end())?;
         }
-        ResultFormat::Json => console::print_result(format_args!("{:#}", config_json(&view)))?,
+        ResultFormat::Json => console::print_json(format_args!("{:#}", config_json(&view)))?,
     }
     Ok(0)
 }

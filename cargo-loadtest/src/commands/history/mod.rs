@@ -44,7 +44,7 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<u8, Error> {
             console::print_result(text.trim_end())?;
         }
         ResultFormat::Json => {
-            console::print_result(data::render(&histories, &archive, args.limit))?;
+            console::print_json(data::render(&histories, &archive, args.limit))?;
         }
     }
     Ok(0)

@@ -68,7 +68,7 @@ pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
         }
         ResultFormat::Json => {
             let all: Value = prospects.iter().map(plan_json).collect();
-            console::print_result(format_args!("{all:#}"))?;
+            console::print_json(format_args!("{all:#}"))?;
         }
     }
     Ok(0)
