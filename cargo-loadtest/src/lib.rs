@@ -12,6 +12,8 @@ mod error;
 mod export;
 mod file_names;
 mod files;
+#[cfg(test)]
+mod fuzz;
 mod import;
 mod interrupt;
 mod live;

@@ -310,4 +310,27 @@ mod tests {
             let _ = parse_parts(&text, Span::call_site());
         }
     }
+
+    #[test]
+    fn no_template_is_too_strange_and_its_text_is_kept() {
+        let seeds = [
+            "/orders/{{login.response.items[0].id}}?q={{ secret.NAME }}",
+            "{{row['a key'].x}} and {{setup.y}}{{vu.index}}",
+            "{ {{a}} } }} {{b[12]['\u{e9}']}}",
+        ];
+        loadtest_tests::fuzz::fuzz_texts(seeds, |text| {
+            let Ok(parts) = parse_parts(text, Span::call_site()) else {
+                return;
+            };
+            let mut rest = text;
+            for part in &parts {
+                let shown = match part {
+                    TemplatePart::Text(text) => text,
+                    TemplatePart::Value(path) => &path.source,
+                };
+                let at = rest.find(shown.as_str());
+                rest = &rest[at.expect("its parts are in the text, in order") + shown.len()..];
+            }
+        });
+    }
 }

@@ -1,6 +1,6 @@
 //! Random secrets in every place, every command over them, and then a search of everything that was
-//! written: by what the secret is made of, which escapes do not change, and by its Base64 and hexadecimal
-//! forms.
+//! written: by either half of the secret, which most escapes do not change, and by the other forms of it:
+//! Base64, hexadecimal, percent, JSON, reversed.
 
 use crate::call::{Call, Output, wait_for};
 use crate::ci::Step;
@@ -63,7 +63,7 @@ impl Canary {
     fn new() -> Self {
         let core = || format!("{:016x}", RandomState::new().build_hasher().finish());
         let cores = [core(), core()];
-        let value = format!("{} \"q'+/=ü%41\\&<{}", cores[0], cores[1]);
+        let value = format!("{} \"q'+/=ü%41\\&<>{}", cores[0], cores[1]);
         Self { value, cores }
     }
 
@@ -73,6 +73,9 @@ impl Canary {
         for core in &self.cores {
             let bytes = core.as_bytes();
             traces.push(bytes.to_vec());
+            traces.push(bytes.iter().rev().copied().collect());
+            let escapes = ["%", "\\x", "\\u00", "&#x"].into_iter();
+            traces.extend(escapes.map(|before| escape_all(bytes, before).into_bytes()));
             let hex = hexadecimal(bytes);
             traces.push(hex.to_uppercase().into_bytes());
             traces.push(hex.into_bytes());
@@ -84,8 +87,13 @@ impl Canary {
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
+    escape_all(bytes, "")
+}
+
+/// Each byte in hexadecimal digits, after what makes them an escape.
+fn escape_all(bytes: &[u8], before: &str) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
+        let _ = write!(text, "{before}{byte:02x}");
         text
     })
 }
@@ -297,6 +305,12 @@ fn the_search_finds_what_it_looks_for() {
         assert!(!leaks(&text, &[&canary]).is_empty(), "{before}");
     }
     assert!(!leaks(percent(&canary.value).as_bytes(), &[&canary]).is_empty());
+    let reversed: String = core.chars().rev().collect();
+    let all_escaped = escape_all(core.as_bytes(), "%");
+    let json = escape_all(core.as_bytes(), "\\u00");
+    for text in [reversed, all_escaped, json] {
+        assert!(!leaks(text.as_bytes(), &[&canary]).is_empty(), "{text}");
+    }
     assert!(leaks(b"nothing of it", &[&canary]).is_empty());
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("record.json.gz");

@@ -16,6 +16,7 @@
 mod collection;
 mod copied;
 mod described;
+pub mod fuzz;
 mod parse;
 mod replay;
 mod reply;

@@ -591,3 +591,38 @@ fn a_file_in_the_place_of_a_baseline_is_told_as_such() {
             .ends_with("baselines`, found something else: move it away")
     );
 }
+
+#[test]
+fn no_baseline_is_too_strange() {
+    let (_folder, baselines) = baselines();
+    let baseline = main(&baselines);
+    saved(&baseline, &run(0), FOREVER).unwrap();
+    let path = baseline.runs("shop::load::checkout").unwrap()[0]
+        .path
+        .clone();
+    let packed = fs::read(&path).unwrap();
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(&*packed)
+        .read_to_string(&mut text)
+        .unwrap();
+    let read = |bytes: &[u8]| {
+        fs::write(&path, bytes).unwrap();
+        match baseline.runs("shop::load::checkout") {
+            Ok(runs) => {
+                // It is compared with a run that is as it should be.
+                let record = run(1);
+                let new = BaselineRun::from_record(&record, &record.scenarios[0], Path::new("x"));
+                for run in &runs {
+                    let _outcome = compared(&[run.side()], &new.as_ref().unwrap().side());
+                }
+            }
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    };
+    loadtest_tests::fuzz::fuzz_bytes([&packed], read);
+    loadtest_tests::fuzz::fuzz_texts([text], |text| {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut gz, text.as_bytes()).unwrap();
+        read(&gz.finish().unwrap());
+    });
+}

@@ -306,4 +306,21 @@ mod tests {
         assert_eq!(tail.read().len(), 2);
         assert!(tail.read().is_empty());
     }
+
+    #[test]
+    fn no_journal_is_too_strange() {
+        let seeds =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../loadtest/tests/records/v1/killed");
+        let journal = std::fs::read_to_string(seeds.join("journal-1.jsonl")).unwrap();
+        let lines: Vec<&str> = journal.lines().take(4).collect();
+        let short = lines.join("\n") + "\n";
+        loadtest_tests::fuzz::fuzz_texts([short.as_str(), lines[0]], |text| {
+            let file = write(text);
+            let folded = fold(file.path()).unwrap();
+            let ending = EndReason::Died { reason: "x".into() };
+            if let Some(record) = folded.into_record(ending) {
+                assert_eq!(record.check().map_err(|wrong| wrong.to_string()), Ok(()));
+            }
+        });
+    }
 }

@@ -2,8 +2,11 @@
 
 use super::Mistake;
 use toml_parser::decoder::{Encoding, ScalarKind};
-use toml_parser::parser::{EventReceiver, parse_document};
+use toml_parser::parser::{EventReceiver, RecursionGuard, parse_document};
 use toml_parser::{ErrorSink, ParseError, Source, Span};
+
+/// The most lists and tables within each other, as the reader of the tool has it: the parser takes stack for each.
+const MAX_DEPTH: u32 = 80;
 
 /// Reads the entries in the text of a `loadtest.toml`, and all that is wrong as TOML.
 pub(super) fn read_entries(text: &str) -> (Vec<TargetEntry>, Vec<Mistake>) {
@@ -20,7 +23,8 @@ pub(super) fn read_entries(text: &str) -> (Vec<TargetEntry>, Vec<Mistake>) {
     };
     let tokens = source.lex().into_vec();
     let mut broken: Vec<ParseError> = Vec::new();
-    parse_document(&tokens, &mut reader, &mut broken);
+    let mut guard = RecursionGuard::new(&mut reader, MAX_DEPTH);
+    parse_document(&tokens, &mut guard, &mut broken);
     reader.mistakes.extend(broken.iter().map(|error| Mistake {
         line: line_number(text, error.unexpected().or(error.context())),
         message: error.description().to_owned(),
@@ -110,6 +114,11 @@ impl TargetsReader<'_> {
         }
     }
 
+    /// A list or a table ends. After mistakes the parser ends some that it has not begun.
+    fn end_value(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+
     fn store_value(&mut self, value: EntryValue) {
         if self.depth > 1 {
             return;
@@ -191,7 +200,7 @@ impl EventReceiver for TargetsReader<'_> {
     }
 
     fn array_close(&mut self, _: Span, _: &mut dyn ErrorSink) {
-        self.depth -= 1;
+        self.end_value();
         if self.depth == 0 {
             let list = self.array.take().unwrap_or_default();
             self.store_value(EntryValue::List(list));
@@ -206,7 +215,7 @@ impl EventReceiver for TargetsReader<'_> {
     }
 
     fn inline_table_close(&mut self, _: Span, _: &mut dyn ErrorSink) {
-        self.depth -= 1;
+        self.end_value();
         self.store_value(EntryValue::Other("a table"));
     }
 }

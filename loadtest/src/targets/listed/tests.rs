@@ -132,3 +132,28 @@ fn text_that_is_no_toml_names_the_line() {
         assert!(!mistakes.is_empty(), "{text}");
     }
 }
+
+#[test]
+fn no_list_is_too_strange_and_each_mistake_has_a_line() {
+    let seeds = [
+        "[[targets]]\nhost = \"shop.test\"\nowner = \"ada\"\nmax_rate = \"20/s\"\nmax_in_flight = 2\nmax_duration = \"30m\"\n",
+        "[run]\nseed = 1\n\n[[targets]]\nhost = \"[::1]\"\nscheme = \"http\"\nport = 8080\nowner = 'x'\nproof = \"well-known\"\n",
+        "targets = [{ host = \"10.0.0.1\", owner = \"\"\"a\nb\"\"\", addresses = [\"10.0.0.0/8\", \"::/0\"] }]\n",
+        "# nothing\n[targets]\nhost = 1\n",
+        &format!("[[targets]]\nhost = {}\n", "[".repeat(20_000)),
+    ];
+    loadtest_tests::fuzz::fuzz_texts(seeds, |text| match ListedTarget::read(text) {
+        Ok(targets) => {
+            for target in targets {
+                assert!(!target.host.is_empty() && !target.owner.is_empty());
+            }
+        }
+        Err(mistakes) => {
+            assert!(!mistakes.is_empty());
+            for mistake in mistakes {
+                assert!((1..=text.split('\n').count()).contains(&mistake.line));
+                assert!(!mistake.message.is_empty());
+            }
+        }
+    });
+}

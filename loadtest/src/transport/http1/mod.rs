@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod beside_hyper;
 mod chunks;
+#[cfg(test)]
+mod fuzz;
 mod head;
 
 use super::meter::{MAX_HEAD, MeteredStream};
