@@ -80,6 +80,7 @@ mod repeat;
 #[cfg(target_os = "linux")]
 mod reports;
 mod secrets;
+mod security;
 mod senders;
 mod site;
 mod smoke;
@@ -166,6 +167,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         reports::trials(),
         secrets::trials(),
+        security::trials(),
         senders::trials(),
         smoke::trials(),
         verdicts::trials(),

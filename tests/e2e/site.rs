@@ -86,6 +86,11 @@ impl Sandbox {
         }
     }
 
+    /// The folder.
+    pub(crate) fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// `cargo loadtest` from here.
     pub(crate) fn call(&self) -> Call {
         Call::tool(self.folder.path())

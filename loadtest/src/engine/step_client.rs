@@ -202,10 +202,7 @@ impl RequestLog {
     fn open_request(&self, request: &RequestBuf, name: Option<&str>) -> OpenRequest<'_> {
         let start = Instant::now();
         let mut log = self.log.borrow_mut();
-        let row = log.row_index(name.map_or_else(
-            || row_name(request),
-            |name| redact::redact_row_name(name).into_owned(),
-        ));
+        let row = log.row_index(name.map_or_else(|| row_name(request), redact::redact_row_name));
         log.begin_request(start);
         OpenRequest {
             request_log: self,
@@ -485,7 +482,7 @@ fn row_name(request: &RequestBuf) -> String {
             }
         })
         .collect();
-    redact::redact_row_name(&format!("{} {origin}{}", request.method, path.join("/"))).into_owned()
+    redact::redact_row_name(&format!("{} {origin}{}", request.method, path.join("/")))
 }
 
 /// Returns whether a segment holds a digit and is not a version such as `v1`.

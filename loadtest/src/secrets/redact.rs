@@ -76,11 +76,11 @@ fn redact_named_secrets(text: &str) -> Cow<'_, str> {
 }
 
 /// A name that the scenario's code gives to a row, as it may be shown.
-pub(crate) fn redact_row_name(name: &str) -> Cow<'_, str> {
-    let name = redact_text(name);
+pub(crate) fn redact_row_name(name: &str) -> String {
+    let name = redact(name);
     match name.char_indices().nth(MAX_ROW_NAME) {
-        Some((end, _)) => format!("{}…", &name[..end]).into(),
-        None => name,
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.into_string(),
     }
 }
 
