@@ -146,9 +146,13 @@ pub(super) fn head_failure(error: &connection::Error, meter: &Meter, reused: boo
     }
     if too_large || meter.is_head_too_large() {
         let kib = MAX_HEAD / 1024;
+        let count = match error {
+            connection::Error::Http1(_) => " or more than 100 headers",
+            connection::Error::Http2(_) => "",
+        };
         return Failure::new(
             ErrorKind::HeadTooLarge,
-            format!("the head of the answer has more than {kib} KiB or more than 100 headers"),
+            format!("the head of the answer has more than {kib} KiB{count}"),
         );
     }
     match error {
@@ -217,6 +221,13 @@ pub(super) fn body_failure(error: &connection::Error, meter: &Meter) -> Failure 
         }
         Some(io::ErrorKind::InvalidData) => {
             return Failure::new(ErrorKind::TlsProtocol, tls_failure_text(error.of()));
+        }
+        // Over HTTP/2 the words of the libraries depend on whether reading or writing failed first.
+        Some(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe) => {
+            return Failure::new(
+                ErrorKind::ResetInBody,
+                "the connection was reset within the body",
+            );
         }
         Some(_) => {
             let text = error_chain_text(error.of());

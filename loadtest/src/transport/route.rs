@@ -330,7 +330,9 @@ impl Route {
             let location = self.headers.get(LOCATION).cloned();
             return Ok(Some(Redirect { status, location }));
         }
-        let mut message = format!("expected {}, got {status}", call.expect);
+        let reason = status.canonical_reason();
+        let got = reason.map_or_else(|| status.as_str().to_owned(), |_| status.to_string());
+        let mut message = format!("expected {}, got {got}", call.expect);
         if let Some(location) = self.headers.get(LOCATION)
             && redirect::is_redirect(status)
         {
