@@ -2,13 +2,15 @@
 
 use crate::console::clean_output;
 use crate::error::Error;
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 
 /// Lines of output that wait to be shown; a child that prints more waits for us.
 const WAITING_LINES: usize = 1024;
+/// The most bytes that are kept of a line of output.
+const MAX_LINE: usize = 16 * 1024;
 /// The time to wait for output on a pipe that should be closed.
 const LAST_OUTPUT: Duration = Duration::from_millis(200);
 
@@ -34,23 +36,17 @@ impl Group {
         // The command holds the writing end, which must close with the child.
         drop(command);
         let (sender, output) = sync_channel(WAITING_LINES);
-        std::thread::spawn(move || {
-            let mut lines = BufReader::new(reader);
-            let mut line = Vec::new();
-            while matches!(lines.read_until(b'\n', &mut line), Ok(1..)) {
-                let text = String::from_utf8_lossy(&line);
-                if sender.send(clean_output(text.trim_end())).is_err() {
-                    break;
-                }
-                line.clear();
-            }
-        });
-        Ok(Self {
+        let group = Self {
             control: child.stdin.take(),
             child,
             output,
             ended: false,
-        })
+        };
+        std::thread::Builder::new()
+            .name("output".to_owned())
+            .spawn(move || read_lines(BufReader::new(reader), |line| sender.send(clean_output(&line)).is_ok()))
+            .map_err(failed)?;
+        Ok(group)
     }
 
     /// Writes a line to the control pipe.
@@ -102,6 +98,46 @@ impl Drop for Group {
     }
 }
 
+/// Hands each line of `input` to `receive` until that wants no more. Of a long line, only the start is kept.
+fn read_lines(mut input: impl BufRead, mut receive: impl FnMut(String) -> bool) {
+    let mut line = Vec::new();
+    let mut length = 0;
+    loop {
+        let chunk = match input.fill_buf() {
+            Ok(chunk) => chunk,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => return,
+        };
+        let end = chunk.iter().position(|byte| *byte == b'\n');
+        let part = &chunk[..end.unwrap_or(chunk.len())];
+        line.extend_from_slice(&part[..part.len().min(MAX_LINE - line.len())]);
+        length += part.len();
+        let is_last = chunk.is_empty();
+        let read = part.len() + usize::from(end.is_some());
+        input.consume(read);
+        if end.is_some() || is_last && length > 0 {
+            if !receive(describe_line(&line, length)) {
+                return;
+            }
+            line.clear();
+            length = 0;
+        }
+        if is_last {
+            return;
+        }
+    }
+}
+
+/// Returns the text of a line, of which `start` is there and that is `length` bytes long.
+fn describe_line(start: &[u8], length: usize) -> String {
+    let text = String::from_utf8_lossy(start);
+    if start.len() == length {
+        text.trim_end().to_owned()
+    } else {
+        format!("{text}… [cut: {length} bytes in all]")
+    }
+}
+
 #[cfg(unix)]
 fn kill_group(child: &mut Child) {
     use rustix::process::{Pid, Signal, kill_process_group};
@@ -135,4 +171,35 @@ fn has_ended(child: &mut Child) -> io::Result<bool> {
 #[cfg(not(unix))]
 fn has_ended(child: &mut Child) -> io::Result<bool> {
     Ok(child.try_wait()?.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_whole_up_to_a_length_and_cut_beyond_it() {
+        let long = "x".repeat(MAX_LINE + 1);
+        let longest = "y".repeat(MAX_LINE);
+        let input = format!("a\r\n\n{long}\n{longest}\nwithout an end");
+        for size in [1, 7, 8192] {
+            let mut lines = Vec::new();
+            read_lines(BufReader::with_capacity(size, input.as_bytes()), |line| {
+                lines.push(line);
+                true
+            });
+            let cut = format!("{}… [cut: {} bytes in all]", &long[1..], MAX_LINE + 1);
+            assert_eq!(lines, ["a", "", &cut, &longest, "without an end"]);
+        }
+    }
+
+    #[test]
+    fn reading_ends_when_no_line_is_wanted() {
+        let mut lines = Vec::new();
+        read_lines(&b"a\nb\n"[..], |line| {
+            lines.push(line);
+            false
+        });
+        assert_eq!(lines, ["a"]);
+    }
 }

@@ -6,7 +6,7 @@
 #![expect(clippy::missing_errors_doc, reason = "only generated code calls this")]
 
 use super::SetupError;
-use super::outcome::panic_message;
+use super::outcome::take_panic_message;
 use crate::targets::Target;
 use std::any::{Any, type_name};
 use std::fmt::Display;
@@ -107,7 +107,7 @@ pub(super) fn call_setup<T, E: Display>(
     let reason = match catch_unwind(AssertUnwindSafe(setup)) {
         Ok(Ok(value)) => return Ok(value),
         Ok(Err(error)) => error.to_string(),
-        Err(panic) => format!("panicked: {}", panic_message(&*panic)),
+        Err(panic) => format!("panicked: {}", take_panic_message(panic)),
     };
     Err(SetupError::Setup {
         setup: name,

@@ -86,7 +86,7 @@ pub fn run_check(
     match catch_unwind(AssertUnwindSafe(check)) {
         Ok(Ok(verdict)) => Some(verdict),
         Ok(Err(_)) => None,
-        Err(panic) => Some(Err(format!("panicked: {}", panic_message(&*panic)))),
+        Err(panic) => Some(Err(format!("panicked: {}", take_panic_message(panic)))),
     }
 }
 
@@ -127,7 +127,7 @@ pub fn run_teardowns(teardowns: &[Teardown<'_>]) -> Result<(), String> {
                 Ok(Err(reason)) => Some(format!("teardown `{name}` failed: {reason}")),
                 Err(panic) => Some(format!(
                     "teardown `{name}` panicked: {}",
-                    panic_message(&*panic)
+                    take_panic_message(panic)
                 )),
             },
         )
@@ -139,11 +139,18 @@ pub fn run_teardowns(teardowns: &[Teardown<'_>]) -> Result<(), String> {
     }
 }
 
-pub(super) fn panic_message(panic: &(dyn Any + Send)) -> Redacted {
-    let message = panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("without a message");
-    redact::redact(message)
+/// Takes the message out of a caught panic. What has none is code of the scenario, whose `drop` may panic again,
+/// so it is never dropped.
+pub(crate) fn take_panic_message(panic: Box<dyn Any + Send>) -> Redacted {
+    if let Some(message) = read_panic_message(&*panic) {
+        return redact::redact_message(message);
+    }
+    std::mem::forget(panic);
+    "without a message".into()
+}
+
+/// Returns the message of a panic, if it is a text.
+pub(crate) fn read_panic_message(panic: &(dyn Any + Send)) -> Option<&str> {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
 }

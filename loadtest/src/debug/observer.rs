@@ -174,7 +174,7 @@ impl IterationObserver for DebugObserver<'_> {
 fn to_problem(failure: &Failure) -> DebugProblem {
     DebugProblem {
         kind: failure.kind,
-        message: redact::redact(&failure.message),
+        message: redact::redact_message(&failure.message),
     }
 }
 

@@ -69,7 +69,7 @@ pub(super) fn tally_failure(tally: &mut StepTally, failure: &Failure) {
             kind: failure.kind,
             status,
             count: 1,
-            example: crate::redact::redact(&failure.message),
+            example: crate::redact::redact_message(&failure.message),
             sample: failure.sample.clone(),
         }),
     }
@@ -208,6 +208,6 @@ fn own_cause(
     step: usize,
     reason: &str,
 ) -> (Option<String>, usize, Cause, Redacted) {
-    let example = crate::redact::redact(reason);
+    let example = crate::redact::redact_message(reason);
     (None, step, Cause { root, step }, example)
 }

@@ -1,10 +1,10 @@
 //! Counts panics of scenario code by place, so that a million of them do not flood the terminal.
 
+use crate::chain::outcome::{read_panic_message, take_panic_message};
 use crate::redact;
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Frame, Panicked};
 use loadtest_model::redacted::Redacted;
-use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::{Arc, Mutex, Once, PoisonError};
@@ -72,7 +72,7 @@ pub(crate) fn catch_panic<R>(code: impl FnOnce() -> R) -> Result<R, Redacted> {
     let outer = CATCHING.replace(true);
     let result = panic::catch_unwind(AssertUnwindSafe(code));
     CATCHING.set(outer);
-    result.map_err(|payload| panic_message(&*payload))
+    result.map_err(take_panic_message)
 }
 
 fn install_hook() {
@@ -101,19 +101,11 @@ fn count_panic(info: &PanicHookInfo<'_>) {
         Some(place) => place.count += 1,
         None => places.push(Panicked {
             location,
-            message: panic_message(info.payload()),
+            message: read_panic_message(info.payload())
+                .map_or_else(|| "without a message".into(), redact::redact_message),
             count: 1,
         }),
     }
-}
-
-fn panic_message(payload: &(dyn Any + Send)) -> Redacted {
-    let text = payload
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("a panic without a message");
-    redact::redact(text)
 }
 
 #[cfg(test)]
@@ -173,6 +165,21 @@ mod tests {
         assert!(verdict(10, 0));
         assert!(!verdict(50, 950), "5 % are not more than 5 %");
         assert!(verdict(51, 949));
+    }
+
+    /// Panics when it is dropped.
+    struct Bomb;
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("dropped");
+        }
+    }
+
+    #[test]
+    fn what_a_panic_carries_is_not_dropped_if_it_is_no_text() {
+        let caught = catch_panic(|| panic::panic_any(Bomb));
+        assert_eq!(caught, Err::<(), _>("without a message".into()));
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl IterationObserver for Transcript {
             // Whatever the step makes of it.
             let (name, message) = (
                 &self.definition.steps[step].name,
-                redact::redact(&failure.message),
+                redact::redact_message(&failure.message),
             );
             let _ = writeln!(self.problems, "step `{name}` could not send: {message}");
         }
@@ -99,7 +99,7 @@ impl IterationObserver for Transcript {
             // what follows from a skip on purpose is on purpose
             StepOutcome::Skipped(skip) if !skip.cause.root.counts() => {}
             StepOutcome::Failed(failure) => {
-                let message = redact::redact(&failure.message);
+                let message = redact::redact_message(&failure.message);
                 let _ = writeln!(
                     self.problems,
                     "step `{name}` failed ({}): {message}\n  at {place}\n{last}",

@@ -7,8 +7,8 @@ use loadtest_model::failure::{FailureKind, RunFailure};
 pub(crate) fn usage_failure(message: impl Into<String>, help: Option<String>) -> RunFailure {
     RunFailure {
         kind: FailureKind::Usage,
-        message: redact::redact(&message.into()),
-        help: help.map(|help| redact::redact(&help)),
+        message: redact::redact_message(&message.into()),
+        help: help.map(|help| redact::redact_message(&help)),
     }
 }
 
@@ -23,7 +23,7 @@ pub(super) fn network_failure(error: NetworkError) -> RunFailure {
     };
     RunFailure {
         kind,
-        message: redact::redact(&error.to_string()),
+        message: redact::redact_message(&error.to_string()),
         help: None,
     }
 }
@@ -36,7 +36,7 @@ pub(super) fn withdrawn_failure(reason: &str) -> RunFailure {
     let message = format!("the permission to test ended before the load: {reason}");
     RunFailure {
         kind: FailureKind::Withdrawn,
-        message: redact::redact(&message),
+        message: redact::redact_message(&message),
         help: None,
     }
 }
@@ -53,7 +53,7 @@ pub(crate) fn interrupted_failure() -> RunFailure {
 pub(crate) fn internal_failure(message: impl Into<String>) -> RunFailure {
     RunFailure {
         kind: FailureKind::Internal,
-        message: redact::redact(&message.into()),
+        message: redact::redact_message(&message.into()),
         help: None,
     }
 }

@@ -98,7 +98,10 @@ impl StepSender for SetupWire {
             {
                 self.sender.mark_refused();
                 // Whatever the scenario makes of it.
-                print_error(&format!("warning: {}", redact::redact(&failure.message)));
+                print_error(&format!(
+                    "warning: {}",
+                    redact::redact_message(&failure.message)
+                ));
             }
             if let Ok(received) = &exchange.result
                 && received.status.as_u16() >= 400

@@ -15,6 +15,13 @@ pub const REDACTED: &str = "[redacted]";
 /// The longest name of a row, in characters.
 const MAX_ROW_NAME: usize = 100;
 
+/// The longest message of an error, a panic or a check that is kept, in bytes.
+pub(crate) const MAX_MESSAGE: usize = 4096;
+
+/// The part of a longer message that is searched for secrets, in bytes. More of it than is kept, so that a secret
+/// across the cut is found.
+const MAX_SEARCHED: usize = 16 * MAX_MESSAGE;
+
 /// The most passes over a text; each may uncover more.
 const MAX_PASSES: usize = 8;
 
@@ -52,6 +59,32 @@ pub fn redact(text: &str) -> Redacted {
 /// Returns whether [`redact`] finds a secret in `text`.
 pub fn names_secret(text: &str) -> bool {
     *redact_text(text) != *text
+}
+
+/// Redacts a message of any length as [`redact`] does, and cuts it to [`MAX_MESSAGE`] with a mark that says so.
+pub(crate) fn redact_message(text: &str) -> Redacted {
+    if text.len() <= MAX_MESSAGE {
+        let shown = redact(text);
+        if shown.len() <= MAX_MESSAGE {
+            return shown;
+        }
+    }
+    let mark = format!("… [cut: {} bytes in all]", text.len());
+    let begin = &text[..char_boundary_before(text, MAX_SEARCHED)];
+    let is_cut = begin.len() < text.len();
+    let safe = secrets::safe_cut(begin.as_bytes(), begin.len(), is_cut);
+    let shown = redact(&begin[..char_boundary_before(begin, safe)]);
+    let end = char_boundary_before(&shown, MAX_MESSAGE - mark.len());
+    Redacted::assume(format!("{}{mark}", &shown[..end]))
+}
+
+/// Returns the last boundary between characters up to `limit`.
+fn char_boundary_before(text: &str, limit: usize) -> usize {
+    let mut end = limit.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
 }
 
 /// Redacts as [`redact`] does, and leaves control characters.
@@ -644,6 +677,36 @@ mod tests {
             redact_header("referer", &HeaderValue::from_static("http://h/?token=t")),
             "http://h/?token=[redacted]"
         );
+    }
+
+    #[test]
+    fn a_long_message_is_cut_between_characters_and_says_so() {
+        let whole = "é".repeat(MAX_MESSAGE / 2);
+        assert_eq!(*redact_message(&whole), *whole);
+        for before in ["", "x"] {
+            let long = format!("{before}{}", "é".repeat(16_000_000));
+            let shown = redact_message(&long);
+            let mark = format!("… [cut: {} bytes in all]", long.len());
+            let kept = shown.strip_suffix(mark.as_str()).unwrap();
+            assert!(long.starts_with(kept));
+            assert!((MAX_MESSAGE - 1..=MAX_MESSAGE).contains(&shown.len()));
+            assert_eq!(redact_message(&shown), shown);
+        }
+    }
+
+    #[test]
+    fn a_secret_across_the_cut_of_a_message_is_hidden() {
+        let _known = secrets::Secret::new("CUT", "across-the-cut-of-a-message");
+        for before in [MAX_MESSAGE - 60, MAX_SEARCHED - 10] {
+            let long = format!(
+                "{}across-the-cut-of-a-message{}",
+                "x".repeat(before),
+                "y".repeat(MAX_SEARCHED)
+            );
+            let shown = redact_message(&long);
+            assert!(!shown.contains("across"), "{before}");
+            assert!(shown.len() <= MAX_MESSAGE);
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::shared::SharedFeed;
 use super::{Feed, Generate, Source};
 use crate::chain::file::read_regular;
 use crate::chain::kept::Shareable;
-use crate::chain::outcome::panic_message;
+use crate::chain::outcome::take_panic_message;
 use crate::chain::{SetupContext, SetupError, Vu};
 use crate::redact;
 use loadtest_model::plan::RowLimit;
@@ -82,10 +82,10 @@ pub fn open_feed<T: Shareable, E: Display>(
 ) -> Result<Rows<T>, SetupError> {
     let opened = catch_unwind(AssertUnwindSafe(|| match feed() {
         Ok(feed) => open(name, context, taken, feed).map_err(|error| error.to_string()),
-        Err(error) => Err(redact::redact(&error.to_string()).into_string()),
+        Err(error) => Err(redact::redact_message(&error.to_string()).into_string()),
     }));
     let opened =
-        opened.unwrap_or_else(|panic| Err(format!("panicked: {}", panic_message(&*panic))));
+        opened.unwrap_or_else(|panic| Err(format!("panicked: {}", take_panic_message(panic))));
     opened.map_err(|reason| SetupError::Feed { feed: name, reason })
 }
 

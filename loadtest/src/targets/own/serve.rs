@@ -1,9 +1,9 @@
 //! A server inside this process: a thread with a runtime of its own, stopped with its owner.
 
 use super::{GIVEN_UP, READY_POLL_INTERVAL, TargetError};
+use crate::chain::outcome::take_panic_message;
 use crate::redact;
 use loadtest_model::redacted::Redacted;
-use std::any::Any;
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
@@ -91,9 +91,9 @@ impl InProcess {
                     Ok(Ok(None)) => return,
                     Ok(Ok(Some(end))) => end,
                     Ok(Err(error)) => error.to_string(),
-                    Err(panic) => format!("it panicked: {}", panic_text(&*panic)),
+                    Err(panic) => format!("it panicked: {}", take_panic_message(panic)),
                 };
-                *theirs.death() = Some(redact::redact(&death));
+                *theirs.death() = Some(redact::redact_message(&death));
             })
             .map_err(TargetError::InsideProcess)?;
         let server = Self {
@@ -187,14 +187,6 @@ where
     });
     runtime.shutdown_background();
     ended
-}
-
-fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("without a message")
 }
 
 /// Returns whether the server accepts a connection, which is closed at once. The listening socket alone would
