@@ -254,7 +254,7 @@ fn count_exchange(tally: &mut StepTally, exchange: &Exchange, is_repeated: bool)
     tally.count(exchange.traffic);
     // the transport repeats by itself what a resting connection that was closed has lost
     let first = u32::from(!is_repeated);
-    tally.retries += u64::from(exchange.traffic.requests.saturating_sub(first));
+    tally.retries += u64::from(exchange.traffic.repeated(first));
     let status = match &exchange.result {
         Ok(received) => Some(received.status),
         Err(failure) => failure.status,

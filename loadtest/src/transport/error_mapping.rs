@@ -21,17 +21,26 @@ pub(super) fn connect_failure(address: SocketAddr, error: &io::Error) -> Failure
         io::ErrorKind::TimedOut => ErrorKind::ConnectTimeout,
         _ => ErrorKind::ConnectUnreachable,
     });
-    let remedy = match kind {
-        ErrorKind::LocalFds => "; raise the limit of open files (`ulimit -n`)",
-        ErrorKind::LocalPorts => {
-            "; this machine has no free port left: keep connections alive, or use fewer users"
-        }
-        _ => "",
+    let remedy = match describe_local_shortage(kind) {
+        "" => String::new(),
+        remedy => format!("; {remedy}"),
     };
     Failure::new(
         kind,
         format!("cannot connect to {address}: {error}{remedy}"),
     )
+}
+
+/// The remedy for a fault of this machine; empty for other kinds.
+pub(super) fn describe_local_shortage(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::LocalFds => "raise the limit of open files (`ulimit -n`)",
+        ErrorKind::LocalPorts => {
+            "this machine has no free port left: keep connections alive, or use fewer users"
+        }
+        ErrorKind::LocalMemory => "this machine has no memory left for connections",
+        _ => "",
+    }
 }
 
 /// The fault of this machine behind `error`, if it is one.

@@ -4,6 +4,7 @@
 //! the run is never looked up, but refused; one that was announced is looked up again during the run
 //! where the scenario says `dns = ttl`, and each address is put to the guard again.
 
+use super::error_mapping::{describe_local_shortage, local_error_kind};
 use super::lookup::{NameLookup, Resolver};
 use super::tls::TlsConfig;
 use super::{ErrorKind, Failure};
@@ -109,7 +110,7 @@ pub(crate) enum NetworkError {
         reason: String,
     },
     /// No server answers at the base URL.
-    #[error("nothing answers at {url} ({address}): {source}; {}", offline_note(*offline))]
+    #[error("nothing answers at {url} ({address}): {source}; {}", unreachable_note(source, *offline))]
     Unreachable {
         /// The base URL.
         url: String,
@@ -122,8 +123,10 @@ pub(crate) enum NetworkError {
     },
 }
 
-fn offline_note(offline: bool) -> &'static str {
-    if offline {
+fn unreachable_note(source: &io::Error, offline: bool) -> &'static str {
+    if let Some(kind) = local_error_kind(source) {
+        describe_local_shortage(kind)
+    } else if offline {
         "with `--offline` (LOADTEST_OFFLINE) a load test has a loopback of its own, on which only what the \
          scenario starts is found: let a `#[setup]` start the target and return it"
     } else {

@@ -136,6 +136,7 @@ impl<'a> CallProgress<'a> {
 
     /// Another request of the call begins: a redirect to `target` is followed.
     pub(super) fn begin_hop(&mut self, now: Instant, target: &RequestTarget) {
+        self.traffic.redirects += 1;
         self.end_request(now);
         if let RequestTarget::Absolute(url) = target {
             self.redirected_to = Some(Box::new(url.clone()));

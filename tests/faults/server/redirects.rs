@@ -16,8 +16,7 @@ pub(crate) fn rows() -> Vec<Row> {
             fails(
                 "redirect.loop",
                 "another redirect after 2; `redirects = 2` allows no more",
-            )
-            .with("retries", 6),
+            ),
         ),
         redirects(
             "A redirect without location",
@@ -30,8 +29,7 @@ pub(crate) fn rows() -> Vec<Row> {
             fails(
                 "redirect.loop",
                 "another redirect after 2; `redirects = 2` allows no more",
-            )
-            .with("retries", 6),
+            ),
         ),
         redirects(
             "A redirect to what is no URL",
@@ -95,8 +93,7 @@ pub(crate) fn rows() -> Vec<Row> {
             fails(
                 "redirect.loop",
                 "another redirect after 2; `redirects = 2` allows no more",
-            )
-            .with("retries", 6),
+            ),
         ),
         redirects(
             "A redirect with a location that is not UTF-8",
@@ -104,8 +101,7 @@ pub(crate) fn rows() -> Vec<Row> {
             fails(
                 "redirect.loop",
                 "another redirect after 2; `redirects = 2` allows no more",
-            )
-            .with("retries", 6),
+            ),
         ),
         answers(
             "A redirect where none is followed",

@@ -9,6 +9,8 @@ use std::time::Duration;
 pub struct Traffic {
     /// Requests written: 0 when no connection came about, 2 after a retry, one more for each redirect.
     pub requests: u32,
+    /// The redirects followed, each with a request of its own.
+    pub redirects: u32,
     /// Bytes written to the connection, heads included (before TLS).
     pub sent_bytes: u64,
     /// Bytes read from it, heads included (after TLS).
@@ -20,9 +22,17 @@ pub struct Traffic {
     pub unsolicited: u32,
 }
 
+impl Traffic {
+    /// Returns the requests that repeat another one, where `fresh` of them are neither repeated nor redirected.
+    pub fn repeated(&self, fresh: u32) -> u32 {
+        self.requests.saturating_sub(self.redirects + fresh)
+    }
+}
+
 impl AddAssign for Traffic {
     fn add_assign(&mut self, more: Self) {
         self.requests += more.requests;
+        self.redirects += more.redirects;
         self.sent_bytes += more.sent_bytes;
         self.received_bytes += more.received_bytes;
         self.ambiguous += more.ambiguous;

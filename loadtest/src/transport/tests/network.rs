@@ -179,5 +179,24 @@ fn an_absent_target_is_unreachable() {
         let error = network.reachable().await.unwrap_err();
         assert!(matches!(error, NetworkError::Unreachable { .. }), "{error}");
         assert!(error.to_string().contains(&url), "{error}");
+        assert!(
+            error.to_string().ends_with("; is the target running?"),
+            "{error}"
+        );
     });
+}
+
+#[test]
+fn what_the_generator_lacks_is_no_question_about_the_target() {
+    let error = NetworkError::Unreachable {
+        url: "http://127.0.0.1:80".to_owned(),
+        address: ([127, 0, 0, 1], 80).into(),
+        source: std::io::ErrorKind::AddrNotAvailable.into(),
+        offline: false,
+    };
+    assert_eq!(
+        error.to_string(),
+        "nothing answers at http://127.0.0.1:80 (127.0.0.1:80): address not available; this machine has no free \
+         port left: keep connections alive, or use fewer users"
+    );
 }

@@ -37,6 +37,7 @@ fn a_redirect_is_an_answer_like_others_unless_it_is_to_be_followed() {
         assert_eq!(failure.status.map(|status| status.as_u16()), Some(302));
         let followed = follow(&mut user, &get("/a"), BODY, 1).await;
         assert_eq!(followed.traffic.requests, 2);
+        assert_eq!(followed.traffic.repeated(1), 0);
         let last = followed.redirected_to.as_ref().map(ToString::to_string);
         assert_eq!(last, Some(format!("{}/b?x=1", server.url())));
         let direct = follow(&mut user, &get("/b"), BODY, 1).await;
