@@ -218,6 +218,7 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
         end: part(to),
     };
     let mut door = StartThrottle::new(spec, state.start);
+    let mut begun = from;
     for user in from..to {
         let due = door.next_start(state.start);
         // Those that begin together do so before any of them has gone on.
@@ -242,9 +243,11 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
         if numbers.next.get() >= numbers.end {
             break;
         }
+        begun += 1;
         let (user, state) = (spec.make_user(user), Rc::clone(state));
         users.spawn_user(run_fixed_iterations(user, due, numbers, state));
     }
+    state.meeting_points.remove_users(to - begun);
     tokio::select! {
         () = state.wait_for_stop() => {}
         () = users.wait_until_finished() => {}
@@ -295,5 +298,6 @@ async fn run_fixed_iterations<T: Transport>(
         due = pace.next_due(&user, &state).await;
         begun = Some(due);
     }
+    state.meeting_points.remove_users(1);
     user.with_last_steps()
 }

@@ -115,6 +115,7 @@ impl<'a> Collector<'a> {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             self.report_complete_seconds(&mut report);
+            self.give_up_lost_thread();
             if self.note_end_and_check_stuck() {
                 break;
             }
@@ -217,6 +218,18 @@ impl<'a> Collector<'a> {
                 }
                 None => "the scenario did not give a thread back".into(),
             },
+        }
+    }
+
+    /// Ends fixed work, which no end of the load does, if the code of a step does not come back.
+    fn give_up_lost_thread(&mut self) {
+        let limit = |step: usize| self.definition.steps[step].timeout.max(STUCK_TIMEOUT);
+        if self.schedule.end().is_none()
+            && self.is_running()
+            && self.blocking.is_thread_lost(Instant::now(), limit)
+        {
+            self.given_up = Some(self.explain_stuck());
+            self.controls.internal.abort();
         }
     }
 

@@ -46,7 +46,7 @@ use loadtest_model::record::RunEnd;
 use loadtest_model::schedule::Schedule;
 use pacer::Pacer;
 use panics::PanicLog;
-use rendezvous::make_meeting_points;
+use rendezvous::MeetingPoints;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -202,7 +202,7 @@ impl LoadRun<'_> {
         let occupancies: Vec<Arc<ThreadOccupancy>> = (0..count).map(|_| Arc::default()).collect();
         let panics = PanicLog::default();
         let internal = Control::new();
-        let meeting_points = make_meeting_points(&scenario.definition);
+        let meeting_points = MeetingPoints::new(&scenario.definition, plan);
         for (number, runtime) in (0..count).zip(workers.runtimes) {
             let spec = WorkerSpec {
                 scenario,

@@ -2,68 +2,115 @@
 
 use super::worker_state::WorkerState;
 use loadtest_model::definition::{Rendezvous, ScenarioDef};
+use loadtest_model::plan::Plan;
+use loadtest_model::schedule::{Model, Schedule};
 use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// The meeting point of each step that has one, shared by the workers of a run.
-pub(super) type MeetingPoints = Arc<[Option<MeetingPoint>]>;
+/// The meeting points of a run, shared by its workers.
+#[derive(Debug, Default)]
+pub(super) struct MeetingPoints {
+    /// That of each step that has one.
+    points: Vec<Option<MeetingPoint>>,
+    waiting: Mutex<WaitingUsers>,
+}
 
 /// The place where users wait before a step.
 #[derive(Debug)]
-pub(super) struct MeetingPoint {
+struct MeetingPoint {
     rendezvous: Rendezvous,
-    group: Mutex<Group>,
     /// The number of groups that have gone.
     gone: watch::Sender<u64>,
 }
 
-/// The users that wait.
 #[derive(Debug, Default)]
+struct WaitingUsers {
+    /// The group of each step.
+    groups: Vec<Group>,
+    /// The users that have iterations left; `None` where further ones may always begin.
+    left: Option<u64>,
+}
+
+/// The users that wait before a step.
+#[derive(Debug, Clone, Default)]
 struct Group {
     waiting: u32,
     /// The time at which they go, however few they are.
     deadline: Option<Instant>,
 }
 
-/// Returns the meeting points of a scenario.
-pub(super) fn make_meeting_points(scenario: &ScenarioDef) -> MeetingPoints {
-    let point = |rendezvous| MeetingPoint {
-        rendezvous,
-        group: Mutex::default(),
-        gone: watch::Sender::new(0),
-    };
-    let steps = scenario.steps.iter();
-    steps.map(|step| step.rendezvous.map(point)).collect()
-}
-
-impl MeetingPoint {
-    fn group(&self) -> MutexGuard<'_, Group> {
-        self.group.lock().unwrap_or_else(PoisonError::into_inner)
+impl MeetingPoints {
+    /// Returns the meeting points of a scenario under a load.
+    pub(super) fn new(scenario: &ScenarioDef, plan: &Plan) -> Arc<Self> {
+        let point = |rendezvous| MeetingPoint {
+            rendezvous,
+            gone: watch::Sender::new(0),
+        };
+        let steps = scenario.steps.iter();
+        let left = match Schedule::new(&plan.load).model() {
+            Model::Iterations { users, .. } => Some(u64::from(users)),
+            Model::Open | Model::Closed => None,
+        };
+        Arc::new(Self {
+            points: steps.map(|step| step.rendezvous.map(point)).collect(),
+            waiting: Mutex::new(WaitingUsers {
+                groups: vec![Group::default(); scenario.steps.len()],
+                left,
+            }),
+        })
     }
 
-    fn release(&self, group: &mut Group) {
-        *group = Group::default();
-        self.gone.send_modify(|gone| *gone += 1);
+    /// Notes that `users` of a fixed number of iterations have none left.
+    pub(super) fn remove_users(&self, users: u64) {
+        let mut waiting = self.waiting();
+        if let Some(left) = &mut waiting.left {
+            *left = left.saturating_sub(users);
+        }
+        self.release_if_all_wait(&mut waiting);
     }
 
-    /// Waits until the group is complete, its time is over, or no iteration starts any more.
-    async fn wait_for_group(&self, state: &WorkerState) {
-        let mut gone = self.gone.subscribe();
-        let (place, deadline) = {
-            let mut group = self.group();
-            group.waiting += 1;
-            if group.waiting >= self.rendezvous.users {
-                return self.release(&mut group);
+    fn waiting(&self) -> MutexGuard<'_, WaitingUsers> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets every group go if no user is left that could still complete one.
+    fn release_if_all_wait(&self, waiting: &mut WaitingUsers) {
+        let all: u64 = (waiting.groups.iter())
+            .map(|group| u64::from(group.waiting))
+            .sum();
+        if all > 0 && waiting.left.is_some_and(|left| left <= all) {
+            for (point, group) in self.points.iter().zip(&mut waiting.groups) {
+                if let Some(point) = point.as_ref().filter(|_| group.waiting > 0) {
+                    point.release(group);
+                }
             }
-            let latest = Instant::now() + self.rendezvous.within;
+        }
+    }
+
+    /// Waits until the group of `step` is complete, its time is over, nobody can join it, or no iteration starts any
+    /// more.
+    async fn wait_for_group(&self, step: usize, point: &MeetingPoint, state: &WorkerState) {
+        let mut gone = point.gone.subscribe();
+        let (place, deadline) = {
+            let mut waiting = self.waiting();
+            let group = &mut waiting.groups[step];
+            group.waiting += 1;
+            if group.waiting >= point.rendezvous.users {
+                return point.release(group);
+            }
+            let latest = Instant::now() + point.rendezvous.within;
             let place = PlaceInGroup {
-                point: self,
-                number: *self.gone.borrow(),
+                points: self,
+                point,
+                step,
+                number: *point.gone.borrow(),
             };
-            (place, *group.deadline.get_or_insert(latest))
+            let deadline = *group.deadline.get_or_insert(latest);
+            self.release_if_all_wait(&mut waiting);
+            (place, deadline)
         };
         tokio::select! {
             biased;
@@ -75,24 +122,33 @@ impl MeetingPoint {
                 }
             }
             () = tokio::time::sleep_until(deadline) => {
-                let mut group = self.group();
+                let mut waiting = self.waiting();
                 if place.is_kept() {
-                    self.release(&mut group);
+                    point.release(&mut waiting.groups[step]);
                 }
             }
         }
     }
 }
 
+impl MeetingPoint {
+    fn release(&self, group: &mut Group) {
+        *group = Group::default();
+        self.gone.send_modify(|gone| *gone += 1);
+    }
+}
+
 /// A user in a group. One that leaves before its group, since it is stopped or aborted, is missing in it.
 struct PlaceInGroup<'a> {
+    points: &'a MeetingPoints,
     point: &'a MeetingPoint,
+    step: usize,
     /// The number of groups that had gone when it arrived.
     number: u64,
 }
 
 impl PlaceInGroup<'_> {
-    /// Returns true if its group has not gone; call it with the group locked.
+    /// Returns true if its group has not gone; call it with the groups locked.
     fn is_kept(&self) -> bool {
         *self.point.gone.borrow() == self.number
     }
@@ -100,8 +156,9 @@ impl PlaceInGroup<'_> {
 
 impl Drop for PlaceInGroup<'_> {
     fn drop(&mut self) {
-        let mut group = self.point.group();
+        let mut waiting = self.points.waiting();
         if self.is_kept() {
+            let group = &mut waiting.groups[self.step];
             group.waiting -= 1;
             if group.waiting == 0 {
                 group.deadline = None;
@@ -113,12 +170,12 @@ impl Drop for PlaceInGroup<'_> {
 impl WorkerState {
     /// Waits for the other users of the group where `step` has a rendezvous. Returns the time that took.
     pub(super) async fn wait_at_rendezvous(&self, step: usize) -> Duration {
-        let Some(Some(point)) = self.meeting_points.get(step) else {
+        let Some(Some(point)) = self.meeting_points.points.get(step) else {
             return Duration::ZERO;
         };
         let arrived = Instant::now();
         // In a box, so that the journeys of all others stay small.
-        Box::pin(point.wait_for_group(self)).await;
+        Box::pin(self.meeting_points.wait_for_group(step, point, self)).await;
         arrived.elapsed()
     }
 }

@@ -62,6 +62,7 @@ pub(super) struct RequestEntries {
     pauses: u32,
     /// The last change of one of these two numbers.
     changed: Option<Instant>,
+    waits: OwnWaits,
     /// Pauses between the first and the last request, while none was under way.
     paused: Duration,
     /// Such pauses since the last request.
@@ -82,6 +83,31 @@ pub(super) struct RequestEntries {
     /// The number of exchanges that are kept to be shown, with their rows: the last ones.
     keeps: usize,
     pub(super) exchanges: VecDeque<(usize, RequestBuf, Exchange)>,
+}
+
+/// The wait of a step for anything but its requests and its pauses, which have deadlines of their own.
+#[derive(Clone, Default)]
+pub(super) struct OwnWaits {
+    /// The start of the wait under way.
+    since: Rc<Cell<Option<Instant>>>,
+}
+
+impl OwnWaits {
+    /// Begins with the step.
+    pub(super) fn begin(&self) {
+        self.since.set(Some(Instant::now()));
+    }
+
+    /// Returns when one wait has lasted for `limit`.
+    pub(super) async fn exceed(&self, limit: Duration) {
+        loop {
+            let now = Instant::now();
+            match self.since.get().map(|since| since + limit) {
+                Some(due) if due <= now => return,
+                due => tokio::time::sleep_until(due.unwrap_or(now + limit)).await,
+            }
+        }
+    }
 }
 
 /// A request that was answered, or was not.
@@ -199,6 +225,11 @@ impl RequestLog {
         self.log.get_mut()
     }
 
+    /// Returns the waits of the step for anything but its requests and pauses.
+    pub(super) fn waits(&self) -> OwnWaits {
+        self.log.borrow().waits.clone()
+    }
+
     fn open_request(&self, request: &RequestBuf, name: Option<&str>) -> OpenRequest<'_> {
         let start = Instant::now();
         let mut log = self.log.borrow_mut();
@@ -245,12 +276,21 @@ impl RequestEntries {
         self.first.get_or_insert(now);
         self.failure = None;
         self.open += 1;
+        self.waits.since.set(None);
     }
 
     fn end_request(&mut self, now: Instant) {
         self.update_pauses(now);
         self.last = Some(now);
         self.open -= 1;
+        self.resume_wait(now);
+    }
+
+    /// Begins a wait of the step, if neither a request nor a pause is under way.
+    fn resume_wait(&mut self, now: Instant) {
+        if self.open == 0 && self.pauses == 0 {
+            self.waits.since.set(Some(now));
+        }
     }
 
     /// Something begins or ends: what passed since the last time was a pause, if no request was under
@@ -290,7 +330,7 @@ impl RequestEntries {
                     Redacted::assume(status.to_string())
                 }),
                 Err((kind, message)) => {
-                    row.unanswered(*kind, redact::redact(message), ended.time);
+                    row.unanswered(*kind, redact::redact_message(message), ended.time);
                 }
             }
         }
@@ -358,7 +398,7 @@ impl OpenRequest<'_> {
         let log = &mut *self.request_log.log.borrow_mut();
         log.end_request(Instant::now());
         log.traffic += exchange.traffic;
-        log.retries += exchange.traffic.requests.saturating_sub(1);
+        log.retries += exchange.traffic.repeated(1);
         let (sum, more) = (&mut log.phases, exchange.phases);
         for (sum, more) in [
             (&mut sum.connect, more.connect),
@@ -449,15 +489,18 @@ impl<'a> PauseGuard<'a> {
         let mut log = request_log.log.borrow_mut();
         log.update_pauses(Instant::now());
         log.pauses += 1;
+        log.waits.since.set(None);
         Self(request_log)
     }
 }
 
 impl Drop for PauseGuard<'_> {
     fn drop(&mut self) {
+        let now = Instant::now();
         let mut log = self.0.log.borrow_mut();
-        log.update_pauses(Instant::now());
+        log.update_pauses(now);
         log.pauses -= 1;
+        log.resume_wait(now);
     }
 }
 

@@ -109,6 +109,12 @@ impl BlockingStepDetector {
         }
     }
 
+    /// Returns whether a turn of a step has kept its thread for longer than `limit` allows that step.
+    pub(super) fn is_thread_lost(&self, now: Instant, limit: impl Fn(usize) -> Duration) -> bool {
+        (self.slices.iter().flatten())
+            .any(|(turn, since)| now.saturating_duration_since(*since) > limit(turn.step_index()))
+    }
+
     /// The zero-based number of the step that kept a thread for [`Health::STALL`] or longer.
     pub(super) fn take_blocking_step(&mut self) -> Option<u32> {
         self.blocking_step
@@ -140,6 +146,23 @@ mod tests {
         assert_eq!((look(400), look(450)), (None, None));
         busy[1].end_step();
         assert_eq!((look(500), look(590), look(680)), (None, None, None));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_thread_is_lost_when_one_turn_of_a_step_lasts_longer_than_its_limit() {
+        let busy = [ThreadOccupancy::default(), ThreadOccupancy::default()];
+        let start = Instant::now();
+        let mut lookout = BlockingStepDetector::default();
+        let mut is_lost = |at| {
+            lookout.observe_workers(start + ms(at), busy.iter());
+            lookout.is_thread_lost(start + ms(at), |step| ms(100 * step as u64))
+        };
+        busy[0].begin_step(2);
+        busy[1].begin_step(9);
+        let looks = [0, 90, 180, 200, 201].map(&mut is_lost);
+        assert_eq!(looks, [false, false, false, false, true]);
+        busy[0].begin_step(2);
+        assert!(!is_lost(240));
     }
 
     fn ms(ms: u64) -> Duration {

@@ -34,7 +34,7 @@ pub(super) struct WorkerSpec<T> {
     /// The step whose code occupies the thread, for the watchdog.
     pub(super) occupancy: Arc<ThreadOccupancy>,
     /// The places where users of all workers wait for each other.
-    pub(super) meeting_points: MeetingPoints,
+    pub(super) meeting_points: Arc<MeetingPoints>,
     /// Makes the transport of the user with a number.
     pub(super) make_transport: Arc<dyn Fn(u64) -> T + Send + Sync>,
 }

@@ -85,7 +85,7 @@ pub(crate) struct WorkerState {
     idle: Notify,
     windows: RefCell<Windows>,
     /// The places where users of all workers wait for each other; none where a user is alone.
-    pub(super) meeting_points: MeetingPoints,
+    pub(super) meeting_points: Arc<MeetingPoints>,
     /// Whose code has the thread; read from outside when it does not come back.
     occupancy: Arc<ThreadOccupancy>,
 }
@@ -96,7 +96,7 @@ impl WorkerState {
         plan: Plan,
         start: Instant,
         busy: Arc<ThreadOccupancy>,
-        meeting_points: MeetingPoints,
+        meeting_points: Arc<MeetingPoints>,
     ) -> Self {
         let schedule = Schedule::new(&plan.load);
         Self {

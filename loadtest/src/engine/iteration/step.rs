@@ -4,7 +4,7 @@ use super::super::outcome::{
     StepOutcome, StepSample, dependency_tally, tally_not_sent, tally_without_request,
 };
 use super::super::request_loop::RequestLoop;
-use super::super::step_client::{RequestLog, StepClient};
+use super::super::step_client::{OwnWaits, RequestLog, StepClient};
 use super::super::vu_guard::VuGuard;
 use super::super::worker_state::WorkerState;
 use super::VirtualUser;
@@ -158,10 +158,11 @@ impl<T: Transport> VirtualUser<T> {
         progress.paused += state.wait_at_rendezvous(step).await;
         let transport = self.transport.take().unwrap_or_else(missing_transport);
         let account = RequestLog::new(state, window, step, O::KEPT_EXCHANGES);
-        let cut_off = account.cut_off();
+        let (cut_off, waits) = (account.cut_off(), account.waits());
         let line = StepClient::new(transport, def, account);
         let mut http = Http::new(Box::new(line));
-        let ran = self.poll_step_function(context, &mut http, &cut_off).await;
+        let running = self.poll_step_function(context, &mut http, &cut_off, &waits);
+        let ran = running.await;
         let wire: Box<dyn Any> = http.into_wire();
         let (transport, mut account) = wire
             .downcast::<StepClient<T>>()
@@ -182,10 +183,7 @@ impl<T: Transport> VirtualUser<T> {
                 .map_or_else(StepOutcome::Failed, |()| StepOutcome::Ok),
             Ok(Err(Halt::Unmet(unmet))) => self.skip_or_fail_unmet(context, unmet),
             Ok(Err(Halt::Failed(error))) => self.fail_step(step, log.failure_for(&error)),
-            Err(message) => self.fail_step(
-                step,
-                Failure::new(ErrorKind::StepPanic, format!("panicked: {message}")),
-            ),
+            Err(failure) => self.fail_step(step, failure),
         };
         let failure = match &outcome {
             StepOutcome::Failed(failure) => Some(failure),
@@ -232,19 +230,20 @@ impl<T: Transport> VirtualUser<T> {
         ControlFlow::Continue(progress.record_step(context, &outcome, timing, observer))
     }
 
-    /// Lends the thread to the function of a step each time it can go on, unless that was `cut_off`. A panic is
-    /// counted, and its message returned.
+    /// Lends the thread to the function of a step each time it can go on, unless that was `cut_off`, until it waits
+    /// too long for anything but its requests. A panic is counted and is a failure.
     async fn poll_step_function(
         &mut self,
         context: StepContext<'_>,
         http: &mut Http,
         cut_off: &Cell<bool>,
-    ) -> Result<Result<(), Halt>, Redacted> {
+        waits: &OwnWaits,
+    ) -> Result<Result<(), Halt>, Failure> {
         let StepContext {
             step,
+            def,
             window,
             state,
-            ..
         } = context;
         let Self {
             chain: Some(chain),
@@ -256,18 +255,30 @@ impl<T: Transport> VirtualUser<T> {
         };
         vu.reseed(step, Purpose::Scenario);
         let mut vu = VuGuard::new(vu, state, window);
-        let mut function = state.run_user_code(step, || chain.run(step, &mut vu, http))?;
-        let ran = poll_fn(|context| {
+        let panicked =
+            |message: Redacted| Failure::new(ErrorKind::StepPanic, format!("panicked: {message}"));
+        waits.begin();
+        let function = state.run_user_code(step, || chain.run(step, &mut vu, http));
+        let mut function = function.map_err(panicked)?;
+        let polled = poll_fn(|context| {
             match state.run_user_code(step, || function.as_mut().poll(context)) {
                 Ok(Poll::Pending) if cut_off.get() => Poll::Ready(Ok(Ok(()))),
                 Ok(Poll::Pending) => Poll::Pending,
                 Ok(Poll::Ready(ran)) => Poll::Ready(Ok(ran)),
-                Err(message) => Poll::Ready(Err(message)),
+                Err(message) => Poll::Ready(Err(panicked(message))),
             }
-        })
-        .await;
+        });
+        let ran = tokio::select! {
+            biased;
+            ran = polled => ran,
+            () = waits.exceed(def.timeout) => Err(Failure::new(
+                ErrorKind::StepError,
+                format!("the step waited {:?} for something else than a request or a pause", def.timeout),
+            )),
+        };
         // What it still holds may be code of the scenario too.
-        state.run_user_code(step, || drop(function)).and(ran)
+        let dropped = state.run_user_code(step, || drop(function));
+        dropped.map_err(panicked).and(ran)
     }
 
     /// Draws the step, unless it runs `always` or has run once and for all. None runs in a journey that was

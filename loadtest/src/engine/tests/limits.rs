@@ -61,7 +61,7 @@ fn given_up(
             worker: 0,
             workers: 1,
             occupancy: Arc::default(),
-            meeting_points: make_meeting_points(&scenario.definition),
+            meeting_points: MeetingPoints::new(&scenario.definition, &plan),
             make_transport: Arc::new(move |_| Scripted {
                 script: Arc::clone(&script),
                 start,

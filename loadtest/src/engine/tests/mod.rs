@@ -22,7 +22,7 @@ mod soak;
 
 use super::control::{Control, RunPhase, StopSignals};
 use super::pacer::Pacer;
-use super::rendezvous::make_meeting_points;
+use super::rendezvous::MeetingPoints;
 use super::worker::{WorkerSpec, WorkerSummary, run_worker};
 use crate::chain::{
     Chain, Halt, Http, Local, Prepared, RawResponse, RequestBuf, Scenario, SetupContext,
@@ -279,7 +279,7 @@ fn run_plan(
                 worker,
                 workers,
                 occupancy: Arc::default(),
-                meeting_points: make_meeting_points(&scenario.definition),
+                meeting_points: MeetingPoints::new(&scenario.definition, plan),
                 make_transport: Arc::new(move |_| Scripted {
                     script: Arc::clone(&script),
                     start,

@@ -142,7 +142,11 @@ fn each_part_of_a_load_has_its_own_whatever_the_workers() {
 #[test]
 fn what_a_step_gave_before_the_hard_end_cut_it_off_is_counted() {
     let load = users(1, Duration::ZERO, ms(1_000));
-    let all = go(load, vec![itself("a")], 1).all();
+    let patient = StepDef {
+        timeout: ms(60_000),
+        ..itself("a")
+    };
+    let all = go(load, vec![patient], 1).all();
     assert_eq!((all.journey.started, all.journey.cancelled), (2, 1));
     assert_eq!(
         timings(&all.own),

@@ -19,7 +19,7 @@ fn run_together(
     script: impl Fn(Duration) -> (Duration, Result<&'static str, ErrorKind>) + Send + Sync + 'static,
 ) -> Ran {
     let (scenario, plan) = planned(load, steps);
-    let meeting_points = make_meeting_points(&scenario.definition);
+    let meeting_points = MeetingPoints::new(&scenario.definition, &plan);
     let script: Arc<Script> = Arc::new(script);
     let seen = Arc::new(Mutex::new(Vec::new()));
     let frames = Rc::new(RefCell::new(Vec::new()));
@@ -190,4 +190,27 @@ fn closed_users_meet_again_in_every_journey() {
     );
     let instants = [[0; 3], [30; 3], [60; 3]].concat();
     assert_eq!(ran.seen, at(&instants));
+}
+
+#[test]
+fn the_last_group_of_fixed_work_goes_when_nobody_can_join_it() {
+    for workers in [1, 2, 4] {
+        // Ten iterations of four users in groups of three: after nine of them, one user comes alone.
+        let steps = vec![meeting("a", 3, ms(60_000))];
+        let ran = run_together(Load::iterations(10, 4), steps, workers, None, quick);
+        assert_eq!(ran.all().journey.ok, 10, "{workers} workers");
+        assert!(ran.done.elapsed <= ms(30), "{:?}", ran.done.elapsed);
+    }
+}
+
+#[test]
+fn a_user_whose_companions_are_done_goes_alone() {
+    let steps = || vec![meeting("a", 3, ms(60_000)), meeting("b", 2, ms(60_000))];
+    let three = Load::iterations_per_user(1, 3);
+    let ran = run_together(three, steps(), 3, None, quick);
+    // Two meet before `b`, and the third one waits until they have left.
+    assert_eq!(ran.seen, at(&[0, 0, 0, 5, 5, 10]));
+    // Whoever makes the fourth journey waits before `a` while the third one is before `b`.
+    let ran = run_together(Load::iterations(4, 3), steps(), 1, None, quick);
+    assert_eq!(ran.seen, at(&[0, 0, 0, 5, 5, 10, 10, 15]));
 }

@@ -6,7 +6,7 @@ use crate::chain::{
 };
 use crate::engine::control::{Control, StopSignals};
 use crate::engine::pacer::Pacer;
-use crate::engine::rendezvous::make_meeting_points;
+use crate::engine::rendezvous::MeetingPoints;
 use crate::engine::smoke::run_smoke_test;
 use crate::engine::worker::{WorkerSpec, run_worker};
 use crate::transport::{Call, Exchange, Failure, Received, Transport};
@@ -234,7 +234,7 @@ impl Case {
                 workers: 1,
                 crowded: false,
                 occupancy: Arc::default(),
-                meeting_points: make_meeting_points(&scenario.definition),
+                meeting_points: MeetingPoints::new(&scenario.definition, &Self::plan(scenario)),
                 make_transport: Arc::new(move |_| Server {
                     script: Arc::clone(&script),
                     start,

@@ -512,7 +512,11 @@ fn what_is_under_way_at_the_hard_end_is_cancelled() {
             pending().await
         })
     }
-    let steps = vec![itself("a"), step("b")];
+    let patient = StepDef {
+        timeout: ms(60_000),
+        ..itself("a")
+    };
+    let steps = vec![patient, step("b")];
     let load = users(1, Duration::ZERO, ms(1_000));
     let all = go(scenario_of!(load, steps, hangs), quick).all();
     assert_eq!((all.journey.started, all.journey.cancelled), (1, 1));
@@ -620,4 +624,37 @@ fn a_users_last_step_may_send_for_itself() {
     // it pauses as it says, though the load is over
     assert_eq!(ran.done.elapsed, ms(300));
     assert_eq!(ran.seen[3..], [ms(800), ms(1_400), ms(2_000), ms(2_100)]);
+}
+
+/// Never ends, after a request and a pause that are longer than the timeout together.
+fn waits_for_ever(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+    Box::pin(async move {
+        get(http, "/first").await?;
+        http.pause(ms(60_000)).await;
+        pending().await
+    })
+}
+
+#[test]
+fn a_step_that_waits_for_ever_fails_after_its_timeout() {
+    let steps = vec![
+        StepDef {
+            timeout: ms(2_000),
+            ..itself("a")
+        },
+        step("b"),
+    ];
+    let ran = go(scenario_of!(work_of(2), steps, waits_for_ever), quick);
+    let all = ran.all();
+    assert_eq!((all.journey.started, all.journey.failed), (2, 2));
+    let errors = &all.steps[0].errors;
+    assert_eq!(errors.len(), 1);
+    assert_eq!((errors[0].kind, errors[0].count), (ErrorKind::StepError, 2));
+    assert_eq!(
+        errors[0].example,
+        "the step waited 2s for something else than a request or a pause"
+    );
+    assert_eq!(all.steps[1].skipped, 2);
+    // The answer, the pause, the wait.
+    assert_eq!(ran.done.elapsed, ms(2 * (5 + 60_000 + 2_000)));
 }
