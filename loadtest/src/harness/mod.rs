@@ -174,7 +174,15 @@ fn write_json(path: &Path, value: &impl serde::Serialize) -> io::Result<()> {
         std::fs::write(&temporary, bytes)?;
         std::fs::rename(&temporary, path)
     };
-    write().map_err(|error| {
+    let written = write().or_else(|error| match path.parent() {
+        // The folder was removed meanwhile.
+        Some(folder) if error.kind() == io::ErrorKind::NotFound => {
+            std::fs::create_dir_all(folder)?;
+            write()
+        }
+        _ => Err(error),
+    });
+    written.map_err(|error| {
         // What is left of it is of no use, and the first error is the one to tell.
         let _ = std::fs::remove_file(&temporary);
         write_error(path, &error)
@@ -197,6 +205,14 @@ fn print_error(line: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_that_was_removed_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store/run/record-1.json");
+        write_json(&path, &1).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"1");
+    }
 
     #[test]
     fn a_file_that_cannot_be_written_is_named_and_leaves_nothing() {

@@ -15,7 +15,7 @@ use crate::secrets;
 use loadtest_model::card::Card;
 use loadtest_model::failure::{FailureKind, RunFailure};
 use loadtest_model::protocol::{JournalLine, RunRequest};
-use loadtest_model::record::ScenarioRecord;
+use loadtest_model::record::{RunEnd, ScenarioRecord};
 use loadtest_model::redacted::Redacted;
 use serde::Serialize;
 use std::fs::File;
@@ -65,14 +65,18 @@ pub(super) fn run_requests(registry: &Registry, requests: &[RunRequest]) -> io::
             .into_iter()
             .map(|(scenario, request, journal, record)| {
                 let control = &control;
-                scope.spawn(move || {
+                thread::Builder::new().spawn_scoped(scope, move || {
                     measure_and_record(scenario, request, journal, record, at, control)
                 })
             })
             .collect();
+        if runs.iter().any(Result::is_err) {
+            control.abort();
+        }
         runs.into_iter()
             .map(|run| {
-                run.join()
+                run.map_err(|error| io::Error::other(format!("no thread for a load: {error}")))?
+                    .join()
                     .unwrap_or_else(|_| Err(io::Error::other("a run panicked")))
             })
             .fold(Ok(()), Result::and)
@@ -259,15 +263,28 @@ fn measure_and_record(
 ) -> io::Result<()> {
     let at = at + scenario.ready.plan().start;
     engine::wait_for_start(at, control);
+    let PreparedScenario { ready, workers } = scenario;
     let mut written = Ok(());
-    let end = scenario
-        .ready
-        .run_and_tear_down(scenario.workers, at, control, |frame| {
-            record.absorb(&frame);
-            if written.is_ok() {
-                written = journal.write_line(&JournalLine::Frame(Box::new(frame)));
-            }
-        });
+    let end = ready.run_load(workers, at, control, |frame| {
+        record.absorb(&frame);
+        if written.is_ok() {
+            written = journal.write_line(&JournalLine::Frame(Box::new(frame)));
+        }
+    });
+    // First, since a teardown may never end.
+    let kept = keep_result(end, request, &mut journal, record, written);
+    ready.tear_down_unused();
+    kept
+}
+
+/// Writes the end of a load into its journal, and its record.
+fn keep_result(
+    end: Result<RunEnd, RunFailure>,
+    request: &RunRequest,
+    journal: &mut JournalWriter<'_>,
+    mut record: ScenarioRecord,
+    written: io::Result<()>,
+) -> io::Result<()> {
     match end {
         Ok(end) => {
             record.finish(end.clone());

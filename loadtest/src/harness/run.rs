@@ -1,5 +1,6 @@
 //! One run: everything before the load, the load, and everything after it.
 
+use super::control_pipe::ActiveLoad;
 use super::definition_redaction::redact_definition;
 use super::failures::{OFFLINE_SETUP_HELP, network_failure, withdrawn_failure};
 pub(crate) use super::failures::{internal_failure, interrupted_failure, usage_failure};
@@ -246,7 +247,7 @@ impl PreparedRun {
         let problem = ran.err().or_else(|| self.sender.withdrawn_reason());
         tell(DebugEvent::End(DebugEnd {
             is_ok: problem.is_none() && !has_failed,
-            problem: problem.map(|problem| redact::redact(&problem)),
+            problem: problem.map(|problem| redact::redact_message(&problem)),
             target_death,
         }));
         Ok(())
@@ -273,6 +274,7 @@ impl PreparedRun {
         control: &Control,
         mut report: impl FnMut(Frame),
     ) -> Result<RunEnd, RunFailure> {
+        let _measured = ActiveLoad::begin();
         let network = Arc::clone(&self.network);
         let watched = Arc::clone(&self.network);
         let longest = permission::shortest_max_duration(&watched);
@@ -458,7 +460,7 @@ pub(super) fn set_up(scenario: &Scenario, context: &SetupContext) -> Result<Prep
         Ok(prepared) => prepared.map_err(|error| error.to_string()),
         Err(message) => Err(format!("the setup panicked: {message}")),
     };
-    prepared.map_err(|message| redact::redact(&message))
+    prepared.map_err(|message| redact::redact_message(&message))
 }
 
 /// Runs the teardowns; what they break costs no measurement.
@@ -467,7 +469,7 @@ pub(super) fn tear_down(scenario: &Scenario, prepared: &Prepared, context: &Setu
         let identity = scenario.definition.identity();
         print_error(&format!(
             "warning: {identity}: {}",
-            redact::redact(&message)
+            redact::redact_message(&message)
         ));
     }
 }
@@ -476,7 +478,7 @@ pub(super) fn tear_down(scenario: &Scenario, prepared: &Prepared, context: &Setu
 fn target_death(prepared: &Prepared) -> Option<Redacted> {
     let target = prepared.target.as_ref()?;
     let died = target.check().err()?;
-    Some(redact::redact(&died.to_string()))
+    Some(redact::redact_message(&died.to_string()))
 }
 
 /// Makes a runtime for a few sequential requests.
