@@ -19,6 +19,19 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Erro
     write(path, &bytes)
 }
 
+/// Reads a regular file: a pipe or a device might never end.
+///
+/// # Errors
+/// When it cannot be read, or is another kind of file.
+pub(crate) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let kind = std::fs::metadata(path)?.file_type();
+    if !kind.is_file() && !kind.is_dir() {
+        let words = "it is a pipe or a device, and only regular files are read";
+        return Err(std::io::Error::new(ErrorKind::InvalidInput, words));
+    }
+    std::fs::read(path)
+}
+
 /// Writes a whole file, or none; one that is there keeps its permissions, and a link its target. What is no
 /// file, such as a device or a pipe, is written to.
 ///

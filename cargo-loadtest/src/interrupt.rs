@@ -1,9 +1,13 @@
 //! Ctrl-C and termination: counted, not obeyed at once, so that a run can end in order.
 
+use crate::console;
 use crate::error::Error;
 use std::process::Child;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// What counts the signals of this process from its start on.
+static OF_PROCESS: OnceLock<Interrupts> = OnceLock::new();
 
 /// Counts the requests to stop.
 #[derive(Debug, Clone, Default)]
@@ -12,19 +16,47 @@ pub(crate) struct Interrupts(Arc<State>);
 #[derive(Debug, Default)]
 struct State {
     count: AtomicU32,
+    /// True if nothing needs to end in order, so that the first request ends the program.
+    ends_program: AtomicBool,
     /// A child that has nothing to put in order: it is ended with the first request.
     expendable: Mutex<Option<u32>>,
 }
 
 impl Interrupts {
+    /// Ends the program in words at SIGINT, SIGTERM and SIGHUP, until a command [counts](Self::install) them.
+    ///
+    /// # Errors
+    /// When the system does not allow it.
+    pub(crate) fn install_for_program() -> Result<(), Error> {
+        let interrupts = Self::default();
+        interrupts.0.ends_program.store(true, Ordering::SeqCst);
+        interrupts.handle_signals()?;
+        let _is_first = OF_PROCESS.set(interrupts);
+        Ok(())
+    }
+
     /// Counts SIGINT, SIGTERM and SIGHUP from now on; call it once.
     ///
     /// # Errors
     /// When the system does not allow it.
     pub(crate) fn install() -> Result<Self, Error> {
+        if let Some(interrupts) = OF_PROCESS.get() {
+            interrupts.0.ends_program.store(false, Ordering::SeqCst);
+            return Ok(interrupts.clone());
+        }
         let interrupts = Self::default();
-        let state = Arc::clone(&interrupts.0);
+        interrupts.handle_signals()?;
+        Ok(interrupts)
+    }
+
+    fn handle_signals(&self) -> Result<(), Error> {
+        let state = Arc::clone(&self.0);
         ctrlc::set_handler(move || {
+            if state.ends_program.load(Ordering::SeqCst) {
+                let interrupted = Error::interrupted();
+                console::print_error(&interrupted);
+                std::process::exit(interrupted.exit_code().into());
+            }
             state.count.fetch_add(1, Ordering::SeqCst);
             let expendable = state
                 .expendable
@@ -34,8 +66,7 @@ impl Interrupts {
                 terminate(id);
             }
         })
-        .map_err(|source| Error::failure(format!("could not prepare for Ctrl-C: {source}")))?;
-        Ok(interrupts)
+        .map_err(|source| Error::failure(format!("could not prepare for Ctrl-C: {source}")))
     }
 
     /// Returns the number of requests to stop so far.

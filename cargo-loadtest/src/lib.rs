@@ -40,7 +40,23 @@ pub fn main() -> ExitCode {
     if arguments.get(1).is_some_and(|word| word == session::REPLAY) {
         return loadtest::harness::replay();
     }
-    ExitCode::from(run(arguments))
+    ExitCode::from(run_as_program(arguments))
+}
+
+/// Runs the command line of this process. A panic is a failure, and no failed build, whose exit code it would have.
+fn run_as_program(arguments: Vec<OsString>) -> u8 {
+    if let Err(error) = interrupt::Interrupts::install_for_program() {
+        console::print_error(&error);
+        return error.exit_code();
+    }
+    std::panic::catch_unwind(|| run(arguments)).unwrap_or_else(|_| {
+        let error = error::Error::failure("a panic ended this program, which is a mistake in it")
+            .with_help(
+                "its message is above; without free threads or memory no other cause is needed",
+            );
+        console::print_error(&error);
+        error.exit_code()
+    })
 }
 
 /// A command run within this process: its output is captured, and it sees its own working directory and

@@ -72,7 +72,7 @@ impl BaselineRun {
     /// One that is damaged, or newer than this tool.
     pub(super) fn read(path: &Path) -> Result<Self, Error> {
         let damaged = |reason: String| damaged_baseline(path, &reason);
-        let packed = std::fs::read(path).map_err(Error::io("read", path))?;
+        let packed = files::read(path).map_err(Error::io("read", path))?;
         let mut bytes = Vec::new();
         GzDecoder::new(&*packed)
             .take(LARGEST)

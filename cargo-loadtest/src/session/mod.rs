@@ -9,6 +9,7 @@ mod program;
 pub(crate) mod sample;
 
 use crate::error::Error;
+use crate::files;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
 use crate::workspace::Binary;
@@ -156,7 +157,7 @@ impl ChildEnded {
         request: &RunRequest,
         interrupts: &Interrupts,
     ) -> Result<ScenarioRecord, Error> {
-        if let Ok(bytes) = std::fs::read(&request.record)
+        if let Ok(bytes) = files::read(&request.record)
             && let Ok(record) = serde_json::from_slice(&bytes)
         {
             return Ok(record);

@@ -1,6 +1,5 @@
 //! Which run somebody means.
 
-use super::identifier::time_of;
 use super::{RunFolder, Store, read_record};
 use crate::error::{Error, Kind};
 use crate::process;
@@ -109,23 +108,13 @@ impl Store {
         }
     }
 
-    /// The newest run that is over, killed ones included. The marker only decides between
-    /// runs of the same second.
+    /// The newest run that is over, killed ones included. The marker may be older: a killed run leaves none.
     fn latest(&self, identifiers: &[String]) -> Option<String> {
-        let latest = self.directory.join(LATEST);
-        let marked = std::fs::read_link(&latest).map_or_else(
-            |_| std::fs::read_to_string(&latest).unwrap_or_default(),
-            |folder| folder.display().to_string(),
-        );
-        identifiers
-            .iter()
-            .filter(|identifier| {
-                let path = self.directory.join(identifier);
-                let folder = RunFolder::at(&path);
-                folder.holds_something() && !folder.is_under_way()
-            })
-            .max_by_key(|identifier| (time_of(identifier), **identifier == marked.trim()))
-            .cloned()
+        let is_over = |identifier: &&String| {
+            let folder = RunFolder::at(&self.directory.join(identifier));
+            folder.holds_something() && !folder.is_under_way()
+        };
+        identifiers.iter().filter(is_over).max().cloned()
     }
 }
 
@@ -214,10 +203,11 @@ mod tests {
         make("20261121-143005-zzzz", &["record.json"]);
         let marked = make("20261121-143005-aaaa", &["record.json"]);
         assert_eq!(latest(), "20261121-143005-zzzz");
+        // One that ended later and began earlier.
         store.mark_latest(&marked).unwrap();
-        assert_eq!(latest(), "20261121-143005-aaaa");
+        assert_eq!(latest(), "20261121-143005-zzzz");
         make("20261121-150000-aaaa", &["run.json", "request-1.json"]);
-        assert_eq!(latest(), "20261121-143005-aaaa");
+        assert_eq!(latest(), "20261121-143005-zzzz");
         make("20261121-140000-aaaa", &["record.json"]);
         make(
             "20261121-160000-aaaa",

@@ -3,6 +3,7 @@
 use super::claim::Claim;
 use super::identifier::began;
 use crate::error::Error;
+use crate::files;
 use crate::files::write_json;
 use loadtest_model::card::Report;
 use loadtest_model::comparison::RunComparison;
@@ -216,7 +217,7 @@ impl RunFolder {
         struct Scenarios {
             scenarios: Vec<IgnoredAny>,
         }
-        let Ok(bytes) = std::fs::read(self.record()) else {
+        let Ok(bytes) = files::read(&self.record()) else {
             return self.holds_something();
         };
         let read: Result<Scenarios, _> = serde_json::from_slice(&bytes);

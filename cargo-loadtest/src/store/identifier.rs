@@ -6,24 +6,21 @@ use jiff::tz::TimeZone;
 use std::hash::{BuildHasher as _, RandomState};
 
 const FORMAT: &str = "%Y%m%d-%H%M%S";
-const LETTERS: &[u8; 32] = b"abcdefghijkmnopqrstuvwxyz2345678";
-/// The number of random letters after the time.
+/// In their order.
+const LETTERS: &[u8; 32] = b"2345678abcdefghijkmnopqrstuvwxyz";
+/// The number of letters after the time.
 const SUFFIX: usize = 4;
 
-/// `20261121-143005-k3f9`
+/// `20261121-143005-k3f9`: the time to the second; two letters for the part of the second, so that runs of one
+/// second are in their order too; two random letters.
 pub(super) fn identifier(now: Timestamp) -> String {
-    let random = RandomState::new().hash_one(now);
-    let suffix: String = (0..SUFFIX)
-        .map(|i| char::from(LETTERS[(random >> (5 * i)) as usize % LETTERS.len()]))
+    let part = now.subsec_nanosecond().unsigned_abs() as usize * 1024 / 1_000_000_000;
+    let random = RandomState::new().hash_one(now) as usize;
+    let suffix: String = [part / 32, part, random / 32, random]
+        .map(|number| char::from(LETTERS[number % LETTERS.len()]))
+        .iter()
         .collect();
     format!("{}-{suffix}", now.strftime(FORMAT))
-}
-
-/// The part of an identifier that is the time.
-pub(super) fn time_of(identifier: &str) -> &str {
-    identifier
-        .rsplit_once('-')
-        .map_or(identifier, |(time, _)| time)
 }
 
 /// Returns the start of the run of that name; `None` for foreign names.
@@ -47,6 +44,11 @@ mod tests {
         assert!(one.starts_with("20261121-143005-"), "{one}");
         assert_eq!(one.len(), "20261121-143005-k3f9".len());
         assert!(one < at(1_795_271_406));
+        let within =
+            |ms: i64| identifier(Timestamp::from_millisecond(1_795_271_405_000 + ms).unwrap());
+        let second: Vec<String> = (0..1_000).map(within).collect();
+        assert!(second.is_sorted_by(|before, after| before[..18] < after[..18]));
+        assert!(second.iter().all(|name| began(name).is_some()));
     }
 
     #[test]

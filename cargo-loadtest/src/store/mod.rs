@@ -228,6 +228,21 @@ mod tests {
         assert_eq!(files.len(), 1, "{files:?}");
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_latest_that_leads_elsewhere_is_replaced_and_not_followed() {
+        let (guard, store) = store();
+        let elsewhere = guard.path().join("elsewhere");
+        std::fs::write(&elsewhere, "untouched").unwrap();
+        let folder = store.create().unwrap();
+        let latest = store.directory.join(LATEST);
+        std::os::unix::fs::symlink(&elsewhere, &latest).unwrap();
+        store.mark_latest(&folder).unwrap();
+        let led = std::fs::read_link(&latest).unwrap();
+        assert_eq!(led, Path::new(&folder.identifier()));
+        assert_eq!(std::fs::read(&elsewhere).unwrap(), b"untouched");
+    }
+
     #[test]
     fn a_store_that_cannot_be_written_is_an_error_that_names_it() {
         let (_guard, store) = store();

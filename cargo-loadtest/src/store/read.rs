@@ -2,6 +2,7 @@
 
 use super::RunFolder;
 use crate::error::{Error, Kind};
+use crate::files;
 use crate::session::journal;
 use loadtest::redact;
 use loadtest_model::capacity::SearchEnding;
@@ -60,7 +61,7 @@ impl RunFolder {
         record: &RunRecord,
     ) -> Result<Option<RunComparison>, Error> {
         let path = self.comparison();
-        let bytes = match std::fs::read(&path) {
+        let bytes = match files::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::io("read", path)(error)),
@@ -84,7 +85,7 @@ impl RunFolder {
     /// When it cannot be read, or when nothing was measured.
     pub(crate) fn fold_search(&self, record: &mut RunRecord) -> Result<(), Error> {
         let path = self.search();
-        let bytes = std::fs::read(&path).map_err(Error::io("read", path))?;
+        let bytes = files::read(&path).map_err(Error::io("read", path))?;
         let lines = bytes.split(|byte| *byte == b'\n');
         let mut failure = None;
         if let Some(search) = &mut record.capacity {
@@ -132,7 +133,7 @@ impl RunFolder {
 /// # Errors
 /// A record that is damaged or newer than this tool.
 pub(crate) fn read_record(path: &Path) -> Result<RunRecord, Error> {
-    let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
+    let bytes = files::read(path).map_err(Error::io("read", path))?;
     decode_record(&bytes, path).map_err(|error| match error {
         RecordError::Damaged(reason) => damaged_record(path, &reason),
         RecordError::Newer(error) => error,
@@ -189,7 +190,7 @@ enum Part {
 }
 
 fn read_part(part: &Path, journal: &Path) -> Result<Part, Error> {
-    if let Ok(bytes) = std::fs::read(part)
+    if let Ok(bytes) = files::read(part)
         && let Ok(record) = record::from_json::<ScenarioRecord>(&bytes)
         && record.check().is_ok()
     {
