@@ -24,6 +24,8 @@ mod debug;
 mod duplicate;
 mod editor;
 #[cfg(unix)]
+mod ends;
+#[cfg(unix)]
 mod events;
 #[cfg(unix)]
 mod exit_codes;
@@ -113,6 +115,8 @@ fn main() -> ExitCode {
         debug::trials(),
         duplicate::trials(),
         editor::trials(),
+        #[cfg(unix)]
+        ends::trials(),
         #[cfg(unix)]
         events::trials(),
         #[cfg(unix)]

@@ -30,6 +30,10 @@ pub(crate) fn site() -> &'static Project {
                 include_str!("../fixtures/site/choices.rs"),
             )
             .file(
+                "tests/load/ends.rs",
+                include_str!("../fixtures/site/ends.rs"),
+            )
+            .file(
                 "tests/load/groups.rs",
                 include_str!("../fixtures/site/groups.rs"),
             )

@@ -44,7 +44,11 @@ impl Group {
         };
         std::thread::Builder::new()
             .name("output".to_owned())
-            .spawn(move || read_lines(BufReader::new(reader), |line| sender.send(clean_output(&line)).is_ok()))
+            .spawn(move || {
+                read_lines(BufReader::new(reader), |line| {
+                    sender.send(clean_output(&line)).is_ok()
+                });
+            })
             .map_err(failed)?;
         Ok(group)
     }
