@@ -50,6 +50,7 @@ mod debug;
 mod engine;
 pub mod harness;
 mod machine;
+mod panic_message;
 mod registry;
 #[cfg(feature = "replay")]
 mod replay;

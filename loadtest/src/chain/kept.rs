@@ -6,7 +6,7 @@
 #![expect(clippy::missing_errors_doc, reason = "only generated code calls this")]
 
 use super::SetupError;
-use super::outcome::take_panic_message;
+use crate::panic_message::take_panic_message;
 use crate::targets::Target;
 use std::any::{Any, type_name};
 use std::fmt::Display;

@@ -1,6 +1,6 @@
 //! Counts panics of scenario code by place, so that a million of them do not flood the terminal.
 
-use crate::chain::outcome::{read_panic_message, take_panic_message};
+use crate::panic_message::{read_panic_message, take_panic_message};
 use crate::redact;
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Frame, Panicked};

@@ -1,7 +1,7 @@
 //! A server inside this process: a thread with a runtime of its own, stopped with its owner.
 
 use super::{GIVEN_UP, READY_POLL_INTERVAL, TargetError};
-use crate::chain::outcome::take_panic_message;
+use crate::panic_message::take_panic_message;
 use crate::redact;
 use loadtest_model::redacted::Redacted;
 use std::convert::Infallible;
