@@ -22,6 +22,8 @@ mod policy;
 mod process;
 mod selection;
 mod session;
+#[cfg(test)]
+mod soak;
 mod store;
 mod suggestion;
 mod units;

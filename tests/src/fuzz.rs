@@ -1,12 +1,15 @@
 //! Inputs that nobody wrote, made of those that somebody did: texts, bytes and JSON documents. The numbers are the same
 //! at each run.
 //!
-//! `LOADTEST_FUZZ=100000` makes so many of each input instead of the few of every test run. An input that something
-//! panics at is kept in a file, whose name is printed.
+//! `LOADTEST_FUZZ=100000` makes so many of each input instead of the few of every test run, and `LOADTEST_FUZZ=3600s` makes
+//! them for an hour. An input that something panics at is kept in a file, whose name is printed.
 
 use serde_json::Value;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// How many inputs are made of each one, unless `LOADTEST_FUZZ` says.
 const ROUNDS: u64 = 20;
@@ -197,55 +200,97 @@ pub fn changed_bytes(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
     bytes
 }
 
-/// Returns how many inputs are made of each one.
+/// Yields once for each input that is to be made of each seed.
 ///
 /// # Panics
-/// `LOADTEST_FUZZ` is no number.
-pub fn rounds() -> u64 {
-    let rounds = std::env::var("LOADTEST_FUZZ").ok();
-    rounds.map_or(ROUNDS, |rounds| {
-        rounds.parse().expect("`LOADTEST_FUZZ` is a number")
-    })
+/// `LOADTEST_FUZZ` is neither a number nor a number of seconds.
+fn rounds() -> impl Iterator<Item = u64> {
+    let wanted = std::env::var("LOADTEST_FUZZ").ok();
+    let wanted = wanted.unwrap_or_else(|| ROUNDS.to_string());
+    let parse = |number: &str| {
+        number
+            .parse()
+            .expect("`LOADTEST_FUZZ` is `2000` or `3600s`")
+    };
+    let (count, end) = match wanted.strip_suffix('s') {
+        Some(seconds) => {
+            let end = Instant::now() + Duration::from_secs(parse(seconds));
+            (u64::MAX, Some(end))
+        }
+        None => (parse(&wanted), None),
+    };
+    (0..count).take_while(move |_| end.is_none_or(|end| Instant::now() < end))
+}
+
+/// Calls `check` with inputs, keeps one that it panics at, and counts them.
+struct Checked<C> {
+    check: C,
+    inputs: Cell<u64>,
+}
+
+impl<C> Checked<C> {
+    fn new(check: C) -> Self {
+        let inputs = Cell::new(0);
+        Self { check, inputs }
+    }
+
+    fn check<I: AsRef<[u8]> + ?Sized>(&self, input: &I)
+    where
+        C: Fn(&I),
+    {
+        self.inputs.set(self.inputs.get() + 1);
+        show_panic(input.as_ref(), || (self.check)(input));
+    }
+
+    #[expect(
+        clippy::print_stdout,
+        reason = "shown to who asks for it by `--nocapture`"
+    )]
+    fn print_count(&self) {
+        println!("{} inputs", self.inputs.get());
+    }
 }
 
 /// Passes each of `seeds` to `check`, and texts that are made of it: documents too, where it is one in JSON.
 pub fn fuzz_texts<S: AsRef<str>>(seeds: impl IntoIterator<Item = S>, check: impl Fn(&str)) {
-    let check = |text: &str| show_panic(text.as_bytes(), || check(text));
+    let checked = Checked::new(check);
     let mut seeds: Vec<_> = seeds
         .into_iter()
         .enumerate()
         .map(|(number, seed)| {
-            check(seed.as_ref());
+            checked.check(seed.as_ref());
             let document: Option<Value> = serde_json::from_str(seed.as_ref()).ok();
             (seed, document, Dice::of_input(number))
         })
         .collect();
-    for _ in 0..rounds() {
+    for _ in rounds() {
         for (seed, document, dice) in &mut seeds {
-            check(&changed_text(seed.as_ref(), dice));
+            checked.check(changed_text(seed.as_ref(), dice).as_str());
             if let Some(document) = document {
-                check(&changed_document(document, dice).to_string());
+                checked.check(changed_document(document, dice).to_string().as_str());
             }
         }
     }
+    checked.print_count();
 }
 
 /// Passes each of `seeds` to `check`, and bytes that are made of it.
 pub fn fuzz_bytes<S: AsRef<[u8]>>(seeds: impl IntoIterator<Item = S>, check: impl Fn(&[u8])) {
-    let check = |bytes: &[u8]| show_panic(bytes, || check(bytes));
+    let checked = Checked::new(check);
     let mut seeds: Vec<_> = seeds
         .into_iter()
         .enumerate()
         .map(|(number, seed)| {
-            check(seed.as_ref());
+            checked.check(seed.as_ref());
             (seed, Dice::of_input(number))
         })
         .collect();
-    for _ in 0..rounds() {
+    for _ in rounds() {
         for (seed, dice) in &mut seeds {
-            check(&changed_bytes(seed.as_ref(), dice));
+            checked.check(changed_bytes(seed.as_ref(), dice).as_slice());
         }
     }
+    checked.print_count();
 }
 
 /// Does `work`, and keeps the input if it panics.

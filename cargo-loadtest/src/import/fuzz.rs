@@ -1,24 +1,15 @@
 //! Inputs that nobody wrote, made of those that somebody did: no importer panics at one, and each refusal has a
-//! place in it. `LOADTEST_FUZZ=100000` makes more of them than the few of every test run.
+//! place in it.
 
 use super::*;
-use loadtest_tests::fuzz::{Dice, LARGEST, changed_document, changed_text, rounds, show_panic};
+use loadtest_tests::fuzz::{LARGEST, fuzz_texts, show_panic};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Reads an input to the end: a source that is Rust, or a refusal with a place.
 fn check(text: &str, from: &str, read: &dyn Fn(&Input) -> Result<Recording, Mistake>) {
-    let input = Input::new("input", text.to_owned());
-    show_panic(text.as_bytes(), || check_input(text, &input, from, read));
-}
-
-fn check_input(
-    text: &str,
-    input: &Input,
-    from: &str,
-    read: &dyn Fn(&Input) -> Result<Recording, Mistake>,
-) {
+    let input = &Input::new("input", text.to_owned());
     match read(input) {
         Ok(mut recording) => {
             for note in &recording.notes {
@@ -76,25 +67,15 @@ fn fixtures(folder: &str) -> Vec<PathBuf> {
 /// Changes all fixtures of a format, as text and as documents.
 fn fuzz(format: &str, read: &dyn Fn(&Input) -> Result<Recording, Mistake>) {
     let fixtures = fixtures(&format!("import/{format}"));
-    assert!(!fixtures.is_empty(), "there are inputs to change");
-    for (number, path) in fixtures.iter().enumerate() {
-        let Ok(text) = fs::read_to_string(path) else {
-            continue;
-        };
+    let texts = fixtures
+        .iter()
+        .filter_map(|path| fs::read_to_string(path).ok());
+    let (small, large): (Vec<_>, Vec<_>) = texts.partition(|text| text.len() <= LARGEST);
+    assert!(!small.is_empty(), "there are inputs to change");
+    for text in large {
         check(&text, format, read);
-        if text.len() > LARGEST {
-            continue;
-        }
-        let mut dice = Dice::of_input(number);
-        let document: Option<Value> = serde_json::from_str(&text).ok();
-        for _ in 0..rounds() {
-            check(&changed_text(&text, &mut dice), format, read);
-            if let Some(document) = &document {
-                let changed = changed_document(document, &mut dice).to_string();
-                check(&changed, format, read);
-            }
-        }
     }
+    fuzz_texts(small, |text| check(text, format, read));
 }
 
 /// Reads documents that others published, each as what it is: those of packages, or of a folder of one's own.
@@ -134,7 +115,9 @@ fn documents_of_others_are_imported() {
                     println!("{}: {}", path.display(), mistake.words);
                 }
             }
-            check(&text, format(&input).unwrap_or_default(), read);
+            show_panic(text.as_bytes(), || {
+                check(&text, format(&input).unwrap_or_default(), read);
+            });
         }
     }
     println!("{} imported, {} refused", figures[0], figures[1]);
@@ -168,6 +151,11 @@ fn published() -> Vec<PathBuf> {
 #[ignore = "fuzzing takes time; CONTRIBUTING.md has the command"]
 fn no_archive_is_too_strange() {
     fuzz("har", &|input| read_har(input, &HarOptions::default()));
+}
+
+#[test]
+#[ignore = "fuzzing takes time; CONTRIBUTING.md has the command"]
+fn no_archive_is_too_strange_for_the_options() {
     let options = HarOptions {
         keeps_static: true,
         drops_pauses: true,
@@ -203,15 +191,11 @@ fn no_command_is_too_strange() {
     };
     let read = |input: &Input| read_text(input, &files, None);
     let forms = table["forms"].as_array().unwrap();
-    for (number, form) in forms.iter().enumerate() {
+    let commands = forms.iter().flat_map(|form| {
         let command = form["cmd"].as_str().unwrap().replace("PORT", "80");
         let cmd = command.replace('\'', "^\"").replace("\\\n", "^\n");
         let powershell = command.replace("\\\n", "`\n");
-        let mut dice = Dice::of_input(number);
-        for text in [command, cmd, powershell] {
-            for _ in 0..rounds().div_ceil(2) {
-                check(&changed_text(&text, &mut dice), "curl", &read);
-            }
-        }
-    }
+        [command, cmd, powershell]
+    });
+    fuzz_texts(commands, |text| check(text, "curl", &read));
 }

@@ -1,33 +1,66 @@
-//! An hour of a run: what it keeps does not grow with its length.
+//! Eight hours of a run: worker, journal and record keep no more than in half an hour, and lose nothing.
 
 use super::*;
 use allocation_counter::measure;
-use loadtest_model::metrics::Cells;
+use loadtest_model::metrics::{Cell, Cells, Health};
 use loadtest_model::protocol::JournalLine;
-use loadtest_model::record::{RunStart, ScenarioRecord};
+use loadtest_model::record::{EndReason, RunEnd, RunStart, ScenarioRecord};
 
-/// A minute of a run: quick and slow answers, and some that fail in several ways.
-fn minute() -> Vec<Frame> {
-    let load = users(2, ms(0), Duration::from_secs(60));
-    let ran = run(load, vec![step("a")], |at| {
-        let time = ms(200 + 7 * (at.as_secs() % 40));
-        match at.as_secs() {
-            7 => (time, Err(ErrorKind::ConnectRefused)),
-            8 => (time, Err(ErrorKind::ResetBeforeHead)),
-            _ => (time, Ok("")),
-        }
-    });
-    ran.frames
+const HOUR: u64 = 3_600;
+const PER_SECOND: u64 = 2;
+
+/// Does the same every four seconds, so that all cells are alike: quick and slow answers, and a failure.
+#[derive(Clone)]
+struct Repeating {
+    start: Instant,
 }
 
-/// Puts `minute` again and again into a journal and a record, as `cargo loadtest` does. The record, and the
-/// length of the longest line of the journal.
-fn recorded(minute: &[Frame], seconds: u32) -> (ScenarioRecord, usize) {
-    let load = users(2, ms(0), Duration::from_secs(seconds.into()));
+impl Transport for Repeating {
+    async fn send(&self, _: Call<'_>) -> Exchange {
+        let begun = Instant::now();
+        let second = (begun - self.start).as_secs() % 4;
+        tokio::time::sleep(ms(1 + second)).await;
+        let is_second_half = (begun - self.start).subsec_millis() >= 500;
+        let result = if second == 3 && is_second_half {
+            Err(Failure::new(ErrorKind::ResetBeforeHead, "scripted"))
+        } else {
+            Ok(Received {
+                status: StatusCode::OK,
+                version: http::Version::HTTP_11,
+                headers: HeaderMap::new(),
+                body: Bytes::new(),
+            })
+        };
+        Exchange {
+            result,
+            begun,
+            service_time: begun.elapsed(),
+            phases: Phases::default(),
+            traffic: Traffic {
+                requests: 1,
+                ..Traffic::default()
+            },
+            redirected_to: None,
+            hops: Vec::new(),
+        }
+    }
+}
+
+/// A run that is over.
+struct Soaked {
+    record: ScenarioRecord,
+    /// The length of the longest line of the journal.
+    longest_line: usize,
+}
+
+/// Runs a worker for so many seconds of a paused clock, and puts each of its seconds into a record and, as JSON, into a
+/// journal.
+fn soak(seconds: u64) -> Soaked {
+    let load = rate(PER_SECOND as f64, ms(0), Duration::from_secs(seconds));
     let (scenario, plan) = planned(load, vec![step("a")]);
-    let mut record = ScenarioRecord::new(RunStart {
+    let record = ScenarioRecord::new(RunStart {
         definition: scenario.definition.clone(),
-        plan,
+        plan: plan.clone(),
         base_url: None,
         own_target: false,
         target_in_process: false,
@@ -38,69 +71,126 @@ fn recorded(minute: &[Frame], seconds: u32) -> (ScenarioRecord, usize) {
         workers: 1,
         started_at: String::new(),
     });
-    let mut longest = 0;
-    for second in 0..seconds {
-        let mut frame = minute[second as usize % 60].clone();
-        frame.second = second;
-        record.absorb(&frame);
-        // A line takes long without optimisation, and each is forgotten when it is written.
-        if second.is_multiple_of(10) {
-            let line = serde_json::to_vec(&JournalLine::Frame(Box::new(frame))).unwrap();
-            longest = line.len().max(longest);
-        }
+    let soaked = Rc::new(RefCell::new(Soaked {
+        record,
+        longest_line: 0,
+    }));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    let done = LocalSet::new().block_on(&runtime, async {
+        let start = Instant::now() + ms(20);
+        let spec = WorkerSpec {
+            crowded: false,
+            scenario,
+            shared: Arc::new(()),
+            meeting_points: MeetingPoints::new(&scenario.definition, &plan),
+            plan,
+            seed: 7,
+            worker: 0,
+            workers: 1,
+            occupancy: Arc::default(),
+            make_transport: Arc::new(move |_| Repeating { start }),
+        };
+        let soaked = Rc::clone(&soaked);
+        let report = move |mut frame: Frame| {
+            let mut soaked = soaked.borrow_mut();
+            soaked.record.absorb(&frame);
+            // A line takes long without optimisation, and each is forgotten when it is written.
+            if frame.second.is_multiple_of(60) {
+                // It depends on the machine.
+                frame.health = Health::default();
+                let line = serde_json::to_vec(&JournalLine::Frame(Box::new(frame))).unwrap();
+                soaked.longest_line = line.len().max(soaked.longest_line);
+            }
+        };
+        let control = Control::new();
+        let signals = StopSignals::new(&control, &control);
+        run_worker(spec, start, Pacer::with_runtime_timer(), signals, report).await
+    });
+    drop(runtime);
+    let mut soaked = Rc::into_inner(soaked).unwrap().into_inner();
+    soaked.record.finish(RunEnd {
+        ending: EndReason::Completed,
+        elapsed_us: seconds * 1_000_000,
+        planned: done.planned,
+        steady_us: seconds * 1_000_000,
+        complete: true,
+        panics: Vec::new(),
+        out_of_rows: false,
+        target_death: None,
+    });
+    soaked
+}
+
+/// The figures of a run whose accounts balance: the memory that it took at most and that its record takes, the length of
+/// the record as JSON and of the longest line of the journal, all in bytes.
+struct Figures {
+    most: u64,
+    kept: i64,
+    record: usize,
+    line: usize,
+}
+
+fn soak_and_weigh(seconds: u64, width: u32) -> Figures {
+    let mut soaked = None;
+    let memory = measure(|| soaked = Some(soak(seconds)));
+    let Soaked {
+        record,
+        longest_line,
+    } = soaked.unwrap();
+    assert_eq!(record.check().map_err(|wrong| wrong.to_string()), Ok(()));
+    let journeys = &record.windows.steady.journey;
+    let planned = seconds * PER_SECOND;
+    assert_eq!((record.end.planned, journeys.started), (planned, planned));
+    assert_eq!(journeys.failed, planned / 8);
+    assert_eq!(journeys.ok, planned - journeys.failed);
+    let cells = &record.cells;
+    // The last one is of the frame after the last second.
+    assert_eq!((cells.width, cells.cells.len()), (width, 451));
+    assert!(cells.cells.len() <= Cells::LIMIT);
+    let ended = |ended: fn(&Cell) -> u64| cells.cells.iter().map(ended).sum::<u64>();
+    assert_eq!(ended(|cell| cell.ok), journeys.ok);
+    assert_eq!(ended(|cell| cell.failed), journeys.failed);
+    assert_eq!(ended(|cell| cell.errors.values().sum()), journeys.failed);
+    Figures {
+        most: memory.bytes_max,
+        kept: memory.bytes_current,
+        record: serde_json::to_vec(&record).unwrap().len(),
+        line: longest_line,
     }
-    (record, longest)
 }
 
 #[test]
-fn an_hour_takes_no_more_memory_than_twenty_minutes() {
-    let minute = minute();
-    let mut ran = Vec::new();
-    for (seconds, width) in [(1_200, 2), (3_600, 8)] {
-        let mut kept = None;
-        let memory = measure(|| kept = Some(recorded(&minute, seconds)));
-        let (record, longest_line) = kept.unwrap();
-        let cells = &record.cells;
-        assert_eq!(
-            (cells.width, cells.cells.len() as u32),
-            (width, seconds / width)
-        );
-        assert!(cells.cells.len() <= Cells::LIMIT);
-        assert!(cells.cells.iter().all(|cell| cell.seconds == width));
-        let ended: u64 = cells.cells.iter().map(|cell| cell.ok + cell.failed).sum();
-        let journeys = &record.windows.steady.journey;
-        assert_eq!(ended, journeys.ok + journeys.failed, "nothing is lost");
-        let size = serde_json::to_vec(&record).unwrap().len();
-        ran.push((memory.bytes_max, size, longest_line));
-    }
-    let [
-        (short, short_size, short_line),
-        (long, long_size, long_line),
-    ] = ran[..]
-    else {
-        unreachable!()
-    };
-    assert!(long < short + short / 10, "{long} bytes, not {short}");
+fn eight_hours_take_no_more_memory_than_half_an_hour_and_lose_nothing() {
+    let short = soak_and_weigh(HOUR / 2, 4);
+    let long = soak_and_weigh(8 * HOUR, 64);
+    // Both have as many cells of the same shape: only numbers are longer.
     assert!(
-        long_size < short_size + short_size / 10,
-        "{long_size} bytes, not {short_size}"
+        long.kept <= short.kept + short.kept / 100,
+        "{} bytes, not {}",
+        long.kept,
+        short.kept
     );
-    assert_eq!(long_line, short_line);
-}
-
-#[test]
-fn a_worker_holds_no_more_the_longer_it_works() {
-    let most = |seconds| {
-        let load = users(2, ms(0), Duration::from_secs(seconds));
-        let mut kept = None;
-        let memory = measure(|| kept = Some(run(load, vec![step("a")], |_| (ms(900), Ok("")))));
-        let frames: usize = kept.map_or(0, |ran| ran.frames.len());
-        // The frames are handed over; here they are kept to be looked at, and all are alike.
-        memory.bytes_max / frames as u64
-    };
-    let (short, long) = (most(30), most(120));
     assert!(
-        long <= short + short / 20,
-        "{long} bytes a second, not {short}"
+        long.record <= short.record + short.record / 20,
+        "{} bytes, not {}",
+        long.record,
+        short.record
+    );
+    assert!(
+        long.line <= short.line + 16,
+        "{} bytes, not {}",
+        long.line,
+        short.line
+    );
+    // Neighbours merge beside the full cells they come from.
+    assert!(
+        long.most <= short.most + short.most / 10,
+        "{} bytes, not {}",
+        long.most,
+        short.most
     );
 }
