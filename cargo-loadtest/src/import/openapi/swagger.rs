@@ -10,10 +10,12 @@ use crate::import::source::Span;
 
 /// Returns the URL of the service, and its place.
 pub(super) fn find_server(root: &Node<'_>) -> Option<(Span, String)> {
-    let base = root.text_of("basePath").unwrap_or_default();
+    let named = root.get("basePath");
+    let base = named.and_then(Node::text).unwrap_or_default();
     let base = base.trim_start_matches('/');
     let Some(host) = root.get("host") else {
-        return (!base.is_empty()).then(|| (0..0, format!("/{base}")));
+        let named = named.filter(|_| !base.is_empty())?;
+        return Some((named.span.clone(), format!("/{base}")));
     };
     let text = host.text().unwrap_or_default();
     let schemes = root.get("schemes").map_or(&[][..], Node::items);

@@ -45,6 +45,10 @@ fn nothing_of_a_server_is_left_out_without_a_word() {
             "a server has a `url`",
         ),
         ("«openapi: 3.0.0", "does not say where the service is"),
+        (
+            "swagger: '2.0'\nbasePath: «/v2",
+            "the server is where the document is",
+        ),
     ]
     .map(|(head, words)| (with(head), words))
     .to_vec();
