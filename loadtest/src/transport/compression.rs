@@ -3,7 +3,7 @@
 use super::body::MAX_KEPT_BODY;
 use super::{ErrorKind, Failure};
 use bytes::Bytes;
-use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use flate2::bufread::{DeflateDecoder, GzDecoder, MultiGzDecoder, ZlibDecoder};
 use http::header::CONTENT_ENCODING;
 use http::{HeaderMap, HeaderValue};
 use std::io::{self, BufRead, Read};
@@ -151,17 +151,17 @@ fn decode_step(name: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
         match decoder.read(&mut piece) {
             Ok(0) => return Ok(plain),
             Ok(count) => plain.extend_from_slice(&piece[..count]),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                return Err(Failure::new(
-                    ErrorKind::BodyDecode,
-                    format!("the `{name}` data of the body ends early"),
-                ));
-            }
             Err(error) => {
-                return Err(Failure::new(
-                    ErrorKind::BodyDecode,
-                    format!("the body is no valid `{name}` data: {error}"),
-                ));
+                let message = match error.kind() {
+                    _ if name.ends_with("gzip") && has_bytes_after_gzip(body) => {
+                        format!("bytes that are none follow the `{name}` data of the body")
+                    }
+                    io::ErrorKind::UnexpectedEof => {
+                        format!("the `{name}` data of the body ends early")
+                    }
+                    _ => format!("the body is no valid `{name}` data: {error}"),
+                };
+                return Err(Failure::new(ErrorKind::BodyDecode, message));
             }
         }
         let read = body.len() - decoder.bytes_left();
@@ -183,6 +183,19 @@ fn decode_step(name: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
             ));
         }
     }
+}
+
+/// Returns true if whole `gzip` data begins `body`, and what follows is none.
+fn has_bytes_after_gzip(body: &[u8]) -> bool {
+    let mut rest = body;
+    while rest.starts_with(&GZIP_MAGIC) {
+        let mut decoder = GzDecoder::new(rest);
+        if io::copy(&mut decoder, &mut io::sink()).is_err() {
+            return false;
+        }
+        rest = decoder.into_inner();
+    }
+    rest.len() < body.len()
 }
 
 #[cfg(test)]

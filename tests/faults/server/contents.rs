@@ -50,7 +50,10 @@ pub(crate) fn rows() -> Vec<Row> {
         reads(
             "Gzip with bytes after its end",
             encoded("gzip", &[gzip(), b"more".to_vec()].concat()),
-            fails("body.decode", "the `gzip` data of the body ends early"),
+            fails(
+                "body.decode",
+                "bytes that are none follow the `gzip` data of the body",
+            ),
         ),
         reads("Gzip that is empty", encoded("gzip", b""), passes()),
         reads(

@@ -85,6 +85,8 @@ fn a_compressed_body_is_decoded_and_counted_as_it_came() {
 #[test]
 fn what_cannot_be_decoded_is_told_by_its_kind() {
     let whole = gzip(b"a text that is long enough to be cut");
+    let followed = |bytes: &[u8]| [&whole[..], &whole, bytes].concat();
+    let (few, many) = (followed(b"more"), followed(&[b'x'; 40]));
     let bomb = gzip(&vec![0; 4 << 20]);
     // Noise that repeats: it is large, and grows to less than a hundred times its size.
     let noise: Vec<u8> = (0..1024_u32)
@@ -93,6 +95,8 @@ fn what_cannot_be_decoded_is_told_by_its_kind() {
     let large = gzip(&noise.repeat(17 << 10));
     let server = Server::start(move |request| match request.path.as_str() {
         "/cut" => encoded("gzip", whole[..whole.len() - 9].to_vec()),
+        "/few" => encoded("gzip", few.clone()),
+        "/many" => encoded("gzip", many.clone()),
         "/broken" => encoded("gzip", b"no gzip at all, this".to_vec()),
         "/brotli" => encoded("br", b"\x0b\x02\x80hello\x03".to_vec()),
         "/bomb" => encoded("gzip", bomb.clone()),
@@ -102,6 +106,8 @@ fn what_cannot_be_decoded_is_told_by_its_kind() {
         let mut user = user(&server.url()).await;
         for (path, kind, word) in [
             ("/cut", ErrorKind::BodyDecode, "ends early"),
+            ("/few", ErrorKind::BodyDecode, "bytes that are none follow"),
+            ("/many", ErrorKind::BodyDecode, "bytes that are none follow"),
             ("/broken", ErrorKind::BodyDecode, "no `gzip` data"),
             ("/brotli", ErrorKind::BodyDecode, "`br`"),
             ("/bomb", ErrorKind::BodyRatio, "250 times"),
@@ -120,7 +126,7 @@ fn what_cannot_be_decoded_is_told_by_its_kind() {
         assert!(sample.starts_with("a text that is"), "{sample}");
     });
     // Each was read to its end, so that the connection is of further use.
-    assert_eq!((server.requests(), server.connections()), (6, 1));
+    assert_eq!((server.requests(), server.connections()), (8, 1));
 }
 
 #[test]
