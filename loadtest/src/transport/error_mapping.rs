@@ -177,6 +177,12 @@ pub(super) fn head_failure(error: &connection::Error, meter: &Meter, reused: boo
             );
         }
         connection::Error::Http1(_) => {}
+        connection::Error::Http2(_) if meter.speaks_http1() => {
+            return Failure::new(
+                ErrorKind::HeadMalformed,
+                "the answer is not HTTP/2: the target speaks HTTP/1.1; write `http = 1`",
+            );
+        }
         connection::Error::Http2(error) => {
             let known = http2::h2_error(error).and_then(|error| http2::head_failure(error, meter));
             if let Some(failure) = known {

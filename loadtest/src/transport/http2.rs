@@ -67,15 +67,9 @@ pub(super) fn head_failure(error: &h2::Error, meter: &Meter) -> Option<Failure> 
             ),
         )
     } else {
-        // The letters of an answer in HTTP/1.1 are taken for the length of a frame.
-        let hint = if reason == Reason::FRAME_SIZE_ERROR {
-            "; a target that speaks HTTP/1.1 alone needs `http = 1`"
-        } else {
-            ""
-        };
         Failure::new(
             ErrorKind::HeadMalformed,
-            format!("the answer is not HTTP/2: {error}{hint}"),
+            format!("the answer is not HTTP/2: {error}"),
         )
     };
     Some(failure)

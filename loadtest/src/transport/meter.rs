@@ -28,7 +28,12 @@ pub(super) struct Meter {
     /// True while written bytes wait for the target to take them.
     is_waiting: Cell<bool>,
     fault: Cell<Option<io::ErrorKind>>,
+    /// True if what the target sent first begins as an answer in HTTP/1.
+    speaks_http1: Cell<bool>,
 }
+
+/// The beginning of an answer in HTTP/1.
+const HTTP1: &[u8] = b"HTTP/1.";
 
 impl Meter {
     /// The meter of a connection on which no more than `max_before_head` bytes come before a head is known.
@@ -41,6 +46,7 @@ impl Meter {
             head_too_large: Cell::default(),
             is_waiting: Cell::default(),
             fault: Cell::default(),
+            speaks_http1: Cell::default(),
         }
     }
 
@@ -79,6 +85,11 @@ impl Meter {
         self.fault.get()
     }
 
+    /// Returns true if the target speaks HTTP/1, whatever it was asked to speak.
+    pub(super) fn speaks_http1(&self) -> bool {
+        self.speaks_http1.get()
+    }
+
     #[inline]
     fn note_error<T>(&self, result: &io::Result<T>) {
         if let (Err(error), None) = (result, self.fault.get()) {
@@ -109,12 +120,34 @@ impl MeteredStream {
         self.meter.is_waiting.set(poll.is_pending());
         let result = ready!(poll);
         self.meter.note_error(&result);
+        if result.is_err() && self.meter.received.get() == 0 {
+            self.look_at_unread_bytes();
+        }
         if let Ok(count) = &result {
             let sent = &self.meter.sent;
             sent.set(sent.get() + *count as u64);
         }
         Poll::Ready(result)
     }
+}
+
+impl MeteredStream {
+    /// Looks at what the target sent before it refused to be written to: HTTP/2 does not read it any more.
+    #[cfg(unix)]
+    fn look_at_unread_bytes(&self) {
+        use std::os::fd::AsFd as _;
+        if let TransportStream::Plain(stream) = &self.stream
+            && let Ok(copy) = stream.as_fd().try_clone_to_owned()
+        {
+            let mut first = [0; HTTP1.len()];
+            let seen = std::net::TcpStream::from(copy).peek(&mut first);
+            let is_http1 = seen.is_ok_and(|count| first[..count] == *HTTP1);
+            self.meter.speaks_http1.set(is_http1);
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn look_at_unread_bytes(&self) {}
 }
 
 impl AsyncRead for MeteredStream {
@@ -136,6 +169,9 @@ impl AsyncRead for MeteredStream {
             TransportStream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
         });
         this.meter.note_error(&result);
+        if received.get() == 0 && buf.filled()[before..].starts_with(HTTP1) {
+            this.meter.speaks_http1.set(true);
+        }
         received.set(received.get() + (buf.filled().len() - before) as u64);
         Poll::Ready(result)
     }

@@ -7,9 +7,12 @@
 
 use super::{
     DATA, GOAWAY, PING, PRIORITY, RST_STREAM, SETTINGS, WINDOW_UPDATE, answers, begins, frame,
-    goaway, head, reset, setting, well,
+    goaway, head, preface, reset, scripted, setting, well,
 };
 use crate::row::{Row, fails, passes};
+use loadtest_bad_server::Script;
+
+const HTTP1: &str = "the answer is not HTTP/2: the target speaks HTTP/1.1; write `http = 1`";
 
 pub(super) fn rows() -> Vec<Row> {
     let parts = [goaways(), resets(), connection_frames()];
@@ -192,17 +195,29 @@ fn connection_frames() -> Vec<Row> {
         begins(
             "An answer in HTTP/1.1",
             "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: frame with invalid size; a target that speaks HTTP/1.1 alone needs `http = 1`",
-            ),
+            fails("head.malformed", HTTP1),
+        ),
+        scripted(
+            "An answer in HTTP/1.1, then reset",
+            preface()
+                .send("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n")
+                .reset(),
+            fails("head.malformed", HTTP1),
+        ),
+        scripted(
+            "An answer in HTTP/1.1 after the first line, then reset",
+            Script::new()
+                .read(16)
+                .send("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n")
+                .reset(),
+            fails("head.malformed", HTTP1),
         ),
         begins(
             "Garbage in place of SETTINGS",
             [0xff; 64],
             fails(
                 "head.malformed",
-                "the answer is not HTTP/2: connection error detected: frame with invalid size; a target that speaks HTTP/1.1 alone needs `http = 1`",
+                "the answer is not HTTP/2: connection error detected: frame with invalid size",
             ),
         ),
         begins(
@@ -295,7 +310,7 @@ fn connection_frames() -> Vec<Row> {
             frame(DATA, 0, 1, &vec![0; 16_385]),
             fails(
                 "head.malformed",
-                "the answer is not HTTP/2: connection error detected: frame with invalid size; a target that speaks HTTP/1.1 alone needs `http = 1`",
+                "the answer is not HTTP/2: connection error detected: frame with invalid size",
             ),
         ),
         well(

@@ -569,7 +569,7 @@ fn a_server_that_speaks_http1_alone_is_told_from_a_broken_one() {
                 ErrorKind::HeadMalformed,
             );
             let message = failure.message;
-            assert_eq!(message.contains("needs `http = 1`"), is_http1, "{message}");
+            assert_eq!(message.contains("write `http = 1`"), is_http1, "{message}");
         });
     }
 }
