@@ -2,7 +2,7 @@
 
 use crate::call::{Call, Output, wait_for};
 use crate::project::Files;
-use crate::site::Sandbox;
+use crate::site::{RunFolder, Sandbox, assert_balanced, total};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
@@ -19,6 +19,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         what_is_invalid_empty_or_interrupted_never_passes,
         a_least_grade_is_kept_or_not,
         a_grade_that_is_none_is_told_once,
+        a_run_whose_store_takes_no_record_is_among_the_temporary_files,
     ]
 }
 
@@ -268,4 +269,35 @@ fn a_grade_that_is_none_is_told_once() {
             .says(&["--min-grade", "A+"]);
         assert!(sandbox.runs().is_empty());
     }
+}
+
+fn a_run_whose_store_takes_no_record_is_among_the_temporary_files() {
+    let sandbox = Sandbox::new();
+    let store = sandbox.root().join("runs");
+    let server = Server::start(move |request| {
+        if request.sequence == 2 {
+            std::fs::remove_dir_all(&store).expect("the store");
+            std::fs::write(&store, "a file").expect("a file in its place");
+        }
+        Reply::text("ok")
+    });
+    let temporary = tempfile::tempdir().expect("a folder");
+    let output = sandbox
+        .run("single --iterations 5 --users 1", &server)
+        .env("TMPDIR", temporary.path())
+        .run()
+        .exits(1)
+        .says(&["could not write `", "record and report are in `"]);
+    let mut left = std::fs::read_dir(temporary.path()).expect("the folder");
+    let folder = left.next().expect("one is left").expect("readable").path();
+    assert!(left.next().is_none(), "one folder\n{output}");
+    let mut runs = std::fs::read_dir(&folder).expect("the folder");
+    let run = RunFolder(runs.next().expect("a run").expect("readable").path());
+    output.prints(&[&run.0.join("report.html").display().to_string()]);
+    run.has_page();
+    let record = run.scenario();
+    assert_balanced(&record);
+    assert_eq!(total(&record).journey.ok, 5);
+    let report = sandbox.call().arg("report").arg(&run.0).run();
+    report.exits(0).prints(&["single"]);
 }

@@ -163,8 +163,8 @@ fn read_font(path: &Path) -> Result<Font, Error> {
     Font::parse(&name, bytes).map_err(|why| none(why.to_string()))
 }
 
-/// Keeps the record of a run with that many journals, and publishes it with its page, even if it cannot be
-/// kept: what was measured is shown in any case.
+/// Keeps the record of a run with that many journals, and publishes it with its page. Where the store takes no record,
+/// both are among the temporary files.
 ///
 /// # Errors
 /// As [`publish`]; what could not be kept is told, and in the exit code.
@@ -175,10 +175,23 @@ pub(super) fn conclude(
     journals: usize,
     exports: &Exports,
 ) -> Result<u8, Error> {
-    let kept = folder
-        .close(result, journals)
-        .and_then(|()| store.mark_latest(folder));
-    let published = publish(result, folder, &exports.clone().with_page());
+    let exports = &exports.clone().with_page();
+    let (kept, published) = match folder.close(result, journals) {
+        Ok(()) => {
+            let marked = store.mark_latest(folder);
+            (marked, publish(result, folder, exports))
+        }
+        Err(error) => match folder.close_elsewhere(result) {
+            Ok(spare) => {
+                let help = format!(
+                    "record and report are in `{}` instead",
+                    spare.path().display()
+                );
+                (Err(error.with_help(help)), publish(result, &spare, exports))
+            }
+            Err(_) => (Err(error), publish(result, folder, exports)),
+        },
+    };
     if kept.is_ok() {
         prune_store(store, folder);
     }

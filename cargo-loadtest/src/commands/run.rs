@@ -26,6 +26,8 @@ use loadtest_model::plan::{GradingDefaults, Overrides, Plan, PlanError};
 use loadtest_model::protocol::{Request, RunRequest};
 use loadtest_model::record::{EndReason, Environment, NotRun, RunRecord, ScenarioRecord};
 use std::hash::{BuildHasher as _, RandomState};
+use std::path::Path;
+use tempfile::TempDir;
 
 /// Runs the selected scenarios and grades them.
 ///
@@ -86,8 +88,10 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let planned = planned
         .map(|(found, plan)| Planned::new(&found.definition, display::format_planned_load(plan)));
     let told = webhooks.started(Run::new(&record, planned.collect()));
+    let spare = tempfile::Builder::new().prefix("loadtest-").tempdir();
     let series = Series {
         folder: &folder,
+        spare: spare.as_ref().ok().map(TempDir::path),
         args,
         overrides: &overrides,
         config: &config,
@@ -338,6 +342,8 @@ struct Series<'a> {
     interrupts: &'a Interrupts,
     offline: bool,
     quiet: bool,
+    /// A folder for records that the folder of the run does not take.
+    spare: Option<&'a Path>,
 }
 
 impl Series<'_> {
@@ -432,6 +438,7 @@ impl Series<'_> {
             executable_hash,
             journal: self.folder.journal(at + 1),
             record: self.folder.scenario_record(at + 1),
+            spare_record: self.spare.map(|folder| folder.join(format!("{at}.json"))),
         }
     }
 }

@@ -157,10 +157,13 @@ impl ChildEnded {
         request: &RunRequest,
         interrupts: &Interrupts,
     ) -> Result<ScenarioRecord, Error> {
-        if let Ok(bytes) = files::read(&request.record)
-            && let Ok(record) = serde_json::from_slice(&bytes)
-        {
-            return Ok(record);
+        for path in [Some(&request.record), request.spare_record.as_ref()] {
+            if let Some(path) = path
+                && let Ok(bytes) = files::read(path)
+                && let Ok(record) = serde_json::from_slice(&bytes)
+            {
+                return Ok(record);
+            }
         }
         let folded =
             journal::fold(&request.journal).map_err(Error::io("read", &request.journal))?;

@@ -44,6 +44,7 @@ impl Fixture {
             executable_hash: String::new(),
             journal: self.path("journal"),
             record: self.path("record"),
+            spare_record: None,
         };
         let mut live = Live::new(true, 1);
         let program = Program {

@@ -182,6 +182,24 @@ impl RunFolder {
         Ok(())
     }
 
+    /// Keeps the same in a new folder among the temporary files, which this returns.
+    ///
+    /// # Errors
+    /// When it cannot be written there either.
+    pub(crate) fn close_elsewhere(&self, result: Measured<'_>) -> Result<Self, Error> {
+        let temporary = std::env::temp_dir();
+        let path = tempfile::Builder::new()
+            .prefix("loadtest-")
+            .tempdir()
+            .map_err(Error::io("create a folder in", &temporary))?
+            .keep()
+            .join(self.identifier());
+        std::fs::create_dir(&path).map_err(Error::io("create the folder", &path))?;
+        let folder = Self::at(&path);
+        folder.close(result, 0)?;
+        Ok(folder)
+    }
+
     /// Returns the path of the comparison with a baseline.
     pub(super) fn comparison(&self) -> PathBuf {
         self.path.join(COMPARISON)

@@ -290,6 +290,10 @@ fn keep_result(
             record.finish(end.clone());
             // The record first: with a full disk it says more than the journal.
             let recorded = write_json(&request.record, &record);
+            if let (Err(_), Some(spare)) = (&recorded, &request.spare_record) {
+                // The first error is the one to tell.
+                let _ = write_json(spare, &record);
+            }
             let written = written.and_then(|()| journal.write_line(&JournalLine::End(end)));
             if recorded.is_err() && written.is_err() {
                 // Nothing else will show it.

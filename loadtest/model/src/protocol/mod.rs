@@ -185,6 +185,9 @@ pub struct RunRequest {
     pub journal: PathBuf,
     /// The file for the [`ScenarioRecord`](crate::record::ScenarioRecord), in JSON, written at the end.
     pub record: PathBuf,
+    /// The file for it where that one cannot be written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spare_record: Option<PathBuf>,
 }
 
 /// The scenarios of a binary.
