@@ -20,6 +20,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_least_grade_is_kept_or_not,
         a_grade_that_is_none_is_told_once,
         a_run_whose_store_takes_no_record_is_among_the_temporary_files,
+        a_folder_whose_path_is_not_utf8_is_named,
     ]
 }
 
@@ -300,4 +301,19 @@ fn a_run_whose_store_takes_no_record_is_among_the_temporary_files() {
     assert_eq!(total(&record).journey.ok, 5);
     let report = sandbox.call().arg("report").arg(&run.0).run();
     report.exits(0).prints(&["single"]);
+}
+
+fn a_folder_whose_path_is_not_utf8_is_named() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let odd = folder.path().join(std::ffi::OsStr::from_bytes(b"odd-\xff"));
+    std::fs::create_dir(&odd).expect("a folder in it");
+    for command in ["list", "run", "report", "config"] {
+        Call::tool(&odd)
+            .arg(command)
+            .run()
+            .exits(2)
+            .says(&["/odd-\u{fffd}` is not UTF-8", "help: rename the folder"])
+            .has_one_error();
+    }
 }

@@ -68,6 +68,13 @@ impl Workspace {
         if let Ok(directory) = process::directory() {
             command.current_dir(directory);
         }
+        for path in [
+            process::directory().ok(),
+            args.manifest_path.clone(),
+            args.target_dir.clone(),
+        ] {
+            path.map_or(Ok(()), |path| check_is_utf8(&path))?;
+        }
         let output =
             command
                 .stdin(Stdio::null())
@@ -258,6 +265,18 @@ impl Workspace {
         }
         Ok(found)
     }
+}
+
+/// Refuses a path that cargo and the load test cannot be told: both are told in JSON.
+///
+/// # Errors
+/// When it is no UTF-8.
+fn check_is_utf8(path: &Path) -> Result<(), Error> {
+    if path.to_str().is_some() {
+        return Ok(());
+    }
+    let message = format!("the path `{}` is not UTF-8", path.display());
+    Err(Error::usage(message).with_help("rename the folder, or work in another one"))
 }
 
 /// Under which other names the package knows `loadtest`.
