@@ -24,12 +24,26 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Erro
 /// # Errors
 /// When it cannot be read, or is another kind of file.
 pub(crate) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    let kind = std::fs::metadata(path)?.file_type();
-    if !kind.is_file() && !kind.is_dir() {
-        let words = "it is a pipe or a device, and only regular files are read";
-        return Err(std::io::Error::new(ErrorKind::InvalidInput, words));
-    }
+    check_is_regular(path)?;
     std::fs::read(path)
+}
+
+/// Opens a regular file.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn open(path: &Path) -> std::io::Result<std::fs::File> {
+    check_is_regular(path)?;
+    std::fs::File::open(path)
+}
+
+fn check_is_regular(path: &Path) -> std::io::Result<()> {
+    let kind = std::fs::metadata(path)?.file_type();
+    if kind.is_file() || kind.is_dir() {
+        return Ok(());
+    }
+    let words = "it is a pipe or a device, and only regular files are read";
+    Err(std::io::Error::new(ErrorKind::InvalidInput, words))
 }
 
 /// Writes a whole file, or none; one that is there keeps its permissions, and a link its target. What is no

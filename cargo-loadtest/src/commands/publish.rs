@@ -158,7 +158,7 @@ fn read_font(path: &Path) -> Result<Font, Error> {
             "`--pdf-font`: no font can be read from `{path}`: {why}"
         ))
     };
-    let bytes = std::fs::read(path).map_err(|error| none(error.to_string()))?;
+    let bytes = files::read(path).map_err(|error| none(error.to_string()))?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     Font::parse(&name, bytes).map_err(|why| none(why.to_string()))
 }

@@ -18,6 +18,7 @@ mod tests;
 use crate::cli::LoadArgs;
 use crate::console;
 use crate::error::Error;
+use crate::files;
 pub(crate) use build::BuildConfig;
 pub(crate) use environment::{ConfigEnvironment, variable};
 pub(crate) use key::{BuiltIn, Key, ValueKind};
@@ -135,7 +136,7 @@ impl Config {
         // `--manifest-path` may name a member outside of the folder of the workspace.
         for folder in below_root.chain([root]) {
             let path = folder.join(FILE_NAME);
-            match std::fs::read(&path) {
+            match files::read(&path) {
                 Ok(bytes) => return Self::decode(Some(&bytes), &path, environment),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(Error::io("read", path)(error)),

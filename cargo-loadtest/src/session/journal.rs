@@ -1,5 +1,6 @@
 //! The journal of a run: read while it grows, and folded into a record where there is no other.
 
+use crate::files;
 use loadtest_model::failure::RunFailure;
 use loadtest_model::protocol::JournalLine;
 use loadtest_model::record::{self, EndReason, ScenarioRecord};
@@ -68,7 +69,7 @@ pub(crate) struct Folded {
 /// # Errors
 /// When the file cannot be read.
 pub(crate) fn fold(path: &Path) -> io::Result<Folded> {
-    let file = match File::open(path) {
+    let file = match files::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Folded::default()),
         file => file?,
     };

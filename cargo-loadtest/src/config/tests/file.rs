@@ -85,6 +85,25 @@ fn the_nearest_file_up_to_the_workspace_counts() {
     assert_eq!(budget(), Some(0.03));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_device_is_no_configuration() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join(FILE_NAME);
+    std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+    let environment = ConfigEnvironment::default();
+    let error = Config::layers(root.path(), root.path(), environment).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("could not read `{}`", path.display())
+    );
+    let source = std::error::Error::source(&error).unwrap();
+    assert_eq!(
+        source.to_string(),
+        "it is a pipe or a device, and only regular files are read"
+    );
+}
+
 #[test]
 fn an_unknown_table_is_answered_with_those_there_are() {
     let error = parse("[organization]\nplan = \"free\"\n[x]\n").unwrap_err();
