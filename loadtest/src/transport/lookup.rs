@@ -165,13 +165,11 @@ impl NameLookup {
     /// Asks on a thread of its own, since the system blocks the one that asks, and no deadline ends that.
     fn start_lookup(self: &Arc<Self>, resolver: &Arc<Resolver>) {
         let (lookup, resolver) = (Arc::clone(self), Arc::clone(resolver));
-        let asking = thread::Builder::new()
-            .name("loadtest-lookup".to_owned())
-            .spawn(move || {
-                let begin = Instant::now();
-                let found = resolver.look(&lookup.name, lookup.is_listed);
-                lookup.store_result(found, begin.elapsed());
-            });
+        let asking = spawn_lookup(move || {
+            let begin = Instant::now();
+            let found = resolver.look(&lookup.name, lookup.is_listed);
+            lookup.store_result(found, begin.elapsed());
+        });
         if let Err(error) = asking {
             self.store_result(Err(error), Duration::ZERO);
         }
@@ -189,6 +187,25 @@ impl NameLookup {
             };
         });
     }
+}
+
+/// Calls `ask` on a thread of its own.
+///
+/// # Errors
+/// There is no thread for it: a fault of this machine.
+pub(super) fn spawn_lookup(ask: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let thread = thread::Builder::new().name("loadtest-lookup".to_owned());
+    thread
+        .spawn(ask)
+        .map(drop)
+        .map_err(|error| no_thread(&error))
+}
+
+fn no_thread(error: &io::Error) -> io::Error {
+    let message = format!(
+        "no thread is left to ask for it ({error}); raise `ulimit -u` or the limit of the container"
+    );
+    io::Error::new(io::ErrorKind::OutOfMemory, message)
 }
 
 /// Describes why the system has no address, as far as it tells.
@@ -235,6 +252,13 @@ mod tests {
 
     fn kind(error: &io::Error, took: Duration) -> ErrorKind {
         lookup_failure("shop.test", error, took).kind
+    }
+
+    #[test]
+    fn a_lookup_without_a_thread_is_a_fault_of_this_machine() {
+        let error = no_thread(&io::Error::other("busy"));
+        assert_eq!(kind(&error, Duration::ZERO), ErrorKind::LocalMemory);
+        assert!(error.to_string().contains("(busy); raise `ulimit -u`"));
     }
 
     #[test]

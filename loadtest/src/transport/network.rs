@@ -5,7 +5,7 @@
 //! where the scenario says `dns = ttl`, and each address is put to the guard again.
 
 use super::error_mapping::{describe_local_shortage, local_error_kind};
-use super::lookup::{NameLookup, Resolver};
+use super::lookup::{NameLookup, Resolver, spawn_lookup};
 use super::tls::TlsConfig;
 use super::{ErrorKind, Failure};
 use crate::redact;
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::task::spawn_blocking;
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 /// The timeout of [`Network::reachable`].
@@ -353,7 +353,10 @@ impl Network {
         };
         let is_listed = self.permissions.lists_host(name);
         let (resolver, asked) = (Arc::clone(&self.resolver), name.clone());
-        let addresses = spawn_blocking(move || resolver.look(&asked, is_listed))
+        let (sender, found) = oneshot::channel();
+        spawn_lookup(move || _ = sender.send(resolver.look(&asked, is_listed)))
+            .map_err(unresolved)?;
+        let addresses = found
             .await
             .unwrap_or_else(|died| Err(io::Error::other(died)))
             .map_err(unresolved)?;
