@@ -73,7 +73,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 #[non_exhaustive]
 pub(crate) enum EngineError {
     /// The system gave no thread or runtime.
-    #[error("a worker could not be started: {0}")]
+    #[error(
+        "a worker could not be started: {0}; it needs a thread: see `ulimit -u` and the limits of the container"
+    )]
     Worker(#[from] std::io::Error),
 }
 

@@ -65,22 +65,37 @@ pub(super) fn run_requests(registry: &Registry, requests: &[RunRequest]) -> io::
             .into_iter()
             .map(|(scenario, request, journal, record)| {
                 let control = &control;
-                thread::Builder::new().spawn_scoped(scope, move || {
+                let run = thread::Builder::new().spawn_scoped(scope, move || {
                     measure_and_record(scenario, request, journal, record, at, control)
-                })
+                });
+                run.map_err(|error| no_thread(request, &error))
             })
             .collect();
         if runs.iter().any(Result::is_err) {
             control.abort();
         }
         runs.into_iter()
-            .map(|run| {
-                run.map_err(|error| io::Error::other(format!("no thread for a load: {error}")))?
+            .map(|run| match run {
+                Ok(run) => run
                     .join()
-                    .unwrap_or_else(|_| Err(io::Error::other("a run panicked")))
+                    .unwrap_or_else(|_| Err(io::Error::other("a run panicked"))),
+                Err(noted) => noted,
             })
             .fold(Ok(()), Result::and)
     })
+}
+
+/// Notes in the journal, which the load without a thread was to go on with, that there is none.
+fn no_thread(request: &RunRequest, error: &io::Error) -> io::Result<()> {
+    let failure = internal_failure(format!(
+        "no thread is left for the load ({error}): see `ulimit -u` and the limits of the container"
+    ));
+    let file = File::options().append(true).open(&request.journal);
+    let mut journal = JournalWriter {
+        path: &request.journal,
+        file: file.map_err(|error| write_error(&request.journal, &error))?,
+    };
+    journal.write_line(&JournalLine::Failed(failure))
 }
 
 /// The reason why no scenario of an invocation begins.
@@ -336,6 +351,7 @@ mod tests {
     use crate::prelude::*;
     use loadtest_model::plan::{GradingDefaults, Overrides};
     use loadtest_tests::{Reply, Server};
+    use std::path::PathBuf;
 
     fn ids(rows: u64) -> Feed<u64> {
         Feed::iter(0..rows).stop().shared("ids")
@@ -403,6 +419,35 @@ mod tests {
                  others: it has 6 of an iterator, and the other 5 of an iterator; feeds share one \
                  source, or have names of their own"
             )
+        );
+    }
+
+    #[test]
+    fn a_load_without_a_thread_is_a_failure_in_its_journal() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "{}\n").unwrap();
+        let request = RunRequest {
+            scenario: "shop::load::visit".to_owned(),
+            run_id: String::new(),
+            overrides: Overrides::default(),
+            base_url: None,
+            grading: GradingDefaults::default(),
+            seed: 7,
+            executable_hash: String::new(),
+            journal: file.path().to_owned(),
+            record: PathBuf::new(),
+            spare_record: None,
+        };
+        no_thread(&request, &io::Error::other("busy")).unwrap();
+        let journal = std::fs::read_to_string(file.path()).unwrap();
+        let last: JournalLine = serde_json::from_str(journal.lines().nth(1).unwrap()).unwrap();
+        let JournalLine::Failed(failure) = last else {
+            panic!("{journal}");
+        };
+        assert_eq!(failure.kind.exit_code(), 1);
+        assert_eq!(
+            &*failure.message,
+            "no thread is left for the load (busy): see `ulimit -u` and the limits of the container"
         );
     }
 }
