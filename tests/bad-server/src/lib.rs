@@ -39,7 +39,7 @@ mod proxy;
 mod script;
 mod server;
 
-pub use listener::ClosedPort;
+pub use listener::{ClosedPort, FullPort};
 pub use proxy::{FaultProxy, NetworkFault};
 pub use script::Script;
 pub use server::BadServer;

@@ -2,8 +2,8 @@
 
 use socket2::{Domain, Socket, Type};
 use std::fmt;
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::io::{self, Read as _};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -56,6 +56,17 @@ impl Drop for Listener {
     }
 }
 
+/// Closes `stream` with a FIN: what the client sends is read until it closes as well, is silent for a second, or has
+/// sent 64 MiB. A socket that is closed with bytes unread sends a RST.
+///
+/// # Errors
+/// The client is gone already.
+pub(crate) fn close(stream: TcpStream) -> io::Result<()> {
+    stream.shutdown(Shutdown::Write)?;
+    stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+    io::copy(&mut stream.take(64 << 20), &mut io::sink()).map(drop)
+}
+
 /// Closes `stream` with a RST.
 ///
 /// # Errors
@@ -63,6 +74,57 @@ impl Drop for Listener {
 pub(crate) fn reset(stream: TcpStream) -> io::Result<()> {
     let socket = Socket::from(stream);
     socket.set_linger(Some(Duration::ZERO))
+}
+
+/// A loopback port whose connections are never accepted: it listens with a queue that is full, so the system drops
+/// each attempt.
+pub struct FullPort {
+    _listener: Socket,
+    _queued: Vec<Socket>,
+    address: SocketAddr,
+}
+
+impl FullPort {
+    /// Takes a free port.
+    #[must_use]
+    pub fn take() -> Self {
+        let (listener, address) = bind();
+        listener.listen(0).expect("a bound socket");
+        // A queue of 0 holds one connection; the others wait for the first.
+        let queued = [(); 2].map(|()| {
+            let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+            socket.set_nonblocking(true).expect("our own socket");
+            // It is under way, whatever this says.
+            let _ = socket.connect(&address.into());
+            socket
+        });
+        Self {
+            address,
+            _listener: listener,
+            _queued: queued.into(),
+        }
+    }
+
+    /// Where no connection is accepted.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl fmt::Debug for FullPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("FullPort").field(&self.address).finish()
+    }
+}
+
+/// A socket at a free loopback port.
+fn bind() -> (Socket, SocketAddr) {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    socket.bind(&any.into()).expect("a free loopback port");
+    let address = socket.local_addr().ok();
+    let address = address.and_then(|address| address.as_socket());
+    (socket, address.expect("a bound socket"))
 }
 
 /// A loopback port at which nothing listens and which no other program gets meanwhile: connections are refused.
@@ -75,16 +137,10 @@ impl ClosedPort {
     /// Takes a free port.
     #[must_use]
     pub fn take() -> Self {
-        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
-        let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        socket.bind(&any.into()).expect("a free loopback port");
-        let address = socket
-            .local_addr()
-            .ok()
-            .and_then(|address| address.as_socket());
+        let (socket, address) = bind();
         Self {
-            address: address.expect("a bound socket"),
             _socket: socket,
+            address,
         }
     }
 

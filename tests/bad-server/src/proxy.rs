@@ -79,11 +79,11 @@ fn pass(
         let _ = io::copy(&mut asks, &mut is_asked);
         let _ = is_asked.shutdown(Shutdown::Write);
     });
-    let ending = spoil(&server, &client, fault, number);
-    match (fault, ending) {
-        (NetworkFault::HalfCloseAfter(_), Ok(())) => client.shutdown(Shutdown::Write)?,
-        (NetworkFault::BlackHoleAfter(_), Ok(())) => {}
-        (NetworkFault::ResetAfter(_), Ok(())) => {
+    let is_reached = spoil(&server, &client, fault, number).unwrap_or(false);
+    match fault {
+        NetworkFault::HalfCloseAfter(_) if is_reached => client.shutdown(Shutdown::Write)?,
+        NetworkFault::BlackHoleAfter(_) if is_reached => {}
+        NetworkFault::ResetAfter(_) if is_reached => {
             // The other thread shares the socket: the RST is sent as soon as it lets go.
             server.shutdown(Shutdown::Both)?;
             client.shutdown(Shutdown::Read)?;
@@ -96,13 +96,13 @@ fn pass(
     Ok(())
 }
 
-/// Passes what the server says until the fault ends it, or the server does.
+/// Passes what the server says until the fault ends it, or the server does. Returns whether it was the fault.
 fn spoil(
     mut server: &TcpStream,
     mut client: &TcpStream,
     fault: NetworkFault,
     number: u64,
-) -> io::Result<()> {
+) -> io::Result<bool> {
     let mut random = number;
     let mut left = match fault {
         NetworkFault::ResetAfter(bytes)
@@ -115,7 +115,7 @@ fn spoil(
     loop {
         let count = server.read(&mut buffer)?;
         if count == 0 {
-            return Ok(());
+            return Ok(false);
         }
         let data = &buffer[..count.min(left)];
         left -= data.len();
@@ -141,7 +141,7 @@ fn spoil(
             _ => client.write_all(data)?,
         }
         if data.len() < count {
-            return Ok(());
+            return Ok(true);
         }
     }
 }

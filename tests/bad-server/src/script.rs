@@ -72,7 +72,7 @@ impl Script {
         self.then(Act::HalfClose)
     }
 
-    /// Closes the connection with a FIN, over TLS without `close_notify`.
+    /// Closes the connection with a FIN, over TLS without `close_notify`, and drops what still comes.
     pub fn close(self) -> Self {
         self.then(Act::Close)
     }

@@ -87,13 +87,13 @@ fn play(script: &Script, mut stream: Stream, heads: &AtomicU64) -> io::Result<()
                 Act::Send(bytes) => stream.send(bytes)?,
                 Act::Pause(pause) => thread::sleep(*pause),
                 Act::HalfClose => stream.half_close()?,
-                Act::Close => return Ok(()),
+                Act::Close => return listener::close(stream.into_tcp()),
                 Act::Reset => return listener::reset(stream.into_tcp()),
                 Act::Hold => return stream.read_to_the_end(),
             }
         }
         if !script.repeats {
-            return Ok(());
+            return listener::close(stream.into_tcp());
         }
     }
 }
