@@ -10,7 +10,6 @@ mod baselines;
 mod bodies;
 #[cfg(unix)]
 mod browser;
-mod call;
 #[cfg(unix)]
 mod canary;
 mod choices;
@@ -24,20 +23,14 @@ mod debug;
 mod duplicate;
 mod editor;
 #[cfg(unix)]
-mod ends;
-#[cfg(unix)]
 mod events;
 #[cfg(unix)]
 mod exit_codes;
 mod export;
-#[cfg(target_os = "linux")]
-mod faults;
 mod feeds;
 mod groups;
 #[cfg(unix)]
 mod history;
-#[cfg(target_os = "linux")]
-mod holes;
 #[cfg(unix)]
 mod import_correlation;
 mod import_curl;
@@ -51,20 +44,14 @@ mod import_secrets;
 mod import_visit;
 mod import_writer;
 mod init;
-mod interrupts;
-#[cfg(unix)]
-mod killed;
 mod language;
 mod libraries;
 mod limits;
 #[cfg(target_os = "linux")]
 mod listed;
 mod listing;
-#[cfg(target_os = "linux")]
-mod lonely;
 mod many;
 mod metrics;
-mod misbehaviour;
 mod mistakes;
 mod mix;
 mod nginx;
@@ -75,26 +62,24 @@ mod own_target;
 mod page;
 #[cfg(unix)]
 mod pdf;
-mod permission;
 mod plan;
-mod project;
+#[path = "../projects/mod.rs"]
+#[expect(dead_code, reason = "the fault matrix uses the rest")]
+mod projects;
 mod repeat;
 #[cfg(target_os = "linux")]
 mod reports;
 mod secrets;
-mod security;
 mod senders;
-mod site;
 mod smoke;
-mod trial;
 mod verdicts;
 #[cfg(unix)]
 mod workflows;
 
 use libtest_mimic::Arguments;
+pub(crate) use projects::{call, guard, lonely, project, site, trial, trial::trials};
 use std::num::NonZero;
 use std::process::ExitCode;
-pub(crate) use trial::trials;
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
@@ -116,18 +101,12 @@ fn main() -> ExitCode {
         duplicate::trials(),
         editor::trials(),
         #[cfg(unix)]
-        ends::trials(),
-        #[cfg(unix)]
         events::trials(),
         #[cfg(unix)]
         exit_codes::trials(),
         export::trials(),
-        #[cfg(target_os = "linux")]
-        faults::trials(),
         feeds::trials(),
         groups::trials(),
-        #[cfg(target_os = "linux")]
-        holes::trials(),
         #[cfg(unix)]
         history::trials(),
         #[cfg(unix)]
@@ -143,9 +122,6 @@ fn main() -> ExitCode {
         import_visit::trials(),
         import_writer::trials(),
         init::trials(),
-        interrupts::trials(),
-        #[cfg(unix)]
-        killed::trials(),
         language::trials(),
         libraries::trials(),
         limits::trials(),
@@ -154,7 +130,6 @@ fn main() -> ExitCode {
         listing::trials(),
         many::trials(),
         metrics::trials(),
-        misbehaviour::trials(),
         mistakes::trials(),
         mix::trials(),
         nginx::trials(),
@@ -165,13 +140,11 @@ fn main() -> ExitCode {
         page::trials(),
         #[cfg(unix)]
         pdf::trials(),
-        permission::trials(),
         plan::trials(),
         repeat::trials(),
         #[cfg(target_os = "linux")]
         reports::trials(),
         secrets::trials(),
-        security::trials(),
         senders::trials(),
         smoke::trials(),
         verdicts::trials(),

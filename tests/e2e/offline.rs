@@ -1,7 +1,7 @@
 //! With `--offline`, nothing but loopback can be reached: not even by code that opens sockets of its own.
 
 use crate::call::{Call, Output, tool};
-use crate::holes::project;
+use crate::guard::project;
 use crate::lonely::{self, tests};
 use crate::site::{Sandbox, assert_balanced, site, total};
 use libtest_mimic::Trial;

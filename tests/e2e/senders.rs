@@ -1,12 +1,10 @@
 //! Steps that send for themselves, from the scenario to the report.
 
-use crate::call::wait_for;
+use crate::guard::project;
 use crate::site::{Sandbox, assert_balanced, site, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_model::record::EndReason;
 use loadtest_tests::{Reply, Request, Server};
-use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -16,7 +14,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_step_polls_and_its_requests_are_in_every_report,
         a_test_shows_all_that_a_failing_step_sent,
         requests_at_the_same_time_are_under_way_together,
-        a_step_that_keeps_the_thread_is_cut_off,
+        every_request_says_who_sent_it,
     ]
 }
 
@@ -130,18 +128,39 @@ fn requests_at_the_same_time_are_under_way_together() {
     }
 }
 
-fn a_step_that_keeps_the_thread_is_cut_off() {
-    let server = Server::start(|_| Reply::status(200));
-    let sandbox = Sandbox::new();
-    let mut running = sandbox.run("spins", &server).start();
-    wait_for("the only request", || {
-        (server.requests() == 1).then_some(())
-    });
-    running.signal(Signal::INT);
-    running.wait_until_it_says("stopping");
-    running.signal(Signal::INT);
-    let output = running.output().exits(105);
-    let record = sandbox.record();
-    assert_balanced(&record);
-    assert_ne!(record.end.ending, EndReason::Completed, "{output}");
+fn every_request_says_who_sent_it() {
+    let server = Server::recording(|_| Reply::text("ok"));
+    let sandbox = Sandbox::at(project().root(), "");
+    sandbox.run("named", &server).run().exits(0);
+    let run_id = sandbox.only_run().record().run_id;
+    let smoke = || {
+        let call = project().cargo("test --test load -- named");
+        call.env("LOADTEST_BASE_URL", server.url()).run().exits(0)
+    };
+    smoke();
+    smoke();
+    let call = sandbox.tool("debug", "named");
+    call.args(["--base-url", &server.url()]).run().exits(0);
+    let seen = server.recorded();
+    let agent = format!("loadtest/{}", env!("CARGO_PKG_VERSION"));
+    assert!(
+        seen.iter()
+            .all(|request| request.header("user-agent") == Some(&agent))
+    );
+    let ids: Vec<_> = seen
+        .iter()
+        .map(|request| request.header("loadtest-run").unwrap_or_default())
+        .collect();
+    let (run, rest) = ids.split_at(1 + 2 * 2 + 1);
+    assert_eq!(run, [&run_id; 6]);
+    // One of each, and each test and journey another.
+    let others: Vec<_> = rest.chunks(4).collect();
+    for (ids, kind) in others.iter().zip(["smoke-", "smoke-", "debug-"]) {
+        assert!(
+            ids[0].starts_with(kind) && ids.iter().all(|id| id == &ids[0]),
+            "{ids:?}"
+        );
+    }
+    assert_eq!(others.len(), 3, "{ids:?}");
+    assert_ne!(others[0], others[1]);
 }

@@ -18,10 +18,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_target_that_is_down_is_found_out_before_the_load,
         a_scenario_that_did_not_run_stays_in_the_report,
         an_export_to_standard_output_takes_the_place_of_the_card,
-        a_result_that_cannot_be_printed_is_an_error,
-        a_card_is_printed_though_its_record_cannot_be_written,
         a_run_without_a_target_is_told_how_to_name_one,
         a_target_that_hangs_costs_its_timeouts_and_no_more,
+        a_run_that_overruns_its_end_says_what_it_waits_for,
         a_target_that_fails_throughout_fails_the_run,
         a_step_that_panics_is_counted_with_its_place,
         one_failed_scenario_does_not_stop_the_next,
@@ -129,42 +128,6 @@ fn an_export_to_standard_output_takes_the_place_of_the_card() {
     sandbox.only_run().has_page();
 }
 
-fn a_result_that_cannot_be_printed_is_an_error() {
-    let server = Server::start(|_| Reply::text("ok"));
-    let sandbox = Sandbox::new();
-    sandbox
-        .run("single --iterations 20", &server)
-        .output_without_room()
-        .exits(1)
-        .has_one_error()
-        .says(&["could not write to standard output", "caused by"]);
-    sandbox.only_run().has_page();
-    for (command, line) in [("list", "single"), ("report", "")] {
-        let call = sandbox.tool(command, line);
-        call.output_without_room().exits(1).has_one_error();
-    }
-}
-
-fn a_card_is_printed_though_its_record_cannot_be_written() {
-    let sandbox = Sandbox::new();
-    let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
-    let mut running = sandbox
-        .run("single --users 1 --duration 4s", &server)
-        .start();
-    running.wait_until_it_says("[0s]");
-    // A folder in the place of the file: nothing can be renamed to it, not even by root.
-    let run = sandbox.only_run();
-    let blocked = run.0.join("record.json");
-    std::fs::create_dir_all(blocked.join("x")).expect("a folder");
-    running
-        .output()
-        .exits(1)
-        .has_one_error()
-        .says(&["could not write", "record.json"])
-        .prints(&["site::load::single", "p95"]);
-    run.has_page();
-}
-
 fn a_run_without_a_target_is_told_how_to_name_one() {
     let sandbox = Sandbox::new();
     sandbox
@@ -220,6 +183,19 @@ fn a_target_that_hangs_costs_its_timeouts_and_no_more() {
         "{} us",
         record.end.elapsed_us
     );
+}
+
+fn a_run_that_overruns_its_end_says_what_it_waits_for() {
+    let server = Server::start(|_| Reply::text("ok").delay(Duration::from_secs(5)));
+    let sandbox = Sandbox::new();
+    let output = sandbox
+        .run("endless --users 1 --duration 1s", &server)
+        .run()
+        .exits(0);
+    let said = output
+        .stderr
+        .matches("finishing: waiting for requests in flight (at most 30 s)");
+    assert_eq!(said.count(), 1, "{output}");
 }
 
 fn a_target_that_fails_throughout_fails_the_run() {

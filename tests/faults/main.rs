@@ -2,32 +2,29 @@
 //!
 //! The same table makes `docs/faults.md`, so that the page says what is proved.
 
-#[path = "../e2e/call.rs"]
-#[expect(dead_code, reason = "the functional tests use the rest")]
-mod call;
+mod code;
+mod files;
+mod generator;
 mod http2;
 mod inject;
-#[path = "../e2e/lonely.rs"]
+mod network;
+mod page;
+#[path = "../projects/mod.rs"]
 #[expect(
     dead_code,
     unused_imports,
     unused_macros,
     reason = "the functional tests use the rest"
 )]
-mod lonely;
-mod network;
-mod page;
-#[path = "../e2e/project.rs"]
-#[expect(dead_code, reason = "the functional tests use the rest")]
-mod project;
+mod projects;
 mod row;
+mod security;
 mod server;
-#[path = "../e2e/site.rs"]
-#[expect(dead_code, reason = "the functional tests use the rest")]
-mod site;
+mod signals;
 mod tls;
 
 use libtest_mimic::{Arguments, Trial};
+pub(crate) use projects::{call, guard, lonely, project, site, trial};
 use row::Row;
 use std::process::ExitCode;
 
@@ -35,17 +32,18 @@ use std::process::ExitCode;
 const AT_ONCE: usize = 4;
 
 fn rows() -> Vec<Row> {
-    [server::rows(), network::rows(), tls::rows(), http2::rows()]
-        .into_iter()
-        .flatten()
-        .collect()
-}
-
-fn trial(row: Row) -> Trial {
-    Trial::test(row.name(), move || {
-        assert_eq!((row.inject)(), row.expected, "{}", row.fault);
-        Ok(())
-    })
+    let groups = [
+        server::rows(),
+        network::rows(),
+        tls::rows(),
+        http2::rows(),
+        generator::rows(),
+        code::rows(),
+        files::rows(),
+        signals::rows(),
+        security::rows(),
+    ];
+    groups.into_iter().flatten().collect()
 }
 
 fn main() -> ExitCode {
@@ -58,6 +56,6 @@ fn main() -> ExitCode {
         page::compare_page(&rows());
         Ok(())
     });
-    let trials = rows().into_iter().map(trial);
+    let trials = rows().into_iter().map(Row::trial);
     libtest_mimic::run(&arguments, trials.chain([page]).collect()).exit_code()
 }

@@ -5,9 +5,16 @@
     reason = "a row of a table is several lines long"
 )]
 
-use crate::inject::{Target, row, row_at_once};
-use crate::row::{Group, Outcome, Row, fails, passes, refuses};
-use loadtest_bad_server::{BadServer, ClosedPort, FaultProxy, NetworkFault, Script};
+use crate::call::wait_for;
+use crate::inject::{Target, act, good_server, observe, row, row_at_once, run, sandbox};
+use crate::row::Count::Some as SomeOf;
+use crate::row::{Group, Outcome, Place, Row, ends, fails, passes};
+use crate::site::total;
+use loadtest_bad_server::{BadServer, ClosedPort, FaultProxy, FullPort, NetworkFault, Script};
+use loadtest_tests::{Reply, Request, Server};
+use rustix::process::Signal;
+use std::fs;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 const ANSWER: &str = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello";
@@ -24,9 +31,22 @@ pub(crate) fn rows() -> Vec<Row> {
                 let port = ClosedPort::take();
                 Target::new("http", port.address(), port)
             },
-            refuses(
+            ends(
                 100,
                 "`matrix::load::plain` did not run: nothing answers at http://127.0.0.1:PORT (127.0.0.1:PORT): Connection refused (os error 111); is the target running?",
+            ),
+        ),
+        row(
+            Group::Network,
+            "Connections that are never accepted",
+            "plain",
+            || {
+                let port = FullPort::take();
+                Target::new("http", port.address(), port)
+            },
+            ends(
+                100,
+                "`matrix::load::plain` did not run: nothing answers at http://127.0.0.1:PORT (127.0.0.1:PORT): timed out; is the target running?",
             ),
         ),
         through(
@@ -115,7 +135,93 @@ pub(crate) fn rows() -> Vec<Row> {
             NetworkFault::Bandwidth(1_000),
             passes(),
         ),
+        dies_and_returns(),
+        host_moves(),
     ]
+}
+
+/// A target that ends during the load; another takes its place at the same address.
+fn dies_and_returns() -> Row {
+    let expected = ends(99, "Connection refused")
+        .ok(SomeOf)
+        .error("connect.refused", SomeOf);
+    let wanted = expected.clone();
+    Row::new(
+        Group::Network,
+        "The target dies and returns during the load",
+        expected,
+        move || {
+            let sandbox = sandbox();
+            let first = good_server();
+            let address = first.address();
+            let mut running = run(&sandbox, "hurried", "--rate 50/s --duration 5s", &first).start();
+            wait_for("the load", || (first.requests() >= 20).then_some(()));
+            drop(first);
+            running.wait_until_it_says("first error `connect.refused`");
+            let second = Server::start_at(address, |_| Reply::text("ok"));
+            let output = running.output();
+            let record = sandbox.record();
+            assert_eq!(record.end.planned, 250);
+            let users = u64::from(record.start.plan.max_users);
+            assert!((1..=users).contains(&second.connections()));
+            let mut outcome = observe(&sandbox, &output);
+            // Some requests may have been under way when it died.
+            let cut_off = ["reset.before_head", "closed.fresh", "closed.reused"];
+            outcome.errors.retain(|(kind, _)| !cut_off.contains(kind));
+            outcome.remarks.retain(|(remark, _)| *remark != "retries");
+            outcome.said(&wanted, &output)
+        },
+    )
+}
+
+/// A target whose host leads to another address, to none, back, and to one that may not be tested.
+fn host_moves() -> Row {
+    let expected = ends(103, "(192.0.2.1) may not be tested")
+        .ok(SomeOf)
+        .error("dns.nxdomain", SomeOf)
+        .error("guard.blocked", SomeOf);
+    let fault = "The host leads elsewhere, to no address and to one that may not be tested, where names are looked up again (`dns = ttl`)";
+    let row = act(Group::Network, fault, expected, |sandbox| {
+        let answer = |_: &Request| Reply::text("ok").close();
+        let first = Server::start(answer);
+        let port = first.address().port();
+        let second = Server::start_at((Ipv4Addr::new(127, 0, 0, 2), port).into(), answer);
+        let folder = sandbox.root().display();
+        let hosts = |text: &str| fs::write(sandbox.root().join("hosts"), text).expect("room");
+        hosts("127.0.0.1 shop.test\n");
+        fs::write(sandbox.root().join("nsswitch.conf"), "hosts: files\n").expect("room");
+        let bind = |file| format!("mount --bind '{folder}/{file}' /etc/{file}");
+        let (names, order) = (bind("hosts"), bind("nsswitch.conf"));
+        let script = format!("{names} && {order} && exec \"$0\" \"$@\"");
+        let line = "run --profile dev --exact matrix::load::wandering --base-url";
+        let call = sandbox.wrapped("unshare", &["-Urm", "sh", "-c", &script]);
+        let mut running = call
+            .line(line)
+            .arg(format!("http://shop.test:{port}"))
+            .start();
+        wait_for("the load", || (first.requests() >= 5).then_some(()));
+        hosts("127.0.0.2 shop.test\n");
+        wait_for("the move", || (second.requests() >= 5).then_some(()));
+        let stayed = first.requests();
+        hosts("127.0.0.1 another.test\n");
+        running.wait_until_it_says("first error `dns.nxdomain`");
+        let before = second.requests();
+        hosts("127.0.0.2 shop.test\n");
+        wait_for("its return", || {
+            (second.requests() > before + 5).then_some(())
+        });
+        hosts("192.0.2.1 shop.test\n");
+        running.wait_until_it_says("first error `guard.blocked`");
+        running.signal(Signal::INT);
+        let output = running.output();
+        assert_eq!(first.requests(), stayed, "no request goes back");
+        let page = &total(&sandbox.record()).steps[0];
+        assert_eq!(page.ok, first.requests() + second.requests());
+        assert_eq!(page.requests, page.ok);
+        output
+    });
+    row.needing(Place::Namespaces)
+        .peers("k6, oha, Goose: follow the name")
 }
 
 /// A proxy with a fault, in front of a server that answers well.
@@ -126,21 +232,11 @@ fn proxy(fault: NetworkFault) -> Target {
 }
 
 fn through(fault: &'static str, network: NetworkFault, expected: Outcome) -> Row {
-    row(
-        Group::Network,
-        fault,
-        "plain",
-        move || proxy(network),
-        expected,
-    )
+    let target = move || proxy(network);
+    row(Group::Network, fault, "plain", target, expected)
 }
 
 fn hangs(fault: &'static str, network: NetworkFault, expected: Outcome) -> Row {
-    row_at_once(
-        Group::Network,
-        fault,
-        "hurried",
-        move || proxy(network),
-        expected,
-    )
+    let target = move || proxy(network);
+    row_at_once(Group::Network, fault, "hurried", target, expected)
 }

@@ -1,7 +1,7 @@
 //! `docs/faults.md`, made of the rows.
 
 use crate::project::workspace;
-use crate::row::{EVERYTHING, Group, ITERATIONS, Outcome, Row};
+use crate::row::{Count, EVERYTHING, Group, ITERATIONS, Outcome, Row};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
@@ -34,10 +34,10 @@ fn render_page(rows: &[Row]) -> String {
     let mut page = format!(
         "# Faults\n\n\
          <!-- Generated from the rows in tests/faults; see CONTRIBUTING.md. -->\n\n\
-         The result of each of {} faults. A test injects the fault into a run of {ITERATIONS} iterations of one step with the real command. \
-         It compares\nthe exit code, the [kind](errors.md) and count of every failure, the message, and the files that the run leaves. The tables are made from \
-         these tests.\n\n\
-         Every run leaves its record and its report, unless the row says otherwise.\n",
+         The result of each of {} faults. A test injects the fault into a run of the real command, which has {ITERATIONS} iterations of one step unless the row \
+         says more.\nIt compares the exit code, the [kind](errors.md) and count of every failure, the message or the part of it that is shown, and the files that \
+         the run leaves.\nThe tables are made from these tests. `some` is a number that depends on the instant of the fault, and is above 0.\n\n\
+         Every run leaves its record and its report, unless the row says otherwise. [What other tools do](#other-tools) is at the end.\n",
         rows.len()
     );
     for group in groups {
@@ -48,34 +48,36 @@ fn render_page(rows: &[Row]) -> String {
             group.introduction()
         );
         for row in rows.iter().filter(|row| row.group == group) {
-            let Outcome {
-                exit_code, message, ..
-            } = &row.expected;
-            let message = escape(message);
-            let result = result(&row.expected);
-            let _ = writeln!(
-                page,
-                "| {} | {result} | {exit_code} | {message} |",
-                escape(row.fault)
-            );
+            let (fault, result) = (escape(row.fault), result(&row.expected));
+            let code = row.expected.exit_code;
+            let message = escape(&row.expected.message);
+            let _ = writeln!(page, "| {fault} | {result} | {code} | {message} |");
         }
+    }
+    page.push_str(
+        "\n## Other tools\n\n\
+         Results of k6 2.2, oha 1.15, Goose 0.18.1 (bodies read), wrk 4.1 and hey 0.1.4 for the same faults. Their exit code is 0, unless it is given.\n\n\
+         | fault | other tools |\n|---|---|\n",
+    );
+    for row in rows.iter().filter(|row| !row.peers.is_empty()) {
+        let _ = writeln!(page, "| {} | {} |", escape(row.fault), escape(row.peers));
     }
     page
 }
 
 fn result(outcome: &Outcome) -> String {
     let mut parts = Vec::new();
-    if outcome.ok > 0 {
+    if outcome.ok != Count::Exactly(0) {
         parts.push(format!("{} ok", outcome.ok));
     }
     for (kind, count) in &outcome.errors {
         parts.push(format!("{count} `{kind}`"));
     }
-    if parts.is_empty() {
-        parts.push("nothing is sent".to_owned());
-    }
     for (remark, count) in &outcome.remarks {
         parts.push(format!("{remark}: {count}"));
+    }
+    if parts.is_empty() {
+        parts.push("no step is counted".to_owned());
     }
     if outcome.survives != EVERYTHING {
         parts.push(match outcome.survives.join(", ") {
@@ -100,6 +102,11 @@ impl Group {
             Self::Network => "Network",
             Self::Tls => "TLS",
             Self::Http2 => "HTTP/2",
+            Self::Generator => "Generator",
+            Self::Code => "Code of a scenario",
+            Self::Files => "Files",
+            Self::Signals => "Signals",
+            Self::Security => "Security",
         }
     }
 
@@ -109,6 +116,17 @@ impl Group {
             Self::Network => "Connections that break off, stall or are slow.",
             Self::Tls => "Certificates and handshakes.",
             Self::Http2 => "Frames of HTTP/2 that are broken or unusual.",
+            Self::Generator => {
+                "Too little of what the machine lends to the load: files, ports, time."
+            }
+            Self::Code => "Steps, checks, setups and teardowns that panic, hang or print too much.",
+            Self::Files => "Files, disks and standard output that cannot be read or written.",
+            Self::Signals => {
+                "Processes that are stopped, suspended or killed: the tool, the load test, or both."
+            }
+            Self::Security => {
+                "Traffic that is not permitted, text that drives a terminal, and secrets. Nothing arrives where it may not, nothing that is printed or kept drives a terminal or holds a secret, and neither credentials nor bodies follow a redirect to another origin."
+            }
         }
     }
 }

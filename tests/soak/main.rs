@@ -2,31 +2,23 @@
 //!
 //! They run alone, one after another. Hours of a run are in the tests of the engine and of the tool, on a paused clock.
 
-#[path = "../e2e/call.rs"]
-#[expect(dead_code, reason = "the functional tests use the rest")]
-mod call;
 #[cfg(target_os = "linux")]
 mod errors;
-#[path = "../e2e/lonely.rs"]
+#[path = "../projects/mod.rs"]
 #[expect(
     dead_code,
     unused_imports,
     unused_macros,
     reason = "the functional tests use the rest"
 )]
-mod lonely;
-#[path = "../e2e/project.rs"]
-#[expect(dead_code, reason = "the functional tests use the rest")]
-mod project;
+mod projects;
 #[cfg(target_os = "linux")]
 mod run;
-#[path = "../e2e/site.rs"]
-#[expect(dead_code, reason = "the functional tests use the rest")]
-mod site;
 #[cfg(target_os = "linux")]
 mod users;
 
 use libtest_mimic::Arguments;
+pub(crate) use projects::{call, lonely, project, site};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

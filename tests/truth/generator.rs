@@ -10,7 +10,6 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials![
         a_step_that_blocks_its_thread_makes_the_run_invalid,
         arrivals_that_waited_for_a_user_are_told,
-        users_that_cannot_all_have_a_connection_are_refused_before_the_load,
         the_limit_of_open_files_is_raised_where_the_system_lets_it,
         the_accounts_are_printed_and_kept,
     ]
@@ -76,23 +75,6 @@ fn arrivals_that_waited_for_a_user_are_told() {
     assert!(!output.stdout.contains("Measurement VALID"), "{output}");
     let page = run.text("report.html");
     assert!(page.contains("waited since the only virtual user was busy"));
-}
-
-fn users_that_cannot_all_have_a_connection_are_refused_before_the_load() {
-    let server = Server::start(|_| Reply::text("ok"));
-    let sandbox = Sandbox::new();
-    sandbox
-        .run_with_files("-n 400", "single --users 1000 --duration 2s", &server)
-        .run()
-        .exits(2)
-        .has_one_error()
-        .says(&[
-            "1000 open connections",
-            "may open 400 in all",
-            "`ulimit -n ",
-        ]);
-    assert_eq!(server.requests(), 0);
-    assert_eq!(sandbox.only_run().not_run().exit_code, 2);
 }
 
 fn the_limit_of_open_files_is_raised_where_the_system_lets_it() {

@@ -3,32 +3,21 @@
 //! They run alone, one after another, and assert only what is exact on a busy machine.
 
 mod accounts;
-#[path = "../e2e/call.rs"]
-#[expect(dead_code, reason = "the functional tests use the rest")]
-mod call;
 mod capacity;
 #[cfg(unix)]
 mod generator;
-#[path = "../e2e/lonely.rs"]
+#[path = "../projects/mod.rs"]
 #[expect(
     dead_code,
     unused_imports,
     unused_macros,
     reason = "the functional tests use the rest"
 )]
-mod lonely;
-#[path = "../e2e/project.rs"]
-#[expect(dead_code, reason = "the functional tests use the rest")]
-mod project;
-#[path = "../e2e/site.rs"]
-#[expect(dead_code, reason = "the functional tests use the rest")]
-mod site;
-#[path = "../e2e/trial.rs"]
-mod trial;
+mod projects;
 
 use libtest_mimic::Arguments;
+pub(crate) use projects::{call, lonely, project, site, trial, trial::trials};
 use std::process::ExitCode;
-pub(crate) use trial::trials;
 
 fn main() -> ExitCode {
     let arguments = Arguments {

@@ -1,7 +1,7 @@
 //! Connections that the server ends between or within answers.
 
 use super::{OK, scripted};
-use crate::row::{Outcome, Row, fails, passes};
+use crate::row::{Outcome, Row, ends, fails, passes};
 use loadtest_bad_server::Script;
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -73,9 +73,5 @@ fn once_then() -> Script {
 
 /// The second iteration fails, on the connection of the first; the third has a connection of its own.
 fn once_fails(kind: &'static str, message: &str) -> Outcome {
-    Outcome {
-        ok: 2,
-        errors: vec![(kind, 1)],
-        ..fails(kind, message)
-    }
+    ends(99, message).ok(2).error(kind, 1)
 }

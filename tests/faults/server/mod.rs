@@ -3,6 +3,7 @@
 mod bodies;
 mod connections;
 mod contents;
+mod floods;
 mod heads;
 mod redirects;
 
@@ -15,6 +16,7 @@ pub(crate) fn rows() -> Vec<Row> {
         heads::rows(),
         bodies::rows(),
         contents::rows(),
+        floods::rows(),
         redirects::rows(),
         connections::rows(),
     ];

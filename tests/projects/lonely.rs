@@ -34,7 +34,8 @@ pub(crate) fn hosts() -> std::path::PathBuf {
     std::env::var_os(INSIDE).expect("a test within").into()
 }
 
-fn inside(name: &str, prepare: fn(), test: fn()) -> Result<Completion, Failed> {
+/// Runs the trial `name` once more, by itself, in a network of its own; there, runs `test`.
+pub(crate) fn inside(name: &str, prepare: fn(), test: impl FnOnce()) -> Result<Completion, Failed> {
     if is_inside() {
         test();
         return Ok(Completion::Completed);

@@ -30,10 +30,6 @@ pub(crate) fn site() -> &'static Project {
                 include_str!("../fixtures/site/choices.rs"),
             )
             .file(
-                "tests/load/ends.rs",
-                include_str!("../fixtures/site/ends.rs"),
-            )
-            .file(
                 "tests/load/groups.rs",
                 include_str!("../fixtures/site/groups.rs"),
             )
@@ -269,12 +265,18 @@ pub(crate) fn number(record: &ScenarioRecord, name: &str) -> usize {
         .unwrap_or_else(|| panic!("no step `{name}`"))
 }
 
+/// The process of the load test that sent the requests which `server` recorded, by their `x-process`.
+#[track_caller]
+pub(crate) fn sender(server: &Server) -> u32 {
+    let process = server.recorded()[0].header("x-process").map(str::parse);
+    process.expect("the process is named").expect("a number")
+}
+
 /// Waits until the load test has ended that sent the requests which `server` recorded.
 #[cfg(unix)]
 #[track_caller]
 pub(crate) fn wait_for_the_end_of_the_load(server: &Server) {
-    let process = server.recorded()[0].header("x-process").map(str::parse);
-    let process = process.expect("the process is named").expect("a number");
+    let process = sender(server);
     wait_for("the end of the load", || {
         (!is_running(process)).then_some(())
     });
