@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// A lock on the folder of a run, held for as long as this lives.
 #[derive(Debug)]
-pub(super) struct Claim(#[expect(dead_code, reason = "it is held, not used")] File);
+pub(super) struct Claim(File);
 
 impl Claim {
     /// Claims a folder that was just made.
@@ -36,6 +36,13 @@ impl Claim {
     }
 }
 
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // A process that is just being started has the file for a moment, too.
+        let _ = unlock(&self.0);
+    }
+}
+
 /// For how long a lock is waited for.
 #[derive(Debug, Clone, Copy)]
 enum Wait {
@@ -54,6 +61,17 @@ fn lock(file: &File, wait: Wait) -> io::Result<()> {
     Ok(flock(file, operation)?)
 }
 
+#[cfg(unix)]
+fn unlock(file: &File) -> io::Result<()> {
+    use rustix::fs::{FlockOperation, flock};
+    Ok(flock(file, FlockOperation::Unlock)?)
+}
+
+#[cfg(not(unix))]
+fn unlock(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
 #[cfg(not(unix))]
 fn lock(_: &File, _: Wait) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
@@ -68,6 +86,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let claim = Claim::new(folder.path()).unwrap();
         assert!(Claim::try_new(folder.path()).unwrap().is_none());
+        // As a child has it between its fork and its program.
+        let _copy = claim.0.try_clone().unwrap();
         drop(claim);
         assert!(Claim::try_new(folder.path()).unwrap().is_some());
         assert!(Claim::try_new(&folder.path().join("missing")).is_err());

@@ -195,6 +195,11 @@ impl SecretValues {
         for spelling in url_spellings(value) {
             self.add_text(&spelling, owner);
         }
+        // What looks like an escape in a short value leaves too little of it to be looked for once it is read.
+        if let Ok(quoted) = serde_json::to_string(value) {
+            self.finder
+                .add(&quoted.as_bytes()[1..quoted.len() - 1], owner);
+        }
         if value.contains('\n') {
             // Of a key in several lines, each is worth the same; the first and the last say what it is.
             let lines = value.lines().filter(|line| !line.starts_with("-----"));
@@ -517,6 +522,14 @@ mod tests {
     fn a_value_that_is_short_is_not_looked_for() {
         assert!(ranges(&known_of(&["1234567"]), "1234567 1234567").is_empty());
         assert_eq!(ranges(&known_of(&["12345678"]), "a12345678"), [(1, 9)]);
+    }
+
+    #[test]
+    fn a_short_value_with_what_looks_like_escapes_is_found_in_json() {
+        let value = "\\%a0\u{10eb0}";
+        let quoted = json(value);
+        let known = known_of(&[value]);
+        assert_eq!(ranges(&known, &quoted), [(0, quoted.len())]);
     }
 
     #[test]
