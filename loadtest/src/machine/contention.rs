@@ -1,4 +1,4 @@
-//! Measures how much processor time this process is denied.
+//! Measures the processor time that this process is denied, and the memory that it takes.
 
 use super::cgroup;
 use loadtest_model::metrics::Health;
@@ -50,6 +50,10 @@ impl ContentionMeter {
         Health {
             throttled_us: u64::try_from(throttled.as_micros()).unwrap_or(u64::MAX),
             stolen: CpuTicks::now().map_or(0.0, |now| self.stolen_share(now)),
+            memory_bytes: read_to_string("/proc/self/status")
+                .ok()
+                .and_then(|status| resident_memory(&status))
+                .unwrap_or(0),
             ..Health::default()
         }
     }
@@ -64,6 +68,15 @@ impl ContentionMeter {
             }
         }
     }
+}
+
+/// Reads the bytes of a process that are in memory from its `/proc/PID/status`.
+fn resident_memory(status: &str) -> Option<u64> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
+    Some(kilobytes * 1024)
 }
 
 impl CpuTicks {
@@ -107,6 +120,19 @@ mod tests {
         let now = CpuTicks::from_stat("cpu  150 0 60 880 10 0 20 80 9 9\n").unwrap();
         assert!((now.stolen_since(before) - 0.3).abs() < 1e-9);
         assert!(now.stolen_since(now).abs() < 1e-9);
+    }
+
+    #[test]
+    fn resident_memory_is_told_in_bytes() {
+        let status = "Name:\tload\nVmHWM:\t   20480 kB\nVmRSS:\t   10240 kB\nThreads:\t3\n";
+        assert_eq!(resident_memory(status), Some(10_485_760));
+        assert_eq!(resident_memory("Name:\tload\nThreads:\t3\n"), None);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_memory_of_this_process_is_known() {
+        assert!(ContentionMeter::start().take_health().memory_bytes > 1_000_000);
     }
 
     #[test]

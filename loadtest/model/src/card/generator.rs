@@ -49,6 +49,8 @@ pub struct Generator {
     pub stolen: f64,
     /// Seconds in which that was over 10 %.
     pub stolen_seconds: u64,
+    /// The most memory of the load test's process that was resident; 0 where the system does not tell.
+    pub memory_bytes: u64,
 }
 
 impl Generator {
@@ -84,6 +86,10 @@ impl Generator {
             throttled: Duration::from_micros(throttled),
             stolen: highest(|cell| cell.health.stolen),
             stolen_seconds: seconds(|cell| cell.health.stolen > STOLEN),
+            memory_bytes: cells()
+                .map(|cell| cell.health.memory_bytes)
+                .max()
+                .unwrap_or(0),
         }
     }
 

@@ -8,6 +8,9 @@ use crate::definition::{Metric, Part};
 use crate::display;
 use crate::record::ScenarioRecord;
 
+/// The memory from which a remark says what holds it: a load of ten thousand users takes a tenth of it.
+const MUCH_MEMORY: u64 = 1_000_000_000;
+
 /// The remarks on a card that is otherwise complete.
 pub(super) fn collect_remarks(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     let died = record
@@ -18,6 +21,7 @@ pub(super) fn collect_remarks(card: &Card, record: &ScenarioRecord) -> Vec<Strin
     died.into_iter()
         .chain(ran_out(record))
         .chain(note_clipped_times(record))
+        .chain(note_much_memory(card, record))
         .chain(note_odd_answers(record))
         .chain(never_came(card, record))
         .chain(explain_contrast(card))
@@ -63,6 +67,27 @@ fn note_clipped_times(record: &ScenarioRecord) -> Option<String> {
         format!(
             "{} took longer than an hour: the percentiles count them as an hour, the maximum is exact",
             display::format_counted(most, if journeys >= steps { "journey" } else { "request" })
+        )
+    })
+}
+
+/// Remarks that the process of the load test grew large, and what makes it grow.
+fn note_much_memory(card: &Card, record: &ScenarioRecord) -> Option<String> {
+    let memory = card.generator.memory_bytes;
+    let users = record
+        .cells
+        .cells
+        .iter()
+        .map(|cell| cell.active_users)
+        .max();
+    let users = u64::from(users.unwrap_or(0).max(1));
+    (memory >= MUCH_MEMORY).then(|| {
+        format!(
+            "the load test took up to {} of memory, {} for each of {}: a user keeps what its steps returned until \
+             its iteration ends, and its states until the load ends",
+            display::format_bytes(memory),
+            display::format_bytes(memory / users),
+            display::format_counted(users, "virtual user")
         )
     })
 }

@@ -261,6 +261,7 @@ mod tests {
                 kept_by: None,
                 throttled_us: 500,
                 stolen: 0.1,
+                memory_bytes: 0,
             };
             let journey = &mut frame.windows.steady.journey;
             journey.waits.record(Duration::from_millis(second.into()));

@@ -22,6 +22,8 @@ pub struct Health {
     pub throttled_us: u64,
     /// The share of the machine's processor time that its host gave to others, a share of one.
     pub stolen: f64,
+    /// The most memory of this process that was resident; 0 where the system does not tell.
+    pub memory_bytes: u64,
 }
 
 impl Health {
@@ -40,5 +42,6 @@ impl Health {
         self.kept_by = self.kept_by.into_iter().chain(other.kept_by).min();
         self.throttled_us += other.throttled_us;
         self.stolen = self.stolen.max(other.stolen);
+        self.memory_bytes = self.memory_bytes.max(other.memory_bytes);
     }
 }

@@ -129,6 +129,31 @@ fn figures_of_a_closed_load_say_what_they_leave_out() {
 }
 
 #[test]
+fn much_memory_is_remarked_with_what_holds_it() {
+    let mut large = record(&["report"]);
+    let remarks = |large: &mut ScenarioRecord, memory_bytes| {
+        large.cells.cells = vec![Cell {
+            seconds: 1,
+            active_users: 100,
+            health: Health {
+                memory_bytes,
+                ..Health::default()
+            },
+            ..Cell::default()
+        }];
+        Card::grade(large, None).remarks
+    };
+    assert!(remarks(&mut large, 999_999_999).is_empty());
+    assert_eq!(
+        remarks(&mut large, 3_012_000_000),
+        [
+            "the load test took up to 3.0 GB of memory, 30 MB for each of 100 virtual users: a user keeps what its \
+             steps returned until its iteration ends, and its states until the load ends"
+        ]
+    );
+}
+
+#[test]
 fn what_is_odd_about_answers_is_remarked_and_changes_nothing() {
     let mut odd = record(&["login", "buy"]);
     let steps = &mut odd.windows.steady.steps;

@@ -133,6 +133,7 @@ fn the_generator_is_told_in_a_line() {
             kept_by: None,
             throttled_us: 31_000,
             stolen: 0.2,
+            memory_bytes: 0,
         },
         ..Cell::default()
     });

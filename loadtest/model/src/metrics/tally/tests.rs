@@ -24,6 +24,7 @@ fn frame(events: &[Event]) -> Frame {
                 kept_by: us.is_multiple_of(3).then_some((us % 5) as u32),
                 throttled_us: us % 7,
                 stolen: 0.0,
+                memory_bytes: 0,
             },
             1,
         );
