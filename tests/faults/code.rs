@@ -61,7 +61,8 @@ fn panics() -> Vec<Row> {
                 assert_eq!(record.end.panics.len(), 1);
                 output
             },
-        ),
+        )
+.peers("k6: logged, counted as complete; Goose: the user is lost, 12 requests"),
         quits("A step that ends the process", "exit", "exit code 0"),
         quits("A step that aborts the process", "abort", "signal 6"),
     ]

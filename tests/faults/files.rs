@@ -103,7 +103,7 @@ fn stores() -> Vec<Row> {
         act(
             Group::Files,
             "The store is below a file",
-            ends(1, "could not").leaves(&[]),
+            ends(1, "could not create").leaves(&[]),
             |sandbox| {
                 fs::write(sandbox.root().join("runs"), "").expect("a file");
                 let server = good_server();

@@ -35,7 +35,8 @@ pub(crate) fn rows() -> Vec<Row> {
                 100,
                 "`matrix::load::plain` did not run: nothing answers at http://127.0.0.1:PORT (127.0.0.1:PORT): Connection refused (os error 111); is the target running?",
             ),
-        ),
+        )
+.peers("k6, oha, Goose: every request fails; wrk: exit code 1"),
         row(
             Group::Network,
             "Connections that are never accepted",
@@ -106,7 +107,8 @@ pub(crate) fn rows() -> Vec<Row> {
             "No byte of an answer until the deadline",
             NetworkFault::BlackHoleAfter(0),
             fails("timeout.head", "no head of an answer within 1s"),
-        ),
+        )
+.peers("k6: error 1050, 61 dropped; oha: no success rate; Goose: runs on for more than 20 s, no report"),
         hangs(
             "Half a head until the deadline",
             NetworkFault::BlackHoleAfter(HEAD / 2),

@@ -202,7 +202,8 @@ fn handshakes() -> Vec<Row> {
             "hurried",
             || scripted(Script::new().hold()),
             fails("timeout.connect", "no end of the TLS handshake within 1s"),
-        ),
+        )
+        .peers("k6: error 1050; oha: nothing is said; Goose: hangs, no report"),
     ]
 }
 
@@ -284,6 +285,7 @@ fn unknown_authority() -> Row {
         target,
         expected,
     )
+    .peers("k6: error 1311; Goose: 1,612 failures; hey: accepts it")
 }
 
 /// A server that plays `script` in place of a handshake.

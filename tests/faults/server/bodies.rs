@@ -86,7 +86,8 @@ pub(crate) fn rows() -> Vec<Row> {
                 "head.malformed",
                 "the answer is not HTTP/1.1: invalid content-length",
             ),
-        ),
+        )
+.peers("k6, oha: an error; Goose: failures"),
         answers(
             "Two content-length headers that are the same",
             "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\nhi",
@@ -99,7 +100,8 @@ pub(crate) fn rows() -> Vec<Row> {
                 "body.truncated",
                 "the body ended early: the connection was closed before the end",
             ),
-        ),
+        )
+.peers("k6, oha: an error; Goose, hey: success"),
         answers(
             "Content-length shorter than the body",
             "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhigh",
@@ -109,7 +111,8 @@ pub(crate) fn rows() -> Vec<Row> {
             "Content-length and transfer-encoding",
             "HTTP/1.1 200 OK\r\ncontent-length: 9\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
             passes().with("ambiguous", 3),
-        ),
+        )
+.peers("k6, oha, Goose: 200; wrk: an error"),
         closes(
             "No length: the body ends with the connection",
             "HTTP/1.1 200 OK\r\n\r\nhi",
@@ -145,7 +148,8 @@ pub(crate) fn rows() -> Vec<Row> {
                 "body.bad_chunk",
                 "the chunked body is broken: the size of a chunk is no hexadecimal number",
             ),
-        ),
+        )
+.peers("k6, oha: an error; Goose, hey: success"),
         answers(
             "An empty chunk size",
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\r\nhi\r\n0\r\n\r\n",
@@ -193,7 +197,8 @@ pub(crate) fn rows() -> Vec<Row> {
                 "body.truncated",
                 "the body ended early: the connection was closed before the end",
             ),
-        ),
+        )
+.peers("k6, oha: an error; Goose, hey: success"),
         answers(
             "A chunk without an end of line",
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi0\r\n\r\n",

@@ -14,7 +14,8 @@ pub(crate) fn rows() -> Vec<Row> {
                 "reset.before_head",
                 "the connection was reset before the head of the answer",
             ),
-        ),
+        )
+        .peers("k6: error 1220; oha: connection error; Goose: failures"),
         scripted(
             "Reset after the head",
             "plain",
@@ -29,7 +30,8 @@ pub(crate) fn rows() -> Vec<Row> {
             "plain",
             once_then().close(),
             passes().with("retries", 2),
-        ),
+        )
+        .peers("k6, oha: no failures; Goose: 31 % failures"),
         scripted(
             "Reset when the second request arrives",
             "plain",

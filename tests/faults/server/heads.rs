@@ -17,7 +17,8 @@ pub(crate) fn rows() -> Vec<Row> {
                 "closed.fresh",
                 "the server closed the new connection before the head of the answer",
             ),
-        ),
+        )
+        .peers("k6: error 1000 (EOF); oha, Goose: failures"),
         closes(
             "Half a status line, then closed",
             "HTTP/1.1 20",

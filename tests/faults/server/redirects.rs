@@ -17,7 +17,8 @@ pub(crate) fn rows() -> Vec<Row> {
                 "redirect.loop",
                 "another redirect after 2; `redirects = 2` allows no more",
             ),
-        ),
+        )
+.peers("k6: 891 requests for 81, status 302 is no failure; oha: success; Goose: failures"),
         redirects(
             "A redirect without location",
             "HTTP/1.1 302 Found\r\ncontent-length: 0\r\n\r\n",
@@ -78,7 +79,8 @@ pub(crate) fn rows() -> Vec<Row> {
                 "redirect.blocked",
                 "a redirect is not followed: `http://192.0.2.1` may not be tested; besides loopback and targets that the scenario started itself only those that `loadtest.toml` lists may be: `[[targets]]` with `host = \"192.0.2.1\"`, `scheme = \"http\"` and `owner = \"..\"`; nothing was sent",
             ),
-        ),
+        )
+.peers("k6, Goose: follow it; oha: does not"),
         redirects(
             "A redirect to the metadata of a cloud",
             "HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/latest/\r\ncontent-length: 0\r\n\r\n",
