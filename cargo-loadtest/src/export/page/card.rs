@@ -5,7 +5,7 @@ use super::{
     is_error_rate_alarming, steps, tone_of_grade, tone_of_verdict,
 };
 use crate::console::clean;
-use loadtest_model::card::{Card, Report};
+use loadtest_model::card::{Card, Reason, Report};
 use loadtest_model::comparison::ComparisonOutcome;
 use loadtest_model::display;
 use std::fmt::Write as _;
@@ -20,10 +20,7 @@ pub(super) fn build_sheet(report: &Report, card: &Card, at: usize) -> Sheet {
         about.insert_str(0, "the trial that shows the result · ");
     }
     let tone = tone_of_verdict(card.verdict);
-    let mut remarks: Vec<_> = list_reasons(card)
-        .into_iter()
-        .map(|reason| Sentence::marked(tone, reason))
-        .collect();
+    let mut remarks = list_reasons(card, tone);
     if remarks.is_empty() {
         remarks.push(Sentence::marked(Tone::Good, describe_success(card)));
     }
@@ -102,14 +99,31 @@ fn build_badge(card: &Card) -> Badge {
     }
 }
 
-/// Returns the first reasons of the verdict, and how many more there are.
-fn list_reasons(card: &Card) -> Vec<String> {
-    let (shown, others) = card.reasons.split_at(REASONS.min(card.reasons.len()));
-    let mut words: Vec<String> = shown.iter().map(|reason| reason.words.clone()).collect();
-    if !others.is_empty() {
-        words.push(format!("and {} more", others.len()));
+/// Returns the first reasons of the verdict with their remedies, and how many more there are.
+fn list_reasons(card: &Card, tone: Tone) -> Vec<Sentence> {
+    let remedy = |reason: &Reason| {
+        let mut causes = card.validity.causes.iter();
+        causes
+            .find(|cause| cause.what == reason.words)
+            .map(|cause| cause.remedy.clone())
+    };
+    let mut reasons: Vec<_> = shown_reasons(card)
+        .iter()
+        .map(|reason| Sentence {
+            help: remedy(reason),
+            ..Sentence::marked(tone, &*reason.words)
+        })
+        .collect();
+    let others = card.reasons.len() - reasons.len();
+    if others > 0 {
+        reasons.push(Sentence::marked(tone, format!("and {others} more")));
     }
-    words
+    reasons
+}
+
+/// Returns the reasons that the head of the sheet names.
+pub(super) fn shown_reasons(card: &Card) -> &[Reason] {
+    &card.reasons[..REASONS.min(card.reasons.len())]
 }
 
 /// Describes what a run that passed has kept.
@@ -208,11 +222,11 @@ mod tests {
     #[test]
     fn of_many_reasons_the_verdict_names_the_first_and_counts_the_rest() {
         let mut card = sample::regressed().cards[0].clone();
-        assert_eq!(list_reasons(&card).len(), 4);
+        assert_eq!(list_reasons(&card, Tone::Bad).len(), 4);
         let one = card.reasons[0].clone();
         card.reasons.extend(vec![one; 6]);
-        let shown = list_reasons(&card);
+        let shown = list_reasons(&card, Tone::Bad);
         assert_eq!(shown.len(), REASONS + 1);
-        assert_eq!(shown[REASONS], "and 2 more");
+        assert_eq!(shown[REASONS].words, "and 2 more");
     }
 }

@@ -1,5 +1,6 @@
 //! Sections of findings, of the course of a run, and of how it was measured.
 
+use super::card::shown_reasons;
 use super::{Block, Column, Form, Section, Sentence, Table, TableCell, Tone};
 use crate::export::chart;
 use loadtest_model::card::{Card, Report, Trust};
@@ -250,12 +251,17 @@ pub(super) fn build_iterations(card: &Card) -> Section {
     }
 }
 
-/// Tells how far the measurement can be trusted.
+/// Tells how far the measurement can be trusted. What is a reason of the verdict stands at the head.
 pub(super) fn build_measurement(card: &Card) -> Section {
     let validity = &card.validity;
+    let is_at_the_head = |what: &str| {
+        let mut reasons = shown_reasons(card).iter();
+        reasons.any(|reason| reason.words == what)
+    };
     let mut sentences: Vec<_> = validity
         .causes
         .iter()
+        .filter(|cause| !is_at_the_head(&cause.what))
         .map(|cause| {
             let tone = if cause.trust == Trust::Invalid {
                 Tone::Bad
@@ -268,7 +274,8 @@ pub(super) fn build_measurement(card: &Card) -> Section {
             }
         })
         .collect();
-    if sentences.is_empty() {
+    let is_essential = !sentences.is_empty();
+    if validity.trust == Trust::Valid {
         let words = "The generator kept up: nothing speaks against the figures.";
         sentences.push(Sentence::small(words));
     }
@@ -277,7 +284,7 @@ pub(super) fn build_measurement(card: &Card) -> Section {
     let title = format!("Measurement {}", validity.trust.name());
     Section {
         is_half: true,
-        is_essential: validity.trust != Trust::Valid,
+        is_essential,
         ..Section::new(title, vec![Block::Sentences(sentences)])
     }
 }
