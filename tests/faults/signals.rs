@@ -99,7 +99,7 @@ fn stopped() -> Vec<Row> {
                 let output = running.output();
                 assert_eq!(sandbox.record().end.ending, EndReason::Aborted);
                 assert_eq!(server.requests(), 13, "nothing new is started");
-                output
+                output.says_no("is killed")
             },
         ),
         act(

@@ -1,7 +1,7 @@
 //! A search in a child process, followed trial by trial.
 
 use super::journal::Tail;
-use super::{ABORT_LIMIT, POLL, Program, in_words, lost, now, poll};
+use super::{ABORT_LIMIT, KILLED, POLL, Program, in_words, lost, now, poll};
 use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
@@ -39,6 +39,7 @@ pub(crate) fn capacity(
     let silent = Live::of_trial(quiet);
     let mut asked = 0;
     let mut aborted: Option<Instant> = None;
+    let mut is_killed = false;
     loop {
         let status = poll(&mut group)?;
         let output = match status {
@@ -98,8 +99,12 @@ pub(crate) fn capacity(
                 trial.live.end();
             }
         }
-        if wanted > 2 || aborted.is_some_and(|since| since.elapsed() > ABORT_LIMIT) {
+        let is_overdue = aborted.is_some_and(|since| since.elapsed() > ABORT_LIMIT);
+        if !is_killed && (wanted > 2 || is_overdue) {
+            let view = running.as_ref().map_or(&silent, |trial| &trial.live);
+            view.print(KILLED);
             group.kill();
+            is_killed = true;
         }
         std::thread::sleep(POLL);
     }

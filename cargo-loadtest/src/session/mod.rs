@@ -31,6 +31,8 @@ pub(crate) const REPLAY: &str = "__replay";
 const POLL: Duration = Duration::from_millis(50);
 /// The time a child may take to end after `abort`.
 const ABORT_LIMIT: Duration = Duration::from_secs(5);
+/// Printed when it is over.
+const KILLED: &str = "the load test did not end, and is killed";
 /// The time a child may take to list its scenarios.
 const LIST_LIMIT: Duration = Duration::from_secs(60);
 
@@ -202,6 +204,7 @@ fn watch_child(
     let begin = now();
     let mut asked = 0;
     let mut aborted: Option<Instant> = None;
+    let mut is_killed = false;
     loop {
         let status = poll(group)?;
         let output = match status {
@@ -241,8 +244,11 @@ fn watch_child(
             }
             asked = wanted;
         }
-        if wanted > 2 || aborted.is_some_and(|since| since.elapsed() > ABORT_LIMIT) {
+        let is_overdue = aborted.is_some_and(|since| since.elapsed() > ABORT_LIMIT);
+        if !is_killed && (wanted > 2 || is_overdue) {
+            live.print(KILLED);
             group.kill();
+            is_killed = true;
         }
         std::thread::sleep(POLL);
     }
