@@ -1,6 +1,8 @@
-//! Frames of HTTP/2 that are broken or unusual, by prior knowledge (`http = 2` at an `http://` target).
+//! Frames of HTTP/2 that are broken or unusual: by prior knowledge (`http = 2` at an `http://` target) where a row does
+//! not say otherwise.
 
 mod connections;
+mod negotiated;
 mod streams;
 
 use crate::inject::{Target, row, row_at_once};
@@ -25,7 +27,7 @@ const PADDED: u8 = 8;
 const STATUS_200: u8 = 0x88;
 
 pub(crate) fn rows() -> Vec<Row> {
-    let parts = [connections::rows(), streams::rows()];
+    let parts = [connections::rows(), streams::rows(), negotiated::rows()];
     parts.into_iter().flatten().collect()
 }
 
