@@ -7,6 +7,7 @@ mod files;
 mod generator;
 mod http2;
 mod inject;
+mod messages;
 mod network;
 mod page;
 #[path = "../projects/mod.rs"]

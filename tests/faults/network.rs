@@ -7,6 +7,7 @@
 
 use crate::call::wait_for;
 use crate::inject::{Target, act, good_server, observe, row, row_at_once, run, sandbox};
+use crate::messages::{CLOSED_EARLY, CUT_BODY, RESET_EARLY};
 use crate::row::Count::Some as SomeOf;
 use crate::row::{Group, Outcome, Place, Row, ends, fails, passes};
 use crate::site::total;
@@ -55,7 +56,7 @@ pub(crate) fn rows() -> Vec<Row> {
             NetworkFault::ResetAfter(0),
             fails(
                 "reset.before_head",
-                "the connection was reset before the head of the answer",
+                RESET_EARLY,
             ),
         ),
         through(
@@ -63,7 +64,7 @@ pub(crate) fn rows() -> Vec<Row> {
             NetworkFault::ResetAfter(HEAD / 2),
             fails(
                 "reset.before_head",
-                "the connection was reset before the head of the answer",
+                RESET_EARLY,
             ),
         ),
         through(
@@ -76,7 +77,7 @@ pub(crate) fn rows() -> Vec<Row> {
             NetworkFault::CloseAfter(0),
             fails(
                 "closed.fresh",
-                "the server closed the new connection before the head of the answer",
+                CLOSED_EARLY,
             ),
         ),
         through(
@@ -84,7 +85,7 @@ pub(crate) fn rows() -> Vec<Row> {
             NetworkFault::CloseAfter(HEAD / 2),
             fails(
                 "closed.fresh",
-                "the server closed the new connection before the head of the answer",
+                CLOSED_EARLY,
             ),
         ),
         through(
@@ -92,7 +93,7 @@ pub(crate) fn rows() -> Vec<Row> {
             NetworkFault::CloseAfter(HEAD + 2),
             fails(
                 "body.truncated",
-                "the body ended early: the connection was closed before the end",
+                CUT_BODY,
             ),
         ),
         through(
@@ -100,7 +101,7 @@ pub(crate) fn rows() -> Vec<Row> {
             NetworkFault::HalfCloseAfter(HEAD + 2),
             fails(
                 "body.truncated",
-                "the body ended early: the connection was closed before the end",
+                CUT_BODY,
             ),
         ),
         hangs(

@@ -6,6 +6,7 @@
 )]
 
 use crate::inject::{Target, matrix, row, row_at_once};
+use crate::messages::{CLOSED_EARLY, NOT_HTTP_1};
 use crate::row::{Group, Outcome, Row, fails, passes};
 use loadtest_bad_server::{BadServer, Script};
 use loadtest_tests::{Authority, self_signed};
@@ -104,10 +105,7 @@ fn handshakes() -> Vec<Row> {
                 let server = BadServer::start_tls(config, Script::answer(OK));
                 Target::new("http", server.address(), server)
             },
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid HTTP version; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`",
-            ),
+            fails("head.malformed", NOT_HTTP_1),
         ),
         says(
             "Garbage in place of a ServerHello",
@@ -238,10 +236,7 @@ fn sessions() -> Vec<Row> {
         within(
             "Closed without close_notify within the head",
             one("HTTP/1.1 200 OK\r\n"),
-            fails(
-                "closed.fresh",
-                "the server closed the new connection before the head of the answer",
-            ),
+            fails("closed.fresh", CLOSED_EARLY),
         ),
         within(
             "Reset within the body",

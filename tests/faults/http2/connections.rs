@@ -9,6 +9,7 @@ use super::{
     DATA, GOAWAY, PING, PRIORITY, RST_STREAM, SETTINGS, WINDOW_UPDATE, answers, begins, frame,
     goaway, head, preface, reset, scripted, setting, well,
 };
+use crate::messages::CONNECTION_ERROR;
 use crate::row::{Row, fails, passes};
 use loadtest_bad_server::Script;
 
@@ -72,18 +73,12 @@ fn goaways() -> Vec<Row> {
         answers(
             "GOAWAY with 4 bytes",
             frame(GOAWAY, 0, 0, &[0; 4]),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "GOAWAY on a stream",
             frame(GOAWAY, 0, 1, &[0; 8]),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
     ]
 }
@@ -166,26 +161,17 @@ fn resets() -> Vec<Row> {
         answers(
             "RST_STREAM with 3 bytes",
             frame(RST_STREAM, 0, 1, &[0; 3]),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "RST_STREAM on stream 0",
             frame(RST_STREAM, 0, 0, &[0; 4]),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "RST_STREAM on a stream that was never opened",
             frame(RST_STREAM, 0, 9, &[0; 4]),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
     ]
 }
@@ -228,74 +214,47 @@ fn connection_frames() -> Vec<Row> {
         begins(
             "SETTINGS with 5 bytes",
             frame(SETTINGS, 0, 0, &[0; 5]),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         begins(
             "SETTINGS on a stream",
             frame(SETTINGS, 0, 1, &[]),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         begins(
             "ENABLE_PUSH of 2",
             setting(2, 2),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         begins(
             "INITIAL_WINDOW_SIZE of 2^31",
             setting(4, 1 << 31),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         begins(
             "MAX_FRAME_SIZE of 0",
             setting(5, 0),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "An acknowledgement of SETTINGS with settings",
             frame(SETTINGS, 1, 0, &[0; 6]),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "PING with 7 bytes",
             frame(PING, 0, 0, &[0; 7]),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "PING on a stream",
             frame(PING, 0, 1, &[0; 8]),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "WINDOW_UPDATE of 0 for the connection",
             frame(WINDOW_UPDATE, 0, 0, &[0; 4]),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "WINDOW_UPDATE beyond 2^31-1",

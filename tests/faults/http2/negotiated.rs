@@ -4,6 +4,7 @@ use super::{
     DATA, END_HEADERS, END_STREAM, HEADERS, STATUS_200, frame, goaway, head, request, reset,
 };
 use crate::inject::{Target, matrix, row};
+use crate::messages::NOT_HTTP_1;
 use crate::row::{Group, Outcome, Row, fails, passes};
 use loadtest_bad_server::{BadServer, Script};
 
@@ -57,10 +58,7 @@ pub(super) fn rows() -> Vec<Row> {
             Script::new()
                 .read_head()
                 .send(frame(super::SETTINGS, 0, 0, &[])),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid HTTP version; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`",
-            ),
+            fails("head.malformed", NOT_HTTP_1),
         ),
         negotiates(
             "Over TLS: HTTP/2 is asked for (`http = 2`), and the server knows HTTP/1.1 alone",

@@ -4,6 +4,7 @@ use super::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, PADDED, PRIORITY, PUSH_PROMISE,
     STATUS_200, answers, field, frame, head, last, request, scripted, silent,
 };
+use crate::messages::{CLOSED_EARLY, CONNECTION_ERROR, RESET_EARLY, STREAM_ERROR};
 use crate::row::{Row, fails, passes};
 use loadtest_bad_server::Script;
 
@@ -18,58 +19,37 @@ fn stream_frames() -> Vec<Row> {
         answers(
             "DATA on stream 0",
             frame(DATA, 0, 0, b"hi"),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "DATA on a stream that was never opened",
             frame(DATA, 0, 9, b"hi"),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "DATA before the head",
             frame(DATA, 0, 1, b"hi"),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "HEADERS on stream 0",
             frame(HEADERS, END_HEADERS, 0, &[STATUS_200]),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "HEADERS on a stream of the server",
             frame(HEADERS, END_HEADERS, 2, &[STATUS_200]),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "PUSH_PROMISE, which was not allowed",
             frame(PUSH_PROMISE, END_HEADERS, 1, &promise),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "CONTINUATION without HEADERS",
             frame(CONTINUATION, END_HEADERS, 1, &[STATUS_200]),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "DATA between HEADERS and CONTINUATION",
@@ -78,18 +58,12 @@ fn stream_frames() -> Vec<Row> {
                 frame(DATA, 0, 1, b"hi"),
             ]
             .concat(),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "A stream that depends on itself",
             frame(PRIORITY, 0, 1, &[0, 0, 0, 1, 16]),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: stream error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", STREAM_ERROR),
         ),
     ]
 }
@@ -101,50 +75,32 @@ fn heads() -> Vec<Row> {
         answers(
             "HPACK that refers to nothing",
             block(&[0xff; 4]),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "HPACK that is cut",
             block(&[0x40, 9, b'x']),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "No `:status`",
             block(&field("x", "1")),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: stream error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", STREAM_ERROR),
         ),
         answers(
             "`:status` after a header",
             block(&[field("x", "1"), vec![STATUS_200]].concat()),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: stream error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", STREAM_ERROR),
         ),
         answers(
             "`:status` twice",
             block(&[STATUS_200, STATUS_200]),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: stream error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", STREAM_ERROR),
         ),
         answers(
             "`:status` that is no number",
             block(&field(":status", "ok")),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         last(
             "`:path` in an answer",
@@ -154,26 +110,17 @@ fn heads() -> Vec<Row> {
         answers(
             "A header in upper case",
             block(&[vec![STATUS_200], field("X", "1")].concat()),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "A `connection` header",
             block(&[vec![STATUS_200], field("connection", "close")].concat()),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: stream error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", STREAM_ERROR),
         ),
         answers(
             "A line break in a header",
             block(&[vec![STATUS_200], field("x", "a\r\nb: c")].concat()),
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/2: connection error detected: unspecific protocol error detected",
-            ),
+            fails("head.malformed", CONNECTION_ERROR),
         ),
         answers(
             "A header of 70 KB",
@@ -235,10 +182,7 @@ fn bodies() -> Vec<Row> {
         scripted(
             "Closed before the head in HTTP/2",
             request().half_close().hold(),
-            fails(
-                "closed.fresh",
-                "the server closed the new connection before the head of the answer",
-            ),
+            fails("closed.fresh", CLOSED_EARLY),
         ),
         scripted(
             "Closed within the body in HTTP/2",
@@ -256,10 +200,7 @@ fn bodies() -> Vec<Row> {
         scripted(
             "Reset before the head in HTTP/2",
             request().reset(),
-            fails(
-                "reset.before_head",
-                "the connection was reset before the head of the answer",
-            ),
+            fails("reset.before_head", RESET_EARLY),
         ),
     ]
 }

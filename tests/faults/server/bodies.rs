@@ -6,6 +6,7 @@
 )]
 
 use super::{OK, answers, closes};
+use crate::messages::{BAD_CHUNK_SIZE, CUT_BODY, INVALID_LENGTH};
 use crate::row::{Row, fails, passes};
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -15,7 +16,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\nhi",
             fails(
                 "head.malformed",
-                "the answer is not HTTP/1.1: invalid content-length",
+                INVALID_LENGTH,
             ),
         ),
         answers(
@@ -23,7 +24,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 200 OK\r\ncontent-length: \r\n\r\nhi",
             fails(
                 "head.malformed",
-                "the answer is not HTTP/1.1: invalid content-length",
+                INVALID_LENGTH,
             ),
         ),
         answers(
@@ -31,7 +32,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\nhi",
             fails(
                 "head.malformed",
-                "the answer is not HTTP/1.1: invalid content-length",
+                INVALID_LENGTH,
             ),
         ),
         answers(
@@ -39,7 +40,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 200 OK\r\ncontent-length: +2\r\n\r\nhi",
             fails(
                 "head.malformed",
-                "the answer is not HTTP/1.1: invalid content-length",
+                INVALID_LENGTH,
             ),
         ),
         answers(
@@ -47,7 +48,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 200 OK\r\ncontent-length: 0x2\r\n\r\nhi",
             fails(
                 "head.malformed",
-                "the answer is not HTTP/1.1: invalid content-length",
+                INVALID_LENGTH,
             ),
         ),
         answers(
@@ -55,7 +56,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 200 OK\r\ncontent-length: 2.0\r\n\r\nhi",
             fails(
                 "head.malformed",
-                "the answer is not HTTP/1.1: invalid content-length",
+                INVALID_LENGTH,
             ),
         ),
         answers(
@@ -63,7 +64,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 200 OK\r\ncontent-length: 18446744073709551616\r\n\r\nhi",
             fails(
                 "head.malformed",
-                "the answer is not HTTP/1.1: invalid content-length",
+                INVALID_LENGTH,
             ),
         ),
         answers(
@@ -71,7 +72,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 200 OK\r\ncontent-length: 2, 5\r\n\r\nhi",
             fails(
                 "head.malformed",
-                "the answer is not HTTP/1.1: invalid content-length",
+                INVALID_LENGTH,
             ),
         ),
         answers(
@@ -84,7 +85,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 5\r\n\r\nhi",
             fails(
                 "head.malformed",
-                "the answer is not HTTP/1.1: invalid content-length",
+                INVALID_LENGTH,
             ),
         )
 .peers("k6, oha: an error; Goose: failures"),
@@ -98,7 +99,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhi",
             fails(
                 "body.truncated",
-                "the body ended early: the connection was closed before the end",
+                CUT_BODY,
             ),
         )
 .peers("k6, oha: an error; Goose, hey: success"),
@@ -146,7 +147,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nhi\r\n0\r\n\r\n",
             fails(
                 "body.bad_chunk",
-                "the chunked body is broken: the size of a chunk is no hexadecimal number",
+                BAD_CHUNK_SIZE,
             ),
         )
 .peers("k6, oha: an error; Goose, hey: success"),
@@ -155,7 +156,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\r\nhi\r\n0\r\n\r\n",
             fails(
                 "body.bad_chunk",
-                "the chunked body is broken: the size of a chunk is no hexadecimal number",
+                BAD_CHUNK_SIZE,
             ),
         ),
         answers(
@@ -163,7 +164,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n-2\r\nhi\r\n0\r\n\r\n",
             fails(
                 "body.bad_chunk",
-                "the chunked body is broken: the size of a chunk is no hexadecimal number",
+                BAD_CHUNK_SIZE,
             ),
         ),
         answers(
@@ -171,7 +172,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0x2\r\nhi\r\n0\r\n\r\n",
             fails(
                 "body.bad_chunk",
-                "the chunked body is broken: the size of a chunk is no hexadecimal number",
+                BAD_CHUNK_SIZE,
             ),
         ),
         answers(
@@ -179,7 +180,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n10000000000000000\r\nhi\r\n0\r\n\r\n",
             fails(
                 "body.bad_chunk",
-                "the chunked body is broken: the size of a chunk is no hexadecimal number",
+                BAD_CHUNK_SIZE,
             ),
         ),
         answers(
@@ -195,7 +196,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9\r\nhi",
             fails(
                 "body.truncated",
-                "the body ended early: the connection was closed before the end",
+                CUT_BODY,
             ),
         )
 .peers("k6, oha: an error; Goose, hey: success"),
@@ -212,7 +213,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n",
             fails(
                 "body.truncated",
-                "the body ended early: the connection was closed before the end",
+                CUT_BODY,
             ),
         ),
         closes(
@@ -220,7 +221,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n",
             fails(
                 "body.truncated",
-                "the body ended early: the connection was closed before the end",
+                CUT_BODY,
             ),
         ),
         answers(

@@ -1,6 +1,7 @@
 //! Connections that the server ends between or within answers.
 
 use super::{OK, scripted};
+use crate::messages::RESET_EARLY;
 use crate::row::{Outcome, Row, ends, fails, passes};
 use loadtest_bad_server::Script;
 
@@ -10,10 +11,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "Reset as soon as the request is read",
             "plain",
             Script::new().read_head().reset(),
-            fails(
-                "reset.before_head",
-                "the connection was reset before the head of the answer",
-            ),
+            fails("reset.before_head", RESET_EARLY),
         )
         .peers("k6: error 1220; oha: connection error; Goose: failures"),
         scripted(
@@ -51,10 +49,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "Reset when the second request arrives, a POST",
             "posting",
             once_then().reset(),
-            once_fails(
-                "reset.before_head",
-                "the connection was reset before the head of the answer",
-            ),
+            once_fails("reset.before_head", RESET_EARLY),
         ),
         scripted(
             "Closed within the second answer",

@@ -2,6 +2,7 @@
 
 use crate::call::Output;
 use crate::inject::{act, run};
+use crate::messages::LARGE_HEAD;
 use crate::row::{Group, Outcome, Row, fails, passes};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -17,7 +18,7 @@ pub(crate) fn rows() -> Vec<Row> {
             Reply::endless_head,
             fails(
                 "head.too_large",
-                "the head of the answer has more than 64 KiB or more than 100 headers",
+                LARGE_HEAD,
             ),
         )
         .peers("k6: error after 100 MB; oha: error after 13 MB; Goose: failure after 17 MB"),

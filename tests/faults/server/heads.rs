@@ -6,6 +6,7 @@
 )]
 
 use super::{OK, answers, closes};
+use crate::messages::{CLOSED_EARLY, INVALID_HEADER, INVALID_STATUS, LARGE_HEAD, NOT_HTTP_1};
 use crate::row::{Row, fails, passes};
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -13,155 +14,98 @@ pub(crate) fn rows() -> Vec<Row> {
         closes(
             "No byte, then closed",
             "",
-            fails(
-                "closed.fresh",
-                "the server closed the new connection before the head of the answer",
-            ),
+            fails("closed.fresh", CLOSED_EARLY),
         )
         .peers("k6: error 1000 (EOF); oha, Goose: failures"),
         closes(
             "Half a status line, then closed",
             "HTTP/1.1 20",
-            fails(
-                "closed.fresh",
-                "the server closed the new connection before the head of the answer",
-            ),
+            fails("closed.fresh", CLOSED_EARLY),
         ),
         closes(
             "Half a head, then closed",
             "HTTP/1.1 200 OK\r\ncontent-",
-            fails(
-                "closed.fresh",
-                "the server closed the new connection before the head of the answer",
-            ),
+            fails("closed.fresh", CLOSED_EARLY),
         ),
         closes(
             "A head without the empty line at its end, then closed",
             "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n",
-            fails(
-                "closed.fresh",
-                "the server closed the new connection before the head of the answer",
-            ),
+            fails("closed.fresh", CLOSED_EARLY),
         ),
         answers(
             "A status line without a version",
             "200 OK\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid HTTP version; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`",
-            ),
+            fails("head.malformed", NOT_HTTP_1),
         ),
         answers(
             "A status line in lower case",
             "http/1.1 200 OK\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid HTTP version; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`",
-            ),
+            fails("head.malformed", NOT_HTTP_1),
         ),
         answers(
             "Version HTTP/1.2",
             "HTTP/1.2 200 OK\r\ncontent-length: 0\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid HTTP version; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`",
-            ),
+            fails("head.malformed", NOT_HTTP_1),
         ),
         answers(
             "Version HTTP/2.0 in a status line",
             "HTTP/2.0 200 OK\r\ncontent-length: 0\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid HTTP version; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`",
-            ),
+            fails("head.malformed", NOT_HTTP_1),
         ),
         answers(
             "HTTP/0.9: a body without a head",
             "<html>hello</html>\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid HTTP version; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`",
-            ),
+            fails("head.malformed", NOT_HTTP_1),
         ),
         answers(
             "A greeting of SMTP",
             "220 mail.shop.test ESMTP\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid HTTP version; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`",
-            ),
+            fails("head.malformed", NOT_HTTP_1),
         ),
         answers(
             "The banner of SSH",
             "SSH-2.0-OpenSSH_9.9\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid HTTP version; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`",
-            ),
+            fails("head.malformed", NOT_HTTP_1),
         ),
         answers(
             "A request in place of an answer",
             "GET / HTTP/1.1\r\nhost: shop\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid HTTP version; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`",
-            ),
+            fails("head.malformed", NOT_HTTP_1),
         ),
         answers(
             "NUL bytes",
             "\0\0\0\0\0\0\0\0\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid HTTP version; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`",
-            ),
+            fails("head.malformed", NOT_HTTP_1),
         ),
         answers(
             "No status",
             "HTTP/1.1 OK\r\ncontent-length: 0\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid status",
-            ),
+            fails("head.malformed", INVALID_STATUS),
         ),
         answers(
             "A status of two digits",
             "HTTP/1.1 20 OK\r\ncontent-length: 0\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid status",
-            ),
+            fails("head.malformed", INVALID_STATUS),
         ),
         answers(
             "A status of four digits",
             "HTTP/1.1 2000 OK\r\ncontent-length: 0\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid status",
-            ),
+            fails("head.malformed", INVALID_STATUS),
         ),
         answers(
             "Status 000",
             "HTTP/1.1 000 None\r\ncontent-length: 0\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid status",
-            ),
+            fails("head.malformed", INVALID_STATUS),
         ),
         answers(
             "Status 099",
             "HTTP/1.1 099 None\r\ncontent-length: 0\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid status",
-            ),
+            fails("head.malformed", INVALID_STATUS),
         ),
         answers(
             "Status -20",
             "HTTP/1.1 -20 OK\r\ncontent-length: 0\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid status",
-            ),
+            fails("head.malformed", INVALID_STATUS),
         ),
         answers(
             "Status 600",
@@ -216,58 +160,37 @@ pub(crate) fn rows() -> Vec<Row> {
         answers(
             "A header without a colon",
             "HTTP/1.1 200 OK\r\nno colon\r\ncontent-length: 0\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid header",
-            ),
+            fails("head.malformed", INVALID_HEADER),
         ),
         answers(
             "A header without a name",
             "HTTP/1.1 200 OK\r\n: value\r\ncontent-length: 0\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid header",
-            ),
+            fails("head.malformed", INVALID_HEADER),
         ),
         answers(
             "A blank in the name of a header",
             "HTTP/1.1 200 OK\r\nx y: 1\r\ncontent-length: 0\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid header",
-            ),
+            fails("head.malformed", INVALID_HEADER),
         ),
         answers(
             "A blank before the colon of a header",
             "HTTP/1.1 200 OK\r\ncontent-length : 0\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid header",
-            ),
+            fails("head.malformed", INVALID_HEADER),
         ),
         answers(
             "A NUL in a header",
             "HTTP/1.1 200 OK\r\nx: a\0b\r\ncontent-length: 0\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid header",
-            ),
+            fails("head.malformed", INVALID_HEADER),
         ),
         answers(
             "A bare CR in a header",
             "HTTP/1.1 200 OK\r\nx: a\rb\r\ncontent-length: 0\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid header",
-            ),
+            fails("head.malformed", INVALID_HEADER),
         ),
         answers(
             "A folded header",
             "HTTP/1.1 200 OK\r\nx: a\r\n b\r\ncontent-length: 0\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid header",
-            ),
+            fails("head.malformed", INVALID_HEADER),
         ),
         answers(
             "A header that is not UTF-8",
@@ -282,27 +205,18 @@ pub(crate) fn rows() -> Vec<Row> {
         answers(
             "A header of 100 KB",
             huge_header(),
-            fails(
-                "head.too_large",
-                "the head of the answer has more than 64 KiB or more than 100 headers",
-            ),
+            fails("head.too_large", LARGE_HEAD),
         ),
         answers("100 headers", many_headers(99), passes()),
         answers(
             "1,000 headers",
             many_headers(1_000),
-            fails(
-                "head.too_large",
-                "the head of the answer has more than 64 KiB or more than 100 headers",
-            ),
+            fails("head.too_large", LARGE_HEAD),
         ),
         closes(
             "1xx answers, and no other",
             "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(20),
-            fails(
-                "closed.fresh",
-                "the server closed the new connection before the head of the answer",
-            ),
+            fails("closed.fresh", CLOSED_EARLY),
         ),
         answers(
             "20 interim answers (1xx) before the answer",
@@ -312,10 +226,7 @@ pub(crate) fn rows() -> Vec<Row> {
         answers(
             "10,000 interim answers (1xx) before the answer",
             format!("{}{OK}", "HTTP/1.1 100 Continue\r\n\r\n".repeat(10_000)),
-            fails(
-                "head.too_large",
-                "the head of the answer has more than 64 KiB or more than 100 headers",
-            ),
+            fails("head.too_large", LARGE_HEAD),
         ),
         answers(
             "101 Switching Protocols, which nobody asked for",
@@ -325,18 +236,12 @@ pub(crate) fn rows() -> Vec<Row> {
         answers(
             "The preface of HTTP/2",
             "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid HTTP version; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`",
-            ),
+            fails("head.malformed", NOT_HTTP_1),
         ),
         answers(
             "A SETTINGS frame of HTTP/2",
             "\0\0\0\x04\0\0\0\0\0",
-            fails(
-                "head.malformed",
-                "the answer is not HTTP/1.1: invalid HTTP version; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`",
-            ),
+            fails("head.malformed", NOT_HTTP_1),
         ),
     ]
 }

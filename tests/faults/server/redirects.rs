@@ -6,6 +6,7 @@
 )]
 
 use super::{answers, redirects};
+use crate::messages::MANY_REDIRECTS;
 use crate::row::{Row, fails};
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -15,7 +16,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 302 Found\r\nlocation: /page\r\ncontent-length: 0\r\n\r\n",
             fails(
                 "redirect.loop",
-                "another redirect after 2; `redirects = 2` allows no more",
+                MANY_REDIRECTS,
             ),
         )
 .peers("k6: 891 requests for 81, status 302 is no failure; oha: success; Goose: failures"),
@@ -29,7 +30,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 302 Found\r\nlocation:\r\ncontent-length: 0\r\n\r\n",
             fails(
                 "redirect.loop",
-                "another redirect after 2; `redirects = 2` allows no more",
+                MANY_REDIRECTS,
             ),
         ),
         redirects(
@@ -94,7 +95,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 302 Found\r\nlocation: /a\r\nlocation: /b\r\ncontent-length: 0\r\n\r\n",
             fails(
                 "redirect.loop",
-                "another redirect after 2; `redirects = 2` allows no more",
+                MANY_REDIRECTS,
             ),
         ),
         redirects(
@@ -102,7 +103,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 302 Found\r\nlocation: /\u{fc}\r\ncontent-length: 0\r\n\r\n",
             fails(
                 "redirect.loop",
-                "another redirect after 2; `redirects = 2` allows no more",
+                MANY_REDIRECTS,
             ),
         ),
         answers(
