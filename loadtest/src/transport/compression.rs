@@ -154,7 +154,7 @@ fn decode_step(name: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
             Err(error) => {
                 let message = match error.kind() {
                     _ if name.ends_with("gzip") && has_bytes_after_gzip(body) => {
-                        format!("bytes that are none follow the `{name}` data of the body")
+                        format!("the body has other bytes after its `{name}` data")
                     }
                     io::ErrorKind::UnexpectedEof => {
                         format!("the `{name}` data of the body ends early")

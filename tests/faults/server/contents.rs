@@ -52,7 +52,7 @@ pub(crate) fn rows() -> Vec<Row> {
             encoded("gzip", &[gzip(), b"more".to_vec()].concat()),
             fails(
                 "body.decode",
-                "bytes that are none follow the `gzip` data of the body",
+                "the body has other bytes after its `gzip` data",
             ),
         ),
         reads("Gzip that is empty", encoded("gzip", b""), passes()),
