@@ -44,30 +44,14 @@ fn given_up(
     let limits = RefCell::new(AbortThresholds::new(&plan, &schedule, 2));
     let (broken, windows) = (RefCell::new(None), RefCell::new(Windows::default()));
     let (control, own) = (Control::new(), Control::new());
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    let done = LocalSet::new().block_on(&runtime, async {
+    let done = block_on_paused_clock(async {
         let start = Instant::now() + ms(20);
         let script: Arc<Script> = Arc::new(script);
-        let spec = WorkerSpec {
-            crowded: false,
-            scenario,
-            shared: Arc::new(()) as Shared,
-            plan: plan.clone(),
-            seed: 7,
-            worker: 0,
-            workers: 1,
-            occupancy: Arc::default(),
-            meeting_points: MeetingPoints::new(&scenario.definition, &plan),
-            make_transport: Arc::new(move |_| Scripted {
-                script: Arc::clone(&script),
-                start,
-                seen: Arc::default(),
-            }),
-        };
+        let spec = worker_spec(scenario, &plan, move || Scripted {
+            script: Arc::clone(&script),
+            start,
+            seen: Arc::default(),
+        });
         let report = |frame: Frame| {
             windows.borrow_mut().merge(&frame.windows);
             let mut broken = broken.borrow_mut();

@@ -247,6 +247,35 @@ fn plan_of(scenario: &Scenario) -> Plan {
     plan.unwrap()
 }
 
+fn block_on_paused_clock<R>(work: impl Future<Output = R>) -> R {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    LocalSet::new().block_on(&runtime, work)
+}
+
+/// The only worker of a run.
+fn worker_spec<T>(
+    scenario: &'static Scenario,
+    plan: &Plan,
+    make_transport: impl Fn() -> T + Send + Sync + 'static,
+) -> WorkerSpec<T> {
+    WorkerSpec {
+        scenario,
+        shared: Arc::new(()),
+        plan: plan.clone(),
+        seed: 7,
+        worker: 0,
+        workers: 1,
+        crowded: false,
+        occupancy: Arc::default(),
+        meeting_points: MeetingPoints::new(&scenario.definition, plan),
+        make_transport: Arc::new(move |_| make_transport()),
+    }
+}
+
 fn run_plan(
     scenario: &'static Scenario,
     plan: &Plan,
@@ -261,30 +290,19 @@ fn run_plan(
     let shared = (scenario.prepare)(&SetupContext::default()).unwrap().shared;
     let mut done = WorkerSummary::default();
     for worker in 0..workers {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .start_paused(true)
-            .build()
-            .unwrap();
-        let theirs = LocalSet::new().block_on(&runtime, async {
+        let theirs = block_on_paused_clock(async {
             // As in a real run, workers are there before the start.
             let start = Instant::now() + ms(20);
             let (script, seen) = (Arc::clone(&script), Arc::clone(&seen));
             let spec = WorkerSpec {
-                crowded: false,
-                scenario,
                 shared: Shared::clone(&shared),
-                plan: plan.clone(),
-                seed: 7,
                 worker,
                 workers,
-                occupancy: Arc::default(),
-                meeting_points: MeetingPoints::new(&scenario.definition, plan),
-                make_transport: Arc::new(move |_| Scripted {
+                ..worker_spec(scenario, plan, move || Scripted {
                     script: Arc::clone(&script),
                     start,
                     seen: Arc::clone(&seen),
-                }),
+                })
             };
             if let Some((at, phase)) = stop {
                 let control = control.clone();

@@ -24,12 +24,7 @@ fn run_together(
     let seen = Arc::new(Mutex::new(Vec::new()));
     let frames = Rc::new(RefCell::new(Vec::new()));
     let control = Control::new();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    let done = LocalSet::new().block_on(&runtime, async {
+    let done = block_on_paused_clock(async {
         let start = Instant::now() + ms(20);
         if let Some((at, phase)) = stop {
             let control = control.clone();
@@ -46,20 +41,14 @@ fn run_together(
         for worker in 0..workers {
             let (script, seen) = (Arc::clone(&script), Arc::clone(&seen));
             let spec = WorkerSpec {
-                crowded: false,
-                scenario,
-                shared: Arc::new(()) as Shared,
-                plan: plan.clone(),
-                seed: 7,
                 worker,
                 workers,
-                occupancy: Arc::default(),
                 meeting_points: Arc::clone(&meeting_points),
-                make_transport: Arc::new(move |_| Scripted {
+                ..worker_spec(scenario, &plan, move || Scripted {
                     script: Arc::clone(&script),
                     start,
                     seen: Arc::clone(&seen),
-                }),
+                })
             };
             let frames = Rc::clone(&frames);
             let report = move |frame| frames.borrow_mut().push(frame);

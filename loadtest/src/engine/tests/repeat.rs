@@ -1,12 +1,11 @@
 //! Steps that run once, send again, wait for an answer, or leave themselves out.
 
-use super::{ms, prepare};
+use super::{block_on_paused_clock, ms, prepare, worker_spec};
 use crate::chain::{
     Chain, Halt, Http, Local, RawResponse, RequestBuf, Scenario, Shared, Unmet, Vu,
 };
 use crate::engine::control::{Control, StopSignals};
 use crate::engine::pacer::Pacer;
-use crate::engine::rendezvous::MeetingPoints;
 use crate::engine::smoke::run_smoke_test;
 use crate::engine::worker::{WorkerSpec, run_worker};
 use crate::transport::{Call, Exchange, Failure, Received, Transport};
@@ -24,7 +23,6 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::task::LocalSet;
 use tokio::time::Instant;
 
 /// A chain in which every step needs the one before it. Step 0 leaves itself out in odd iterations where
@@ -222,25 +220,17 @@ impl Case {
         let script: Arc<Script> = Arc::new(script);
         let (sent, seen) = (Arc::default(), Arc::<Mutex<Vec<_>>>::default());
         let windows = Rc::new(RefCell::new(Windows::default()));
-        let planned = paused(async {
+        let planned = block_on_paused_clock(async {
             let start = Instant::now() + ms(20);
             let users_seen = Arc::clone(&seen);
             let spec = WorkerSpec {
-                scenario,
                 shared: self.shared(),
-                plan: Self::plan(scenario),
-                seed: 7,
-                worker: 0,
-                workers: 1,
-                crowded: false,
-                occupancy: Arc::default(),
-                meeting_points: MeetingPoints::new(&scenario.definition, &Self::plan(scenario)),
-                make_transport: Arc::new(move |_| Server {
+                ..worker_spec(scenario, &Self::plan(scenario), move || Server {
                     script: Arc::clone(&script),
                     start,
                     sent: Arc::clone(&sent),
                     seen: Arc::clone(&users_seen),
-                }),
+                })
             };
             let control = Control::new();
             if let Some(at) = self.stop {
@@ -274,7 +264,7 @@ impl Case {
         script: impl Fn(usize) -> (Duration, Answer) + Send + Sync + 'static,
     ) -> Result<(), String> {
         let scenario = self.scenario();
-        paused(async {
+        block_on_paused_clock(async {
             let server = Server {
                 script: Arc::new(script),
                 start: Instant::now(),
@@ -284,15 +274,6 @@ impl Case {
             run_smoke_test(scenario, &self.shared(), &Self::plan(scenario), server).await
         })
     }
-}
-
-fn paused<R>(work: impl Future<Output = R>) -> R {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    LocalSet::new().block_on(&runtime, work)
 }
 
 fn retry(times: u32, on: &[Trigger]) -> Retry {

@@ -78,25 +78,9 @@ fn soak(seconds: u64) -> Soaked {
         record,
         longest_line: 0,
     }));
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    let done = LocalSet::new().block_on(&runtime, async {
+    let done = block_on_paused_clock(async {
         let start = Instant::now() + ms(20);
-        let spec = WorkerSpec {
-            crowded: false,
-            scenario,
-            shared: Arc::new(()),
-            meeting_points: MeetingPoints::new(&scenario.definition, &plan),
-            plan,
-            seed: 7,
-            worker: 0,
-            workers: 1,
-            occupancy: Arc::default(),
-            make_transport: Arc::new(move |_| Repeating { start }),
-        };
+        let spec = worker_spec(scenario, &plan, move || Repeating { start });
         let soaked = Rc::clone(&soaked);
         let report = move |mut frame: Frame| {
             let mut soaked = soaked.borrow_mut();
@@ -113,7 +97,6 @@ fn soak(seconds: u64) -> Soaked {
         let signals = StopSignals::new(&control, &control);
         run_worker(spec, start, Pacer::with_runtime_timer(), signals, report).await
     });
-    drop(runtime);
     let mut soaked = Rc::into_inner(soaked).unwrap().into_inner();
     soaked.record.finish(RunEnd {
         ending: EndReason::Completed,

@@ -106,8 +106,8 @@ fn what_cannot_be_decoded_is_told_by_its_kind() {
         let mut user = user(&server.url()).await;
         for (path, kind, word) in [
             ("/cut", ErrorKind::BodyDecode, "ends early"),
-            ("/few", ErrorKind::BodyDecode, "bytes that are none follow"),
-            ("/many", ErrorKind::BodyDecode, "bytes that are none follow"),
+            ("/few", ErrorKind::BodyDecode, "other bytes after"),
+            ("/many", ErrorKind::BodyDecode, "other bytes after"),
             ("/broken", ErrorKind::BodyDecode, "no `gzip` data"),
             ("/brotli", ErrorKind::BodyDecode, "`br`"),
             ("/bomb", ErrorKind::BodyRatio, "250 times"),
