@@ -2,7 +2,7 @@
 
 use crate::call::{Output, wait_for};
 use crate::inject::{act, good_server, run};
-use crate::row::Count::Some as SomeOf;
+use crate::row::Count::{Any as AnyOf, Some as SomeOf};
 use crate::row::{Group, Outcome, Row, ends, fails, passes};
 use crate::site::Sandbox;
 use loadtest_model::record::EndReason;
@@ -52,7 +52,7 @@ fn panics() -> Vec<Row> {
             )
             .ok(SomeOf)
             .error("step.panic", SomeOf)
-            .with("cancelled", SomeOf),
+            .with("cancelled", AnyOf),
             |sandbox| {
                 let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(2)));
                 let output = run(sandbox, "code::crumbling", "", &server).run();
@@ -235,7 +235,7 @@ fn quits(fault: &'static str, how: &'static str, message: &str) -> Row {
     act(
         Group::Code,
         fault,
-        ends(105, message).ok(SomeOf).with("cancelled", SomeOf),
+        ends(105, message).ok(SomeOf).with("cancelled", AnyOf),
         move |sandbox| {
             let server = Server::start(move |request| match request.sequence {
                 80.. => Reply::json(format!(r#"{{"quit":"{how}"}}"#)),

@@ -36,7 +36,7 @@ fn render_page(rows: &[Row]) -> String {
          <!-- Generated from the rows in tests/faults; see CONTRIBUTING.md. -->\n\n\
          The result of each of {} faults. A test injects the fault into a run of the real command, which has {ITERATIONS} iterations of one step unless the row \
          says more.\nIt compares the exit code, the [kind](errors.md) and count of every failure, the message or the part of it that is shown, and the files that \
-         the run leaves.\nThe tables are made from these tests. `some` is a number that depends on the instant of the fault, and is above 0.\n\n\
+         the run leaves.\nThe tables are made from these tests. `some` is a number that depends on the instant of the fault, and is above 0; `any` may be 0.\n\n\
          Every run leaves its record and its report, unless the row says otherwise. [What other tools do](#other-tools) is at the end.\n",
         rows.len()
     );

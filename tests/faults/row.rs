@@ -49,6 +49,8 @@ pub(crate) enum Count {
     Exactly(u64),
     /// More than 0: the fault comes at some instant of the load.
     Some,
+    /// Any number, 0 too: of what was in flight at that instant.
+    Any,
 }
 
 /// What happens: compared whole, and shown on the page.
@@ -131,6 +133,14 @@ impl Outcome {
                 *count = count.round_to(wanted.next().map_or(*count, |(_, wanted)| *wanted));
             }
         };
+        let any = expected
+            .remarks
+            .iter()
+            .filter(|(_, count)| *count == Count::Any);
+        for (name, count) in any {
+            self.remarks.retain(|(seen, _)| seen != name);
+            self.remarks.push((name, *count));
+        }
         self.ok = self.ok.round_to(expected.ok);
         round(&mut self.errors, &expected.errors);
         round(&mut self.remarks, &expected.remarks);
@@ -162,6 +172,7 @@ impl fmt::Display for Count {
         match self {
             Self::Exactly(count) => write!(f, "{count}"),
             Self::Some => f.write_str("some"),
+            Self::Any => f.write_str("any"),
         }
     }
 }

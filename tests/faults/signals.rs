@@ -3,7 +3,7 @@
 use crate::call::{Output, Running, is_running, send, wait_at_most, wait_for};
 use crate::inject::{act, good_server, run};
 use crate::project::Files;
-use crate::row::Count::Some as SomeOf;
+use crate::row::Count::{Any as AnyOf, Some as SomeOf};
 use crate::row::{Group, Outcome, Row, ends, passes};
 use crate::site::{Sandbox, sender, total, wait_for_the_end_of_the_load};
 use loadtest_model::record::EndReason;
@@ -223,7 +223,7 @@ fn killed() -> Vec<Row> {
         row(
             "The load test is killed (SIGKILL)",
             Victim::LoadTest,
-            ends(105, "signal 9").with("cancelled", SomeOf),
+            ends(105, "signal 9").with("cancelled", AnyOf),
         ),
         row(
             "The tool is killed (SIGKILL), and the run is reported",
