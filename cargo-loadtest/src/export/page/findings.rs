@@ -274,7 +274,6 @@ pub(super) fn build_measurement(card: &Card) -> Section {
             }
         })
         .collect();
-    let is_essential = !sentences.is_empty();
     if validity.trust == Trust::Valid {
         let words = "The generator kept up: nothing speaks against the figures.";
         sentences.push(Sentence::small(words));
@@ -284,7 +283,7 @@ pub(super) fn build_measurement(card: &Card) -> Section {
     let title = format!("Measurement {}", validity.trust.name());
     Section {
         is_half: true,
-        is_essential,
+        is_essential: validity.trust != Trust::Valid,
         ..Section::new(title, vec![Block::Sentences(sentences)])
     }
 }
