@@ -1,7 +1,7 @@
 //! Frames that concern a request: heads, bodies, silence.
 
 use super::{
-    CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, PADDED, PRIORITY, PUSH_PROMISE,
+    CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, PADDED, PING, PRIORITY, PUSH_PROMISE,
     STATUS_200, answers, field, frame, head, last, request, scripted, silent,
 };
 use crate::messages::{CLOSED_EARLY, CONNECTION_ERROR, RESET_EARLY, STREAM_ERROR};
@@ -194,7 +194,12 @@ fn bodies() -> Vec<Row> {
         ),
         scripted(
             "Reset within the body in HTTP/2",
-            request().send(body(0, b"hi")).reset(),
+            // The answer to the PING says that all before it was read.
+            request()
+                .send(body(0, b"hi"))
+                .send(frame(PING, 0, 0, &[0; 8]))
+                .read_frame(PING)
+                .reset(),
             fails("reset.in_body", "the connection was reset within the body"),
         ),
         scripted(
