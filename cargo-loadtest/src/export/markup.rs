@@ -2,11 +2,37 @@
 
 use super::page::split_prose;
 use crate::console::clean_lines;
-use std::fmt::Write as _;
+use maud::{Markup, Render, html};
 
-/// Escapes a text for use between tags.
-pub(super) fn escape_text(words: &str) -> String {
-    escape(&clean_lines(words))
+/// A text from outside, in an element or an attribute: escaped, without control and bidirectional characters.
+///
+/// Templates wrap every text in this or in [`Prose`], their own words apart.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Text<T>(pub(crate) T);
+
+/// A sentence, in which text between two backticks is code; otherwise like [`Text`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Prose<T>(pub(crate) T);
+
+impl<T: AsRef<str>> Render for Text<T> {
+    fn render_to(&self, html: &mut String) {
+        html.push_str(&escape(&clean_lines(self.0.as_ref())));
+    }
+}
+
+impl<T: AsRef<str>> Render for Prose<T> {
+    fn render(&self) -> Markup {
+        html! {
+            @for (is_code, part) in split_prose(self.0.as_ref()) {
+                @if is_code {
+                    code { (Text(part)) }
+                } @else {
+                    // A line does not end between a number and its unit.
+                    (Text(part.replace(" %", "\u{a0}%").replace(" ms", "\u{a0}ms")))
+                }
+            }
+        }
+    }
 }
 
 /// Replaces every character that could end a text or an attribute.
@@ -25,27 +51,23 @@ pub(super) fn escape(words: &str) -> String {
     html
 }
 
-/// Escapes a sentence, in which text between two backticks is code.
-pub(super) fn escape_prose(words: &str) -> String {
-    let mut html = String::new();
-    for (is_code, part) in split_prose(words) {
-        let part = escape_text(&part);
-        if is_code {
-            let _ = write!(html, "<code>{part}</code>");
-        } else {
-            // A line does not end between a number and its unit.
-            html.push_str(&part.replace(" %", "\u{a0}%").replace(" ms", "\u{a0}ms"));
-        }
-    }
-    html
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn code_in_prose_is_marked_and_escaped() {
-        assert_eq!(escape_prose("of `a<b`: `x"), "of <code>a&lt;b</code>: `x");
+        let html = Prose("of `a<b`: `x").render().into_string();
+        assert_eq!(html, "of <code>a&lt;b</code>: `x");
+    }
+
+    #[test]
+    fn a_hostile_text_ends_neither_its_element_nor_its_attribute_and_holds_no_controls() {
+        let hostile = "\"'><img src=x>`\u{1b}[2J\u{202e}`";
+        let html = html! { p title=(Text(hostile)) { (Text(hostile)) (Prose(hostile)) } };
+        let html = html.into_string();
+        assert_eq!(html.matches('<').count(), 4, "p and code: {html}");
+        assert_eq!(html.matches('"').count(), 2, "{html}");
+        assert!(!html.contains(['\u{1b}', '\u{202e}']), "{html}");
     }
 }

@@ -10,7 +10,7 @@ pub(crate) mod json;
 pub(crate) mod junit;
 pub(crate) mod labels;
 pub(crate) mod markdown;
-mod markup;
+pub(crate) mod markup;
 pub(crate) mod openmetrics;
 pub(crate) mod page;
 #[cfg(feature = "pdf")]

@@ -80,7 +80,8 @@ fn skeleton(html: &str) -> String {
                 "tr" => "\n| ",
                 "li" => "\n- ",
                 "dd" => ": ",
-                "p" | "dt" | "caption" | "figcaption" | "title" | "br" | "pre" | "footer" => "\n",
+                "div" | "p" | "dt" | "caption" | "figcaption" | "title" | "br" | "pre"
+                | "footer" => "\n",
                 _ => "",
             }),
             Piece::Tag {

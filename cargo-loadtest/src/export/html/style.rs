@@ -1,7 +1,7 @@
 //! The colours of the page, held against what people can read.
 
 mod tests {
-    use crate::export::html::STYLE;
+    use crate::export::html::BASE_STYLE;
     use crate::export::scene::Paint;
     use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ mod tests {
 
     /// The colours of each `:root`: by day, in the dark, in print.
     fn palettes() -> Vec<Palette> {
-        let blocks = STYLE.split(":root {").skip(1);
+        let blocks = BASE_STYLE.split(":root {").skip(1);
         let of = |block: &'static str| -> Palette {
             let (colours, _) = block.split_once('}').expect("an end");
             let lines = colours.split(';').filter_map(|line| line.split_once(':'));

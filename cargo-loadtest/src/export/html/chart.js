@@ -133,14 +133,20 @@ function chartOf(figure, points) {
   return { plot, show, nearest };
 }
 
-for (const scenario of document.querySelectorAll('article')) {
+// Connects the charts below a node, but those that are connected already.
+function connectCharts(root) {
   const axes = new Map();
-  for (const figure of scenario.querySelectorAll('figure[data-from]')) {
+  for (const figure of root.querySelectorAll('figure[data-from]:not(:has(.readout))')) {
+    const scenario = figure.closest('article') ?? root;
+    if (!axes.has(scenario)) axes.set(scenario, new Map());
     const words = figure.dataset.at;
-    axes.set(words, [...(axes.get(words) ?? []), figure]);
+    const same = axes.get(scenario);
+    same.set(words, [...(same.get(words) ?? []), figure]);
   }
-  for (const [words, figures] of axes) {
+  for (const [words, figures] of [...axes.values()].flatMap((same) => [...same])) {
     const at = words.split('|');
     connect(figures.map((figure) => chartOf(figure, at.length)), at);
   }
 }
+
+connectCharts(document);
