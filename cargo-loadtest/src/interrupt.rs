@@ -57,14 +57,7 @@ impl Interrupts {
                 console::print_error(&interrupted);
                 std::process::exit(interrupted.exit_code().into());
             }
-            state.count.fetch_add(1, Ordering::SeqCst);
-            let expendable = state
-                .expendable
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            if let Some(id) = *expendable {
-                terminate(id);
-            }
+            Self(Arc::clone(&state)).request();
         })
         .map_err(|source| Error::failure(format!("could not prepare for Ctrl-C: {source}")))
     }
@@ -104,9 +97,41 @@ impl Interrupts {
             .unwrap_or_else(PoisonError::into_inner) = id;
     }
 
-    #[cfg(test)]
+    /// Asks to stop, as a signal does.
     pub(crate) fn request(&self) {
         self.0.count.fetch_add(1, Ordering::SeqCst);
+        let expendable = self.0.expendable.lock();
+        if let Some(id) = *expendable.unwrap_or_else(PoisonError::into_inner) {
+            terminate(id);
+        }
+    }
+
+    /// Obeys the lines on standard input: `stop` and `abort`. Its end asks to stop, since nobody could any more.
+    ///
+    /// # Errors
+    /// When there is no thread for it.
+    pub(crate) fn obey_input(&self) -> Result<(), Error> {
+        let interrupts = self.clone();
+        let obey = move || {
+            for word in std::io::stdin().lines().map_while(Result::ok) {
+                let wanted = match word.as_str() {
+                    "stop" => 1,
+                    "abort" => 2,
+                    _ => 0,
+                };
+                while interrupts.count() < wanted {
+                    interrupts.request();
+                }
+            }
+            if interrupts.count() == 0 {
+                interrupts.request();
+            }
+        };
+        std::thread::Builder::new()
+            .name("control".to_owned())
+            .spawn(obey)
+            .map(|_| ())
+            .map_err(|error| Error::failure(format!("no thread for the control pipe: {error}")))
     }
 }
 

@@ -2,12 +2,14 @@
 //!
 //! [`main`] is the whole program. [`Call`] runs one command within another program and captures its output.
 
+mod archive;
 mod baselines;
 mod ci;
 mod cli;
 mod commands;
 mod config;
 mod console;
+mod course;
 mod error;
 mod export;
 mod file_names;
@@ -26,6 +28,8 @@ mod session;
 mod soak;
 mod store;
 mod suggestion;
+#[cfg(feature = "ui")]
+mod ui;
 mod units;
 mod workspace;
 
@@ -164,6 +168,8 @@ fn dispatch(cli: &Cli) -> Result<u8, error::Error> {
         Command::Report(args) => commands::report::report(args, cli),
         Command::Compare(args) => commands::compare::compare(args),
         Command::History(args) => commands::history::history(args),
+        #[cfg(feature = "ui")]
+        Command::Ui(args) => ui::ui(args, cli),
         Command::Baseline(args) => commands::baseline::baseline(args),
         Command::Config(args) => commands::config::config(args),
         Command::Completions(args) => commands::completions::completions(args),

@@ -128,6 +128,12 @@ impl BaselineRun {
         self.scenario().start.definition.identity()
     }
 
+    /// Returns the start of the run, RFC 3339 in UTC.
+    #[cfg(feature = "ui")]
+    pub(crate) fn started_at(&self) -> &str {
+        &self.record.started_at
+    }
+
     /// Returns the sort key for the order of time.
     pub(super) fn age(&self) -> (&str, &str) {
         (&self.record.started_at, &self.record.run_id)

@@ -53,6 +53,12 @@ Examples:
   cargo loadtest run --baseline main
   cargo loadtest baseline list";
 
+#[cfg(feature = "ui")]
+pub(super) const UI: &str = "\
+Examples:
+  cargo loadtest ui                open the dashboard of this workspace
+  cargo loadtest ui --read-only    look at runs and reports only";
+
 #[cfg(test)]
 mod tests {
     use super::*;

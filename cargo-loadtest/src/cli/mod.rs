@@ -83,6 +83,10 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// List the runs of each scenario with their version and commit
     History(HistoryArgs),
+    /// Open the dashboard: a local web page to look at runs, start them and watch them
+    #[cfg(feature = "ui")]
+    #[command(after_help = examples::UI)]
+    Ui(UiArgs),
     /// Save, list and remove baselines
     #[command(after_help = examples::BASELINE)]
     Baseline(BaselineArgs),
@@ -115,6 +119,9 @@ pub(crate) struct RunArgs {
     /// Run all scenarios at once. `--rate`, `--users` and `--iterations` are totals, split by `#[scenario(weight = ..)]`
     #[arg(long)]
     pub(crate) mix: bool,
+    /// Take `stop` and `abort` from standard input, whose end means `stop`; print the name of the run first
+    #[arg(long, hide = true)]
+    pub(crate) watched: bool,
     #[command(flatten)]
     pub(crate) curl: CurlArgs,
     #[command(flatten)]
@@ -192,6 +199,9 @@ pub(crate) struct DebugArgs {
     /// Run this iteration of a run with the same seed and load, counted from 0; `USER.N` where the load is a number of users
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) iteration: Option<Number>,
+    /// Output format; `json` prints an event per line
+    #[arg(long, value_enum, default_value_t, value_name = "FMT")]
+    pub(crate) format: ResultFormat,
     #[command(flatten)]
     pub(crate) curl: CurlArgs,
     #[command(flatten)]
@@ -369,6 +379,26 @@ pub(crate) struct ReportOptions {
     pub(crate) fonts: Vec<PathBuf>,
 }
 
+/// `cargo loadtest ui`.
+#[cfg(feature = "ui")]
+#[derive(Debug, Args)]
+pub(crate) struct UiArgs {
+    /// Port to listen on [default: one of the workspace's own]
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Option<u16>,
+    /// Print the address and open no browser
+    #[arg(long)]
+    pub(crate) no_open: bool,
+    /// Show runs and reports only: nothing can be started or changed
+    #[arg(long)]
+    pub(crate) read_only: bool,
+    /// Make a new secret, so that pages of an earlier dashboard have to be opened again
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+}
+
 /// `cargo loadtest init`.
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
@@ -464,6 +494,68 @@ pub(crate) struct LoadArgs {
     /// Base URL, instead of the one the scenario declares
     #[arg(long, value_name = "URL", value_parser = values::base_url)]
     pub(crate) base_url: Option<String>,
+}
+
+#[cfg(feature = "ui")]
+impl ProjectArgs {
+    /// Returns the flags as they would be typed.
+    pub(crate) fn flags(&self) -> Vec<String> {
+        let Self {
+            packages,
+            workspace,
+            binaries,
+            cargo,
+            compilation,
+        } = self;
+        let features = &compilation.features;
+        let switches = [
+            ("--workspace", *workspace),
+            ("--release", compilation.release),
+            ("--all-features", features.all_features),
+            ("--no-default-features", features.no_default_features),
+        ];
+        let switches = switches.into_iter().filter(|(_, is_on)| *is_on);
+        let mut flags: Vec<String> = switches.map(|(flag, _)| flag.to_owned()).collect();
+        flags.extend(packages.iter().map(|name| format!("--package={name}")));
+        let paths = binaries.iter();
+        flags.extend(paths.map(|path| format!("--binary={}", path.display())));
+        flags.extend(
+            compilation
+                .profile
+                .iter()
+                .map(|name| format!("--profile={name}")),
+        );
+        flags.extend(
+            features
+                .features
+                .iter()
+                .map(|name| format!("--features={name}")),
+        );
+        flags.extend(cargo.flags());
+        flags
+    }
+}
+
+#[cfg(feature = "ui")]
+impl CargoArgs {
+    /// Returns the flags as they would be typed.
+    pub(crate) fn flags(&self) -> Vec<String> {
+        let switches = [
+            ("--locked", self.locked),
+            ("--offline", self.offline),
+            ("--frozen", self.frozen),
+        ];
+        let switches = switches.into_iter().filter(|(_, is_on)| *is_on);
+        let mut flags: Vec<String> = switches.map(|(flag, _)| flag.to_owned()).collect();
+        let paths = [
+            ("--manifest-path", &self.manifest_path),
+            ("--target-dir", &self.target_dir),
+        ];
+        for (flag, path) in paths {
+            flags.extend(path.iter().map(|path| format!("{flag}={}", path.display())));
+        }
+        flags
+    }
 }
 
 impl LoadArgs {

@@ -37,11 +37,11 @@ use loadtest_model::protocol::{
 use recorded::ImportedRequests;
 
 /// The common start of commands about scenarios: the workspace, its load tests and their scenarios.
-struct Project<'a> {
+pub(crate) struct Project<'a> {
     args: &'a ProjectArgs,
     cli: &'a Cli,
-    workspace: Workspace,
-    interrupts: Interrupts,
+    pub(crate) workspace: Workspace,
+    pub(crate) interrupts: Interrupts,
     /// True if traffic stays within a network namespace of its own.
     offline: bool,
 }
@@ -53,7 +53,7 @@ impl<'a> Project<'a> {
     }
 
     /// The same, or a folder without a package.
-    fn open_anywhere(args: &'a ProjectArgs, cli: &'a Cli) -> Result<Self, Error> {
+    pub(crate) fn open_anywhere(args: &'a ProjectArgs, cli: &'a Cli) -> Result<Self, Error> {
         Self::opened(args, cli, Workspace::load_or_folder)
     }
 
@@ -87,7 +87,7 @@ impl<'a> Project<'a> {
     }
 
     /// The `loadtest.toml` that holds for it.
-    fn config(&self) -> Result<Config, Error> {
+    pub(crate) fn config(&self) -> Result<Config, Error> {
         Config::load(&self.workspace.start, self.workspace.root())
     }
 
@@ -102,6 +102,18 @@ impl<'a> Project<'a> {
             );
         }
         Webhooks::from_config(&[])
+    }
+
+    /// Returns the flags of the project, for another command.
+    #[cfg(feature = "ui")]
+    pub(crate) fn flags(&self) -> Vec<String> {
+        self.args.flags()
+    }
+
+    /// Returns those flags that every command has.
+    #[cfg(feature = "ui")]
+    pub(crate) fn cargo_flags(&self) -> Vec<String> {
+        self.args.cargo.flags()
     }
 
     /// Refuses what `config` does not let the caller do.

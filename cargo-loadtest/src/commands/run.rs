@@ -29,6 +29,9 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::path::Path;
 use tempfile::TempDir;
 
+/// Begins the line by which `run --watched` tells the dashboard the name of its run.
+pub(crate) const WATCHED_RUN: &str = "run ";
+
 /// Runs the selected scenarios and grades them.
 ///
 /// # Errors
@@ -36,6 +39,9 @@ use tempfile::TempDir;
 pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let given = recorded::read_requests(&args.curl)?;
     let project = Project::open_for(given.as_ref(), &args.project, cli)?;
+    if args.watched {
+        project.interrupts.obey_input()?;
+    }
     let mut config = project.config()?;
     let args = &config.defaults(args.gate.ci).complete(args);
     let gate = args.gate.baseline.as_ref().map(|_| "--baseline");
@@ -84,6 +90,9 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         not_run: expected,
         ..record.clone()
     })?;
+    if args.watched {
+        console::print_result(format_args!("{WATCHED_RUN}{}", folder.identifier()))?;
+    }
     let planned = chosen.iter().zip(&plans);
     let planned = planned
         .map(|(found, plan)| Planned::new(&found.definition, display::format_planned_load(plan)));
@@ -347,6 +356,11 @@ struct Series<'a> {
 }
 
 impl Series<'_> {
+    /// Returns true if the course of the run is shown elsewhere, or nowhere.
+    fn is_unseen(&self) -> bool {
+        self.quiet || self.args.watched
+    }
+
     /// Runs the scenarios one after another; prints the error of each that fails.
     fn run_in_turn(&self, chosen: &[Found], record: &mut RunRecord) {
         let mut ended: Option<(u8, String)> = None;
@@ -401,7 +415,7 @@ impl Series<'_> {
             let one = Request::Run(Box::new(request.clone()));
             files::write_json(&self.folder.request(i + 1), &one)?;
         }
-        let mut live = Live::new(self.quiet, requests.len());
+        let mut live = Live::new(self.is_unseen(), requests.len());
         let results = session::mix(
             Program::from_binary(binary, self.offline),
             &requests,
@@ -417,7 +431,7 @@ impl Series<'_> {
 
     fn run(&self, found: &Found, at: usize) -> Result<ScenarioRecord, Error> {
         let hash = workspace::hash(&found.binary.executable)?;
-        let mut live = Live::new(self.quiet, 1);
+        let mut live = Live::new(self.is_unseen(), 1);
         session::run(
             Program::from_binary(&found.binary, self.offline),
             &self.request(found, at, hash),

@@ -1,12 +1,12 @@
 //! A few lines at the bottom of the terminal, drawn anew and cleared at the end.
 
-use super::course::{
+use super::keys::UnseenKeys;
+use crate::console::{self, clean};
+use crate::course::{
     Course, StepWindow, Window, describe_doubt, format_share, format_time, format_users,
     format_window_rate,
 };
-use super::keys::UnseenKeys;
-use super::progress::{LimitsSoFar, describe_errors, describe_phase};
-use crate::console::{self, clean};
+use crate::course::{LimitsSoFar, describe_errors, describe_phase};
 use crate::export::terminal::text::{shorten, width};
 use crate::units;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

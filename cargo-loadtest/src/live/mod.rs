@@ -2,14 +2,12 @@
 //! else a line now and then.
 
 mod block;
-mod course;
 mod keys;
 mod plain;
-mod progress;
 
 use crate::console::{self, clean};
+use crate::course::Course;
 use block::LiveBlock;
-use course::Course;
 use loadtest_model::metrics::Frame;
 use loadtest_model::record::RunStart;
 use plain::Plain;

@@ -1,7 +1,7 @@
 //! Lines for logs: one at the beginning, one every ten seconds.
 
-use super::course::{Course, format_share, format_time, format_users, format_window_rate};
-use super::progress::{LimitsSoFar, describe_errors};
+use crate::course::{Course, format_share, format_time, format_users, format_window_rate};
+use crate::course::{LimitsSoFar, describe_errors};
 use crate::units;
 use std::time::Duration;
 

@@ -4,6 +4,7 @@
 //! may be a secret: only its scheme and host are ever shown.
 
 mod client;
+mod deliveries;
 mod job;
 mod outbox;
 mod payload;
@@ -17,6 +18,9 @@ use crate::interrupt::Interrupts;
 use crate::store::{self, Measured};
 use crate::{console, process};
 use client::WebhookRequest;
+use deliveries::DeliveryOutcome;
+#[cfg(any(test, feature = "ui"))]
+pub(crate) use deliveries::read_deliveries;
 use outbox::Outbox;
 use payload::{Ended, Payload};
 pub(crate) use payload::{Planned, Run};
@@ -162,7 +166,7 @@ fn signature(key: &hmac::Key, body: &[u8]) -> String {
 
 impl Told {
     /// Tells what the run came to, waits for a few seconds at most, and says what was not delivered. The page
-    /// of its report is at `page`, the source of the workspace in `root`.
+    /// of its report is at `page` in the folder of the run, the source of the workspace in `root`.
     pub(crate) fn ended(
         mut self,
         result: Measured<'_>,
@@ -179,6 +183,7 @@ impl Told {
             Err(error) => error.exit_code(),
         };
         let report = result.grade();
+        let folder = page.parent().unwrap_or(root);
         let page = page.exists().then(|| {
             let below = page.strip_prefix(root).unwrap_or(page);
             below.display().to_string()
@@ -192,6 +197,9 @@ impl Told {
             self.post(&payload);
         }
         self.outbox.wait(WAIT, interrupts);
+        if folder.is_dir() {
+            deliveries::write(folder, &self.describe_deliveries());
+        }
         for line in self.undelivered() {
             console::print_warning(line);
         }
@@ -206,6 +214,24 @@ impl Told {
                 self.posted.push((number, payload.event));
             }
         }
+    }
+
+    /// Returns the outcome of every message, in the order they were sent.
+    fn describe_deliveries(&self) -> Vec<DeliveryOutcome> {
+        let undelivered: BTreeMap<usize, String> = self
+            .outbox
+            .undelivered()
+            .map(|(delivery, reason, _)| (delivery, reason))
+            .collect();
+        let at = store::now();
+        let outcome = |(delivery, (webhook, event)): (usize, &(usize, Event))| DeliveryOutcome {
+            at: at.clone(),
+            event: event.word().to_owned(),
+            webhook: self.webhooks[*webhook].place(),
+            is_delivered: !undelivered.contains_key(&delivery),
+            reason: undelivered.get(&delivery).cloned(),
+        };
+        self.posted.iter().enumerate().map(outcome).collect()
     }
 
     /// A line for each webhook and reason, in the order of the webhooks.

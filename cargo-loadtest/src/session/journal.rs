@@ -11,9 +11,12 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
+/// The most bytes that are read at once: the journal of a long run does not fit into memory.
+const MOST_AT_ONCE: u64 = 16 << 20;
+
 /// A journal that another process writes, of lines that are each an `L`.
 #[derive(Debug)]
-pub(super) struct Tail<L> {
+pub(crate) struct Tail<L> {
     path: PathBuf,
     file: Option<File>,
     pending: Vec<u8>,
@@ -21,7 +24,7 @@ pub(super) struct Tail<L> {
 }
 
 impl<L: DeserializeOwned> Tail<L> {
-    pub(super) fn new(path: &Path) -> Self {
+    pub(crate) fn new(path: &Path) -> Self {
         Self {
             path: path.to_path_buf(),
             file: None,
@@ -30,15 +33,16 @@ impl<L: DeserializeOwned> Tail<L> {
         }
     }
 
-    /// The lines that were completed since the last call; one that cannot be read is left out.
-    pub(super) fn read(&mut self) -> Vec<L> {
+    /// Returns the lines that were completed since the last call, of a long journal the first of them; one that cannot be
+    /// read is left out.
+    pub(crate) fn read(&mut self) -> Vec<L> {
         if self.file.is_none() {
             // The process makes the file when it gets that far.
             self.file = File::open(&self.path).ok();
         }
         if let Some(file) = &mut self.file {
             // What cannot be read now is read when the journal is folded, or reported then.
-            let _ = file.read_to_end(&mut self.pending);
+            let _ = file.take(MOST_AT_ONCE).read_to_end(&mut self.pending);
         }
         let complete = self
             .pending

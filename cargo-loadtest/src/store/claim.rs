@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// A lock on the folder of a run, held for as long as this lives.
 #[derive(Debug)]
-pub(super) struct Claim(File);
+pub(crate) struct Claim(File);
 
 impl Claim {
     /// Claims a folder that was just made.
@@ -26,7 +26,7 @@ impl Claim {
     ///
     /// # Errors
     /// Where the system has no such locks; where the folder is not there.
-    pub(super) fn try_new(folder: &Path) -> io::Result<Option<Self>> {
+    pub(crate) fn try_new(folder: &Path) -> io::Result<Option<Self>> {
         let file = File::open(folder)?;
         match lock(&file, Wait::Never) {
             Ok(()) => Ok(Some(Self(file))),

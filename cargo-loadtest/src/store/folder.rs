@@ -201,7 +201,7 @@ impl RunFolder {
     }
 
     /// Returns the path of the comparison with a baseline.
-    pub(super) fn comparison(&self) -> PathBuf {
+    pub(crate) fn comparison(&self) -> PathBuf {
         self.path.join(COMPARISON)
     }
 
@@ -217,7 +217,7 @@ impl RunFolder {
 
     /// Returns true if this is the folder of a run, even one that was killed before it began.
     pub(super) fn is_known(&self) -> bool {
-        self.has_begun() || began(&self.identifier()).is_some()
+        began(&self.identifier()).is_some() || self.has_begun()
     }
 
     /// Returns true while another process writes the run and has no record yet.

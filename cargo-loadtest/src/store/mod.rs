@@ -7,6 +7,8 @@ mod identifier;
 mod prune;
 mod read;
 
+#[cfg(feature = "ui")]
+pub(crate) use claim::Claim;
 pub(crate) use find::open;
 pub(crate) use folder::{Measured, RunFolder, is_of_a_run};
 pub(crate) use read::{RecordError, damaged_record, decode_record, not_run, read_record};
@@ -22,6 +24,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// A run under way is among so many of the newest.
+#[cfg(feature = "ui")]
+const UNDER_WAY_WITHIN: usize = 20;
+
 /// The folder that holds all runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
@@ -35,6 +41,17 @@ pub(crate) struct Store {
 }
 
 impl Store {
+    /// A store in `directory`, whose baselines lie in it.
+    #[cfg(test)]
+    pub(crate) fn at(directory: PathBuf) -> Self {
+        Self {
+            baselines: directory.join("baselines"),
+            directory,
+            keep: None,
+            max_age: None,
+        }
+    }
+
     /// The one that the configuration names, else that among the artifacts of the build.
     pub(crate) fn in_workspace(workspace: &Workspace, config: &Config) -> Self {
         let directory = config
@@ -127,6 +144,15 @@ impl Store {
             return Err(self.no_run());
         }
         Ok(runs)
+    }
+
+    /// Returns the newest run that a process writes now, of those begun last.
+    #[cfg(feature = "ui")]
+    pub(crate) fn newest_under_way(&self) -> Option<RunFolder> {
+        let identifiers = self.identifiers();
+        let newest = identifiers.iter().rev().take(UNDER_WAY_WITHIN);
+        let folders = newest.map(|name| RunFolder::at(&self.directory.join(name)));
+        folders.into_iter().find(RunFolder::is_under_way)
     }
 
     fn no_run(&self) -> Error {

@@ -9,6 +9,7 @@ use crate::baselines::{Baselines, compared};
 use crate::cli::{CompareArgs, ResultFormat};
 use crate::console;
 use crate::error::{Error, Kind};
+use crate::export::page::Section;
 use crate::export::page::comparison::{self, ComparisonBase};
 use crate::export::terminal;
 use crate::store::{self, Store};
@@ -18,7 +19,7 @@ use loadtest_model::record::{RunRecord, ScenarioRecord};
 
 /// The result of a comparison.
 #[derive(Debug)]
-struct RunComparison {
+pub(crate) struct RunComparison {
     /// The name of a baseline, or the identifier of a run.
     base: String,
     is_baseline: bool,
@@ -36,40 +37,8 @@ struct RunComparison {
 /// When there is no such baseline or run, or it cannot be read.
 pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
     let baselines = baseline::baselines(&args.cargo)?;
-    let opened = store::open(&args.new, || Store::of_workspace(&args.cargo));
-    let (_, new) = match opened {
-        Err(error)
-            if matches!(error.kind(), Kind::UnknownRun { .. })
-                && matches!(baselines.find(&args.new), Ok(Some(_))) =>
-        {
-            let (name, base) = (&args.new, &args.base);
-            let message = format!("`{name}` is a baseline; the second argument must be a run");
-            return Err(Error::usage(message)
-                .with_help(format!("write `cargo loadtest compare {name} {base}`")));
-        }
-        opened => opened?,
-    };
-    let compared = if let Some(baseline) = baselines.find(&args.base)? {
-        let contents = baseline.contents()?;
-        let base = |identity: &str| {
-            let mut all = contents.scenarios.iter();
-            let runs = all.find(|runs| runs[0].identity() == identity);
-            runs.into_iter().flatten().map(|kept| kept.side()).collect()
-        };
-        let known = contents.scenarios.iter().map(|runs| runs[0].identity());
-        RunComparison::compare_runs(&args.base, true, &new, known.collect(), &base)
-    } else {
-        let base = open_base(args, &baselines)?;
-        let sides = |identity: &str| {
-            let all = base.scenarios.iter();
-            let same = all.filter(|scenario| scenario.start.definition.identity() == identity);
-            same.map(|scenario| comparison_side(&base, scenario))
-                .collect()
-        };
-        let known = base.scenarios.iter();
-        let known = known.map(|scenario| scenario.start.definition.identity());
-        RunComparison::compare_runs(&base.run_id, false, &new, known.collect(), &sides)
-    };
+    let open_store = || Store::of_workspace(&args.cargo);
+    let compared = compare_by_name(&args.base, &args.new, &baselines, &open_store)?;
     match args.format {
         ResultFormat::Human => {
             let text = compared.words(console::result_width(), console::colours_results());
@@ -80,12 +49,61 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
     Ok(compared.exit_code())
 }
 
+/// Compares the run `new` with the baseline or run `base`.
+///
+/// # Errors
+/// When there is no such baseline or run, or it cannot be read.
+pub(crate) fn compare_by_name(
+    base: &str,
+    new: &str,
+    baselines: &Baselines,
+    open_store: &dyn Fn() -> Result<Store, Error>,
+) -> Result<RunComparison, Error> {
+    let opened = store::open(new, open_store);
+    let (_, record) = match opened {
+        Err(error)
+            if matches!(error.kind(), Kind::UnknownRun { .. })
+                && matches!(baselines.find(new), Ok(Some(_))) =>
+        {
+            let message = format!("`{new}` is a baseline; the second argument must be a run");
+            return Err(Error::usage(message)
+                .with_help(format!("write `cargo loadtest compare {new} {base}`")));
+        }
+        opened => opened?,
+    };
+    Ok(if let Some(baseline) = baselines.find(base)? {
+        let contents = baseline.contents()?;
+        let sides = |identity: &str| {
+            let mut all = contents.scenarios.iter();
+            let runs = all.find(|runs| runs[0].identity() == identity);
+            runs.into_iter().flatten().map(|kept| kept.side()).collect()
+        };
+        let known = contents.scenarios.iter().map(|runs| runs[0].identity());
+        RunComparison::compare_runs(base, true, &record, known.collect(), &sides)
+    } else {
+        let base = open_base(base, baselines, open_store)?;
+        let sides = |identity: &str| {
+            let all = base.scenarios.iter();
+            let same = all.filter(|scenario| scenario.start.definition.identity() == identity);
+            same.map(|scenario| comparison_side(&base, scenario))
+                .collect()
+        };
+        let known = base.scenarios.iter();
+        let known = known.map(|scenario| scenario.start.definition.identity());
+        RunComparison::compare_runs(&base.run_id, false, &record, known.collect(), &sides)
+    })
+}
+
 /// The run that is compared with; what is none may be the name of a baseline that there is not.
-fn open_base(args: &CompareArgs, baselines: &Baselines) -> Result<RunRecord, Error> {
-    match store::open(&args.base, || Store::of_workspace(&args.cargo)) {
+fn open_base(
+    base: &str,
+    baselines: &Baselines,
+    open_store: &dyn Fn() -> Result<Store, Error>,
+) -> Result<RunRecord, Error> {
+    match store::open(base, open_store) {
         Ok((_, record)) => Ok(record),
         Err(error) if *error.kind() == (Kind::UnknownRun { has_similar: false }) => {
-            Err(baselines.unknown(&args.base))
+            Err(baselines.unknown(base))
         }
         Err(error) => Err(error),
     }
@@ -133,6 +151,11 @@ impl RunComparison {
         if self.scenarios.is_empty() {
             return "nothing to compare: none of the run's scenarios ran".to_owned();
         }
+        terminal::render_sections(&self.build_sections(), width, colour)
+    }
+
+    /// Builds a section for each scenario, by its identity.
+    pub(crate) fn build_sections(&self) -> Vec<(String, Section)> {
         let base = if self.is_baseline {
             ComparisonBase::Baseline(&self.base)
         } else {
@@ -152,7 +175,7 @@ impl RunComparison {
         for (_, section) in &mut sections {
             section.title = format!("The run {} against {base}", self.new);
         }
-        terminal::render_sections(&sections, width, colour)
+        sections
     }
 
     /// 0 where nothing regressed, 99 where something did, 2 where nothing could be compared.

@@ -14,18 +14,20 @@ const WIDEST: usize = 132;
 const NARROWEST: usize = 60;
 
 /// A name, a value, and where it stands.
-struct ConfigRow {
-    name: String,
-    value: String,
-    place: String,
-    is_set: bool,
+#[derive(Debug)]
+pub(crate) struct ConfigRow {
+    pub(crate) name: String,
+    pub(crate) value: String,
+    pub(crate) place: String,
+    pub(crate) is_set: bool,
 }
 
 /// Rows under a title.
-struct ConfigTable {
-    title: String,
-    note: &'static str,
-    rows: Vec<ConfigRow>,
+#[derive(Debug)]
+pub(crate) struct ConfigTable {
+    pub(crate) title: String,
+    pub(crate) note: &'static str,
+    pub(crate) rows: Vec<ConfigRow>,
 }
 
 /// Renders the effective configuration in at most `limit` columns, with ANSI colours or as plain text.
@@ -65,7 +67,7 @@ pub(super) fn render(view: &View<'_>, limit: usize, colour: bool) -> String {
     out
 }
 
-fn render_tables(view: &View<'_>) -> Vec<ConfigTable> {
+pub(super) fn render_tables(view: &View<'_>) -> Vec<ConfigTable> {
     let mut tables: Vec<ConfigTable> = Vec::new();
     let mut section = "";
     for key in InForce::all(view) {

@@ -4,6 +4,9 @@
 
 mod human;
 
+#[cfg(feature = "ui")]
+pub(crate) use human::ConfigTable;
+
 use crate::cli::{ConfigArgs, ResultFormat};
 use crate::config::{
     BuiltIn, Config, Event, FILE_NAME, Key, Level, Notify, NotifyFormat, SettingOrigin, ValueKind,
@@ -24,20 +27,9 @@ use url::Url;
 pub(crate) fn config(args: &ConfigArgs) -> Result<u8, Error> {
     let workspace = Workspace::load_or_folder(&args.cargo)?;
     let config = Config::load(&workspace.start, workspace.root())?;
-    let caller = match &config.organisation {
-        Some(_) => Caller::of_process(&workspace.start),
-        None => None,
-    };
-    let view = View {
-        config: &config,
-        caller,
-        store: config
-            .store
-            .directory
-            .clone()
-            .unwrap_or_else(|| workspace.run_directory()),
-        is_set: |name| crate::process::variable_os(name).is_some_and(|value| !value.is_empty()),
-    };
+    let store = config.store.directory.clone();
+    let store = store.unwrap_or_else(|| workspace.run_directory());
+    let view = View::new(&config, store, &workspace.start);
     match args.format {
         ResultFormat::Human => {
             let text = human::render(&view, console::result_width(), console::colours_results());
@@ -111,7 +103,26 @@ fn built_in(known: &Key) -> Option<Vec<String>> {
     }
 }
 
-impl View<'_> {
+/// Returns the effective configuration as tables, for the caller in `folder`.
+#[cfg(feature = "ui")]
+pub(crate) fn describe_tables(config: &Config, store: PathBuf, folder: &Path) -> Vec<ConfigTable> {
+    human::render_tables(&View::new(config, store, folder))
+}
+
+impl<'a> View<'a> {
+    fn new(config: &'a Config, store: PathBuf, folder: &Path) -> Self {
+        let caller = config
+            .organisation
+            .as_ref()
+            .and_then(|_| Caller::of_process(folder));
+        Self {
+            config,
+            caller,
+            store,
+            is_set: |name| crate::process::variable_os(name).is_some_and(|value| !value.is_empty()),
+        }
+    }
+
     /// A path, by the folder of the file where it is below it.
     fn shown(&self, path: &Path) -> String {
         let below = path.strip_prefix(&self.config.folder).unwrap_or(path);

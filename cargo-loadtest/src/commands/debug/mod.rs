@@ -3,7 +3,7 @@
 mod transcript;
 
 use super::{Project, recorded, run};
-use crate::cli::{Cli, DebugArgs};
+use crate::cli::{Cli, DebugArgs, ResultFormat};
 use crate::console;
 use crate::error::Error;
 use crate::policy::{self, Action};
@@ -55,9 +55,15 @@ pub(crate) fn debug(args: &DebugArgs, cli: &Cli) -> Result<u8, Error> {
         &request,
         &folder.path().join("request.json"),
         &project.interrupts,
-        |event| match transcript.tell(event) {
-            text if text.is_empty() => Ok(()),
-            text => console::print_result(text.strip_suffix('\n').unwrap_or(&text)),
+        |event| {
+            if args.format == ResultFormat::Json {
+                let line = serde_json::to_string(event).map_err(Error::encode("an event"))?;
+                return console::print_json(line);
+            }
+            match transcript.tell(event) {
+                text if text.is_empty() => Ok(()),
+                text => console::print_result(text.strip_suffix('\n').unwrap_or(&text)),
+            }
         },
     )?;
     Ok(if end.is_ok { 0 } else { FAILED })

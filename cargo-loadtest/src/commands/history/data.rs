@@ -1,7 +1,6 @@
 //! The history as data.
 
-use super::entry::{Archive, Outcome};
-use super::scenario::{ScenarioHistory, VersionHistory};
+use crate::archive::{Archive, Outcome, ScenarioHistory, VersionHistory};
 use serde_json::{Value, json};
 
 /// The runs as JSON, at most `limit` of each scenario.

@@ -1,7 +1,8 @@
 //! The history for people.
 
-use super::entry::{Archive, Entry, Outcome, short};
-use super::scenario::{Row, ScenarioHistory, SettingHistory, Trend, VersionHistory};
+use crate::archive::{
+    Archive, Entry, Outcome, Row, ScenarioHistory, SettingHistory, Trend, VersionHistory, short,
+};
 use crate::export::terminal::table::{TextColumn, TextTable};
 use crate::export::terminal::text::{ACCENT, BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, wrap};
 use anstyle::Style;

@@ -1,19 +1,18 @@
 //! `cargo loadtest history`: the runs of each scenario, and the version each belongs to.
 
 mod data;
-mod entry;
+
 mod human;
-mod scenario;
+
 #[cfg(test)]
 mod tests;
 
+use crate::archive::{Archive, ScenarioHistory};
 use crate::cli::{HistoryArgs, ResultFormat};
 use crate::console;
 use crate::error::Error;
 use crate::selection::matching;
 use crate::store::Store;
-use entry::Archive;
-use scenario::ScenarioHistory;
 
 /// Prints the runs in the store.
 ///

@@ -1,6 +1,5 @@
-use super::entry::{Archive, Entry, Outcome, Unreadable, of_record};
-use super::scenario::ScenarioHistory;
 use super::{data, human};
+use crate::archive::{Archive, Entry, Outcome, ScenarioHistory, Unreadable, of_record};
 use crate::session::sample;
 use loadtest_model::card::Report;
 use loadtest_model::definition::{Load, Shape};

@@ -35,7 +35,6 @@ pub(crate) fn render(report: &Report) -> String {
     let is_chart = |block: &Block| matches!(block, Block::Charts(_));
     let has_charts = sections.any(|section| section.blocks.iter().any(is_chart));
     let script = has_charts.then_some(CHART_SCRIPT);
-    let is_headed = !page.is_alone && !page.is_search;
     let html = html! {
         (DOCTYPE)
         html lang="en" {
@@ -49,10 +48,7 @@ pub(crate) fn render(report: &Report) -> String {
             }
             body {
                 main {
-                    @if is_headed { (render_summary(&page)) }
-                    @for (at, sheet) in page.sheets.iter().enumerate() {
-                        (render_sheet(sheet, if at == 0 && !is_headed { 1 } else { 2 }))
-                    }
+                    (render_sheets(&page))
                     footer.end { (Text(page.footer())) }
                 }
                 @if let Some(script) = script { script { (PreEscaped(script)) } }
@@ -60,6 +56,22 @@ pub(crate) fn render(report: &Report) -> String {
         }
     };
     html.into_string() + "\n"
+}
+
+/// Renders a report as a part of another page.
+#[cfg(feature = "ui")]
+pub(crate) fn render_report(report: &Report) -> Markup {
+    render_sheets(&Page::new(report))
+}
+
+fn render_sheets(page: &Page) -> Markup {
+    let is_headed = !page.is_alone && !page.is_search;
+    html! {
+        @if is_headed { (render_summary(page)) }
+        @for (at, sheet) in page.sheets.iter().enumerate() {
+            (render_sheet(sheet, if at == 0 && !is_headed { 1 } else { 2 }))
+        }
+    }
 }
 
 fn render_summary(page: &Page) -> Markup {

@@ -7,6 +7,8 @@ mod block;
 mod card;
 pub(crate) mod comparison;
 mod findings;
+#[cfg(feature = "ui")]
+pub(crate) mod live;
 mod search;
 mod steps;
 #[cfg(test)]

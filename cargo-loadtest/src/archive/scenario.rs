@@ -8,60 +8,60 @@ use std::time::Duration;
 
 /// The runs of a scenario.
 #[derive(Debug)]
-pub(super) struct ScenarioHistory<'a> {
+pub(crate) struct ScenarioHistory<'a> {
     /// Its identity.
-    pub(super) scenario: &'a str,
+    pub(crate) scenario: &'a str,
     /// Its versions, that of the newest run first.
-    pub(super) versions: Vec<VersionHistory<'a>>,
+    pub(crate) versions: Vec<VersionHistory<'a>>,
 }
 
 /// The runs of a version.
 #[derive(Debug)]
-pub(super) struct VersionHistory<'a> {
+pub(crate) struct VersionHistory<'a> {
     /// `None` of what did not get so far that it is known.
-    pub(super) version: Option<&'a Version>,
+    pub(crate) version: Option<&'a Version>,
     /// The number of all runs, shown or not.
-    pub(super) count: usize,
+    pub(crate) count: usize,
     /// The start of the oldest run.
-    pub(super) first_seen: &'a str,
+    pub(crate) first_seen: &'a str,
     /// The start of the newest run.
-    pub(super) last_seen: &'a str,
+    pub(crate) last_seen: &'a str,
     /// Its runs by load and target, those of the newest run first.
-    pub(super) settings: Vec<SettingHistory<'a>>,
+    pub(crate) settings: Vec<SettingHistory<'a>>,
 }
 
 /// The runs of a version under one load.
 #[derive(Debug)]
-pub(super) struct SettingHistory<'a> {
+pub(crate) struct SettingHistory<'a> {
     /// The load and its target.
-    pub(super) setting: Option<&'a Setting>,
+    pub(crate) setting: Option<&'a Setting>,
     /// The runs, the newest first.
-    pub(super) rows: Vec<Row<'a>>,
+    pub(crate) rows: Vec<Row<'a>>,
 }
 
 /// A run, and how it stands to the one before.
 #[derive(Debug)]
-pub(super) struct Row<'a> {
+pub(crate) struct Row<'a> {
     /// The run.
-    pub(super) entry: &'a Entry,
+    pub(crate) entry: &'a Entry,
     /// The change since the previous sound run of the same version and setting.
-    pub(super) trend: Option<Trend<'a>>,
+    pub(crate) trend: Option<Trend<'a>>,
     /// Its place among all runs of the scenario, the newest being 0.
-    pub(super) place: usize,
+    pub(crate) place: usize,
 }
 
 /// A change from one run to the next.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Trend<'a> {
+pub(crate) struct Trend<'a> {
     /// The change of p95, a share of that of the run before.
-    pub(super) change: f64,
+    pub(crate) change: f64,
     /// The run before.
-    pub(super) against: &'a str,
+    pub(crate) against: &'a str,
 }
 
 impl<'a> ScenarioHistory<'a> {
     /// Collects the runs of `scenario` from `entries`, the newest first.
-    pub(super) fn from_entries(scenario: &'a str, entries: &'a [Entry]) -> Self {
+    pub(crate) fn from_entries(scenario: &'a str, entries: &'a [Entry]) -> Self {
         let mut versions: Vec<VersionHistory<'a>> = Vec::new();
         let own = entries.iter().filter(|entry| entry.scenario == scenario);
         for (place, entry) in own.enumerate() {

@@ -1,5 +1,6 @@
-//! What the runs in the store say of themselves: every one of them, whatever became of it.
+//! The summary of each run in the store, whatever its end.
 
+use super::index::Index;
 use crate::error::Error;
 use crate::store::{RunFolder, Store};
 use loadtest_model::card::{Card, Report, Verdict};
@@ -7,77 +8,78 @@ use loadtest_model::comparison::RunComparison;
 use loadtest_model::definition::Letter;
 use loadtest_model::metrics::CompactHistogram;
 use loadtest_model::record::{Environment, NotRun, RunRecord, ScenarioRecord};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// All runs in a store.
 #[derive(Debug)]
-pub(super) struct Archive {
+pub(crate) struct Archive {
     /// The folder of the store.
-    pub(super) directory: PathBuf,
+    pub(crate) directory: PathBuf,
     /// The scenarios in them, the newest run first.
-    pub(super) entries: Vec<Entry>,
+    pub(crate) entries: Vec<Entry>,
     /// Runs that cannot be read, the newest first.
-    pub(super) unreadable: Vec<Unreadable>,
+    pub(crate) unreadable: Vec<Unreadable>,
 }
 
 /// A run that cannot be shown.
 #[derive(Debug)]
-pub(super) struct Unreadable {
+pub(crate) struct Unreadable {
     /// The name of its folder.
-    pub(super) run: String,
+    pub(crate) run: String,
     /// The reason.
-    pub(super) reason: String,
+    pub(crate) reason: String,
 }
 
 /// A scenario in a run.
-#[derive(Debug, Clone)]
-pub(super) struct Entry {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Entry {
     /// The identity.
-    pub(super) scenario: String,
+    pub(crate) scenario: String,
     /// The name of the folder of the run.
-    pub(super) run: String,
+    pub(crate) run: String,
     /// The start of the run, RFC 3339 in UTC.
-    pub(super) started_at: String,
+    pub(crate) started_at: String,
     /// The commit of the source.
-    pub(super) commit: Option<String>,
+    pub(crate) commit: Option<String>,
     /// True if the work tree differed from the commit.
-    pub(super) dirty: Option<bool>,
+    pub(crate) dirty: Option<bool>,
     /// The version that was run, or was to run; `None` where that is not known.
-    pub(super) version: Option<Version>,
+    pub(crate) version: Option<Version>,
     /// The load; `None` likewise.
-    pub(super) load: Option<Setting>,
+    pub(crate) load: Option<Setting>,
     /// The outcome.
-    pub(super) outcome: Outcome,
+    pub(crate) outcome: Outcome,
 }
 
 /// A version of a scenario.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Version {
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Version {
     /// The hash of its source.
-    pub(super) fingerprint: String,
+    pub(crate) fingerprint: String,
     /// Its own words, where it has some.
-    pub(super) words: Option<String>,
+    pub(crate) words: Option<String>,
 }
 
 /// A load and its target, in words: runs of which these differ are not to be compared.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Setting {
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Setting {
     /// The load, or what was searched for.
-    pub(super) load: String,
+    pub(crate) load: String,
     /// The base URL; `None` where the scenario started the target itself, or names it in each URL.
-    pub(super) target: Option<String>,
+    pub(crate) target: Option<String>,
 }
 
 /// The outcome of a scenario in a run.
-#[derive(Debug, Clone)]
-pub(super) enum Outcome {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum Outcome {
     /// It was measured.
     Measured(Figures),
     /// It was searched for its capacity.
     Searched {
         /// The verdict: `CONFIRMED`.
-        verdict: &'static str,
+        verdict: String,
         exit_code: u8,
         /// The highest rate that was confirmed.
         per_second: Option<f64>,
@@ -89,24 +91,32 @@ pub(super) enum Outcome {
 }
 
 /// The figures of a run.
-#[derive(Debug, Clone)]
-pub(super) struct Figures {
-    pub(super) verdict: Verdict,
-    pub(super) grade: Option<Letter>,
-    pub(super) score: Option<f64>,
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Figures {
+    pub(crate) verdict: Verdict,
+    pub(crate) grade: Option<Letter>,
+    pub(crate) score: Option<f64>,
     /// p95 of the journey, or of the only step.
-    pub(super) p95: Option<Duration>,
-    pub(super) error_rate: Option<f64>,
+    pub(crate) p95: Option<Duration>,
+    pub(crate) error_rate: Option<f64>,
     /// The reason why the measurement cannot be trusted.
-    pub(super) spoilt: Option<String>,
+    pub(crate) spoilt: Option<String>,
 }
 
 impl Archive {
-    /// Reads all runs.
+    /// Reads the summaries of all runs, by the index where it is up to date.
     ///
     /// # Errors
     /// When the store cannot be read, or holds no run.
-    pub(super) fn read(store: &Store) -> Result<Self, Error> {
+    pub(crate) fn read(store: &Store) -> Result<Self, Error> {
+        Self::read_with(&mut Index::load(store.directory()), store)
+    }
+
+    /// The same, with an index that was loaded before.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or holds no run.
+    pub(crate) fn read_with(index: &mut Index, store: &Store) -> Result<Self, Error> {
         let mut runs = store.runs()?;
         // The newest first.
         runs.reverse();
@@ -116,7 +126,7 @@ impl Archive {
             unreadable: Vec::new(),
         };
         for run in &runs {
-            match entries(run) {
+            match index.summarize(run, summarize) {
                 Ok(entries) => archive.entries.extend(entries),
                 // Another process removed it in between.
                 Err(_) if !run.path().exists() => {}
@@ -126,6 +136,8 @@ impl Archive {
                 }),
             }
         }
+        index.retain(&runs);
+        index.save();
         // A folder may be renamed.
         archive
             .entries
@@ -134,7 +146,7 @@ impl Archive {
     }
 
     /// The identities of the scenarios, in their order.
-    pub(super) fn scenarios(&self) -> Vec<String> {
+    pub(crate) fn scenarios(&self) -> Vec<String> {
         let mut scenarios: Vec<_> = self
             .entries
             .iter()
@@ -150,16 +162,13 @@ impl Archive {
 ///
 /// # Errors
 /// When it cannot be read.
-fn entries(run: &RunFolder) -> Result<Vec<Entry>, Error> {
-    if run.is_under_way() {
-        return Ok(under_way(run, &run.read_header()?));
-    }
+pub(super) fn summarize(run: &RunFolder) -> Result<Vec<Entry>, Error> {
     let record = run.read()?;
     let comparison = run.read_comparison(&record)?;
     Ok(of_record(&run.identifier(), record, comparison.as_ref()))
 }
 
-fn under_way(run: &RunFolder, header: &RunRecord) -> Vec<Entry> {
+pub(super) fn summarize_unfinished(run: &RunFolder, header: &RunRecord) -> Vec<Entry> {
     let searched = header.capacity.iter().map(|search| &search.scenario);
     let searched = searched.map(|scenario| (scenario, None));
     let expected = header.not_run.iter();
@@ -174,7 +183,7 @@ fn under_way(run: &RunFolder, header: &RunRecord) -> Vec<Entry> {
 }
 
 /// Returns the entries of a record; `run` is the name of its folder.
-pub(super) fn of_record(
+pub(crate) fn of_record(
     run: &str,
     mut record: RunRecord,
     comparison: Option<&RunComparison>,
@@ -200,7 +209,7 @@ pub(super) fn of_record(
     let versions = record.scenarios.iter().zip(&report.cards);
     if let Some(search) = &report.capacity {
         let outcome = Outcome::Searched {
-            verdict: search.verdict.name(),
+            verdict: search.verdict.name().to_owned(),
             exit_code: search.verdict.exit_code(),
             per_second: search.finding.confirmed_per_second,
         };
@@ -269,7 +278,7 @@ impl Entry {
     }
 
     /// Returns the verdict in capitals.
-    pub(super) fn verdict(&self) -> &'static str {
+    pub(crate) fn verdict(&self) -> &str {
         match &self.outcome {
             Outcome::Measured(figures) => figures.verdict.name(),
             Outcome::Searched { verdict, .. } => verdict,
@@ -279,7 +288,7 @@ impl Entry {
     }
 
     /// The exit code that says the same; `None` as long as there is none.
-    pub(super) fn exit_code(&self) -> Option<u8> {
+    pub(crate) fn exit_code(&self) -> Option<u8> {
         match &self.outcome {
             Outcome::Measured(figures) => Some(figures.verdict.exit_code()),
             Outcome::Searched { exit_code, .. } | Outcome::NotRun { exit_code, .. } => {
@@ -290,7 +299,7 @@ impl Entry {
     }
 
     /// The figures, where it was measured.
-    pub(super) fn figures(&self) -> Option<&Figures> {
+    pub(crate) fn figures(&self) -> Option<&Figures> {
         match &self.outcome {
             Outcome::Measured(figures) => Some(figures),
             _ => None,
@@ -298,13 +307,13 @@ impl Entry {
     }
 
     /// The p95 that a trend is made of: that of a run which came to its end and measured its target.
-    pub(super) fn sound_p95(&self) -> Option<Duration> {
+    pub(crate) fn sound_p95(&self) -> Option<Duration> {
         let figures = self.figures()?;
         figures.p95.filter(|_| figures.spoilt.is_none())
     }
 
     /// Returns the reason why there is no usable measurement.
-    pub(super) fn reason(&self) -> Option<&str> {
+    pub(crate) fn reason(&self) -> Option<&str> {
         match &self.outcome {
             Outcome::Measured(figures) => figures.spoilt.as_deref(),
             Outcome::NotRun { reason, .. } => Some(reason),
@@ -331,7 +340,7 @@ impl Version {
     }
 
     /// Returns the beginning of the fingerprint.
-    pub(super) fn short(&self) -> &str {
+    pub(crate) fn short(&self) -> &str {
         short(&self.fingerprint)
     }
 }
@@ -356,7 +365,7 @@ impl Figures {
 }
 
 /// The beginning of a hash, by which people know it.
-pub(super) fn short(hash: &str) -> &str {
+pub(crate) fn short(hash: &str) -> &str {
     hash.char_indices()
         .nth(8)
         .map_or(hash, |(end, _)| &hash[..end])

@@ -1,6 +1,7 @@
 //! The last seconds of a run, and what they come to.
 
-use super::progress::{SPARKLINE_SECONDS, draw_sparkline};
+mod progress;
+
 use crate::console::clean;
 use crate::units;
 use loadtest_model::card::{Trust, Validity, ValidityCause};
@@ -9,6 +10,8 @@ use loadtest_model::display;
 use loadtest_model::metrics::{Frame, Histogram};
 use loadtest_model::record::{RunStart, ScenarioRecord};
 use loadtest_model::schedule::Schedule;
+pub(crate) use progress::{LimitsSoFar, describe_errors, describe_phase};
+use progress::{SPARKLINE_SECONDS, draw_sparkline};
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
@@ -17,11 +20,11 @@ const KEPT: u32 = 12;
 
 /// A run so far.
 #[derive(Debug)]
-pub(super) struct Course {
+pub(crate) struct Course {
     /// All of it but its end.
-    pub(super) record: ScenarioRecord,
+    pub(crate) record: ScenarioRecord,
     /// The objections to the measurement so far.
-    pub(super) validity: Validity,
+    pub(crate) validity: Validity,
     /// The start of the load, in time since the child was started.
     began: Duration,
     frames: VecDeque<Frame>,
@@ -34,34 +37,34 @@ pub(super) struct Course {
 
 /// The counts of a stretch of seconds.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Window {
+pub(crate) struct Window {
     /// Iterations begun per second.
-    pub(super) rate: f64,
+    pub(crate) rate: f64,
     /// Iterations per second that the load asks for; `None` in the closed model.
-    pub(super) target: Option<f64>,
+    pub(crate) target: Option<f64>,
     /// Virtual users within an iteration.
-    pub(super) users: u32,
+    pub(crate) users: u32,
     /// p95 of the journey time of ok journeys.
-    pub(super) p95: Option<Duration>,
+    pub(crate) p95: Option<Duration>,
     /// The share of failed journeys, dropped ones included; `None` when none ended.
-    pub(super) errors: Option<f64>,
+    pub(crate) errors: Option<f64>,
     /// The steps.
-    pub(super) steps: Vec<StepWindow>,
+    pub(crate) steps: Vec<StepWindow>,
 }
 
 /// The counts of one step.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct StepWindow {
+pub(crate) struct StepWindow {
     /// Executions per second.
-    pub(super) rate: f64,
+    pub(crate) rate: f64,
     /// p95 of the response time.
-    pub(super) p95: Option<Duration>,
+    pub(crate) p95: Option<Duration>,
     /// The share of failed executions; `None` when there was none.
-    pub(super) errors: Option<f64>,
+    pub(crate) errors: Option<f64>,
 }
 
 impl Course {
-    pub(super) fn new(start: RunStart, began: Duration) -> Self {
+    pub(crate) fn new(start: RunStart, began: Duration) -> Self {
         let began = began + start.plan.start;
         let record = ScenarioRecord::new(start);
         Self {
@@ -76,7 +79,7 @@ impl Course {
     }
 
     /// Adds a second; one second may come in parts.
-    pub(super) fn add(&mut self, frame: Frame) {
+    pub(crate) fn add(&mut self, frame: Frame) {
         self.record.absorb(&frame);
         self.validity = Validity::so_far(&self.record);
         let started = frame.windows.all().map(|tally| tally.journey.started);
@@ -113,7 +116,7 @@ impl Course {
     }
 
     /// A line for each kind of error in `frame` that did not happen before.
-    pub(super) fn first_errors(&mut self, frame: &Frame) -> Vec<String> {
+    pub(crate) fn first_errors(&mut self, frame: &Frame) -> Vec<String> {
         let mut lines = Vec::new();
         for tally in frame.windows.all() {
             for (step, counts) in self.record.start.definition.steps.iter().zip(&tally.steps) {
@@ -134,7 +137,7 @@ impl Course {
     }
 
     /// A line for each cause to doubt the measurement that was not there before, or was less bad.
-    pub(super) fn first_doubts(&mut self) -> Vec<String> {
+    pub(crate) fn first_doubts(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         for cause in &self.validity.causes {
             if self.told.insert((cause.trust, cause.remedy.clone())) {
@@ -145,7 +148,7 @@ impl Course {
     }
 
     /// A line for the threshold that ends the run with `frame`.
-    pub(super) fn broken(&self, frame: &Frame) -> Option<String> {
+    pub(crate) fn broken(&self, frame: &Frame) -> Option<String> {
         let broken = frame.broken.as_ref()?;
         let record = &self.record;
         let reason = loadtest_model::card::describe_broken(
@@ -171,41 +174,41 @@ impl Course {
     }
 
     /// The rate of the last minute as a row of bars, at most `width` of them.
-    pub(super) fn sparkline(&self, width: usize) -> String {
+    pub(crate) fn sparkline(&self, width: usize) -> String {
         draw_sparkline(&self.started, width)
     }
 
     /// The newest second.
-    pub(super) fn second(&self) -> u32 {
+    pub(crate) fn second(&self) -> u32 {
         self.frames.back().map_or(0, |frame| frame.second)
     }
 
     /// The time since the load began.
-    pub(super) fn elapsed(&self, since_spawn: Duration) -> Duration {
+    pub(crate) fn elapsed(&self, since_spawn: Duration) -> Duration {
         since_spawn.saturating_sub(self.began)
     }
 
     /// The time until the load begins, of one that begins later than its mix.
-    pub(super) fn time_to_start(&self, since_spawn: Duration) -> Option<Duration> {
+    pub(crate) fn time_to_start(&self, since_spawn: Duration) -> Option<Duration> {
         let left = self.began.checked_sub(since_spawn)?;
         let waits = !self.record.start.plan.start.is_zero() && self.frames.is_empty();
         waits.then_some(left)
     }
 
     /// The planned length, warm-up included; `None` for a fixed amount of work.
-    pub(super) fn length(&self) -> Option<Duration> {
+    pub(crate) fn length(&self) -> Option<Duration> {
         let load = &self.record.start.plan.load;
         Some(load.warm_up + load.duration()?)
     }
 
     /// Returns true past the planned end of the load; never for a fixed amount of work.
-    pub(super) fn is_over(&self, since_spawn: Duration) -> bool {
+    pub(crate) fn is_over(&self, since_spawn: Duration) -> bool {
         self.length()
             .is_some_and(|length| self.elapsed(since_spawn) > length)
     }
 
     /// Returns the share that is done, `elapsed` after the beginning.
-    pub(super) fn progress(&self, elapsed: Duration) -> f64 {
+    pub(crate) fn progress(&self, elapsed: Duration) -> f64 {
         let share = match (&self.record.start.plan.load.shape, self.length()) {
             (Shape::Iterations { count, .. }, _) => self.finished() as f64 / *count as f64,
             (_, Some(length)) => elapsed.as_secs_f64() / length.as_secs_f64(),
@@ -215,7 +218,7 @@ impl Course {
     }
 
     /// `20s/1m`, or for a fixed amount of work `20s, 300/1000`.
-    pub(super) fn position(&self, elapsed: Duration) -> String {
+    pub(crate) fn position(&self, elapsed: Duration) -> String {
         let elapsed = units::show(Duration::from_secs(elapsed.as_secs()));
         match (&self.record.start.plan.load.shape, self.length()) {
             (Shape::Iterations { count, .. }, _) => {
@@ -227,7 +230,7 @@ impl Course {
     }
 
     /// The last `seconds`, or as many as there are, before second `end`.
-    pub(super) fn window(&self, seconds: u32, end: u32) -> Window {
+    pub(crate) fn window(&self, seconds: u32, end: u32) -> Window {
         let from = end.saturating_sub(seconds);
         let length = f64::from((end - from).max(1));
         let mut window = Window {
@@ -280,7 +283,7 @@ impl Course {
 }
 
 /// `DEGRADED so far: ..`.
-pub(super) fn describe_doubt(cause: &ValidityCause) -> String {
+pub(crate) fn describe_doubt(cause: &ValidityCause) -> String {
     format!("{} so far: {}", cause.trust.name(), clean(&cause.what))
 }
 
@@ -289,22 +292,22 @@ fn share_of(part: u64, whole: u64) -> Option<f64> {
 }
 
 /// `31.0 ms`, or a dash.
-pub(super) fn format_time(time: Option<Duration>) -> String {
+pub(crate) fn format_time(time: Option<Duration>) -> String {
     time.map_or_else(|| display::NO_VALUE.to_owned(), display::format_duration)
 }
 
 /// `0.42 %`, or a dash.
-pub(super) fn format_share(share: Option<f64>) -> String {
+pub(crate) fn format_share(share: Option<f64>) -> String {
     share.map_or_else(|| display::NO_VALUE.to_owned(), display::format_percent)
 }
 
 /// `1 user`.
-pub(super) fn format_users(window: &Window) -> String {
+pub(crate) fn format_users(window: &Window) -> String {
     display::format_counted(window.users.into(), "user")
 }
 
 /// `201/200 it/s`, or without a target `201 it/s`.
-pub(super) fn format_window_rate(window: &Window) -> String {
+pub(crate) fn format_window_rate(window: &Window) -> String {
     let number = |rate: f64| {
         if rate < 10.0 {
             format!("{}", (rate * 10.0).round() / 10.0)

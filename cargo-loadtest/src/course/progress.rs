@@ -1,6 +1,6 @@
 //! The state of a run so far: its phase, its limits, its errors and its rate over the last minute.
 
-use super::course::Course;
+use super::Course;
 use crate::console::clean;
 use crate::units;
 use loadtest_model::card::ThresholdRow;
@@ -11,19 +11,19 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 /// The seconds that a sparkline covers.
-pub(super) const SPARKLINE_SECONDS: usize = 60;
+pub(crate) const SPARKLINE_SECONDS: usize = 60;
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The limits of a run by what is known of them so far.
 #[derive(Debug, Default)]
-pub(super) struct LimitsSoFar {
-    pub(super) broken: Vec<String>,
-    pub(super) holding: Vec<String>,
-    pub(super) unmeasured: Vec<String>,
+pub(crate) struct LimitsSoFar {
+    pub(crate) broken: Vec<String>,
+    pub(crate) holding: Vec<String>,
+    pub(crate) unmeasured: Vec<String>,
 }
 
 impl LimitsSoFar {
-    pub(super) fn of(course: &Course) -> Self {
+    pub(crate) fn of(course: &Course) -> Self {
         let mut limits = Self::default();
         for row in ThresholdRow::so_far(&course.record) {
             let text = format_limit(&row);
@@ -37,7 +37,7 @@ impl LimitsSoFar {
     }
 
     /// `1 of 2 limits broken: errors < 1 %: 12.4 %`, or `both limits hold`.
-    pub(super) fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         let all = self.broken.len() + self.holding.len() + self.unmeasured.len();
         let limits = display::format_counted(all as u64, "limit");
         match (self.broken.first(), self.holding.len()) {
@@ -64,7 +64,7 @@ fn format_limit(row: &ThresholdRow) -> String {
 }
 
 /// `ramp-up, 8s left`.
-pub(super) fn describe_phase(course: &Course, elapsed: Duration) -> String {
+pub(crate) fn describe_phase(course: &Course, elapsed: Duration) -> String {
     let schedule = Schedule::new(&course.record.start.plan.load);
     let is_over = schedule.end().is_some_and(|end| elapsed >= end);
     let name = match schedule.window(elapsed) {
@@ -85,7 +85,7 @@ pub(super) fn describe_phase(course: &Course, elapsed: Duration) -> String {
 }
 
 /// `44 errors, most often status 500 in browse (40)`; `None` without errors.
-pub(super) fn describe_errors(course: &Course) -> Option<String> {
+pub(crate) fn describe_errors(course: &Course) -> Option<String> {
     let mut counts: BTreeMap<(ErrorKind, Option<u16>, usize), u64> = BTreeMap::new();
     for tally in course.record.windows.all() {
         for (at, step) in tally.steps.iter().enumerate() {
@@ -109,7 +109,7 @@ pub(super) fn describe_errors(course: &Course) -> Option<String> {
 }
 
 /// Draws the newest `width` of `values`, a bar each.
-pub(super) fn draw_sparkline(values: &VecDeque<u64>, width: usize) -> String {
+pub(crate) fn draw_sparkline(values: &VecDeque<u64>, width: usize) -> String {
     let shown = values.range(values.len().saturating_sub(width)..);
     let most = shown.clone().copied().max().unwrap_or(0).max(1);
     let highest = BARS.len() as u64 - 1;

@@ -1,0 +1,233 @@
+//! The summaries of runs in one file of the store, so that a list of runs reads no records.
+//!
+//! It is a cache: a summary counts only while the files of its run are as they were, and a file that is missing, cut or
+//! of another version is written again. So two writers at once do no harm.
+
+use super::entry::{Entry, summarize_unfinished};
+use crate::error::Error;
+use crate::files;
+use crate::store::RunFolder;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+const FILE: &str = "index.jsonl";
+/// A summary depends on the grading of the tool that made it.
+const VERSION: &str = concat!("1 ", env!("CARGO_PKG_VERSION"));
+
+/// The summaries of the runs in a store.
+#[derive(Debug)]
+pub(crate) struct Index {
+    path: PathBuf,
+    runs: BTreeMap<String, Line>,
+    is_changed: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    run: String,
+    files: Vec<FileState>,
+    entries: Vec<Entry>,
+}
+
+/// A file of a run as it was when it was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct FileState {
+    name: String,
+    length: u64,
+    /// Nanoseconds since 1970.
+    modified: u128,
+}
+
+impl Index {
+    /// Reads the index of the store in `directory`; what cannot be read is left out.
+    pub(crate) fn load(directory: &Path) -> Self {
+        let path = directory.join(FILE);
+        let text = files::read(&path).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let mut lines = text.lines();
+        let is_current = lines.next() == Some(VERSION);
+        let lines = lines.filter(|_| is_current);
+        let runs = lines
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .map(|line: Line| (line.run.clone(), line))
+            .collect();
+        Self {
+            path,
+            runs,
+            is_changed: false,
+        }
+    }
+
+    /// Returns the summary of `run`, which `read` makes where the index has none that is up to date.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub(super) fn summarize(
+        &mut self,
+        run: &RunFolder,
+        read: impl FnOnce(&RunFolder) -> Result<Vec<Entry>, Error>,
+    ) -> Result<Vec<Entry>, Error> {
+        let name = run.identifier();
+        let is_finished = run.record().exists();
+        if !is_finished && run.is_under_way() {
+            return Ok(summarize_unfinished(run, &run.read_header()?));
+        }
+        let files = list_files(run, is_finished);
+        if let Some(known) = self.runs.get(&name).filter(|line| line.files == files) {
+            return Ok(known.entries.clone());
+        }
+        let entries = read(run)?;
+        self.is_changed = true;
+        let line = Line {
+            run: name.clone(),
+            files,
+            entries: entries.clone(),
+        };
+        self.runs.insert(name, line);
+        Ok(entries)
+    }
+
+    /// Forgets the runs that are gone.
+    pub(super) fn retain(&mut self, runs: &[RunFolder]) {
+        let names: BTreeSet<_> = runs.iter().map(RunFolder::identifier).collect();
+        let before = self.runs.len();
+        self.runs.retain(|name, _| names.contains(name));
+        self.is_changed |= self.runs.len() < before;
+    }
+
+    /// Writes the file if there is something new; without it, the next list only takes longer.
+    pub(super) fn save(&mut self) {
+        if !self.is_changed {
+            return;
+        }
+        let mut text = VERSION.to_owned();
+        for line in self.runs.values() {
+            text.push('\n');
+            text.push_str(&serde_json::to_string(line).unwrap_or_default());
+        }
+        self.is_changed = files::write(&self.path, text.as_bytes()).is_err();
+    }
+}
+
+/// Returns the state of the files that a summary is made from. A run without a record has it in several.
+fn list_files(run: &RunFolder, is_finished: bool) -> Vec<FileState> {
+    let paths = if is_finished {
+        vec![run.record(), run.comparison()]
+    } else {
+        let entries = std::fs::read_dir(run.path()).into_iter().flatten();
+        let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        paths
+    };
+    let state = |path: &PathBuf| {
+        let metadata = std::fs::metadata(path).ok()?;
+        let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        Some(FileState {
+            name: path.file_name()?.to_string_lossy().into_owned(),
+            length: metadata.len(),
+            modified: modified.as_nanos(),
+        })
+    };
+    paths.iter().filter_map(state).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Archive;
+    use super::*;
+    use crate::session::sample;
+    use crate::store::{Measured, Store};
+
+    fn store_of_runs(runs: usize) -> (tempfile::TempDir, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path().join("runs"));
+        for _ in 0..runs {
+            add_run(&store);
+        }
+        (folder, store)
+    }
+
+    fn add_run(store: &Store) -> String {
+        let run = store.create().unwrap();
+        let mut record = run.new_record(loadtest_model::record::Environment::default());
+        record.scenarios.push(sample::scenario_record());
+        let result = Measured {
+            record: &record,
+            comparison: None,
+        };
+        run.close(result, 1).unwrap();
+        run.identifier()
+    }
+
+    fn text(store: &Store) -> String {
+        std::fs::read_to_string(store.directory().join(FILE)).unwrap()
+    }
+
+    /// Lists the store; a record that is parsed is one that the index did not have.
+    fn list(store: &Store) -> (Vec<String>, usize) {
+        let mut index = Index::load(store.directory());
+        let mut parsed = 0;
+        for run in store.runs().unwrap() {
+            let summarized = index.summarize(&run, |run| {
+                parsed += 1;
+                super::super::entry::summarize(run)
+            });
+            summarized.unwrap();
+        }
+        let archive = Archive::read(store).unwrap();
+        (
+            archive
+                .entries
+                .iter()
+                .map(|entry| entry.run.clone())
+                .collect(),
+            parsed,
+        )
+    }
+
+    #[test]
+    fn a_run_is_read_once_and_again_when_its_record_changes() {
+        let (_guard, store) = store_of_runs(2);
+        assert_eq!(list(&store).1, 2);
+        assert_eq!(list(&store).1, 0);
+        let name = add_run(&store);
+        assert_eq!(list(&store).1, 1);
+        let record = store.find(&name).unwrap().record();
+        let longer = [std::fs::read(&record).unwrap(), b"\n".to_vec()].concat();
+        std::fs::write(record, longer).unwrap();
+        let (runs, parsed) = list(&store);
+        assert_eq!((runs.len(), parsed), (3, 1));
+    }
+
+    #[test]
+    fn an_index_that_is_missing_cut_or_of_another_version_is_made_again() {
+        let (_guard, store) = store_of_runs(2);
+        let runs = list(&store).0;
+        let whole = text(&store);
+        let cut = whole[..whole.len() - 10].to_owned();
+        let other = whole.replacen(VERSION, "0 0.0.1", 1);
+        for (broken, parsed) in [
+            (cut, 1),
+            (other, 2),
+            ("{".to_owned(), 2),
+            (String::new(), 2),
+        ] {
+            std::fs::write(store.directory().join(FILE), broken).unwrap();
+            assert_eq!(list(&store), (runs.clone(), parsed));
+            assert_eq!(text(&store), whole);
+        }
+        std::fs::remove_file(store.directory().join(FILE)).unwrap();
+        assert_eq!(list(&store), (runs, 2));
+    }
+
+    #[test]
+    fn a_run_that_is_gone_leaves_the_index() {
+        let (_guard, store) = store_of_runs(2);
+        let runs = list(&store).0;
+        std::fs::remove_dir_all(store.find(&runs[0]).unwrap().path()).unwrap();
+        assert_eq!(list(&store).0, runs[1..]);
+        assert!(!text(&store).contains(&runs[0]));
+    }
+}

@@ -1,0 +1,69 @@
+//! The parts of a card that say something while the run goes on.
+
+use super::{Section, Tile, findings, steps};
+use crate::course::{Course, format_share, format_time, format_users, format_window_rate};
+use loadtest_model::card::Card;
+use loadtest_model::display;
+
+/// The seconds that the first figures are of.
+const WINDOW: u32 = 5;
+
+/// Grades a run so far, for its figures: its verdict and its grade are of no use before its end.
+pub(crate) fn grade_so_far(course: &Course) -> Card {
+    let mut record = course.record.clone();
+    record.mark_died("the run goes on".into());
+    Card::grade(&record, None)
+}
+
+/// Builds the figures in large type: the first are of the last seconds, the others of the run so far.
+pub(crate) fn build_tiles(course: &Course, card: &Card) -> Vec<Tile> {
+    let window = course.window(WINDOW, course.second() + 1);
+    let tile = |title, figure: String, note: &str| Tile {
+        title,
+        figure,
+        note: note.to_owned(),
+        is_alarming: false,
+    };
+    let quantiles = &card.headline.time;
+    let last = "last 5 s";
+    vec![
+        tile("Rate", format_window_rate(&window), last),
+        tile("p95 now", format_time(window.p95), last),
+        tile("Errors now", format_share(window.errors), last),
+        tile("Active users", window.users.to_string(), "now"),
+        tile("p50", format_time(quantiles.p50), "so far"),
+        tile("p95", format_time(quantiles.p95), "so far"),
+        tile("p99", format_time(quantiles.p99), "so far"),
+        tile(
+            "Error rate",
+            format_share(card.headline.error_rate),
+            "so far",
+        ),
+    ]
+}
+
+/// Builds the sections of a run so far.
+pub(crate) fn build_sections(card: &Card) -> Vec<Section> {
+    let sections = [
+        findings::build_over_time(card),
+        Some(steps::build_steps(card)),
+        findings::build_thresholds(card),
+        steps::build_dependency_failures(card),
+        findings::build_errors(card),
+    ];
+    sections.into_iter().flatten().collect()
+}
+
+/// `49.8/50 it/s, p95 12.1 ms, errors 0 %, 12 users`.
+pub(crate) fn describe_now(course: &Course) -> String {
+    let window = course.window(WINDOW, course.second() + 1);
+    format!(
+        "{}, p95 {}, errors {}, {}",
+        format_window_rate(&window),
+        format_time(window.p95),
+        window
+            .errors
+            .map_or_else(|| display::NO_VALUE.to_owned(), display::format_percent),
+        format_users(&window)
+    )
+}

@@ -1,0 +1,52 @@
+//! Commands of this program as child processes: what a page does is what the command line does.
+
+use crate::error::Error;
+use crate::session;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The end of a command.
+#[derive(Debug, Clone)]
+pub(super) struct CommandOutput {
+    pub(super) is_ok: bool,
+    pub(super) stdout: String,
+    /// Errors and progress.
+    pub(super) stderr: String,
+}
+
+impl CommandOutput {
+    /// Returns what the command says of its failure: the last of its lines on standard error.
+    pub(super) fn explanation(&self) -> String {
+        let lines: Vec<_> = self.stderr.lines().collect();
+        let error = lines.iter().rposition(|line| line.starts_with("error"));
+        lines[error.unwrap_or(lines.len().saturating_sub(10))..].join("\n")
+    }
+}
+
+/// Prepares `cargo loadtest ARGUMENTS` in `folder`.
+///
+/// # Errors
+/// When this program cannot find itself.
+pub(super) fn prepare_command(folder: &Path, arguments: &[String]) -> Result<Command, Error> {
+    let mut command = Command::new(session::own_program()?);
+    command
+        .args(["--color", "never"])
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null());
+    Ok(command)
+}
+
+/// Runs a command to its end.
+///
+/// # Errors
+/// When it cannot be started.
+pub(super) fn run_command(folder: &Path, arguments: &[String]) -> Result<CommandOutput, Error> {
+    let mut command = prepare_command(folder, arguments)?;
+    let output = command.output().map_err(Error::spawn(&command))?;
+    Ok(CommandOutput {
+        is_ok: output.status.success(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
+}

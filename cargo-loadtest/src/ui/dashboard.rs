@@ -1,0 +1,293 @@
+//! What all pages share: the workspace, its store, and the work under way.
+
+use super::command::{CommandOutput, run_command};
+use super::guard::Guard;
+use super::route::Route;
+use super::runs::Runs;
+use super::watch::Watched;
+use crate::archive::{Archive, Index};
+use crate::commands::Project;
+use crate::config::Config;
+use crate::error::Error;
+use crate::policy::{self, Action};
+use crate::store::Store;
+use loadtest_model::definition::ScenarioDef;
+use loadtest_model::protocol::DebugEvent;
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::time::Instant;
+
+/// The exit code of a store without runs.
+const NOTHING_FOUND: u8 = 3;
+/// The changes that the page of events remembers.
+const CHANGES: usize = 200;
+
+/// The state of the server.
+#[derive(Debug)]
+pub(super) struct Dashboard {
+    /// Where commands run.
+    pub(super) folder: PathBuf,
+    pub(super) root: PathBuf,
+    pub(super) store: Store,
+    /// Flags of this call that other commands get, too: those of the project, and those of cargo alone.
+    project_flags: Vec<String>,
+    cargo_flags: Vec<String>,
+    guard: Mutex<Guard>,
+    pub(super) runs: Runs,
+    index: Mutex<Index>,
+    listing: Mutex<Listing>,
+    watched: Mutex<Option<Watched>>,
+    journeys: Mutex<BTreeMap<String, Journey>>,
+    notice: Mutex<Option<Notice>>,
+    changes: Mutex<VecDeque<Change>>,
+}
+
+/// The scenarios as the compiler knows them.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Listing {
+    #[default]
+    Unknown,
+    Building,
+    Known(Vec<ScenarioDef>),
+    /// The load tests do not build, or there are none.
+    Failed(String),
+}
+
+/// One journey of a scenario, as it was tried last.
+#[derive(Debug, Clone)]
+pub(super) enum Journey {
+    Running,
+    Ended(Vec<DebugEvent>),
+    Failed(String),
+}
+
+/// A line at the head of the next page: the result of what was asked for.
+#[derive(Debug, Clone)]
+pub(super) struct Notice {
+    pub(super) is_good: bool,
+    pub(super) text: String,
+}
+
+/// Something that this server did.
+#[derive(Debug, Clone)]
+pub(super) struct Change {
+    pub(super) at: String,
+    pub(super) text: String,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Dashboard {
+    pub(super) fn new(project: &Project<'_>, store: Store, guard: Guard) -> Self {
+        let folder = project.workspace.start.clone();
+        Self {
+            root: project.workspace.root().to_path_buf(),
+            project_flags: project.flags(),
+            cargo_flags: project.cargo_flags(),
+            guard: Mutex::new(guard),
+            runs: Runs::new(&folder),
+            index: Mutex::new(Index::load(store.directory())),
+            listing: Mutex::default(),
+            watched: Mutex::default(),
+            journeys: Mutex::default(),
+            notice: Mutex::default(),
+            changes: Mutex::default(),
+            folder,
+            store,
+        }
+    }
+
+    pub(super) fn guard(&self) -> MutexGuard<'_, Guard> {
+        lock(&self.guard)
+    }
+
+    /// Returns an address that opens the dashboard in a browser, once.
+    pub(super) fn open_address(&self) -> String {
+        let mut guard = self.guard();
+        let code = guard.new_code(Instant::now());
+        format!(
+            "http://127.0.0.1:{}{}",
+            guard.port(),
+            Route::Open(code).path()
+        )
+    }
+
+    /// Returns the name of the workspace.
+    pub(super) fn name(&self) -> String {
+        let name = self.root.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    /// Reads `loadtest.toml` as it is now.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn config(&self) -> Result<Config, Error> {
+        Config::load(&self.folder, &self.root)
+    }
+
+    /// Returns the reason why the caller may not do `action`, in the words of the command line.
+    pub(super) fn refusal(&self, action: Action) -> Option<String> {
+        if self.guard().is_read_only() {
+            return Some("this dashboard is read-only (`--read-only`)".to_owned());
+        }
+        let permitted = self
+            .config()
+            .and_then(|config| policy::permits(action, &config, &self.folder));
+        permitted.err().map(|error| error.to_string())
+    }
+
+    /// Reads the summaries of all runs; a store without runs is empty.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) fn archive(&self) -> Result<Archive, Error> {
+        match Archive::read_with(&mut lock(&self.index), &self.store) {
+            Err(error) if error.exit_code() == NOTHING_FOUND => Ok(Archive {
+                directory: self.store.directory().to_path_buf(),
+                entries: Vec::new(),
+                unreadable: Vec::new(),
+            }),
+            read => read,
+        }
+    }
+
+    /// Runs a command to its end; `words` are those after `cargo loadtest`.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub(super) fn run(&self, words: &[&str], flags: Flags) -> Result<CommandOutput, Error> {
+        run_command(&self.folder, &self.arguments(words, flags))
+    }
+
+    /// Runs a command of which all words are given.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub(super) fn run_words(&self, words: &[String]) -> Result<CommandOutput, Error> {
+        run_command(&self.folder, words)
+    }
+
+    /// Returns the arguments of a command with the flags that it gets from this call.
+    pub(super) fn arguments(&self, words: &[&str], flags: Flags) -> Vec<String> {
+        let flags = match flags {
+            Flags::Cargo => &self.cargo_flags,
+            Flags::Project => &self.project_flags,
+        };
+        let (command, rest) = words.split_at(words.len().min(1));
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let parts: [Vec<String>; 3] = [words(command), flags.clone(), words(rest)];
+        parts.concat()
+    }
+
+    /// Returns the scenarios as far as they are known.
+    pub(super) fn listing(&self) -> Listing {
+        lock(&self.listing).clone()
+    }
+
+    /// Builds the load tests and lists their scenarios, on a thread of its own; nothing where that is under way.
+    pub(super) fn refresh_listing(self: &std::sync::Arc<Self>) {
+        let mut listing = lock(&self.listing);
+        if matches!(*listing, Listing::Building) {
+            return;
+        }
+        *listing = Listing::Building;
+        drop(listing);
+        let dashboard = std::sync::Arc::clone(self);
+        let list = move || {
+            let listed = dashboard.run(&["list", "--format", "json"], Flags::Project);
+            *lock(&dashboard.listing) = match listed {
+                Ok(output) if output.is_ok => match serde_json::from_str(&output.stdout) {
+                    Ok(scenarios) => Listing::Known(scenarios),
+                    Err(error) => Listing::Failed(error.to_string()),
+                },
+                Ok(output) => Listing::Failed(output.explanation()),
+                Err(error) => Listing::Failed(error.to_string()),
+            };
+        };
+        if let Err(error) = std::thread::Builder::new()
+            .name("list".to_owned())
+            .spawn(list)
+        {
+            *lock(&self.listing) = Listing::Failed(format!("no thread for the build: {error}"));
+        }
+    }
+
+    /// Returns the declaration of a scenario, once it is known.
+    pub(super) fn definition(&self, identity: &str) -> Option<ScenarioDef> {
+        match &*lock(&self.listing) {
+            Listing::Known(all) => all.iter().find(|one| one.identity() == identity).cloned(),
+            _ => None,
+        }
+    }
+
+    /// Returns the name of the run under way, whoever started it: that of this server, else the newest.
+    pub(super) fn run_under_way(&self) -> Option<String> {
+        let own = self.runs.current().and_then(|current| current.run);
+        own.or_else(|| {
+            self.store
+                .newest_under_way()
+                .map(|folder| folder.identifier())
+        })
+    }
+
+    /// Reads on in the journals of a run under way, and shows what is known of it.
+    ///
+    /// # Errors
+    /// When the run has written nothing.
+    pub(super) fn watch<T>(&self, run: &str, show: impl FnOnce(&Watched) -> T) -> Result<T, Error> {
+        let mut watched = lock(&self.watched);
+        if watched.as_ref().is_none_or(|watched| watched.run != run) {
+            *watched = Some(Watched::open(&self.store.find(run)?)?);
+        }
+        let watched = watched.as_mut().expect("it was just opened");
+        watched.refresh();
+        Ok(show(watched))
+    }
+
+    pub(super) fn journey(&self, identity: &str) -> Option<Journey> {
+        lock(&self.journeys).get(identity).cloned()
+    }
+
+    pub(super) fn set_journey(&self, identity: &str, journey: Journey) {
+        lock(&self.journeys).insert(identity.to_owned(), journey);
+    }
+
+    /// Leaves a line for the next page, and remembers it among the events.
+    pub(super) fn notify(&self, is_good: bool, text: impl Into<String>) {
+        let text = text.into();
+        let mut changes = lock(&self.changes);
+        changes.push_front(Change {
+            at: crate::store::now(),
+            text: text.clone(),
+        });
+        changes.truncate(CHANGES);
+        *lock(&self.notice) = Some(Notice { is_good, text });
+    }
+
+    pub(super) fn take_notice(&self) -> Option<Notice> {
+        lock(&self.notice).take()
+    }
+
+    /// Returns what this server did, the newest first.
+    pub(super) fn changes(&self) -> Vec<Change> {
+        lock(&self.changes).iter().cloned().collect()
+    }
+
+    /// Returns a path below the workspace as people know it.
+    pub(super) fn shown_path<'a>(&self, path: &'a Path) -> std::path::Display<'a> {
+        path.strip_prefix(&self.root).unwrap_or(path).display()
+    }
+}
+
+/// Which flags of this call a command gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flags {
+    /// Those that every command has: `--manifest-path` and the like.
+    Cargo,
+    /// Those of commands about scenarios besides: packages, profile, features.
+    Project,
+}

@@ -1,0 +1,174 @@
+//! `cargo loadtest ui`: the dashboard, a local web page over the runs and scenarios of a workspace.
+//!
+//! The pages are functions from data to HTML. What changes something is a command of this program as a child process, so
+//! that a page can do what the command line can, and nothing else.
+
+mod answer;
+mod assets;
+mod command;
+mod dashboard;
+mod frame;
+mod guard;
+mod live;
+mod pages;
+mod request;
+mod route;
+mod runs;
+mod server;
+mod stream;
+mod watch;
+
+use crate::cli::{Cli, UiArgs};
+use crate::commands::Project;
+use crate::console;
+use crate::error::Error;
+use crate::files;
+use crate::store::{Claim, Store};
+use dashboard::Dashboard;
+use guard::{Guard, random_secret};
+use ring::digest::{SHA256, digest};
+use serde::{Deserialize, Serialize};
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// A workspace has one of these ports, so that its pages find its dashboard again.
+const FIRST_PORT: u16 = 20_000;
+const PORTS: u16 = 20_000;
+/// A secret that is taken again after a restart is younger than this.
+const SECRET_LIFE: Duration = Duration::from_secs(24 * 3600);
+const ASK_LIMIT: Duration = Duration::from_secs(5);
+
+/// The server of a workspace, as a second call finds it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Running {
+    port: u16,
+    secret: String,
+    made: SystemTime,
+}
+
+/// Serves the dashboard until Ctrl-C.
+///
+/// # Errors
+/// When there is no workspace, or no port to listen on.
+pub(crate) fn ui(args: &UiArgs, cli: &Cli) -> Result<u8, Error> {
+    let project = Project::open_anywhere(&args.project, cli)?;
+    let config = project.config()?;
+    let store = Store::in_workspace(&project.workspace, &config);
+    let folder = store.directory().join(".dashboard");
+    std::fs::create_dir_all(&folder).map_err(Error::io("create the folder", &folder))?;
+    let place = folder.join("server.json");
+    let before = read_running(&place);
+    let claim = Claim::try_new(&folder).map_err(Error::io("lock the folder", &folder))?;
+    let Some(_claim) = claim else {
+        return open_running(before, &place, args);
+    };
+    let listeners = listen(args.port, project.workspace.root())?;
+    let port = listeners.port;
+    let old = before.filter(|before| {
+        let is_young = before.made.elapsed().is_ok_and(|age| age < SECRET_LIFE);
+        is_young && !args.fresh && before.port == port
+    });
+    let running = old.unwrap_or_else(|| Running {
+        port,
+        secret: random_secret(),
+        made: SystemTime::now(),
+    });
+    write_running(&place, &running)?;
+    let guard = Guard::new(port, running.secret, args.read_only);
+    let dashboard = Arc::new(Dashboard::new(&project, store, guard));
+    let address = dashboard.open_address();
+    console::print_result(&address)?;
+    if !args.no_open {
+        open_browser(&address);
+    }
+    server::serve(&dashboard, listeners, &project.interrupts)?;
+    Ok(0)
+}
+
+/// The sockets of the server, both on loopback.
+#[derive(Debug)]
+struct Listeners {
+    port: u16,
+    sockets: Vec<TcpListener>,
+}
+
+fn listen(wanted: Option<u16>, root: &Path) -> Result<Listeners, Error> {
+    let hash = digest(&SHA256, root.as_os_str().as_encoded_bytes());
+    let number = u16::from_be_bytes([hash.as_ref()[0], hash.as_ref()[1]]);
+    let own = FIRST_PORT + number % PORTS;
+    let listen_at = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+    let failed = |port: u16| {
+        move |error| Error::failure(format!("cannot listen on 127.0.0.1:{port}: {error}"))
+    };
+    let socket = match wanted {
+        Some(port) => listen_at(port).map_err(failed(port))?,
+        None => listen_at(own)
+            .or_else(|_| listen_at(0))
+            .map_err(failed(0))?,
+    };
+    let port = socket.local_addr().map_err(failed(0))?.port();
+    let mut sockets = vec![socket];
+    // A machine may have no IPv6.
+    sockets.extend(TcpListener::bind((Ipv6Addr::LOCALHOST, port)));
+    Ok(Listeners { port, sockets })
+}
+
+fn read_running(place: &Path) -> Option<Running> {
+    serde_json::from_slice(&files::read(place).ok()?).ok()
+}
+
+/// Writes the file that holds the secret, for this user alone.
+fn write_running(place: &PathBuf, running: &Running) -> Result<(), Error> {
+    let failed = || Error::io("write", place);
+    let mut options = std::fs::OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(place).map_err(failed())?;
+    #[cfg(unix)]
+    {
+        let only_us = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        file.set_permissions(only_us).map_err(failed())?;
+    }
+    drop(file);
+    files::write_json(place, running)
+}
+
+/// Opens the page of the dashboard that runs already.
+fn open_running(running: Option<Running>, place: &Path, args: &UiArgs) -> Result<u8, Error> {
+    let no_answer = || {
+        let place = place.display();
+        Error::failure(format!(
+            "another dashboard of this workspace runs, and `{place}` does not lead to it"
+        ))
+        .with_help("end it with Ctrl-C in its terminal")
+    };
+    let Running { port, secret, .. } = running.ok_or_else(no_answer)?;
+    let ask = ureq::get(format!("http://127.0.0.1:{port}/code"))
+        .config()
+        .timeout_global(Some(ASK_LIMIT))
+        .proxy(None)
+        .build()
+        .header("cookie", format!("loadtest_{port}={secret}"));
+    let mut answer = ask.call().map_err(|_| no_answer())?;
+    let address = answer
+        .body_mut()
+        .read_to_string()
+        .map_err(|_| no_answer())?;
+    console::print_status("Running", "already: this opens its page");
+    console::print_result(&address)?;
+    if !args.no_open {
+        open_browser(&address);
+    }
+    Ok(0)
+}
+
+/// Opens the browser where there is somebody to look at it.
+fn open_browser(address: &str) {
+    if console::can_redraw() {
+        // The address is printed.
+        let _ = open::that_detached(address);
+    }
+}

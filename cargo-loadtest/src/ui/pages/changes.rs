@@ -1,0 +1,151 @@
+//! What the forms of pages do: each is a command of this program, or a word to the run under way.
+
+use super::super::answer::Answer;
+use super::super::dashboard::{Dashboard, Flags, Journey};
+use super::super::request::Fields;
+use super::super::route::Route;
+use super::journey;
+use super::start::collect_flags;
+use crate::error::Error;
+use std::sync::Arc;
+
+/// Does what a form asks for, and leads to the page that shows the result.
+///
+/// # Errors
+/// When the form lacks something, or a program cannot be started.
+pub(super) fn change(
+    dashboard: &Arc<Dashboard>,
+    route: &Route,
+    form: &Fields,
+) -> Result<Answer, Error> {
+    let next = match route {
+        Route::StartRun => start_run(dashboard, form)?,
+        Route::StopRun => {
+            dashboard.runs.say("stop");
+            dashboard.notify(true, "the run was asked to stop; requests in flight end");
+            current_page(dashboard)
+        }
+        Route::AbortRun => {
+            dashboard.runs.say("abort");
+            dashboard.notify(true, "the run is aborted");
+            current_page(dashboard)
+        }
+        Route::Unqueue => {
+            let is_out = dashboard
+                .runs
+                .unqueue(form.parsed("number").unwrap_or_default());
+            let text = if is_out {
+                "the run does not wait any more"
+            } else {
+                "the run has begun already"
+            };
+            dashboard.notify(is_out, text);
+            Route::Scenarios.path()
+        }
+        Route::StartTry => start_try(dashboard, form)?,
+        Route::SaveBaseline => {
+            let (name, run) = (required(form, "name")?, required(form, "run")?);
+            do_command(dashboard, &["baseline", "save", name, run])?;
+            Route::Baselines.path()
+        }
+        Route::RemoveBaseline => {
+            do_command(dashboard, &["baseline", "remove", required(form, "name")?])?;
+            Route::Baselines.path()
+        }
+        _ => {
+            dashboard.refresh_listing();
+            Route::Scenarios.path()
+        }
+    };
+    Ok(Answer::SeeOther(next))
+}
+
+fn required<'a>(form: &'a Fields, name: &'a str) -> Result<&'a str, Error> {
+    let missing = || Error::usage(format!("the field `{name}` is empty"));
+    let value = form.get(name).ok_or_else(missing)?;
+    if value.starts_with('-') {
+        return Err(Error::usage(format!("the field `{name}` begins with `-`")));
+    }
+    Ok(value)
+}
+
+/// Runs a command, and leaves what it says for the next page.
+fn do_command(dashboard: &Dashboard, words: &[&str]) -> Result<(), Error> {
+    // `baseline save` takes its flags behind both words.
+    let mut arguments: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    arguments.extend(dashboard.arguments(&[], Flags::Cargo));
+    let output = dashboard.run_words(&arguments)?;
+    let text = if output.is_ok {
+        output.stderr.trim().to_owned()
+    } else {
+        output.explanation()
+    };
+    dashboard.notify(output.is_ok, text);
+    Ok(())
+}
+
+fn start_run(dashboard: &Dashboard, form: &Fields) -> Result<String, Error> {
+    let chosen: Vec<&str> = match form.get("only") {
+        Some(only) => vec![only],
+        None => form.all("scenario").collect(),
+    };
+    if chosen.is_empty() {
+        dashboard.notify(false, "choose a scenario to run");
+        return Ok(Route::Scenarios.path());
+    }
+    let flags = collect_flags(form);
+    let mut words = vec!["run", "--watched", "--exact"];
+    words.extend(flags.iter().map(String::as_str));
+    if form.get("how") == Some("mix") && form.get("only").is_none() {
+        words.push("--mix");
+    }
+    // What begins with a dash is no name, but would be a flag.
+    let names: Vec<&str> = chosen
+        .into_iter()
+        .filter(|name| !name.starts_with('-'))
+        .collect();
+    words.extend(&names);
+    let title = names.join(", ");
+    let number = dashboard
+        .runs
+        .start(dashboard.arguments(&words, Flags::Project), title.clone())?;
+    dashboard.notify(true, format!("asked for a run of {title}"));
+    Ok(format!("{}?number={number}", Route::Started.path()))
+}
+
+fn current_page(dashboard: &Dashboard) -> String {
+    match dashboard.runs.current() {
+        Some(current) => match current.run {
+            Some(run) => Route::Run(run).path(),
+            None => format!("{}?number={}", Route::Started.path(), current.number),
+        },
+        None => Route::Runs.path(),
+    }
+}
+
+fn start_try(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<String, Error> {
+    let identity = required(form, "scenario")?.to_owned();
+    let page = Route::Try(identity.clone()).path();
+    if dashboard.run_under_way().is_some() {
+        dashboard.notify(
+            false,
+            "a load runs: a journey beside it would disturb it; try again when it is over",
+        );
+        return Ok(page);
+    }
+    let flags: Vec<String> = ["iteration", "seed", "base-url"]
+        .into_iter()
+        .filter_map(|name| Some(format!("--{name}={}", form.get(name)?)))
+        .collect();
+    dashboard.set_journey(&identity, Journey::Running);
+    let (shared, scenario) = (Arc::clone(dashboard), identity.clone());
+    let try_it = move || {
+        let ended = journey::run(&shared, &scenario, &flags);
+        shared.set_journey(&scenario, ended);
+    };
+    let thread = std::thread::Builder::new().name("try".to_owned());
+    if let Err(error) = thread.spawn(try_it) {
+        dashboard.set_journey(&identity, Journey::Failed(error.to_string()));
+    }
+    Ok(page)
+}

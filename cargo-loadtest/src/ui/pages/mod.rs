@@ -1,0 +1,126 @@
+//! The pages, a file each, and what their forms do.
+
+mod baselines;
+mod changes;
+mod compare;
+mod events;
+mod journey;
+mod run;
+mod runs;
+mod scenario;
+pub(super) mod scenarios;
+mod settings;
+pub(super) mod start;
+mod text;
+
+use super::answer::Answer;
+use super::dashboard::Dashboard;
+use super::frame::{Content, Section, render_bare, render_page};
+use super::request::Fields;
+use super::route::Route;
+use crate::error::Error;
+use http::StatusCode;
+use maud::{Markup, html};
+use std::sync::Arc;
+
+/// Answers a request that the guard let in.
+pub(super) fn answer(
+    dashboard: &Arc<Dashboard>,
+    route: &Route,
+    query: &Fields,
+    form: &Fields,
+) -> Answer {
+    let answered = match route {
+        Route::Open(code) => Ok(open(dashboard, code)),
+        Route::Code => Ok(Answer::Text(StatusCode::OK, dashboard.open_address())),
+        Route::Asset(asset) => Ok(Answer::Asset(asset.content_type(), asset.text())),
+        Route::Scenarios => scenarios::render(dashboard, query).map(|page| show(dashboard, &page)),
+        Route::Scenario(identity) => {
+            scenario::render(dashboard, identity, query).map(|page| show(dashboard, &page))
+        }
+        Route::Try(identity) => Ok(show(
+            dashboard,
+            &journey::render(dashboard, identity, query),
+        )),
+        Route::Runs => runs::render(dashboard, query).map(|page| show(dashboard, &page)),
+        Route::Run(run) => run::render(dashboard, run).map(|page| show(dashboard, &page)),
+        Route::Report(run, format) => run::export(dashboard, run, *format),
+        Route::Compare => compare::render(dashboard, query).map(|page| show(dashboard, &page)),
+        Route::Baselines => baselines::render(dashboard).map(|page| show(dashboard, &page)),
+        Route::Events => events::render(dashboard).map(|page| show(dashboard, &page)),
+        Route::Settings => settings::render(dashboard).map(|page| show(dashboard, &page)),
+        Route::Started => Ok(show(dashboard, &start::render(dashboard, query))),
+        // The server answers it.
+        Route::Stream => Ok(not_found(dashboard, "there is no such page")),
+        Route::StartRun
+        | Route::StopRun
+        | Route::AbortRun
+        | Route::Unqueue
+        | Route::StartTry
+        | Route::SaveBaseline
+        | Route::RemoveBaseline
+        | Route::Refresh => changes::change(dashboard, route, form),
+    };
+    answered.unwrap_or_else(|error| explain(dashboard, &error))
+}
+
+fn show(dashboard: &Dashboard, content: &Content) -> Answer {
+    Answer::page(render_page(dashboard, content))
+}
+
+/// Exchanges the code of an address for the cookie.
+fn open(dashboard: &Dashboard, code: &str) -> Answer {
+    let cookie = dashboard
+        .guard()
+        .use_code(code, tokio::time::Instant::now());
+    cookie.map_or_else(
+        || Answer::Page(StatusCode::UNAUTHORIZED, locked()),
+        Answer::SignedIn,
+    )
+}
+
+/// Renders the page for those without the cookie: it holds no data.
+pub(super) fn locked() -> Markup {
+    let body = html! {
+        h1 { "loadtest" }
+        p { "Open the address that the terminal shows. It is good once, and for five minutes." }
+        p { "For another one, run " code { "cargo loadtest ui" } " again in the workspace." }
+    };
+    render_bare("loadtest", &body)
+}
+
+/// Renders the page of an address that leads nowhere.
+pub(super) fn not_found(dashboard: &Dashboard, text: &str) -> Answer {
+    let body = html! { h1 { "Not found" } p { (text) } };
+    Answer::Page(
+        StatusCode::NOT_FOUND,
+        render_page(dashboard, &plain(Section::None, "Not found", body)),
+    )
+}
+
+/// Renders an error with its remedy.
+fn explain(dashboard: &Dashboard, error: &Error) -> Answer {
+    let status = match error.exit_code() {
+        2 => StatusCode::BAD_REQUEST,
+        3 => StatusCode::NOT_FOUND,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    let body = html! {
+        h1 { "This cannot be shown" }
+        p.notice.t-bad { (error.to_string()) @if let Some(help) = error.help() { br; "→ " (help) } }
+    };
+    Answer::Page(
+        status,
+        render_page(dashboard, &plain(Section::None, "Error", body)),
+    )
+}
+
+/// A page that does not change by itself.
+fn plain(section: Section, title: impl Into<String>, body: Markup) -> Content {
+    Content {
+        title: title.into(),
+        section,
+        stream: String::new(),
+        body,
+    }
+}

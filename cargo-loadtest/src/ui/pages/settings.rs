@@ -1,0 +1,41 @@
+//! The effective configuration, and where each value comes from.
+
+use super::super::dashboard::Dashboard;
+use super::super::frame::{Content, Section};
+use crate::commands::config::describe_tables;
+use crate::error::Error;
+use maud::html;
+
+/// Renders the page.
+///
+/// # Errors
+/// What is wrong with `loadtest.toml`.
+pub(super) fn render(dashboard: &Dashboard) -> Result<Content, Error> {
+    let config = dashboard.config()?;
+    let store = dashboard.store.directory().to_path_buf();
+    let tables = describe_tables(&config, store, &dashboard.folder);
+    let body = html! {
+        h1 { "Settings" }
+        p.sub {
+            "The file is " code { (dashboard.shown_path(&config.folder.join(crate::config::FILE_NAME))) }
+            @if !config.is_file { ", which does not exist: everything is built in" }
+            ". It is changed in an editor, since a change of the permitted targets is to be reviewed."
+        }
+        @for table in &tables {
+            section {
+                h2 { code { (table.title) } " " span.sub { (table.note) } }
+                div.scroll role="region" aria-label=(table.title) tabindex="0" {
+                    table.list {
+                        thead { tr { th scope="col" { "Key" } th scope="col" { "Value" } th scope="col" { "From" } } }
+                        tbody {
+                            @for row in &table.rows {
+                                tr { th scope="row" { (row.name) } td { @if row.is_set { strong { (row.value) } } @else { (row.value) } } td.sub { (row.place) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    Ok(super::plain(Section::Settings, "Settings", body))
+}

@@ -1,0 +1,129 @@
+//! The form that starts a run, and the page of a run that is being built or waits.
+
+use super::super::dashboard::Dashboard;
+use super::super::frame::{Content, Section};
+use super::super::request::Fields;
+use maud::{Markup, html};
+
+/// The part of the page that changes.
+pub(in crate::ui) const PROGRESS: &str = "progress";
+
+/// The flags of `run` that the form has, with their labels and examples.
+const OPTIONS: [(&str, &str, &str); 6] = [
+    ("rate", "Rate", "50/s"),
+    ("users", "Users", "20"),
+    ("iterations", "Iterations", "1000"),
+    ("ramp-up", "Ramp-up", "10s"),
+    ("duration", "Duration", "2m"),
+    ("base-url", "Base URL", "http://localhost:3000"),
+];
+
+/// Renders the options of a run; `is_list` where scenarios can be chosen beside them.
+pub(super) fn render_options(dashboard: &Dashboard, is_list: bool) -> Markup {
+    let presets = dashboard
+        .config()
+        .map(|config| config.presets)
+        .unwrap_or_default();
+    html! {
+        fieldset.options {
+            legend { "Load" }
+            p.sub { "Empty fields leave what the scenario declares." }
+            @if !presets.is_empty() {
+                label { "Preset"
+                    select name="load" {
+                        option value="" { "none" }
+                        @for preset in &presets { option value=(preset.name) { (preset.name) } }
+                    }
+                }
+            }
+            @for (name, title, example) in OPTIONS {
+                label { (title) input name=(name) placeholder=(example) autocomplete="off" spellcheck="false"; }
+            }
+            label { "Seed" input name="seed" placeholder="random" inputmode="numeric" autocomplete="off"; }
+            @if is_list {
+                button name="how" value="turn" { "Run the chosen in turn" }
+                button name="how" value="mix" { "Run the chosen at once" }
+            } @else {
+                button { "Run" }
+            }
+        }
+    }
+}
+
+/// Returns the flags of the filled fields of the form.
+pub(super) fn collect_flags(form: &Fields) -> Vec<String> {
+    let names = OPTIONS
+        .iter()
+        .map(|(name, ..)| *name)
+        .chain(["seed", "load"]);
+    names
+        .filter_map(|name| Some(format!("--{name}={}", form.get(name)?)))
+        .collect()
+}
+
+/// How far a run is that a page started.
+pub(in crate::ui) enum Progress {
+    /// It has a folder: its own page shows it.
+    Begun,
+    Waiting(Markup),
+}
+
+/// Renders the page of a run without a folder yet; once it has one, its own page is there.
+pub(super) fn render(dashboard: &Dashboard, query: &Fields) -> Content {
+    let number: u64 = query.parsed("number").unwrap_or_default();
+    let progress = match render_progress(dashboard, number) {
+        Progress::Begun => html! { p { "It runs." } },
+        Progress::Waiting(markup) => markup,
+    };
+    Content {
+        title: "Run".to_owned(),
+        section: Section::Runs,
+        stream: format!("start={number}"),
+        body: html! { h1 { "Run" } (progress) noscript { p { a href="" { "Look again" } } } },
+    }
+}
+
+/// Returns the run of a number, once it has a name.
+pub(super) fn find_run(dashboard: &Dashboard, number: u64) -> Option<String> {
+    let runs = &dashboard.runs;
+    let current = runs.current().filter(|current| current.number == number);
+    let last = runs.last().filter(|last| last.number == number);
+    current
+        .and_then(|current| current.run)
+        .or_else(|| last?.run)
+}
+
+/// Renders what is known of the run with this number.
+pub(in crate::ui) fn render_progress(dashboard: &Dashboard, number: u64) -> Progress {
+    if find_run(dashboard, number).is_some() {
+        return Progress::Begun;
+    }
+    let runs = &dashboard.runs;
+    let current = runs.current().filter(|current| current.number == number);
+    let last = runs.last().filter(|last| last.number == number);
+    let (state, output) = match (current, last) {
+        (Some(current), _) => (
+            "The load test is built and started.".to_owned(),
+            current.output,
+        ),
+        (None, Some(last)) => {
+            let code = last
+                .exit_code
+                .map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
+            (
+                format!("{} did not run: it ended with {code}.", last.title),
+                last.output,
+            )
+        }
+        (None, None) if runs.queued().iter().any(|queued| queued.number == number) => {
+            ("It waits for the run under way.".to_owned(), Vec::new())
+        }
+        (None, None) => ("There is no such run.".to_owned(), Vec::new()),
+    };
+    Progress::Waiting(html! {
+        div id=(PROGRESS) {
+            p { (state) }
+            @if !output.is_empty() { pre.output { (output.join("\n")) } }
+        }
+    })
+}

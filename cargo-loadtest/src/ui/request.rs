@@ -1,0 +1,33 @@
+//! The fields of a request.
+
+use std::str::FromStr;
+
+/// The fields of a query or a form, in their order.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    /// Reads `a=1&b=2`.
+    pub(super) fn parse(text: &[u8]) -> Self {
+        let pairs = url::form_urlencoded::parse(text);
+        Self(pairs.into_owned().collect())
+    }
+
+    /// Returns the value of a field, without space around it; `None` where it is empty or missing.
+    pub(super) fn get<'a>(&'a self, name: &'a str) -> Option<&'a str> {
+        self.all(name).next()
+    }
+
+    /// Returns the values of a field that may be there several times.
+    pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let values = self.0.iter().filter(move |(known, _)| known == name);
+        values
+            .map(|(_, value)| value.trim())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// Returns a value that is a number or the like; `None` where it is missing or is none.
+    pub(super) fn parsed<T: FromStr>(&self, name: &str) -> Option<T> {
+        self.get(name)?.parse().ok()
+    }
+}

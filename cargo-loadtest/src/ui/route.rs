@@ -1,0 +1,248 @@
+//! The addresses of the dashboard: what each needs, and how a page links to it.
+
+use super::assets::Asset;
+use crate::export::Format;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// Characters that need no escape in a part of a path.
+const PART: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b':');
+
+/// An address with its method.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Route {
+    /// Exchanges the code of the printed address for the cookie.
+    Open(String),
+    /// Answers the tool with a new code.
+    Code,
+    Asset(Asset),
+    Scenarios,
+    /// The history of a scenario, by its identity.
+    Scenario(String),
+    /// One journey of a scenario.
+    Try(String),
+    Runs,
+    /// A report, or the live view of a run that is under way.
+    Run(String),
+    /// A report as a file.
+    Report(String, Format),
+    Compare,
+    Baselines,
+    Events,
+    Settings,
+    /// A run that was asked for and has no folder yet.
+    Started,
+    /// Fragments of a page, as they change.
+    Stream,
+    StartRun,
+    StopRun,
+    AbortRun,
+    /// Takes a run out of the queue, by its number.
+    Unqueue,
+    StartTry,
+    SaveBaseline,
+    RemoveBaseline,
+    /// Builds the load tests and asks them for their scenarios.
+    Refresh,
+}
+
+/// What a request needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Nothing: it gives away nothing.
+    Public,
+    /// The cookie.
+    Read,
+    /// The cookie, the same origin, and a dashboard that is not read-only.
+    Change,
+}
+
+impl Route {
+    /// Finds the route of a request; `None` where there is none.
+    pub(super) fn find(method: &http::Method, path: &str) -> Option<Self> {
+        let parts: Vec<String> = path
+            .strip_prefix('/')?
+            .split('/')
+            .map(|part| percent_decode_str(part).decode_utf8().map(String::from))
+            .collect::<Result<_, _>>()
+            .ok()?;
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        if *method == http::Method::POST {
+            return Some(match parts[..] {
+                ["runs", "start"] => Self::StartRun,
+                ["runs", "stop"] => Self::StopRun,
+                ["runs", "abort"] => Self::AbortRun,
+                ["runs", "unqueue"] => Self::Unqueue,
+                ["try", "start"] => Self::StartTry,
+                ["baselines", "save"] => Self::SaveBaseline,
+                ["baselines", "remove"] => Self::RemoveBaseline,
+                ["scenarios", "refresh"] => Self::Refresh,
+                _ => return None,
+            });
+        }
+        if *method != http::Method::GET && *method != http::Method::HEAD {
+            return None;
+        }
+        Some(match parts[..] {
+            [""] => Self::Scenarios,
+            ["open", code] => Self::Open(code.to_owned()),
+            ["code"] => Self::Code,
+            ["assets", name] => Self::Asset(Asset::find(name)?),
+            ["scenarios", identity] => Self::Scenario(identity.to_owned()),
+            ["scenarios", identity, "try"] => Self::Try(identity.to_owned()),
+            ["runs"] => Self::Runs,
+            ["runs", run] => Self::Run(run.to_owned()),
+            ["runs", run, file] => {
+                let format = Format::ALL
+                    .into_iter()
+                    .find(|format| format.file_name() == file)?;
+                Self::Report(run.to_owned(), format)
+            }
+            ["compare"] => Self::Compare,
+            ["baselines"] => Self::Baselines,
+            ["events"] => Self::Events,
+            ["settings"] => Self::Settings,
+            ["started"] => Self::Started,
+            ["stream"] => Self::Stream,
+            _ => return None,
+        })
+    }
+
+    /// Returns the path of the route, for links and forms.
+    pub(super) fn path(&self) -> String {
+        let part = |text: &str| utf8_percent_encode(text, PART).to_string();
+        match self {
+            Self::Open(code) => format!("/open/{}", part(code)),
+            Self::Code => "/code".to_owned(),
+            Self::Asset(asset) => format!("/assets/{}", asset.name()),
+            Self::Scenarios => "/".to_owned(),
+            Self::Scenario(identity) => format!("/scenarios/{}", part(identity)),
+            Self::Try(identity) => format!("/scenarios/{}/try", part(identity)),
+            Self::Runs => "/runs".to_owned(),
+            Self::Run(run) => format!("/runs/{}", part(run)),
+            Self::Report(run, format) => format!("/runs/{}/{}", part(run), format.file_name()),
+            Self::Compare => "/compare".to_owned(),
+            Self::Baselines => "/baselines".to_owned(),
+            Self::Events => "/events".to_owned(),
+            Self::Settings => "/settings".to_owned(),
+            Self::Started => "/started".to_owned(),
+            Self::Stream => "/stream".to_owned(),
+            Self::StartRun => "/runs/start".to_owned(),
+            Self::StopRun => "/runs/stop".to_owned(),
+            Self::AbortRun => "/runs/abort".to_owned(),
+            Self::Unqueue => "/runs/unqueue".to_owned(),
+            Self::StartTry => "/try/start".to_owned(),
+            Self::SaveBaseline => "/baselines/save".to_owned(),
+            Self::RemoveBaseline => "/baselines/remove".to_owned(),
+            Self::Refresh => "/scenarios/refresh".to_owned(),
+        }
+    }
+
+    /// Returns what a request for the route needs.
+    pub(super) fn access(&self) -> Access {
+        match self {
+            Self::Open(_) | Self::Asset(_) => Access::Public,
+            Self::Code
+            | Self::Scenarios
+            | Self::Scenario(_)
+            | Self::Try(_)
+            | Self::Runs
+            | Self::Run(_)
+            | Self::Report(..)
+            | Self::Compare
+            | Self::Baselines
+            | Self::Events
+            | Self::Settings
+            | Self::Started
+            | Self::Stream => Access::Read,
+            Self::StartRun
+            | Self::StopRun
+            | Self::AbortRun
+            | Self::Unqueue
+            | Self::StartTry
+            | Self::SaveBaseline
+            | Self::RemoveBaseline
+            | Self::Refresh => Access::Change,
+        }
+    }
+
+    /// Returns the method of the route.
+    #[cfg(test)]
+    pub(super) fn method(&self) -> http::Method {
+        match self.access() {
+            Access::Change => http::Method::POST,
+            Access::Public | Access::Read => http::Method::GET,
+        }
+    }
+
+    /// Returns every route once, with invented names.
+    #[cfg(test)]
+    pub(super) fn samples() -> Vec<Self> {
+        let name = || "shop::load::a b/ü".to_owned();
+        vec![
+            Self::Open("code".to_owned()),
+            Self::Code,
+            Self::Asset(Asset::Style),
+            Self::Asset(Asset::Script),
+            Self::Scenarios,
+            Self::Scenario(name()),
+            Self::Try(name()),
+            Self::Runs,
+            Self::Run(name()),
+            Self::Report(name(), Format::Html),
+            Self::Compare,
+            Self::Baselines,
+            Self::Events,
+            Self::Settings,
+            Self::Started,
+            Self::Stream,
+            Self::StartRun,
+            Self::StopRun,
+            Self::AbortRun,
+            Self::Unqueue,
+            Self::StartTry,
+            Self::SaveBaseline,
+            Self::RemoveBaseline,
+            Self::Refresh,
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_every_route_leads_to_it_and_only_with_its_method() {
+        for route in Route::samples() {
+            let path = route.path();
+            assert_eq!(
+                Route::find(&route.method(), &path),
+                Some(route.clone()),
+                "{path}"
+            );
+            let other = if route.method() == http::Method::POST {
+                http::Method::GET
+            } else {
+                http::Method::POST
+            };
+            assert_ne!(Route::find(&other, &path), Some(route.clone()), "{path}");
+            assert_eq!(Route::find(&http::Method::DELETE, &path), None);
+        }
+        for path in [
+            "",
+            "x",
+            "//",
+            "/nothing",
+            "/runs/a/b",
+            "/assets/other.js",
+            "/runs/%ff",
+        ] {
+            assert_eq!(Route::find(&http::Method::GET, path), None, "{path}");
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The runs that pages start: one at a time, each a child process, the others in a queue.
+//!
+//! Two loads on one machine would measure each other. The pipe to the child ends with this process, and a child that
+//! loses it stops its load.
+
+use super::command::prepare_command;
+use crate::commands::run::WATCHED_RUN;
+use crate::console::clean_output;
+use crate::error::Error;
+use std::collections::VecDeque;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The lines of output that are kept of a run.
+const LINES: usize = 200;
+
+/// The runs of this server.
+#[derive(Debug, Clone)]
+pub(super) struct Runs {
+    folder: PathBuf,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queue: VecDeque<QueuedRun>,
+    next_number: u64,
+    current: Option<CurrentRun>,
+    last: Option<EndedRun>,
+    is_closed: bool,
+}
+
+/// A run that waits for its turn.
+#[derive(Debug, Clone)]
+pub(super) struct QueuedRun {
+    pub(super) number: u64,
+    /// The words after `cargo loadtest`.
+    pub(super) arguments: Vec<String>,
+    /// The scenarios, for people.
+    pub(super) title: String,
+}
+
+#[derive(Debug)]
+struct CurrentRun {
+    queued: QueuedRun,
+    control: Option<ChildStdin>,
+    run: Option<String>,
+    output: VecDeque<String>,
+    stops: u32,
+}
+
+/// The run under way, as pages show it.
+#[derive(Debug, Clone)]
+pub(super) struct ShownRun {
+    pub(super) number: u64,
+    pub(super) title: String,
+    /// The name of its folder, once it has one: until then it is built.
+    pub(super) run: Option<String>,
+    /// How often it was asked to stop.
+    pub(super) stops: u32,
+    /// The last lines that it printed.
+    pub(super) output: Vec<String>,
+}
+
+/// The run that ended last.
+#[derive(Debug, Clone)]
+pub(super) struct EndedRun {
+    pub(super) number: u64,
+    pub(super) title: String,
+    pub(super) run: Option<String>,
+    pub(super) exit_code: Option<i32>,
+    pub(super) output: Vec<String>,
+}
+
+impl Runs {
+    /// Runs start in `folder`.
+    pub(super) fn new(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_path_buf(),
+            state: Arc::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts a run, or puts it into the queue behind others. Returns its number.
+    ///
+    /// # Errors
+    /// When the program cannot be started.
+    pub(super) fn start(&self, arguments: Vec<String>, title: String) -> Result<u64, Error> {
+        let mut state = self.lock();
+        state.next_number += 1;
+        let number = state.next_number;
+        state.queue.push_back(QueuedRun {
+            number,
+            arguments,
+            title,
+        });
+        drop(state);
+        self.start_next()?;
+        Ok(number)
+    }
+
+    /// Takes a run out of the queue. Returns false where it is not in it any more.
+    pub(super) fn unqueue(&self, number: u64) -> bool {
+        let mut state = self.lock();
+        let before = state.queue.len();
+        state.queue.retain(|queued| queued.number != number);
+        state.queue.len() < before
+    }
+
+    /// Asks the run under way to stop: `stop` lets requests in flight end, `abort` does not.
+    pub(super) fn say(&self, word: &str) {
+        let mut state = self.lock();
+        if let Some(current) = &mut state.current {
+            current.stops += 1;
+            if let Some(control) = &mut current.control {
+                // A run that has just ended needs no word.
+                let _ = writeln!(control, "{word}").and_then(|()| control.flush());
+            }
+        }
+    }
+
+    /// Stops what runs, and starts nothing more.
+    pub(super) fn close(&self) {
+        let mut state = self.lock();
+        state.is_closed = true;
+        state.queue.clear();
+        drop(state);
+        self.say("stop");
+    }
+
+    pub(super) fn current(&self) -> Option<ShownRun> {
+        self.lock().current.as_ref().map(|current| ShownRun {
+            number: current.queued.number,
+            title: current.queued.title.clone(),
+            run: current.run.clone(),
+            stops: current.stops,
+            output: current.output.iter().cloned().collect(),
+        })
+    }
+
+    pub(super) fn queued(&self) -> Vec<QueuedRun> {
+        self.lock().queue.iter().cloned().collect()
+    }
+
+    pub(super) fn last(&self) -> Option<EndedRun> {
+        self.lock().last.clone()
+    }
+
+    fn start_next(&self) -> Result<(), Error> {
+        let mut state = self.lock();
+        if state.current.is_some() || state.is_closed {
+            return Ok(());
+        }
+        let Some(queued) = state.queue.pop_front() else {
+            return Ok(());
+        };
+        let mut command = prepare_command(&self.folder, &queued.arguments)?;
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        // Ctrl-C in the terminal is for this server, which passes it on.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn().map_err(Error::spawn(&command))?;
+        state.current = Some(CurrentRun {
+            queued,
+            control: child.stdin.take(),
+            run: None,
+            output: VecDeque::new(),
+            stops: 0,
+        });
+        drop(state);
+        let runs = self.clone();
+        std::thread::Builder::new()
+            .name("run".to_owned())
+            .spawn(move || runs.follow(child))
+            .map_err(|error| Error::failure(format!("no thread for the run: {error}")))?;
+        Ok(())
+    }
+
+    /// Reads the output of a run until it ends, and starts the next one.
+    fn follow(&self, mut child: Child) {
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for line in stdout
+                    .into_iter()
+                    .flat_map(|pipe| BufReader::new(pipe).lines())
+                {
+                    let Ok(line) = line else { break };
+                    if let Some(run) = line.strip_prefix(WATCHED_RUN)
+                        && let Some(current) = &mut self.lock().current
+                    {
+                        current.run.get_or_insert_with(|| run.to_owned());
+                    }
+                }
+            });
+            for line in stderr
+                .into_iter()
+                .flat_map(|pipe| BufReader::new(pipe).lines())
+            {
+                let Ok(line) = line else { break };
+                if let Some(current) = &mut self.lock().current {
+                    current.output.push_back(clean_output(&line));
+                    if current.output.len() > LINES {
+                        current.output.pop_front();
+                    }
+                }
+            }
+        });
+        let status = child.wait();
+        let mut state = self.lock();
+        if let Some(current) = state.current.take() {
+            state.last = Some(EndedRun {
+                number: current.queued.number,
+                title: current.queued.title,
+                run: current.run,
+                exit_code: status.ok().and_then(|status| status.code()),
+                output: current.output.into_iter().collect(),
+            });
+        }
+        drop(state);
+        // One that cannot be started is noticed by its absence: the next click says why.
+        let _ = self.start_next();
+    }
+}

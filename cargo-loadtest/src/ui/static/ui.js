@@ -1,0 +1,130 @@
+// Keeps a page up to date, filters lists, and gives keys to its buttons. Pages can be read without it.
+(() => {
+  "use strict";
+  const policy = window.trustedTypes?.createPolicy("loadtest", { createHTML: (html) => html });
+  const parse = (html) => new DOMParser().parseFromString(policy ? policy.createHTML(html) : html, "text/html").body;
+  const say = (text) => { document.getElementById("status").textContent = text; };
+
+  // Parts of the page. While the tab is hidden nothing is sent: a browser has six connections for all tabs.
+  let source = null;
+  let paused = false;
+  const waiting = new Map();
+  const isInUse = (part) => {
+    const selection = getSelection();
+    const active = document.activeElement;
+    return (part.contains(active) && active.matches("input,select,textarea"))
+      || (selection.rangeCount > 0 && !selection.isCollapsed && part.contains(selection.anchorNode));
+  };
+  const replace = (id, html) => {
+    const part = document.getElementById(id);
+    if (!part) return;
+    if (paused && id !== "bar" || isInUse(part)) { waiting.set(id, html); return; }
+    waiting.delete(id);
+    const fresh = parse(html).firstElementChild;
+    if (!fresh) return;
+    const focus = part.contains(document.activeElement) ? path(part, document.activeElement) : null;
+    const open = [...part.querySelectorAll("details")].map((one) => one.open);
+    const scrolled = [...part.querySelectorAll(".scroll,.log")].map((one) => [one.scrollLeft, one.scrollTop]);
+    part.replaceWith(document.adoptNode(fresh));
+    fresh.querySelectorAll("details").forEach((one, at) => { if (at < open.length) one.open = open[at]; });
+    fresh.querySelectorAll(".scroll,.log").forEach((one, at) => {
+      if (at < scrolled.length) [one.scrollLeft, one.scrollTop] = scrolled[at];
+    });
+    if (focus) find(fresh, focus)?.focus({ preventScroll: true });
+    window.loadtestCharts?.(fresh);
+  };
+  const path = (root, element) => {
+    const steps = [];
+    for (let one = element; one !== root; one = one.parentElement) steps.unshift([...one.parentElement.children].indexOf(one));
+    return steps;
+  };
+  const find = (root, steps) => steps.reduce((one, at) => one?.children[at], root);
+  const offline = (is) => {
+    let line = document.getElementById("offline");
+    if (!is) { line?.remove(); return; }
+    if (line) return;
+    line = document.createElement("p");
+    line.id = "offline";
+    line.className = "notice t-bad";
+    line.textContent = "The dashboard has ended: run cargo loadtest ui. This page tries again by itself.";
+    document.getElementById("main").prepend(line);
+  };
+  const connect = () => {
+    const address = document.body.dataset.stream;
+    if (!address || source || document.hidden) return;
+    source = new EventSource(address);
+    source.addEventListener("open", () => offline(false));
+    source.addEventListener("part", (event) => { const { id, html } = JSON.parse(event.data); replace(id, html); });
+    source.addEventListener("reload", () => { disconnect(); location.reload(); });
+    source.addEventListener("end", () => offline(true));
+    source.addEventListener("error", () => {
+      offline(true);
+      if (source?.readyState === EventSource.CLOSED) { disconnect(); setTimeout(connect, 2000); }
+    });
+  };
+  const disconnect = () => { source?.close(); source = null; };
+  document.addEventListener("visibilitychange", () => document.hidden ? disconnect() : connect());
+  addEventListener("pagehide", disconnect);
+  addEventListener("pageshow", connect);
+  setInterval(() => { for (const [id, html] of waiting) if (!paused) replace(id, html); }, 1000);
+
+  // Filters.
+  const filter = (input) => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const all = [...document.querySelectorAll(input.dataset.filter)];
+    let shown = 0;
+    for (const one of all) {
+      const text = one.textContent.toLowerCase();
+      one.hidden = !words.every((word) => text.includes(word));
+      shown += one.hidden ? 0 : 1;
+    }
+    const told = input.form?.querySelector("[data-filtered]");
+    if (told) told.textContent = `${shown} of ${all.length}`;
+  };
+  document.addEventListener("input", (event) => { if (event.target.dataset.filter) filter(event.target); });
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form.querySelector("[data-filter]")) {
+      event.preventDefault();
+      const input = form.querySelector("[data-filter]");
+      const address = new URL(location.href);
+      if (input.name) { address.searchParams.set(input.name, input.value); history.replaceState(null, "", address); }
+      return;
+    }
+    if (form.dataset.confirm && !confirm(form.dataset.confirm)) event.preventDefault();
+  });
+
+  // Buttons that need the script.
+  const keys = document.getElementById("keys");
+  const keysButton = document.querySelector("[data-keys]");
+  if (keysButton) { keysButton.hidden = false; keysButton.addEventListener("click", () => keys.showModal()); }
+  const pause = document.querySelector("[data-pause]");
+  if (pause) {
+    pause.hidden = false;
+    pause.addEventListener("click", () => {
+      paused = !paused;
+      pause.textContent = paused ? "Go on" : "Pause the view";
+      say(paused ? "The view is paused; the run goes on." : "The view goes on.");
+    });
+  }
+
+  // Keys: not within a field, and not with Ctrl or Alt.
+  let isGoing = false;
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input,select,textarea")) return;
+    if (event.key === "?") { keys?.showModal(); return; }
+    if (event.key === "/") {
+      const field = document.querySelector("[data-filter]");
+      if (field) { event.preventDefault(); field.focus(); }
+      return;
+    }
+    if (isGoing) {
+      isGoing = false;
+      document.querySelector(`.frame a[data-key="${CSS.escape(event.key)}"]`)?.click();
+      return;
+    }
+    if (event.key === "g") { isGoing = true; setTimeout(() => { isGoing = false; }, 1500); }
+  });
+
+  connect();
+})();
