@@ -26,6 +26,8 @@ mod selection;
 mod session;
 #[cfg(test)]
 mod soak;
+#[expect(dead_code, reason = "the dashboard is to use it")]
+mod source;
 mod store;
 mod suggestion;
 #[cfg(feature = "ui")]

@@ -10,29 +10,29 @@ use syn::{Attribute, Ident, Item, ItemFn, LitStr, Meta};
 
 /// The source to copy.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Original<'a> {
+pub(crate) struct Original<'a> {
     /// The name of the function, without `r#`.
-    pub(super) function: &'a str,
+    pub(crate) function: &'a str,
     /// The name shown to people.
-    pub(super) shown: &'a str,
+    pub(crate) shown: &'a str,
     /// The line of the function's name.
-    pub(super) line: usize,
+    pub(crate) line: usize,
 }
 
 /// A file with the copy in it.
 #[derive(Debug)]
-pub(super) struct Duplicated {
+pub(crate) struct Duplicated {
     /// The new text of the file.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// The line of the copy's name.
-    pub(super) line: usize,
+    pub(crate) line: usize,
     /// `version = ".."`, which the copy has too.
-    pub(super) version: Option<String>,
+    pub(crate) version: Option<String>,
 }
 
 /// The reason why there is no copy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum CopyRefusal {
+pub(crate) enum CopyRefusal {
     #[error("its file cannot be read as Rust: {message}, on line {line}")]
     Unreadable { message: String, line: usize },
     #[error(
@@ -52,7 +52,7 @@ pub(super) enum CopyRefusal {
 ///
 /// # Errors
 /// A [`CopyRefusal`].
-pub(super) fn duplicate(
+pub(crate) fn copy_scenario(
     text: &str,
     original: &Original<'_>,
     name: &Ident,
@@ -205,7 +205,7 @@ mod tests {
             shown,
             line,
         };
-        duplicate(text, &original, &syn::parse_str(name).unwrap())
+        copy_scenario(text, &original, &syn::parse_str(name).unwrap())
     }
 
     fn copied(text: &str, name: &str) -> Duplicated {

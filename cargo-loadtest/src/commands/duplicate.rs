@@ -1,18 +1,16 @@
 //! `cargo loadtest duplicate`: the source of a scenario once more, as a new version of it.
 
-mod source;
-
 use super::Project;
 use crate::cli::{Cli, DuplicateArgs};
 use crate::console;
 use crate::error::Error;
-use crate::files;
 use crate::policy::Action;
 use crate::selection::{Found, one};
+use crate::source::{
+    CopyRefusal, Duplicated, Original, copy_scenario, read_source, replace_source,
+};
 use crate::workspace::{Workspace, folder};
 use loadtest_model::definition::ScenarioDef;
-use source::{CopyRefusal, Duplicated, Original};
-use std::fs;
 use std::path::{Path, PathBuf};
 use syn::Ident;
 use syn::ext::IdentExt as _;
@@ -38,17 +36,17 @@ pub(crate) fn duplicate(args: &DuplicateArgs, cli: &Cli) -> Result<u8, Error> {
         let help = format!("copy it by hand: {}:{}", definition.file, definition.line);
         refused(reason, Some(help))
     })?;
-    let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
+    let text = read_source(&path)?;
     let original = Original {
         function: &definition.function,
         shown: &definition.name,
         line: definition.line as usize,
     };
-    let new = source::duplicate(&text, &original, &name).map_err(|refusal| {
+    let new = copy_scenario(&text, &original, &name).map_err(|refusal| {
         let help = help_for(&refusal, definition);
         refused(refusal.to_string(), Some(help))
     })?;
-    files::write(&path, new.text.as_bytes())?;
+    replace_source(&path, &text, &new.text)?;
     console::print_result(describe_refusal(definition, &short, &new))?;
     Ok(0)
 }

@@ -1,0 +1,225 @@
+//! A file as forms show it: plain data, which holds no place in bytes.
+
+use super::head::description_of;
+use super::items::Item;
+use super::mentions::needs_of;
+use super::parts::check_offered_move;
+use super::read::{Attribute, Holder, Part, Role, SourceText};
+use super::splice::Lines;
+use super::tokens::Unreadable;
+use super::value::{OptionValue, Owner, form_key, read_value};
+use serde::Serialize;
+
+/// A file with scenarios.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct FileSource {
+    pub(crate) scenarios: Vec<ScenarioSource>,
+    /// The `#[group]` functions outside of scenarios, which edits know by their paths as well.
+    pub(crate) groups: Vec<ScenarioSource>,
+    /// The modules with `#[scenarios]`: options and functions that their scenarios share. No form edits them.
+    pub(crate) modules: Vec<ScenarioSource>,
+}
+
+/// A scenario and its parts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct ScenarioSource {
+    /// The modules of the file that it is in, and the function, joined by `::`. Edits name it so.
+    pub(crate) path: String,
+    /// The name of the function without `r#`.
+    pub(crate) function: String,
+    /// The line of that name.
+    pub(crate) line: usize,
+    pub(crate) last_line: usize,
+    pub(crate) description: Description,
+    pub(crate) options: Vec<OptionSource>,
+    /// In the order of the source; the members of a group follow it.
+    pub(crate) parts: Vec<PartSource>,
+    /// The path of the module with `#[scenarios]` that it is in.
+    pub(crate) module: Option<String>,
+    /// The reason why no form can edit any of it.
+    pub(crate) locked: Option<&'static str>,
+}
+
+/// An item in the body of a scenario.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct PartSource {
+    pub(crate) role: Role,
+    /// The name of the function without `r#`; empty for some items without a role.
+    pub(crate) name: String,
+    /// The line of that name.
+    pub(crate) line: usize,
+    pub(crate) first_line: usize,
+    pub(crate) last_line: usize,
+    /// The name of the group that it is in.
+    pub(crate) group: Option<String>,
+    pub(crate) description: Description,
+    pub(crate) options: Vec<OptionSource>,
+    /// The type behind `->`.
+    pub(crate) returns: Option<String>,
+    /// The names of other parts that it takes as parameters or in templates.
+    pub(crate) needs: Vec<String>,
+    /// True if Rust code makes the request.
+    pub(crate) has_body: bool,
+    pub(crate) is_async: bool,
+    /// The text from its first attribute to its end.
+    pub(crate) source: String,
+    /// The names of the steps that this step can be moved before; `None` is the end.
+    pub(crate) moves: Vec<Option<String>>,
+}
+
+/// A doc comment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Description {
+    /// The text without slashes; empty where there is none.
+    pub(crate) text: String,
+    /// The reason why no form can edit it.
+    pub(crate) locked: Option<&'static str>,
+}
+
+/// An option of an attribute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct OptionSource {
+    /// The key, `request` for method and URL, `limit` for a limit of a step.
+    pub(crate) key: String,
+    /// Counts the options of the same key, from 1.
+    pub(crate) number: usize,
+    pub(crate) line: usize,
+    pub(crate) last_line: usize,
+    /// The text of all of the option.
+    pub(crate) source: String,
+    /// The value, if a form can edit it.
+    pub(crate) value: Option<OptionValue>,
+    /// The reason why no form can edit it.
+    pub(crate) locked: Option<&'static str>,
+}
+
+impl FileSource {
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// A text that is no Rust.
+    pub(crate) fn read(text: &str) -> Result<Self, Unreadable> {
+        let source = SourceText::read(text)?;
+        let module_of = |holder: &Holder| Some(source.modules[holder.module?].path.clone());
+        let show = |holders: &[Holder], owner| {
+            let shown = holders.iter().map(|holder| ScenarioSource {
+                module: module_of(holder),
+                ..ScenarioSource::new(&source, holder, owner)
+            });
+            shown.collect()
+        };
+        Ok(Self {
+            scenarios: show(&source.scenarios, Owner::Scenario),
+            groups: show(&source.groups, Owner::Group),
+            modules: show(&source.modules, Owner::Scenario),
+        })
+    }
+}
+
+impl ScenarioSource {
+    fn new(source: &SourceText, holder: &Holder, owner: Owner) -> Self {
+        let lines = Lines(&source.text);
+        let parts = 0..holder.parts.len();
+        Self {
+            path: holder.path.clone(),
+            function: holder.item.name.clone(),
+            line: lines.number(holder.item.name_range.start),
+            last_line: lines.number(holder.item.range.end),
+            description: Description::new(source, &holder.item),
+            options: show_options(source, owner, Some(&holder.attribute)),
+            parts: parts
+                .map(|part| PartSource::new(source, holder, part))
+                .collect(),
+            module: None,
+            locked: holder.locked(),
+        }
+    }
+}
+
+impl PartSource {
+    fn new(source: &SourceText, holder: &Holder, number: usize) -> Self {
+        let lines = Lines(&source.text);
+        let part = &holder.parts[number];
+        let Part { role, item, .. } = part;
+        let owner = Owner::of_role(*role);
+        Self {
+            role: *role,
+            name: item.name.clone(),
+            line: lines.number(item.name_range.start),
+            first_line: lines.number(item.range.start),
+            last_line: lines.number(item.range.end),
+            group: part
+                .group
+                .map(|group| holder.parts[group].item.name.clone()),
+            description: Description::new(source, item),
+            options: show_options(source, owner, part.attribute.as_ref()),
+            returns: item
+                .returns
+                .clone()
+                .map(|range| source.text[range].to_owned()),
+            needs: needs_of(source, part),
+            has_body: item.body.is_some(),
+            is_async: item.is_async,
+            source: source.text[item.range.clone()].to_owned(),
+            moves: find_moves(source, holder, number),
+        }
+    }
+}
+
+/// The places that a step can be moved to.
+fn find_moves(source: &SourceText, holder: &Holder, number: usize) -> Vec<Option<String>> {
+    if holder.parts[number].role != Role::Step || holder.locked().is_some() {
+        return Vec::new();
+    }
+    let named = holder.parts.iter().enumerate();
+    let named = named.filter(|(_, part)| part.role != Role::Rust && !part.item.name.is_empty());
+    let places = named.map(|(at, part)| (Some(at), Some(part.item.name.clone())));
+    let is_offered = |before: Option<usize>| {
+        before != Some(number) && check_offered_move(source, holder, number, before).is_ok()
+    };
+    places
+        .chain([(None, None)])
+        .filter(|(before, _)| is_offered(*before))
+        .map(|(_, name)| name)
+        .collect()
+}
+
+impl Description {
+    fn new(source: &SourceText, item: &Item) -> Self {
+        match description_of(source, item) {
+            Ok(text) => Self { text, locked: None },
+            Err(reason) => Self {
+                text: item
+                    .docs
+                    .iter()
+                    .map(|doc| &source.text[doc.clone()])
+                    .collect::<Vec<_>>()
+                    .join("\n"),
+                locked: Some(reason),
+            },
+        }
+    }
+}
+
+fn show_options(
+    source: &SourceText,
+    owner: Owner,
+    attribute: Option<&Attribute>,
+) -> Vec<OptionSource> {
+    let lines = Lines(&source.text);
+    let mut shown: Vec<OptionSource> = Vec::new();
+    for option in attribute.map_or(&[][..], |attribute| &attribute.options) {
+        let key = form_key(owner, &option.key);
+        let value = read_value(owner, &source.text, option);
+        shown.push(OptionSource {
+            key: key.to_owned(),
+            number: 1 + shown.iter().filter(|other| other.key == key).count(),
+            line: lines.number(option.range.start),
+            last_line: lines.number(option.range.end),
+            source: source.text[option.range.clone()].to_owned(),
+            locked: value.as_ref().err().copied(),
+            value: value.ok(),
+        });
+    }
+    shown
+}

@@ -1,0 +1,394 @@
+//! The values of options: read from their tokens, and printed to the same tokens.
+
+use super::grammar::{self, Rest, Rule};
+use super::print::print_option;
+use super::read::{LIMIT, OptionForm, OptionText, Role};
+use super::tokens::{find_comments, lex_text, spell_value};
+use loadtest_model::threshold::{Scope, parse_threshold};
+use serde::{Deserialize, Serialize};
+
+/// The value of an option, as a form shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OptionValue {
+    /// Without a value: `once`.
+    Flag,
+    /// Text in the grammar of the option, such as `500ms..2s` or `p95 < 300ms`.
+    Source(String),
+    /// A string without its quotes.
+    Text(String),
+    /// Name and value of a header; user and password.
+    Pair(String, String),
+    /// `tags = ["shop", "critical"]`
+    Texts(Vec<String>),
+    /// `thresholds(p95 < 300ms, errors < 1%)`
+    Conditions(Vec<String>),
+    /// `get = "/products"`, under the key `request`.
+    Request { method: String, url: String },
+    /// `query`, `form` and `multipart`.
+    Fields(Vec<Field>),
+    /// `body = file("data/blob.bin")`
+    File(String),
+    /// `rate(50/s, for = 8s)`, `retry(2, on = 503)`
+    Call(ParameterList),
+    /// `[rate(0/s -> 50/s, for = 10s), ..]`
+    Stages(Vec<ParameterList>),
+}
+
+/// A field of a form or of a query.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Field {
+    pub(crate) name: String,
+    pub(crate) value: FieldValue,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum FieldValue {
+    Text(String),
+    /// A number, `true`, or `{{login.response.id}}`.
+    Source(String),
+    File(String),
+}
+
+/// A word with parameters, all as text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ParameterList {
+    pub(crate) word: String,
+    pub(crate) first: String,
+    pub(crate) named: Vec<(String, String)>,
+}
+
+/// The owner of an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// A scenario, or the module of several.
+    Scenario,
+    Step,
+    Group,
+    Feed,
+}
+
+impl Owner {
+    pub(super) fn of_role(role: Role) -> Self {
+        match role {
+            Role::Group => Self::Group,
+            Role::Feed => Self::Feed,
+            _ => Self::Step,
+        }
+    }
+}
+
+/// The methods that a step can name.
+const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", "head", "options"];
+
+/// The key of method and URL together.
+pub(super) const REQUEST: &str = "request";
+
+const CLOSURE: &str = "it is a closure, which is edited in Rust";
+const UNUSUAL: &str = "it is written in a way that this form would change";
+const UNKNOWN: &str = "this form does not know it";
+const COMMENT: &str = "a comment stands within it";
+
+/// The kind of value that an option has.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Flag,
+    Source(Rule),
+    /// A number, or parameters.
+    SourceOrCall(Rule),
+    Text,
+    Pair,
+    Texts,
+    Conditions(Scope),
+    Condition(Scope),
+    Request,
+    Fields {
+        may_hold_files: bool,
+    },
+    Body,
+    Call,
+    Load,
+    Closure,
+}
+
+/// The key that edits and forms know an option by.
+pub(super) fn form_key(owner: Owner, key: &str) -> &str {
+    let is_request = owner == Owner::Step && METHODS.contains(&key);
+    if is_request { REQUEST } else { key }
+}
+
+fn kind_of(owner: Owner, key: &str) -> Option<Kind> {
+    use Kind::{
+        Body, Call, Closure, Condition, Conditions, Fields, Flag, Load, Pair, Request, Source,
+        SourceOrCall, Text, Texts,
+    };
+    let shared = match key {
+        "name" | "bearer" => Some(Text),
+        "header" | "basic" => Some(Pair),
+        "tags" => Some(Texts),
+        "timeout" | "apdex" => Some(Source(grammar::time)),
+        "think" => Some(Source(grammar::think)),
+        "expect" => Some(Source(grammar::statuses)),
+        "budget" => Some(Source(grammar::share)),
+        "grade_weight" | "redirects" => Some(Source(grammar::number)),
+        "retry" => Some(Call),
+        "stop_on_failure" => Some(Flag),
+        "check" => Some(Closure),
+        _ => None,
+    };
+    match owner {
+        Owner::Scenario => Some(match key {
+            "base" | "version" | "ca" | "identity" => Text,
+            "load" => Load,
+            "thresholds" => Conditions(Scope::Journey),
+            "weight" => Source(grammar::number),
+            "http" => Source(grammar::http),
+            "start" => Source(grammar::time),
+            "cookies" | "dns" | "insecure" => Source(grammar::word),
+            _ => return shared,
+        }),
+        Owner::Step => Some(match key {
+            REQUEST => Request,
+            LIMIT => Condition(Scope::Step),
+            "weight" => Source(grammar::weight),
+            "one_of" | "jar" => Source(grammar::word),
+            "rendezvous" => SourceOrCall(grammar::number),
+            "once" | "last" => Flag,
+            "until" => Closure,
+            "every" | "within" => Source(grammar::time),
+            "query" | "form" => Fields {
+                may_hold_files: false,
+            },
+            "multipart" => Fields {
+                may_hold_files: true,
+            },
+            "json" => Source(grammar::json),
+            "body" => Body,
+            _ => return shared,
+        }),
+        Owner::Group => match key {
+            "name" => Some(Text),
+            LIMIT => Some(Condition(Scope::Step)),
+            _ => None,
+        },
+        Owner::Feed => (key == "rows").then_some(Source(grammar::number)),
+    }
+}
+
+/// Reads the value of an option; else the reason why no form can edit it.
+pub(super) fn read_value(
+    owner: Owner,
+    text: &str,
+    option: &OptionText,
+) -> Result<OptionValue, &'static str> {
+    let key = form_key(owner, &option.key);
+    let kind = kind_of(owner, key).ok_or(UNKNOWN)?;
+    if matches!(kind, Kind::Closure) {
+        return Err(CLOSURE);
+    }
+    let source = &text[option.range.clone()];
+    let value = parse_value(kind, text, option).ok_or(UNUSUAL)?;
+    let tokens = lex_text(source).map_err(|_| UNUSUAL)?;
+    if !find_comments(source, &tokens).is_empty() {
+        return Err(COMMENT);
+    }
+    let printed = print_option(key, &value);
+    let again = lex_text(&printed).map_err(|_| UNUSUAL)?;
+    if spell_value(source, &tokens) == spell_value(&printed, &again) {
+        Ok(value)
+    } else {
+        Err(UNUSUAL)
+    }
+}
+
+/// Prints an option whose value came from a form.
+///
+/// # Errors
+/// A value that is none of this option.
+pub(super) fn check_and_print(
+    owner: Owner,
+    key: &str,
+    value: &OptionValue,
+) -> Result<String, String> {
+    let refuse = || format!("`{key}` cannot have this value");
+    let printed = print_option(key, value);
+    let tokens = lex_text(&printed).map_err(|_| refuse())?;
+    let option = OptionText::read(&printed, &tokens, None).ok_or_else(refuse)?;
+    let is_same = form_key(owner, &option.key) == key && option.range == (0..printed.len());
+    match read_value(owner, &printed, &option) {
+        Ok(read) if is_same && read == *value => Ok(printed),
+        _ => Err(refuse()),
+    }
+}
+
+fn parse_value(kind: Kind, text: &str, option: &OptionText) -> Option<OptionValue> {
+    let mut rest = Rest::new(text, option.value_tokens());
+    let source = || undent(text, option);
+    let is_assigned = option.form == OptionForm::Assigned;
+    let is_call = option.form == OptionForm::Call;
+    let value = match kind {
+        Kind::Flag => (option.form == OptionForm::Bare).then_some(OptionValue::Flag)?,
+        Kind::Source(rule) | Kind::SourceOrCall(rule) if is_assigned => {
+            rule(&mut rest)?;
+            OptionValue::Source(source())
+        }
+        Kind::Text if is_assigned => OptionValue::Text(rest.take_string()?),
+        Kind::Request if is_assigned => OptionValue::Request {
+            method: option.key.clone(),
+            url: rest.take_string()?,
+        },
+        Kind::Pair => {
+            let mut inside = if is_call { rest } else { rest.take_group('(')? };
+            let first = inside.take_string()?;
+            inside.take(",")?;
+            let second = inside.take_string()?;
+            rest = if is_call { inside } else { rest };
+            inside.is_empty().then_some(())?;
+            OptionValue::Pair(first, second)
+        }
+        Kind::Texts if is_assigned => {
+            let inside = rest.take_group('[')?;
+            OptionValue::Texts(read_list(inside, Rest::take_string)?)
+        }
+        Kind::Conditions(scope) if is_call => {
+            let conditions = read_list(rest, |rest| read_condition(rest.take_until_comma(), scope));
+            return Some(OptionValue::Conditions(conditions?));
+        }
+        Kind::Condition(scope) if option.form == OptionForm::Compared => {
+            return read_condition(&source(), scope).map(OptionValue::Source);
+        }
+        Kind::Fields { may_hold_files } if is_assigned => {
+            let inside = rest.take_group('{')?;
+            OptionValue::Fields(read_list(inside, |rest| read_field(rest, may_hold_files))?)
+        }
+        Kind::Body if is_assigned => match take_file(&mut rest) {
+            Some(path) => OptionValue::File(path),
+            None => OptionValue::Text(rest.take_string()?),
+        },
+        Kind::Call | Kind::SourceOrCall(_) if is_call => {
+            return read_parameters(&option.key, rest).map(OptionValue::Call);
+        }
+        Kind::Load if is_assigned => {
+            let mut ahead = rest;
+            if let Some(stages) = ahead.take_group('[') {
+                rest = ahead;
+                OptionValue::Stages(read_list(stages, read_stage)?)
+            } else {
+                OptionValue::Call(read_stage(&mut rest)?)
+            }
+        }
+        _ => return None,
+    };
+    rest.is_empty().then_some(value)
+}
+
+/// Reads what stands between commas, the last of which may be missing.
+fn read_list<'a, T>(
+    mut rest: Rest<'a>,
+    mut read: impl FnMut(&mut Rest<'a>) -> Option<T>,
+) -> Option<Vec<T>> {
+    let mut items = Vec::new();
+    while !rest.is_empty() {
+        items.push(read(&mut rest)?);
+        if !rest.is_empty() {
+            rest.take(",")?;
+        }
+    }
+    Some(items)
+}
+
+fn read_condition(condition: &str, scope: Scope) -> Option<String> {
+    parse_threshold(condition, scope).ok()?;
+    Some(condition.to_owned())
+}
+
+fn take_file(rest: &mut Rest<'_>) -> Option<String> {
+    let mut ahead = *rest;
+    ahead.take_word().filter(|word| *word == "file")?;
+    let mut inside = ahead.take_group('(')?;
+    let path = inside.take_string()?;
+    *rest = ahead;
+    inside.is_empty().then_some(path)
+}
+
+fn read_field(rest: &mut Rest<'_>, may_hold_files: bool) -> Option<Field> {
+    let name = rest.take_string()?;
+    rest.take(":")?;
+    let mut ahead = *rest;
+    let value = if let Some(path) = take_file(&mut ahead).filter(|_| may_hold_files) {
+        *rest = ahead;
+        FieldValue::File(path)
+    } else if let Some(text) = ahead_string(rest) {
+        FieldValue::Text(text)
+    } else {
+        let mut ahead = *rest;
+        grammar::field(&mut ahead)?;
+        FieldValue::Source(rest.take_until_comma().to_owned())
+    };
+    Some(Field { name, value })
+}
+
+fn ahead_string(rest: &mut Rest<'_>) -> Option<String> {
+    let mut ahead = *rest;
+    let text = ahead.take_string()?;
+    *rest = ahead;
+    Some(text)
+}
+
+fn read_stage(rest: &mut Rest<'_>) -> Option<ParameterList> {
+    let word = rest.take_word()?;
+    matches!(word, "rate" | "users" | "iterations").then_some(())?;
+    read_parameters(word, rest.take_group('(')?)
+}
+
+/// Reads the parameters of a load, of `retry` and of `rendezvous`.
+fn read_parameters(word: &str, mut rest: Rest<'_>) -> Option<ParameterList> {
+    let mut ahead = rest;
+    grammar::amount(&mut ahead)?;
+    let first = rest.take_until_comma().to_owned();
+    let mut named = Vec::new();
+    while !rest.is_empty() {
+        rest.take(",")?;
+        if rest.is_empty() {
+            break;
+        }
+        let name = rest.take_word()?;
+        rest.take("=")?;
+        let rule: Rule = match name {
+            "for" | "ramp_up" | "warm_up" | "pace" | "backoff" | "within" => grammar::time,
+            "max_users" | "users" => grammar::number,
+            "on" => grammar::triggers,
+            _ => return None,
+        };
+        let value = rest.take_until_comma();
+        check_rule(rule, value)?;
+        named.push((name.to_owned(), value.to_owned()));
+    }
+    Some(ParameterList {
+        word: word.to_owned(),
+        first,
+        named,
+    })
+}
+
+fn check_rule(rule: Rule, value: &str) -> Option<()> {
+    let tokens = lex_text(value).ok()?;
+    let mut rest = Rest::new(value, &tokens);
+    rule(&mut rest)?;
+    rest.is_empty().then_some(())
+}
+
+/// The value as text whose lines begin where the option does.
+fn undent(text: &str, option: &OptionText) -> String {
+    let line = text[..option.range.start]
+        .rsplit('\n')
+        .next()
+        .unwrap_or_default();
+    let indent = &line[..line.len() - line.trim_start().len()];
+    let lines = text[option.value.clone()].lines();
+    let lines: Vec<&str> = lines
+        .map(|line| line.strip_prefix(indent).unwrap_or(line))
+        .collect();
+    lines.join("\n")
+}
