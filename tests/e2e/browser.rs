@@ -1,5 +1,6 @@
 //! Chromium without a window, driven over its own pipe: the `DevTools` protocol, as far as a page of ours needs it.
 
+use crate::call::wait_at_most;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -7,6 +8,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
+use tokio::time::Instant;
 
 /// No answer takes so long, however busy the machine.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -105,11 +107,14 @@ impl Browser {
         let line = format!("{command}\0");
         let sent = self.commands.write_all(line.as_bytes());
         sent.unwrap_or_else(|error| panic!("{method}: {error}"));
+        let begin = Instant::now();
         loop {
             let message = self.next(method);
             if message["id"] == self.last {
                 return message;
             }
+            // A page may tell of events for ever.
+            assert!(begin.elapsed() < LIMIT, "{method} was not answered");
         }
     }
 
@@ -261,19 +266,23 @@ impl Browser {
     /// Where the middle of a part of the page is, once it is there and can be used.
     #[track_caller]
     fn place_of(&mut self, selector: &str) -> Value {
-        let selector = json!(selector);
-        self.awaited(&format!(
-            "new Promise(found => {{
-                const look = () => {{
-                    const part = document.querySelector({selector});
-                    if (!part?.checkVisibility() || part.disabled) return setTimeout(look, 20);
-                    part.scrollIntoView({{ block: 'center' }});
-                    const {{ x, y, width, height }} = part.getBoundingClientRect();
-                    found([x + width / 2, y + height / 2]);
-                }};
-                look();
-            }})"
-        ))
+        let look = format!(
+            "(() => {{
+                const part = document.querySelector({});
+                if (document.readyState !== 'complete' || !part?.checkVisibility() || part.disabled) return null;
+                part.scrollIntoView({{ block: 'center' }});
+                const {{ x, y, width, height }} = part.getBoundingClientRect();
+                return [x + width / 2, y + height / 2];
+            }})()",
+            json!(selector)
+        );
+        let look = json!({ "expression": look, "returnByValue": true });
+        wait_at_most(LIMIT, selector, || {
+            // A page that gives way to another one has no answer.
+            let answer = self.ask("Runtime.evaluate", look.clone())?;
+            let place = answer["result"]["value"].clone();
+            place.is_array().then_some(place)
+        })
     }
 
     /// The addresses that the page asked for since it was opened.

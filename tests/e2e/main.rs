@@ -19,6 +19,8 @@ mod client;
 mod configuration;
 mod copied;
 mod curl;
+#[cfg(unix)]
+mod dashboard;
 mod debug;
 mod duplicate;
 mod editor;
@@ -97,6 +99,8 @@ fn main() -> ExitCode {
         configuration::trials(),
         copied::trials(),
         curl::trials(),
+        #[cfg(unix)]
+        dashboard::trials(),
         debug::trials(),
         duplicate::trials(),
         editor::trials(),

@@ -205,6 +205,11 @@ impl Running {
         self.stderr.text()
     }
 
+    /// What came to standard output so far.
+    pub(crate) fn printed(&self) -> String {
+        self.stdout.text()
+    }
+
     /// Sends a signal to the called process alone.
     #[cfg(unix)]
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {

@@ -155,7 +155,7 @@ pub(crate) fn built_load_test(root: &Path) -> PathBuf {
 pub(crate) fn builds(command: &str) -> bool {
     matches!(
         command,
-        "run" | "list" | "plan" | "debug" | "capacity" | "export" | "duplicate"
+        "run" | "list" | "plan" | "debug" | "capacity" | "export" | "duplicate" | "ui"
     )
 }
 

@@ -139,7 +139,7 @@ impl Sandbox {
             .flatten()
             .flatten()
             .map(|entry| entry.path())
-            .filter(|path| path.is_dir() && !path.is_symlink())
+            .filter(|path| path.is_dir() && !path.is_symlink() && !is_hidden(path))
             .collect();
         runs.sort();
         runs.into_iter().map(RunFolder).collect()
@@ -158,6 +158,12 @@ impl Sandbox {
     pub(crate) fn record(&self) -> ScenarioRecord {
         self.only_run().scenario()
     }
+}
+
+/// Returns true for a folder that is no run: the dashboard has one.
+fn is_hidden(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().starts_with('.')
 }
 
 impl RunFolder {

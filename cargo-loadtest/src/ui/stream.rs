@@ -109,7 +109,7 @@ fn make_update(dashboard: &Arc<Dashboard>, query: &Fields) -> Update {
     }
     if let Some(number) = query.parsed("start") {
         match pages::start::render_progress(dashboard, number) {
-            pages::start::Progress::Begun => return Update::Reload,
+            pages::start::Progress::Begun(_) => return Update::Reload,
             pages::start::Progress::Waiting(markup) => parts.push((pages::start::PROGRESS, markup)),
         }
     }

@@ -49,7 +49,7 @@ pub(super) fn answer(
         Route::Baselines => baselines::render(dashboard).map(|page| show(dashboard, &page)),
         Route::Events => events::render(dashboard).map(|page| show(dashboard, &page)),
         Route::Settings => settings::render(dashboard).map(|page| show(dashboard, &page)),
-        Route::Started => Ok(show(dashboard, &start::render(dashboard, query))),
+        Route::Started => Ok(start::answer(dashboard, query)),
         // The server answers it.
         Route::Stream => Ok(not_found(dashboard, "there is no such page")),
         Route::StartRun

@@ -1,8 +1,10 @@
 //! The form that starts a run, and the page of a run that is being built or waits.
 
+use super::super::answer::Answer;
 use super::super::dashboard::Dashboard;
-use super::super::frame::{Content, Section};
+use super::super::frame::{Content, Section, render_page};
 use super::super::request::Fields;
+use super::super::route::Route;
 use maud::{Markup, html};
 
 /// The part of the page that changes.
@@ -63,28 +65,29 @@ pub(super) fn collect_flags(form: &Fields) -> Vec<String> {
 
 /// How far a run is that a page started.
 pub(in crate::ui) enum Progress {
-    /// It has a folder: its own page shows it.
-    Begun,
+    /// It has a folder, whose name this is: its own page shows it.
+    Begun(String),
     Waiting(Markup),
 }
 
-/// Renders the page of a run without a folder yet; once it has one, its own page is there.
-pub(super) fn render(dashboard: &Dashboard, query: &Fields) -> Content {
+/// Answers the page of a run without a folder yet; once it has one, leads to its own page.
+pub(super) fn answer(dashboard: &Dashboard, query: &Fields) -> Answer {
     let number: u64 = query.parsed("number").unwrap_or_default();
     let progress = match render_progress(dashboard, number) {
-        Progress::Begun => html! { p { "It runs." } },
+        Progress::Begun(run) => return Answer::SeeOther(Route::Run(run).path()),
         Progress::Waiting(markup) => markup,
     };
-    Content {
+    let content = Content {
         title: "Run".to_owned(),
         section: Section::Runs,
         stream: format!("start={number}"),
         body: html! { h1 { "Run" } (progress) noscript { p { a href="" { "Look again" } } } },
-    }
+    };
+    Answer::page(render_page(dashboard, &content))
 }
 
 /// Returns the run of a number, once it has a name.
-pub(super) fn find_run(dashboard: &Dashboard, number: u64) -> Option<String> {
+fn find_run(dashboard: &Dashboard, number: u64) -> Option<String> {
     let runs = &dashboard.runs;
     let current = runs.current().filter(|current| current.number == number);
     let last = runs.last().filter(|last| last.number == number);
@@ -95,8 +98,8 @@ pub(super) fn find_run(dashboard: &Dashboard, number: u64) -> Option<String> {
 
 /// Renders what is known of the run with this number.
 pub(in crate::ui) fn render_progress(dashboard: &Dashboard, number: u64) -> Progress {
-    if find_run(dashboard, number).is_some() {
-        return Progress::Begun;
+    if let Some(run) = find_run(dashboard, number) {
+        return Progress::Begun(run);
     }
     let runs = &dashboard.runs;
     let current = runs.current().filter(|current| current.number == number);

@@ -49,13 +49,18 @@
     line.textContent = "The dashboard has ended: run cargo loadtest ui. This page tries again by itself.";
     document.getElementById("main").prepend(line);
   };
+  // Not while somebody types or reads the keys.
+  let isOutdated = false;
+  const reload = () => {
+    if (isOutdated && !document.querySelector("dialog[open]") && !document.activeElement.matches("input,select,textarea")) location.reload();
+  };
   const connect = () => {
     const address = document.body.dataset.stream;
-    if (!address || source || document.hidden) return;
+    if (!address || source || isOutdated || document.hidden) return;
     source = new EventSource(address);
     source.addEventListener("open", () => offline(false));
     source.addEventListener("part", (event) => { const { id, html } = JSON.parse(event.data); replace(id, html); });
-    source.addEventListener("reload", () => { disconnect(); location.reload(); });
+    source.addEventListener("reload", () => { disconnect(); isOutdated = true; reload(); });
     source.addEventListener("end", () => offline(true));
     source.addEventListener("error", () => {
       offline(true);
@@ -66,7 +71,7 @@
   document.addEventListener("visibilitychange", () => document.hidden ? disconnect() : connect());
   addEventListener("pagehide", disconnect);
   addEventListener("pageshow", connect);
-  setInterval(() => { for (const [id, html] of waiting) if (!paused) replace(id, html); }, 1000);
+  setInterval(() => { reload(); for (const [id, html] of waiting) if (!paused) replace(id, html); }, 1000);
 
   // Filters.
   const filter = (input) => {

@@ -1,0 +1,116 @@
+//! `cargo loadtest ui`: who may reach it, and what its pages do in a real browser.
+
+mod access;
+mod pages;
+mod runs;
+
+use crate::browser::Browser;
+use crate::call::{Running, wait_for};
+use crate::site::Sandbox;
+use libtest_mimic::Trial;
+use rustix::process::Signal;
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpStream};
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let all = [access::trials(), pages::trials(), runs::trials()];
+    all.into_iter().flatten().collect()
+}
+
+/// A dashboard under way; dropped, it is ended.
+struct Dashboard {
+    running: Running,
+    /// The address that was printed: it can be opened once.
+    address: String,
+    port: u16,
+}
+
+impl Dashboard {
+    /// `cargo loadtest ui --no-open <line>`, once it has printed its address.
+    #[track_caller]
+    fn start(sandbox: &Sandbox, line: &str) -> Self {
+        let running = sandbox
+            .tool("ui", &format!("--no-open --port 0 {line}"))
+            .start();
+        let address = wait_for("the address of the dashboard", || {
+            let printed = running.printed();
+            Some(printed.split_once('\n')?.0.to_owned())
+        });
+        let port = address.strip_prefix("http://127.0.0.1:").expect(&address);
+        let port = port.split('/').next().and_then(|port| port.parse().ok());
+        Self {
+            running,
+            port: port.expect("a port"),
+            address,
+        }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    /// Opens the printed address in a new browser.
+    #[track_caller]
+    fn browse(&self) -> Browser {
+        let mut browser = Browser::start();
+        browser.visit(&self.address);
+        browser
+    }
+
+    /// Returns the cookie, for which the printed address is used up.
+    #[track_caller]
+    fn sign_in(&self) -> String {
+        let path = self.address.split_at(self.url("").len()).1.to_owned();
+        let answer = self.exchange("GET", &path, &[], "");
+        let line = answer
+            .lines()
+            .find_map(|line| line.strip_prefix("set-cookie: "));
+        let line = line.unwrap_or_else(|| panic!("{answer}"));
+        line.split(';').next().expect("a cookie").to_owned()
+    }
+
+    /// Sends a request with these headers besides `host`, which they may replace; returns the whole answer.
+    #[track_caller]
+    fn exchange(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
+        let mut socket =
+            TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).expect("the dashboard");
+        let own = format!("127.0.0.1:{}", self.port);
+        let mut all = vec![("connection", "close")];
+        if !headers.iter().any(|(name, _)| *name == "host") {
+            all.push(("host", &own));
+        }
+        all.extend(headers);
+        let lines = all
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}\r\n"));
+        let lines: Vec<_> = lines.collect();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\ncontent-length: {}\r\n{}",
+            body.len(),
+            lines.concat()
+        );
+        socket
+            .write_all(format!("{head}\r\n{body}").as_bytes())
+            .expect("a request");
+        let mut answer = Vec::new();
+        socket.read_to_end(&mut answer).expect("an answer");
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// Ends it with Ctrl-C, and waits.
+    #[track_caller]
+    fn end(self) -> crate::call::Output {
+        self.running.signal(Signal::INT);
+        self.running.output()
+    }
+}
+
+/// Returns the status of an answer.
+#[track_caller]
+fn status(answer: &str) -> u16 {
+    let status = answer
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok());
+    status.unwrap_or_else(|| panic!("{answer}"))
+}

@@ -1,0 +1,171 @@
+//! Every page in windows of every size, with and without scripts.
+
+use super::Dashboard;
+use crate::browser::Browser;
+use crate::call::wait_at_most;
+use crate::site::{Sandbox, shop};
+use crate::trials;
+use libtest_mimic::Trial;
+use loadtest_tests::Server;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+pub(super) fn trials() -> Vec<Trial> {
+    trials![needing "chromium":
+        every_page_fits_every_window_and_asks_nobody_else,
+        lists_are_filtered_and_sorted,
+        keys_lead_to_pages,
+        an_empty_workspace_says_what_to_do,
+    ]
+}
+
+const WIDTHS: [u32; 4] = [400, 800, 1280, 1600];
+
+/// Waits until the scenarios are listed.
+#[track_caller]
+fn wait_for_scenarios(browser: &mut Browser) {
+    browser.wait_until_there_is("button[name=only]");
+}
+
+fn every_page_fits_every_window_and_asks_nobody_else() {
+    let server = Server::start(shop);
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("journey --users 2 --iterations 40", &server)
+        .run()
+        .exits(0);
+    sandbox.tool("baseline", "save main").run();
+    let run = sandbox.only_run();
+    let run = run
+        .0
+        .file_name()
+        .expect("a name")
+        .to_string_lossy()
+        .into_owned();
+    let dashboard = Dashboard::start(&sandbox, "");
+    let mut browser = dashboard.browse();
+    wait_for_scenarios(&mut browser);
+    let report = format!("/runs/{run}");
+    let pages = [
+        "/",
+        "/scenarios/site::load::journey",
+        "/scenarios/site::load::journey?plan=1",
+        "/scenarios/site::load::journey/try",
+        "/runs",
+        &report,
+        "/compare",
+        "/baselines",
+        "/events",
+        "/settings",
+        "/nothing",
+    ];
+    for scheme in ["light", "dark"] {
+        let feature = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        browser.call("Emulation.setEmulatedMedia", json!({ "features": feature }));
+        for width in WIDTHS {
+            browser.resize(width, 900);
+            for page in pages {
+                browser.visit(&dashboard.url(page));
+                let state = format!("{page} at {width}, {scheme}");
+                let widest = browser.value("document.documentElement.scrollWidth");
+                assert!(
+                    widest.as_f64() <= Some(f64::from(width)),
+                    "{widest}: {state}"
+                );
+                let complaints = browser.complaints();
+                let expected = usize::from(page == "/nothing");
+                assert_eq!(complaints.len(), expected, "{complaints:?}: {state}");
+                let asked = browser.asked_for();
+                let own = asked.iter().all(|url| {
+                    url.starts_with(&format!("\"{}", dashboard.url("/")))
+                        || url.starts_with("\"data:")
+                });
+                assert!(own, "{asked:?}: {state}");
+                assert_eq!(
+                    browser.value("document.querySelectorAll('h1').length"),
+                    1,
+                    "{state}"
+                );
+                let unnamed = "[...document.querySelectorAll('a, button, input:not([type=hidden]), select')].filter(one => \
+                    !(one.textContent.trim() || one.ariaLabel || one.labels?.length)).map(one => one.outerHTML)";
+                assert_eq!(browser.value(unnamed), json!([]), "{state}");
+            }
+        }
+    }
+    browser.allow_scripts(false);
+    for page in pages {
+        browser.visit(&dashboard.url(page));
+        assert_eq!(
+            browser.value("document.querySelectorAll('main h1').length"),
+            1,
+            "{page}"
+        );
+    }
+    dashboard.end().exits(0);
+}
+
+fn lists_are_filtered_and_sorted() {
+    let sandbox = Sandbox::new();
+    let dashboard = Dashboard::start(&sandbox, "");
+    let mut browser = dashboard.browse();
+    wait_for_scenarios(&mut browser);
+    let shown = "[...document.querySelectorAll('tbody tr')].filter(row => !row.hidden).map(row => row.querySelector('th a').textContent)";
+    let all = browser.value(shown);
+    assert!(all.as_array().is_some_and(|all| all.len() > 10), "{all}");
+    // By its tag, which two scenarios have; Enter runs nothing.
+    browser.fill_in("#filter", "one step");
+    assert_eq!(browser.value(shown), json!(["single"]));
+    browser.press("Enter");
+    assert_eq!(browser.value("location.pathname"), "/");
+    browser.visit(&dashboard.url("/?filter=quick&order=last"));
+    assert_eq!(browser.value(shown).as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        browser.value("document.querySelector('[aria-sort=descending]').textContent"),
+        "Last run"
+    );
+    dashboard.end().exits(0);
+}
+
+fn keys_lead_to_pages() {
+    let sandbox = Sandbox::new();
+    let dashboard = Dashboard::start(&sandbox, "");
+    let mut browser = dashboard.browse();
+    browser.press("?");
+    browser.wait_until_there_is("dialog[open]");
+    browser.value("document.querySelector('dialog').close()");
+    for (key, path) in [("r", "/runs"), ("c", "/compare"), (",", "/settings")] {
+        browser.press("g");
+        browser.press(key);
+        wait_at_most(Duration::from_secs(60), path, || {
+            let look = json!({ "expression": "location.pathname", "returnByValue": true });
+            let answer = browser.ask("Runtime.evaluate", look)?;
+            (answer["result"]["value"] == path).then_some(())
+        });
+        browser.wait_until_there_is("main h1");
+    }
+    assert_eq!(
+        browser.value("document.activeElement === document.body"),
+        Value::Bool(true)
+    );
+    dashboard.end().exits(0);
+}
+
+fn an_empty_workspace_says_what_to_do() {
+    let sandbox = Sandbox::new();
+    let dashboard = Dashboard::start(&sandbox, "");
+    let mut browser = dashboard.browse();
+    for (page, words) in [
+        ("/runs", "Nothing has run yet"),
+        ("/compare", "Nothing has run yet"),
+        ("/baselines", "There is no baseline yet"),
+        ("/events", "Nothing has happened yet"),
+    ] {
+        browser.visit(&dashboard.url(page));
+        let text = browser.value("document.querySelector('main').textContent");
+        assert!(
+            text.as_str().is_some_and(|text| text.contains(words)),
+            "{page}: {text}"
+        );
+    }
+    dashboard.end().exits(0);
+}

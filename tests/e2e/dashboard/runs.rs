@@ -1,0 +1,223 @@
+//! Runs that pages start, watch and stop.
+
+use super::Dashboard;
+use crate::browser::Browser;
+use crate::call::wait_for;
+use crate::site::{Sandbox, assert_balanced, shop};
+use crate::trials;
+use libtest_mimic::Trial;
+use loadtest_model::record::EndReason;
+use loadtest_tests::{Reply, Server};
+use rustix::process::Signal;
+use std::time::Duration;
+
+pub(super) fn trials() -> Vec<Trial> {
+    trials![needing "chromium":
+        a_run_is_started_watched_and_its_report_exported_and_compared,
+        a_second_run_waits_for_the_first_and_can_be_taken_back,
+        stop_lets_requests_in_flight_end_and_abort_does_not,
+        a_run_of_a_terminal_is_watched_and_outlives_its_page,
+        killing_the_dashboard_stops_its_load,
+        one_journey_shows_every_request_and_no_secret,
+    ]
+}
+
+/// Fills in the load and runs one scenario from the list.
+#[track_caller]
+fn start_run(browser: &mut Browser, scenario: &str, server: &Server, fields: &[(&str, &str)]) {
+    browser.wait_until_there_is(&format!("button[name=only][value='{scenario}']"));
+    browser.fill_in("input[name=base-url]", &server.url());
+    for (name, value) in fields {
+        browser.fill_in(&format!("input[name={name}]"), value);
+    }
+    browser.click_on(&format!("button[name=only][value='{scenario}']"));
+}
+
+#[track_caller]
+fn text_of(browser: &mut Browser, selector: &str) -> String {
+    browser.wait_until_there_is(selector);
+    let text = browser.value(&format!("document.querySelector({selector:?}).textContent"));
+    text.as_str().unwrap_or_default().to_owned()
+}
+
+fn a_run_is_started_watched_and_its_report_exported_and_compared() {
+    let server = Server::start(shop);
+    let sandbox = Sandbox::new();
+    let dashboard = Dashboard::start(&sandbox, "");
+    let mut browser = dashboard.browse();
+    for _ in 0..2 {
+        browser.visit(&dashboard.url("/"));
+        start_run(
+            &mut browser,
+            "site::load::single",
+            &server,
+            &[("rate", "20/s"), ("duration", "4s")],
+        );
+        // Live, with figures and charts, and then the report in its place.
+        browser.wait_until_there_is("#live-figures .tiles");
+        browser.wait_until_there_is("#live-figures figure svg");
+        browser.wait_until_there_is(".grade");
+    }
+    let runs = sandbox.runs();
+    assert_eq!(runs.len(), 2);
+    for run in &runs {
+        assert_balanced(&run.scenario());
+        assert_eq!(run.scenario().end.ending, EndReason::Completed);
+    }
+    let name = |at: usize| {
+        let path: &std::path::Path = &runs[at].0;
+        path.file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned()
+    };
+    let json = browser.awaited(&format!(
+        "fetch('/runs/{}/report.json').then(answer => answer.json())",
+        name(1)
+    ));
+    assert_eq!(json["run_id"], name(1));
+    browser.visit(&dashboard.url(&format!("/compare?run={}&run={}", name(1), name(0))));
+    assert!(text_of(&mut browser, "main").contains(&name(0)));
+    browser.visit(&dashboard.url("/scenarios/site::load::single"));
+    assert!(text_of(&mut browser, "main").contains("2 runs"));
+    assert_eq!(
+        browser.value("document.querySelectorAll('svg.sparkline').length"),
+        1
+    );
+    assert_eq!(browser.complaints(), [""; 0]);
+    dashboard.end().exits(0);
+}
+
+fn a_second_run_waits_for_the_first_and_can_be_taken_back() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let sandbox = Sandbox::new();
+    let dashboard = Dashboard::start(&sandbox, "");
+    let mut browser = dashboard.browse();
+    let load = [("users", "2"), ("duration", "1h")];
+    start_run(&mut browser, "site::load::single", &server, &load);
+    browser.wait_until_there_is("#live-figures .tiles");
+    browser.visit(&dashboard.url("/"));
+    start_run(&mut browser, "site::load::strict", &server, &load);
+    browser.wait_until_there_is("form[action='/runs/unqueue'] button");
+    assert!(text_of(&mut browser, "#progress").contains("It waits for the run under way."));
+    browser.click_on("form[action='/runs/unqueue'] button");
+    browser.wait_until_there_is(".notice.t-good");
+    assert_eq!(sandbox.runs().len(), 1);
+    let output = dashboard.end().exits(0);
+    assert!(
+        output.stderr.contains("Stopping the run under way"),
+        "{output}"
+    );
+    assert_eq!(sandbox.record().end.ending, EndReason::Interrupted);
+}
+
+fn stop_lets_requests_in_flight_end_and_abort_does_not() {
+    let cases = [
+        (false, EndReason::Interrupted, 3),
+        (true, EndReason::Aborted, 25),
+    ];
+    for (is_aborted, ending, seconds) in cases {
+        let delay = Duration::from_secs(seconds);
+        let server = Server::start(move |_| Reply::text("late").delay(delay));
+        let sandbox = Sandbox::new();
+        let dashboard = Dashboard::start(&sandbox, "");
+        let mut browser = dashboard.browse();
+        start_run(
+            &mut browser,
+            "site::load::single",
+            &server,
+            &[("users", "3"), ("duration", "1h")],
+        );
+        wait_for("the requests of every user", || {
+            (server.requests() >= 3).then_some(())
+        });
+        browser.click_on("form[action='/runs/stop'] button");
+        if is_aborted {
+            browser.click_on("form[action='/runs/abort'] button");
+        }
+        browser.wait_until_there_is(".verdict");
+        let record = sandbox.record();
+        assert_eq!(record.end.ending, ending);
+        let journey = &crate::site::total(&record).journey;
+        assert_eq!(journey.cancelled > 0, is_aborted, "{journey:?}");
+        dashboard.end().exits(0);
+    }
+}
+
+fn a_run_of_a_terminal_is_watched_and_outlives_its_page() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let sandbox = Sandbox::new();
+    let dashboard = Dashboard::start(&sandbox, "");
+    let mut browser = dashboard.browse();
+    let terminal = sandbox
+        .run("single --users 2 --duration 1h", &server)
+        .start();
+    browser.click_on("#bar a.button");
+    browser.wait_until_there_is("#live-figures .tiles");
+    assert_eq!(
+        browser.value("document.querySelectorAll('form[action=\"/runs/stop\"]').length"),
+        0
+    );
+    drop(browser);
+    let before = server.requests();
+    wait_for("requests after the page was closed", || {
+        (server.requests() > before + 50).then_some(())
+    });
+    terminal.signal(Signal::INT);
+    terminal.output().exits(105);
+    dashboard.end().exits(0);
+}
+
+fn killing_the_dashboard_stops_its_load() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let sandbox = Sandbox::new();
+    let dashboard = Dashboard::start(&sandbox, "");
+    let mut browser = dashboard.browse();
+    start_run(
+        &mut browser,
+        "site::load::single",
+        &server,
+        &[("users", "2"), ("duration", "1h")],
+    );
+    browser.wait_until_there_is("#live-figures .tiles");
+    dashboard.running.signal(Signal::KILL);
+    wait_for("the record of the run", || {
+        sandbox.runs()[0]
+            .0
+            .join("record.json")
+            .exists()
+            .then_some(())
+    });
+    assert_eq!(sandbox.record().end.ending, EndReason::Interrupted);
+    browser.wait_until_there_is("#offline");
+    // Another one takes its place, and the page comes back.
+    let again = Dashboard::start(&sandbox, "");
+    let mut browser = again.browse();
+    browser.visit(&again.url("/runs"));
+    assert!(text_of(&mut browser, "table").contains("INTERRUPTED"));
+    again.end().exits(0);
+}
+
+fn one_journey_shows_every_request_and_no_secret() {
+    let server = Server::start(shop);
+    let sandbox = Sandbox::new();
+    let dashboard = Dashboard::start(&sandbox, "");
+    let mut browser = dashboard.browse();
+    browser.visit(&dashboard.url("/scenarios/site::load::journey/try"));
+    browser.fill_in("input[name=base-url]", &server.url());
+    browser.fill_in("input[name=seed]", "7");
+    browser.click_on("form[action='/try/start'] button");
+    browser.wait_until_there_is(".exchange");
+    let text = text_of(&mut browser, "main");
+    assert!(
+        text.contains("POST") && text.contains("/login") && text.contains("seed 7"),
+        "{text}"
+    );
+    assert!(!text.contains("t0ken"), "{text}");
+    browser.fill_in("#search", "/login");
+    let shown = browser
+        .value("[...document.querySelectorAll('.exchange')].filter(one => !one.hidden).length");
+    assert_eq!(shown, 1);
+    assert_eq!(server.requests_to("/login"), 1);
+    dashboard.end().exits(0);
+}
