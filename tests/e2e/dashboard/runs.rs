@@ -132,6 +132,7 @@ fn stop_lets_requests_in_flight_end_and_abort_does_not() {
             (server.requests() >= 3).then_some(())
         });
         browser.click_on("form[action='/runs/stop'] button");
+        browser.wait_until_there_is(".notice.t-good");
         if is_aborted {
             browser.click_on("form[action='/runs/abort'] button");
         }
