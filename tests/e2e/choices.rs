@@ -49,7 +49,10 @@ fn one_of_a_choice_runs_and_its_branch_follows() {
     assert_eq!(next.skipped_not_drawn, JOURNEYS - sent("/grid"));
     let mut causes = all.dependencies.iter().map(|one| one.cause.root);
     assert!(causes.all(|root| root == RootCause::NotDrawn));
-    assert!(output.stdout.contains("\n  Weights\n"), "{output}");
+    assert!(
+        output.stdout.contains("\n  Executions by step\n"),
+        "{output}"
+    );
 
     let again = Sandbox::new();
     again.run(&line, &server).run().exits(0);

@@ -25,12 +25,16 @@ pub(crate) enum Paint {
     Alarm,
     /// Data, told apart by number.
     Series(usize),
+    /// A quantile of three, the higher the stronger.
+    Quantile(usize),
 }
 
 /// The light colours of data, in the order of use.
 const SERIES: [&str; 6] = [
-    "#2f6fb3", "#c07a12", "#b5403b", "#35806f", "#7a68b3", "#6f7378",
+    "#2f6fc9", "#8f5c08", "#a8479f", "#0f5f58", "#3b3386", "#6f757c",
 ];
+/// The light colours of quantiles: one hue.
+const QUANTILES: [&str; 3] = ["#4b9592", "#12706f", "#083b3d"];
 
 impl Paint {
     /// The name of the role in a style sheet.
@@ -43,22 +47,27 @@ impl Paint {
             Self::Paper => "paper".to_owned(),
             Self::Alarm => "alarm".to_owned(),
             Self::Series(i) => format!("s{}", i % SERIES.len()),
+            Self::Quantile(i) => format!("q{}", i % QUANTILES.len()),
         }
     }
 
     /// The colour on light paper, as `#rrggbb`.
     pub(crate) fn light(self) -> &'static str {
         match self {
-            Self::Ink => "#1b1f24",
-            Self::Muted => "#5d646d",
-            Self::Grid => "#e3e5e8",
-            Self::Shade => "#f3f3f0",
+            Self::Ink => "#191d23",
+            Self::Muted => "#5a626b",
+            Self::Grid => "#e1e4e8",
+            Self::Shade => "#f2f4f6",
             Self::Paper => "#ffffff",
-            Self::Alarm => "#b5403b",
+            Self::Alarm => "#c0362c",
             Self::Series(i) => SERIES[i % SERIES.len()],
+            Self::Quantile(i) => QUANTILES[i % QUANTILES.len()],
         }
     }
 }
+
+/// The size of letters.
+const TEXT: f64 = 12.0;
 
 /// The end of a text that lies on its point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +97,11 @@ pub(crate) enum SceneShape {
         points: Vec<At>,
         paint: Paint,
         opacity: f64,
+    },
+    Dot {
+        at: At,
+        radius: f64,
+        paint: Paint,
     },
     Text {
         at: At,
@@ -128,7 +142,7 @@ impl Scene {
     pub(crate) fn text(&mut self, at: At, text: impl Into<String>, paint: Paint, anchor: Anchor) {
         self.shapes.push(SceneShape::Text {
             at,
-            size: 11.0,
+            size: TEXT,
             text: text.into(),
             paint,
             anchor,
@@ -222,6 +236,18 @@ fn svg_of(shape: &SceneShape, out: &mut String) {
             out,
             r#"<polygon points="{}" fill="{}" fill-opacity="{opacity}" class="f-{}"/>"#,
             format_points(points),
+            paint.light(),
+            paint.role()
+        ),
+        SceneShape::Dot {
+            at: (x, y),
+            radius,
+            paint,
+        } => write!(
+            out,
+            r#"<circle cx="{}" cy="{}" r="{radius}" fill="{}" class="f-{}"/>"#,
+            format_coordinate(*x),
+            format_coordinate(*y),
             paint.light(),
             paint.role()
         ),

@@ -4,6 +4,7 @@ use super::assets::Asset;
 use super::dashboard::Dashboard;
 use super::live;
 use super::route::Route;
+use crate::export::html::render_logo;
 use crate::policy::Caller;
 use maud::{DOCTYPE, Markup, html};
 
@@ -53,7 +54,7 @@ pub(super) fn render_page(dashboard: &Dashboard, content: &Content) -> Markup {
         body data-stream=(format!("{}?{}", Route::Stream.path(), content.stream)) {
             a.skip href="#main" { "Skip to the content" }
             header.frame {
-                a.mark href="/" { (render_mark()) "loadtest" }
+                a.mark href="/" { (render_logo()) "loadtest" }
                 nav aria-label="Pages" {
                     ul {
                         @for (section, title, route, key) in Section::ALL {
@@ -100,17 +101,6 @@ fn render_head(title: &str) -> Markup {
             link rel="stylesheet" href=(Route::Asset(Asset::Style).path());
             link rel="icon" href="data:,";
             script src=(Route::Asset(Asset::Script).path()) defer {}
-        }
-    }
-}
-
-/// Renders the mark: three bars that rise.
-fn render_mark() -> Markup {
-    html! {
-        svg width="18" height="16" viewBox="0 0 18 16" aria-hidden="true" {
-            rect x="0" y="9" width="4" height="7" {}
-            rect x="7" y="5" width="4" height="11" {}
-            rect x="14" y="0" width="4" height="16" {}
         }
     }
 }

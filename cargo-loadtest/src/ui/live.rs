@@ -148,6 +148,6 @@ fn render_figures(course: &Course) -> Markup {
     html! {
         h2 { (card.name) }
         (render_tiles(&build_tiles(course, &card), ""))
-        (render_sections(&build_sections(&card), 2))
+        (render_sections(&build_sections(&card), 2, "live"))
     }
 }

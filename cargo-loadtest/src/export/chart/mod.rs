@@ -3,11 +3,13 @@
 mod axis;
 mod plot;
 mod shares;
+mod slowest;
 mod time;
 
 use super::scene::{Paint, Scene};
 
 pub(crate) use shares::{draw_shares, paint_of};
+pub(crate) use slowest::draw_slowest;
 pub(crate) use time::draw_over_time;
 
 /// A chart and what it shows.
@@ -61,6 +63,7 @@ mod tests {
             let card = &report.cards[0];
             let mut charts = draw_over_time(card);
             charts.extend(draw_shares(card));
+            charts.push(draw_slowest(card));
             assert!(charts.len() >= 3, "{}", charts.len());
             for chart in charts {
                 let (wide, high) = chart.scene.size;
@@ -72,7 +75,7 @@ mod tests {
                         SceneShape::Line { points, .. } | SceneShape::Area { points, .. } => {
                             points.clone()
                         }
-                        SceneShape::Text { at, .. } => vec![*at],
+                        SceneShape::Text { at, .. } | SceneShape::Dot { at, .. } => vec![*at],
                     };
                     for (x, y) in points {
                         assert!((0.0..=wide + 0.01).contains(&x), "{}: {x}", chart.title);

@@ -8,11 +8,16 @@ use loadtest_model::display;
 use std::time::Duration;
 
 /// Width and height.
-const SIZE: At = (520.0, 220.0);
+const SIZE: At = (480.0, 256.0);
 /// Left, top, right and bottom of what surrounds the data.
-const FRAME: (f64, f64, f64, f64) = (58.0, 26.0, 10.0, 24.0);
+const FRAME: (f64, f64, f64, f64) = (58.0, 28.0, 10.0, 24.0);
 /// The height of the strip at the top.
 const LEGEND: f64 = 16.0;
+/// The width of a line of data.
+const STROKE: f64 = 2.0;
+/// Fewer points than these have dots.
+const FEW: usize = 20;
+const DOT: f64 = 3.0;
 
 /// A value per point; `None` leaves a gap.
 pub(super) struct PlotSeries {
@@ -22,7 +27,16 @@ pub(super) struct PlotSeries {
     /// The value below each value; empty where the series begins at the ground.
     pub(super) below: Vec<f64>,
     pub(super) dashed: bool,
-    pub(super) filled: bool,
+    /// The opacity of the area below the line; 0 for none.
+    pub(super) fill: f64,
+    /// Holds each value over the width of its point.
+    pub(super) is_stepped: bool,
+}
+
+/// A value that must not be exceeded, in the words of its condition.
+pub(super) struct Bound {
+    pub(super) value: f64,
+    pub(super) words: String,
 }
 
 /// The words for a value.
@@ -41,7 +55,8 @@ impl PlotSeries {
             values: course.points.iter().map(value).collect(),
             below: Vec::new(),
             dashed: false,
-            filled: false,
+            fill: 0.0,
+            is_stepped: false,
         }
     }
 
@@ -64,6 +79,7 @@ pub(super) fn draw_plot(
     title: &str,
     course: &Timeline,
     series: &[PlotSeries],
+    bounds: &[Bound],
     tick: Words<'_>,
     exact: Words<'_>,
 ) -> Chart {
@@ -105,8 +121,17 @@ pub(super) fn draw_plot(
     }
     for series in series {
         let first = scene.shapes.len();
-        draw_series(&mut scene, series, x, y);
+        draw_series(&mut scene, series, wide / points, x, y);
         scene.groups.push(first..scene.shapes.len());
+    }
+    for bound in bounds.iter().filter(|bound| bound.value <= step * lines) {
+        let at = y(bound.value);
+        scene.line(vec![(left, at), (left + wide, at)], Paint::Alarm, 1.0);
+        let at = (
+            left + wide - 4.0,
+            if at < top + 16.0 { at + 14.0 } else { at - 5.0 },
+        );
+        scene.text(at, &*bound.words, Paint::Alarm, Anchor::End);
     }
     draw_legend(&mut scene, series, left);
     let names: Vec<&str> = series.iter().map(|series| &*series.name).collect();
@@ -141,6 +166,7 @@ pub(super) fn draw_plot(
 fn draw_series(
     scene: &mut Scene,
     series: &PlotSeries,
+    width: f64,
     x: impl Fn(usize) -> f64,
     y: impl Fn(f64) -> f64,
 ) {
@@ -154,13 +180,22 @@ fn draw_series(
     }
     for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
         let tops = piece.iter().filter_map(|i| Some((*i, series.top(*i)?)));
-        let mut points: Vec<At> = tops.map(|(i, top)| (x(i), y(top))).collect();
-        if series.filled {
+        let tops: Vec<At> = tops.map(|(i, top)| (x(i), y(top))).collect();
+        let mut points = if series.is_stepped {
+            list_corners(&tops, width)
+        } else {
+            tops.clone()
+        };
+        if series.fill > 0.0 {
             let floor = piece.iter().rev().map(|i| (x(*i), y(series.floor(*i))));
+            let mut floor: Vec<At> = floor.collect();
+            if let (true, [last, .., first]) = (series.is_stepped, &mut floor[..]) {
+                (last.0, first.0) = (last.0 + width / 2.0, first.0 - width / 2.0);
+            }
             scene.shapes.push(SceneShape::Area {
                 points: points.iter().copied().chain(floor).collect(),
                 paint: series.paint,
-                opacity: 0.28,
+                opacity: series.fill,
             });
         }
         if let [only] = points[..] {
@@ -169,10 +204,36 @@ fn draw_series(
         scene.shapes.push(SceneShape::Line {
             points,
             paint: series.paint,
-            width: 1.6,
+            width: if series.is_stepped {
+                STROKE / 2.0
+            } else {
+                STROKE
+            },
             dashed: series.dashed,
         });
+        if series.values.len() < FEW && !series.is_stepped {
+            scene
+                .shapes
+                .extend(tops.into_iter().map(|at| SceneShape::Dot {
+                    at,
+                    radius: DOT,
+                    paint: series.paint,
+                }));
+        }
     }
+}
+
+/// Returns the corners of steps, which have their points in the middle.
+fn list_corners(points: &[At], width: f64) -> Vec<At> {
+    let mut corners: Vec<At> = Vec::new();
+    for (x, y) in points {
+        let (left, right) = ((x - width / 2.0, *y), (x + width / 2.0, *y));
+        match corners.last_mut() {
+            Some(last) if (last.1 - y).abs() < 0.05 => *last = right,
+            _ => corners.extend([left, right]),
+        }
+    }
+    corners
 }
 
 fn draw_legend(scene: &mut Scene, series: &[PlotSeries], left: f64) {
@@ -205,7 +266,8 @@ mod tests {
             values,
             below: Vec::new(),
             dashed: false,
-            filled: false,
+            fill: 0.0,
+            is_stepped: false,
         }
     }
 
@@ -214,8 +276,9 @@ mod tests {
         let mut scene = Scene::new(SIZE);
         let values = vec![Some(1.0), Some(2.0), None, Some(1.0), Some(2.0)];
         let series = series(values);
-        draw_series(&mut scene, &series, |x| x as f64, |y| y);
-        assert_eq!(scene.shapes.len(), 2);
+        draw_series(&mut scene, &series, 1.0, |x| x as f64, |y| y);
+        let is_line = |shape: &&SceneShape| matches!(shape, SceneShape::Line { .. });
+        assert_eq!(scene.shapes.iter().filter(is_line).count(), 2);
     }
 
     #[test]
@@ -223,13 +286,33 @@ mod tests {
         let mut scene = Scene::new(SIZE);
         let series = PlotSeries {
             below: vec![3.0, 4.0],
-            filled: true,
+            fill: 0.3,
             ..series(vec![Some(1.0), Some(2.0)])
         };
-        draw_series(&mut scene, &series, |x| x as f64, |y| y);
+        draw_series(&mut scene, &series, 1.0, |x| x as f64, |y| y);
         let SceneShape::Area { points, .. } = &scene.shapes[0] else {
             panic!("{:?}", scene.shapes);
         };
         assert_eq!(points, &[(0.0, 4.0), (1.0, 6.0), (1.0, 4.0), (0.0, 3.0)]);
+    }
+
+    #[test]
+    fn a_step_holds_its_value_over_the_width_of_its_point() {
+        let points = [(1.0, 5.0), (2.0, 5.0), (3.0, 7.0)];
+        assert_eq!(
+            list_corners(&points, 1.0),
+            [(0.5, 5.0), (2.5, 5.0), (2.5, 7.0), (3.5, 7.0)]
+        );
+    }
+
+    #[test]
+    fn few_points_have_dots_and_many_have_none() {
+        for (count, dots) in [(FEW - 1, FEW - 1), (FEW, 0)] {
+            let mut scene = Scene::new(SIZE);
+            let series = series(vec![Some(1.0); count]);
+            draw_series(&mut scene, &series, 1.0, |x| x as f64, |y| y);
+            let is_dot = |shape: &&SceneShape| matches!(shape, SceneShape::Dot { .. });
+            assert_eq!(scene.shapes.iter().filter(is_dot).count(), dots);
+        }
     }
 }

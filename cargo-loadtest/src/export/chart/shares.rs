@@ -1,11 +1,11 @@
 //! Where the time goes, step by step.
 
 use super::Chart;
-use crate::export::scene::{Anchor, Paint, Scene, SceneShape};
+use crate::export::scene::{Anchor, At, Paint, Scene, SceneShape};
 use loadtest_model::card::Card;
 use loadtest_model::display;
 
-/// The share of time of each step, side by side; the bottleneck in the colour of alarm.
+/// The share of time of each step, side by side; the bottleneck has a mark and a border.
 pub(crate) fn draw_shares(card: &Card) -> Option<Chart> {
     let bottleneck = card.bottleneck.as_ref()?;
     if card.steps.len() < 2 {
@@ -19,13 +19,20 @@ pub(crate) fn draw_shares(card: &Card) -> Option<Chart> {
         let share = step.time_share.unwrap_or(0.0);
         let width = wide * share;
         let shown = (width - 2.0).max(0.5);
-        scene.rect((x, 0.0), (shown, high), paint_of(i, bottleneck.step));
+        scene.rect((x, 0.0), (shown, high), paint_of(i));
         let text = format!("{} {}", step.name, display::format_percent(share));
-        if text.chars().count() as f64 * 7.6 + 20.0 < width {
+        let mut label = text.clone();
+        if i == bottleneck.step {
+            label.insert_str(0, "▲ ");
+            if shown > 8.0 {
+                outline_rect(&mut scene, (x, 0.0), (shown, high));
+            }
+        }
+        if label.chars().count() as f64 * 7.6 + 20.0 < width {
             scene.shapes.push(SceneShape::Text {
                 at: (x + 10.0, 25.0),
                 size: 14.0,
-                text: text.clone(),
+                text: label,
                 paint: Paint::Paper,
                 anchor: Anchor::Start,
             });
@@ -41,15 +48,20 @@ pub(crate) fn draw_shares(card: &Card) -> Option<Chart> {
     })
 }
 
+/// Draws a border within a rectangle.
+fn outline_rect(scene: &mut Scene, (x, y): At, (width, height): At) {
+    let (left, top, right, bottom) = (x + 1.5, y + 1.5, x + width - 1.5, y + height - 1.5);
+    let corners = [
+        (left, top),
+        (right, top),
+        (right, bottom),
+        (left, bottom),
+        (left, top),
+    ];
+    scene.line(corners.to_vec(), Paint::Ink, 3.0);
+}
+
 /// Returns the colour of a step.
-pub(crate) fn paint_of(step: usize, bottleneck: usize) -> Paint {
-    // Those on which a name in the colour of paper can be read.
-    const CALM: [usize; 4] = [0, 3, 4, 5];
-    if step == bottleneck {
-        Paint::Alarm
-    } else {
-        // As if it were not there, so that all are used before one is used again.
-        let number = step - usize::from(step > bottleneck);
-        Paint::Series(CALM[number % CALM.len()])
-    }
+pub(crate) fn paint_of(step: usize) -> Paint {
+    Paint::Series(step)
 }

@@ -1,9 +1,10 @@
 //! The course of a run, drawn over time.
 
 use super::Chart;
-use super::plot::{PlotSeries, draw_plot};
+use super::plot::{Bound, PlotSeries, draw_plot};
 use crate::export::scene::Paint;
-use loadtest_model::card::{Card, Point, Timeline};
+use loadtest_model::card::{Card, Point, ThresholdRow, Timeline};
+use loadtest_model::definition::Metric;
 use loadtest_model::display;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -29,11 +30,14 @@ pub(crate) fn draw_over_time(card: &Card) -> Vec<Chart> {
 fn draw_times(card: &Card) -> Chart {
     let quantile = |name: &str, paint, of: fn(&Point) -> Option<Duration>| {
         let values = |point: &Point| of(point).map(|time| time.as_secs_f64());
-        PlotSeries::new(name, Paint::Series(paint), &card.course, values)
+        PlotSeries::new(name, Paint::Quantile(paint), &card.course, values)
     };
     let series = [
         quantile("p50", 0, |point| point.p50),
-        quantile("p95", 1, |point| point.p95),
+        PlotSeries {
+            fill: 0.12,
+            ..quantile("p95", 1, |point| point.p95)
+        },
         quantile("p99", 2, |point| point.p99),
     ];
     let title = if card.headline.single_request {
@@ -44,7 +48,26 @@ fn draw_times(card: &Card) -> Chart {
     let time = |seconds: f64| Duration::from_nanos((seconds * 1e9).round() as u64);
     let tick = |seconds| display::format_span(time(seconds));
     let exact = |seconds| display::format_duration(time(seconds));
-    draw_plot(title, &card.course, &series, &tick, &exact)
+    let bounds = list_time_bounds(card);
+    draw_plot(title, &card.course, &series, &bounds, &tick, &exact)
+}
+
+/// Returns the upper bounds of the quantiles of the whole journey.
+fn list_time_bounds(card: &Card) -> Vec<Bound> {
+    let is_whole = |row: &&ThresholdRow| {
+        let is_quantile = matches!(row.metric, Metric::P50 | Metric::P95 | Metric::P99);
+        let is_of_step = row.step.is_some() && !card.headline.single_request;
+        is_quantile
+            && !is_of_step
+            && row.tag.is_none()
+            && row.row.is_none()
+            && row.condition.contains('<')
+    };
+    let bounds = card.thresholds.iter().filter(is_whole).map(|row| Bound {
+        value: row.bound / 1e6,
+        words: row.condition.clone(),
+    });
+    bounds.collect()
 }
 
 fn draw_rate(card: &Card) -> Chart {
@@ -55,33 +78,34 @@ fn draw_rate(card: &Card) -> Chart {
         "Journeys per second"
     };
     let achieved = |point: &Point| Some(point.finished_per_second);
-    let mut series = vec![PlotSeries::new(
-        "achieved",
-        Paint::Series(0),
-        course,
-        achieved,
-    )];
+    let mut series = Vec::new();
     let mut points = course.points.iter();
     if points.any(|point| point.target_per_second.is_some()) {
-        // Last, so that it is seen where it was achieved.
         series.push(PlotSeries {
-            dashed: true,
-            ..PlotSeries::new("target", Paint::Ink, course, |point| {
+            fill: 0.18,
+            is_stepped: true,
+            ..PlotSeries::new("target", Paint::Muted, course, |point| {
                 point.target_per_second
             })
         });
     }
+    series.push(PlotSeries::new(
+        "achieved",
+        Paint::Series(0),
+        course,
+        achieved,
+    ));
     draw_rates(title, course, &series)
 }
 
 fn draw_users(course: &Timeline) -> Chart {
     let users = |point: &Point| Some(f64::from(point.active_users));
     let series = [PlotSeries {
-        filled: true,
-        ..PlotSeries::new("active", Paint::Series(3), course, users)
+        fill: 0.16,
+        ..PlotSeries::new("active", Paint::Series(2), course, users)
     }];
     let tick = |value: f64| value.to_string();
-    draw_plot("Active users", course, &series, &tick, &tick)
+    draw_plot("Active users", course, &series, &[], &tick, &tick)
 }
 
 /// Failures by kind, the most frequent at the bottom.
@@ -94,7 +118,8 @@ fn draw_errors(course: &Timeline) -> Option<Chart> {
     }
     let mut kinds: Vec<(&str, f64)> = kinds.into_iter().collect();
     kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let paints = [2, 1, 4, 0, 5].map(Paint::Series);
+    let others = [1, 4, 0, 5].map(Paint::Series);
+    let paints = std::iter::once(Paint::Alarm).chain(others);
     let mut below = vec![0.0; course.points.len()];
     let mut series = Vec::new();
     for ((name, _), paint) in kinds.into_iter().take(KINDS).zip(paints) {
@@ -105,7 +130,7 @@ fn draw_errors(course: &Timeline) -> Option<Chart> {
         };
         let kind = PlotSeries {
             below: below.clone(),
-            filled: true,
+            fill: 0.28,
             ..PlotSeries::new(name, paint, course, rate)
         };
         for (below, value) in below.iter_mut().zip(&kind.values) {
@@ -121,6 +146,7 @@ fn draw_rates(title: &str, course: &Timeline, series: &[PlotSeries]) -> Chart {
         title,
         course,
         series,
+        &[],
         &display::format_exact_rate,
         &display::format_rate,
     )

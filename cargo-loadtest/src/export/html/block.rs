@@ -15,8 +15,11 @@ pub(crate) fn render_blocks(blocks: &[Block]) -> Markup {
                 Block::Table(table) => (render_table(table)),
                 Block::Sentences(sentences) => (render_sentences(sentences)),
                 Block::Facts(facts) => dl.facts {
-                    @for (label, value) in facts {
-                        div { dt { (Text(label)) } dd { (Text(value)) } }
+                    @for fact in facts {
+                        div {
+                            dt { (Text(&fact.label)) }
+                            dd data-copy=[fact.copy.as_ref().map(Text)] { (Text(&fact.value)) }
+                        }
                     }
                 },
                 Block::Charts(charts) => div.charts {

@@ -1,5 +1,5 @@
-// Reads the figures off the charts: by pointer, by the arrow keys, and without what the legend switches off.
-// The page is complete without it.
+// Reads the figures off the charts: by pointer, by the arrow keys, and without what the legend switches off. Copies
+// what is worth it. The page is complete without it.
 'use strict';
 
 // All charts of a scenario that have the same axis move together.
@@ -49,7 +49,11 @@ function chartOf(figure, points) {
   const series = [...figure.querySelectorAll('.legend li')].map((entry, i) => {
     const heights = [];
     for (const line of groups[i].querySelectorAll('polyline')) {
-      for (const [x, y] of numbers(line)) heights[Math.round((x - from) / step)] ??= y;
+      for (const [x, y] of numbers(line)) {
+        const at = (x - from) / step;
+        // The corners of a step lie between two points.
+        if (Math.abs(at - Math.round(at)) < 0.25) heights[Math.round(at)] ??= y;
+      }
     }
     const line = groups[i].querySelector('polyline');
     const role = (line?.getAttribute('class') ?? 'l-muted').replace('l-', 'f-');
@@ -149,4 +153,29 @@ function connectCharts(root) {
   }
 }
 
+// Puts a button behind every command, and behind what has a text to copy.
+function offerCopies(root) {
+  const copied = async (button, text) => {
+    try {
+      await navigator.clipboard.writeText(text);
+      button.dataset.done = '';
+    } catch {
+      getSelection().selectAllChildren(button.parentNode);
+    }
+    setTimeout(() => delete button.dataset.done, 1500);
+  };
+  for (const element of root.querySelectorAll('[data-copy], code')) {
+    const text = element.dataset.copy ?? element.textContent;
+    if (element.matches('code') && !text.startsWith('cargo ')) continue;
+    if (element.querySelector('.copy') || element.nextSibling?.className === 'copy') continue;
+    const button = document.createElement('button');
+    Object.assign(button, { type: 'button', className: 'copy', title: 'Copy' });
+    button.setAttribute('aria-label', `Copy ${text}`);
+    button.addEventListener('click', () => copied(button, text));
+    if (element.matches('dd')) element.append(' ', button);
+    else element.after(button);
+  }
+}
+
 connectCharts(document);
+offerCopies(document);

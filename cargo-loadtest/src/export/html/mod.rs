@@ -25,8 +25,10 @@ use table::render_table;
 pub(crate) const BASE_STYLE: &str = include_str!("base.css");
 /// The style of an exported page around it.
 const REPORT_STYLE: &str = include_str!("report.css");
-/// Reads figures off charts.
+/// Reads figures off charts, and copies commands.
 pub(crate) const CHART_SCRIPT: &str = include_str!("chart.js");
+/// The name of the tool in small, as a drawing.
+const LOGO: &str = r#"<svg class="logo" viewBox="0 0 16 16" role="img" aria-label="loadtest"><rect x="1" y="9" width="4" height="6" rx="1"/><rect x="6" y="5" width="4" height="10" rx="1"/><rect x="11" y="1" width="4" height="14" rx="1"/></svg>"#;
 
 /// Renders a report as an HTML page.
 pub(crate) fn render(report: &Report) -> String {
@@ -47,6 +49,10 @@ pub(crate) fn render(report: &Report) -> String {
                 style { (PreEscaped(BASE_STYLE)) (PreEscaped(REPORT_STYLE)) }
             }
             body {
+                div.masthead {
+                    span.brand { (render_logo()) "loadtest" }
+                    span.sub { (Text(&page.started_at)) " · run " span data-copy=(Text(&page.run_id)) { (Text(&page.run_id)) } }
+                }
                 main {
                     (render_sheets(&page))
                     footer.end { (Text(page.footer())) }
@@ -74,9 +80,14 @@ fn render_sheets(page: &Page) -> Markup {
     }
 }
 
+/// Renders the mark of the tool: three bars that rise.
+pub(crate) fn render_logo() -> Markup {
+    PreEscaped(LOGO.to_owned())
+}
+
 fn render_summary(page: &Page) -> Markup {
     html! {
-        header.summary {
+        header.summary.paper {
             h1 { "Load test report" }
             p.sub { (Text(&page.about)) }
             @if page.sheets.is_empty() {

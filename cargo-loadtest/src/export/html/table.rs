@@ -5,20 +5,38 @@ use crate::export::markup::{Prose, Text};
 use crate::export::page::{Column, ColumnKind, Form, Table, TableCell, TableRow, Tone};
 use maud::{Markup, html};
 
+/// A table of so many columns becomes cards on a narrow screen.
+const CARDS: usize = 5;
+/// A table whose lines have at most so many letters is as wide as these, not as the page.
+const FIT: usize = 72;
+
 /// Renders a table in a region that scrolls.
 pub(crate) fn render_table(table: &Table) -> Markup {
     let is_text = |column: &Column| matches!(column.kind, ColumnKind::Text(_));
     let has_keys = |row: &TableRow| row.cells.iter().any(|cell| cell.key.is_some());
+    let is_stack = table.columns[1..].iter().any(is_text);
     let classes = join_classes([
-        (table.columns[1..].iter().any(is_text), "stack"),
+        (is_stack, "stack"),
+        (
+            table.columns.len() >= CARDS && !is_stack && !table.is_dense,
+            "cards",
+        ),
         (table.rows.iter().any(has_keys), "steps"),
         (table.is_dense, "dense"),
+        (count_letters(table) <= FIT, "fit"),
     ]);
-    let is_titled = table.columns.iter().any(|column| !column.title.is_empty());
+    let titles = table.columns.iter().map(|column| &*column.title);
+    let titles: Vec<&str> = titles.filter(|title| !title.is_empty()).collect();
+    let is_titled = !titles.is_empty();
+    let name = match &*table.caption {
+        "" if is_titled => titles.join(", "),
+        "" => "Findings".to_owned(),
+        caption => caption.to_owned(),
+    };
     html! {
-        div.scroll role="region" aria-label=(Text(&table.caption)) tabindex="0" {
+        div.scroll role="region" aria-label=(Text(&name)) tabindex="0" {
             table class=[classes] {
-                caption.quiet { (Text(&table.caption)) }
+                @if !table.caption.is_empty() { caption.quiet { (Text(&table.caption)) } }
                 @if is_titled {
                     thead {
                         tr {
@@ -32,6 +50,19 @@ pub(crate) fn render_table(table: &Table) -> Markup {
             }
         }
     }
+}
+
+/// Counts the letters that a line of the table takes.
+fn count_letters(table: &Table) -> usize {
+    let widest = |at: usize| {
+        let cells = table.rows.iter().map(|row| &row.cells[at]);
+        let lines = cells.flat_map(|cell| {
+            std::iter::once(&cell.text).chain(cell.notes.iter().map(|(_, note)| note))
+        });
+        let lines = lines.chain([&table.columns[at].title]);
+        lines.map(|line| line.chars().count()).max().unwrap_or(0)
+    };
+    (0..table.columns.len()).map(widest).sum()
 }
 
 const fn column_class(kind: ColumnKind) -> Option<&'static str> {

@@ -184,8 +184,9 @@ fn render_blocks(blocks: &[Block]) -> String {
             Block::Sentences(sentences) => render_sentences(sentences),
             Block::Facts(facts) => {
                 let mut rows = String::from("| | |\n|---|---|\n");
-                for (label, value) in facts {
-                    rows.push_str(&join_row([label.clone(), escape_code(value)].into_iter()));
+                for fact in facts {
+                    let cells = [fact.label.clone(), escape_code(&fact.value)];
+                    rows.push_str(&join_row(cells.into_iter()));
                 }
                 rows
             }

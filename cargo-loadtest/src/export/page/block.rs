@@ -1,33 +1,29 @@
-//! The pieces of a page that renderers know: sections, tables, sentences, facts and charts.
+//! The pieces of a section that renderers know: tables, sentences, facts and charts.
 
 use crate::export::chart::Chart;
 use crate::export::scene::Paint;
 use loadtest_model::display;
-
-/// A titled part of a sheet.
-#[derive(Debug)]
-pub(crate) struct Section {
-    /// Empty for closing notes.
-    pub(crate) title: String,
-    /// A reader may be asked to unfold it.
-    pub(crate) is_folded: bool,
-    /// Shares its row with a neighbour of the same kind where there is room.
-    pub(crate) is_half: bool,
-    /// Part of the short card.
-    pub(crate) is_essential: bool,
-    pub(crate) blocks: Vec<Block>,
-}
+use std::time::Duration;
 
 /// A piece of a section that renderers know.
 #[derive(Debug)]
 pub(crate) enum Block {
     Table(Table),
     Sentences(Vec<Sentence>),
-    Facts(Vec<(String, String)>),
+    Facts(Vec<Fact>),
     /// Drawings, for formats that can draw.
     Charts(Vec<Chart>),
     /// A drawing over the whole width, and what replaces it where nothing can be drawn.
     Strip(Box<Chart>, Table),
+}
+
+/// A value with its label.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Fact {
+    pub(crate) label: String,
+    pub(crate) value: String,
+    /// The text that a reader may want to copy.
+    pub(crate) copy: Option<String>,
 }
 
 /// A sentence; text between backticks is code.
@@ -110,6 +106,8 @@ pub(crate) struct TableCell {
     pub(crate) bar: Option<f64>,
     /// Anchor of the sheet that it leads to.
     pub(crate) link: Option<String>,
+    /// The time that the text says.
+    pub(crate) time: Option<Duration>,
 }
 
 /// The origin of a text, which decides how a format defuses it.
@@ -129,29 +127,19 @@ pub(crate) enum Form {
     Chip,
 }
 
-impl Section {
-    pub(super) fn new(title: impl Into<String>, blocks: Vec<Block>) -> Self {
+impl Fact {
+    pub(crate) fn new(label: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
-            title: title.into(),
-            is_folded: false,
-            is_half: false,
-            is_essential: false,
-            blocks,
+            label: label.into(),
+            value: value.into(),
+            copy: None,
         }
     }
 
-    /// Makes the section a part of the short card.
-    pub(super) fn essential(self) -> Self {
+    /// Offers a text to copy.
+    pub(super) fn copy(self, text: impl Into<String>) -> Self {
         Self {
-            is_essential: true,
-            ..self
-        }
-    }
-
-    /// Lets a format fold the section.
-    pub(super) fn folded(self) -> Self {
-        Self {
-            is_folded: true,
+            copy: Some(text.into()),
             ..self
         }
     }
@@ -313,8 +301,11 @@ impl TableCell {
         Self::figure(figure.map_or_else(|| display::NO_VALUE.to_owned(), words))
     }
 
-    pub(super) fn time(time: Option<std::time::Duration>) -> Self {
-        Self::optional(time, display::format_duration)
+    pub(super) fn time(time: Option<Duration>) -> Self {
+        Self {
+            time,
+            ..Self::optional(time, display::format_duration)
+        }
     }
 
     /// A count, and how often the same happened in the ramp.

@@ -1,8 +1,8 @@
 //! The sheet of one scenario.
 
 use super::{
-    Badge, Sentence, Sheet, SheetKind, Tile, Tone, anchor, comparison, findings,
-    is_error_rate_alarming, steps, tone_of_grade, tone_of_verdict,
+    Badge, Sentence, Sheet, SheetKind, Tile, Tone, anchor, comparison, executions, findings,
+    is_error_rate_alarming, steps, tone_of_grade, tone_of_verdict, units,
 };
 use crate::console::clean;
 use loadtest_model::card::{Card, Reason, Report};
@@ -30,23 +30,23 @@ pub(super) fn build_sheet(report: &Report, card: &Card, at: usize) -> Sheet {
         steps::build_losses(card),
         Some(steps::build_steps(card)),
         steps::build_time(card),
-        steps::build_ledger(card),
-        steps::build_dependency_failures(card),
-        steps::build_left_out(card),
-        findings::build_weights(card),
-        findings::build_statuses(card),
-        findings::build_custom_metrics(card),
         findings::build_over_time(card),
-        Some(findings::build_distribution(card)),
-        steps::build_slowest(card),
         findings::build_errors(card),
+        steps::build_dependency_failures(card),
+        findings::build_statuses(card),
         findings::build_thresholds(card),
         comparison::build_of_card(card),
+        Some(findings::build_distribution(card)),
+        findings::build_custom_metrics(card),
+        steps::build_slowest(card),
+        executions::build_executions(card),
         Some(findings::build_iterations(card)),
         Some(findings::build_measurement(card)),
         (!is_appendix).then(|| findings::build_environment(report, card)),
         findings::build_notes(card),
     ];
+    let mut sections: Vec<_> = sections.into_iter().flatten().collect();
+    units::share_units(&mut sections);
     Sheet {
         anchor: anchor(at),
         kind: if is_appendix {
@@ -64,7 +64,7 @@ pub(super) fn build_sheet(report: &Report, card: &Card, at: usize) -> Sheet {
         remarks,
         tiles: build_tiles(card),
         tiles_note: describe_percentiles(card),
-        sections: sections.into_iter().flatten().collect(),
+        sections,
     }
 }
 

@@ -1,49 +1,15 @@
 //! Sections of findings, of the course of a run, and of how it was measured.
 
 use super::card::shown_reasons;
-use super::{Block, Column, Form, Section, Sentence, Table, TableCell, Tone};
+use super::{Block, Column, Fact, Form, Section, Sentence, Table, TableCell, Tone, units};
 use crate::export::chart;
 use loadtest_model::card::{Card, Report, Trust};
 use loadtest_model::display;
 
-pub(super) fn build_weights(card: &Card) -> Option<Section> {
-    let mut table = Table::new(
-        "How often each weighted step was to be drawn, and how often it was; all others run every time",
-        vec![
-            Column::text("Step", 1.0),
-            Column::figure("Configured"),
-            Column::figure("Observed"),
-            Column::figure("95 % interval").leaves(1),
-            Column::figure("Draws").leaves(2),
-        ],
-    );
-    for row in &card.weights {
-        let outside = if row.plausible { "" } else { " (outside)" };
-        table.push(vec![
-            TableCell::name(&*row.step),
-            TableCell::figure(display::format_percent(row.configured)),
-            TableCell::optional(row.observed, display::format_percent).tone(if row.plausible {
-                Tone::Plain
-            } else {
-                Tone::Fair
-            }),
-            TableCell::optional(row.interval, |(low, high)| {
-                format!(
-                    "{} – {}{outside}",
-                    display::format_percent(low),
-                    display::format_percent(high)
-                )
-            }),
-            TableCell::count(row.draws),
-        ]);
-    }
-    (!card.weights.is_empty()).then(|| Section::new("Weights", vec![Block::Table(table)]).folded())
-}
-
 /// Counts the answers by status where there is one request only.
 pub(super) fn build_statuses(card: &Card) -> Option<Section> {
     let mut table = Table::new(
-        "Answers by HTTP status",
+        "",
         vec![
             Column::text("Status", 1.0),
             Column::figure("Answers"),
@@ -63,13 +29,14 @@ pub(super) fn build_statuses(card: &Card) -> Option<Section> {
         ]);
     }
     let is_shown = card.headline.single_request && !card.statuses.is_empty();
-    is_shown.then(|| Section::new("Answers by status", vec![Block::Table(table)]).essential())
+    let section = || Section::new("Answers by status", vec![Block::Table(table)]);
+    is_shown.then(|| section().essential().half())
 }
 
 /// Lists what the scenario's code counted, timed and set by itself.
 pub(super) fn build_custom_metrics(card: &Card) -> Option<Section> {
     let mut counters = Table::new(
-        "What the scenario counted by itself",
+        "",
         vec![
             Column::text("Counter", 1.0),
             Column::figure("Count"),
@@ -85,7 +52,7 @@ pub(super) fn build_custom_metrics(card: &Card) -> Option<Section> {
         ]);
     }
     let mut timings = Table::new(
-        "What the scenario timed by itself",
+        "",
         vec![
             Column::text("Duration", 1.0),
             Column::figure("Count").leaves(1),
@@ -102,7 +69,7 @@ pub(super) fn build_custom_metrics(card: &Card) -> Option<Section> {
         timings.push(cells);
     }
     let mut gauges = Table::new(
-        "What the scenario set its gauges to",
+        "",
         vec![
             Column::text("Gauge", 1.0),
             Column::figure("Count").leaves(1),
@@ -141,13 +108,17 @@ pub(super) fn build_distribution(card: &Card) -> Section {
         ("p99.9", time.p99_9),
         ("longest", time.max),
     ];
-    let facts = facts.map(|(share, time)| (share.to_owned(), TableCell::time(time).text));
-    Section::new("Distribution", vec![Block::Facts(facts.into())]).folded()
+    let times = units::format_alike(&facts.map(|(_, time)| time));
+    let facts = facts.iter().zip(times);
+    let facts = facts.map(|((share, _), time)| Fact::new(*share, time));
+    Section::new("Distribution", vec![Block::Facts(facts.collect())])
+        .folded()
+        .half()
 }
 
 pub(super) fn build_errors(card: &Card) -> Option<Section> {
     let mut table = Table::list(
-        "Failures by step, kind and status, with the first of each",
+        "By step, kind and status, with the first of each",
         vec![
             Column::figure("Count"),
             Column::text("Step", 1.0),
@@ -187,7 +158,7 @@ pub(super) fn build_errors(card: &Card) -> Option<Section> {
 
 pub(super) fn build_thresholds(card: &Card) -> Option<Section> {
     let mut table = Table::new(
-        "What must hold",
+        "",
         vec![
             Column::text("Condition", 1.0),
             Column::text("Of", 1.0),
@@ -212,7 +183,7 @@ pub(super) fn build_thresholds(card: &Card) -> Option<Section> {
             TableCell::figure(format!("{result}{by_default}")).tone(tone),
         ]);
     }
-    (!table.rows.is_empty()).then(|| Section::new("Thresholds", vec![Block::Table(table)]))
+    (!table.rows.is_empty()).then(|| Section::new("Thresholds", vec![Block::Table(table)]).half())
 }
 
 /// Accounts for every iteration.
@@ -244,11 +215,8 @@ pub(super) fn build_iterations(card: &Card) -> Section {
         )),
         balance,
     ];
-    Section {
-        is_half: true,
-        is_folded: true,
-        ..Section::new("Iterations", vec![Block::Sentences(sentences)])
-    }
+    Section::new("Iterations", vec![Block::Sentences(sentences)])
+        .account(accounts.balanced == Some(false))
 }
 
 /// Tells how far the measurement can be trusted. What is a reason of the verdict stands at the head.
@@ -281,10 +249,10 @@ pub(super) fn build_measurement(card: &Card) -> Section {
     let generator = card.generator.describe();
     sentences.push(Sentence::small(format!("generator: {generator}")));
     let title = format!("Measurement {}", validity.trust.name());
+    let is_alarming = validity.trust != Trust::Valid;
     Section {
-        is_half: true,
-        is_essential: validity.trust != Trust::Valid,
-        ..Section::new(title, vec![Block::Sentences(sentences)])
+        is_essential: is_alarming,
+        ..Section::new(title, vec![Block::Sentences(sentences)]).account(is_alarming)
     }
 }
 
@@ -297,8 +265,7 @@ pub(super) fn build_notes(card: &Card) -> Option<Section> {
 pub(super) fn build_environment(report: &Report, card: &Card) -> Section {
     let environment = &report.environment;
     let setting = &card.setting;
-    let mut facts: Vec<(String, String)> = Vec::new();
-    let mut fact = |label: &str, value: String| facts.push((label.to_owned(), value));
+    let mut facts: Vec<Fact> = Vec::new();
     if let Some(commit) = &environment.git_commit {
         let is_dirty = environment.git_dirty == Some(true);
         let state = if is_dirty {
@@ -306,9 +273,12 @@ pub(super) fn build_environment(report: &Report, card: &Card) -> Section {
         } else {
             ""
         };
-        fact("commit", format!("{}{state}", shorten_hash(commit)));
+        let words = format!("{}{state}", shorten_hash(commit));
+        facts.push(Fact::new("commit", words).copy(commit));
     }
-    fact("source", format!("{} ({})", card.source, card.identity));
+    let source = format!("{} ({})", card.source, card.identity);
+    facts.push(Fact::new("source", source).copy(&*card.source));
+    let mut fact = |label: &str, value: String| facts.push(Fact::new(label, value));
     let fingerprint = shorten_hash(&setting.fingerprint);
     match &setting.version {
         Some(version) => fact("version", format!("{version} ({fingerprint})")),
@@ -351,11 +321,9 @@ pub(super) fn build_environment(report: &Report, card: &Card) -> Section {
     fact("executable", shorten_hash(&setting.executable_hash));
     let elapsed = display::format_micros(setting.elapsed_us);
     fact("time", format!("{}, for {elapsed}", setting.started_at));
-    fact(
-        "run",
-        format!("{}, loadtest {}", report.run_id, report.tool_version),
-    );
-    Section::new("Environment", vec![Block::Facts(facts)]).folded()
+    let run = format!("{}, loadtest {}", report.run_id, report.tool_version);
+    facts.push(Fact::new("run", run).copy(&*report.run_id));
+    Section::new("Environment", vec![Block::Facts(facts)]).account(false)
 }
 
 fn shorten_hash(hash: &str) -> String {

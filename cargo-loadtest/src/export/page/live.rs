@@ -1,6 +1,6 @@
 //! The parts of a card that say something while the run goes on.
 
-use super::{Section, Tile, findings, steps};
+use super::{Section, Tile, findings, steps, units};
 use crate::course::{Course, format_share, format_time, format_users, format_window_rate};
 use loadtest_model::card::Card;
 use loadtest_model::display;
@@ -51,7 +51,9 @@ pub(crate) fn build_sections(card: &Card) -> Vec<Section> {
         steps::build_dependency_failures(card),
         findings::build_errors(card),
     ];
-    sections.into_iter().flatten().collect()
+    let mut sections: Vec<_> = sections.into_iter().flatten().collect();
+    units::share_units(&mut sections);
+    sections
 }
 
 /// `49.8/50 it/s, p95 12.1 ms, errors 0 %, 12 users`.

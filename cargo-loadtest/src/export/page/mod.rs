@@ -6,23 +6,26 @@
 mod block;
 mod card;
 pub(crate) mod comparison;
+mod executions;
 mod findings;
 #[cfg(feature = "ui")]
 pub(crate) mod live;
 mod search;
+mod section;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod units;
 
 use super::labels::NOT_RUN;
 pub(crate) use block::{
-    Block, Column, ColumnKind, Form, Section, Sentence, Table, TableCell, TableRow, Tone,
-    split_prose,
+    Block, Column, ColumnKind, Fact, Form, Sentence, Table, TableCell, TableRow, Tone, split_prose,
 };
 use loadtest_model::card::{Card, Report, Verdict};
 use loadtest_model::definition::Letter;
 use loadtest_model::display;
 use loadtest_model::record::NotRun;
+pub(crate) use section::{Place, Section};
 
 /// The whole report.
 #[derive(Debug)]
@@ -178,7 +181,7 @@ fn describe_outcome(report: &Report) -> String {
 /// Builds the table of all scenarios.
 fn build_scenarios(report: &Report) -> Table {
     let mut table = Table::new(
-        "Scenarios",
+        "",
         vec![
             Column::text("Scenario", 1.0),
             Column::word("Verdict"),
@@ -222,6 +225,7 @@ fn build_scenarios(report: &Report) -> Table {
         cells.resize(table.columns.len(), TableCell::figure(display::NO_VALUE));
         table.push(cells);
     }
+    units::share_column_units(&mut table);
     table
 }
 

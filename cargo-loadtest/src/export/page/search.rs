@@ -2,7 +2,7 @@
 
 use super::{
     Badge, Block, Column, Form, Section, Sentence, Sheet, SheetKind, Table, TableCell, Tone,
-    findings,
+    findings, units,
 };
 use loadtest_model::capacity::{Trial, TrialOutcome};
 use loadtest_model::card::{Capacity, CapacityVerdict, Report, Tone as RemarkTone};
@@ -34,6 +34,7 @@ pub(super) fn build_sheet(report: &Report, found: &Capacity) -> Sheet {
             .first()
             .map(|card| findings::build_environment(report, card)),
     );
+    units::share_units(&mut sections);
     Sheet {
         anchor: "search".to_owned(),
         kind: SheetKind::Search,
@@ -68,7 +69,7 @@ fn build_trials(found: &Capacity) -> Table {
     ];
     columns.extend(further.iter().map(|(_, title)| Column::figure(title)));
     columns.extend([Column::figure("Window"), Column::text("Result", 1.0)]);
-    let mut table = Table::new("The rates in the order in which they were tried", columns);
+    let mut table = Table::new("In the order in which they were tried", columns);
     for trial in &found.trials {
         let (mark, tone) = match trial.attempt.outcome {
             TrialOutcome::Met => ('✓', Tone::Good),

@@ -1,18 +1,17 @@
-//! Sections about steps: lost points, figures, time, and what kept steps from running.
+//! Sections about steps: lost points, figures, time, failed dependencies and the slowest journeys.
 
 use super::{
     Block, Column, Form, Section, Sentence, Table, TableCell, TableRow, Tone, tone_of_letter,
 };
 use crate::export::chart::{self, paint_of};
-use loadtest_model::card::{
-    Card, DependencyFailure, GroupRow, InnerRow, LossKind, SlowRow, StepRow,
-};
+use loadtest_model::card::{Card, GroupRow, InnerRow, LossKind, SlowRow, StepRow};
 use loadtest_model::display;
-use loadtest_model::metrics::RootCause;
 use std::cmp::Reverse;
 
 /// Parts of a journey are named from a fifth of its time.
 const NOTABLE: u64 = 5;
+/// The word beside the step that takes the most time.
+const BOTTLENECK: &str = "▲ bottleneck";
 /// The package of scenarios that the tool makes of requests on its command line.
 const AD_HOC: &str = "curl::";
 
@@ -38,9 +37,8 @@ pub(super) fn build_steps(card: &Card) -> Section {
     } else {
         "; a group has the time of its steps together"
     };
-    let caption = format!(
-        "Steps, graded on response time; Time is the share of the service time of all{of_groups}"
-    );
+    let caption =
+        format!("Graded on response time; Time is the share of the service time of all{of_groups}");
     let mut table = Table::new(
         &caption,
         vec![
@@ -71,7 +69,7 @@ pub(super) fn build_steps(card: &Card) -> Section {
         table.rows.push(TableRow {
             cells: step_cells(card, at, step),
             is_member: step.group.is_some(),
-            flag: (slowest == Some(at)).then_some("bottleneck"),
+            flag: (slowest == Some(at)).then_some(BOTTLENECK),
             ..TableRow::default()
         });
         table.rows.extend(step.inner.iter().map(|inner| TableRow {
@@ -100,7 +98,7 @@ fn step_cells(card: &Card, at: usize, step: &StepRow) -> Vec<TableCell> {
         None => "NS".to_owned(),
     };
     let mut name = TableCell::name(&*step.name);
-    name.key = slowest_step(card).map(|slowest| paint_of(at, slowest));
+    name.key = slowest_step(card).map(|_| paint_of(at));
     let tags = (!step.tags.is_empty()).then(|| format!("[{}]", step.tags.join(", ")));
     let request: Vec<&str> = [&step.method, &step.url, &tags]
         .into_iter()
@@ -175,10 +173,13 @@ pub(super) fn build_time(card: &Card) -> Option<Section> {
         let mut table = Table::new("", vec![Column::text("Step", 1.0), Column::word("Time")]);
         for (at, step) in card.steps.iter().enumerate() {
             let share = step.time_share.unwrap_or(0.0);
-            let mut bar = TableCell::figure(display::format_percent(share))
-                .tone(Tone::alarm(at == bottleneck.step));
+            let mut bar = TableCell::figure(display::format_percent(share));
             bar.bar = Some(share);
-            table.push(vec![TableCell::name(&*step.name), bar]);
+            table.rows.push(TableRow {
+                cells: vec![TableCell::name(&*step.name), bar],
+                flag: (at == bottleneck.step).then_some(BOTTLENECK),
+                ..TableRow::default()
+            });
         }
         blocks.push(Block::Strip(Box::new(shares), table));
         let share = display::format_percent(bottleneck.share);
@@ -203,118 +204,19 @@ pub(super) fn build_time(card: &Card) -> Option<Section> {
     Some(Section::new("Where the time goes", blocks).essential())
 }
 
-/// A column of the ledger: title, meaning, whether any count is trouble, and the count.
-type Account = (&'static str, &'static str, bool, fn(&StepRow) -> u64);
-
-/// `planned` is the sum of all others but `failed`, a part of `executed`, and the requests.
-const ACCOUNTS: [Account; 10] = [
-    ("Planned", "iterations that reached it", false, |step| {
-        step.planned
-    }),
-    ("Executed", "ran to an end", false, |step| step.executed),
-    ("Failed", "of these, without success", true, |step| {
-        step.failed
-    }),
-    ("Skipped", "an upstream value was missing", true, |step| {
-        step.skipped
-    }),
-    ("Not drawn", "its weight left it out", false, |step| {
-        step.not_drawn
-    }),
-    (
-        "Left out",
-        "its function declined, which is no failure",
-        false,
-        |step| step.left_out,
-    ),
-    (
-        "Upstream out",
-        "a step it needs was not drawn or left out",
-        false,
-        |step| step.skipped_not_drawn,
-    ),
-    (
-        "Kept",
-        "it had run once and its answer was kept",
-        false,
-        |step| step.kept,
-    ),
-    ("Cut off", "by the end of the run", false, |step| {
-        step.cancelled
-    }),
-    ("Requests", "sent for it, retries included", false, |step| {
-        if step.retries > 0 { step.requests } else { 0 }
-    }),
-];
-
-/// The accounts that every ledger has room for.
-const USUAL: usize = 3;
-
-/// Accounts for every iteration that reached a step which failed or did not always run.
-pub(super) fn build_ledger(card: &Card) -> Option<Section> {
-    let any = |account: &&Account| card.steps.iter().any(|step| account.3(step) > 0);
-    if !ACCOUNTS[USUAL..].iter().any(|account| any(&account)) {
-        return None;
-    }
-    let accounts: Vec<&Account> = ACCOUNTS.iter().filter(any).collect();
-    let meanings: Vec<_> = accounts
-        .iter()
-        .map(|(title, meaning, ..)| format!("{title}: {meaning}"))
-        .collect();
-    let mut columns = vec![Column::text("Step", 1.0)];
-    columns.extend((accounts.iter().zip(0..)).map(|(account, rank)| {
-        // The usual ones stay on the narrowest terminal.
-        Column::figure(account.0).leaves(if rank < 3 { 0 } else { rank })
-    }));
-    let caption = format!(
-        "Where the iterations went that reached each step. {}.",
-        meanings.join("; ")
-    );
-    let mut table = Table::list(&caption, columns);
-    for step in (card.steps.iter()).filter(|step| step.planned > step.ok || step.retries > 0) {
-        let mut cells = vec![TableCell::name(&*step.name)];
-        cells.extend(accounts.iter().map(|(_, _, is_alarming, count)| {
-            let count = count(step);
-            let tone = if count == 0 {
-                Tone::Muted
-            } else {
-                Tone::alarm(*is_alarming)
-            };
-            TableCell::count(count).tone(tone)
-        }));
-        table.push(cells);
-    }
-    Some(Section::new("Dependency ledger", vec![Block::Table(table)]))
-}
-
 pub(super) fn build_dependency_failures(card: &Card) -> Option<Section> {
-    let section = build_dependencies("Dependency failures", Tone::Bad, &card.dependency_failures);
-    section.map(Section::essential)
-}
-
-/// Lists the steps that did not run and are no failure.
-pub(super) fn build_left_out(card: &Card) -> Option<Section> {
-    let by_chance = |row: &DependencyFailure| row.cause == RootCause::NotDrawn;
-    let title = if card.not_drawn.iter().all(by_chance) {
-        "Left out by chance, in no grade"
-    } else {
-        "Left out, in no grade"
-    };
-    build_dependencies(title, Tone::Plain, &card.not_drawn)
-}
-
-fn build_dependencies(title: &str, tone: Tone, failures: &[DependencyFailure]) -> Option<Section> {
     let mut table = Table::list(
-        "Steps that could not run, and the cause at the root",
+        "With the cause at the root",
         vec![Column::figure("Count"), Column::text("Cause", 1.0)],
     );
-    for row in failures {
+    for row in &card.dependency_failures {
         table.push(vec![
-            TableCell::count_and_ramp(row.count, row.elsewhere).tone(tone),
+            TableCell::count_and_ramp(row.count, row.elsewhere).tone(Tone::Bad),
             TableCell::prose(row.describe()),
         ]);
     }
-    (!failures.is_empty()).then(|| Section::new(title, vec![Block::Table(table)]))
+    let title = "Dependency failures";
+    (!table.rows.is_empty()).then(|| Section::new(title, vec![Block::Table(table)]).essential())
 }
 
 /// Builds the slowest journeys and the command that runs the slowest one again.
@@ -329,6 +231,7 @@ pub(super) fn build_slowest(card: &Card) -> Option<Section> {
         describe_rerun(card, &first.number)
     );
     let blocks = vec![
+        Block::Charts(vec![chart::draw_slowest(card)]),
         Block::Sentences(sentences.collect()),
         Block::Sentences(vec![Sentence::small(again)]),
     ];

@@ -49,8 +49,10 @@ fn write_blocks(out: &mut String, blocks: &[Block]) {
             Block::Table(table) => write_table(out, table),
             Block::Sentences(sentences) => write_sentences(out, sentences),
             Block::Facts(facts) => {
-                for (label, value) in facts {
-                    let _ = writeln!(out, "{label}: {value}");
+                for fact in facts {
+                    let copy = fact.copy.iter().map(|copy| format!(" [copy {copy}]"));
+                    let copy: String = copy.collect();
+                    let _ = writeln!(out, "{}: {}{copy}", fact.label, fact.value);
                 }
             }
             Block::Charts(charts) => {
@@ -158,30 +160,35 @@ fn section(report: &Report, title: &str) -> String {
 }
 
 #[test]
-fn the_ledger_accounts_for_every_iteration_that_reached_a_step() {
-    assert_eq!(section(&sample::single(), "Dependency ledger"), "");
+fn executions_account_for_every_iteration_that_reached_a_step() {
+    assert_eq!(section(&sample::single(), "Executions by step"), "");
     let mut report = sample::failed();
     let titles = |report: &Report| {
-        let ledger = section(report, "Dependency ledger");
-        ledger.lines().nth(1).unwrap().to_owned()
+        let accounts = section(report, "Executions by step");
+        accounts.lines().nth(1).unwrap().to_owned()
     };
     assert_eq!(
         titles(&report),
-        "| Step | Planned | Executed | Failed | Skipped | Not drawn"
+        "| Step | Planned | Executed | Failed | Skipped | Not drawn | Weight | Observed | 95 % interval"
     );
     let step = &mut report.cards[0].steps[1];
     (step.left_out, step.skipped_not_drawn) = (1, 2);
     (step.kept, step.cancelled) = (4, 8);
     step.planned += 15;
-    assert_eq!(titles(&report).matches('|').count(), 10);
+    assert_eq!(titles(&report).matches('|').count(), 13);
     let page = Page::new(&report);
     let tables = tables(&page);
-    let ledger = tables
+    let table = tables
         .iter()
         .find(|table| table.columns[1].title == "Planned")
         .unwrap();
-    for row in &ledger.rows {
-        let counts = row.cells[1..]
+    let counts = table
+        .columns
+        .iter()
+        .take_while(|column| column.title != "Weight");
+    let counts = counts.count();
+    for row in &table.rows {
+        let counts = row.cells[1..counts]
             .iter()
             .map(|cell| cell.text.replace('\u{202f}', "").parse::<u64>());
         let counts: Vec<u64> = counts.map(Result::unwrap).collect();
@@ -195,17 +202,18 @@ fn the_ledger_accounts_for_every_iteration_that_reached_a_step() {
 }
 
 #[test]
-fn the_ledger_is_there_where_steps_did_not_run_or_were_tried_again() {
+fn executions_are_shown_where_steps_did_not_run_or_were_tried_again() {
     let mut report = sample::passed();
     for step in &mut report.cards[0].steps {
         (step.skipped, step.not_drawn, step.retries) = (0, 0, 0);
     }
-    assert_eq!(section(&report, "Dependency ledger"), "");
+    report.cards[0].weights.clear();
+    assert_eq!(section(&report, "Executions by step"), "");
     let step = &mut report.cards[0].steps[0];
     (step.cancelled, step.planned) = (7, step.planned + 7);
     (step.requests, step.retries) = (12_000, 2_000);
-    let ledger = section(&report, "Dependency ledger");
-    let rows: Vec<&str> = ledger.lines().skip(1).take(2).collect();
+    let accounts = section(&report, "Executions by step");
+    let rows: Vec<&str> = accounts.lines().skip(1).take(2).collect();
     assert_eq!(
         rows,
         [
@@ -218,9 +226,9 @@ fn the_ledger_is_there_where_steps_did_not_run_or_were_tried_again() {
 #[test]
 fn a_weight_outside_its_interval_is_marked() {
     let mut report = sample::failed();
-    assert!(!section(&report, "Weights").contains("(outside)"));
+    assert!(!section(&report, "Executions by step").contains("(outside)"));
     report.cards[0].weights[0].plausible = false;
-    assert!(section(&report, "Weights").contains("78.9 % – 80.5 % (outside)"));
+    assert!(section(&report, "Executions by step").contains("78.9 % – 80.5 % (outside)"));
 }
 
 #[test]

@@ -151,7 +151,14 @@ impl Drawing {
     pub(super) fn scene(scene: &Scene, width: f64, fonts: &Fonts) -> Self {
         let scale = width / scene.size.0;
         let mut block = Self::gap(scene.size.1 * scale);
-        for shape in &scene.shapes {
+        let data = scene.groups.first().zip(scene.groups.last());
+        let data = data.map_or(0..0, |(first, last)| first.start..last.end);
+        // Nothing shines through an area, so the lines of all data come after all areas.
+        let (areas, lines): (Vec<_>, Vec<_>) = scene.shapes[data.clone()]
+            .iter()
+            .partition(|shape| matches!(shape, SceneShape::Area { .. }));
+        let (before, after) = (&scene.shapes[..data.start], &scene.shapes[data.end..]);
+        for shape in before.iter().chain(areas).chain(lines).chain(after) {
             block.shape(shape, scale, fonts);
         }
         block
@@ -186,6 +193,20 @@ impl Drawing {
                 points: points.iter().copied().map(at).collect(),
                 colour: light_colour(*paint).tint(*opacity),
             }),
+            SceneShape::Dot {
+                at: centre,
+                radius,
+                paint,
+            } => {
+                let around =
+                    (0..12).map(|i| (f64::from(i) * std::f64::consts::TAU / 12.0).sin_cos());
+                let points =
+                    around.map(|(sin, cos)| (centre.0 + radius * cos, centre.1 + radius * sin));
+                self.items.push(Item::Area {
+                    points: points.map(at).collect(),
+                    colour: light_colour(*paint),
+                });
+            }
             SceneShape::Text {
                 at: place,
                 size,

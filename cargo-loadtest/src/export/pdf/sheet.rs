@@ -6,7 +6,7 @@ use super::fonts::Fonts;
 use super::text::{ALARM, GRID, INK, MUTED, Span, Style, break_lines, plain_spans, prose_spans};
 use super::{BODY, SUB, colour_of, table};
 use crate::export::chart::Chart;
-use crate::export::page::{self, Badge, Section, Sentence, Sheet, Tile};
+use crate::export::page::{self, Badge, Fact, Section, Sentence, Sheet, Tile};
 
 /// The width of the badge in the upper right corner.
 const BADGE: f64 = 92.0;
@@ -207,11 +207,11 @@ fn sentence_rows(sentences: &[Sentence], fonts: &Fonts) -> Vec<Drawing> {
 }
 
 /// Draws labels and values, a row for each.
-fn fact_rows(facts: &[(String, String)], fonts: &Fonts) -> Vec<Drawing> {
-    let rows = facts.iter().map(|(label, value)| {
+fn fact_rows(facts: &[Fact], fonts: &Fonts) -> Vec<Drawing> {
+    let rows = facts.iter().map(|fact| {
         let mut row = Drawing::default();
-        row.add(Drawing::label(label, SUB, LABELS, fonts), (0.0, 2.6));
-        let value = plain_spans(&**value, Style::new(8.0));
+        row.add(Drawing::label(&fact.label, SUB, LABELS, fonts), (0.0, 2.6));
+        let value = plain_spans(&*fact.value, Style::new(8.0));
         row.add(
             Drawing::words(&value, WIDTH - LABELS, 12, fonts),
             (LABELS, 2.6),

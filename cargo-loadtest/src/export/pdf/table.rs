@@ -4,7 +4,7 @@ use super::block::{Drawing, LEADING, light_colour};
 use super::colour_of;
 use super::flow::{Flow, WIDTH};
 use super::fonts::Fonts;
-use super::text::{ALARM, GRID, Line, MUTED, Span, Style, break_lines, plain_spans, prose_spans};
+use super::text::{GRID, INK, Line, MUTED, Span, Style, break_lines, plain_spans, prose_spans};
 use crate::export::page::{Column, ColumnKind, Form, Table, TableCell, TableRow, Tone};
 
 /// The size of letters in tables.
@@ -104,7 +104,7 @@ impl<'a> Grid<'a> {
     fn cell_lines(&self, row: &TableRow, at: usize, width: f64) -> Vec<(Line, f64)> {
         let cell = &row.cells[at];
         let flag = row.flag.filter(|_| at == 0);
-        let colour = flag.map_or_else(|| colour_of(cell.tone), |_| ALARM);
+        let colour = colour_of(cell.tone);
         let mut style = Style::new(SIZE * self.scale).colour(colour);
         let is_name = at == 0 && !row.is_inner && cell.tone == Tone::Plain;
         if cell.form == Form::Chip || is_name {
@@ -114,7 +114,7 @@ impl<'a> Grid<'a> {
         let mut first = build_spans(cell.form, &cell.text, style);
         first.extend(flag.map(|flag| Span {
             text: format!(" {flag}"),
-            style: small.bold().colour(ALARM),
+            style: small.bold().colour(INK),
         }));
         let mut paragraphs = vec![(first, style.size)];
         paragraphs.extend(cell.notes.iter().map(|(form, note)| match form {
@@ -211,7 +211,7 @@ impl<'a> Grid<'a> {
         let mut block = Drawing::gap(height + pad);
         if row.flag.is_some() {
             let size = (WIDTH + 10.0, block.height - 0.3);
-            block.rect((-5.0, 0.3), size, ALARM.tint(0.06));
+            block.rect((-5.0, 0.3), size, GRID.tint(0.5));
         }
         if !is_top && !row.is_inner {
             block.rule((0.0, 0.0), WIDTH, GRID);

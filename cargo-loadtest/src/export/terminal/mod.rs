@@ -232,8 +232,8 @@ impl Screen {
                 Block::Table(table) => self.table(table),
                 Block::Sentences(sentences) => self.sentences(sentences),
                 Block::Facts(facts) => {
-                    for (label, value) in facts {
-                        self.fact(label, PLAIN, value);
+                    for fact in facts {
+                        self.fact(&fact.label, PLAIN, &fact.value);
                     }
                 }
                 Block::Strip(_, table) if self.extent == Extent::Full => self.table(table),
@@ -298,12 +298,13 @@ impl Screen {
                 .collect();
             for (at, cell) in row.cells.iter().enumerate() {
                 let style = match (at, row.flag) {
-                    (0, Some(_)) => BAD.bold(),
+                    (0, Some(_)) => ACCENT.bold(),
                     (0, None) if !row.is_inner && cell.tone == Tone::Plain && has_titles => BOLD,
                     _ => style_of(cell.tone),
                 };
                 let indent = "  ".repeat(if at == 0 { row.level() } else { 0 });
-                let words = format!("{indent}{}", clean(&cell.text));
+                let mark = row.flag.filter(|_| at == 0).map_or("", |_| " ▲");
+                let words = format!("{indent}{}{mark}", clean(&cell.text));
                 cells.push((style, words));
             }
             if let Some((at, share)) = bar_of(&row.cells) {

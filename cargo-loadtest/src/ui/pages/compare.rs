@@ -65,7 +65,7 @@ pub(super) fn render(dashboard: &Dashboard, query: &Fields) -> Result<Content, E
                 @for (identity, section) in compared.build_sections() {
                     section {
                         h2 { (identity) }
-                        (render_section(&section, 3))
+                        (render_section(&section, 3, None))
                     }
                 }
             }

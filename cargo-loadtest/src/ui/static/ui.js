@@ -31,7 +31,8 @@
       if (at < scrolled.length) [one.scrollLeft, one.scrollTop] = scrolled[at];
     });
     if (focus) find(fresh, focus)?.focus({ preventScroll: true });
-    window.loadtestCharts?.(fresh);
+    connectCharts(fresh);
+    offerCopies(fresh);
   };
   const path = (root, element) => {
     const steps = [];
