@@ -22,6 +22,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         nothing_is_cut_off_in_print,
         figures_are_read_off_by_pointer_and_by_arrow_keys,
         a_series_is_switched_off_by_its_entry_in_the_legend,
+        buttons_copy_the_run_its_source_and_commands,
     ]
 }
 
@@ -341,4 +342,32 @@ fn a_series_is_switched_off_by_its_entry_in_the_legend() {
         browser.value(&state),
         serde_json::json!(["p95", "true", true])
     );
+}
+
+fn buttons_copy_the_run_its_source_and_commands() {
+    let mut browser = Browser::start();
+    open_plain(&mut browser);
+    let copied = browser.value(
+        "(() => { const copied = []; \
+         Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { copied.push(text); } } }); \
+         for (const button of document.querySelectorAll('.copy')) button.click(); return copied; })()",
+    );
+    let copied: Vec<&str> = copied
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    let buttons = browser.value("document.querySelectorAll('.copy').length");
+    assert_eq!(buttons, copied.len(), "{copied:?}");
+    let run = browser.value("document.querySelector('.masthead [data-copy]').textContent");
+    assert_eq!(copied.first().copied(), run.as_str());
+    for begin in [
+        "tests/load.rs:",
+        "cargo loadtest debug site::load::journey --seed ",
+    ] {
+        let found = copied.iter().any(|text| text.starts_with(begin));
+        assert!(found, "{begin}: {copied:?}");
+    }
+    assert!(copied.iter().all(|text| !text.contains('`')), "{copied:?}");
 }

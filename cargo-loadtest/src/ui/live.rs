@@ -146,8 +146,10 @@ fn render_scenarios(watched: &Watched, shown: Option<&Course>) -> Markup {
 fn render_figures(course: &Course) -> Markup {
     let card = grade_so_far(course);
     html! {
-        h2 { (card.name) }
-        (render_tiles(&build_tiles(course, &card), ""))
-        (render_sections(&build_sections(&card), 2, "live"))
+        div.paper {
+            h2 { (card.name) }
+            (render_tiles(&build_tiles(course, &card), ""))
+            (render_sections(&build_sections(&card), 2, "live"))
+        }
     }
 }

@@ -2,13 +2,24 @@
 // what is worth it. The page is complete without it.
 'use strict';
 
+// The times that are read off, and the series that are switched off, by chart: a drawing that takes the place of
+// another one goes on with them.
+const readAt = new Map();
+const switchedOff = new Set();
+
 // All charts of a scenario that have the same axis move together.
 function connect(charts, at) {
   let held = -1;
   const show = (i) => {
+    if (i < 0 && !charts[0].plot.isConnected) return;
     held = i;
-    for (const chart of charts) chart.show(i, at[i]);
+    for (const chart of charts) {
+      chart.show(i, at[i]);
+      readAt.set(chart.key, at[i]);
+    }
   };
+  const before = at.indexOf(readAt.get(charts[0].key));
+  if (before >= 0) show(before);
   for (const chart of charts) {
     const { plot } = chart;
     plot.addEventListener('pointermove', (event) => show(chart.nearest(event.clientX)));
@@ -31,6 +42,7 @@ function connect(charts, at) {
 
 function chartOf(figure, points) {
   const plot = figure.querySelector('.plot');
+  const key = `${figure.closest('[id]')?.id} ${figure.querySelector('figcaption').textContent}`;
   const svg = plot.querySelector('svg');
   const from = Number(figure.dataset.from);
   const step = (Number(figure.dataset.to) - from) / Math.max(points - 1, 1);
@@ -114,16 +126,21 @@ function chartOf(figure, points) {
   };
   show(-1);
 
+  const turn = (one, on) => {
+    one.on = on;
+    one.button.setAttribute('aria-pressed', String(on));
+    one.group.setAttribute('visibility', on ? 'visible' : 'hidden');
+    switchedOff[on ? 'delete' : 'add'](`${key} ${one.name}`);
+  };
   // Of one series there is nothing to choose.
   for (const one of series.length > 1 ? series : []) {
     const button = document.createElement('button');
     button.type = 'button';
     button.textContent = one.name;
-    button.setAttribute('aria-pressed', 'true');
+    one.button = button;
+    turn(one, !switchedOff.has(`${key} ${one.name}`));
     button.addEventListener('click', () => {
-      one.on = !one.on;
-      button.setAttribute('aria-pressed', String(one.on));
-      one.group.setAttribute('visibility', one.on ? 'visible' : 'hidden');
+      turn(one, !one.on);
       show(...shown);
     });
     one.entry.replaceChildren(button);
@@ -134,7 +151,7 @@ function chartOf(figure, points) {
     const x = (clientX - left) * svg.viewBox.baseVal.width / width;
     return Math.min(Math.max(Math.round((x - from) / step), 0), points - 1);
   };
-  return { plot, show, nearest };
+  return { plot, key, show, nearest };
 }
 
 // Connects the charts below a node, but those that are connected already.

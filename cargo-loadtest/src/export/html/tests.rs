@@ -147,9 +147,52 @@ fn what_did_not_run_is_in_the_summary_and_has_a_section() {
 fn five_minutes_of_ten_steps_stay_small() {
     let html = render(&sample::long());
     assert!(html.len() < 150_000, "{} bytes", html.len());
+    let html = render(&sample::several());
+    assert!(
+        html.len() < 160_000,
+        "three scenarios: {} bytes",
+        html.len()
+    );
     // Sixty steps with long names take what their tables take.
     let html = render(&sample::huge());
     assert!(html.len() < 250_000, "{} bytes", html.len());
+}
+
+#[test]
+fn accounts_are_folded_unless_something_in_them_is_wrong() {
+    let folded = render(&sample::failed());
+    assert!(folded.matches("<details").count() >= 4 && !folded.contains(" open>"));
+    let invalid = render(&sample::invalid());
+    let (_, rest) = invalid.split_once(" open><summary>").expect("one is open");
+    assert!(
+        rest.starts_with("<h2>Measurement INVALID</h2>"),
+        "{}",
+        &rest[..60]
+    );
+    assert_eq!(invalid.matches(" open>").count(), 1);
+}
+
+#[test]
+fn every_section_can_be_reached_from_the_list_at_its_side() {
+    let html = render(&sample::failed());
+    let (_, rest) = html.split_once("<nav class=\"contents\"").expect("a list");
+    let (list, _) = rest.split_once("</nav>").expect("its end");
+    let links = list.split("href=\"#").skip(1);
+    let anchors: Vec<_> = links.filter_map(|rest| rest.split('"').next()).collect();
+    assert!(anchors.len() > 8, "{anchors:?}");
+    for anchor in anchors {
+        assert_eq!(
+            html.matches(&format!("id=\"{anchor}\"")).count(),
+            1,
+            "{anchor}"
+        );
+    }
+}
+
+#[test]
+fn style_and_script_of_all_pages_stay_small() {
+    assert!(BASE_STYLE.len() <= 18_000, "{} bytes", BASE_STYLE.len());
+    assert!(CHART_SCRIPT.len() <= 9_000, "{} bytes", CHART_SCRIPT.len());
 }
 
 #[test]

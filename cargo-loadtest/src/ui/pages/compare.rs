@@ -63,7 +63,7 @@ pub(super) fn render(dashboard: &Dashboard, query: &Fields) -> Result<Content, E
         @match &compared {
             Some(compared) => {
                 @for (identity, section) in compared.build_sections() {
-                    section {
+                    section.paper {
                         h2 { (identity) }
                         (render_section(&section, 3, None))
                     }

@@ -26,13 +26,13 @@
     const open = [...part.querySelectorAll("details")].map((one) => one.open);
     const scrolled = [...part.querySelectorAll(".scroll,.log")].map((one) => [one.scrollLeft, one.scrollTop]);
     part.replaceWith(document.adoptNode(fresh));
+    connectCharts(fresh);
+    offerCopies(fresh);
     fresh.querySelectorAll("details").forEach((one, at) => { if (at < open.length) one.open = open[at]; });
     fresh.querySelectorAll(".scroll,.log").forEach((one, at) => {
       if (at < scrolled.length) [one.scrollLeft, one.scrollTop] = scrolled[at];
     });
     if (focus) find(fresh, focus)?.focus({ preventScroll: true });
-    connectCharts(fresh);
-    offerCopies(fresh);
   };
   const path = (root, element) => {
     const steps = [];
