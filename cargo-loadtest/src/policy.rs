@@ -23,6 +23,9 @@ pub(crate) enum Action {
     Baseline,
     /// `duplicate`.
     Duplicate,
+    /// A change of a scenario's source in the dashboard.
+    #[cfg(feature = "ui")]
+    Edit,
 }
 
 impl Action {
@@ -33,6 +36,8 @@ impl Action {
             Self::Capacity => "searching for a capacity",
             Self::Baseline => "changing baselines",
             Self::Duplicate => "duplicating scenarios",
+            #[cfg(feature = "ui")]
+            Self::Edit => "editing scenarios",
         }
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn duplicate(args: &DuplicateArgs, cli: &Cli) -> Result<u8, Error> {
     if let Some(reason) = explain_taken(definition, &all, &short) {
         return Err(refused(reason, Some(ANOTHER_NAME.to_owned())));
     }
-    let path = source_of(definition, &project.workspace).map_err(|reason| {
+    let path = find_source(definition, &project.workspace).map_err(|reason| {
         let help = format!("copy it by hand: {}:{}", definition.file, definition.line);
         refused(reason, Some(help))
     })?;
@@ -111,8 +111,14 @@ fn explain_taken(definition: &ScenarioDef, all: &[Found], name: &str) -> Option<
     ))
 }
 
-/// The file that holds the scenario, if it is one to be changed from here.
-fn source_of(definition: &ScenarioDef, workspace: &Workspace) -> Result<PathBuf, String> {
+/// Returns the file that holds the scenario, if it is one to be changed from here.
+///
+/// # Errors
+/// The reason why it is none.
+pub(crate) fn find_source(
+    definition: &ScenarioDef,
+    workspace: &Workspace,
+) -> Result<PathBuf, String> {
     let members = workspace.packages();
     if !members
         .iter()

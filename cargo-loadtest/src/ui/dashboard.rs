@@ -1,6 +1,7 @@
 //! What all pages share: the workspace, its store, and the work under way.
 
 use super::command::{CommandOutput, run_command};
+use super::editor::Checks;
 use super::guard::Guard;
 use super::route::Route;
 use super::runs::Runs;
@@ -11,6 +12,7 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::policy::{self, Action};
 use crate::store::Store;
+use crate::workspace::Workspace;
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::protocol::DebugEvent;
 use std::collections::{BTreeMap, VecDeque};
@@ -29,6 +31,7 @@ pub(super) struct Dashboard {
     /// Where commands run.
     pub(super) folder: PathBuf,
     pub(super) root: PathBuf,
+    pub(super) workspace: Workspace,
     pub(super) store: Store,
     /// Flags of this call that other commands get, too: those of the project, and those of cargo alone.
     project_flags: Vec<String>,
@@ -37,6 +40,10 @@ pub(super) struct Dashboard {
     pub(super) runs: Runs,
     index: Mutex<Index>,
     listing: Mutex<Listing>,
+    /// The scenarios as they were listed last, also while they are listed again.
+    known: Mutex<Vec<ScenarioDef>>,
+    pub(super) checks: Checks,
+    last_edit: Mutex<Option<LastEdit>>,
     watched: Mutex<Option<Watched>>,
     journeys: Mutex<BTreeMap<String, Journey>>,
     notice: Mutex<Option<Notice>>,
@@ -49,7 +56,7 @@ pub(super) enum Listing {
     #[default]
     Unknown,
     Building,
-    Known(Vec<ScenarioDef>),
+    Known,
     /// The load tests do not build, or there are none.
     Failed(String),
 }
@@ -69,6 +76,14 @@ pub(super) struct Notice {
     pub(super) text: String,
 }
 
+/// The last change of a source file, so that it can be taken back.
+#[derive(Debug, Clone)]
+pub(super) struct LastEdit {
+    pub(super) path: PathBuf,
+    pub(super) before: String,
+    pub(super) after: String,
+}
+
 /// Something that this server did.
 #[derive(Debug, Clone)]
 pub(super) struct Change {
@@ -85,12 +100,16 @@ impl Dashboard {
         let folder = project.workspace.start.clone();
         Self {
             root: project.workspace.root().to_path_buf(),
+            workspace: project.workspace.clone(),
             project_flags: project.flags(),
             cargo_flags: project.cargo_flags(),
             guard: Mutex::new(guard),
             runs: Runs::new(&folder),
             index: Mutex::new(Index::load(store.directory())),
             listing: Mutex::default(),
+            known: Mutex::default(),
+            checks: Checks::default(),
+            last_edit: Mutex::default(),
             watched: Mutex::default(),
             journeys: Mutex::default(),
             notice: Mutex::default(),
@@ -201,7 +220,10 @@ impl Dashboard {
             let listed = dashboard.run(&["list", "--format", "json"], Flags::Project);
             *lock(&dashboard.listing) = match listed {
                 Ok(output) if output.is_ok => match serde_json::from_str(&output.stdout) {
-                    Ok(scenarios) => Listing::Known(scenarios),
+                    Ok(scenarios) => {
+                        *lock(&dashboard.known) = scenarios;
+                        Listing::Known
+                    }
                     Err(error) => Listing::Failed(error.to_string()),
                 },
                 Ok(output) => Listing::Failed(output.explanation()),
@@ -216,12 +238,28 @@ impl Dashboard {
         }
     }
 
+    /// Returns the scenarios as they were listed last.
+    pub(super) fn known_scenarios(&self) -> Vec<ScenarioDef> {
+        lock(&self.known).clone()
+    }
+
+    /// Returns the flags that every command of cargo gets.
+    pub(super) fn cargo_flags(&self) -> &[String] {
+        &self.cargo_flags
+    }
+
+    pub(super) fn last_edit(&self) -> Option<LastEdit> {
+        lock(&self.last_edit).clone()
+    }
+
+    pub(super) fn set_last_edit(&self, edit: Option<LastEdit>) {
+        *lock(&self.last_edit) = edit;
+    }
+
     /// Returns the declaration of a scenario, once it is known.
     pub(super) fn definition(&self, identity: &str) -> Option<ScenarioDef> {
-        match &*lock(&self.listing) {
-            Listing::Known(all) => all.iter().find(|one| one.identity() == identity).cloned(),
-            _ => None,
-        }
+        let known = lock(&self.known);
+        known.iter().find(|one| one.identity() == identity).cloned()
     }
 
     /// Returns the name of the run under way, whoever started it: that of this server, else the newest.

@@ -7,6 +7,7 @@ mod answer;
 mod assets;
 mod command;
 mod dashboard;
+mod editor;
 mod frame;
 mod guard;
 mod live;

@@ -30,4 +30,23 @@ impl Fields {
     pub(super) fn parsed<T: FromStr>(&self, name: &str) -> Option<T> {
         self.get(name)?.parse().ok()
     }
+
+    /// Returns the first value of a field as it was sent; `None` where it is missing.
+    pub(super) fn raw(&self, name: &str) -> Option<&str> {
+        let mut values = self.0.iter().filter(|(known, _)| known == name);
+        values.next().map(|(_, value)| value.as_str())
+    }
+
+    #[cfg(test)]
+    pub(super) fn from_pairs(pairs: Vec<(String, String)>) -> Self {
+        Self(pairs)
+    }
+
+    /// Sets a field.
+    #[cfg(test)]
+    pub(super) fn with(mut self, name: &str, value: &str) -> Self {
+        self.0.retain(|(known, _)| known != name);
+        self.0.push((name.to_owned(), value.to_owned()));
+        self
+    }
 }

@@ -23,6 +23,8 @@ pub(super) enum Route {
     Scenarios,
     /// The history of a scenario, by its identity.
     Scenario(String),
+    /// The form of a scenario.
+    Edit(String),
     /// One journey of a scenario.
     Try(String),
     Runs,
@@ -46,6 +48,14 @@ pub(super) enum Route {
     StartTry,
     SaveBaseline,
     RemoveBaseline,
+    /// Shows what a form would change.
+    PreviewEdit,
+    /// Writes it.
+    SaveEdit,
+    /// Takes the last change back.
+    UndoEdit,
+    /// Checks the file with the compiler.
+    CheckSource,
     /// Builds the load tests and asks them for their scenarios.
     Refresh,
 }
@@ -80,6 +90,10 @@ impl Route {
                 ["try", "start"] => Self::StartTry,
                 ["baselines", "save"] => Self::SaveBaseline,
                 ["baselines", "remove"] => Self::RemoveBaseline,
+                ["edit", "preview"] => Self::PreviewEdit,
+                ["edit", "save"] => Self::SaveEdit,
+                ["edit", "undo"] => Self::UndoEdit,
+                ["edit", "check"] => Self::CheckSource,
                 ["scenarios", "refresh"] => Self::Refresh,
                 _ => return None,
             });
@@ -93,6 +107,7 @@ impl Route {
             ["code"] => Self::Code,
             ["assets", name] => Self::Asset(Asset::find(name)?),
             ["scenarios", identity] => Self::Scenario(identity.to_owned()),
+            ["scenarios", identity, "edit"] => Self::Edit(identity.to_owned()),
             ["scenarios", identity, "try"] => Self::Try(identity.to_owned()),
             ["runs"] => Self::Runs,
             ["runs", run] => Self::Run(run.to_owned()),
@@ -121,6 +136,7 @@ impl Route {
             Self::Asset(asset) => format!("/assets/{}", asset.name()),
             Self::Scenarios => "/".to_owned(),
             Self::Scenario(identity) => format!("/scenarios/{}", part(identity)),
+            Self::Edit(identity) => format!("/scenarios/{}/edit", part(identity)),
             Self::Try(identity) => format!("/scenarios/{}/try", part(identity)),
             Self::Runs => "/runs".to_owned(),
             Self::Run(run) => format!("/runs/{}", part(run)),
@@ -138,6 +154,10 @@ impl Route {
             Self::StartTry => "/try/start".to_owned(),
             Self::SaveBaseline => "/baselines/save".to_owned(),
             Self::RemoveBaseline => "/baselines/remove".to_owned(),
+            Self::PreviewEdit => "/edit/preview".to_owned(),
+            Self::SaveEdit => "/edit/save".to_owned(),
+            Self::UndoEdit => "/edit/undo".to_owned(),
+            Self::CheckSource => "/edit/check".to_owned(),
             Self::Refresh => "/scenarios/refresh".to_owned(),
         }
     }
@@ -149,6 +169,7 @@ impl Route {
             Self::Code
             | Self::Scenarios
             | Self::Scenario(_)
+            | Self::Edit(_)
             | Self::Try(_)
             | Self::Runs
             | Self::Run(_)
@@ -166,6 +187,10 @@ impl Route {
             | Self::StartTry
             | Self::SaveBaseline
             | Self::RemoveBaseline
+            | Self::PreviewEdit
+            | Self::SaveEdit
+            | Self::UndoEdit
+            | Self::CheckSource
             | Self::Refresh => Access::Change,
         }
     }
@@ -190,6 +215,7 @@ impl Route {
             Self::Asset(Asset::Script),
             Self::Scenarios,
             Self::Scenario(name()),
+            Self::Edit(name()),
             Self::Try(name()),
             Self::Runs,
             Self::Run(name()),
@@ -207,6 +233,10 @@ impl Route {
             Self::StartTry,
             Self::SaveBaseline,
             Self::RemoveBaseline,
+            Self::PreviewEdit,
+            Self::SaveEdit,
+            Self::UndoEdit,
+            Self::CheckSource,
             Self::Refresh,
         ]
     }

@@ -118,6 +118,11 @@ fn make_update(dashboard: &Arc<Dashboard>, query: &Fields) -> Update {
     {
         return Update::Reload;
     }
+    if let (Some(identity), Some(state)) = (query.get("edit"), query.get("check"))
+        && pages::edit::check_state(dashboard, identity) != state
+    {
+        return Update::Reload;
+    }
     if let Some(identity) = query.get("try")
         && !matches!(
             dashboard.journey(identity),

@@ -111,6 +111,24 @@ fn build_command(
     command
 }
 
+/// Prepares `cargo check` of the tests of a package, with messages as JSON.
+#[cfg(feature = "ui")]
+pub(crate) fn cargo_check(package: &str, flags: &[String]) -> Command {
+    let mut command = Command::new(cargo());
+    command
+        .args([
+            "check",
+            "--tests",
+            "--message-format=json",
+            "--package",
+            package,
+        ])
+        .args(["--color", "never"])
+        .args(flags);
+    clean(&mut command);
+    command
+}
+
 fn run_build(
     mut command: Command,
     group: &[&LoadTest],

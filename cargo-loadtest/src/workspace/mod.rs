@@ -18,6 +18,8 @@ use std::process::{Command, Stdio};
 
 pub(crate) use binary::{Binary, Script, hash};
 pub(crate) use build::build;
+#[cfg(feature = "ui")]
+pub(crate) use build::cargo_check;
 pub(crate) use environment::{clean, record as environment};
 pub(crate) use source::calls_main;
 
@@ -25,7 +27,7 @@ pub(crate) use source::calls_main;
 const NO_MANIFEST: &str = "could not find `Cargo.toml`";
 
 /// The workspace that the current directory or `--manifest-path` belongs to.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Workspace {
     /// The metadata of cargo; none without a package.
     metadata: Option<Metadata>,

@@ -1,11 +1,12 @@
 //! `cargo loadtest ui`: who may reach it, and what its pages do in a real browser.
 
 mod access;
+mod editor;
 mod pages;
 mod runs;
 
 use crate::browser::Browser;
-use crate::call::{Running, wait_for};
+use crate::call::{Call, Running, wait_for};
 use crate::site::Sandbox;
 use libtest_mimic::Trial;
 use rustix::process::Signal;
@@ -13,7 +14,12 @@ use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all = [access::trials(), pages::trials(), runs::trials()];
+    let all = [
+        access::trials(),
+        editor::trials(),
+        pages::trials(),
+        runs::trials(),
+    ];
     all.into_iter().flatten().collect()
 }
 
@@ -29,9 +35,13 @@ impl Dashboard {
     /// `cargo loadtest ui --no-open <line>`, once it has printed its address.
     #[track_caller]
     fn start(sandbox: &Sandbox, line: &str) -> Self {
-        let running = sandbox
-            .tool("ui", &format!("--no-open --port 0 {line}"))
-            .start();
+        Self::launch(sandbox.tool("ui", &format!("--no-open --port 0 {line}")))
+    }
+
+    /// The same of a whole call.
+    #[track_caller]
+    fn launch(call: Call) -> Self {
+        let running = call.start();
         let address = wait_for("the address of the dashboard", || {
             let printed = running.printed();
             Some(printed.split_once('\n')?.0.to_owned())

@@ -34,7 +34,7 @@ fn start_run(browser: &mut Browser, scenario: &str, server: &Server, fields: &[(
 }
 
 #[track_caller]
-fn text_of(browser: &mut Browser, selector: &str) -> String {
+pub(super) fn text_of(browser: &mut Browser, selector: &str) -> String {
     browser.wait_until_there_is(selector);
     let text = browser.value(&format!("document.querySelector({selector:?}).textContent"));
     text.as_str().unwrap_or_default().to_owned()

@@ -4,8 +4,8 @@ use super::super::answer::Answer;
 use super::super::dashboard::{Dashboard, Flags, Journey};
 use super::super::request::Fields;
 use super::super::route::Route;
-use super::journey;
 use super::start::collect_flags;
+use super::{edit, journey};
 use crate::error::Error;
 use std::sync::Arc;
 
@@ -52,6 +52,8 @@ pub(super) fn change(
             do_command(dashboard, &["baseline", "remove", required(form, "name")?])?;
             Route::Baselines.path()
         }
+        Route::UndoEdit => edit::undo(dashboard, required(form, "scenario")?)?,
+        Route::CheckSource => edit::check(dashboard, required(form, "scenario")?)?,
         _ => {
             dashboard.refresh_listing();
             Route::Scenarios.path()

@@ -3,6 +3,7 @@
 mod baselines;
 mod changes;
 mod compare;
+pub(super) mod edit;
 mod events;
 mod journey;
 mod run;
@@ -42,6 +43,11 @@ pub(super) fn answer(
             dashboard,
             &journey::render(dashboard, identity, query),
         )),
+        Route::Edit(identity) => {
+            edit::render(dashboard, identity).map(|page| show(dashboard, &page))
+        }
+        Route::PreviewEdit => edit::preview(dashboard, form),
+        Route::SaveEdit => edit::save(dashboard, form),
         Route::Runs => runs::render(dashboard, query).map(|page| show(dashboard, &page)),
         Route::Run(run) => run::render(dashboard, run).map(|page| show(dashboard, &page)),
         Route::Report(run, format) => run::export(dashboard, run, *format),
@@ -59,6 +65,8 @@ pub(super) fn answer(
         | Route::StartTry
         | Route::SaveBaseline
         | Route::RemoveBaseline
+        | Route::CheckSource
+        | Route::UndoEdit
         | Route::Refresh => changes::change(dashboard, route, form),
     };
     answered.unwrap_or_else(|error| explain(dashboard, &error))

@@ -61,6 +61,7 @@ pub(super) fn render(
                 }
             }
             p {
+                a.button href=(Route::Edit(identity.to_owned()).path()) { "Edit" } " "
                 a.button href=(Route::Try(identity.to_owned()).path()) { "Try one journey" } " "
                 a.button href="?plan=1#plan" { "Show what a run would send" }
             }

@@ -39,7 +39,9 @@ pub(super) fn render(dashboard: &Arc<Dashboard>, query: &Fields) -> Result<Conte
     let filter = query.get("filter").unwrap_or_default();
     let order = query.get("order").unwrap_or("name");
     let known = archive.scenarios();
-    let mut rows = collect_rows(&listing, &archive, &known);
+    // While they are built, those of the last time are there.
+    let declared = dashboard.known_scenarios();
+    let mut rows = collect_rows(&declared, &archive, &known);
     let all = rows.len();
     rows.retain(|row| row.matches(filter));
     sort_rows(&mut rows, order);
@@ -76,20 +78,16 @@ pub(in crate::ui) fn listing_state(dashboard: &Dashboard) -> &'static str {
     match dashboard.listing() {
         Listing::Unknown => "unknown",
         Listing::Building => "building",
-        Listing::Known(_) => "known",
+        Listing::Known => "known",
         Listing::Failed(_) => "failed",
     }
 }
 
 fn collect_rows<'a>(
-    listing: &'a Listing,
+    declared: &'a [ScenarioDef],
     archive: &'a Archive,
     known: &'a [String],
 ) -> Vec<Row<'a>> {
-    let declared: &[ScenarioDef] = match listing {
-        Listing::Known(declared) => declared,
-        _ => &[],
-    };
     let mut rows: Vec<Row<'a>> = known
         .iter()
         .map(|identity| Row {
@@ -98,7 +96,7 @@ fn collect_rows<'a>(
             history: ScenarioHistory::from_entries(identity, &archive.entries),
         })
         .collect();
-    if let Listing::Known(_) = listing {
+    if !declared.is_empty() {
         // What ran once and is not in the source any more has its history on the page of runs.
         rows.retain(|row| row.definition.is_some());
     }
@@ -209,7 +207,7 @@ fn render_state(listing: &Listing, known: &[String]) -> Markup {
                     p { "Without a load test, " code { "cargo loadtest init" } " adds one with an example." }
                 }
             }
-            Listing::Known(_) => {
+            Listing::Known => {
                 form.line method="post" action=(Route::Refresh.path()) { button.small { "Read the source again" } }
             }
         }

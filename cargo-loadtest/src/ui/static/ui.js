@@ -114,6 +114,29 @@
     });
   }
 
+  // Values of answers, put into the field whose button was pressed.
+  const values = document.getElementById("values");
+  let field = null;
+  if (values) {
+    for (const one of document.querySelectorAll("[data-template]")) {
+      const pick = document.createElement("button");
+      pick.type = "button";
+      pick.className = "pick";
+      pick.textContent = "{}";
+      pick.ariaLabel = "Insert a value";
+      pick.addEventListener("click", () => { field = one; values.showModal(); });
+      one.closest("label").after(pick);
+    }
+    values.addEventListener("click", (event) => {
+      const text = event.target.dataset?.insert;
+      if (!text || !field) return;
+      field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+      values.close();
+      field.focus();
+    });
+  }
+
   // Keys: not within a field, and not with Ctrl or Alt.
   let isGoing = false;
   document.addEventListener("keydown", (event) => {

@@ -1,0 +1,162 @@
+//! What the compiler says of a file: its messages, each at the option or step that it is about.
+
+use super::super::dashboard::Dashboard;
+use super::file::EditedFile;
+use crate::error::Error;
+use crate::workspace::cargo_check;
+use cargo_metadata::Message;
+use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel, DiagnosticSpan};
+use std::collections::BTreeMap;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The checks of files, by their path.
+#[derive(Debug, Clone, Default)]
+pub(in crate::ui) struct Checks(Arc<Mutex<BTreeMap<PathBuf, SourceCheck>>>);
+
+/// The check of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::ui) enum SourceCheck {
+    Running,
+    /// The messages; none where the file is in order.
+    Ended(Vec<Finding>),
+    /// Cargo did not get as far as the compiler.
+    Failed(String),
+}
+
+/// A message of the compiler.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::ui) struct Finding {
+    pub(in crate::ui) is_error: bool,
+    pub(in crate::ui) text: String,
+    /// The first and the last line in the file; none where it is about something else.
+    pub(in crate::ui) lines: Option<(usize, usize)>,
+}
+
+impl Finding {
+    /// Returns true if the message is about something on these lines.
+    pub(in crate::ui) fn is_within(&self, first: usize, last: usize) -> bool {
+        self.lines
+            .is_some_and(|(from, to)| first <= from && to <= last)
+    }
+}
+
+impl Checks {
+    fn set(&self, path: &Path, check: SourceCheck) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(path.to_path_buf(), check);
+    }
+
+    pub(in crate::ui) fn get(&self, path: &Path) -> Option<SourceCheck> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(path).cloned()
+    }
+
+    /// Checks a file on a thread of its own, and lists the scenarios again where it is in order.
+    pub(in crate::ui) fn start(
+        &self,
+        dashboard: &Arc<Dashboard>,
+        file: &EditedFile,
+        package: &str,
+    ) {
+        if self.get(&file.path) == Some(SourceCheck::Running) {
+            return;
+        }
+        self.set(&file.path, SourceCheck::Running);
+        let (checks, dashboard) = (self.clone(), Arc::clone(dashboard));
+        let (path, package) = (file.path.clone(), package.to_owned());
+        let failed = (self.clone(), path.clone());
+        let check = move || {
+            let ended = match check_package(&dashboard, &package, &path) {
+                Ok(findings) => SourceCheck::Ended(findings),
+                Err(error) => SourceCheck::Failed(error.to_string()),
+            };
+            let is_clean = matches!(&ended, SourceCheck::Ended(findings) if !findings.iter().any(|one| one.is_error));
+            checks.set(&path, ended);
+            if is_clean {
+                dashboard.refresh_listing();
+            }
+        };
+        if let Err(error) = std::thread::Builder::new()
+            .name("check".to_owned())
+            .spawn(check)
+        {
+            let (checks, path) = failed;
+            checks.set(&path, SourceCheck::Failed(error.to_string()));
+        }
+    }
+}
+
+/// Checks the load tests of a package.
+fn check_package(dashboard: &Dashboard, package: &str, path: &Path) -> Result<Vec<Finding>, Error> {
+    let mut command = cargo_check(package, dashboard.cargo_flags());
+    command.current_dir(&dashboard.folder);
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(Error::spawn(&command))?;
+    let stderr = child.stderr.take();
+    let words = std::thread::spawn(move || {
+        stderr
+            .map(std::io::read_to_string)
+            .and_then(Result::ok)
+            .unwrap_or_default()
+    });
+    let mut findings = Vec::new();
+    let stdout = child.stdout.take().into_iter();
+    for message in stdout
+        .flat_map(|stdout| Message::parse_stream(BufReader::new(stdout)))
+        .flatten()
+    {
+        if let Message::CompilerMessage(message) = message {
+            findings.extend(describe(&message.message, &dashboard.root, path));
+        }
+    }
+    let status = child.wait().map_err(Error::spawn(&command))?;
+    let words = words.join().unwrap_or_default();
+    if !status.success() && findings.is_empty() {
+        return Err(Error::failure(words.trim().to_owned()));
+    }
+    Ok(findings)
+}
+
+/// Describes an error or a warning of the compiler; its last summaries are none.
+fn describe(diagnostic: &Diagnostic, root: &Path, path: &Path) -> Option<Finding> {
+    let is_error = matches!(
+        diagnostic.level,
+        DiagnosticLevel::Error | DiagnosticLevel::Ice
+    );
+    if !is_error && diagnostic.level != DiagnosticLevel::Warning || diagnostic.spans.is_empty() {
+        return None;
+    }
+    let spans = diagnostic.spans.iter().filter(|span| span.is_primary);
+    let own = spans
+        .map(outermost)
+        .find(|span| root.join(&span.file_name) == path);
+    let mut text = diagnostic.message.clone();
+    for help in &diagnostic.children {
+        text.push('\n');
+        text.push_str(&help.message);
+    }
+    if own.is_none() {
+        let place = &diagnostic.spans[0];
+        text = format!("{}:{}: {text}", place.file_name, place.line_start);
+    }
+    Some(Finding {
+        is_error,
+        text,
+        lines: own.map(|span| (span.line_start, span.line_end)),
+    })
+}
+
+/// Returns the place in the user's own code of what a macro made.
+fn outermost(mut span: &DiagnosticSpan) -> &DiagnosticSpan {
+    while let Some(expansion) = &span.expansion {
+        span = &expansion.span;
+    }
+    span
+}

@@ -1,0 +1,406 @@
+//! The fields of options: their names, and the changes that a sent form asks for.
+
+use super::super::request::Fields;
+use crate::source::{
+    Edit, Field, FieldValue, OptionEdit, OptionSource, OptionValue, ParameterList, PartSource,
+    Role, ScenarioSource,
+};
+
+/// An option in a form: `prefix` begins the names of its fields.
+#[derive(Debug)]
+pub(in crate::ui) struct OptionField<'a> {
+    pub(in crate::ui) prefix: String,
+    /// The step; none for the scenario itself.
+    pub(in crate::ui) step: Option<&'a str>,
+    pub(in crate::ui) option: &'a OptionSource,
+}
+
+/// The options that can be added to a step, each with the value to begin with. `true` if there may be several.
+const STEP_OPTIONS: [(&str, bool); 14] = [
+    ("expect", false),
+    ("weight", false),
+    ("think", false),
+    ("timeout", false),
+    ("name", false),
+    ("header", true),
+    ("bearer", false),
+    ("basic", false),
+    ("json", false),
+    ("query", false),
+    ("form", false),
+    ("limit", true),
+    ("retry", false),
+    ("once", false),
+];
+const SCENARIO_OPTIONS: [(&str, bool); 7] = [
+    ("name", false),
+    ("tags", false),
+    ("base", false),
+    ("load", false),
+    ("thresholds", false),
+    ("header", true),
+    ("think", false),
+];
+
+/// Returns the options that could be added beside those that are there.
+pub(in crate::ui) fn addable_options(is_step: bool, present: &[OptionSource]) -> Vec<&'static str> {
+    let all: &[(&'static str, bool)] = if is_step {
+        &STEP_OPTIONS
+    } else {
+        &SCENARIO_OPTIONS
+    };
+    let is_free = |(key, is_repeated): &&(&str, bool)| {
+        *is_repeated || !present.iter().any(|option| option.key == *key)
+    };
+    all.iter().filter(is_free).map(|(key, _)| *key).collect()
+}
+
+/// Returns the value that a new option begins with.
+fn template_of(key: &str) -> OptionValue {
+    let source = |text: &str| OptionValue::Source(text.to_owned());
+    match key {
+        "weight" => source("0.5"),
+        "think" => source("1s"),
+        "timeout" => source("5s"),
+        "limit" => source("p95 < 300ms"),
+        "json" => source("{ \"key\": \"value\" }"),
+        "expect" => source("200"),
+        "header" => OptionValue::Pair("x-name".to_owned(), "value".to_owned()),
+        "basic" => OptionValue::Pair("user".to_owned(), "{{secret.PASSWORD}}".to_owned()),
+        "query" | "form" => OptionValue::Fields(vec![Field {
+            name: "name".to_owned(),
+            value: FieldValue::Text("value".to_owned()),
+        }]),
+        "retry" => OptionValue::Call(ParameterList {
+            word: "retry".to_owned(),
+            first: "2".to_owned(),
+            named: Vec::new(),
+        }),
+        "load" => OptionValue::Call(ParameterList {
+            word: "rate".to_owned(),
+            first: "10/s".to_owned(),
+            named: vec![("for".to_owned(), "30s".to_owned())],
+        }),
+        "once" => OptionValue::Flag,
+        "tags" => OptionValue::Texts(vec!["tag".to_owned()]),
+        "thresholds" => OptionValue::Conditions(vec!["errors < 1%".to_owned()]),
+        "base" => OptionValue::Text("http://localhost:3000".to_owned()),
+        "bearer" => OptionValue::Text("{{secret.TOKEN}}".to_owned()),
+        _ => OptionValue::Text(key.to_owned()),
+    }
+}
+
+/// Returns the change that adds an option.
+pub(in crate::ui) fn add_option_edit(
+    step: Option<&str>,
+    key: &str,
+    present: &[OptionSource],
+) -> Edit {
+    let same = present.iter().filter(|option| option.key == key).count();
+    Edit::Option(OptionEdit {
+        step: step.map(str::to_owned),
+        option: key.to_owned(),
+        number: same + 1,
+        was: None,
+        to: Some(template_of(key)),
+        with_comments: false,
+    })
+}
+
+/// Numbers the options of a scenario and its steps: the same file gives the same names of fields.
+pub(in crate::ui) fn number_options(scenario: &ScenarioSource) -> Vec<OptionField<'_>> {
+    let own = scenario.options.iter().map(|option| (None, option));
+    let steps = scenario.parts.iter().filter(|part| is_editable(part));
+    let of_steps = steps.flat_map(|part| {
+        part.options
+            .iter()
+            .map(|option| (Some(&*part.name), option))
+    });
+    own.chain(of_steps)
+        .enumerate()
+        .map(|(number, (step, option))| OptionField {
+            prefix: format!("o{number}"),
+            step,
+            option,
+        })
+        .collect()
+}
+
+fn is_editable(part: &PartSource) -> bool {
+    part.role == Role::Step
+}
+
+/// Collects the changes that a form asks for. What the fields say as they were is none.
+pub(in crate::ui) fn collect_edits(form: &Fields) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for number in 0.. {
+        let prefix = format!("o{number}");
+        let Some(text) = form.raw(&format!("{prefix}.was")) else {
+            break;
+        };
+        let Ok(was) = serde_json::from_str::<OptionEdit>(text) else {
+            continue;
+        };
+        let begin = was.was.clone().or_else(|| was.to.clone());
+        let is_removed = form.raw(&format!("{prefix}.gone")).is_some();
+        let to = begin
+            .filter(|_| !is_removed)
+            .and_then(|value| read_fields(form, &prefix, &value));
+        if to != was.was {
+            edits.push(Edit::Option(OptionEdit { to, ..was }));
+        }
+    }
+    for number in 0.. {
+        let prefix = format!("p{number}");
+        let Some(step) = form.raw(&format!("{prefix}.step")) else {
+            break;
+        };
+        let step = (!step.is_empty()).then(|| step.to_owned());
+        let values = |name: &str| {
+            let was = form
+                .raw(&format!("{prefix}.{name}.was"))?
+                .replace("\r\n", "\n");
+            let to = form.raw(&format!("{prefix}.{name}"))?.replace("\r\n", "\n");
+            (was.trim() != to.trim()).then(|| (was, to.trim_end().to_owned()))
+        };
+        if let Some((was, to)) = values("doc") {
+            edits.push(Edit::Describe {
+                step: step.clone(),
+                was,
+                to,
+            });
+        }
+        if let (Some((was, to)), Some(step)) = (values("returns"), step) {
+            let some = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+            edits.push(Edit::Returns {
+                step,
+                was: some(was),
+                to: some(to),
+            });
+        }
+    }
+    edits
+}
+
+/// Reads a value of the kind of `like` from its fields; none where all are empty.
+fn read_fields(form: &Fields, prefix: &str, like: &OptionValue) -> Option<OptionValue> {
+    let field = |name: &str| {
+        let text = form.raw(&format!("{prefix}.{name}")).unwrap_or_default();
+        text.replace("\r\n", "\n")
+    };
+    let lines = |name: &str| -> Vec<String> {
+        let text = field(name);
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        lines.map(str::to_owned).collect()
+    };
+    let some = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+    Some(match like {
+        OptionValue::Flag => {
+            form.raw(&format!("{prefix}.a"))?;
+            OptionValue::Flag
+        }
+        OptionValue::Source(_) => OptionValue::Source(some(field("a"))?),
+        OptionValue::Text(_) => OptionValue::Text(field("a")),
+        OptionValue::File(_) => OptionValue::File(some(field("a"))?),
+        OptionValue::Pair(..) => OptionValue::Pair(some(field("a"))?, field("b")),
+        OptionValue::Texts(_) => {
+            OptionValue::Texts(Some(lines("a")).filter(|all| !all.is_empty())?)
+        }
+        OptionValue::Conditions(_) => {
+            OptionValue::Conditions(Some(lines("a")).filter(|all| !all.is_empty())?)
+        }
+        OptionValue::Request { .. } => OptionValue::Request {
+            method: field("a"),
+            url: field("b").trim().to_owned(),
+        },
+        OptionValue::Fields(_) => {
+            let mut all = Vec::new();
+            for number in 0.. {
+                let Some(name) = form.raw(&format!("{prefix}.n{number}")) else {
+                    break;
+                };
+                if name.trim().is_empty() {
+                    continue;
+                }
+                let value = field(&format!("v{number}"));
+                let value = match &*field(&format!("k{number}")) {
+                    "source" => FieldValue::Source(value.trim().to_owned()),
+                    "file" => FieldValue::File(value),
+                    _ => FieldValue::Text(value),
+                };
+                all.push(Field {
+                    name: name.to_owned(),
+                    value,
+                });
+            }
+            OptionValue::Fields(Some(all).filter(|all| !all.is_empty())?)
+        }
+        OptionValue::Call(_) => OptionValue::Call(read_parameters(form, prefix)?),
+        OptionValue::Stages(stages) => {
+            let all = 0..=stages.len();
+            let all: Vec<_> = all
+                .filter_map(|number| read_parameters(form, &format!("{prefix}.s{number}")))
+                .collect();
+            OptionValue::Stages(Some(all).filter(|all| !all.is_empty())?)
+        }
+    })
+}
+
+/// Reads a word with its parameters; none where the word or its first parameter is empty.
+fn read_parameters(form: &Fields, prefix: &str) -> Option<ParameterList> {
+    let field = |name: &str| {
+        form.raw(&format!("{prefix}.{name}"))
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
+    };
+    let mut named = Vec::new();
+    for number in 0.. {
+        let Some(name) = form.raw(&format!("{prefix}.n{number}")) else {
+            break;
+        };
+        let value = field(&format!("v{number}"));
+        if !name.trim().is_empty() && !value.is_empty() {
+            named.push((name.trim().to_owned(), value));
+        }
+    }
+    let (word, first) = (field("word"), field("a"));
+    (!word.is_empty() && !first.is_empty()).then_some(ParameterList { word, first, named })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::{FileSource, apply_edits};
+    use crate::ui::pages::edit::render_option_fields;
+
+    const TEXT: &str = r#"
+use loadtest::prelude::*;
+
+/// Buys.
+#[scenario(tags = ["critical", "shop"], load = rate(50/s, ramp_up = 2s, for = 8s), thresholds(p95 < 300ms, errors < 1%))]
+fn visit() {
+    #[step(post = "/login", json = { "user": "ada" }, header("x-a", "1"), header("x-b", "{{secret.B}}"), retry(2, on = 503))]
+    fn login() -> Login;
+
+    // Sometimes.
+    #[step(
+        get = "/products", query = { "page": 1, "q": "shoes" },
+        weight = 0.8, think = 1s..2s, p95 < 100ms, once)]
+    fn browse();
+
+    #[step(put = "/x", body = file("data/blob.bin"), load = [])]
+    fn put();
+}
+"#;
+
+    /// Reads the fields of a rendered form as a browser sends them.
+    fn send(html: &str) -> Fields {
+        let unescape = |text: &str| {
+            text.replace("&quot;", "\"")
+                .replace("&lt;", "<")
+                .replace("&gt;", ">")
+                .replace("&amp;", "&")
+        };
+        let attribute = |tag: &str, name: &str| {
+            let begin = tag.find(&format!(" {name}=\""))? + name.len() + 3;
+            Some(unescape(&tag[begin..begin + tag[begin..].find('"')?]))
+        };
+        let mut pairs = Vec::new();
+        for (at, _) in html.match_indices('<') {
+            let tag = &html[at..at + html[at..].find('>').unwrap()];
+            let Some(name) = attribute(tag, "name") else {
+                continue;
+            };
+            if tag.starts_with("<textarea") {
+                let rest = &html[at + tag.len() + 1..];
+                pairs.push((name, unescape(&rest[..rest.find("</textarea>").unwrap()])));
+            } else if tag.starts_with("<select") {
+                let rest = &html[at..at + html[at..].find("</select>").unwrap()];
+                let chosen = rest.find(" selected").map(|end| &rest[..end]);
+                let chosen =
+                    chosen.and_then(|rest| attribute(&rest[rest.rfind('<').unwrap()..], "value"));
+                pairs.push((name, chosen.unwrap_or_default()));
+            } else if !tag.contains("type=\"checkbox\"") || tag.contains(" checked") {
+                pairs.push((
+                    name,
+                    attribute(tag, "value").unwrap_or_else(|| "on".to_owned()),
+                ));
+            }
+        }
+        Fields::from_pairs(pairs)
+    }
+
+    #[test]
+    fn a_form_that_is_sent_as_it_is_changes_nothing() {
+        let file = FileSource::read(TEXT).unwrap();
+        let fields = number_options(&file.scenarios[0]);
+        assert!(fields.len() > 14, "{}", fields.len());
+        for field in &fields {
+            let html = render_option_fields(field, None, &[]).0;
+            let html = html.replace(&format!("\"{}.", field.prefix), "\"o0.");
+            assert_eq!(
+                collect_edits(&send(&html)),
+                [],
+                "{}: {html}",
+                field.option.source
+            );
+        }
+    }
+
+    #[test]
+    fn a_changed_field_changes_its_option_and_nothing_else() {
+        let file = FileSource::read(TEXT).unwrap();
+        let fields = number_options(&file.scenarios[0]);
+        let html: String = fields
+            .iter()
+            .map(|field| render_option_fields(field, None, &[]).0)
+            .collect();
+        let weight = fields
+            .iter()
+            .find(|field| field.option.key == "weight")
+            .unwrap();
+        let sent = send(&html).with(&format!("{}.a", weight.prefix), "0.5");
+        let edits = collect_edits(&sent);
+        let edited = apply_edits(TEXT, "visit", &edits).unwrap();
+        assert_eq!(edited.text, TEXT.replace("weight = 0.8", "weight = 0.5"));
+        let page = fields
+            .iter()
+            .find(|field| field.option.key == "query")
+            .unwrap();
+        let sent = send(&html).with(&format!("{}.n1", page.prefix), "");
+        let edited = apply_edits(TEXT, "visit", &collect_edits(&sent)).unwrap();
+        assert_eq!(
+            edited.text,
+            TEXT.replace("{ \"page\": 1, \"q\": \"shoes\" }", "{ \"page\": 1 }")
+        );
+        let gone = fields
+            .iter()
+            .find(|field| field.option.key == "once")
+            .unwrap();
+        let sent = send(&html).with(&format!("{}.gone", gone.prefix), "on");
+        let edited = apply_edits(TEXT, "visit", &collect_edits(&sent)).unwrap();
+        assert_eq!(edited.text, TEXT.replace(", once)", ")"));
+    }
+
+    #[test]
+    fn every_option_that_can_be_added_is_one() {
+        let file = FileSource::read(TEXT).unwrap();
+        let scenario = &file.scenarios[0];
+        for key in addable_options(false, &scenario.options) {
+            let edit = add_option_edit(None, key, &scenario.options);
+            let edited = apply_edits(TEXT, "visit", &[edit]);
+            assert!(edited.is_ok(), "{key}: {edited:?}");
+        }
+        let step = scenario
+            .parts
+            .iter()
+            .find(|part| part.name == "browse")
+            .unwrap();
+        for key in addable_options(true, &step.options) {
+            let edit = add_option_edit(Some("browse"), key, &step.options);
+            let edited = apply_edits(TEXT, "visit", &[edit]);
+            assert!(edited.is_ok(), "{key}: {edited:?}");
+        }
+    }
+}

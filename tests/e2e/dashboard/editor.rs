@@ -1,0 +1,216 @@
+//! Scenarios edited in a form: what is written is what was shown, and nothing of others is overwritten.
+
+use super::Dashboard;
+use super::runs::text_of;
+use crate::browser::Browser;
+use crate::call::wait_for;
+use crate::project::{Files, Project};
+use crate::trials;
+use libtest_mimic::Trial;
+use loadtest_tests::{Reply, Request, Server};
+use serde_json::json;
+use std::fs;
+
+pub(super) fn trials() -> Vec<Trial> {
+    trials![needing "chromium":
+        a_scenario_is_edited_checked_tried_and_run_in_both_versions,
+        a_change_that_somebody_else_made_is_not_overwritten,
+    ]
+}
+
+const LOAD: &str = r#"//! Load tests of a shop.
+
+use loadtest::prelude::*;
+
+#[response]
+struct Login {
+    token: String,
+}
+
+/// Somebody buys. // not a comment
+#[scenario(load = iterations(6, users = 1))] // the load
+fn visit() {
+    #[step(post = "/login", json = { "user": "ada" })]
+    fn login() -> Login; // first
+
+    // Most of them look at a list.
+    #[step(get = "/products", weight = 0.8, /* keep */ expect = 200)]
+    fn browse();
+
+    #[step(get = "/orders", bearer = "{{login.response.token}}")]
+    fn orders();
+}
+
+loadtest::main!();
+"#;
+
+fn project(name: &'static str) -> Project {
+    let project = Files::single(name, LOAD)
+        .file("loadtest.toml", "[store]\ndirectory = \"runs\"\n")
+        .create();
+    let _ = fs::remove_dir_all(project.root().join("runs"));
+    project
+}
+
+fn answer(request: &Request) -> Reply {
+    match request.path.as_str() {
+        "/login" => Reply::json(r#"{"token":"t0ken","expires_in":60}"#),
+        _ => Reply::text("ok"),
+    }
+}
+
+fn source(project: &Project) -> String {
+    fs::read_to_string(project.root().join("tests/load.rs")).expect("the source")
+}
+
+/// Opens the form of the scenario, once it is known.
+#[track_caller]
+fn open_form(browser: &mut Browser, dashboard: &Dashboard, name: &str) {
+    browser.visit(&dashboard.url("/"));
+    browser.wait_until_there_is(&format!("button[value='{name}::load::visit']"));
+    browser.visit(&dashboard.url(&format!("/scenarios/{name}::load::visit/edit")));
+    browser.wait_until_there_is("#step-browse");
+}
+
+/// Shows the changes, compares the lines, and saves.
+#[track_caller]
+fn save(browser: &mut Browser, added: &[&str]) {
+    browser.click_on("#edit button.primary");
+    browser.wait_until_there_is(".diff");
+    let lines = browser.value("[...document.querySelectorAll('.diff .added')].map(one => one.textContent.slice(1).trim())");
+    assert_eq!(lines, json!(added));
+    browser.click_on("form[action='/edit/save'] button");
+    browser.wait_until_there_is(".notice.t-good");
+}
+
+#[track_caller]
+fn wait_for_words(browser: &mut Browser, words: &str) {
+    let look = json!({ "expression": "document.body?.textContent", "returnByValue": true });
+    wait_for(words, || {
+        let answer = browser.ask("Runtime.evaluate", look.clone())?;
+        let text = answer["result"]["value"].as_str()?;
+        text.contains(words).then_some(())
+    });
+}
+
+fn a_scenario_is_edited_checked_tried_and_run_in_both_versions() {
+    let (name, server) = ("board", Server::start(answer));
+    let project = project(name);
+    let base = ["--base-url", &server.url()].map(str::to_owned);
+    project.tool("run", "").args(&base).run().exits(0);
+    let dashboard = Dashboard::launch(project.tool("ui", "--no-open --port 0"));
+    let mut browser = dashboard.browse();
+    open_form(&mut browser, &dashboard, name);
+
+    // A weight: one line of the source changes, with all comments.
+    browser.fill_in("#step-browse [data-option=weight] input[name$='.a']", "1/4");
+    save(
+        &mut browser,
+        &["#[step(get = \"/products\", weight = 1/4, /* keep */ expect = 200)]"],
+    );
+    let with_weight = LOAD.replace("weight = 0.8", "weight = 1/4");
+    assert_eq!(source(&project), with_weight);
+    wait_for_words(&mut browser, "The compiler accepts the file.");
+
+    // A value of an answer, from a journey that was tried.
+    browser.visit(&dashboard.url(&format!("/scenarios/{name}::load::visit/try")));
+    browser.fill_in("input[name=base-url]", &server.url());
+    browser.click_on("form[action='/try/start'] button");
+    browser.wait_until_there_is(".exchange");
+    open_form(&mut browser, &dashboard, name);
+    browser.value("document.querySelector('#step-browse select[name^=\"key.\"]').value = 'header'");
+    browser.click_on("#step-browse button[name=add]");
+    browser.wait_until_there_is("#step-browse .field.new");
+    browser.fill_in("#step-browse .field.new input[name$='.a']", "x-token");
+    browser.fill_in("#step-browse .field.new input[name$='.b']", " ");
+    browser
+        .value("document.querySelector(\"#step-browse .field.new input[name$='.b']\").value = ''");
+    browser.click_on("#step-browse .field.new label:has(input[name$='.b']) + button.pick");
+    browser.click_on("[data-insert='{{login.response.token}}']");
+    let line = "#[step(get = \"/products\", weight = 1/4, /* keep */ expect = 200, header(\"x-token\", \"{{login.response.token}}\"))]";
+    browser.click_on("#edit button.primary");
+    browser.wait_until_there_is(".diff");
+    browser.click_on("form[action='/edit/save'] button");
+    browser.wait_until_there_is(".notice.t-good");
+    let text = source(&project);
+    assert!(
+        text.contains("header(\"x-token\", \"{{login.response.token}}\")"),
+        "{text}\n{line}"
+    );
+    assert!(
+        text.contains("/* keep */") && text.contains("// the load") && text.contains("// first"),
+        "{text}"
+    );
+    wait_for_words(&mut browser, "The compiler accepts the file.");
+
+    // A mistake: the compiler's message stands at its field, and the save is taken back.
+    browser.fill_in(
+        "#step-orders [data-option=bearer] input[name$='.a']",
+        "{{logn.response.token}}",
+    );
+    browser.click_on("#edit button.primary");
+    browser.wait_until_there_is(".diff");
+    browser.click_on("form[action='/edit/save'] button");
+    browser.wait_until_there_is("#step-orders .has-error");
+    let message = text_of(&mut browser, "#step-orders .has-error");
+    assert!(
+        message.contains("did you mean") && message.contains("login"),
+        "{message}"
+    );
+    browser.click_on("form[action='/edit/undo'] button");
+    wait_for_words(&mut browser, "The compiler accepts the file.");
+    assert_eq!(source(&project), text);
+
+    // Both versions have their runs.
+    browser.visit(&dashboard.url(&format!("/scenarios/{name}::load::visit")));
+    browser.fill_in("input[name=base-url]", &server.url());
+    browser.click_on("form[action='/runs/start'] fieldset button");
+    browser.wait_until_there_is(".grade");
+    browser.visit(&dashboard.url(&format!("/scenarios/{name}::load::visit")));
+    browser.wait_until_there_is("h3");
+    assert_eq!(browser.value("document.querySelectorAll('h3').length"), 2);
+    dashboard.end().exits(0);
+}
+
+fn a_change_that_somebody_else_made_is_not_overwritten() {
+    let name = "shared_board";
+    let project = project(name);
+    let path = project.root().join("tests/load.rs");
+    let dashboard = Dashboard::launch(project.tool("ui", "--no-open --port 0"));
+    let mut browser = dashboard.browse();
+    open_form(&mut browser, &dashboard, name);
+    browser.fill_in("#step-browse [data-option=weight] input[name$='.a']", "0.5");
+    browser.fill_in("#step-browse [data-option=expect] input[name$='.a']", "201");
+    // An editor changes the same option, and another line.
+    let other = LOAD
+        .replace("weight = 0.8", "weight = 0.6")
+        .replace("\"ada\"", "\"eve\"");
+    fs::write(&path, &other).expect("the source");
+    browser.click_on("#edit button.primary");
+    browser.wait_until_there_is(".notice.t-bad");
+    let message = text_of(&mut browser, ".notice.t-bad");
+    assert!(
+        message.contains(
+            "the file has `0.6` now, this page has `0.5`, and it was `0.8` when the page was opened"
+        ),
+        "{message}"
+    );
+    assert_eq!(source(&project), other);
+    // What the page has is kept, and merges where nobody else changed it.
+    assert_eq!(
+        browser.value(
+            "document.querySelector('#step-browse [data-option=expect] input[name$=\".a\"]').value"
+        ),
+        "201"
+    );
+    browser.fill_in("#step-browse [data-option=weight] input[name$='.a']", "0.6");
+    save(
+        &mut browser,
+        &["#[step(get = \"/products\", weight = 0.6, /* keep */ expect = 201)]"],
+    );
+    assert_eq!(
+        source(&project),
+        other.replace("expect = 200", "expect = 201")
+    );
+    dashboard.end().exits(0);
+}
