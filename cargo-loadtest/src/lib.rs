@@ -38,7 +38,7 @@ mod workspace;
 use cli::{Cli, Command};
 use process::Replacement;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Runs the tool as the program `cargo-loadtest`.
@@ -47,6 +47,17 @@ pub fn main() -> ExitCode {
     process::leave_no_core();
     if arguments.get(1).is_some_and(|word| word == session::REPLAY) {
         return loadtest::harness::replay();
+    }
+    if let [_, word, file] = arguments.as_slice()
+        && word == source::SHOW
+    {
+        return match source::show_source(Path::new(file)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                console::print_error(&error);
+                ExitCode::from(error.exit_code())
+            }
+        };
     }
     ExitCode::from(run_as_program(arguments))
 }

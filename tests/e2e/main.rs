@@ -74,6 +74,7 @@ mod reports;
 mod secrets;
 mod senders;
 mod smoke;
+mod sources;
 mod verdicts;
 #[cfg(unix)]
 mod workflows;
@@ -151,6 +152,7 @@ fn main() -> ExitCode {
         secrets::trials(),
         senders::trials(),
         smoke::trials(),
+        sources::trials(),
         verdicts::trials(),
         #[cfg(unix)]
         workflows::trials(),

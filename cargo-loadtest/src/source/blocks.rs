@@ -13,8 +13,8 @@ pub(super) fn block_of(source: &SourceText, part: &Part) -> Option<Range<usize>>
     is_alone.then(|| lines.start(comments_start(source, range.start))..lines.next(range.end))
 }
 
-/// The start of the comments right above this place, which is the first on its line.
-fn comments_start(source: &SourceText, start: usize) -> usize {
+/// The start of the comments right above this place, else the place itself.
+pub(super) fn comments_start(source: &SourceText, start: usize) -> usize {
     let lines = Lines(&source.text);
     let before = source.comments_within(&(0..start));
     let mut start = start;

@@ -2,12 +2,14 @@
 //!
 //! Each becomes splices of the text. The new text is read again, and has to be the old model with the change.
 
+use super::answer::{AnswerField, add_field};
 use super::head::{describe_item, description_of, set_returns};
 use super::layout::{Printed, add_option, remove_option, set_option};
+use super::mentions::References;
 use super::parts::{add_step, duplicate_step, move_step, remove_step, rename_step};
 use super::print::print_option;
 use super::proof::{Expected, prove_edit};
-use super::read::{Attribute, Holder, OptionText, SourceText};
+use super::read::{Attribute, Holder, LIMIT, OptionText, SourceText};
 use super::splice::{Pieces, Splice, apply_splices};
 use super::tokens::{Unreadable, lex_text, spell_value};
 use super::value::{OptionValue, Owner, check_and_print, form_key, read_value};
@@ -53,6 +55,8 @@ pub(crate) enum Edit {
     },
     /// Renames the function of a step, and the templates that name it.
     RenameStep { step: String, to: String },
+    /// Adds a field to a type with `#[response]` of the file.
+    AddField { answer: String, field: AnswerField },
 }
 
 /// Another value of an option: `was` is none for a new option, `to` for one to remove.
@@ -212,6 +216,9 @@ pub(super) fn apply_edit(
     path: &str,
     edit: &Edit,
 ) -> Result<(SourceText, Vec<Splice>), EditRefusal> {
+    if let Edit::AddField { answer, field } = edit {
+        return add_field(source, answer, field);
+    }
     let (owner, holder) = source.find_holder(path)?;
     let mut change = change_of(source, owner, holder, edit)?;
     change.splices.sort_by_key(|splice| splice.range.start);
@@ -260,7 +267,7 @@ fn change_of(
                 let on_disk = Some(OptionValue::Text(on_disk));
                 return Err(EditRefusal::Conflict { on_disk });
             }
-            describe_item(source, item, at, to)
+            describe_item(source, item, at, &to.replace("\r\n", "\n"))
         }
         Edit::Returns { step, was, to } => {
             set_returns(source, holder, number(step)?, was.as_deref(), to.as_deref())
@@ -273,9 +280,12 @@ fn change_of(
         } => remove_step(source, holder, number(step)?, was, *with_comments),
         Edit::DuplicateStep { step, name } => duplicate_step(source, holder, number(step)?, name),
         Edit::MoveStep { step, before } => {
-            move_step(source, holder, number(step)?, optional(before)?)
+            let references = References::new(source, holder);
+            let (step, before) = (number(step)?, optional(before)?);
+            move_step(source, holder, step, before, &references)
         }
         Edit::RenameStep { step, to } => rename_step(source, holder, number(step)?, to),
+        Edit::AddField { answer, .. } => Err(EditRefusal::Missing(answer.clone())),
     }
 }
 
@@ -286,38 +296,25 @@ fn change_option(
     part: Option<usize>,
     edit: &OptionEdit,
 ) -> Result<Change, EditRefusal> {
-    let is_wanted = |option: &&OptionText| form_key(owner, &option.key) == edit.option;
-    let number = match edit.was {
-        // headers and limits may come again
-        None if matches!(edit.option.as_str(), "header" | "limit") => None,
-        _ => Some(edit.number.max(1) - 1),
-    };
-    let found = number.and_then(|number| {
-        let mut all = attribute.options.iter().enumerate();
-        let mut same = all.by_ref().filter(|(_, option)| is_wanted(option));
-        same.nth(number)
-    });
-    let on_disk = found.map(|(_, option)| {
-        let source_text = || OptionValue::Source(source.text[option.range.clone()].to_owned());
-        read_value(owner, &source.text, option).unwrap_or_else(|_| source_text())
-    });
+    let found = find_option(source, owner, attribute, edit);
+    let on_disk = found.map(|at| shown_value(source, owner, &attribute.options[at]));
     if !is_same_value(&edit.option, on_disk.as_ref(), edit.was.as_ref()) {
         return Err(EditRefusal::Conflict { on_disk });
     }
-    let printed = match &edit.to {
+    let printed = match edit.to.clone().map(OptionValue::normalised) {
         Some(value) => {
-            let text = check_and_print(owner, &edit.option, value).map_err(EditRefusal::Refused)?;
-            Some((text, Printed::new(&edit.option, value)))
+            let text =
+                check_and_print(owner, &edit.option, &value).map_err(EditRefusal::Refused)?;
+            Some((text, Printed::new(&edit.option, &value)))
         }
         None => None,
     };
-    let at = found.map(|(at, _)| at);
     let expected = Expected::Option {
         part,
-        option: at,
+        option: found,
         to: printed.as_ref().map(|(text, _)| text.clone()),
     };
-    match (at, printed) {
+    match (found, printed) {
         (Some(at), Some((_, new))) => {
             if read_value(owner, &source.text, &attribute.options[at]).is_err() {
                 let reason = format!("`{}` is edited in Rust", edit.option);
@@ -335,6 +332,37 @@ fn change_option(
         }
         (None, None) => Err(EditRefusal::Missing(edit.option.clone())),
     }
+}
+
+/// The option that an edit is about: the one of its number, else one that still has the value it replaces, since
+/// another one may have come before it.
+fn find_option(
+    source: &SourceText,
+    owner: Owner,
+    attribute: &Attribute,
+    edit: &OptionEdit,
+) -> Option<usize> {
+    if edit.was.is_none() && matches!(edit.option.as_str(), "header" | LIMIT) {
+        return None;
+    }
+    let all = attribute.options.iter().enumerate();
+    let same = all.filter(|(_, option)| form_key(owner, &option.key) == edit.option);
+    let same: Vec<usize> = same.map(|(at, _)| at).collect();
+    let numbered = same.get(edit.number.saturating_sub(1)).copied();
+    let has_value = |at: &usize| {
+        let value = shown_value(source, owner, &attribute.options[*at]);
+        is_same_value(&edit.option, Some(&value), edit.was.as_ref())
+    };
+    let found = numbered.filter(has_value);
+    found
+        .or_else(|| same.iter().copied().find(has_value))
+        .or(numbered)
+}
+
+/// The value as edits carry it.
+fn shown_value(source: &SourceText, owner: Owner, option: &OptionText) -> OptionValue {
+    let text = || OptionValue::Source(source.text[option.range.clone()].to_owned());
+    read_value(owner, &source.text, option).unwrap_or_else(|_| text())
 }
 
 /// Compares values as tokens, so that spaces do not matter.

@@ -2,10 +2,9 @@
 
 use super::head::description_of;
 use super::items::Item;
-use super::mentions::needs_of;
-use super::parts::check_offered_move;
+use super::mentions::{References, needs_of};
+use super::parts::move_step;
 use super::read::{Attribute, Holder, Part, Role, SourceText};
-use super::splice::Lines;
 use super::tokens::Unreadable;
 use super::value::{OptionValue, Owner, form_key, read_value};
 use serde::Serialize;
@@ -118,18 +117,17 @@ impl FileSource {
 
 impl ScenarioSource {
     fn new(source: &SourceText, holder: &Holder, owner: Owner) -> Self {
-        let lines = Lines(&source.text);
         let parts = 0..holder.parts.len();
+        let references = References::new(source, holder);
+        let part = |number| PartSource::new(source, holder, number, &references);
         Self {
             path: holder.path.clone(),
             function: holder.item.name.clone(),
-            line: lines.number(holder.item.name_range.start),
-            last_line: lines.number(holder.item.range.end),
+            line: source.line_of(holder.item.name_range.start),
+            last_line: source.line_of(holder.item.range.end),
             description: Description::new(source, &holder.item),
             options: show_options(source, owner, Some(&holder.attribute)),
-            parts: parts
-                .map(|part| PartSource::new(source, holder, part))
-                .collect(),
+            parts: parts.map(part).collect(),
             module: None,
             locked: holder.locked(),
         }
@@ -137,17 +135,16 @@ impl ScenarioSource {
 }
 
 impl PartSource {
-    fn new(source: &SourceText, holder: &Holder, number: usize) -> Self {
-        let lines = Lines(&source.text);
+    fn new(source: &SourceText, holder: &Holder, number: usize, references: &References) -> Self {
         let part = &holder.parts[number];
         let Part { role, item, .. } = part;
         let owner = Owner::of_role(*role);
         Self {
             role: *role,
             name: item.name.clone(),
-            line: lines.number(item.name_range.start),
-            first_line: lines.number(item.range.start),
-            last_line: lines.number(item.range.end),
+            line: source.line_of(item.name_range.start),
+            first_line: source.line_of(item.range.start),
+            last_line: source.line_of(item.range.end),
             group: part
                 .group
                 .map(|group| holder.parts[group].item.name.clone()),
@@ -161,13 +158,18 @@ impl PartSource {
             has_body: item.body.is_some(),
             is_async: item.is_async,
             source: source.text[item.range.clone()].to_owned(),
-            moves: find_moves(source, holder, number),
+            moves: find_moves(source, holder, number, references),
         }
     }
 }
 
 /// The places that a step can be moved to.
-fn find_moves(source: &SourceText, holder: &Holder, number: usize) -> Vec<Option<String>> {
+fn find_moves(
+    source: &SourceText,
+    holder: &Holder,
+    number: usize,
+    references: &References,
+) -> Vec<Option<String>> {
     if holder.parts[number].role != Role::Step || holder.locked().is_some() {
         return Vec::new();
     }
@@ -175,7 +177,7 @@ fn find_moves(source: &SourceText, holder: &Holder, number: usize) -> Vec<Option
     let named = named.filter(|(_, part)| part.role != Role::Rust && !part.item.name.is_empty());
     let places = named.map(|(at, part)| (Some(at), Some(part.item.name.clone())));
     let is_offered = |before: Option<usize>| {
-        before != Some(number) && check_offered_move(source, holder, number, before).is_ok()
+        before != Some(number) && move_step(source, holder, number, before, references).is_ok()
     };
     places
         .chain([(None, None)])
@@ -206,7 +208,6 @@ fn show_options(
     owner: Owner,
     attribute: Option<&Attribute>,
 ) -> Vec<OptionSource> {
-    let lines = Lines(&source.text);
     let mut shown: Vec<OptionSource> = Vec::new();
     for option in attribute.map_or(&[][..], |attribute| &attribute.options) {
         let key = form_key(owner, &option.key);
@@ -214,8 +215,8 @@ fn show_options(
         shown.push(OptionSource {
             key: key.to_owned(),
             number: 1 + shown.iter().filter(|other| other.key == key).count(),
-            line: lines.number(option.range.start),
-            last_line: lines.number(option.range.end),
+            line: source.line_of(option.range.start),
+            last_line: source.line_of(option.range.end),
             source: source.text[option.range.clone()].to_owned(),
             locked: value.as_ref().err().copied(),
             value: value.ok(),

@@ -72,7 +72,7 @@ pub(super) fn description_of(source: &SourceText, item: &Item) -> Result<String,
     let text = |doc: &Range<usize>| source.text[doc.clone()].trim_end();
     let is_line = |doc: &Range<usize>| text(doc).starts_with("///") && lines.is_first(doc.start);
     let is_next =
-        |pair: &[Range<usize>]| lines.number(pair[1].start) == lines.number(pair[0].start) + 1;
+        |pair: &[Range<usize>]| source.line_of(pair[1].start) == source.line_of(pair[0].start) + 1;
     if item.has_doc_attribute {
         return Err("it is written as `#[doc = ..]`");
     }
@@ -95,17 +95,10 @@ pub(super) fn describe_item(
 ) -> Result<Change, EditRefusal> {
     let lines = Lines(&source.text);
     let start = item.range.start;
-    if to.contains(['\r', '\0']) || !lines.is_first(start) {
-        return refuse("this description cannot be written as lines of its own");
+    if !lines.is_first(start) {
+        return refuse("something else stands before it on its line: describe it in Rust");
     }
-    let docs = to
-        .lines()
-        .map(|line| format!("/// {line}").trim_end().to_owned());
-    let docs: Vec<String> = if to.is_empty() {
-        Vec::new()
-    } else {
-        docs.collect()
-    };
+    let docs = print_docs(to)?;
     let separator = format!("{}{}", lines.line_end(), lines.indent(start));
     let text = docs.join(&separator);
     let splice = match (item.docs.first(), item.docs.last()) {
@@ -124,4 +117,18 @@ pub(super) fn describe_item(
         vec![splice],
         Expected::Description { part, to },
     ))
+}
+
+/// The lines of a doc comment.
+///
+/// # Errors
+/// Characters that no comment can hold.
+pub(super) fn print_docs(description: &str) -> Result<Vec<String>, EditRefusal> {
+    if description.contains(['\r', '\0']) {
+        return refuse("a description consists of lines of text");
+    }
+    let lines = description.lines();
+    Ok(lines
+        .map(|line| format!("/// {line}").trim_end().to_owned())
+        .collect())
 }

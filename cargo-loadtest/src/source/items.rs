@@ -259,7 +259,7 @@ impl Item {
 }
 
 /// Splits at commas, but not between the angle brackets of a type.
-fn split_parameters(tokens: &[Token]) -> impl Iterator<Item = &[Token]> {
+pub(super) fn split_parameters(tokens: &[Token]) -> impl Iterator<Item = &[Token]> {
     let mut depth = 0usize;
     let mut before = None;
     tokens.split(move |token| {

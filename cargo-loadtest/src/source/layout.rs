@@ -97,10 +97,12 @@ pub(super) fn set_option(
         OptionForm::Call => option.key.clone(),
         OptionForm::Compared | OptionForm::Bare => String::new(),
     };
-    let is_of_same_form = option.form != OptionForm::Call || text[head.len()..].starts_with('(');
-    let splice = match text.strip_prefix(&head).filter(|_| is_of_same_form) {
+    let behind = text.strip_prefix(&head);
+    let is_call = behind.is_some_and(|value| value.starts_with('('));
+    let is_of_same_form = option.form != OptionForm::Call || is_call;
+    let splice = match behind.filter(|_| is_of_same_form) {
         Some(value) if !head.is_empty() => Splice::replace(option.value.clone(), value),
-        _ => Splice::replace(option.range.clone(), text),
+        _ => Splice::replace(option.range.clone(), text.as_str()),
     };
     if has_own_line {
         return vec![splice];

@@ -109,32 +109,97 @@ fn has_word(text: &str, tokens: &[Token], name: &str, skipped: &[Range<usize>]) 
 }
 
 /// The names of the steps, in order.
-pub(super) fn step_names(parts: &[&Part]) -> Vec<String> {
-    let steps = parts.iter().filter(|part| part.role == Role::Step);
+pub(super) fn step_names<'a>(parts: impl Iterator<Item = &'a Part>) -> Vec<String> {
+    let steps = parts.filter(|part| part.role == Role::Step);
     steps.map(|part| part.item.name.clone()).collect()
 }
 
-/// Refuses another order of steps where a template counts them: `{{step2.response.id}}`.
-///
-/// # Errors
-/// The reason.
-pub(super) fn check_numbers(
-    source: &SourceText,
-    holder: &Holder,
-    after: &[String],
-) -> Result<(), String> {
-    let before = step_names(&holder.parts.iter().collect::<Vec<_>>());
-    for number in 1..=before.len() {
-        let name = format!("step{number}");
-        if before.get(number - 1) != after.get(number - 1)
-            && !before.contains(&name)
-            && !mentions_of(source, holder, &name).is_empty()
-        {
-            let step = &before[number - 1];
-            return Err(format!(
-                "a template counts the steps: write `{step}` for `{name}` first"
-            ));
+/// What the parts of a scenario need of each other.
+#[derive(Debug)]
+pub(super) struct References {
+    /// The numbers of the parts that each part names.
+    needs: Vec<Vec<usize>>,
+    /// The numbers of steps that templates count, from 1: `{{step2.response.id}}`.
+    counted: Vec<usize>,
+}
+
+impl References {
+    pub(super) fn new(source: &SourceText, holder: &Holder) -> Self {
+        let parts = holder.parts.iter();
+        let named: Vec<Vec<String>> = parts.map(|part| needs_of(source, part)).collect();
+        let numbers = |names: &Vec<String>| {
+            let numbers = names.iter().filter_map(|name| holder.find_part(name));
+            numbers.collect()
+        };
+        let attribute = &source.text[holder.attribute.range.clone()];
+        let shared = find_mentions(attribute)
+            .into_iter()
+            .map(|place| &attribute[place]);
+        let all = named.iter().flatten().map(String::as_str).chain(shared);
+        let counted = all
+            .filter(|name| holder.find_part(name).is_none())
+            .filter_map(|name| name.strip_prefix("step")?.parse().ok());
+        Self {
+            needs: named.iter().map(numbers).collect(),
+            counted: counted.collect(),
         }
     }
-    Ok(())
+
+    /// Refuses a move of the parts at `range` before number `before` that puts a part before one that it needs.
+    ///
+    /// # Errors
+    /// The reason.
+    pub(super) fn check_move(
+        &self,
+        holder: &Holder,
+        range: &Range<usize>,
+        before: usize,
+    ) -> Result<(), String> {
+        let passed = if before < range.start {
+            before..range.start
+        } else {
+            range.end..before
+        };
+        let (readers, read) = if before < range.start {
+            (range, &passed)
+        } else {
+            (&passed, range)
+        };
+        for reader in readers.clone() {
+            if let Some(need) = self.needs[reader].iter().find(|need| read.contains(need)) {
+                let [reader, need] = [reader, *need].map(|number| &holder.parts[number].item.name);
+                return Err(format!(
+                    "`{reader}` needs `{need}`, which has to stay before it"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses another order of steps where a template counts them.
+    ///
+    /// # Errors
+    /// The reason.
+    pub(super) fn check_numbers(
+        &self,
+        holder: &Holder,
+        after: impl FnOnce() -> Vec<String>,
+    ) -> Result<(), String> {
+        if self.counted.is_empty() {
+            return Ok(());
+        }
+        let after = after();
+        let before = step_names(holder.parts.iter());
+        let name_at = |names: &[String], number: usize| names.get(number.checked_sub(1)?).cloned();
+        for &number in &self.counted {
+            if let Some(step) = name_at(&before, number)
+                && name_at(&after, number).as_ref() != Some(&step)
+            {
+                return Err(format!(
+                    "a template counts the steps: write `{step}` for `step{number}` first"
+                ));
+            }
+        }
+        Ok(())
+    }
 }

@@ -19,8 +19,10 @@
 //! replace_source(&path, &text, &edited.text)?;
 //! ```
 
+mod answer;
 mod blocks;
 mod copy;
+mod create;
 mod diff;
 mod edit;
 mod forms;
@@ -40,11 +42,17 @@ mod tokens;
 mod value;
 mod write;
 
+use crate::console;
+use crate::error::Error;
+use std::path::Path;
+
 pub(crate) use copy::{CopyRefusal, Duplicated, Original, copy_scenario};
 pub(crate) use write::{read_source, replace_source};
 
 #[expect(unused_imports, reason = "the dashboard is to use it")]
 pub(crate) use {
+    answer::{AnswerField, AnswerType},
+    create::{NewScenario, add_scenario},
     diff::{Diff, DiffLine, Hunk, LineKind},
     edit::{Edit, EditRefusal, EditedSource, NewStep, OptionEdit, RefusedEdit, apply_edits},
     forms::{Description, FileSource, OptionSource, PartSource, ScenarioSource},
@@ -54,3 +62,18 @@ pub(crate) use {
     value::{Field, FieldValue, OptionValue, ParameterList},
     write::create_source,
 };
+
+/// The hidden word that shows a file as [`FileSource`]: `cargo-loadtest __source tests/load.rs`. A test compares it
+/// with what the compiled load test declares.
+pub(crate) const SHOW: &str = "__source";
+
+/// Prints the file as JSON.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(crate) fn show_source(path: &Path) -> Result<(), Error> {
+    let text = read_source(path)?;
+    let file = FileSource::read(&text).map_err(|error| Error::failure(error.to_string()))?;
+    let value = serde_json::to_value(&file).map_err(Error::encode("the source"))?;
+    console::print_json(value)
+}

@@ -5,7 +5,7 @@ use super::edit::{Change, EditRefusal, NewStep};
 use super::head::check_type;
 use super::items::Item;
 use super::layout::{Printed, ends_line, write_attribute};
-use super::mentions::{check_numbers, is_named_in_code, mentions_of, needs_of, step_names};
+use super::mentions::{References, is_named_in_code, mentions_of, needs_of, step_names};
 use super::proof::{Expected, has_same_tokens};
 use super::read::{Holder, Part, Role, SourceText};
 use super::splice::{Lines, Splice};
@@ -27,21 +27,19 @@ impl Holder {
                 .count()
     }
 
-    /// The parts with those at `range` moved before number `before`.
-    fn reordered(&self, range: &Range<usize>, before: usize) -> Vec<&Part> {
-        let numbers = (0..self.parts.len()).filter(|number| !range.contains(number));
-        let (mut first, mut last) = (Vec::new(), Vec::new());
-        for number in numbers {
-            if number < before {
-                &mut first
-            } else {
-                &mut last
-            }
-            .push(&self.parts[number]);
-        }
-        first.extend(&self.parts[range.clone()]);
-        first.extend(last);
-        first
+    /// The names of the steps with the parts at `range` moved before number `before`.
+    fn reordered(&self, range: &Range<usize>, before: usize) -> Vec<String> {
+        let (start, end) = (before.min(range.start), before.max(range.end));
+        let (first, second) = if before < range.start {
+            (range.clone(), start..range.start)
+        } else {
+            (range.end..end, range.clone())
+        };
+        let numbers = (0..start)
+            .chain(first)
+            .chain(second)
+            .chain(end..self.parts.len());
+        step_names(numbers.map(|number| &self.parts[number]))
     }
 }
 
@@ -51,6 +49,7 @@ pub(super) fn move_step(
     holder: &Holder,
     number: usize,
     before: Option<usize>,
+    references: &References,
 ) -> Result<Change, EditRefusal> {
     let part = &holder.parts[number];
     let siblings = |at: &usize| holder.parts[*at].group == part.group;
@@ -64,7 +63,10 @@ pub(super) fn move_step(
     if range.contains(&target) || range.end == target {
         return Ok(Change::new(Vec::new(), expected));
     }
-    check_move(source, holder, &range, target).map_err(EditRefusal::Refused)?;
+    references
+        .check_move(holder, &range, target)
+        .and_then(|()| references.check_numbers(holder, || holder.reordered(&range, target)))
+        .map_err(EditRefusal::Refused)?;
     let neighbour = before.unwrap_or(last);
     let place = match block_of(source, &holder.parts[neighbour]) {
         Some(block) if before.is_some() => block.start,
@@ -99,45 +101,6 @@ fn shared_line(part: &Part) -> String {
     format!("something else stands on a line of `{name}`: move it in Rust")
 }
 
-/// Refuses a move that puts a part before one that it needs.
-fn check_move(
-    source: &SourceText,
-    holder: &Holder,
-    range: &Range<usize>,
-    before: usize,
-) -> Result<(), String> {
-    let after = holder.reordered(range, before);
-    let place = |parts: &[&Part], name: &str| {
-        parts
-            .iter()
-            .position(|part| part.role != Role::Rust && part.item.name == name)
-    };
-    let old: Vec<&Part> = holder.parts.iter().collect();
-    for (at, part) in after.iter().enumerate() {
-        let name = &part.item.name;
-        let was = old.iter().position(|other| std::ptr::eq(*other, *part));
-        for need in needs_of(source, part) {
-            let was_before = place(&old, &need) < was && place(&old, &need).is_some();
-            if was_before && place(&after, &need) > Some(at) {
-                return Err(format!(
-                    "`{name}` needs `{need}`, which has to stay before it"
-                ));
-            }
-        }
-    }
-    check_numbers(source, holder, &step_names(&after))
-}
-
-/// Checks a move as a page offers it.
-pub(super) fn check_offered_move(
-    source: &SourceText,
-    holder: &Holder,
-    number: usize,
-    before: Option<usize>,
-) -> Result<(), EditRefusal> {
-    move_step(source, holder, number, before).map(drop)
-}
-
 /// Adds a step without a body.
 pub(super) fn add_step(
     source: &SourceText,
@@ -146,27 +109,43 @@ pub(super) fn add_step(
     step: &NewStep,
 ) -> Result<Change, EditRefusal> {
     check_name(source, holder, &step.name)?;
-    let mut options = Vec::new();
-    for (key, value) in &step.options {
-        check_and_print(Owner::Step, key, value).map_err(EditRefusal::Refused)?;
-        options.push(Printed::new(key, value));
-    }
     let lines = Lines(&source.text);
     let indent = match after.or(holder.parts.len().checked_sub(1)) {
         Some(part) => lines.indent(holder.parts[part].item.range.start).to_owned(),
         None => format!("{}    ", lines.indent(holder.item.range.start)),
     };
-    let attribute = write_attribute("step", &options, &indent, lines.line_end());
+    let text = print_step(step, &indent, lines.line_end())?;
+    insert_step(source, holder, after, &indent, text)
+}
+
+/// Writes a step without a body; its first line has no indentation yet.
+pub(super) fn print_step(
+    step: &NewStep,
+    indent: &str,
+    line_end: &str,
+) -> Result<String, EditRefusal> {
+    let options = print_options(Owner::Step, &step.options)?;
+    let attribute = write_attribute("step", &options, indent, line_end);
     let returns = match &step.returns {
         Some(returns) => format!(" -> {}", check_type(returns)?),
         None => String::new(),
     };
-    let name = &step.name;
-    let text = format!(
-        "{attribute}{}{indent}fn {name}(){returns};",
-        lines.line_end()
-    );
-    insert_step(source, holder, after, &indent, text)
+    Ok(format!(
+        "{attribute}{line_end}{indent}fn {}(){returns};",
+        step.name
+    ))
+}
+
+/// Prints the options of a new attribute.
+pub(super) fn print_options(
+    owner: Owner,
+    options: &[(String, OptionValue)],
+) -> Result<Vec<Printed>, EditRefusal> {
+    let print = |(key, value): &(String, OptionValue)| {
+        check_and_print(owner, key, value).map_err(EditRefusal::Refused)?;
+        Ok(Printed::new(key, value))
+    };
+    options.iter().map(print).collect()
 }
 
 /// Adds a copy of a step behind it; plain comments above stay with the original.
@@ -210,11 +189,15 @@ fn insert_step(
     let part = after.or(last);
     let at = part.map_or(0, |part| holder.with_members(part).end);
     let group = part.and_then(|part| holder.parts[part].group);
-    let order: Vec<&Part> = holder.parts[..at].iter().collect();
-    let mut names = step_names(&order);
-    names.push(String::new());
-    names.extend(step_names(&holder.parts[at..].iter().collect::<Vec<_>>()));
-    check_numbers(source, holder, &names).map_err(EditRefusal::Refused)?;
+    let names = || {
+        let mut names = step_names(holder.parts[..at].iter());
+        names.push(String::new());
+        names.extend(step_names(holder.parts[at..].iter()));
+        names
+    };
+    let references = References::new(source, holder);
+    let numbers = references.check_numbers(holder, names);
+    numbers.map_err(EditRefusal::Refused)?;
     let splice = match part.map(|part| &holder.parts[part].item.range) {
         Some(range) if ends_line(source, range.end) => {
             let place = lines.next(range.end);
@@ -271,9 +254,10 @@ pub(super) fn remove_step(
     if !mentions_of(source, holder, name).is_empty() {
         return refuse(format!("the scenario needs `{name}`"));
     }
-    let after = holder.reordered(&(number..number + 1), holder.parts.len());
-    let names = step_names(&after[..after.len() - 1]);
-    check_numbers(source, holder, &names).map_err(EditRefusal::Refused)?;
+    let others = || step_names(holder.parts.iter().filter(|other| other.item.name != *name));
+    let references = References::new(source, holder);
+    let numbers = references.check_numbers(holder, others);
+    numbers.map_err(EditRefusal::Refused)?;
     let Some(block) = block_of(source, part) else {
         return refuse(shared_line(part));
     };
@@ -307,10 +291,14 @@ pub(super) fn rename_step(
     Ok(Change::new(splices.collect(), expected))
 }
 
+/// Returns true for a name that a function or a field may have in every edition.
+pub(super) fn is_function_name(name: &str) -> bool {
+    syn::parse_str::<syn::Ident>(name).is_ok_and(|ident| ident == name && name != "gen")
+}
+
 /// Refuses what is no name of a function, or is taken.
 fn check_name(source: &SourceText, holder: &Holder, name: &str) -> Result<(), EditRefusal> {
-    let is_name = syn::parse_str::<syn::Ident>(name).is_ok_and(|ident| ident == name);
-    if !is_name || name == "gen" || name.starts_with("r#") {
+    if !is_function_name(name) || name.starts_with("r#") {
         return refuse(format!(
             "`{name}` is no name of a function; use letters, digits and `_`"
         ));
@@ -318,7 +306,7 @@ fn check_name(source: &SourceText, holder: &Holder, name: &str) -> Result<(), Ed
     let has_name = |item: &Item| item.name == name;
     match holder.parts.iter().find(|part| has_name(&part.item)) {
         Some(part) => {
-            let line = Lines(&source.text).number(part.item.name_range.start);
+            let line = source.line_of(part.item.name_range.start);
             refuse(format!("the name `{name}` is taken on line {line}"))
         }
         None => Ok(()),

@@ -1,9 +1,12 @@
 //! Proves an edit: the new text is the old model with the change, and nothing else.
 
-use super::edit::Change;
+use super::create::NewScenario;
+use super::edit::{Change, NewStep};
 use super::items::Item;
+use super::print::print_option;
 use super::read::{Attribute, Holder, OptionText, Part, Role, SourceText};
 use super::tokens::{for_each_leaf, lex_text, spell_tokens, spell_value};
+use super::value::OptionValue;
 use std::ops::Range;
 
 /// The change of the model that an edit stands for.
@@ -68,22 +71,45 @@ pub(super) fn prove_edit(
     path: &str,
     change: &Change,
 ) -> bool {
-    let holders = |source: &SourceText| -> Vec<HolderShape> {
-        let all = source
-            .scenarios
-            .iter()
-            .chain(&source.groups)
-            .chain(&source.modules);
-        all.map(|holder| HolderShape::new(source, holder)).collect()
-    };
-    let mut expected = holders(before);
+    let mut expected = shapes_of(before);
     let Some(holder) = expected.iter_mut().find(|holder| holder.path == path) else {
         return false;
     };
     holder.apply(&change.expected);
     is_untouched_outside(before, after, path)
-        && expected == holders(after)
+        && expected == shapes_of(after)
         && expected_comments(before, change) == comments_of(after)
+}
+
+fn shapes_of(source: &SourceText) -> Vec<HolderShape> {
+    let scenarios = source.scenarios.iter().chain(&source.groups);
+    let all = scenarios.chain(&source.modules);
+    all.map(|holder| HolderShape::new(source, holder)).collect()
+}
+
+/// Returns true if `after` is `before` with the new scenario, and nothing else.
+pub(super) fn prove_new_scenario(
+    before: &SourceText,
+    after: &SourceText,
+    new: &NewScenario,
+) -> bool {
+    let mut shapes = shapes_of(after);
+    let Some(at) = shapes.iter().position(|shape| shape.path == new.name) else {
+        return false;
+    };
+    let shape = shapes.remove(at);
+    let spell = |options: &[(String, OptionValue)]| -> Vec<String> {
+        let printed = options.iter().map(|(key, value)| print_option(key, value));
+        printed.map(|text| spell_option(&text)).collect()
+    };
+    let is_step = |(part, step): (&PartShape, &NewStep)| {
+        part.name == step.name && part.options == spell(&step.options)
+    };
+    shapes == shapes_of(before)
+        && comments_of(before) == comments_of(after)
+        && shape.options == spell(&new.options)
+        && shape.parts.len() == new.steps.len()
+        && shape.parts.iter().zip(&new.steps).all(is_step)
 }
 
 fn is_untouched_outside(before: &SourceText, after: &SourceText, path: &str) -> bool {

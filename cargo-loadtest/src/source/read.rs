@@ -38,6 +38,8 @@ const ROLES: [(&str, Role); 7] = [
 #[derive(Debug, Clone)]
 pub(super) struct SourceText {
     pub(super) text: String,
+    /// The places where lines end.
+    line_ends: Vec<usize>,
     pub(super) comments: Vec<Range<usize>>,
     pub(super) scenarios: Vec<Holder>,
     /// The `#[group]` functions outside of scenarios.
@@ -122,6 +124,7 @@ impl SourceText {
         let tokens = lex_text(text)?;
         let mut source = Self {
             comments: find_comments(text, &tokens),
+            line_ends: text.match_indices('\n').map(|(at, _)| at).collect(),
             text: text.to_owned(),
             scenarios: Vec::new(),
             groups: Vec::new(),
@@ -130,6 +133,11 @@ impl SourceText {
         };
         source.add_items(text, &tokens, &[], None);
         Ok(source)
+    }
+
+    /// The number of the line at this place, from 1.
+    pub(super) fn line_of(&self, at: usize) -> usize {
+        1 + self.line_ends.partition_point(|end| *end < at)
     }
 
     /// The comments within a place.

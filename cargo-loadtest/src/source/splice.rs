@@ -171,11 +171,6 @@ impl<'a> Lines<'a> {
         self.0[self.start(at)..at].trim().is_empty()
     }
 
-    /// The number of the line at this place, from 1.
-    pub(super) fn number(self, at: usize) -> usize {
-        1 + self.0[..at].matches('\n').count()
-    }
-
     /// The width of the line at this place.
     pub(super) fn width(self, at: usize) -> usize {
         self.0[self.start(at)..self.end(at)].chars().count()

@@ -69,6 +69,16 @@ pub(super) enum Owner {
     Feed,
 }
 
+impl OptionValue {
+    /// The value without spaces around source text, and without the line ends that browsers send.
+    pub(super) fn normalised(self) -> Self {
+        match self {
+            Self::Source(text) => Self::Source(text.replace("\r\n", "\n").trim().to_owned()),
+            other => other,
+        }
+    }
+}
+
 impl Owner {
     pub(super) fn of_role(role: Role) -> Self {
         match role {

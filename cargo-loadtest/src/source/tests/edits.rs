@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::source::diff::Diff;
+use crate::source::{AnswerField, AnswerType, NewScenario, add_scenario};
 use std::path::Path;
 
 const VISIT: &str = r#"use loadtest::prelude::*;
@@ -133,6 +134,114 @@ fn spaces_are_no_conflict() {
     );
     let changed = edited(&text, &[Edit::Option(edit)]);
     assert!(changed.contains("weight   =  0.5)]"), "{changed}");
+}
+
+#[test]
+fn a_header_is_found_by_its_value_where_its_number_changed() {
+    let text = VISIT.replace("weight = 0.8", "header(\"b\", \"1\"), header(\"c\", \"2\")");
+    let set = |was: OptionValue, to: OptionValue| {
+        Edit::Option(option_edit(Some("browse"), "header", Some(was), Some(to)))
+    };
+    let changed = edited(&text, &[set(pair("c", "2"), pair("c", "3"))]);
+    assert!(changed.contains("header(\"b\", \"1\"), header(\"c\", \"3\")"));
+    let on_disk = Some(pair("b", "1"));
+    let reason = refusal(&text, set(pair("c", "9"), pair("c", "3")));
+    assert_eq!(reason, EditRefusal::Conflict { on_disk });
+}
+
+#[test]
+fn fields_are_added_to_types_of_answers() {
+    let add = |text: &str, name: &str, field_type: &str| {
+        let edit = Edit::AddField {
+            answer: "A".to_owned(),
+            field: AnswerField {
+                name: name.to_owned(),
+                field_type: field_type.to_owned(),
+            },
+        };
+        apply_edits(text, "visit", &[edit]).map(|edited| edited.text)
+    };
+    for (before, after) in [
+        ("struct A {}", "struct A {\n    b: u64,\n}"),
+        ("struct A { c: D<E, F> }", "struct A { c: D<E, F>, b: u64 }"),
+        ("struct A { c: D, }", "struct A { c: D, b: u64, }"),
+        (
+            "pub struct A {\n    // c\n    #[serde(rename = \"x\")]\n    pub c: D // d\n}",
+            "pub struct A {\n    // c\n    #[serde(rename = \"x\")]\n    pub c: D, // d\n    b: u64,\n}",
+        ),
+        (
+            "struct A {\n  c: D,\n  // e\n}",
+            "struct A {\n  c: D,\n  b: u64,\n  // e\n}",
+        ),
+    ] {
+        let text = |answer: &str| format!("#[response]\n{answer}\n\n#[response]\nenum E {{ B }}\n");
+        assert_eq!(
+            add(&text(before), "b", "u64").unwrap(),
+            text(after),
+            "{before}"
+        );
+        let windows = |answer: &str| text(answer).replace('\n', "\r\n");
+        assert_eq!(add(&windows(before), "b", "u64").unwrap(), windows(after));
+    }
+    let text = "#[response] struct A { b: B } #[response] struct T(u8);";
+    assert_eq!(
+        add(text, "type", "Option<Vec<u8>>").unwrap(),
+        "#[response] struct A { b: B, r#type: Option<Vec<u8>> } #[response] struct T(u8);"
+    );
+    for (name, field_type) in [
+        ("b", "u64"),
+        ("c", "u64 // no"),
+        ("c", "[u8; { f() }]"),
+        ("c d", "B"),
+        ("self", "B"),
+    ] {
+        let refused = add(text, name, field_type).unwrap_err();
+        assert!(
+            matches!(refused[0].reason, EditRefusal::Refused(_)),
+            "{name}"
+        );
+    }
+    let answers = AnswerType::read_all(text).unwrap();
+    let fields: Vec<_> = answers
+        .into_iter()
+        .map(|answer| answer.fields.map(|fields| fields.len()))
+        .collect();
+    assert_eq!(fields, [Some(1), None]);
+}
+
+#[test]
+fn a_new_scenario_stands_before_the_end_of_the_file() {
+    let new = |name: &str| NewScenario {
+        name: name.to_owned(),
+        description: "Comes.\nGoes.".to_owned(),
+        options: vec![(
+            "tags".to_owned(),
+            OptionValue::Texts(vec!["new".to_owned()]),
+        )],
+        steps: vec![new_step("come", "/"), new_step("go", "/out")],
+    };
+    let written = "/// Comes.\n/// Goes.\n#[scenario(tags = [\"new\"])]\nfn arrive() {\n    #[step(get = \"/\")]\n    fn come();\n\n    \
+                   #[step(get = \"/out\")]\n    fn go();\n}\n";
+    for (before, expected) in [
+        (String::new(), written.to_owned()),
+        (VISIT.to_owned(), format!("{VISIT}\n{written}")),
+        (
+            format!("{VISIT}\n// the end\nloadtest::main!();\n"),
+            format!("{VISIT}\n{written}\n// the end\nloadtest::main!();\n"),
+        ),
+    ] {
+        let edited = add_scenario(&before, &new("arrive")).unwrap();
+        assert_eq!(edited.text, expected);
+        let windows = before.replace('\n', "\r\n");
+        let edited = add_scenario(&windows, &new("arrive")).unwrap();
+        if !before.is_empty() {
+            assert_eq!(edited.text, expected.replace('\n', "\r\n"));
+        }
+    }
+    for name in ["visit", "main", "a b", "fn"] {
+        let refused = add_scenario(VISIT, &new(name)).unwrap_err();
+        assert!(matches!(refused, EditRefusal::Refused(_)), "{name}");
+    }
 }
 
 #[test]

@@ -221,7 +221,7 @@ fn a_value_is_replaced_in_its_place() {
             set(
                 "json",
                 source_value("{\n    \"a\": 1,\n}"),
-                source_value("{\n    \"a\": {{vu.id}},\n    \"b\": [true, -1.5]\n}"),
+                source_value(" {\r\n    \"a\": {{vu.id}},\r\n    \"b\": [true, -1.5]\r\n}\r\n"),
             ),
             "#[step(\n        post = \"/\",\n        json = {\n            \"a\": {{vu.id}},\n            \"b\": [true, -1.5]\n        },\n    )]",
         ),
