@@ -1,5 +1,5 @@
 // Reads the figures off the charts: by pointer, by the arrow keys, and without what the legend switches off. Copies
-// what is worth it. The page is complete without it.
+// what is worth it, and marks the section that is read. The page is complete without it.
 'use strict';
 
 // The times that are read off, and the series that are switched off, by chart: a drawing that takes the place of
@@ -194,5 +194,17 @@ function offerCopies(root) {
   }
 }
 
+// Marks the section that is read in the list at its side.
+function followSections(list) {
+  const links = new Map([...list.querySelectorAll('a')].map((link) => [document.getElementById(link.hash.slice(1)), link]));
+  const follow = (entries) => {
+    for (const { target, isIntersecting } of entries) links.get(target).toggleAttribute('aria-current', isIntersecting);
+  };
+  // A line below the upper edge of the window.
+  const observer = new IntersectionObserver(follow, { rootMargin: '-12% 0px -88%' });
+  for (const section of links.keys()) observer.observe(section);
+}
+
 connectCharts(document);
+document.querySelectorAll('.contents').forEach(followSections);
 offerCopies(document);

@@ -14,6 +14,8 @@ const BADGE: f64 = 92.0;
 const BETWEEN: f64 = 22.0;
 /// The width of one of two drawings beside one another.
 const HALF: f64 = (WIDTH - BETWEEN) / 2.0;
+/// The width of a drawing by itself.
+const ALONE: f64 = 0.7 * WIDTH;
 /// Space left of marked sentences.
 const INDENT: f64 = 12.0;
 /// The width of the labels of facts.
@@ -224,19 +226,20 @@ fn fact_rows(facts: &[Fact], fonts: &Fonts) -> Vec<Drawing> {
 }
 
 fn place_charts(flow: &mut Flow<'_>, charts: &[Chart]) {
+    let width = if charts.len() == 1 { ALONE } else { HALF };
     for pair in charts.chunks(2) {
         let mut row = Drawing::default();
         for (chart, left) in pair.iter().zip([0.0, HALF + BETWEEN]) {
-            row.add(draw_chart(chart, flow.fonts), (left, 0.0));
+            row.add(draw_chart(chart, width, flow.fonts), (left, 0.0));
         }
         row.height += 12.0;
         flow.place(row);
     }
 }
 
-fn draw_chart(chart: &Chart, fonts: &Fonts) -> Drawing {
-    let mut block = Drawing::label(&chart.title, Style::new(8.5).bold(), HALF, fonts);
+fn draw_chart(chart: &Chart, width: f64, fonts: &Fonts) -> Drawing {
+    let mut block = Drawing::label(&chart.title, Style::new(8.5).bold(), width, fonts);
     block.height += 4.0;
-    block.below(Drawing::scene(&chart.scene, HALF, fonts));
+    block.below(Drawing::scene(&chart.scene, width, fonts));
     block
 }
