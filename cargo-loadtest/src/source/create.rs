@@ -3,13 +3,14 @@
 use super::blocks::comments_start;
 use super::edit::{EditRefusal, EditedSource, NewStep};
 use super::head::print_docs;
+use super::kinds::Owner;
 use super::layout::write_attribute;
 use super::parts::{is_function_name, print_options, print_step, refuse};
 use super::proof::prove_new_scenario;
 use super::read::SourceText;
 use super::splice::{Lines, Splice, apply_splices};
 use super::tokens::{Token, Unreadable, lex_text};
-use super::value::{OptionValue, Owner};
+use super::value::OptionValue;
 use serde::{Deserialize, Serialize};
 
 /// A scenario of steps without bodies.

@@ -3,16 +3,18 @@
 //! Each becomes splices of the text. The new text is read again, and has to be the old model with the change.
 
 use super::answer::{AnswerField, add_field};
+use super::attribute::{Attribute, LIMIT, OptionText};
 use super::head::{describe_item, description_of, set_returns};
+use super::kinds::{Owner, form_key};
 use super::layout::{Printed, add_option, remove_option, set_option};
 use super::mentions::References;
 use super::parts::{add_step, duplicate_step, move_step, remove_step, rename_step};
 use super::print::print_option;
 use super::proof::{Expected, prove_edit};
-use super::read::{Attribute, Holder, LIMIT, OptionText, SourceText};
+use super::read::{Holder, SourceText};
 use super::splice::{Pieces, Splice, apply_splices};
 use super::tokens::{Unreadable, lex_text, spell_value};
-use super::value::{OptionValue, Owner, check_and_print, form_key, read_value};
+use super::value::{OptionValue, check_and_print, read_value};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -374,38 +376,5 @@ fn is_same_value(key: &str, one: Option<&OptionValue>, other: Option<&OptionValu
     match (one, other) {
         (Some(one), Some(other)) => one == other || spelled(one) == spelled(other),
         (one, other) => one.is_none() && other.is_none(),
-    }
-}
-
-impl SourceText {
-    /// The scenario or the shared group with this path.
-    fn find_holder(&self, path: &str) -> Result<(Owner, &Holder), EditRefusal> {
-        let scenarios = self
-            .scenarios
-            .iter()
-            .map(|holder| (Owner::Scenario, holder));
-        let groups = self.groups.iter().map(|holder| (Owner::Group, holder));
-        let mut found = scenarios
-            .chain(groups)
-            .filter(|(_, holder)| holder.path == path);
-        let holder = found
-            .next()
-            .ok_or_else(|| EditRefusal::Missing(path.to_owned()))?;
-        if found.next().is_some() {
-            let reason = format!("the file has several functions `{path}`");
-            return Err(EditRefusal::Refused(reason));
-        }
-        match holder.1.locked() {
-            Some(reason) => Err(EditRefusal::Refused(reason.to_owned())),
-            None => Ok(holder),
-        }
-    }
-}
-
-impl Holder {
-    /// The reason why no form can edit it.
-    pub(super) fn locked(&self) -> Option<&'static str> {
-        (self.attribute.is_conditional)
-            .then_some("its attribute is within `cfg_attr(..)`: edit it in Rust")
     }
 }

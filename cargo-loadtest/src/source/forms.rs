@@ -1,12 +1,14 @@
 //! A file as forms show it: plain data, which holds no place in bytes.
 
+use super::attribute::Attribute;
 use super::head::description_of;
 use super::items::Item;
+use super::kinds::{Owner, form_key};
 use super::mentions::{References, needs_of};
 use super::parts::move_step;
-use super::read::{Attribute, Holder, Part, Role, SourceText};
+use super::read::{Holder, Part, Role, SourceText};
 use super::tokens::Unreadable;
-use super::value::{OptionValue, Owner, form_key, read_value};
+use super::value::{OptionValue, read_value};
 use serde::Serialize;
 
 /// A file with scenarios.

@@ -2,7 +2,7 @@
 //!
 //! Bodies of functions are never parsed, so that half-written code in one leaves the rest readable.
 
-use super::read::Attribute;
+use super::attribute::Attribute;
 use super::tokens::{Token, TokenKind, range_of};
 use std::ops::Range;
 

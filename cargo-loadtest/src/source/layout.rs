@@ -1,7 +1,8 @@
 //! Where an option of an attribute is written: in the layout that is there.
 
+use super::attribute::{Attribute, OptionForm, OptionText};
 use super::print::{print_option, print_wide_option};
-use super::read::{Attribute, OptionForm, OptionText, SourceText};
+use super::read::SourceText;
 use super::splice::{Lines, Splice, apply_splices};
 use super::value::OptionValue;
 use std::ops::Range;

@@ -20,6 +20,7 @@
 //! ```
 
 mod answer;
+mod attribute;
 mod blocks;
 mod copy;
 mod create;
@@ -29,6 +30,7 @@ mod forms;
 mod grammar;
 mod head;
 mod items;
+mod kinds;
 mod layout;
 mod mentions;
 mod parts;

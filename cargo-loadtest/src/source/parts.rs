@@ -4,12 +4,13 @@ use super::blocks::{block_of, cut_block};
 use super::edit::{Change, EditRefusal, NewStep};
 use super::head::check_type;
 use super::items::Item;
+use super::kinds::Owner;
 use super::layout::{Printed, ends_line, write_attribute};
 use super::mentions::{References, is_named_in_code, mentions_of, needs_of, step_names};
 use super::proof::{Expected, has_same_tokens};
 use super::read::{Holder, Part, Role, SourceText};
 use super::splice::{Lines, Splice};
-use super::value::{OptionValue, Owner, check_and_print};
+use super::value::{OptionValue, check_and_print};
 use std::ops::Range;
 
 pub(super) fn refuse<T>(reason: impl Into<String>) -> Result<T, EditRefusal> {

@@ -1,6 +1,6 @@
 //! Prints options as source.
 
-use super::read::LIMIT;
+use super::attribute::LIMIT;
 use super::value::{Field, FieldValue, OptionValue, ParameterList};
 
 /// Prints an option on one line, or as its source is.

@@ -1,10 +1,11 @@
 //! Proves an edit: the new text is the old model with the change, and nothing else.
 
+use super::attribute::{Attribute, OptionText};
 use super::create::NewScenario;
 use super::edit::{Change, NewStep};
 use super::items::Item;
 use super::print::print_option;
-use super::read::{Attribute, Holder, OptionText, Part, Role, SourceText};
+use super::read::{Holder, Part, Role, SourceText};
 use super::tokens::{for_each_leaf, lex_text, spell_tokens, spell_value};
 use super::value::OptionValue;
 use std::ops::Range;

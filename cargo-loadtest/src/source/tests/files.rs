@@ -176,3 +176,25 @@ fn options_are_removed_from_scenarios_with_mistakes() {
     let made = edit_all(files.filter(|(path, _)| is_mistaken(path)), true);
     assert!(made > 500, "{made}");
 }
+
+#[test]
+fn every_file_is_shown_in_forms() {
+    for (path, text) in scenario_files() {
+        let Ok(file) = FileSource::read(&text) else {
+            assert!(is_mistaken(&path), "{}", path.display());
+            continue;
+        };
+        let scenarios = file.scenarios.iter().chain(&file.groups);
+        let parts = scenarios.flat_map(|scenario| &scenario.parts);
+        for option in parts.flat_map(|part| &part.options) {
+            assert_ne!(
+                option.value.is_some(),
+                option.locked.is_some(),
+                "{option:?}"
+            );
+            let lines = text.lines().skip(option.line - 1);
+            let first = option.source.lines().next().unwrap_or_default();
+            assert!(lines.take(1).any(|line| line.contains(first)), "{option:?}");
+        }
+    }
+}

@@ -8,8 +8,9 @@ mod values;
 
 use super::edit::{Edit, EditRefusal, NewStep, OptionEdit, apply_edit, apply_edits};
 use super::forms::{FileSource, PartSource};
+use super::kinds::{Owner, form_key};
 use super::read::{Holder, Part, Role, SourceText};
-use super::value::{OptionValue, Owner, form_key, read_value};
+use super::value::{OptionValue, read_value};
 
 /// An edit of an option of a step.
 fn option_edit(
