@@ -52,8 +52,12 @@
   };
   // Not while somebody types or reads the keys.
   let isOutdated = false;
+  // To load the page again would call off the way to another one. A download begins like one, and ends here.
+  let leaving = -Infinity;
+  addEventListener("beforeunload", () => { leaving = performance.now(); });
   const reload = () => {
-    if (isOutdated && !document.querySelector("dialog[open]") && !document.activeElement.matches("input,select,textarea")) location.reload();
+    const isLeaving = performance.now() - leaving < 3000;
+    if (isOutdated && !isLeaving && !document.querySelector("dialog[open]") && !document.activeElement.matches("input,select,textarea")) location.reload();
   };
   const connect = () => {
     const address = document.body.dataset.stream;
