@@ -58,6 +58,42 @@ pub(crate) fn add_scenario(text: &str, new: &NewScenario) -> Result<EditedSource
     })
 }
 
+/// Adds a module to the text of a load test; `file` is its path from the folder of that.
+///
+/// A plain `mod` would make cargo take a file beside the load test for another test.
+///
+/// # Errors
+/// A name that is taken, or is none; a text without `loadtest::main!`.
+pub(crate) fn add_module(text: &str, name: &str, file: &str) -> Result<EditedSource, EditRefusal> {
+    let unreadable = |error: Unreadable| EditRefusal::Unreadable(error.to_string());
+    let source = SourceText::read(text).map_err(unreadable)?;
+    let tokens = lex_text(text).map_err(unreadable)?;
+    if !is_function_name(name) {
+        return refuse(format!("`{name}` is no name of a module"));
+    }
+    let is_taken = |pair: &[Token]| pair[0].is_word(text, "mod") && pair[1].is_word(text, name);
+    if tokens.windows(2).any(is_taken) {
+        return refuse(format!("there is a module `{name}` already"));
+    }
+    let Some(main) = find_main(text, &tokens) else {
+        return refuse("the file has no `loadtest::main!`");
+    };
+    let lines = Lines(text);
+    let line_end = lines.line_end();
+    let at = lines.start(comments_start(&source, main));
+    let written = format!("#[path = {file:?}]{line_end}mod {name};{line_end}{line_end}");
+    let splices = vec![Splice::insert(at, written)];
+    let changed = apply_splices(text, &splices);
+    let after = SourceText::read(&changed).map_err(|_| EditRefusal::Unproven)?;
+    if after.scenarios.len() != source.scenarios.len() {
+        return Err(EditRefusal::Unproven);
+    }
+    Ok(EditedSource {
+        text: changed,
+        splices,
+    })
+}
+
 fn print_scenario(new: &NewScenario, line_end: &str) -> Result<String, EditRefusal> {
     let options = print_options(Owner::Scenario, &new.options)?;
     let mut lines = print_docs(&new.description)?;

@@ -54,7 +54,7 @@ pub(crate) use write::{read_source, replace_source};
 #[expect(unused_imports, reason = "the dashboard is to use it")]
 pub(crate) use {
     answer::{AnswerField, AnswerType},
-    create::{NewScenario, add_scenario},
+    create::{NewScenario, add_module, add_scenario},
     diff::{Diff, DiffLine, Hunk, LineKind},
     edit::{Edit, EditRefusal, EditedSource, NewStep, OptionEdit, RefusedEdit, apply_edits},
     forms::{Description, FileSource, OptionSource, PartSource, ScenarioSource},

@@ -2,8 +2,9 @@
 
 use crate::error::Error;
 use crate::session;
+use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// The end of a command.
 #[derive(Debug, Clone)]
@@ -15,6 +16,14 @@ pub(super) struct CommandOutput {
 }
 
 impl CommandOutput {
+    fn new(output: &Output) -> Self {
+        Self {
+            is_ok: output.status.success(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
     /// Returns what the command says of its failure: the last of its lines on standard error.
     pub(super) fn explanation(&self) -> String {
         let lines: Vec<_> = self.stderr.lines().collect();
@@ -44,9 +53,31 @@ pub(super) fn prepare_command(folder: &Path, arguments: &[String]) -> Result<Com
 pub(super) fn run_command(folder: &Path, arguments: &[String]) -> Result<CommandOutput, Error> {
     let mut command = prepare_command(folder, arguments)?;
     let output = command.output().map_err(Error::spawn(&command))?;
-    Ok(CommandOutput {
-        is_ok: output.status.success(),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    })
+    Ok(CommandOutput::new(&output))
+}
+
+/// Runs a command with this standard input to its end.
+///
+/// # Errors
+/// When it cannot be started.
+pub(super) fn run_command_with_input(
+    folder: &Path,
+    arguments: &[String],
+    input: &[u8],
+) -> Result<CommandOutput, Error> {
+    let mut command = prepare_command(folder, arguments)?;
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(Error::spawn(&command))?;
+    let pipe = child.stdin.take();
+    let output = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // A command that has seen enough closes its end.
+            let _ = pipe.map(|mut pipe| pipe.write_all(input));
+        });
+        child.wait_with_output()
+    });
+    Ok(CommandOutput::new(&output.map_err(Error::spawn(&command))?))
 }

@@ -44,6 +44,7 @@ pub(super) struct Dashboard {
     known: Mutex<Vec<ScenarioDef>>,
     pub(super) checks: Checks,
     last_edit: Mutex<Option<LastEdit>>,
+    import_draft: Mutex<Option<ImportDraft>>,
     watched: Mutex<Option<Watched>>,
     journeys: Mutex<BTreeMap<String, Journey>>,
     notice: Mutex<Option<Notice>>,
@@ -55,7 +56,10 @@ pub(super) struct Dashboard {
 pub(super) enum Listing {
     #[default]
     Unknown,
-    Building,
+    Building {
+        /// True if the source changed meanwhile.
+        is_outdated: bool,
+    },
     Known,
     /// The load tests do not build, or there are none.
     Failed(String),
@@ -74,6 +78,19 @@ pub(super) enum Journey {
 pub(super) struct Notice {
     pub(super) is_good: bool,
     pub(super) text: String,
+}
+
+/// Requests that were read and not saved.
+#[derive(Debug, Clone)]
+pub(super) struct ImportDraft {
+    /// The format, in words.
+    pub(super) format: String,
+    /// The source that would be written; none where the requests were refused.
+    pub(super) source: Option<String>,
+    /// A name for its module.
+    pub(super) name: String,
+    /// What `import` says of it.
+    pub(super) messages: String,
 }
 
 /// The last change of a source file, so that it can be taken back.
@@ -110,6 +127,7 @@ impl Dashboard {
             known: Mutex::default(),
             checks: Checks::default(),
             last_edit: Mutex::default(),
+            import_draft: Mutex::default(),
             watched: Mutex::default(),
             journeys: Mutex::default(),
             notice: Mutex::default(),
@@ -207,28 +225,34 @@ impl Dashboard {
         lock(&self.listing).clone()
     }
 
-    /// Builds the load tests and lists their scenarios, on a thread of its own; nothing where that is under way.
+    /// Builds the load tests and lists their scenarios, on a thread of its own; where that is under way, once more
+    /// after it.
     pub(super) fn refresh_listing(self: &std::sync::Arc<Self>) {
         let mut listing = lock(&self.listing);
-        if matches!(*listing, Listing::Building) {
+        if let Listing::Building { is_outdated } = &mut *listing {
+            *is_outdated = true;
             return;
         }
-        *listing = Listing::Building;
+        *listing = Listing::Building { is_outdated: false };
         drop(listing);
         let dashboard = std::sync::Arc::clone(self);
         let list = move || {
-            let listed = dashboard.run(&["list", "--format", "json"], Flags::Project);
-            *lock(&dashboard.listing) = match listed {
-                Ok(output) if output.is_ok => match serde_json::from_str(&output.stdout) {
+            loop {
+                let listed = dashboard.list_scenarios();
+                let mut listing = lock(&dashboard.listing);
+                if matches!(*listing, Listing::Building { is_outdated: true }) {
+                    *listing = Listing::Building { is_outdated: false };
+                    continue;
+                }
+                *listing = match listed {
                     Ok(scenarios) => {
                         *lock(&dashboard.known) = scenarios;
                         Listing::Known
                     }
-                    Err(error) => Listing::Failed(error.to_string()),
-                },
-                Ok(output) => Listing::Failed(output.explanation()),
-                Err(error) => Listing::Failed(error.to_string()),
-            };
+                    Err(reason) => Listing::Failed(reason),
+                };
+                return;
+            }
         };
         if let Err(error) = std::thread::Builder::new()
             .name("list".to_owned())
@@ -236,6 +260,16 @@ impl Dashboard {
         {
             *lock(&self.listing) = Listing::Failed(format!("no thread for the build: {error}"));
         }
+    }
+
+    /// Builds the load tests and lists their scenarios, or returns what prevents it.
+    fn list_scenarios(&self) -> Result<Vec<ScenarioDef>, String> {
+        let output = self.run(&["list", "--format", "json"], Flags::Project);
+        let output = output.map_err(|error| error.to_string())?;
+        if !output.is_ok {
+            return Err(output.explanation());
+        }
+        serde_json::from_str(&output.stdout).map_err(|error| error.to_string())
     }
 
     /// Returns the scenarios as they were listed last.
@@ -246,6 +280,14 @@ impl Dashboard {
     /// Returns the flags that every command of cargo gets.
     pub(super) fn cargo_flags(&self) -> &[String] {
         &self.cargo_flags
+    }
+
+    pub(super) fn import_draft(&self) -> Option<ImportDraft> {
+        lock(&self.import_draft).clone()
+    }
+
+    pub(super) fn set_import_draft(&self, draft: Option<ImportDraft>) {
+        *lock(&self.import_draft) = draft;
     }
 
     pub(super) fn last_edit(&self) -> Option<LastEdit> {

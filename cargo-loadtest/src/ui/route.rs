@@ -23,6 +23,8 @@ pub(super) enum Route {
     Scenarios,
     /// The history of a scenario, by its identity.
     Scenario(String),
+    /// New tests, and requests to make them from.
+    New,
     /// The form of a scenario.
     Edit(String),
     /// One journey of a scenario.
@@ -56,6 +58,12 @@ pub(super) enum Route {
     UndoEdit,
     /// Checks the file with the compiler.
     CheckSource,
+    /// Reads requests, and shows what they would be as Rust.
+    ReadImport,
+    /// Writes them as a module of a load test.
+    SaveImport,
+    /// Adds an empty scenario to a load test.
+    AddScenario,
     /// Builds the load tests and asks them for their scenarios.
     Refresh,
 }
@@ -94,6 +102,9 @@ impl Route {
                 ["edit", "save"] => Self::SaveEdit,
                 ["edit", "undo"] => Self::UndoEdit,
                 ["edit", "check"] => Self::CheckSource,
+                ["new", "read"] => Self::ReadImport,
+                ["new", "save"] => Self::SaveImport,
+                ["new", "add"] => Self::AddScenario,
                 ["scenarios", "refresh"] => Self::Refresh,
                 _ => return None,
             });
@@ -109,6 +120,7 @@ impl Route {
             ["scenarios", identity] => Self::Scenario(identity.to_owned()),
             ["scenarios", identity, "edit"] => Self::Edit(identity.to_owned()),
             ["scenarios", identity, "try"] => Self::Try(identity.to_owned()),
+            ["new"] => Self::New,
             ["runs"] => Self::Runs,
             ["runs", run] => Self::Run(run.to_owned()),
             ["runs", run, file] => {
@@ -138,6 +150,7 @@ impl Route {
             Self::Scenario(identity) => format!("/scenarios/{}", part(identity)),
             Self::Edit(identity) => format!("/scenarios/{}/edit", part(identity)),
             Self::Try(identity) => format!("/scenarios/{}/try", part(identity)),
+            Self::New => "/new".to_owned(),
             Self::Runs => "/runs".to_owned(),
             Self::Run(run) => format!("/runs/{}", part(run)),
             Self::Report(run, format) => format!("/runs/{}/{}", part(run), format.file_name()),
@@ -158,6 +171,9 @@ impl Route {
             Self::SaveEdit => "/edit/save".to_owned(),
             Self::UndoEdit => "/edit/undo".to_owned(),
             Self::CheckSource => "/edit/check".to_owned(),
+            Self::ReadImport => "/new/read".to_owned(),
+            Self::SaveImport => "/new/save".to_owned(),
+            Self::AddScenario => "/new/add".to_owned(),
             Self::Refresh => "/scenarios/refresh".to_owned(),
         }
     }
@@ -169,6 +185,7 @@ impl Route {
             Self::Code
             | Self::Scenarios
             | Self::Scenario(_)
+            | Self::New
             | Self::Edit(_)
             | Self::Try(_)
             | Self::Runs
@@ -191,6 +208,9 @@ impl Route {
             | Self::SaveEdit
             | Self::UndoEdit
             | Self::CheckSource
+            | Self::ReadImport
+            | Self::SaveImport
+            | Self::AddScenario
             | Self::Refresh => Access::Change,
         }
     }
@@ -215,6 +235,7 @@ impl Route {
             Self::Asset(Asset::Script),
             Self::Scenarios,
             Self::Scenario(name()),
+            Self::New,
             Self::Edit(name()),
             Self::Try(name()),
             Self::Runs,
@@ -237,6 +258,9 @@ impl Route {
             Self::SaveEdit,
             Self::UndoEdit,
             Self::CheckSource,
+            Self::ReadImport,
+            Self::SaveImport,
+            Self::AddScenario,
             Self::Refresh,
         ]
     }

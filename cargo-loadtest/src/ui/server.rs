@@ -24,6 +24,8 @@ use tokio::time::Instant;
 
 /// The largest form.
 const BODY_LIMIT: usize = 1 << 20;
+/// The largest form with a document to import.
+const IMPORT_LIMIT: usize = 256 << 20;
 const HEAD_LIMIT: Duration = Duration::from_secs(10);
 /// The interval between two looks for Ctrl-C.
 const POLL: Duration = Duration::from_millis(100);
@@ -152,8 +154,13 @@ async fn answer(
     let Some(route) = route else {
         return pages::not_found(&dashboard, "there is no such page");
     };
-    let Ok(body) = Limited::new(body, BODY_LIMIT).collect().await else {
-        let text = format!("the form is larger than {BODY_LIMIT} bytes, or broke off");
+    let limit = if route == Route::ReadImport {
+        IMPORT_LIMIT
+    } else {
+        BODY_LIMIT
+    };
+    let Ok(body) = Limited::new(body, limit).collect().await else {
+        let text = format!("the form is larger than {limit} bytes, or broke off");
         return Answer::Text(StatusCode::PAYLOAD_TOO_LARGE, text);
     };
     let query = Fields::parse(head.uri.query().unwrap_or_default().as_bytes());

@@ -197,6 +197,7 @@ mod tests {
 
     fn test(package: &str, kind: &'static str, name: &str) -> LoadTest {
         LoadTest {
+            path: PathBuf::new(),
             package: package.to_owned(),
             package_root: PathBuf::new(),
             package_id: package.to_owned(),

@@ -47,6 +47,8 @@ pub(crate) struct LoadTest {
     pub(crate) package_root: PathBuf,
     /// The package as cargo's messages name it.
     pub(crate) package_id: String,
+    /// The source file of the target.
+    pub(crate) path: PathBuf,
     /// The kind as cargo's flags name it: `test`.
     pub(crate) kind: &'static str,
     /// The name of the target.
@@ -238,6 +240,7 @@ impl Workspace {
                         package: package.name.to_string(),
                         package_root: folder(package),
                         package_id: package.id.repr.clone(),
+                        path: path.to_path_buf(),
                         kind,
                         name: target.name.clone(),
                     });

@@ -15,6 +15,7 @@ pub(super) fn trials() -> Vec<Trial> {
     trials![needing "chromium":
         a_scenario_is_edited_checked_tried_and_run_in_both_versions,
         a_change_that_somebody_else_made_is_not_overwritten,
+        a_pasted_request_becomes_a_module_and_an_empty_scenario_a_function,
     ]
 }
 
@@ -212,5 +213,62 @@ fn a_change_that_somebody_else_made_is_not_overwritten() {
         source(&project),
         other.replace("expect = 200", "expect = 201")
     );
+    dashboard.end().exits(0);
+}
+
+fn a_pasted_request_becomes_a_module_and_an_empty_scenario_a_function() {
+    let (name, server) = ("new_board", Server::start(answer));
+    let project = project(name);
+    let dashboard = Dashboard::launch(project.tool("ui", "--no-open --port 0"));
+    let mut browser = dashboard.browse();
+    browser.visit(&dashboard.url("/new"));
+    let command = format!(
+        "curl '{}/products' -H 'authorization: Bearer s3cret-t0ken-9876'",
+        server.url()
+    );
+    browser.fill_in("textarea[name=text]", &command);
+    browser.click_on("form[action='/new/read'] button");
+    browser.wait_until_there_is("form[action='/new/save'] button");
+    let page = text_of(&mut browser, "main");
+    assert!(
+        page.contains("#[scenario(") && page.contains("{{secret."),
+        "{page}"
+    );
+    assert!(!page.contains("s3cret-t0ken-9876"), "{page}");
+    browser.fill_in("input[name=name]", "products");
+    browser.click_on("form[action='/new/save'] button");
+    browser.wait_until_there_is("#edit");
+    let text = source(&project);
+    let module = "#[path = \"load/products.rs\"]\nmod products;\n\nloadtest::main!();";
+    assert_eq!(text, LOAD.replace("loadtest::main!();", module));
+    let imported = project.root().join("tests/load/products.rs");
+    let imported = fs::read_to_string(imported).expect("the module");
+    assert!(
+        !imported.contains("loadtest::main!") && !imported.contains("s3cret-t0ken-9876"),
+        "{imported}"
+    );
+
+    browser.visit(&dashboard.url("/new"));
+    let form = "form[action='/new/add']";
+    for (field, value) in [
+        ("name", "ping"),
+        ("url", "/ping"),
+        ("rate", "5/s"),
+        ("duration", "2s"),
+    ] {
+        browser.fill_in(&format!("{form} input[name={field}]"), value);
+    }
+    browser.click_on(&format!("{form} button"));
+    browser.wait_until_there_is("#edit");
+    let added = "#[scenario(load = rate(5/s, for = 2s))]\nfn ping() {\n    #[step(get = \"/ping\")]\n    fn request();\n}\n\n";
+    assert!(source(&project).contains(added), "{}", source(&project));
+    // Both are compiled, listed and can be run.
+    browser.visit(&dashboard.url("/"));
+    browser.wait_until_there_is(&format!("button[value='{name}::load::ping']"));
+    browser.wait_until_there_is(&format!("button[value^='{name}::load::products::']"));
+    browser.fill_in("input[name=base-url]", &server.url());
+    browser.click_on(&format!("button[value='{name}::load::ping']"));
+    browser.wait_until_there_is(".grade");
+    assert_eq!(server.requests_to("/ping"), 10);
     dashboard.end().exits(0);
 }

@@ -51,6 +51,8 @@ fn every_page_fits_every_window_and_asks_nobody_else() {
         "/scenarios/site::load::journey",
         "/scenarios/site::load::journey?plan=1",
         "/scenarios/site::load::journey/try",
+        "/scenarios/site::load::journey/edit",
+        "/new",
         "/runs",
         &report,
         "/compare",

@@ -272,7 +272,7 @@ fn show(dashboard: &Dashboard, content: &Content) -> Answer {
     Answer::page(render_page(dashboard, content))
 }
 
-fn render_diff(diff: &Diff) -> Markup {
+pub(super) fn render_diff(diff: &Diff) -> Markup {
     html! {
         @for hunk in &diff.hunks {
             pre.diff {

@@ -6,6 +6,7 @@ mod compare;
 pub(super) mod edit;
 mod events;
 mod journey;
+mod new;
 mod run;
 mod runs;
 mod scenario;
@@ -46,6 +47,10 @@ pub(super) fn answer(
         Route::Edit(identity) => {
             edit::render(dashboard, identity).map(|page| show(dashboard, &page))
         }
+        Route::New => new::render(dashboard).map(|page| show(dashboard, &page)),
+        Route::ReadImport => new::read(dashboard, form),
+        Route::SaveImport => new::save(dashboard, form),
+        Route::AddScenario => new::add(dashboard, form),
         Route::PreviewEdit => edit::preview(dashboard, form),
         Route::SaveEdit => edit::save(dashboard, form),
         Route::Runs => runs::render(dashboard, query).map(|page| show(dashboard, &page)),

@@ -77,7 +77,7 @@ pub(super) fn render(dashboard: &Arc<Dashboard>, query: &Fields) -> Result<Conte
 pub(in crate::ui) fn listing_state(dashboard: &Dashboard) -> &'static str {
     match dashboard.listing() {
         Listing::Unknown => "unknown",
-        Listing::Building => "building",
+        Listing::Building { .. } => "building",
         Listing::Known => "known",
         Listing::Failed(_) => "failed",
     }
@@ -194,7 +194,7 @@ fn sort_rows(rows: &mut [Row<'_>], order: &str) {
 fn render_state(listing: &Listing, known: &[String]) -> Markup {
     html! {
         @match listing {
-            Listing::Unknown | Listing::Building => {
+            Listing::Unknown | Listing::Building { .. } => {
                 p.notice role="status" { "The load tests are built to list their scenarios." @if !known.is_empty() { " Those below have runs." } }
             }
             Listing::Failed(reason) => {
@@ -208,7 +208,10 @@ fn render_state(listing: &Listing, known: &[String]) -> Markup {
                 }
             }
             Listing::Known => {
-                form.line method="post" action=(Route::Refresh.path()) { button.small { "Read the source again" } }
+                p.line {
+                    a.button.small href=(Route::New.path()) { "New test" }
+                    form.line method="post" action=(Route::Refresh.path()) { button.small { "Read the source again" } }
+                }
             }
         }
     }

@@ -141,6 +141,19 @@
     });
   }
 
+  // Files that are chosen or dropped are read into their field.
+  const drop = document.querySelector("[data-drop]");
+  if (drop) {
+    const readFile = async (file) => { if (file) { drop.value = await file.text(); drop.form.requestSubmit(); } };
+    const chosen = document.querySelector("[data-file]");
+    chosen.hidden = false;
+    chosen.addEventListener("change", () => readFile(chosen.files[0]));
+    drop.addEventListener("dragover", (event) => event.preventDefault());
+    drop.addEventListener("drop", (event) => {
+      if (event.dataTransfer.files.length) { event.preventDefault(); readFile(event.dataTransfer.files[0]); }
+    });
+  }
+
   // Keys: not within a field, and not with Ctrl or Alt.
   let isGoing = false;
   document.addEventListener("keydown", (event) => {
