@@ -9,5 +9,6 @@ mod scenario;
 pub(crate) use entry::{Archive, Entry, Outcome, short};
 #[cfg(test)]
 pub(crate) use entry::{Unreadable, of_record};
+#[cfg(feature = "ui")]
 pub(crate) use index::Index;
 pub(crate) use scenario::{Row, ScenarioHistory, SettingHistory, Trend, VersionHistory};

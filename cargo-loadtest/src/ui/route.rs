@@ -64,6 +64,8 @@ pub(super) enum Route {
     SaveImport,
     /// Adds an empty scenario to a load test.
     AddScenario,
+    /// Copies a scenario as a new version beside it.
+    Duplicate,
     /// Builds the load tests and asks them for their scenarios.
     Refresh,
 }
@@ -105,6 +107,7 @@ impl Route {
                 ["new", "read"] => Self::ReadImport,
                 ["new", "save"] => Self::SaveImport,
                 ["new", "add"] => Self::AddScenario,
+                ["scenarios", "duplicate"] => Self::Duplicate,
                 ["scenarios", "refresh"] => Self::Refresh,
                 _ => return None,
             });
@@ -174,6 +177,7 @@ impl Route {
             Self::ReadImport => "/new/read".to_owned(),
             Self::SaveImport => "/new/save".to_owned(),
             Self::AddScenario => "/new/add".to_owned(),
+            Self::Duplicate => "/scenarios/duplicate".to_owned(),
             Self::Refresh => "/scenarios/refresh".to_owned(),
         }
     }
@@ -211,6 +215,7 @@ impl Route {
             | Self::ReadImport
             | Self::SaveImport
             | Self::AddScenario
+            | Self::Duplicate
             | Self::Refresh => Access::Change,
         }
     }
@@ -261,6 +266,7 @@ impl Route {
             Self::ReadImport,
             Self::SaveImport,
             Self::AddScenario,
+            Self::Duplicate,
             Self::Refresh,
         ]
     }

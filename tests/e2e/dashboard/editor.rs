@@ -170,6 +170,16 @@ fn a_scenario_is_edited_checked_tried_and_run_in_both_versions() {
     browser.visit(&dashboard.url(&format!("/scenarios/{name}::load::visit")));
     browser.wait_until_there_is("h3");
     assert_eq!(browser.value("document.querySelectorAll('h3').length"), 2);
+
+    // A copy is another scenario, without the runs.
+    browser.fill_in(
+        "form[action='/scenarios/duplicate'] input[name=name]",
+        "visit_2",
+    );
+    browser.click_on("form[action='/scenarios/duplicate'] button");
+    browser.wait_until_there_is("#step-browse");
+    assert_eq!(text_of(&mut browser, "main h1"), "visit_2");
+    assert_eq!(source(&project).matches("#[scenario(").count(), 2);
     dashboard.end().exits(0);
 }
 

@@ -52,6 +52,7 @@ pub(super) fn change(
             do_command(dashboard, &["baseline", "remove", required(form, "name")?])?;
             Route::Baselines.path()
         }
+        Route::Duplicate => duplicate(dashboard, form)?,
         Route::UndoEdit => edit::undo(dashboard, required(form, "scenario")?)?,
         Route::CheckSource => edit::check(dashboard, required(form, "scenario")?)?,
         _ => {
@@ -113,6 +114,31 @@ fn start_run(dashboard: &Dashboard, form: &Fields) -> Result<String, Error> {
         .start(dashboard.arguments(&words, Flags::Project), title.clone())?;
     dashboard.notify(true, format!("asked for a run of {title}"));
     Ok(format!("{}?number={number}", Route::Started.path()))
+}
+
+/// Copies a scenario; returns the page to go to.
+fn duplicate(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<String, Error> {
+    let identity = required(form, "scenario")?;
+    let name = required(form, "name")?;
+    let output = dashboard.run(&["duplicate", identity, name], Flags::Project)?;
+    let text = if output.is_ok {
+        dashboard.refresh_listing();
+        output.stdout.trim().to_owned()
+    } else {
+        output.explanation()
+    };
+    dashboard.notify(output.is_ok, text);
+    let copy = identity
+        .rsplit_once("::")
+        .map(|(module, _)| format!("{module}::{name}"));
+    let page = copy
+        .filter(|_| output.is_ok)
+        .unwrap_or_else(|| identity.to_owned());
+    Ok(if output.is_ok {
+        Route::Edit(page).path()
+    } else {
+        Route::Scenario(page).path()
+    })
 }
 
 fn current_page(dashboard: &Dashboard) -> String {

@@ -71,6 +71,7 @@ pub(super) fn answer(
         | Route::SaveBaseline
         | Route::RemoveBaseline
         | Route::CheckSource
+        | Route::Duplicate
         | Route::UndoEdit
         | Route::Refresh => changes::change(dashboard, route, form),
     };

@@ -65,6 +65,14 @@ pub(super) fn render(
                 a.button href=(Route::Try(identity.to_owned()).path()) { "Try one journey" } " "
                 a.button href="?plan=1#plan" { "Show what a run would send" }
             }
+            @if dashboard.refusal(Action::Duplicate).is_none() {
+                form.line method="post" action=(Route::Duplicate.path()) {
+                    input type="hidden" name="scenario" value=(identity);
+                    label { "Duplicate as " input name="name" required autocomplete="off" spellcheck="false" placeholder="visit_2"; }
+                    button.small { "Duplicate" }
+                    span.sub { "The copy is another scenario in the same file. The runs stay with the original." }
+                }
+            }
             @if let Some(plan) = plan { pre #plan.output { (plan) } }
         }
         section {

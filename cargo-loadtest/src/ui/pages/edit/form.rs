@@ -1,0 +1,333 @@
+//! The form: a scenario, its parts in their order, and what the compiler says of them.
+
+use super::fields::{render_new_option, render_option_fields};
+use super::{Draft, METHODS};
+use crate::policy::Action;
+use crate::source::{
+    Edit, EditRefusal, OptionEdit, OptionSource, OptionValue, PartSource, RefusedEdit, Role,
+};
+use crate::ui::dashboard::{Dashboard, Journey};
+use crate::ui::editor::{
+    EditedFile, Finding, OptionField, SourceCheck, StepValues, addable_options, collect_values,
+    number_options,
+};
+use crate::ui::frame::{Content, Section};
+use crate::ui::route::Route;
+use maud::{Markup, html};
+
+pub(super) fn render_form(
+    dashboard: &Dashboard,
+    identity: &str,
+    file: &EditedFile,
+    draft: &Draft,
+) -> Content {
+    let scenario = &file.scenario;
+    let check = dashboard.checks.get(&file.path);
+    let findings = match &check {
+        Some(SourceCheck::Ended(findings)) => findings.as_slice(),
+        _ => &[],
+    };
+    let refusal = dashboard
+        .refusal(Action::Edit)
+        .or_else(|| scenario.locked.map(str::to_owned));
+    let fields = number_options(scenario);
+    let can_undo = dashboard
+        .last_edit()
+        .is_some_and(|edit| edit.path == file.path);
+    let values = match dashboard.journey(identity) {
+        Some(Journey::Ended(events)) => {
+            let steps = scenario.parts.iter().filter(|part| part.role == Role::Step);
+            let names: Vec<&str> = steps.map(|part| &*part.name).collect();
+            collect_values(&events, &names)
+        }
+        _ => Vec::new(),
+    };
+    let state = match check {
+        Some(SourceCheck::Running) => "running",
+        Some(_) => "ended",
+        None => "none",
+    };
+    let encoded: String = url::form_urlencoded::byte_serialize(identity.as_bytes()).collect();
+    Content {
+        title: scenario.function.clone(),
+        section: Section::Scenarios,
+        stream: format!("edit={encoded}&check={state}"),
+        body: html! {
+            h1 { (scenario.function) }
+            p.sub { a href=(Route::Scenario(identity.to_owned()).path()) { (identity) } " · " code { (file.shown) ":" (scenario.line) } }
+            nav.actions aria-label="What to do with this scenario" {
+                a.button.small href=(Route::Try(identity.to_owned()).path()) { "Try it once" }
+                form.line method="post" action=(Route::CheckSource.path()) {
+                    input type="hidden" name="scenario" value=(identity);
+                    button.small { "Check" }
+                }
+                @if can_undo {
+                    form.line method="post" action=(Route::UndoEdit.path()) {
+                        input type="hidden" name="scenario" value=(identity);
+                        button.small { "Undo the last save" }
+                    }
+                }
+            }
+            (render_check(check.as_ref()))
+            (render_refused(draft))
+            @if let Some(refusal) = &refusal { p.notice { "This scenario cannot be edited here: " (refusal) } }
+            form #edit method="post" action=(Route::PreviewEdit.path()) {
+                input type="hidden" name="scenario" value=(identity);
+                // Enter in a field presses the first button.
+                button.primary disabled[refusal.is_some()] { "Show the changes" }
+                fieldset disabled[refusal.is_some()] {
+                    legend { "Scenario" }
+                    (render_description(0, None, &scenario.description.text, scenario.description.locked))
+                    (render_options(&fields, None, draft, findings))
+                    (render_add(None, 0, &scenario.options))
+                }
+                @for (number, part) in scenario.parts.iter().enumerate() {
+                    (render_part(number + 1, part, &fields, draft, findings))
+                }
+                (render_new_step(&scenario.parts, refusal.is_some()))
+                button.primary disabled[refusal.is_some()] { "Show the changes" }
+            }
+            (render_values(&values))
+        },
+    }
+}
+
+fn render_check(check: Option<&SourceCheck>) -> Markup {
+    html! {
+        @match check {
+            None => {}
+            Some(SourceCheck::Running) => { p.notice role="status" { "The compiler checks the file." } }
+            Some(SourceCheck::Failed(reason)) => { div.notice.t-bad { pre { (reason) } } }
+            Some(SourceCheck::Ended(findings)) if findings.is_empty() => { p.notice.t-good { "The compiler accepts the file." } }
+            Some(SourceCheck::Ended(findings)) => {
+                section.notice.t-bad aria-label="Messages of the compiler" {
+                    ul { @for finding in findings { li {
+                        @if finding.is_error { "error" } @else { "warning" }
+                        @if let Some((line, _)) = finding.lines { ", line " (line) }
+                        ": " (finding.text)
+                    } } }
+                }
+            }
+        }
+    }
+}
+
+fn render_refused(draft: &Draft) -> Markup {
+    html! {
+        @if !draft.refused.is_empty() {
+            section.notice.t-bad aria-label="Changes that cannot be made" {
+                p { "Nothing was written:" }
+                ul { @for refused in &draft.refused { li { (describe_refusal(draft, refused)) } } }
+            }
+        }
+    }
+}
+
+/// Describes what is in the way of a change.
+fn describe_refusal(draft: &Draft, refused: &RefusedEdit) -> String {
+    let edit = draft.edits.get(refused.edit);
+    let what = match edit {
+        Some(Edit::Option(option)) => {
+            let step = option
+                .step
+                .as_deref()
+                .map(|step| format!(" of `{step}`"))
+                .unwrap_or_default();
+            format!("`{}`{step}: ", option.option)
+        }
+        _ => String::new(),
+    };
+    let words = match (&refused.reason, edit) {
+        (EditRefusal::Conflict { on_disk }, Some(Edit::Option(option))) => format!(
+            "the file has {} now, this page has {}, and it was {} when the page was opened",
+            describe_value(on_disk.as_ref()),
+            describe_value(option.to.as_ref()),
+            describe_value(option.was.as_ref())
+        ),
+        (EditRefusal::Comments(comments), _) => {
+            format!("these comments would go: {}", comments.join(" "))
+        }
+        (reason, _) => reason.to_string(),
+    };
+    format!("{what}{words}")
+}
+
+fn describe_value(value: Option<&OptionValue>) -> String {
+    match value {
+        None => "nothing".to_owned(),
+        Some(OptionValue::Source(text) | OptionValue::Text(text)) => format!("`{text}`"),
+        Some(other) => format!("`{}`", serde_json::to_string(other).unwrap_or_default()),
+    }
+}
+
+fn render_description(
+    number: usize,
+    step: Option<&str>,
+    text: &str,
+    locked: Option<&str>,
+) -> Markup {
+    let prefix = format!("p{number}");
+    html! {
+        input type="hidden" name={ (prefix) ".step" } value=(step.unwrap_or_default());
+        @if let Some(reason) = locked {
+            p.sub { (text) " (" (reason) ")" }
+        } @else {
+            input type="hidden" name={ (prefix) ".doc.was" } value=(text);
+            label.wide { "Description" textarea name={ (prefix) ".doc" } rows=(text.lines().count().max(1)) { (text) } }
+        }
+    }
+}
+
+fn render_options(
+    fields: &[OptionField<'_>],
+    step: Option<&str>,
+    draft: &Draft,
+    findings: &[Finding],
+) -> Markup {
+    let own: Vec<_> = fields.iter().filter(|field| field.step == step).collect();
+    let edits = draft.edits.iter().filter_map(|edit| match edit {
+        Edit::Option(edit) if edit.step.as_deref() == step => Some(edit),
+        _ => None,
+    });
+    let edits: Vec<&OptionEdit> = edits.collect();
+    // The fields of new options are numbered behind those of the file.
+    let new = draft.edits.iter().filter_map(|edit| match edit {
+        Edit::Option(edit) if edit.was.is_none() => Some(edit),
+        _ => None,
+    });
+    let new = (fields.len()..).zip(new);
+    let new = new.filter(|(_, edit)| edit.step.as_deref() == step);
+    html! {
+        div.fields {
+            @for field in own {
+                @let edit = edits.iter().find(|edit| edit.option == field.option.key && edit.number == field.option.number);
+                (render_option_fields(field, edit.copied(), findings))
+            }
+            @for (number, edit) in new { (render_new_option(&format!("o{number}"), edit)) }
+        }
+    }
+}
+
+fn render_add(step: Option<&str>, number: usize, present: &[OptionSource]) -> Markup {
+    html! {
+        p.line {
+            label { span.unseen { "Option to add" }
+                select name={ "key." (number) } { @for key in addable_options(step.is_some(), present) { option value=(key) { (key) } } }
+            }
+            button.small name="add" value={ (step.unwrap_or_default()) " " (number) } { "Add the option" }
+        }
+    }
+}
+
+fn render_part(
+    number: usize,
+    part: &PartSource,
+    fields: &[OptionField<'_>],
+    draft: &Draft,
+    findings: &[Finding],
+) -> Markup {
+    let is_step = part.role == Role::Step;
+    let title = if is_step {
+        "Step"
+    } else {
+        role_name(part.role)
+    };
+    let is_own_error = |finding: &&Finding| {
+        let on_option = part
+            .options
+            .iter()
+            .any(|option| finding.is_within(option.line, option.last_line));
+        finding.is_within(part.first_line, part.last_line) && !on_option
+    };
+    html! {
+        fieldset.step id={ "step-" (part.name) } {
+            legend { (title) " " strong { (part.name) } @if let Some(group) = &part.group { " in " (group) } " " span.sub { "line " (part.line) } }
+            @for finding in findings.iter().filter(is_own_error) { p.s-bad { (finding.text) } }
+            @if is_step {
+                (render_description(number, Some(&part.name), &part.description.text, part.description.locked))
+                (render_options(fields, Some(&part.name), draft, findings))
+                @if !part.has_body {
+                    @let returns = part.returns.as_deref().unwrap_or_default();
+                    input type="hidden" name={ "p" (number) ".returns.was" } value=(returns);
+                    label.wide { "Type of the answer" input name={ "p" (number) ".returns" } value=(returns) autocomplete="off" spellcheck="false"; }
+                }
+                (render_add(Some(&part.name), number, &part.options))
+            }
+            @if part.has_body || !is_step {
+                details { summary { "Written in Rust" @if part.is_async { ", async" } } pre.output { (part.source) } }
+            }
+            @if is_step { (render_step_buttons(part)) }
+        }
+    }
+}
+
+fn render_step_buttons(part: &PartSource) -> Markup {
+    let name = &part.name;
+    html! {
+        p.line {
+            @for place in &part.moves {
+                button.small name="move" value={ (name) " " (place.as_deref().unwrap_or_default()) } {
+                    @match place { Some(before) => { "Move before " (before) } None => "Move to the end" }
+                }
+            }
+            button.small name="duplicate" value=(name) { "Duplicate" }
+            button.small.danger name="remove" value=(name) { "Remove" }
+            label { span.unseen { "New name of " (name) } input name={ "name." (name) } value=(name) size="16" autocomplete="off" spellcheck="false"; }
+            button.small name="rename" value=(name) { "Rename" }
+        }
+    }
+}
+
+fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Step => "Step",
+        Role::Setup => "Setup",
+        Role::Feed => "Feed",
+        Role::State => "State",
+        Role::Check => "Check",
+        Role::Teardown => "Teardown",
+        Role::Group => "Group",
+        Role::Rust => "Rust",
+    }
+}
+
+fn render_new_step(parts: &[PartSource], is_locked: bool) -> Markup {
+    let steps: Vec<_> = parts
+        .iter()
+        .filter(|part| part.role == Role::Step && part.group.is_none())
+        .collect();
+    let last = steps.last().map(|part| part.name.as_str());
+    html! {
+        fieldset disabled[is_locked] {
+            legend { "New step" }
+            div.fields { div.field {
+                label { "Function" input name="new.name" placeholder="receipt" autocomplete="off" spellcheck="false"; }
+                label { "Method" select name="new.method" { @for method in METHODS { option value=(method) { (method.to_uppercase()) } } } }
+                label { "URL" input name="new.url" placeholder="/orders/{{buy.response.id}}" size="40" autocomplete="off" spellcheck="false" data-template; }
+                label { "Behind" select name="new.after" { @for part in &steps { option value=(part.name) selected[last == Some(&part.name)] { (part.name) } } } }
+                button.small name="act" value="add_step" { "Add the step" }
+            } }
+        }
+    }
+}
+
+/// Renders the values that a template can hold, for the script that puts one into a field.
+fn render_values(values: &[StepValues]) -> Markup {
+    html! {
+        dialog #values aria-labelledby="values-title" {
+            h2 #values-title { "Insert a value" }
+            @if values.is_empty() { p { "Try the scenario once: then the values of its answers are here." } }
+            @for step in values {
+                details open {
+                    summary { strong { (step.step) } " " span.sub { (step.status) } }
+                    ul.menu {
+                        @for (template, value) in &step.values {
+                            li { button.small type="button" data-insert=(template) { (template) } " " span.sub { (value) } }
+                        }
+                    }
+                }
+            }
+            form method="dialog" { button { "Close" } }
+        }
+    }
+}

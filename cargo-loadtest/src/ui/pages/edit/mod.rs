@@ -1,0 +1,292 @@
+//! The form of a scenario: its steps and options as the source has them, what a change comes to, and the messages of
+//! the compiler.
+
+mod fields;
+mod form;
+
+use crate::error::Error;
+use crate::policy::Action;
+use crate::source::{
+    Diff, Edit, LineKind, NewStep, OptionValue, RefusedEdit, apply_edits, replace_source,
+};
+use crate::ui::answer::Answer;
+use crate::ui::dashboard::{Dashboard, LastEdit};
+use crate::ui::editor::{EditedFile, SourceCheck, add_option_edit, collect_edits, find_scenario};
+use crate::ui::frame::{Content, Section, render_page};
+use crate::ui::request::Fields;
+use crate::ui::route::Route;
+#[cfg(test)]
+pub(in crate::ui) use fields::render_option_fields;
+use form::render_form;
+use maud::{Markup, html};
+use std::sync::Arc;
+
+const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", "head", "options"];
+
+/// Changes that are not saved, and what is in their way.
+#[derive(Debug, Default)]
+struct Draft {
+    edits: Vec<Edit>,
+    refused: Vec<RefusedEdit>,
+}
+
+/// Renders the form of a scenario as its file is now.
+///
+/// # Errors
+/// When it has no file that can be edited here.
+pub(super) fn render(dashboard: &Arc<Dashboard>, identity: &str) -> Result<Content, Error> {
+    let file = find_scenario(dashboard, identity)?;
+    Ok(render_form(dashboard, identity, &file, &Draft::default()))
+}
+
+/// Returns a word that changes with the check of the scenario's file.
+pub(in crate::ui) fn check_state(dashboard: &Dashboard, identity: &str) -> &'static str {
+    let file = find_scenario(dashboard, identity);
+    match file.ok().and_then(|file| dashboard.checks.get(&file.path)) {
+        Some(SourceCheck::Running) => "running",
+        Some(_) => "ended",
+        None => "none",
+    }
+}
+
+/// Answers the difference that the sent form would make, or the form again with what is in its way.
+///
+/// # Errors
+/// When the scenario has no file that can be edited here.
+pub(super) fn preview(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, Error> {
+    let identity = form.get("scenario").unwrap_or_default();
+    let file = find_scenario(dashboard, identity)?;
+    let mut edits = collect_edits(form);
+    let add = form.get("add").map(str::to_owned);
+    if let Some((step, key)) = add.as_deref().and_then(|add| add.split_once(' ')) {
+        let step = Some(step).filter(|step| !step.is_empty());
+        let key = form.raw(&format!("key.{key}")).unwrap_or_default();
+        let part = step.and_then(|step| file.scenario.parts.iter().find(|part| part.name == step));
+        let present = part.map_or(&file.scenario.options, |part| &part.options);
+        edits.push(add_option_edit(step, key, present));
+        let draft = Draft {
+            edits,
+            refused: Vec::new(),
+        };
+        return Ok(show(
+            dashboard,
+            &render_form(dashboard, identity, &file, &draft),
+        ));
+    }
+    match collect_action(form, &file) {
+        Ok(action) => edits.extend(action),
+        Err(error) => {
+            dashboard.notify(false, error.to_string());
+            let draft = Draft {
+                edits,
+                refused: Vec::new(),
+            };
+            return Ok(show(
+                dashboard,
+                &render_form(dashboard, identity, &file, &draft),
+            ));
+        }
+    }
+    if edits.is_empty() {
+        dashboard.notify(true, "nothing is changed");
+        return Ok(Answer::SeeOther(Route::Edit(identity.to_owned()).path()));
+    }
+    Ok(match apply_edits(&file.text, &file.scenario.path, &edits) {
+        Err(refused) => {
+            let draft = Draft { edits, refused };
+            show(dashboard, &render_form(dashboard, identity, &file, &draft))
+        }
+        Ok(edited) => {
+            let diff = Diff::new(&file.text, &edited.splices);
+            let json = serde_json::to_string(&edits).map_err(Error::encode("the changes"))?;
+            let content = Content {
+                title: "Changes".to_owned(),
+                section: Section::Scenarios,
+                stream: String::new(),
+                body: html! {
+                    h1 { "Changes of " code { (file.shown) } }
+                    (render_diff(&diff))
+                    form.line method="post" action=(Route::SaveEdit.path()) {
+                        input type="hidden" name="scenario" value=(identity);
+                        input type="hidden" name="edits" value=(json);
+                        button.primary { "Save" }
+                        a.button href=(Route::Edit(identity.to_owned()).path()) { "Discard" }
+                    }
+                    p.sub { "Save writes exactly this. Comments and everything else stay as they are; the compiler checks it then." }
+                },
+            };
+            show(dashboard, &content)
+        }
+    })
+}
+
+/// Returns the change that a button of the form asks for, besides those of its fields.
+fn collect_action(form: &Fields, file: &EditedFile) -> Result<Option<Edit>, Error> {
+    let source = |name: &str| {
+        let part = file.scenario.parts.iter().find(|part| part.name == name);
+        part.map(|part| part.source.clone()).unwrap_or_default()
+    };
+    if let Some(step) = form.get("remove") {
+        return Ok(Some(Edit::RemoveStep {
+            step: step.to_owned(),
+            was: source(step),
+            with_comments: form.get("with_comments").is_some(),
+        }));
+    }
+    if let Some(step) = form.get("duplicate") {
+        let name = free_name(file, step);
+        return Ok(Some(Edit::DuplicateStep {
+            step: step.to_owned(),
+            name,
+        }));
+    }
+    if let Some(words) = form.get("move") {
+        let (step, before) = words.split_once(' ').unwrap_or((words, ""));
+        return Ok(Some(Edit::MoveStep {
+            step: step.to_owned(),
+            before: Some(before.to_owned()).filter(|before| !before.is_empty()),
+        }));
+    }
+    if let Some(step) = form.get("rename") {
+        let to = form.raw(&format!("name.{step}")).unwrap_or_default();
+        return Ok(Some(Edit::RenameStep {
+            step: step.to_owned(),
+            to: to.trim().to_owned(),
+        }));
+    }
+    if form.get("act") == Some("add_step") {
+        let name = form
+            .get("new.name")
+            .ok_or_else(|| Error::usage("the new step has no name"))?;
+        let url = form
+            .get("new.url")
+            .ok_or_else(|| Error::usage("the new step has no URL"))?;
+        let request = OptionValue::Request {
+            method: form.get("new.method").unwrap_or("get").to_owned(),
+            url: url.to_owned(),
+        };
+        return Ok(Some(Edit::AddStep {
+            after: form.get("new.after").map(str::to_owned),
+            step: NewStep {
+                name: name.to_owned(),
+                options: vec![("request".to_owned(), request)],
+                returns: None,
+            },
+        }));
+    }
+    Ok(None)
+}
+
+/// Returns a name that no part of the scenario has.
+fn free_name(file: &EditedFile, name: &str) -> String {
+    let is_taken = |name: &str| file.scenario.parts.iter().any(|part| part.name == name);
+    let names = (2..=file.scenario.parts.len() + 2).map(|number| format!("{name}_{number}"));
+    names
+        .into_iter()
+        .find(|name| !is_taken(name))
+        .unwrap_or_default()
+}
+
+/// Writes the changes that a preview showed, if they can still be made.
+///
+/// # Errors
+/// When the file cannot be read or written, or the form is none of ours.
+pub(super) fn save(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, Error> {
+    let identity = form.get("scenario").unwrap_or_default();
+    if let Some(refusal) = dashboard.refusal(Action::Edit) {
+        return Err(Error::usage(refusal));
+    }
+    let file = find_scenario(dashboard, identity)?;
+    let edits = form.raw("edits").unwrap_or_default();
+    let edits: Vec<Edit> = serde_json::from_str(edits)
+        .map_err(|error| Error::usage(format!("the changes cannot be read: {error}")))?;
+    let edited = match apply_edits(&file.text, &file.scenario.path, &edits) {
+        Ok(edited) => edited,
+        Err(refused) => {
+            let draft = Draft { edits, refused };
+            return Ok(show(
+                dashboard,
+                &render_form(dashboard, identity, &file, &draft),
+            ));
+        }
+    };
+    replace_source(&file.path, &file.text, &edited.text)?;
+    let diff = Diff::new(&file.text, &edited.splices);
+    let count = |kind| {
+        diff.hunks
+            .iter()
+            .flat_map(|hunk| &hunk.lines)
+            .filter(|line| line.kind == kind)
+            .count()
+    };
+    let (added, removed) = (count(LineKind::Added), count(LineKind::Removed));
+    dashboard.notify(true, format!("saved {}: +{added} −{removed}", file.shown));
+    dashboard.set_last_edit(Some(LastEdit {
+        path: file.path.clone(),
+        before: file.text.clone(),
+        after: edited.text,
+    }));
+    start_check(dashboard, identity, &file);
+    Ok(Answer::SeeOther(Route::Edit(identity.to_owned()).path()))
+}
+
+fn start_check(dashboard: &Arc<Dashboard>, identity: &str, file: &EditedFile) {
+    if dashboard.run_under_way().is_some() {
+        dashboard.notify(
+            true,
+            "the file is checked when you ask for it: the compiler would disturb the run under way",
+        );
+        return;
+    }
+    let package = identity.split("::").next().unwrap_or_default();
+    dashboard.checks.start(dashboard, file, package);
+}
+
+/// Takes the last change back; returns the page to go to.
+///
+/// # Errors
+/// When the file changed since.
+pub(super) fn undo(dashboard: &Arc<Dashboard>, identity: &str) -> Result<String, Error> {
+    if let Some(edit) = dashboard.last_edit() {
+        replace_source(&edit.path, &edit.after, &edit.before)?;
+        dashboard.set_last_edit(None);
+        dashboard.notify(
+            true,
+            format!("{} is as it was", dashboard.shown_path(&edit.path)),
+        );
+        if let Ok(file) = find_scenario(dashboard, identity) {
+            start_check(dashboard, identity, &file);
+        }
+    }
+    Ok(Route::Edit(identity.to_owned()).path())
+}
+
+/// Checks the file of a scenario; returns the page to go to.
+///
+/// # Errors
+/// When it has none that can be edited here.
+pub(super) fn check(dashboard: &Arc<Dashboard>, identity: &str) -> Result<String, Error> {
+    start_check(dashboard, identity, &find_scenario(dashboard, identity)?);
+    Ok(Route::Edit(identity.to_owned()).path())
+}
+
+fn show(dashboard: &Dashboard, content: &Content) -> Answer {
+    Answer::page(render_page(dashboard, content))
+}
+
+pub(super) fn render_diff(diff: &Diff) -> Markup {
+    html! {
+        @for hunk in &diff.hunks {
+            pre.diff {
+                @for line in &hunk.lines {
+                    @let (class, sign) = match line.kind {
+                        LineKind::Context => ("same", ' '),
+                        LineKind::Removed => ("removed", '−'),
+                        LineKind::Added => ("added", '+'),
+                    };
+                    span class=(class) { (sign) (line.text.trim_end_matches(['\r', '\n'])) } "\n"
+                }
+            }
+        }
+    }
+}
