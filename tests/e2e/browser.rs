@@ -165,7 +165,20 @@ impl Browser {
         self.events.clear();
         let answer = self.call("Page.navigate", json!({ "url": url }));
         assert!(answer["errorText"].is_null(), "{answer}");
-        self.wait_for("Page.loadEventFired", 1);
+        let begin = Instant::now();
+        // The page before it may have been loading, too.
+        let is_there = |events: &[Value]| {
+            let mut events = events.iter();
+            let is_ours = |event: &Value| {
+                event["method"] == "Page.frameNavigated"
+                    && event["params"]["frame"]["loaderId"] == answer["loaderId"]
+            };
+            events.any(is_ours) && events.any(|event| event["method"] == "Page.loadEventFired")
+        };
+        while !is_there(&self.events) {
+            self.next(url);
+            assert!(begin.elapsed() < LIMIT, "{url} was not loaded");
+        }
     }
 
     /// Waits until something happened so many times since the page was opened.
