@@ -136,7 +136,8 @@ impl Interrupts {
 }
 
 #[cfg(unix)]
-fn terminate(id: u32) {
+/// Asks a child to end.
+pub(crate) fn terminate(id: u32) {
     use rustix::process::{Pid, Signal, kill_process};
     if let Some(pid) = i32::try_from(id).ok().and_then(Pid::from_raw) {
         // It may have ended by itself.
@@ -146,4 +147,4 @@ fn terminate(id: u32) {
 
 /// On Windows, Ctrl-C reaches every process of the console by itself.
 #[cfg(not(unix))]
-fn terminate(_id: u32) {}
+pub(crate) fn terminate(_id: u32) {}

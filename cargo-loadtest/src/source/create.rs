@@ -69,7 +69,9 @@ pub(crate) fn add_module(text: &str, name: &str, file: &str) -> Result<EditedSou
     let source = SourceText::read(text).map_err(unreadable)?;
     let tokens = lex_text(text).map_err(unreadable)?;
     if !is_function_name(name) {
-        return refuse(format!("`{name}` is no name of a module"));
+        return refuse(format!(
+            "`{name}` is no name of a module; use letters, digits and `_`, and no keyword of Rust"
+        ));
     }
     let is_taken = |pair: &[Token]| pair[0].is_word(text, "mod") && pair[1].is_word(text, name);
     if tokens.windows(2).any(is_taken) {
@@ -114,7 +116,7 @@ fn check_names(text: &str, tokens: &[Token], new: &NewScenario) -> Result<(), Ed
     for name in [&new.name].into_iter().chain(steps) {
         if !is_function_name(name) || name.starts_with("r#") || name == "main" {
             return refuse(format!(
-                "`{name}` is no name of a function; use letters, digits and `_`"
+                "`{name}` is no name of a function; use letters, digits and `_`, and no keyword of Rust"
             ));
         }
         if new.steps.iter().filter(|step| step.name == *name).count() > 1 {

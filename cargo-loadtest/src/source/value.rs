@@ -110,8 +110,8 @@ pub(super) fn check_and_print(
     key: &str,
     value: &OptionValue,
 ) -> Result<String, String> {
-    let refuse = || format!("`{key}` cannot have this value");
     let printed = print_option(key, value);
+    let refuse = || format!("`{printed}` is no value that `{key}` takes");
     let tokens = lex_text(&printed).map_err(|_| refuse())?;
     let option = OptionText::read(&printed, &tokens, None).ok_or_else(refuse)?;
     let is_same = form_key(owner, &option.key) == key && option.range == (0..printed.len());

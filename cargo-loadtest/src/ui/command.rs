@@ -1,10 +1,13 @@
 //! Commands of this program as child processes: what a page does is what the command line does.
 
 use crate::error::Error;
+use crate::interrupt::terminate;
 use crate::session;
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The end of a command.
 #[derive(Debug, Clone)]
@@ -51,9 +54,7 @@ pub(super) fn prepare_command(folder: &Path, arguments: &[String]) -> Result<Com
 /// # Errors
 /// When it cannot be started.
 pub(super) fn run_command(folder: &Path, arguments: &[String]) -> Result<CommandOutput, Error> {
-    let mut command = prepare_command(folder, arguments)?;
-    let output = command.output().map_err(Error::spawn(&command))?;
-    Ok(CommandOutput::new(&output))
+    run_command_with_input(folder, arguments, &[])
 }
 
 /// Runs a command with this standard input to its end.
@@ -71,6 +72,7 @@ pub(super) fn run_command_with_input(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn().map_err(Error::spawn(&command))?;
+    let _running = RunningCommand::new(&child);
     let pipe = child.stdin.take();
     let output = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -80,4 +82,35 @@ pub(super) fn run_command_with_input(
         child.wait_with_output()
     });
     Ok(CommandOutput::new(&output.map_err(Error::spawn(&command))?))
+}
+
+/// The commands under way, by the number of their process.
+static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// Marks a child as one that ends with the server.
+#[derive(Debug)]
+pub(super) struct RunningCommand(u32);
+
+impl RunningCommand {
+    pub(super) fn new(child: &Child) -> Self {
+        lock_running().insert(child.id());
+        Self(child.id())
+    }
+}
+
+impl Drop for RunningCommand {
+    fn drop(&mut self) {
+        lock_running().remove(&self.0);
+    }
+}
+
+/// Ends the commands under way, which nobody waits for any more.
+pub(super) fn end_commands() {
+    for id in lock_running().iter() {
+        terminate(*id);
+    }
+}
+
+fn lock_running() -> MutexGuard<'static, BTreeSet<u32>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -83,6 +83,8 @@ pub(super) struct Notice {
 /// Requests that were read and not saved.
 #[derive(Debug, Clone)]
 pub(super) struct ImportDraft {
+    /// Names what a page shows, so that nothing else is saved.
+    pub(super) number: String,
     /// The format, in words.
     pub(super) format: String,
     /// The source that would be written; none where the requests were refused.

@@ -64,10 +64,10 @@ fn elapsed(course: &Course) -> Duration {
 fn render_stop(own: &ShownRun) -> Markup {
     html! {
         @if own.stops == 0 {
-            form.line method="post" action=(Route::StopRun.path()) { button.small data-key="." { "Stop" } }
+            form.line method="post" action=(Route::StopRun.path()) { input type="hidden" name="number" value=(own.number); button.small data-key="." { "Stop" } }
         } @else {
             span { "stopping: waiting for requests in flight" }
-            form.line method="post" action=(Route::AbortRun.path()) { button.small.danger { "Abort" } }
+            form.line method="post" action=(Route::AbortRun.path()) { input type="hidden" name="number" value=(own.number); button.small.danger { "Abort" } }
         }
     }
 }

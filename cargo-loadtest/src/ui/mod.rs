@@ -40,6 +40,9 @@ const PORTS: u16 = 20_000;
 /// A secret that is taken again after a restart is younger than this.
 const SECRET_LIFE: Duration = Duration::from_secs(24 * 3600);
 const ASK_LIMIT: Duration = Duration::from_secs(5);
+/// How often, and after which pauses, a dashboard that is ending is looked for.
+const CLAIM_TRIES: u32 = 30;
+const CLAIM_PAUSE: Duration = Duration::from_millis(100);
 
 /// The server of a workspace, as a second call finds it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -60,11 +63,10 @@ pub(crate) fn ui(args: &UiArgs, cli: &Cli) -> Result<u8, Error> {
     let folder = store.directory().join(".dashboard");
     std::fs::create_dir_all(&folder).map_err(Error::io("create the folder", &folder))?;
     let place = folder.join("server.json");
-    let before = read_running(&place);
-    let claim = Claim::try_new(&folder).map_err(Error::io("lock the folder", &folder))?;
-    let Some(_claim) = claim else {
-        return open_running(before, &place, args);
+    let Some(_claim) = claim_folder(&folder)? else {
+        return open_running(read_running(&place), &place, args);
     };
+    let before = read_running(&place);
     let listeners = listen(args.port, project.workspace.root())?;
     let port = listeners.port;
     let old = before.filter(|before| {
@@ -86,6 +88,21 @@ pub(crate) fn ui(args: &UiArgs, cli: &Cli) -> Result<u8, Error> {
     }
     server::serve(&dashboard, listeners, &project.interrupts)?;
     Ok(0)
+}
+
+/// Claims the folder of the dashboard; none where another one runs. One that is just ending is waited for.
+fn claim_folder(folder: &Path) -> Result<Option<Claim>, Error> {
+    let place = folder.join("server.json");
+    for _ in 0..CLAIM_TRIES {
+        let claim = Claim::try_new(folder).map_err(Error::io("lock the folder", folder))?;
+        let answers =
+            || read_running(&place).is_some_and(|running| ask_for_address(&running).is_some());
+        if claim.is_some() || answers() {
+            return Ok(claim);
+        }
+        std::thread::sleep(CLAIM_PAUSE);
+    }
+    Ok(None)
 }
 
 /// The sockets of the server, both on loopback.
@@ -137,6 +154,18 @@ fn write_running(place: &PathBuf, running: &Running) -> Result<(), Error> {
     files::write_json(place, running)
 }
 
+/// Asks a dashboard for an address that opens it.
+fn ask_for_address(running: &Running) -> Option<String> {
+    let Running { port, secret, .. } = running;
+    let ask = ureq::get(format!("http://127.0.0.1:{port}/code"))
+        .config()
+        .timeout_global(Some(ASK_LIMIT))
+        .proxy(None)
+        .build()
+        .header("cookie", format!("loadtest_{port}={secret}"));
+    ask.call().ok()?.body_mut().read_to_string().ok()
+}
+
 /// Opens the page of the dashboard that runs already.
 fn open_running(running: Option<Running>, place: &Path, args: &UiArgs) -> Result<u8, Error> {
     let no_answer = || {
@@ -146,18 +175,8 @@ fn open_running(running: Option<Running>, place: &Path, args: &UiArgs) -> Result
         ))
         .with_help("end it with Ctrl-C in its terminal")
     };
-    let Running { port, secret, .. } = running.ok_or_else(no_answer)?;
-    let ask = ureq::get(format!("http://127.0.0.1:{port}/code"))
-        .config()
-        .timeout_global(Some(ASK_LIMIT))
-        .proxy(None)
-        .build()
-        .header("cookie", format!("loadtest_{port}={secret}"));
-    let mut answer = ask.call().map_err(|_| no_answer())?;
-    let address = answer
-        .body_mut()
-        .read_to_string()
-        .map_err(|_| no_answer())?;
+    let running = running.ok_or_else(no_answer)?;
+    let address = ask_for_address(&running).ok_or_else(no_answer)?;
     console::print_status("Running", "already: this opens its page");
     console::print_result(&address)?;
     if !args.no_open {

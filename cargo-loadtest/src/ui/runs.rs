@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// The ended runs that are kept.
+const ENDED: usize = 20;
 /// The lines of output that are kept of a run.
 const LINES: usize = 200;
 
@@ -28,7 +30,8 @@ struct State {
     queue: VecDeque<QueuedRun>,
     next_number: u64,
     current: Option<CurrentRun>,
-    last: Option<EndedRun>,
+    /// The runs that ended last, the newest first.
+    ended: VecDeque<EndedRun>,
     is_closed: bool,
 }
 
@@ -64,9 +67,11 @@ pub(super) struct ShownRun {
     pub(super) output: Vec<String>,
 }
 
-/// The run that ended last.
+/// A run that has ended.
 #[derive(Debug, Clone)]
 pub(super) struct EndedRun {
+    /// The time of its end, RFC 3339 in UTC.
+    pub(super) at: String,
     pub(super) number: u64,
     pub(super) title: String,
     pub(super) run: Option<String>,
@@ -113,16 +118,20 @@ impl Runs {
         state.queue.len() < before
     }
 
-    /// Asks the run under way to stop: `stop` lets requests in flight end, `abort` does not.
-    pub(super) fn say(&self, word: &str) {
+    /// Asks the run with this number to stop: `stop` lets requests in flight end, `abort` does not. Returns false where
+    /// it is not under way any more.
+    pub(super) fn stop(&self, number: u64, word: &str) -> bool {
         let mut state = self.lock();
-        if let Some(current) = &mut state.current {
+        let current = state.current.as_mut();
+        if let Some(current) = current.filter(|current| current.queued.number == number) {
             current.stops += 1;
             if let Some(control) = &mut current.control {
                 // A run that has just ended needs no word.
                 let _ = writeln!(control, "{word}").and_then(|()| control.flush());
             }
+            return true;
         }
+        false
     }
 
     /// Stops what runs, and starts nothing more.
@@ -130,8 +139,11 @@ impl Runs {
         let mut state = self.lock();
         state.is_closed = true;
         state.queue.clear();
+        let current = state.current.as_ref().map(|current| current.queued.number);
         drop(state);
-        self.say("stop");
+        if let Some(number) = current {
+            self.stop(number, "stop");
+        }
     }
 
     pub(super) fn current(&self) -> Option<ShownRun> {
@@ -148,8 +160,9 @@ impl Runs {
         self.lock().queue.iter().cloned().collect()
     }
 
-    pub(super) fn last(&self) -> Option<EndedRun> {
-        self.lock().last.clone()
+    /// Returns the runs that ended last, the newest first.
+    pub(super) fn ended(&self) -> Vec<EndedRun> {
+        self.lock().ended.iter().cloned().collect()
     }
 
     fn start_next(&self) -> Result<(), Error> {
@@ -218,13 +231,15 @@ impl Runs {
         let status = child.wait();
         let mut state = self.lock();
         if let Some(current) = state.current.take() {
-            state.last = Some(EndedRun {
+            state.ended.push_front(EndedRun {
+                at: crate::store::now(),
                 number: current.queued.number,
                 title: current.queued.title,
                 run: current.run,
                 exit_code: status.ok().and_then(|status| status.code()),
                 output: current.output.into_iter().collect(),
             });
+            state.ended.truncate(ENDED);
         }
         drop(state);
         // One that cannot be started is noticed by its absence: the next click says why.

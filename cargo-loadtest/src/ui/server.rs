@@ -1,6 +1,7 @@
 //! The HTTP server: from bytes to a route and back.
 
 use super::answer::{Answer, AnswerBody};
+use super::command::end_commands;
 use super::dashboard::Dashboard;
 use super::guard::{Refusal, add_headers};
 use super::request::Fields;
@@ -59,6 +60,7 @@ pub(super) fn serve(
         let _ = tokio::time::timeout(LAST_ANSWERS, close.closed()).await;
         Ok::<(), Error>(())
     })?;
+    end_commands();
     // A page that is being made holds nothing that must be put in order.
     runtime.shutdown_background();
     Ok(())
@@ -75,8 +77,8 @@ async fn wait_for_end(dashboard: &Dashboard, interrupts: &Interrupts) {
             if current.is_some() && seen == 0 {
                 console::print_status("Stopping", "the run under way (Ctrl-C again to abort)");
                 dashboard.runs.close();
-            } else if current.is_some() {
-                dashboard.runs.say("abort");
+            } else if let Some(current) = current {
+                dashboard.runs.stop(current.number, "abort");
             }
             seen = count;
         }

@@ -245,6 +245,23 @@ fn a_pasted_request_becomes_a_module_and_an_empty_scenario_a_function() {
         "{page}"
     );
     assert!(!page.contains("s3cret-t0ken-9876"), "{page}");
+    // What another page read meanwhile is not saved in its place.
+    let read = |text: &str| {
+        format!(
+            "fetch('/new/read', {{ method: 'POST', body: new URLSearchParams({{ text: {} }}) }}).then(answer => answer.status)",
+            json!(text)
+        )
+    };
+    assert_eq!(browser.awaited(&read("curl http://127.0.0.1:9/other")), 200);
+    browser.fill_in("input[name=name]", "products");
+    browser.click_on("form[action='/new/save'] button");
+    wait_for_words(
+        &mut browser,
+        "other requests were read since this page was shown",
+    );
+    assert_eq!(source(&project), LOAD);
+    assert_eq!(browser.awaited(&read(&command)), 200);
+    browser.visit(&dashboard.url("/new"));
     browser.fill_in("input[name=name]", "products");
     browser.click_on("form[action='/new/save'] button");
     browser.wait_until_there_is("#edit");

@@ -103,6 +103,13 @@ fn a_second_run_waits_for_the_first_and_can_be_taken_back() {
     browser.click_on("form[action='/runs/unqueue'] button");
     browser.wait_until_there_is(".notice.t-good");
     assert_eq!(sandbox.runs().len(), 1);
+    // A page of an earlier run stops no other one.
+    let stale = "fetch('/runs/abort', { method: 'POST', body: new URLSearchParams({ number: 99 }) }).then(answer => answer.status)";
+    assert_eq!(browser.awaited(stale), 200);
+    let before = server.requests();
+    wait_for("requests of the run that goes on", || {
+        (server.requests() > before + 10).then_some(())
+    });
     let output = dashboard.end().exits(0);
     assert!(
         output.stderr.contains("Stopping the run under way"),

@@ -1,5 +1,6 @@
 //! What the compiler says of a file: its messages, each at the option or step that it is about.
 
+use super::super::command::RunningCommand;
 use super::super::dashboard::Dashboard;
 use super::file::EditedFile;
 use crate::error::Error;
@@ -99,6 +100,7 @@ fn check_package(dashboard: &Dashboard, package: &str, path: &Path) -> Result<Ve
         .stderr(Stdio::piped())
         .spawn()
         .map_err(Error::spawn(&command))?;
+    let _running = RunningCommand::new(&child);
     let stderr = child.stderr.take();
     let words = std::thread::spawn(move || {
         stderr
@@ -118,6 +120,9 @@ fn check_package(dashboard: &Dashboard, package: &str, path: &Path) -> Result<Ve
     }
     let status = child.wait().map_err(Error::spawn(&command))?;
     let words = words.join().unwrap_or_default();
+    // Warnings about other files are theirs; what is about this one comes first.
+    findings.retain(|finding| finding.is_error || finding.lines.is_some());
+    findings.sort_by_key(|finding| (finding.lines.is_none(), !finding.is_error));
     if !status.success() && findings.is_empty() {
         return Err(Error::failure(words.trim().to_owned()));
     }

@@ -20,16 +20,8 @@ pub(super) fn change(
 ) -> Result<Answer, Error> {
     let next = match route {
         Route::StartRun => start_run(dashboard, form)?,
-        Route::StopRun => {
-            dashboard.runs.say("stop");
-            dashboard.notify(true, "the run was asked to stop; requests in flight end");
-            current_page(dashboard)
-        }
-        Route::AbortRun => {
-            dashboard.runs.say("abort");
-            dashboard.notify(true, "the run is aborted");
-            current_page(dashboard)
-        }
+        Route::StopRun => stop(dashboard, form, "stop"),
+        Route::AbortRun => stop(dashboard, form, "abort"),
         Route::Unqueue => {
             let is_out = dashboard
                 .runs
@@ -114,6 +106,20 @@ fn start_run(dashboard: &Dashboard, form: &Fields) -> Result<String, Error> {
         .start(dashboard.arguments(&words, Flags::Project), title.clone())?;
     dashboard.notify(true, format!("asked for a run of {title}"));
     Ok(format!("{}?number={number}", Route::Started.path()))
+}
+
+/// Stops or aborts the run that a form names; returns the page to go to.
+fn stop(dashboard: &Dashboard, form: &Fields, word: &str) -> String {
+    let is_stopped = dashboard
+        .runs
+        .stop(form.parsed("number").unwrap_or_default(), word);
+    let text = match (is_stopped, word) {
+        (false, _) => "that run has ended already",
+        (true, "stop") => "the run was asked to stop; requests in flight end",
+        (true, _) => "the run is aborted",
+    };
+    dashboard.notify(is_stopped, text);
+    current_page(dashboard)
 }
 
 /// Copies a scenario; returns the page to go to.

@@ -51,6 +51,15 @@ pub(super) fn render(dashboard: &Dashboard) -> Result<Content, Error> {
             kind: "webhook",
         }));
     }
+    let ended = dashboard.runs.ended().into_iter();
+    events.extend(ended.filter(|ended| ended.run.is_none()).map(|ended| Event {
+        at: ended.at,
+        kind: "run",
+        what: html! {
+            span.chip.t-bad { "✗ DID NOT RUN" } " " (ended.title)
+            @if let Some(reason) = ended.output.iter().find(|line| line.starts_with("error")) { br; span.sub { (reason) } }
+        },
+    }));
     events.extend(dashboard.changes().into_iter().map(|change| Event {
         at: change.at,
         kind: "dashboard",

@@ -48,9 +48,15 @@ pub(super) fn answer(
             edit::render(dashboard, identity).map(|page| show(dashboard, &page))
         }
         Route::New => new::render(dashboard).map(|page| show(dashboard, &page)),
-        Route::ReadImport => new::read(dashboard, form),
-        Route::SaveImport => new::save(dashboard, form),
-        Route::AddScenario => new::add(dashboard, form),
+        Route::ReadImport => {
+            new::read(dashboard, form).or_else(|error| Ok(new::refuse(dashboard, &error)))
+        }
+        Route::SaveImport => {
+            new::save(dashboard, form).or_else(|error| Ok(new::refuse(dashboard, &error)))
+        }
+        Route::AddScenario => {
+            new::add(dashboard, form).or_else(|error| Ok(new::refuse(dashboard, &error)))
+        }
         Route::PreviewEdit => edit::preview(dashboard, form),
         Route::SaveEdit => edit::save(dashboard, form),
         Route::Runs => runs::render(dashboard, query).map(|page| show(dashboard, &page)),

@@ -13,6 +13,7 @@ use crate::source::{
     Diff, EditedSource, NewScenario, NewStep, OptionValue, add_module, add_scenario, create_source,
     read_source, replace_source,
 };
+use crate::ui::guard::random_secret;
 use crate::workspace::LoadTest;
 use maud::{Markup, html};
 use std::path::{Path, PathBuf};
@@ -97,6 +98,7 @@ fn render_draft(
                 None => {}
                 Some(source) => {
                     form method="post" action=(Route::SaveImport.path()) {
+                        input type="hidden" name="draft" value=(draft.number);
                         div.fields { div.field {
                             label { "Module" input name="name" value=(draft.name) required autocomplete="off" spellcheck="false"; }
                             (render_places(dashboard, tests))
@@ -134,6 +136,13 @@ fn module_source(source: &str) -> String {
     format!("{}\n", text.join("\n").trim_end())
 }
 
+/// Leads back to the page with what was refused.
+pub(super) fn refuse(dashboard: &Dashboard, error: &Error) -> Answer {
+    let help = error.help().map(|help| format!("\n→ {help}"));
+    dashboard.notify(false, format!("{error}{}", help.unwrap_or_default()));
+    Answer::SeeOther(Route::New.path())
+}
+
 /// Reads what was pasted or dropped, and shows what would be written.
 ///
 /// # Errors
@@ -155,6 +164,7 @@ pub(super) fn read(dashboard: &Dashboard, form: &Fields) -> Result<Answer, Error
         .find(|(known, _)| *known == format)
         .map_or(format, |(_, words)| words);
     dashboard.set_import_draft(Some(ImportDraft {
+        number: random_secret(),
         format: shown.to_owned(),
         name: source
             .as_deref()
@@ -205,9 +215,11 @@ fn find_function(source: &str) -> Option<String> {
 pub(super) fn save(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, Error> {
     check_permission(dashboard)?;
     let draft = dashboard.import_draft();
+    let draft = draft.filter(|draft| form.get("draft") == Some(&draft.number));
     let source = draft.as_ref().and_then(|draft| draft.source.as_deref());
-    let source =
-        source.ok_or_else(|| Error::usage("there is nothing to save: read requests first"))?;
+    let source = source.ok_or_else(|| {
+        Error::usage("other requests were read since this page was shown: read these again")
+    })?;
     let name = form.get("name").unwrap_or_default();
     let load_test = find_load_test(dashboard, form)?;
     let (path, text, edited) = place_module(&load_test.path, name)?;
@@ -279,6 +291,12 @@ pub(super) fn add(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, E
             returns: None,
         }],
     };
+    if form.get("base").is_some_and(holds_credentials) {
+        return Err(Error::usage(
+            "the base URL holds a user or a password, which would stand in the source",
+        )
+        .with_help("leave it out, and send it with `basic(..)` and a secret"));
+    }
     let edited = add_scenario(&text, &new).map_err(|refusal| Error::usage(refusal.to_string()))?;
     replace_source(&load_test.path, &text, &edited.text)?;
     dashboard.notify(
@@ -291,6 +309,11 @@ pub(super) fn add(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, E
     dashboard.refresh_listing();
     let identity = format!("{}::{}::{name}", load_test.package, load_test.name);
     Ok(Answer::SeeOther(Route::Edit(identity).path()))
+}
+
+fn holds_credentials(base: &str) -> bool {
+    let url = url::Url::parse(base);
+    url.is_ok_and(|url| !url.username().is_empty() || url.password().is_some())
 }
 
 fn check_permission(dashboard: &Dashboard) -> Result<(), Error> {

@@ -11,7 +11,7 @@ use crate::export::Format;
 use crate::export::html::render_report;
 use crate::policy::Action;
 use crate::store::{Measured, RunFolder};
-use loadtest_model::card::Report;
+use loadtest_model::card::{Card, Report, Verdict};
 use maud::{Markup, html};
 
 /// Renders the page of the run called `run`.
@@ -79,6 +79,9 @@ fn render_actions(
         .map(RunFolder::identifier)
         .find(|other| *other < run);
     let against = before.iter().chain(&baselines);
+    let can_run_again = !report.cards.is_empty();
+    let is_sound = |card: &Card| matches!(card.verdict, Verdict::Passed | Verdict::Failed);
+    let can_be_baseline = report.cards.iter().any(is_sound);
     let seed = report.cards.first().map(|card| card.setting.seed);
     Ok(html! {
         nav.actions aria-label="What to do with this run" {
@@ -93,11 +96,13 @@ fn render_actions(
                     button.small { "Compare" }
                 }
             }
-            @if refusal.is_none() && !report.cards.is_empty() {
+            @if refusal.is_none() && can_run_again {
+                @if can_be_baseline {
                 form.line method="post" action=(Route::SaveBaseline.path()) {
                     input type="hidden" name="run" value=(run);
                     label { "Save as baseline " input name="name" value="main" required autocomplete="off"; }
                     button.small { "Save" }
+                }
                 }
                 form.line method="post" action=(Route::StartRun.path()) {
                     @for card in &report.cards { input type="hidden" name="scenario" value=(card.identity); }

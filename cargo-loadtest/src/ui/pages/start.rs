@@ -90,7 +90,10 @@ pub(super) fn answer(dashboard: &Dashboard, query: &Fields) -> Answer {
 fn find_run(dashboard: &Dashboard, number: u64) -> Option<String> {
     let runs = &dashboard.runs;
     let current = runs.current().filter(|current| current.number == number);
-    let last = runs.last().filter(|last| last.number == number);
+    let last = runs
+        .ended()
+        .into_iter()
+        .find(|ended| ended.number == number);
     current
         .and_then(|current| current.run)
         .or_else(|| last?.run)
@@ -103,7 +106,10 @@ pub(in crate::ui) fn render_progress(dashboard: &Dashboard, number: u64) -> Prog
     }
     let runs = &dashboard.runs;
     let current = runs.current().filter(|current| current.number == number);
-    let last = runs.last().filter(|last| last.number == number);
+    let last = runs
+        .ended()
+        .into_iter()
+        .find(|ended| ended.number == number);
     let (state, output) = match (current, last) {
         (Some(current), _) => (
             "The load test is built and started.".to_owned(),

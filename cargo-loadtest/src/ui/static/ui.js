@@ -118,6 +118,13 @@
     });
   }
 
+  // Edits that were not shown are not lost without a question.
+  const form = document.getElementById("edit");
+  let isDirty = false;
+  form?.addEventListener("input", () => { isDirty = true; });
+  form?.addEventListener("submit", () => { isDirty = false; });
+  addEventListener("beforeunload", (event) => { if (isDirty) event.preventDefault(); });
+
   // Values of answers, put into the field whose button was pressed.
   const values = document.getElementById("values");
   let field = null;

@@ -57,10 +57,10 @@ pub(super) fn render_form(
             p.sub { a href=(Route::Scenario(identity.to_owned()).path()) { (identity) } " · " code { (file.shown) ":" (scenario.line) } }
             nav.actions aria-label="What to do with this scenario" {
                 a.button.small href=(Route::Try(identity.to_owned()).path()) { "Try it once" }
-                form.line method="post" action=(Route::CheckSource.path()) {
+                @if refusal.is_none() { form.line method="post" action=(Route::CheckSource.path()) {
                     input type="hidden" name="scenario" value=(identity);
                     button.small { "Check" }
-                }
+                } }
                 @if can_undo {
                     form.line method="post" action=(Route::UndoEdit.path()) {
                         input type="hidden" name="scenario" value=(identity);
@@ -74,7 +74,7 @@ pub(super) fn render_form(
             form #edit method="post" action=(Route::PreviewEdit.path()) {
                 input type="hidden" name="scenario" value=(identity);
                 // Enter in a field presses the first button.
-                button.primary disabled[refusal.is_some()] { "Show the changes" }
+                @if refusal.is_none() { button.primary { "Show the changes" } }
                 fieldset disabled[refusal.is_some()] {
                     legend { "Scenario" }
                     (render_description(0, None, &scenario.description.text, scenario.description.locked))
@@ -85,7 +85,7 @@ pub(super) fn render_form(
                     (render_part(number + 1, part, &fields, draft, findings))
                 }
                 (render_new_step(&scenario.parts, refusal.is_some()))
-                button.primary disabled[refusal.is_some()] { "Show the changes" }
+                @if refusal.is_none() { button.primary { "Show the changes" } }
             }
             (render_values(&values))
         },
@@ -128,18 +128,15 @@ fn describe_refusal(draft: &Draft, refused: &RefusedEdit) -> String {
     let edit = draft.edits.get(refused.edit);
     let what = match edit {
         Some(Edit::Option(option)) => {
-            let step = option
-                .step
-                .as_deref()
-                .map(|step| format!(" of `{step}`"))
-                .unwrap_or_default();
-            format!("`{}`{step}: ", option.option)
+            let step = option.step.as_deref();
+            step.map(|step| format!("`{step}`, ")).unwrap_or_default()
         }
         _ => String::new(),
     };
     let words = match (&refused.reason, edit) {
         (EditRefusal::Conflict { on_disk }, Some(Edit::Option(option))) => format!(
-            "the file has {} now, this page has {}, and it was {} when the page was opened",
+            "`{}`: the file has {} now, this page has {}, and it was {} when the page was opened",
+            option.option,
             describe_value(on_disk.as_ref()),
             describe_value(option.to.as_ref()),
             describe_value(option.was.as_ref())
