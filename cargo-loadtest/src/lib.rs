@@ -26,7 +26,10 @@ mod selection;
 mod session;
 #[cfg(test)]
 mod soak;
-#[expect(dead_code, reason = "the dashboard is to use it")]
+#[cfg_attr(
+    not(feature = "ui"),
+    expect(dead_code, unused_imports, reason = "the dashboard uses the rest")
+)]
 mod source;
 mod store;
 mod suggestion;

@@ -37,6 +37,13 @@ struct FieldText {
     comma: Option<usize>,
 }
 
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "the values that a page offers come from answers so far"
+    )
+)]
 impl AnswerType {
     /// Reads the types of answers of a file.
     ///

@@ -79,12 +79,6 @@ impl Attribute {
             is_conditional,
         }
     }
-
-    /// The option of this key and number.
-    pub(super) fn find(&self, key: &str, number: usize) -> Option<usize> {
-        let is_wanted = |option: &OptionText| option.key == key && option.number == number;
-        self.options.iter().position(is_wanted)
-    }
 }
 
 impl OptionText {

@@ -4,7 +4,6 @@
 
 use super::splice::{Splice, apply_splices};
 use serde::Serialize;
-use std::fmt::Write as _;
 use std::ops::Range;
 
 /// The unchanged lines shown before and behind a change.
@@ -75,7 +74,9 @@ impl Diff {
     }
 
     /// The difference as a patch that `git apply` accepts; `file` is the path from the root of the repository.
+    #[cfg(test)]
     pub(crate) fn to_patch(&self, file: &str) -> String {
+        use std::fmt::Write as _;
         let mut patch = format!("--- a/{file}\n+++ b/{file}\n");
         for hunk in &self.hunks {
             let place = |start: usize, without: LineKind| {
@@ -103,6 +104,7 @@ impl Diff {
 }
 
 impl LineKind {
+    #[cfg(test)]
     fn sign(self) -> char {
         match self {
             Self::Context => ' ',

@@ -51,16 +51,14 @@ use std::path::Path;
 pub(crate) use copy::{CopyRefusal, Duplicated, Original, copy_scenario};
 pub(crate) use write::{read_source, replace_source};
 
-#[expect(unused_imports, reason = "the dashboard is to use it")]
+#[cfg(test)]
+pub(crate) use answer::{AnswerField, AnswerType};
 pub(crate) use {
-    answer::{AnswerField, AnswerType},
     create::{NewScenario, add_module, add_scenario},
-    diff::{Diff, DiffLine, Hunk, LineKind},
+    diff::{Diff, LineKind},
     edit::{Edit, EditRefusal, EditedSource, NewStep, OptionEdit, RefusedEdit, apply_edits},
-    forms::{Description, FileSource, OptionSource, PartSource, ScenarioSource},
+    forms::{FileSource, OptionSource, PartSource, ScenarioSource},
     read::Role,
-    splice::Splice,
-    tokens::Unreadable,
     value::{Field, FieldValue, OptionValue, ParameterList},
     write::create_source,
 };

@@ -179,6 +179,15 @@ impl Dashboard {
         permitted.err().map(|error| error.to_string())
     }
 
+    /// Refuses what the caller may not do.
+    ///
+    /// # Errors
+    /// When it is refused.
+    pub(super) fn check_permission(&self, action: Action) -> Result<(), Error> {
+        self.refusal(action)
+            .map_or(Ok(()), |refusal| Err(Error::usage(refusal)))
+    }
+
     /// Reads the summaries of all runs; a store without runs is empty.
     ///
     /// # Errors

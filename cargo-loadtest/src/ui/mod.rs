@@ -1,7 +1,7 @@
 //! `cargo loadtest ui`: the dashboard, a local web page over the runs and scenarios of a workspace.
 //!
-//! The pages are functions from data to HTML. What changes something is a command of this program as a child process, so
-//! that a page can do what the command line can, and nothing else.
+//! The pages are functions from data to HTML. Runs and all other work are commands of this program as child processes, so
+//! that they do what the command line does. Only sources of scenarios are changed here, by the room `source`.
 
 mod answer;
 mod assets;

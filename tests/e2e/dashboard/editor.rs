@@ -297,5 +297,18 @@ fn a_pasted_request_becomes_a_module_and_an_empty_scenario_a_function() {
     browser.click_on(&format!("button[value='{name}::load::ping']"));
     browser.wait_until_there_is(".grade");
     assert_eq!(server.requests_to("/ping"), 10);
+
+    // A name that is taken leaves room for another one.
+    browser.visit(&dashboard.url("/new"));
+    assert_eq!(browser.awaited(&read(&command)), 200);
+    browser.visit(&dashboard.url("/new"));
+    browser.click_on("form[action='/new/save'] button");
+    browser.wait_until_there_is("#edit");
+    browser.visit(&dashboard.url("/new"));
+    assert_eq!(browser.awaited(&read(&command)), 200);
+    browser.visit(&dashboard.url("/new"));
+    browser.click_on("form[action='/new/save'] button");
+    wait_for_words(&mut browser, "there is a module");
+    browser.wait_until_there_is("form[action='/new/save'] button");
     dashboard.end().exits(0);
 }

@@ -47,7 +47,7 @@ pub(super) fn answer(
         Route::Edit(identity) => {
             edit::render(dashboard, identity).map(|page| show(dashboard, &page))
         }
-        Route::New => new::render(dashboard).map(|page| show(dashboard, &page)),
+        Route::New => Ok(show(dashboard, &new::render(dashboard))),
         Route::ReadImport => {
             new::read(dashboard, form).or_else(|error| Ok(new::refuse(dashboard, &error)))
         }

@@ -6,7 +6,7 @@ use super::super::dashboard::{Dashboard, ImportDraft};
 use super::super::frame::{Content, Section};
 use super::super::request::Fields;
 use super::super::route::Route;
-use super::edit::render_diff;
+use super::edit::{METHODS, render_diff};
 use crate::error::Error;
 use crate::policy::Action;
 use crate::source::{
@@ -30,10 +30,7 @@ const FORMATS: [(&str, &str); 4] = [
 const MAIN: &str = "loadtest::main!();";
 
 /// Renders the page: the forms, and the import that was read last.
-///
-/// # Errors
-/// When the load tests of the workspace cannot be found.
-pub(super) fn render(dashboard: &Dashboard) -> Result<Content, Error> {
+pub(super) fn render(dashboard: &Dashboard) -> Content {
     let refusal = dashboard.refusal(Action::Edit);
     let tests = dashboard.workspace.load_tests(&[]).unwrap_or_default();
     let draft = dashboard.import_draft();
@@ -53,14 +50,14 @@ pub(super) fn render(dashboard: &Dashboard) -> Result<Content, Error> {
                     p.sub { "Nothing is sent and nothing is run. Credentials become secrets, and values of earlier answers are linked." }
                 }
             }
-            @if let Some(draft) = &draft { (render_draft(dashboard, draft, &tests)?) }
+            @if let Some(draft) = &draft { (render_draft(dashboard, draft, &tests)) }
             form method="post" action=(Route::AddScenario.path()) {
                 fieldset {
                     legend { "An empty scenario" }
                     div.fields { div.field {
                         label { "Function" input name="name" placeholder="visit" required autocomplete="off" spellcheck="false"; }
                         label { "Base URL" input name="base" placeholder="http://localhost:3000" autocomplete="off" spellcheck="false"; }
-                        label { "Method" select name="method" { @for method in ["get", "post", "put", "delete", "patch", "head", "options"] { option value=(method) { (method.to_uppercase()) } } } }
+                        label { "Method" select name="method" { @for method in METHODS { option value=(method) { (method.to_uppercase()) } } } }
                         label { "URL of its step" input name="url" placeholder="/products" required autocomplete="off" spellcheck="false"; }
                         label { "Rate" input name="rate" placeholder="10/s" autocomplete="off"; }
                         label { "Ramp-up" input name="ramp_up" placeholder="5s" autocomplete="off"; }
@@ -72,7 +69,7 @@ pub(super) fn render(dashboard: &Dashboard) -> Result<Content, Error> {
             }
         }
     };
-    Ok(super::plain(Section::Scenarios, "New test", body))
+    super::plain(Section::Scenarios, "New test", body)
 }
 
 fn render_places(dashboard: &Dashboard, tests: &[LoadTest]) -> Markup {
@@ -81,16 +78,12 @@ fn render_places(dashboard: &Dashboard, tests: &[LoadTest]) -> Markup {
     }
 }
 
-fn render_draft(
-    dashboard: &Dashboard,
-    draft: &ImportDraft,
-    tests: &[LoadTest],
-) -> Result<Markup, Error> {
+fn render_draft(dashboard: &Dashboard, draft: &ImportDraft, tests: &[LoadTest]) -> Markup {
+    // A name that is taken has no preview: another one can be given.
     let preview = tests
         .first()
-        .map(|test| place_module(&test.path, &draft.name))
-        .transpose()?;
-    Ok(html! {
+        .and_then(|test| place_module(&test.path, &draft.name).ok());
+    html! {
         section {
             h2 { "Read: " (draft.format) }
             @if !draft.messages.is_empty() { pre.output { (draft.messages) } }
@@ -114,7 +107,7 @@ fn render_draft(
                 }
             }
         }
-    })
+    }
 }
 
 /// Returns the path of a new module of a load test, the text of that, and its text with the module.
@@ -213,7 +206,7 @@ fn find_function(source: &str) -> Option<String> {
 /// # Errors
 /// When there is no import, its name is taken, or a file cannot be written.
 pub(super) fn save(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, Error> {
-    check_permission(dashboard)?;
+    dashboard.check_permission(Action::Edit)?;
     let draft = dashboard.import_draft();
     let draft = draft.filter(|draft| form.get("draft") == Some(&draft.number));
     let source = draft.as_ref().and_then(|draft| draft.source.as_deref());
@@ -251,7 +244,7 @@ pub(super) fn save(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, 
 /// # Errors
 /// When its name is taken, a value cannot be, or the file cannot be written.
 pub(super) fn add(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, Error> {
-    check_permission(dashboard)?;
+    dashboard.check_permission(Action::Edit)?;
     let load_test = find_load_test(dashboard, form)?;
     let text = read_source(&load_test.path)?;
     let name = form.get("name").unwrap_or_default();
@@ -314,12 +307,6 @@ pub(super) fn add(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, E
 fn holds_credentials(base: &str) -> bool {
     let url = url::Url::parse(base);
     url.is_ok_and(|url| !url.username().is_empty() || url.password().is_some())
-}
-
-fn check_permission(dashboard: &Dashboard) -> Result<(), Error> {
-    dashboard
-        .refusal(Action::Edit)
-        .map_or(Ok(()), |refusal| Err(Error::usage(refusal)))
 }
 
 /// Finds the load test that a form names; a form names none by a path of its own.

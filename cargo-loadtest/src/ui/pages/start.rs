@@ -86,30 +86,18 @@ pub(super) fn answer(dashboard: &Dashboard, query: &Fields) -> Answer {
     Answer::page(render_page(dashboard, &content))
 }
 
-/// Returns the run of a number, once it has a name.
-fn find_run(dashboard: &Dashboard, number: u64) -> Option<String> {
-    let runs = &dashboard.runs;
-    let current = runs.current().filter(|current| current.number == number);
-    let last = runs
-        .ended()
-        .into_iter()
-        .find(|ended| ended.number == number);
-    current
-        .and_then(|current| current.run)
-        .or_else(|| last?.run)
-}
-
 /// Renders what is known of the run with this number.
 pub(in crate::ui) fn render_progress(dashboard: &Dashboard, number: u64) -> Progress {
-    if let Some(run) = find_run(dashboard, number) {
-        return Progress::Begun(run);
-    }
     let runs = &dashboard.runs;
     let current = runs.current().filter(|current| current.number == number);
     let last = runs
         .ended()
         .into_iter()
         .find(|ended| ended.number == number);
+    let run = current.as_ref().and_then(|current| current.run.clone());
+    if let Some(run) = run.or_else(|| last.as_ref()?.run.clone()) {
+        return Progress::Begun(run);
+    }
     let (state, output) = match (current, last) {
         (Some(current), _) => (
             "The load test is built and started.".to_owned(),

@@ -21,7 +21,8 @@ use form::render_form;
 use maud::{Markup, html};
 use std::sync::Arc;
 
-const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", "head", "options"];
+/// The methods of a step.
+pub(super) const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", "head", "options"];
 
 /// Changes that are not saved, and what is in their way.
 #[derive(Debug, Default)]
@@ -56,6 +57,10 @@ pub(in crate::ui) fn check_state(dashboard: &Dashboard, identity: &str) -> &'sta
 pub(super) fn preview(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, Error> {
     let identity = form.get("scenario").unwrap_or_default();
     let file = find_scenario(dashboard, identity)?;
+    let show_again = |edits, refused| {
+        let draft = Draft { edits, refused };
+        show(dashboard, &render_form(dashboard, identity, &file, &draft))
+    };
     let mut edits = collect_edits(form);
     let add = form.get("add").map(str::to_owned);
     if let Some((step, key)) = add.as_deref().and_then(|add| add.split_once(' ')) {
@@ -64,27 +69,13 @@ pub(super) fn preview(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answe
         let part = step.and_then(|step| file.scenario.parts.iter().find(|part| part.name == step));
         let present = part.map_or(&file.scenario.options, |part| &part.options);
         edits.push(add_option_edit(step, key, present));
-        let draft = Draft {
-            edits,
-            refused: Vec::new(),
-        };
-        return Ok(show(
-            dashboard,
-            &render_form(dashboard, identity, &file, &draft),
-        ));
+        return Ok(show_again(edits, Vec::new()));
     }
     match collect_action(form, &file) {
         Ok(action) => edits.extend(action),
         Err(error) => {
             dashboard.notify(false, error.to_string());
-            let draft = Draft {
-                edits,
-                refused: Vec::new(),
-            };
-            return Ok(show(
-                dashboard,
-                &render_form(dashboard, identity, &file, &draft),
-            ));
+            return Ok(show_again(edits, Vec::new()));
         }
     }
     if edits.is_empty() {
@@ -92,10 +83,7 @@ pub(super) fn preview(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answe
         return Ok(Answer::SeeOther(Route::Edit(identity.to_owned()).path()));
     }
     Ok(match apply_edits(&file.text, &file.scenario.path, &edits) {
-        Err(refused) => {
-            let draft = Draft { edits, refused };
-            show(dashboard, &render_form(dashboard, identity, &file, &draft))
-        }
+        Err(refused) => show_again(edits, refused),
         Ok(edited) => {
             let diff = Diff::new(&file.text, &edited.splices);
             let json = serde_json::to_string(&edits).map_err(Error::encode("the changes"))?;
@@ -193,9 +181,7 @@ fn free_name(file: &EditedFile, name: &str) -> String {
 /// When the file cannot be read or written, or the form is none of ours.
 pub(super) fn save(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, Error> {
     let identity = form.get("scenario").unwrap_or_default();
-    if let Some(refusal) = dashboard.refusal(Action::Edit) {
-        return Err(Error::usage(refusal));
-    }
+    dashboard.check_permission(Action::Edit)?;
     let file = find_scenario(dashboard, identity)?;
     let edits = form.raw("edits").unwrap_or_default();
     let edits: Vec<Edit> = serde_json::from_str(edits)
@@ -220,24 +206,28 @@ pub(super) fn save(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, 
             .count()
     };
     let (added, removed) = (count(LineKind::Added), count(LineKind::Removed));
-    dashboard.notify(true, format!("saved {}: +{added} −{removed}", file.shown));
     dashboard.set_last_edit(Some(LastEdit {
         path: file.path.clone(),
         before: file.text.clone(),
         after: edited.text,
     }));
-    start_check(dashboard, identity, &file);
+    let done = format!("saved {}: +{added} −{removed}", file.shown);
+    check_written(dashboard, identity, &file, &done);
     Ok(Answer::SeeOther(Route::Edit(identity.to_owned()).path()))
 }
 
-fn start_check(dashboard: &Arc<Dashboard>, identity: &str, file: &EditedFile) {
+/// Checks a file that was just written, unless the compiler would disturb a run.
+fn check_written(dashboard: &Arc<Dashboard>, identity: &str, file: &EditedFile, done: &str) {
     if dashboard.run_under_way().is_some() {
-        dashboard.notify(
-            true,
-            "the file is checked when you ask for it: the compiler would disturb the run under way",
-        );
-        return;
+        let text = format!("{done}; a run is under way, so it is checked when you ask for it");
+        dashboard.notify(true, text);
+    } else {
+        dashboard.notify(true, done);
+        start_check(dashboard, identity, file);
     }
+}
+
+fn start_check(dashboard: &Arc<Dashboard>, identity: &str, file: &EditedFile) {
     let package = identity.split("::").next().unwrap_or_default();
     dashboard.checks.start(dashboard, file, package);
 }
@@ -245,18 +235,19 @@ fn start_check(dashboard: &Arc<Dashboard>, identity: &str, file: &EditedFile) {
 /// Takes the last change back; returns the page to go to.
 ///
 /// # Errors
-/// When the file changed since.
+/// When the file changed since, or the caller may not edit.
 pub(super) fn undo(dashboard: &Arc<Dashboard>, identity: &str) -> Result<String, Error> {
+    dashboard.check_permission(Action::Edit)?;
     if let Some(edit) = dashboard.last_edit() {
         replace_source(&edit.path, &edit.after, &edit.before)?;
         dashboard.set_last_edit(None);
-        dashboard.notify(
-            true,
-            format!("{} is as it was", dashboard.shown_path(&edit.path)),
+        let done = format!("{} is as it was", dashboard.shown_path(&edit.path));
+        check_written(
+            dashboard,
+            identity,
+            &find_scenario(dashboard, identity)?,
+            &done,
         );
-        if let Ok(file) = find_scenario(dashboard, identity) {
-            start_check(dashboard, identity, &file);
-        }
     }
     Ok(Route::Edit(identity.to_owned()).path())
 }
