@@ -1,6 +1,6 @@
 //! A machine that has too little for the load.
 
-use crate::inject::act;
+use crate::inject::{act, good_server, run};
 use crate::row::Count::Some as SomeOf;
 use crate::row::{Group, Outcome, Place, Row, ends};
 use crate::site::{Sandbox, total};
@@ -36,6 +36,17 @@ pub(crate) fn rows() -> Vec<Row> {
                 let output = sandbox.run_with_files("-n 400", line, &server).run();
                 assert_eq!(server.requests(), 0);
                 output.says(&["`ulimit -n "])
+            },
+        ),
+        act(
+            Group::Generator,
+            "No thread can be started after the setup",
+            ends(1, "no thread is left for the load"),
+            |sandbox| {
+                let server = good_server();
+                let output = run(sandbox, "code::without_threads", "", &server).run();
+                assert_eq!(server.requests(), 0);
+                output.says_no("panicked")
             },
         ),
         apart(
