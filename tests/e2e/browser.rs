@@ -237,14 +237,6 @@ impl Browser {
         }
     }
 
-    /// Presses and releases a key.
-    pub(crate) fn press(&mut self, key: &str) {
-        for kind in ["keyDown", "keyUp"] {
-            let parameters = json!({ "type": kind, "key": key });
-            self.call("Input.dispatchKeyEvent", parameters);
-        }
-    }
-
     /// Waits until there is such a part of the page.
     #[track_caller]
     pub(crate) fn wait_until_there_is(&mut self, selector: &str) {
@@ -265,15 +257,7 @@ impl Browser {
         self.click_on(selector);
         // What is there is selected, so that it is typed over.
         self.value("document.activeElement.select()");
-        for letter in text.chars() {
-            for (kind, text) in [("keyDown", json!(letter)), ("keyUp", Value::Null)] {
-                let mut parameters = json!({ "type": kind, "key": letter });
-                if !text.is_null() {
-                    parameters["text"] = text;
-                }
-                self.call("Input.dispatchKeyEvent", parameters);
-            }
-        }
+        self.write(text);
     }
 
     /// Where the middle of a part of the page is, once it is there and can be used.

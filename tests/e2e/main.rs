@@ -46,6 +46,8 @@ mod import_secrets;
 mod import_visit;
 mod import_writer;
 mod init;
+#[cfg(unix)]
+mod keyboard;
 mod language;
 mod libraries;
 mod limits;

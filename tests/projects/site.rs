@@ -167,6 +167,12 @@ fn is_hidden(path: &Path) -> bool {
 }
 
 impl RunFolder {
+    /// The name of the run.
+    pub(crate) fn name(&self) -> String {
+        let name = self.0.file_name().expect("a run has a name");
+        name.to_string_lossy().into_owned()
+    }
+
     /// The record.
     #[track_caller]
     pub(crate) fn record(&self) -> RunRecord {

@@ -98,7 +98,7 @@ fn render_watched(watched: &Watched) -> Vec<(&'static str, Markup)> {
             @if !watched.log.is_empty() {
                 section {
                     h2 { "Log" }
-                    ul.log { @for line in &watched.log { li { (line) } } }
+                    ul.log aria-label="Log" tabindex="0" { @for line in &watched.log { li { (line) } } }
                 }
             }
         }

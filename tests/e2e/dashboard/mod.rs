@@ -1,6 +1,7 @@
 //! `cargo loadtest ui`: who may reach it, and what its pages do in a real browser.
 
 mod access;
+mod accessibility;
 mod editor;
 mod pages;
 mod runs;
@@ -16,6 +17,7 @@ use std::net::{Ipv4Addr, TcpStream};
 pub(crate) fn trials() -> Vec<Trial> {
     let all = [
         access::trials(),
+        accessibility::trials(),
         editor::trials(),
         pages::trials(),
         runs::trials(),

@@ -21,9 +21,29 @@ pub(super) fn trials() -> Vec<Trial> {
 
 const WIDTHS: [u32; 4] = [400, 800, 1280, 1600];
 
+/// The pages of the dashboard; `run` is the name of a run.
+pub(super) fn addresses(run: &str) -> [String; 13] {
+    [
+        "/",
+        "/scenarios/site::load::journey",
+        "/scenarios/site::load::journey?plan=1",
+        "/scenarios/site::load::journey/try",
+        "/scenarios/site::load::journey/edit",
+        "/new",
+        "/runs",
+        &format!("/runs/{run}"),
+        "/compare",
+        "/baselines",
+        "/events",
+        "/settings",
+        "/nothing",
+    ]
+    .map(str::to_owned)
+}
+
 /// Waits until the scenarios are listed.
 #[track_caller]
-fn wait_for_scenarios(browser: &mut Browser) {
+pub(super) fn wait_for_scenarios(browser: &mut Browser) {
     browser.wait_until_there_is("button[name=only]");
 }
 
@@ -35,38 +55,16 @@ fn every_page_fits_every_window_and_asks_nobody_else() {
         .run()
         .exits(0);
     sandbox.tool("baseline", "save main").run();
-    let run = sandbox.only_run();
-    let run = run
-        .0
-        .file_name()
-        .expect("a name")
-        .to_string_lossy()
-        .into_owned();
+    let pages = addresses(&sandbox.only_run().name());
     let dashboard = Dashboard::start(&sandbox, "");
     let mut browser = dashboard.browse();
     wait_for_scenarios(&mut browser);
-    let report = format!("/runs/{run}");
-    let pages = [
-        "/",
-        "/scenarios/site::load::journey",
-        "/scenarios/site::load::journey?plan=1",
-        "/scenarios/site::load::journey/try",
-        "/scenarios/site::load::journey/edit",
-        "/new",
-        "/runs",
-        &report,
-        "/compare",
-        "/baselines",
-        "/events",
-        "/settings",
-        "/nothing",
-    ];
     for scheme in ["light", "dark"] {
         let feature = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         browser.call("Emulation.setEmulatedMedia", json!({ "features": feature }));
         for width in WIDTHS {
             browser.resize(width, 900);
-            for page in pages {
+            for page in &pages {
                 browser.visit(&dashboard.url(page));
                 let state = format!("{page} at {width}, {scheme}");
                 let widest = browser.value("document.documentElement.scrollWidth");
@@ -75,7 +73,7 @@ fn every_page_fits_every_window_and_asks_nobody_else() {
                     "{widest}: {state}"
                 );
                 let complaints = browser.complaints();
-                let expected = usize::from(page == "/nothing");
+                let expected = usize::from(*page == "/nothing");
                 assert_eq!(complaints.len(), expected, "{complaints:?}: {state}");
                 let asked = browser.asked_for();
                 let own = asked.iter().all(|url| {
@@ -95,7 +93,7 @@ fn every_page_fits_every_window_and_asks_nobody_else() {
         }
     }
     browser.allow_scripts(false);
-    for page in pages {
+    for page in &pages {
         browser.visit(&dashboard.url(page));
         assert_eq!(
             browser.value("document.querySelectorAll('main h1').length"),

@@ -24,7 +24,12 @@ pub(super) fn trials() -> Vec<Trial> {
 
 /// Fills in the load and runs one scenario from the list.
 #[track_caller]
-fn start_run(browser: &mut Browser, scenario: &str, server: &Server, fields: &[(&str, &str)]) {
+pub(super) fn start_run(
+    browser: &mut Browser,
+    scenario: &str,
+    server: &Server,
+    fields: &[(&str, &str)],
+) {
     browser.wait_until_there_is(&format!("button[name=only][value='{scenario}']"));
     browser.fill_in("input[name=base-url]", &server.url());
     for (name, value) in fields {
@@ -64,13 +69,7 @@ fn a_run_is_started_watched_and_its_report_exported_and_compared() {
         assert_balanced(&run.scenario());
         assert_eq!(run.scenario().end.ending, EndReason::Completed);
     }
-    let name = |at: usize| {
-        let path: &std::path::Path = &runs[at].0;
-        path.file_name()
-            .expect("a name")
-            .to_string_lossy()
-            .into_owned()
-    };
+    let name = |at: usize| runs[at].name();
     let json = browser.awaited(&format!(
         "fetch('/runs/{}/report.json').then(answer => answer.json())",
         name(1)

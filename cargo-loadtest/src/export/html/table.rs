@@ -130,7 +130,7 @@ fn render_text(form: Form, words: &str, tone: Tone) -> Markup {
             Form::Figure | Form::Name => (text),
             Form::Prose => (Prose(words)),
             Form::Code => code { (text) },
-            Form::Sample => pre { (text) },
+            Form::Sample => pre role="group" aria-label="Sample" tabindex="0" { (text) },
             Form::Chip => span class={"chip t-" (tone.class())} { (text) },
         }
     }

@@ -4,6 +4,7 @@ use super::super::dashboard::{Dashboard, Flags, Journey};
 use super::super::frame::{Content, Section};
 use super::super::request::Fields;
 use super::super::route::Route;
+use super::text::render_output;
 use crate::policy::Action;
 use loadtest_model::display;
 use loadtest_model::protocol::{
@@ -60,7 +61,7 @@ pub(super) fn render(dashboard: &Dashboard, identity: &str, query: &Fields) -> C
         @match &journey {
             None => { p.sub { "One journey is run, without think times. Every request and answer is shown here; secrets are not." } }
             Some(Journey::Running) => { p role="status" { "The load test is built, and the journey runs." } noscript { p { a href="" { "Look again" } } } }
-            Some(Journey::Failed(reason)) => { div.notice.t-bad { pre { (reason) } } }
+            Some(Journey::Failed(reason)) => { div.notice.t-bad { (render_output("Reason", reason)) } }
             Some(Journey::Ended(events)) => { (render_events(events)) }
         }
     };
@@ -166,9 +167,9 @@ fn render_hop(hop: &DebugHop) -> Markup {
     html! {
         div.hop {
             section {
-                h3 { "Request" }
-                pre { (hop.method) " " (hop.url) "\n" (format_headers(&hop.headers)) (format_body(hop.body.as_ref())) }
-                details { summary { "As a curl command" } pre { (hop.curl.command) } }
+                h2 { "Request" }
+                (render_output("Request", &format!("{} {}\n{}{}", hop.method, hop.url, format_headers(&hop.headers), format_body(hop.body.as_ref()))))
+                details { summary { "As a curl command" } (render_output("curl command", &hop.curl.command)) }
             }
             @if let Some(answer) = &hop.answer { (render_answer(hop.version.as_deref(), answer)) }
         }
@@ -178,8 +179,8 @@ fn render_hop(hop: &DebugHop) -> Markup {
 fn render_answer(version: Option<&str>, answer: &DebugAnswer) -> Markup {
     html! {
         section {
-            h3 { "Answer" }
-            pre { (version.unwrap_or_default()) " " (answer.status) "\n" (format_headers(&answer.headers)) (format_body(answer.body.as_ref())) }
+            h2 { "Answer" }
+            (render_output("Answer", &format!("{} {}\n{}{}", version.unwrap_or_default(), answer.status, format_headers(&answer.headers), format_body(answer.body.as_ref()))))
         }
     }
 }

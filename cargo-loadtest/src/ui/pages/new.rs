@@ -7,6 +7,7 @@ use super::super::frame::{Content, Section};
 use super::super::request::Fields;
 use super::super::route::Route;
 use super::edit::{METHODS, render_diff};
+use super::text::render_output;
 use crate::error::Error;
 use crate::policy::Action;
 use crate::source::{
@@ -86,7 +87,7 @@ fn render_draft(dashboard: &Dashboard, draft: &ImportDraft, tests: &[LoadTest]) 
     html! {
         section {
             h2 { "Read: " (draft.format) }
-            @if !draft.messages.is_empty() { pre.output { (draft.messages) } }
+            @if !draft.messages.is_empty() { (render_output("Remarks", &draft.messages)) }
             @match &draft.source {
                 None => {}
                 Some(source) => {
@@ -100,7 +101,7 @@ fn render_draft(dashboard: &Dashboard, draft: &ImportDraft, tests: &[LoadTest]) 
                     }
                     @if let Some((path, text, edited)) = &preview {
                         h3 { code { (dashboard.shown_path(path)) } }
-                        pre.output { (module_source(source)) }
+                        (render_output("Source of the module", &module_source(source)))
                         h3 { code { (dashboard.shown_path(&tests[0].path)) } }
                         (render_diff(&Diff::new(text, &edited.splices)))
                     }

@@ -7,8 +7,8 @@ use super::super::route::Route;
 use super::scenarios::plan;
 use super::start::render_options;
 use super::text::{
-    format_commit, format_share, format_time, render_grade, render_run_link, render_sparkline,
-    render_time, render_verdict,
+    format_commit, format_share, format_time, render_grade, render_output, render_run_link,
+    render_sparkline, render_time, render_verdict,
 };
 use crate::archive::{Entry, Row, ScenarioHistory, SettingHistory, VersionHistory};
 use crate::error::Error;
@@ -73,7 +73,7 @@ pub(super) fn render(
                     span.sub { "The copy is another scenario in the same file. The runs stay with the original." }
                 }
             }
-            @if let Some(plan) = plan { pre #plan.output { (plan) } }
+            @if let Some(plan) = plan { div #plan { (render_output("What a run would send", &plan)) } }
         }
         section {
             h2 { "Runs by version" }

@@ -6,8 +6,8 @@ use super::super::request::Fields;
 use super::super::route::Route;
 use super::start::render_options;
 use super::text::{
-    format_share, format_time, render_grade, render_run_link, render_sparkline, render_time,
-    render_verdict,
+    format_share, format_time, render_grade, render_output, render_run_link, render_sparkline,
+    render_time, render_verdict,
 };
 use crate::archive::{Archive, Entry, ScenarioHistory};
 use crate::error::Error;
@@ -200,7 +200,7 @@ fn render_state(listing: &Listing, known: &[String]) -> Markup {
             Listing::Failed(reason) => {
                 div.notice.t-bad {
                     p { "The scenarios cannot be listed:" }
-                    pre { (reason) }
+                    (render_output("Reason", reason))
                     form method="post" action=(Route::Refresh.path()) { button { "Try again" } }
                 }
                 @if known.is_empty() {

@@ -5,6 +5,7 @@ use super::super::dashboard::Dashboard;
 use super::super::frame::{Content, Section, render_page};
 use super::super::request::Fields;
 use super::super::route::Route;
+use super::text::render_output;
 use maud::{Markup, html};
 
 /// The part of the page that changes.
@@ -120,7 +121,7 @@ pub(in crate::ui) fn render_progress(dashboard: &Dashboard, number: u64) -> Prog
     Progress::Waiting(html! {
         div id=(PROGRESS) {
             p { (state) }
-            @if !output.is_empty() { pre.output { (output.join("\n")) } }
+            @if !output.is_empty() { (render_output("Output", &output.join("\n"))) }
         }
     })
 }

@@ -50,6 +50,11 @@ pub(super) fn render_run_link(run: &str) -> Markup {
     html! { a href=(Route::Run(run.to_owned()).path()) { (run) } }
 }
 
+/// Renders text as it stands; it takes the focus, since a long one is scrolled by keys.
+pub(super) fn render_output(name: &str, text: &str) -> Markup {
+    html! { pre.output role="group" aria-label=(name) tabindex="0" { (text) } }
+}
+
 pub(super) fn format_time(time: Option<Duration>) -> String {
     time.map_or_else(|| display::NO_VALUE.to_owned(), display::format_duration)
 }

@@ -12,6 +12,7 @@ use crate::ui::editor::{
     number_options,
 };
 use crate::ui::frame::{Content, Section};
+use crate::ui::pages::text::render_output;
 use crate::ui::route::Route;
 use maud::{Markup, html};
 
@@ -97,7 +98,7 @@ fn render_check(check: Option<&SourceCheck>) -> Markup {
         @match check {
             None => {}
             Some(SourceCheck::Running) => { p.notice role="status" { "The compiler checks the file." } }
-            Some(SourceCheck::Failed(reason)) => { div.notice.t-bad { pre { (reason) } } }
+            Some(SourceCheck::Failed(reason)) => { div.notice.t-bad { (render_output("Reason", reason)) } }
             Some(SourceCheck::Ended(findings)) if findings.is_empty() => { p.notice.t-good { "The compiler accepts the file." } }
             Some(SourceCheck::Ended(findings)) => {
                 section.notice.t-bad aria-label="Messages of the compiler" {
@@ -251,7 +252,7 @@ fn render_part(
                 (render_add(Some(&part.name), number, &part.options))
             }
             @if part.has_body || !is_step {
-                details { summary { "Written in Rust" @if part.is_async { ", async" } } pre.output { (part.source) } }
+                details { summary { "Written in Rust" @if part.is_async { ", async" } } (render_output(&part.name, &part.source)) }
             }
             @if is_step { (render_step_buttons(part)) }
         }

@@ -268,7 +268,7 @@ fn show(dashboard: &Dashboard, content: &Content) -> Answer {
 pub(super) fn render_diff(diff: &Diff) -> Markup {
     html! {
         @for hunk in &diff.hunks {
-            pre.diff {
+            pre.diff role="group" aria-label="Difference" tabindex="0" {
                 @for line in &hunk.lines {
                     @let (class, sign) = match line.kind {
                         LineKind::Context => ("same", ' '),

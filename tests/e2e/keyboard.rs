@@ -1,0 +1,73 @@
+//! The keyboard of the browser.
+
+use crate::browser::Browser;
+use serde_json::json;
+
+/// Keys that have a code and no letter.
+const CODES: [(&str, u32); 14] = [
+    ("Backspace", 8),
+    ("Tab", 9),
+    ("Enter", 13),
+    ("Escape", 27),
+    (" ", 32),
+    ("PageUp", 33),
+    ("PageDown", 34),
+    ("End", 35),
+    ("Home", 36),
+    ("ArrowLeft", 37),
+    ("ArrowUp", 38),
+    ("ArrowRight", 39),
+    ("ArrowDown", 40),
+    ("F8", 119),
+];
+/// Keys that are held, with their bits.
+const HELD: [(&str, u32); 4] = [("Alt", 1), ("Control", 2), ("Meta", 4), ("Shift", 8)];
+
+impl Browser {
+    /// Presses and releases a key, while others may be held: `a`, `Enter`, `Shift+Tab`.
+    pub(crate) fn press(&mut self, keys: &str) {
+        let (held, key) = match keys.rsplit_once('+') {
+            Some((held, key)) if !key.is_empty() => (held, key),
+            _ => ("", keys),
+        };
+        let bits = |name: &str| HELD.iter().find(|(held, _)| *held == name);
+        let held = held.split('+').filter_map(bits);
+        let held: u32 = held.map(|(_, bit)| bit).sum();
+        let letter = key.chars().next().filter(|_| key.chars().count() == 1);
+        let code = CODES.iter().find(|(name, _)| *name == key);
+        let code = match (code, letter) {
+            (Some((_, code)), _) => *code,
+            (None, Some(letter)) if letter.is_ascii_alphanumeric() => {
+                u32::from(letter.to_ascii_uppercase())
+            }
+            _ => 0,
+        };
+        // With one of the others held it types nothing.
+        let text = match (key, letter) {
+            ("Enter", _) => Some('\r'),
+            (_, letter) if held & !8 == 0 => letter,
+            _ => None,
+        };
+        let mut parameters = json!({
+            "type": if text.is_some() { "keyDown" } else { "rawKeyDown" },
+            "key": key,
+            "windowsVirtualKeyCode": code,
+            "modifiers": held,
+        });
+        if let Some(text) = text {
+            parameters["text"] = json!(text);
+        }
+        self.call("Input.dispatchKeyEvent", parameters);
+        self.call(
+            "Input.dispatchKeyEvent",
+            json!({ "type": "keyUp", "key": key, "windowsVirtualKeyCode": code, "modifiers": held }),
+        );
+    }
+
+    /// Types letter by letter.
+    pub(crate) fn write(&mut self, text: &str) {
+        for letter in text.chars() {
+            self.press(letter.encode_utf8(&mut [0; 4]));
+        }
+    }
+}
