@@ -9,7 +9,9 @@ const STYLE: &str = concat!(
 );
 const SCRIPT: &str = concat!(
     include_str!("../export/html/chart.js"),
-    include_str!("static/ui.js")
+    include_str!("static/ui.js"),
+    include_str!("static/keys.js"),
+    include_str!("static/focus.js")
 );
 
 /// A file that pages load.

@@ -58,7 +58,7 @@ pub(super) fn render_page(dashboard: &Dashboard, content: &Content) -> Markup {
                 nav aria-label="Pages" {
                     ul {
                         @for (section, title, route, key) in Section::ALL {
-                            li { a href=(route.path()) data-key=(key) aria-current=[(section == content.section).then_some("page")] { (title) } }
+                            li { a href=(route.path()) data-go=(key) aria-current=[(section == content.section).then_some("page")] { (title) } }
                         }
                     }
                 }
@@ -74,9 +74,9 @@ pub(super) fn render_page(dashboard: &Dashboard, content: &Content) -> Markup {
             }
             footer.end {
                 button.plain type="button" data-keys hidden { "Keys" }
+                button.plain type="button" data-pause data-key="p" hidden { "Pause the view" }
                 " loadtest " (env!("CARGO_PKG_VERSION"))
             }
-            (render_keys())
         }
     }
 }
@@ -120,28 +120,5 @@ fn describe_caller(dashboard: &Dashboard) -> Option<String> {
 pub(super) fn render_bar(dashboard: &Dashboard) -> Markup {
     html! {
         div id=(BAR) { (live::render_bar(dashboard)) }
-    }
-}
-
-fn render_keys() -> Markup {
-    let keys = [
-        ("?", "show these keys"),
-        ("/", "go to the filter"),
-        ("g s", "Scenarios"),
-        ("g r", "Runs"),
-        ("g c", "Compare"),
-        ("g b", "Baselines"),
-        ("g e", "Events"),
-        ("g ,", "Settings"),
-        ("Esc", "close this"),
-    ];
-    html! {
-        dialog #keys aria-labelledby="keys-title" {
-            h2 #keys-title { "Keys" }
-            dl.facts {
-                @for (key, meaning) in keys { div { dt { kbd { (key) } } dd { (meaning) } } }
-            }
-            form method="dialog" { button { "Close" } }
-        }
     }
 }

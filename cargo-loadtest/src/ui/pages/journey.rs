@@ -54,7 +54,7 @@ pub(super) fn render(dashboard: &Dashboard, identity: &str, query: &Fields) -> C
                     (field("iteration", "Iteration", "0"))
                     (field("seed", "Seed", "random"))
                     (field("base-url", "Base URL", "as declared"))
-                    button disabled[is_running] { "Try it once" }
+                    button data-key="Ctrl Enter" disabled[is_running] { "Try it once" }
                 }
             }
         }

@@ -47,7 +47,7 @@ pub(super) fn render(dashboard: &Dashboard) -> Content {
                     label.wide { "A copied curl command, a HAR, an OpenAPI document or a Postman collection"
                         textarea name="text" rows="8" spellcheck="false" required data-drop placeholder="curl 'http://localhost:3000/products' -H 'accept: application/json'" {}
                     }
-                    p.line { input type="file" aria-label="Read a file" data-file hidden; button { "Read" } }
+                    p.line { input type="file" aria-label="Read a file" data-file hidden; button data-key="Ctrl Enter" { "Read" } }
                     p.sub { "Nothing is sent and nothing is run. Credentials become secrets, and values of earlier answers are linked." }
                 }
             }
@@ -96,7 +96,7 @@ fn render_draft(dashboard: &Dashboard, draft: &ImportDraft, tests: &[LoadTest]) 
                         div.fields { div.field {
                             label { "Module" input name="name" value=(draft.name) required autocomplete="off" spellcheck="false"; }
                             (render_places(dashboard, tests))
-                            button.primary { "Save as Rust" }
+                            button.primary data-key="Ctrl s" { "Save as Rust" }
                         } }
                     }
                     @if let Some((path, text, edited)) = &preview {

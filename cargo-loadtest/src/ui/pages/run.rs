@@ -56,7 +56,7 @@ fn render_live(dashboard: &Dashboard, folder: &RunFolder) -> Content {
         body: html! {
             h1 { "Run " (run) }
             p.line {
-                button.small type="button" data-pause hidden { "Pause the view" }
+                button.small type="button" data-pause data-key="p" hidden { "Pause the view" }
                 noscript { a href="" { "Look again" } }
             }
             @for (_, part) in parts { (part) }
@@ -86,28 +86,28 @@ fn render_actions(
     Ok(html! {
         nav.actions aria-label="What to do with this run" {
             details {
-                summary.button { "Export" }
+                summary.button data-key="e" { "Export" }
                 ul.menu { @for format in Format::ALL { li { a href=(Route::Report(run.clone(), format).path()) download { (format.word()) } } } }
             }
             @if before.is_some() || !baselines.is_empty() {
                 form.line method="get" action=(Route::Compare.path()) {
                     input type="hidden" name="new" value=(run);
                     label { "Compare with " select name="base" { @for name in against { option value=(name) { (name) } } } }
-                    button.small { "Compare" }
+                    button.small data-key="c" { "Compare" }
                 }
             }
             @if refusal.is_none() && can_run_again {
                 @if can_be_baseline {
                 form.line method="post" action=(Route::SaveBaseline.path()) {
                     input type="hidden" name="run" value=(run);
-                    label { "Save as baseline " input name="name" value="main" required autocomplete="off"; }
+                    label { "Save as baseline " input name="name" value="main" required autocomplete="off" data-key="b"; }
                     button.small { "Save" }
                 }
                 }
                 form.line method="post" action=(Route::StartRun.path()) {
                     @for card in &report.cards { input type="hidden" name="scenario" value=(card.identity); }
                     @if let Some(seed) = seed { input type="hidden" name="seed" value=(seed); }
-                    button.small { "Run again with this seed" }
+                    button.small data-key="r" { "Run again with this seed" }
                 }
             }
         }

@@ -61,7 +61,7 @@ pub(super) fn render(dashboard: &Dashboard, query: &Fields) -> Result<Content, E
                         @for run in shown { tbody { @for (at, entry) in run.iter().enumerate() { (render_row(entry, at == 0)) } } }
                     }
                 }
-                button { "Compare the chosen runs" }
+                button data-key="c" { "Compare the chosen runs" }
             }
             (render_pages(query, page, pages))
         }

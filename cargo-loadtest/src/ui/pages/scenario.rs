@@ -61,8 +61,8 @@ pub(super) fn render(
                 }
             }
             p {
-                a.button href=(Route::Edit(identity.to_owned()).path()) { "Edit" } " "
-                a.button href=(Route::Try(identity.to_owned()).path()) { "Try one journey" } " "
+                a.button href=(Route::Edit(identity.to_owned()).path()) data-key="e" { "Edit" } " "
+                a.button href=(Route::Try(identity.to_owned()).path()) data-key="t" { "Try one journey" } " "
                 a.button href="?plan=1#plan" { "Show what a run would send" }
             }
             @if dashboard.refusal(Action::Duplicate).is_none() {
@@ -81,7 +81,7 @@ pub(super) fn render(
             form method="get" action=(Route::Compare.path()) {
                 @for version in &history.versions { (render_version(version)) }
                 @if history.versions.iter().map(|version| version.count).sum::<usize>() > 1 {
-                    button { "Compare the chosen runs" }
+                    button data-key="c" { "Compare the chosen runs" }
                 }
             }
         }

@@ -209,7 +209,7 @@ fn render_state(listing: &Listing, known: &[String]) -> Markup {
             }
             Listing::Known => {
                 p.line {
-                    a.button.small href=(Route::New.path()) { "New test" }
+                    a.button.small href=(Route::New.path()) data-key="n" { "New test" }
                     form.line method="post" action=(Route::Refresh.path()) { button.small { "Read the source again" } }
                 }
             }
@@ -293,8 +293,8 @@ fn render_row(row: &Row<'_>, refusal: Option<&str>) -> Markup {
                 }
             }
             td.actions {
-                @if refusal.is_none() { button.small name="only" value=(identity) { "Run" } }
-                a.button.small href=(Route::Try(identity).path()) { "Try" }
+                @if refusal.is_none() { button.small name="only" value=(identity) data-key="r" { "Run" } }
+                a.button.small href=(Route::Try(identity).path()) data-key="t" { "Try" }
             }
         }
     }

@@ -36,6 +36,11 @@ pub(super) fn render(dashboard: &Dashboard) -> Result<Content, Error> {
                 }
             }
         }
+        section data-letters hidden {
+            h2 { "This browser" }
+            p.line { label { input type="checkbox" autocomplete="off"; " Single letters and signs are keys" } }
+            p.sub { "They open pages and press buttons, unless a field has the focus. Other keys work in any case." }
+        }
     };
     Ok(super::plain(Section::Settings, "Settings", body))
 }

@@ -44,10 +44,10 @@ pub(super) fn render_options(dashboard: &Dashboard, is_list: bool) -> Markup {
             }
             label { "Seed" input name="seed" placeholder="random" inputmode="numeric" autocomplete="off"; }
             @if is_list {
-                button name="how" value="turn" { "Run the chosen in turn" }
+                button name="how" value="turn" data-key="r" { "Run the chosen in turn" }
                 button name="how" value="mix" { "Run the chosen at once" }
             } @else {
-                button { "Run" }
+                button data-key="r" { "Run" }
             }
         }
     }

@@ -1,4 +1,4 @@
-// Keeps a page up to date, filters lists, and gives keys to its buttons. Pages can be read without it.
+// Keeps a page up to date and filters lists. Pages can be read without it.
 (() => {
   "use strict";
   const policy = window.trustedTypes?.createPolicy("loadtest", { createHTML: (html) => html });
@@ -18,7 +18,7 @@
   const replace = (id, html) => {
     const part = document.getElementById(id);
     if (!part) return;
-    if (paused && id !== "bar" || isInUse(part)) { waiting.set(id, html); return; }
+    if (paused || isInUse(part)) { waiting.set(id, html); return; }
     waiting.delete(id);
     const fresh = parse(html).firstElementChild;
     if (!fresh) return;
@@ -50,14 +50,18 @@
     line.textContent = "The dashboard has ended: run cargo loadtest ui. This page tries again by itself.";
     document.getElementById("main").prepend(line);
   };
-  // Not while somebody types or reads the keys.
+  // Not while somebody types or reads the keys, nor where it would lose edits.
   let isOutdated = false;
+  let isTyping = false;
+  let isDirty = false;
+  document.addEventListener("input", () => { isTyping = true; });
+  document.addEventListener("focusout", () => { isTyping = false; });
   // To load the page again would call off the way to another one. A download begins like one, and ends here.
   let leaving = -Infinity;
   addEventListener("beforeunload", () => { leaving = performance.now(); });
   const reload = () => {
     const isLeaving = performance.now() - leaving < 3000;
-    if (isOutdated && !isLeaving && !document.querySelector("dialog[open]") && !document.activeElement.matches("input,select,textarea")) location.reload();
+    if (isOutdated && !isLeaving && !isTyping && !isDirty && !document.querySelector("dialog[open]")) location.reload();
   };
   const connect = () => {
     const address = document.body.dataset.stream;
@@ -105,22 +109,18 @@
   });
 
   // Buttons that need the script.
-  const keys = document.getElementById("keys");
-  const keysButton = document.querySelector("[data-keys]");
-  if (keysButton) { keysButton.hidden = false; keysButton.addEventListener("click", () => keys.showModal()); }
-  const pause = document.querySelector("[data-pause]");
-  if (pause) {
+  const pauses = [...document.querySelectorAll("[data-pause]")];
+  for (const pause of document.body.dataset.stream ? pauses : []) {
     pause.hidden = false;
     pause.addEventListener("click", () => {
       paused = !paused;
-      pause.textContent = paused ? "Go on" : "Pause the view";
+      for (const one of pauses) one.textContent = paused ? "Go on" : "Pause the view";
       say(paused ? "The view is paused; the run goes on." : "The view goes on.");
     });
   }
 
   // Edits that were not shown are not lost without a question.
   const form = document.getElementById("edit");
-  let isDirty = false;
   form?.addEventListener("input", () => { isDirty = true; });
   form?.addEventListener("submit", () => { isDirty = false; });
   addEventListener("beforeunload", (event) => { if (isDirty) event.preventDefault(); });
@@ -160,24 +160,6 @@
       if (event.dataTransfer.files.length) { event.preventDefault(); readFile(event.dataTransfer.files[0]); }
     });
   }
-
-  // Keys: not within a field, and not with Ctrl or Alt.
-  let isGoing = false;
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input,select,textarea")) return;
-    if (event.key === "?") { keys?.showModal(); return; }
-    if (event.key === "/") {
-      const field = document.querySelector("[data-filter]");
-      if (field) { event.preventDefault(); field.focus(); }
-      return;
-    }
-    if (isGoing) {
-      isGoing = false;
-      document.querySelector(`.frame a[data-key="${CSS.escape(event.key)}"]`)?.click();
-      return;
-    }
-    if (event.key === "g") { isGoing = true; setTimeout(() => { isGoing = false; }, 1500); }
-  });
 
   connect();
 })();

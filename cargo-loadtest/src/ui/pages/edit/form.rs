@@ -57,7 +57,7 @@ pub(super) fn render_form(
             h1 { (scenario.function) }
             p.sub { a href=(Route::Scenario(identity.to_owned()).path()) { (identity) } " · " code { (file.shown) ":" (scenario.line) } }
             nav.actions aria-label="What to do with this scenario" {
-                a.button.small href=(Route::Try(identity.to_owned()).path()) { "Try it once" }
+                a.button.small href=(Route::Try(identity.to_owned()).path()) data-key="Ctrl Enter" { "Try it once" }
                 @if refusal.is_none() { form.line method="post" action=(Route::CheckSource.path()) {
                     input type="hidden" name="scenario" value=(identity);
                     button.small { "Check" }
@@ -75,7 +75,7 @@ pub(super) fn render_form(
             form #edit method="post" action=(Route::PreviewEdit.path()) {
                 input type="hidden" name="scenario" value=(identity);
                 // Enter in a field presses the first button.
-                @if refusal.is_none() { button.primary { "Show the changes" } }
+                @if refusal.is_none() { button.primary data-key="Ctrl s" { "Show the changes" } }
                 fieldset disabled[refusal.is_some()] {
                     legend { "Scenario" }
                     (render_description(0, None, &scenario.description.text, scenario.description.locked))

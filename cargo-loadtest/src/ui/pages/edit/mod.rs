@@ -97,7 +97,7 @@ pub(super) fn preview(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answe
                     form.line method="post" action=(Route::SaveEdit.path()) {
                         input type="hidden" name="scenario" value=(identity);
                         input type="hidden" name="edits" value=(json);
-                        button.primary { "Save" }
+                        button.primary data-key="Ctrl s" { "Save" }
                         a.button href=(Route::Edit(identity.to_owned()).path()) { "Discard" }
                     }
                     p.sub { "Save writes exactly this. Comments and everything else stay as they are; the compiler checks it then." }
