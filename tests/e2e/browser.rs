@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tokio::time::Instant;
 
 /// No answer takes so long, however busy the machine.
-const LIMIT: Duration = Duration::from_secs(120);
+pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
     --disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage \
     --hide-scrollbars --remote-debugging-pipe";

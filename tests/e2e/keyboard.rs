@@ -1,8 +1,11 @@
 //! The keyboard of the browser.
 
-use crate::browser::Browser;
-use serde_json::json;
+use crate::browser::{Browser, LIMIT};
+use crate::call::wait_at_most;
+use serde_json::{Value, json};
 
+/// No page has so many places for the focus.
+const STOPS: usize = 300;
 /// Keys that have a code and no letter.
 const CODES: [(&str, u32); 14] = [
     ("Backspace", 8),
@@ -69,5 +72,36 @@ impl Browser {
         for letter in text.chars() {
             self.press(letter.encode_utf8(&mut [0; 4]));
         }
+    }
+
+    /// Moves the focus by Tab to a part of the page, once it is there; every stop on the way must be seen.
+    #[track_caller]
+    pub(crate) fn tab_to(&mut self, selector: &str) {
+        self.wait_until_there_is(selector);
+        let look = format!(
+            "(() => {{
+                const one = document.activeElement;
+                const {{ outlineStyle, outlineWidth }} = getComputedStyle(one);
+                const {{ top, bottom, width }} = one.getBoundingClientRect();
+                const isSeen = outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2 && width > 0 && top < innerHeight && bottom > 0;
+                return {{ isThere: one.matches({}), isSeen: isSeen || one === document.body, html: one.outerHTML.slice(0, 200) }};
+            }})()",
+            json!(selector)
+        );
+        let look = json!({ "expression": look, "returnByValue": true });
+        for _ in 0..STOPS {
+            self.press("Tab");
+            // A page that is loaded again has no answer.
+            let stop: Value = wait_at_most(LIMIT, selector, || {
+                let answer = self.ask("Runtime.evaluate", look.clone())?;
+                let stop = answer["result"]["value"].clone();
+                stop.is_object().then_some(stop)
+            });
+            assert_eq!(stop["isSeen"], true, "the focus is not seen: {stop}");
+            if stop["isThere"] == true {
+                return;
+            }
+        }
+        panic!("Tab does not lead to {selector}");
     }
 }

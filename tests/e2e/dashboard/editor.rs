@@ -45,7 +45,7 @@ fn visit() {
 loadtest::main!();
 "#;
 
-fn project(name: &'static str) -> Project {
+pub(super) fn project(name: &'static str) -> Project {
     let project = Files::single(name, LOAD)
         .file("loadtest.toml", "[store]\ndirectory = \"runs\"\n")
         .create();
@@ -60,13 +60,13 @@ fn answer(request: &Request) -> Reply {
     }
 }
 
-fn source(project: &Project) -> String {
+pub(super) fn source(project: &Project) -> String {
     fs::read_to_string(project.root().join("tests/load.rs")).expect("the source")
 }
 
 /// Opens the form of the scenario, once it is known.
 #[track_caller]
-fn open_form(browser: &mut Browser, dashboard: &Dashboard, name: &str) {
+pub(super) fn open_form(browser: &mut Browser, dashboard: &Dashboard, name: &str) {
     browser.visit(&dashboard.url("/"));
     browser.wait_until_there_is(&format!("button[value='{name}::load::visit']"));
     browser.visit(&dashboard.url(&format!("/scenarios/{name}::load::visit/edit")));
@@ -85,7 +85,7 @@ fn save(browser: &mut Browser, added: &[&str]) {
 }
 
 #[track_caller]
-fn wait_for_words(browser: &mut Browser, words: &str) {
+pub(super) fn wait_for_words(browser: &mut Browser, words: &str) {
     let look = json!({ "expression": "document.body?.textContent", "returnByValue": true });
     wait_for(words, || {
         let answer = browser.ask("Runtime.evaluate", look.clone())?;
@@ -158,6 +158,9 @@ fn a_scenario_is_edited_checked_tried_and_run_in_both_versions() {
         message.contains("did you mean") && message.contains("login"),
         "{message}"
     );
+    browser.press("F8");
+    let has_focus = "document.activeElement.matches('#step-orders .has-error *')";
+    assert_eq!(browser.value(has_focus), true);
     browser.click_on("form[action='/edit/undo'] button");
     wait_for_words(&mut browser, "The compiler accepts the file.");
     assert_eq!(source(&project), text);

@@ -3,8 +3,10 @@
 mod access;
 mod accessibility;
 mod editor;
+mod keys;
 mod pages;
 mod runs;
+mod walkthrough;
 
 use crate::browser::Browser;
 use crate::call::{Call, Running, wait_for};
@@ -19,8 +21,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         access::trials(),
         accessibility::trials(),
         editor::trials(),
+        keys::trials(),
         pages::trials(),
         runs::trials(),
+        walkthrough::trials(),
     ];
     all.into_iter().flatten().collect()
 }

@@ -2,19 +2,16 @@
 
 use super::Dashboard;
 use crate::browser::Browser;
-use crate::call::wait_at_most;
 use crate::site::{Sandbox, shop};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::Server;
 use serde_json::json;
-use std::time::Duration;
 
 pub(super) fn trials() -> Vec<Trial> {
     trials![needing "chromium":
         every_page_fits_every_window_and_asks_nobody_else,
         lists_are_filtered_and_sorted,
-        keys_lead_to_pages,
         an_empty_workspace_says_what_to_do,
     ]
 }
@@ -123,26 +120,6 @@ fn lists_are_filtered_and_sorted() {
         browser.value("document.querySelector('[aria-sort=descending]').textContent"),
         "Last run"
     );
-    dashboard.end().exits(0);
-}
-
-fn keys_lead_to_pages() {
-    let sandbox = Sandbox::new();
-    let dashboard = Dashboard::start(&sandbox, "");
-    let mut browser = dashboard.browse();
-    browser.press("?");
-    browser.wait_until_there_is("dialog[open]");
-    browser.value("document.querySelector('dialog').close()");
-    for (key, path) in [("r", "/runs"), ("c", "/compare"), (",", "/settings")] {
-        browser.press("g");
-        browser.press(key);
-        wait_at_most(Duration::from_secs(60), path, || {
-            let look = json!({ "expression": "location.pathname", "returnByValue": true });
-            let answer = browser.ask("Runtime.evaluate", look)?;
-            (answer["result"]["value"] == path).then_some(())
-        });
-        browser.wait_until_there_is("main h1");
-    }
     dashboard.end().exits(0);
 }
 
