@@ -3,6 +3,7 @@
 use super::command::{CommandOutput, run_command};
 use super::editor::Checks;
 use super::guard::Guard;
+use super::notices::{Notice, Notices};
 use super::route::Route;
 use super::runs::Runs;
 use super::watch::Watched;
@@ -47,7 +48,7 @@ pub(super) struct Dashboard {
     import_draft: Mutex<Option<ImportDraft>>,
     watched: Mutex<Option<Watched>>,
     journeys: Mutex<BTreeMap<String, Journey>>,
-    notice: Mutex<Option<Notice>>,
+    pub(super) notices: Notices,
     changes: Mutex<VecDeque<Change>>,
 }
 
@@ -71,13 +72,6 @@ pub(super) enum Journey {
     Running,
     Ended(Vec<DebugEvent>),
     Failed(String),
-}
-
-/// A line at the head of the next page: the result of what was asked for.
-#[derive(Debug, Clone)]
-pub(super) struct Notice {
-    pub(super) is_good: bool,
-    pub(super) text: String,
 }
 
 /// Requests that were read and not saved.
@@ -132,7 +126,7 @@ impl Dashboard {
             import_draft: Mutex::default(),
             watched: Mutex::default(),
             journeys: Mutex::default(),
-            notice: Mutex::default(),
+            notices: Notices::default(),
             changes: Mutex::default(),
             folder,
             store,
@@ -347,8 +341,13 @@ impl Dashboard {
         lock(&self.journeys).insert(identity.to_owned(), journey);
     }
 
-    /// Leaves a line for the next page, and remembers it among the events.
-    pub(super) fn notify(&self, is_good: bool, text: impl Into<String>) {
+    /// Leaves a notice for the page at `path`, and remembers it among the events. Returns the address that shows it.
+    pub(super) fn leave_notice(
+        &self,
+        path: &str,
+        is_good: bool,
+        text: impl Into<String>,
+    ) -> String {
         let text = text.into();
         let mut changes = lock(&self.changes);
         changes.push_front(Change {
@@ -356,11 +355,7 @@ impl Dashboard {
             text: text.clone(),
         });
         changes.truncate(CHANGES);
-        *lock(&self.notice) = Some(Notice { is_good, text });
-    }
-
-    pub(super) fn take_notice(&self) -> Option<Notice> {
-        lock(&self.notice).take()
+        self.notices.leave(path, Notice { is_good, text })
     }
 
     /// Returns what this server did, the newest first.

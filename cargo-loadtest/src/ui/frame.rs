@@ -3,6 +3,7 @@
 use super::assets::Asset;
 use super::dashboard::Dashboard;
 use super::live;
+use super::notices::Notice;
 use super::route::Route;
 use crate::export::html::render_logo;
 use crate::policy::Caller;
@@ -45,9 +46,12 @@ impl Section {
     ];
 }
 
-/// Puts a page into the frame.
-pub(super) fn render_page(dashboard: &Dashboard, content: &Content) -> Markup {
-    let notice = dashboard.take_notice();
+/// Puts a page into the frame; `notice` is the result of what led to it.
+pub(super) fn render_page(
+    dashboard: &Dashboard,
+    content: &Content,
+    notice: Option<&Notice>,
+) -> Markup {
     let name = dashboard.name();
     html! {
         (render_head(&format!("{} · {name} · loadtest", content.title)))

@@ -11,6 +11,7 @@ mod editor;
 mod frame;
 mod guard;
 mod live;
+mod notices;
 mod pages;
 mod request;
 mod route;

@@ -3,6 +3,7 @@
 mod access;
 mod accessibility;
 mod editor;
+mod forms;
 mod keys;
 mod pages;
 mod runs;
@@ -21,6 +22,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         access::trials(),
         accessibility::trials(),
         editor::trials(),
+        forms::trials(),
         keys::trials(),
         pages::trials(),
         runs::trials(),
@@ -113,6 +115,24 @@ impl Dashboard {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
+    /// Sends a form as a page of the dashboard does; returns the whole answer.
+    #[track_caller]
+    fn send_form(&self, cookie: &str, path: &str, form: &str) -> String {
+        let own = self.url("");
+        let headers = [
+            ("cookie", cookie),
+            ("content-type", "application/x-www-form-urlencoded"),
+            ("origin", &own),
+        ];
+        self.exchange("POST", path, &headers, form)
+    }
+
+    /// Returns a page with its head.
+    #[track_caller]
+    fn page(&self, cookie: &str, path: &str) -> String {
+        self.exchange("GET", path, &[("cookie", cookie)], "")
+    }
+
     /// Ends it with Ctrl-C, and waits.
     #[track_caller]
     fn end(self) -> crate::call::Output {
@@ -129,4 +149,12 @@ fn status(answer: &str) -> u16 {
         .nth(1)
         .and_then(|status| status.parse().ok());
     status.unwrap_or_else(|| panic!("{answer}"))
+}
+
+/// Returns the address that an answer leads to.
+#[track_caller]
+fn location(answer: &str) -> String {
+    let mut lines = answer.lines();
+    let location = lines.find_map(|line| line.strip_prefix("location: "));
+    location.unwrap_or_else(|| panic!("{answer}")).to_owned()
 }

@@ -31,18 +31,20 @@ pub(super) fn change(
             } else {
                 "the run has begun already"
             };
-            dashboard.notify(is_out, text);
-            Route::Scenarios.path()
+            dashboard.leave_notice(&Route::Scenarios.path(), is_out, text)
         }
         Route::StartTry => start_try(dashboard, form)?,
         Route::SaveBaseline => {
             let (name, run) = (required(form, "name")?, required(form, "run")?);
-            do_command(dashboard, &["baseline", "save", name, run])?;
-            Route::Baselines.path()
+            do_command(
+                dashboard,
+                &["baseline", "save", name, run],
+                &Route::Baselines,
+            )?
         }
         Route::RemoveBaseline => {
-            do_command(dashboard, &["baseline", "remove", required(form, "name")?])?;
-            Route::Baselines.path()
+            let name = required(form, "name")?;
+            do_command(dashboard, &["baseline", "remove", name], &Route::Baselines)?
         }
         Route::Duplicate => duplicate(dashboard, form)?,
         Route::UndoEdit => edit::undo(dashboard, required(form, "scenario")?)?,
@@ -64,8 +66,8 @@ fn required<'a>(form: &'a Fields, name: &'a str) -> Result<&'a str, Error> {
     Ok(value)
 }
 
-/// Runs a command, and leaves what it says for the next page.
-fn do_command(dashboard: &Dashboard, words: &[&str]) -> Result<(), Error> {
+/// Runs a command; returns the address of the page that shows what it says.
+fn do_command(dashboard: &Dashboard, words: &[&str], next: &Route) -> Result<String, Error> {
     // `baseline save` takes its flags behind both words.
     let mut arguments: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     arguments.extend(dashboard.arguments(&[], Flags::Cargo));
@@ -75,8 +77,7 @@ fn do_command(dashboard: &Dashboard, words: &[&str]) -> Result<(), Error> {
     } else {
         output.explanation()
     };
-    dashboard.notify(output.is_ok, text);
-    Ok(())
+    Ok(dashboard.leave_notice(&next.path(), output.is_ok, text))
 }
 
 fn start_run(dashboard: &Dashboard, form: &Fields) -> Result<String, Error> {
@@ -85,8 +86,8 @@ fn start_run(dashboard: &Dashboard, form: &Fields) -> Result<String, Error> {
         None => form.all("scenario").collect(),
     };
     if chosen.is_empty() {
-        dashboard.notify(false, "choose a scenario to run");
-        return Ok(Route::Scenarios.path());
+        let page = Route::Scenarios.path();
+        return Ok(dashboard.leave_notice(&page, false, "choose a scenario to run"));
     }
     let flags = collect_flags(form);
     let mut words = vec!["run", "--watched", "--exact"];
@@ -104,8 +105,8 @@ fn start_run(dashboard: &Dashboard, form: &Fields) -> Result<String, Error> {
     let number = dashboard
         .runs
         .start(dashboard.arguments(&words, Flags::Project), title.clone())?;
-    dashboard.notify(true, format!("asked for a run of {title}"));
-    Ok(format!("{}?number={number}", Route::Started.path()))
+    let page = format!("{}?number={number}", Route::Started.path());
+    Ok(dashboard.leave_notice(&page, true, format!("asked for a run of {title}")))
 }
 
 /// Stops or aborts the run that a form names; returns the page to go to.
@@ -118,8 +119,7 @@ fn stop(dashboard: &Dashboard, form: &Fields, word: &str) -> String {
         (true, "stop") => "the run was asked to stop; requests in flight end",
         (true, _) => "the run is aborted",
     };
-    dashboard.notify(is_stopped, text);
-    current_page(dashboard)
+    dashboard.leave_notice(&current_page(dashboard), is_stopped, text)
 }
 
 /// Copies a scenario; returns the page to go to.
@@ -133,18 +133,18 @@ fn duplicate(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<String, Error>
     } else {
         output.explanation()
     };
-    dashboard.notify(output.is_ok, text);
     let copy = identity
         .rsplit_once("::")
         .map(|(module, _)| format!("{module}::{name}"));
     let page = copy
         .filter(|_| output.is_ok)
         .unwrap_or_else(|| identity.to_owned());
-    Ok(if output.is_ok {
-        Route::Edit(page).path()
+    let page = if output.is_ok {
+        Route::Edit(page)
     } else {
-        Route::Scenario(page).path()
-    })
+        Route::Scenario(page)
+    };
+    Ok(dashboard.leave_notice(&page.path(), output.is_ok, text))
 }
 
 fn current_page(dashboard: &Dashboard) -> String {
@@ -161,11 +161,8 @@ fn start_try(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<String, Error>
     let identity = required(form, "scenario")?.to_owned();
     let page = Route::Try(identity.clone()).path();
     if dashboard.run_under_way().is_some() {
-        dashboard.notify(
-            false,
-            "a load runs: a journey beside it would disturb it; try again when it is over",
-        );
-        return Ok(page);
+        let text = "a load runs: a journey beside it would disturb it; try again when it is over";
+        return Ok(dashboard.leave_notice(&page, false, text));
     }
     let flags: Vec<String> = ["iteration", "seed", "base-url"]
         .into_iter()

@@ -18,6 +18,7 @@ mod text;
 use super::answer::Answer;
 use super::dashboard::Dashboard;
 use super::frame::{Content, Section, render_bare, render_page};
+use super::notices;
 use super::request::Fields;
 use super::route::Route;
 use crate::error::Error;
@@ -36,18 +37,21 @@ pub(super) fn answer(
         Route::Open(code) => Ok(open(dashboard, code)),
         Route::Code => Ok(Answer::Text(StatusCode::OK, dashboard.open_address())),
         Route::Asset(asset) => Ok(Answer::Asset(asset.content_type(), asset.text())),
-        Route::Scenarios => scenarios::render(dashboard, query).map(|page| show(dashboard, &page)),
+        Route::Scenarios => {
+            scenarios::render(dashboard, query).map(|page| show(dashboard, query, &page))
+        }
         Route::Scenario(identity) => {
-            scenario::render(dashboard, identity, query).map(|page| show(dashboard, &page))
+            scenario::render(dashboard, identity, query).map(|page| show(dashboard, query, &page))
         }
         Route::Try(identity) => Ok(show(
             dashboard,
+            query,
             &journey::render(dashboard, identity, query),
         )),
         Route::Edit(identity) => {
-            edit::render(dashboard, identity).map(|page| show(dashboard, &page))
+            edit::render(dashboard, identity).map(|page| show(dashboard, query, &page))
         }
-        Route::New => Ok(show(dashboard, &new::render(dashboard))),
+        Route::New => Ok(show(dashboard, query, &new::render(dashboard))),
         Route::ReadImport => {
             new::read(dashboard, form).or_else(|error| Ok(new::refuse(dashboard, &error)))
         }
@@ -59,13 +63,15 @@ pub(super) fn answer(
         }
         Route::PreviewEdit => edit::preview(dashboard, form),
         Route::SaveEdit => edit::save(dashboard, form),
-        Route::Runs => runs::render(dashboard, query).map(|page| show(dashboard, &page)),
-        Route::Run(run) => run::render(dashboard, run).map(|page| show(dashboard, &page)),
+        Route::Runs => runs::render(dashboard, query).map(|page| show(dashboard, query, &page)),
+        Route::Run(run) => run::render(dashboard, run).map(|page| show(dashboard, query, &page)),
         Route::Report(run, format) => run::export(dashboard, run, *format),
-        Route::Compare => compare::render(dashboard, query).map(|page| show(dashboard, &page)),
-        Route::Baselines => baselines::render(dashboard).map(|page| show(dashboard, &page)),
-        Route::Events => events::render(dashboard).map(|page| show(dashboard, &page)),
-        Route::Settings => settings::render(dashboard).map(|page| show(dashboard, &page)),
+        Route::Compare => {
+            compare::render(dashboard, query).map(|page| show(dashboard, query, &page))
+        }
+        Route::Baselines => baselines::render(dashboard).map(|page| show(dashboard, query, &page)),
+        Route::Events => events::render(dashboard).map(|page| show(dashboard, query, &page)),
+        Route::Settings => settings::render(dashboard).map(|page| show(dashboard, query, &page)),
         Route::Started => Ok(start::answer(dashboard, query)),
         // The server answers it.
         Route::Stream => Ok(not_found(dashboard, "there is no such page")),
@@ -84,8 +90,11 @@ pub(super) fn answer(
     answered.unwrap_or_else(|error| explain(dashboard, &error))
 }
 
-fn show(dashboard: &Dashboard, content: &Content) -> Answer {
-    Answer::page(render_page(dashboard, content))
+/// Answers a page, with the notice that `query` names.
+fn show(dashboard: &Dashboard, query: &Fields, content: &Content) -> Answer {
+    let name = query.get(notices::FIELD);
+    let notice = name.and_then(|name| dashboard.notices.take(name));
+    Answer::page(render_page(dashboard, content, notice.as_ref()))
 }
 
 /// Exchanges the code of an address for the cookie.
@@ -114,7 +123,7 @@ pub(super) fn not_found(dashboard: &Dashboard, text: &str) -> Answer {
     let body = html! { h1 { "Not found" } p { (text) } };
     Answer::Page(
         StatusCode::NOT_FOUND,
-        render_page(dashboard, &plain(Section::None, "Not found", body)),
+        render_page(dashboard, &plain(Section::None, "Not found", body), None),
     )
 }
 
@@ -131,7 +140,7 @@ fn explain(dashboard: &Dashboard, error: &Error) -> Answer {
     };
     Answer::Page(
         status,
-        render_page(dashboard, &plain(Section::None, "Error", body)),
+        render_page(dashboard, &plain(Section::None, "Error", body), None),
     )
 }
 

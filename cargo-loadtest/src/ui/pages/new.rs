@@ -133,8 +133,8 @@ fn module_source(source: &str) -> String {
 /// Leads back to the page with what was refused.
 pub(super) fn refuse(dashboard: &Dashboard, error: &Error) -> Answer {
     let help = error.help().map(|help| format!("\n→ {help}"));
-    dashboard.notify(false, format!("{error}{}", help.unwrap_or_default()));
-    Answer::SeeOther(Route::New.path())
+    let text = format!("{error}{}", help.unwrap_or_default());
+    Answer::SeeOther(dashboard.leave_notice(&Route::New.path(), false, text))
 }
 
 /// Reads what was pasted or dropped, and shows what would be written.
@@ -144,11 +144,9 @@ pub(super) fn refuse(dashboard: &Dashboard, error: &Error) -> Answer {
 pub(super) fn read(dashboard: &Dashboard, form: &Fields) -> Result<Answer, Error> {
     let text = form.raw("text").unwrap_or_default();
     let Some(format) = detect_format(text) else {
-        dashboard.notify(
-            false,
+        return Err(Error::usage(
             "this is no curl command, HAR, OpenAPI document or Postman collection",
-        );
-        return Ok(Answer::SeeOther(Route::New.path()));
+        ));
     };
     let words = ["import", format, "-"].map(str::to_owned);
     let output: CommandOutput = run_command_with_input(&dashboard.folder, &words, text.as_bytes())?;
@@ -223,13 +221,10 @@ pub(super) fn save(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, 
     create_source(&path, &module_source(source))?;
     replace_source(&load_test.path, &text, &edited.text)?;
     dashboard.set_import_draft(None);
-    dashboard.notify(
-        true,
-        format!(
-            "saved {} as a module of {}",
-            dashboard.shown_path(&path),
-            dashboard.shown_path(&load_test.path)
-        ),
+    let done = format!(
+        "saved {} as a module of {}",
+        dashboard.shown_path(&path),
+        dashboard.shown_path(&load_test.path)
     );
     dashboard.refresh_listing();
     let function = find_function(source).unwrap_or_default();
@@ -237,7 +232,8 @@ pub(super) fn save(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, 
         "{}::{}::{name}::{function}",
         load_test.package, load_test.name
     );
-    Ok(Answer::SeeOther(Route::Edit(identity).path()))
+    let page = Route::Edit(identity).path();
+    Ok(Answer::SeeOther(dashboard.leave_notice(&page, true, done)))
 }
 
 /// Adds a scenario of one step to a load test.
@@ -293,16 +289,14 @@ pub(super) fn add(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, E
     }
     let edited = add_scenario(&text, &new).map_err(|refusal| Error::usage(refusal.to_string()))?;
     replace_source(&load_test.path, &text, &edited.text)?;
-    dashboard.notify(
-        true,
-        format!(
-            "added the scenario {name} to {}",
-            dashboard.shown_path(&load_test.path)
-        ),
+    let done = format!(
+        "added the scenario {name} to {}",
+        dashboard.shown_path(&load_test.path)
     );
     dashboard.refresh_listing();
     let identity = format!("{}::{}::{name}", load_test.package, load_test.name);
-    Ok(Answer::SeeOther(Route::Edit(identity).path()))
+    let page = Route::Edit(identity).path();
+    Ok(Answer::SeeOther(dashboard.leave_notice(&page, true, done)))
 }
 
 fn holds_credentials(base: &str) -> bool {

@@ -2,7 +2,8 @@
 
 use super::super::answer::Answer;
 use super::super::dashboard::Dashboard;
-use super::super::frame::{Content, Section, render_page};
+use super::super::frame::{Content, Section};
+use super::super::notices;
 use super::super::request::Fields;
 use super::super::route::Route;
 use super::text::render_output;
@@ -75,7 +76,13 @@ pub(in crate::ui) enum Progress {
 pub(super) fn answer(dashboard: &Dashboard, query: &Fields) -> Answer {
     let number: u64 = query.parsed("number").unwrap_or_default();
     let progress = match render_progress(dashboard, number) {
-        Progress::Begun(run) => return Answer::SeeOther(Route::Run(run).path()),
+        Progress::Begun(run) => {
+            let page = Route::Run(run).path();
+            let notice = query.get(notices::FIELD);
+            return Answer::SeeOther(
+                notice.map_or(page.clone(), |name| notices::address_with(&page, name)),
+            );
+        }
         Progress::Waiting(markup) => markup,
     };
     let content = Content {
@@ -84,7 +91,7 @@ pub(super) fn answer(dashboard: &Dashboard, query: &Fields) -> Answer {
         stream: format!("start={number}"),
         body: html! { h1 { "Run" } (progress) noscript { p { a href="" { "Look again" } } } },
     };
-    Answer::page(render_page(dashboard, &content))
+    super::show(dashboard, query, &content)
 }
 
 /// Renders what is known of the run with this number.

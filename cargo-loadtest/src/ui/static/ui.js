@@ -5,6 +5,10 @@
   const parse = (html) => new DOMParser().parseFromString(policy ? policy.createHTML(html) : html, "text/html").body;
   const say = (text) => { document.getElementById("status").textContent = text; };
 
+  // A notice is shown once, so its name leaves the address.
+  const here = new URL(location.href);
+  if (here.searchParams.has("notice")) { here.searchParams.delete("notice"); history.replaceState(null, "", here); }
+
   // Parts of the page. While the tab is hidden nothing is sent: a browser has six connections for all tabs.
   let source = null;
   let paused = false;

@@ -13,6 +13,7 @@ use crate::ui::answer::Answer;
 use crate::ui::dashboard::{Dashboard, LastEdit};
 use crate::ui::editor::{EditedFile, SourceCheck, add_option_edit, collect_edits, find_scenario};
 use crate::ui::frame::{Content, Section, render_page};
+use crate::ui::notices::Notice;
 use crate::ui::request::Fields;
 use crate::ui::route::Route;
 #[cfg(test)]
@@ -59,7 +60,11 @@ pub(super) fn preview(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answe
     let file = find_scenario(dashboard, identity)?;
     let show_again = |edits, refused| {
         let draft = Draft { edits, refused };
-        show(dashboard, &render_form(dashboard, identity, &file, &draft))
+        show(
+            dashboard,
+            &render_form(dashboard, identity, &file, &draft),
+            None,
+        )
     };
     let mut edits = collect_edits(form);
     let add = form.get("add").map(str::to_owned);
@@ -74,13 +79,22 @@ pub(super) fn preview(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answe
     match collect_action(form, &file) {
         Ok(action) => edits.extend(action),
         Err(error) => {
-            dashboard.notify(false, error.to_string());
-            return Ok(show_again(edits, Vec::new()));
+            let notice = Notice {
+                is_good: false,
+                text: error.to_string(),
+            };
+            let draft = Draft {
+                edits,
+                refused: Vec::new(),
+            };
+            let page = render_form(dashboard, identity, &file, &draft);
+            return Ok(show(dashboard, &page, Some(&notice)));
         }
     }
     if edits.is_empty() {
-        dashboard.notify(true, "nothing is changed");
-        return Ok(Answer::SeeOther(Route::Edit(identity.to_owned()).path()));
+        let page = Route::Edit(identity.to_owned()).path();
+        let address = dashboard.leave_notice(&page, true, "nothing is changed");
+        return Ok(Answer::SeeOther(address));
     }
     Ok(match apply_edits(&file.text, &file.scenario.path, &edits) {
         Err(refused) => show_again(edits, refused),
@@ -103,7 +117,7 @@ pub(super) fn preview(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answe
                     p.sub { "Save writes exactly this. Comments and everything else stay as they are; the compiler checks it then." }
                 },
             };
-            show(dashboard, &content)
+            show(dashboard, &content, None)
         }
     })
 }
@@ -190,10 +204,8 @@ pub(super) fn save(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, 
         Ok(edited) => edited,
         Err(refused) => {
             let draft = Draft { edits, refused };
-            return Ok(show(
-                dashboard,
-                &render_form(dashboard, identity, &file, &draft),
-            ));
+            let page = render_form(dashboard, identity, &file, &draft);
+            return Ok(show(dashboard, &page, None));
         }
     };
     replace_source(&file.path, &file.text, &edited.text)?;
@@ -212,19 +224,25 @@ pub(super) fn save(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, 
         after: edited.text,
     }));
     let done = format!("saved {}: +{added} −{removed}", file.shown);
-    check_written(dashboard, identity, &file, &done);
-    Ok(Answer::SeeOther(Route::Edit(identity.to_owned()).path()))
+    let next = check_written(dashboard, identity, &file, done);
+    Ok(Answer::SeeOther(next))
 }
 
-/// Checks a file that was just written, unless the compiler would disturb a run.
-fn check_written(dashboard: &Arc<Dashboard>, identity: &str, file: &EditedFile, done: &str) {
-    if dashboard.run_under_way().is_some() {
-        let text = format!("{done}; a run is under way, so it is checked when you ask for it");
-        dashboard.notify(true, text);
+/// Checks a file that was just written, unless the compiler would disturb a run. Returns the page to go to.
+fn check_written(
+    dashboard: &Arc<Dashboard>,
+    identity: &str,
+    file: &EditedFile,
+    done: String,
+) -> String {
+    let text = if dashboard.run_under_way().is_some() {
+        format!("{done}; a run is under way, so it is checked when you ask for it")
     } else {
-        dashboard.notify(true, done);
         start_check(dashboard, identity, file);
-    }
+        done
+    };
+    let page = Route::Edit(identity.to_owned()).path();
+    dashboard.leave_notice(&page, true, text)
 }
 
 fn start_check(dashboard: &Arc<Dashboard>, identity: &str, file: &EditedFile) {
@@ -242,12 +260,8 @@ pub(super) fn undo(dashboard: &Arc<Dashboard>, identity: &str) -> Result<String,
         replace_source(&edit.path, &edit.after, &edit.before)?;
         dashboard.set_last_edit(None);
         let done = format!("{} is as it was", dashboard.shown_path(&edit.path));
-        check_written(
-            dashboard,
-            identity,
-            &find_scenario(dashboard, identity)?,
-            &done,
-        );
+        let file = find_scenario(dashboard, identity)?;
+        return Ok(check_written(dashboard, identity, &file, done));
     }
     Ok(Route::Edit(identity.to_owned()).path())
 }
@@ -261,8 +275,8 @@ pub(super) fn check(dashboard: &Arc<Dashboard>, identity: &str) -> Result<String
     Ok(Route::Edit(identity.to_owned()).path())
 }
 
-fn show(dashboard: &Dashboard, content: &Content) -> Answer {
-    Answer::page(render_page(dashboard, content))
+fn show(dashboard: &Dashboard, content: &Content, notice: Option<&Notice>) -> Answer {
+    Answer::page(render_page(dashboard, content, notice))
 }
 
 pub(super) fn render_diff(diff: &Diff) -> Markup {
