@@ -1,26 +1,4 @@
-//! The attributes of `loadtest`; use them through that crate.
-//!
-//! Tokens go three ways: `body` and `options` parse them, `resolve` finds out what every name means
-//! and collects all mistakes, `render` writes the code. The user's own items always come out again,
-//! so that an editor keeps working in half-written code.
-
-mod body;
-mod crate_path;
-mod fingerprint;
-mod group;
-mod module;
-mod options;
-mod render;
-mod resolve;
-mod signature;
-mod spelling;
-mod statement;
-mod suggest;
-mod template;
-
-use proc_macro2::{Span, TokenStream};
-use quote::quote;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+//! The attributes of `loadtest`; use them through that crate. `loadtest-language` says what they mean.
 
 /// Declares a load test: a function whose body holds `#[step]` functions.
 ///
@@ -39,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 ///
 /// Options:
 ///
-#[doc = include_str!("options/scenario.md")]
+#[doc = loadtest_language::scenario_options!()]
 ///
 /// The function itself becomes a handle: it returns the `Scenario`.
 #[proc_macro_attribute]
@@ -47,7 +25,7 @@ pub fn scenario(
     options: proc_macro::TokenStream,
     item: proc_macro::TokenStream,
 ) -> proc_macro::TokenStream {
-    expand(options, item, expand_scenario)
+    loadtest_language::expand_scenario(&options.into(), &item.into()).into()
 }
 
 /// Declares what the scenarios of a module share: options of `#[scenario]`, except `name`, `version` and `weight`, and
@@ -76,7 +54,7 @@ pub fn scenarios(
     options: proc_macro::TokenStream,
     item: proc_macro::TokenStream,
 ) -> proc_macro::TokenStream {
-    expand(options, item, module::expand_module)
+    loadtest_language::expand_module(&options.into(), &item.into()).into()
 }
 
 /// Declares a group: steps that have a row of their own together in the report, with limits on the sum of their
@@ -114,61 +92,14 @@ pub fn group(
     options: proc_macro::TokenStream,
     item: proc_macro::TokenStream,
 ) -> proc_macro::TokenStream {
-    expand(options, item, group::expand_group)
+    loadtest_language::expand_group(&options.into(), &item.into()).into()
 }
 
 /// The code of a scenario in which a shared group is placed; only the macro of such a group calls it.
 #[doc(hidden)]
 #[proc_macro]
 pub fn place_group(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    match group::place_group(tokens.into()) {
-        Ok((options, item)) => expand(options.into(), item.into(), expand_scenario),
-        Err(error) => error.into_compile_error().into(),
-    }
-}
-
-/// Expands an attribute; a panic becomes an error beside the item.
-fn expand(
-    options: proc_macro::TokenStream,
-    item: proc_macro::TokenStream,
-    expand: fn(&TokenStream, &TokenStream) -> TokenStream,
-) -> proc_macro::TokenStream {
-    let (options, item) = (TokenStream::from(options), TokenStream::from(item));
-    let expanded = catch_unwind(AssertUnwindSafe(|| expand(&options, &item)));
-    expanded
-        .unwrap_or_else(|_| {
-            let error = syn::Error::new(
-                Span::call_site(),
-                "the macro failed here: that is a mistake in `loadtest`, please report it",
-            );
-            with_error(&item, &error)
-        })
-        .into()
-}
-
-fn expand_scenario(options: &TokenStream, item: &TokenStream) -> TokenStream {
-    match syn::parse2::<body::ScenarioFn>(item.clone()) {
-        Ok(function) => {
-            if let Some(call) = group::hand_to_group(options, item, &function) {
-                return call;
-            }
-            let mut errors = suggest::MacroErrors::default();
-            let resolved = resolve::resolve_scenario(options.clone(), &function, &mut errors);
-            let code = render::render_scenario(&function, &resolved, errors);
-            match &resolved.options.crate_path {
-                Some(path) => crate_path::replace_crate_path(code, path),
-                None => code,
-            }
-        }
-        Err(error) => with_error(item, &error),
-    }
-}
-
-/// The item as it was written, without roles, beside the error.
-fn with_error(item: &TokenStream, error: &syn::Error) -> TokenStream {
-    let item = body::with_stub_body(body::strip_role_attributes(item.clone()));
-    let error = error.to_compile_error();
-    quote!(#item #error)
+    loadtest_language::place_group(tokens.into()).into()
 }
 
 macro_rules! roles {
@@ -179,7 +110,7 @@ macro_rules! roles {
             _options: proc_macro::TokenStream,
             item: proc_macro::TokenStream,
         ) -> proc_macro::TokenStream {
-            role_outside_scenario(stringify!($role), item.into()).into()
+            loadtest_language::expand_part(stringify!($role), item.into()).into()
         }
     )*};
 }
@@ -195,7 +126,7 @@ roles! {
     ///
     /// Options:
     ///
-    #[doc = include_str!("options/step.md")]
+    #[doc = loadtest_language::step_options!()]
     step
     /// Declares a check inside a `#[scenario]` function: it looks at the responses its parameters
     /// name, and returns `bool` or `Result<(), impl Display>`.
@@ -205,7 +136,7 @@ roles! {
     ///
     /// Options:
     ///
-    #[doc = include_str!("options/feed.md")]
+    #[doc = loadtest_language::feed_options!()]
     feed
     /// Declares a value of each virtual user inside a `#[scenario]` function.
     state
@@ -215,20 +146,6 @@ roles! {
     /// Declares work done once per run, after the load, inside a `#[scenario]` function. An `async` one
     /// sends with `http: &mut Http`; an `Err` is a warning.
     teardown
-}
-
-fn role_outside_scenario(role: &str, item: TokenStream) -> TokenStream {
-    let place = match role {
-        "step" | "check" => "",
-        _ => ", or beside the scenarios of a `#[scenarios]` module",
-    };
-    let error = syn::Error::new(
-        Span::call_site(),
-        format!("`#[{role}]` only has a meaning inside a `#[scenario]` function{place}"),
-    )
-    .into_compile_error();
-    let item = body::with_stub_body(item);
-    quote!(#error #item)
 }
 
 /// Derives `Deserialize`, `Debug` and `Clone` for the type of a response, so that a package of
@@ -245,27 +162,5 @@ pub fn response(
     options: proc_macro::TokenStream,
     item: proc_macro::TokenStream,
 ) -> proc_macro::TokenStream {
-    let item = TokenStream::from(item);
-    if let Err(error) = body::check_response_item(&item) {
-        let error = error.into_compile_error();
-        return quote!(#item #error).into();
-    }
-    let (path, error) = match crate_path::parse_response_options(options.into()) {
-        Ok(path) => (path, None),
-        Err(error) => (None, Some(error.into_compile_error())),
-    };
-    let path = path.map_or_else(|| quote!(::loadtest), |path| quote!(#path));
-    let (serde, alias) = crate_path::serde_path(&path, &item);
-    quote! {
-        #error
-        #alias
-        #[derive(
-            ::core::fmt::Debug,
-            ::core::clone::Clone,
-            #path::__private::serde::Deserialize,
-        )]
-        #[serde(crate = #serde)]
-        #item
-    }
-    .into()
+    loadtest_language::expand_response(options.into(), &item.into()).into()
 }

@@ -49,6 +49,10 @@ impl MacroErrors {
         self.ok_or_note(parser.parse2(tokens))
     }
 
+    pub(crate) fn into_errors(self) -> Vec<syn::Error> {
+        self.0.into_iter().flatten().collect()
+    }
+
     pub(crate) fn into_compile_errors(self) -> TokenStream {
         self.0
             .into_iter()

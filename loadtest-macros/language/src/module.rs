@@ -62,32 +62,7 @@ pub(crate) fn expand_module(options: &TokenStream, item: &TokenStream) -> TokenS
         }
     };
     let mut errors = MacroErrors::default();
-    let options = check_options(options.clone(), &mut errors);
-    let items = split_module(module.body.stream());
-    let shared: Vec<&[TokenTree]> = items
-        .iter()
-        .filter(|(item, _)| matches!(item, ModuleItem::Shared))
-        .map(|(_, tokens)| &**tokens)
-        .collect();
-    let has_scenario = |(item, _): &(ModuleItem, _)| matches!(item, ModuleItem::Scenario(..));
-    let body = if items.iter().any(has_scenario) {
-        let items = items.iter().map(|(item, tokens)| match item {
-            ModuleItem::Scenario(attribute, own) => {
-                let own = merge_options(&options, own.clone());
-                write_scenario(tokens, attribute, own, &shared)
-            }
-            ModuleItem::Shared => TokenStream::new(),
-            ModuleItem::Other => tokens.iter().cloned().collect(),
-        });
-        items.collect()
-    } else {
-        let name = &module.name;
-        errors.add_at(
-            name.span(),
-            format!("module `{name}` has no scenario: add `#[scenario] fn name() {{ ... }}`"),
-        );
-        body::strip_role_attributes(module.body.stream())
-    };
+    let body = module.share(options, &mut errors);
     let ScenarioModule {
         attributes,
         visibility,
@@ -97,6 +72,48 @@ pub(crate) fn expand_module(options: &TokenStream, item: &TokenStream) -> TokenS
     let body = with_stream(braces, body);
     let errors = errors.into_compile_errors();
     quote!(#(#attributes)* #visibility mod #name #body #errors)
+}
+
+/// Notes the mistakes of the module itself, and returns its body with what the scenarios share in each of them.
+pub(crate) fn check_module(
+    options: &TokenStream,
+    item: &TokenStream,
+    errors: &mut MacroErrors,
+) -> TokenStream {
+    let module = errors.ok_or_note(syn::parse2::<ScenarioModule>(item.clone()));
+    module.map_or_else(TokenStream::new, |module| module.share(options, errors))
+}
+
+impl ScenarioModule {
+    /// The body with what the scenarios share in each of them.
+    fn share(&self, options: &TokenStream, errors: &mut MacroErrors) -> TokenStream {
+        let options = check_options(options.clone(), errors);
+        let items = split_module(self.body.stream());
+        let shared: Vec<&[TokenTree]> = items
+            .iter()
+            .filter(|(item, _)| matches!(item, ModuleItem::Shared))
+            .map(|(_, tokens)| &**tokens)
+            .collect();
+        let has_scenario = |(item, _): &(ModuleItem, _)| matches!(item, ModuleItem::Scenario(..));
+        if items.iter().any(has_scenario) {
+            let items = items.iter().map(|(item, tokens)| match item {
+                ModuleItem::Scenario(attribute, own) => {
+                    let own = merge_options(&options, own.clone());
+                    write_scenario(tokens, attribute, own, &shared)
+                }
+                ModuleItem::Shared => TokenStream::new(),
+                ModuleItem::Other => tokens.iter().cloned().collect(),
+            });
+            items.collect()
+        } else {
+            let name = &self.name;
+            errors.add_at(
+                name.span(),
+                format!("module `{name}` has no scenario: add `#[scenario] fn name() {{ ... }}`"),
+            );
+            body::strip_role_attributes(self.body.stream())
+        }
+    }
 }
 
 /// The options of the module; none of them where one is wrong, so that it is noted once.

@@ -3,7 +3,7 @@
 //! `#[group]` on a free function becomes a `macro_rules!` that holds its tokens. A scenario with `#[group] use path;`
 //! hands itself to that macro, which hands both to `place_group!`, and so on until every group is placed.
 
-use crate::body::{self, Role, RoleFn, ScenarioFn};
+use crate::body::{self, BodyItem, Role, RoleFn, ScenarioFn};
 use crate::crate_path::replace_crate_path;
 use crate::options::GroupOptions;
 use crate::statement::attribute_at;
@@ -34,8 +34,7 @@ pub(crate) fn expand_group(options: &TokenStream, item: &TokenStream) -> TokenSt
     let mut errors = MacroErrors::default();
     let crate_path = GroupOptions::parse(options.clone(), &mut errors).crate_path;
     resolve::check_group_function(&group, &mut errors);
-    let inside = group.body.as_ref().map(Group::stream);
-    let items = body::split_items(inside.unwrap_or_default(), &mut errors);
+    let items = split_group(&group, &mut errors);
     let items = items.iter().map(|item| render::render_item(item, true));
     let RoleFn {
         attributes,
@@ -70,14 +69,36 @@ pub(crate) fn expand_group(options: &TokenStream, item: &TokenStream) -> TokenSt
     }
 }
 
+fn split_group(group: &RoleFn, errors: &mut MacroErrors) -> Vec<BodyItem> {
+    let inside = group.body.as_ref().map(Group::stream);
+    body::split_items(inside.unwrap_or_default(), errors)
+}
+
+/// Notes the mistakes of a group that no scenario has to be known for.
+pub(crate) fn check_group(options: &TokenStream, item: &TokenStream, errors: &mut MacroErrors) {
+    let parse = |input: syn::parse::ParseStream<'_>| {
+        body::parse_role_function(Role::Group, options.clone(), input)
+    };
+    if let Some(group) = errors.parse_or_note(parse, item.clone()) {
+        GroupOptions::parse(options.clone(), errors);
+        resolve::check_group_function(&group, errors);
+        split_group(&group, errors);
+    }
+}
+
+/// The path of the next group to be placed in a scenario.
+pub(crate) fn next_group(scenario: &ScenarioFn) -> Option<TokenStream> {
+    let tokens: Vec<TokenTree> = scenario.body.stream().into_iter().collect();
+    find_placement(&tokens).map(|placement| placement.path)
+}
+
 /// The call of the macro that places the next group of a scenario, or nothing once all are placed.
 pub(crate) fn hand_to_group(
     options: &TokenStream,
     item: &TokenStream,
     scenario: &ScenarioFn,
 ) -> Option<TokenStream> {
-    let tokens: Vec<TokenTree> = scenario.body.stream().into_iter().collect();
-    let Placement { path, .. } = find_placement(&tokens)?;
+    let path = next_group(scenario)?;
     Some(quote!(#path ! { { #options } #item }))
 }
 

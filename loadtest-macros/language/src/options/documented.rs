@@ -1,0 +1,182 @@
+//! The names and the documentation of the options: a Markdown table for each attribute.
+//!
+//! rustdoc shows the tables, an editor shows their rows, and the parser takes the names from them.
+
+/// The options of `#[scenario(..)]` as a literal, for the documentation of the attribute.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! scenario_options {
+    () => {
+        r#"| option | |
+|---|---|
+| `name = "checkout"` | the name in lists and reports; without it, that of the function |
+| `tags = ["shop", "critical"]` | free labels; `--tag critical` selects by them |
+| `base = "http://localhost:8080"` | what the paths of the steps are joined to; `--base-url` and `LOADTEST_BASE_URL` take its place |
+| `load = rate(200/s, ramp_up = 10s, for = 1m)` | journeys that start per second, also with `max_users = 500` and `warm_up = 10s`; or virtual users, `users(50, ramp_up = 10s, for = 5m)`, also with `pace = 5s` from one start of a user to its next; or so many journeys, `iterations(1000, users = 10)` in all or `iterations(20/user, users = 10)` by each; or stages, `[rate(0/s -> 200/s, for = 10s), ..]`; or a curve, `rate(wave, for = 10m)` with `fn wave(time: Duration) -> f64` |
+| `thresholds(p95 < 300ms, errors < 1% or abort)` | what has to hold for the run to pass, and what ends it early: limits on whole journeys, such as `p50`, `p99_9`, `max`, `mean`, `errors`, `checks` and `rps`, and on all steps with a tag: `tag(api).p95 < 300ms` |
+| `apdex = 300ms` | the response time that satisfies, which steps are graded by |
+| `budget = 0.5%` | the share of errors that costs no grade |
+| `grade_weight = 1` | the share of each step in the grade; without it, the `weight` of the step |
+| `weight = 3` | the share in a mix (`--mix`); without it, 1 |
+| `start = 30s` | in a mix (`--mix`), the load begins this long after the mix; without one it has no effect |
+| `version = "2"` | stands in reports in place of the fingerprint of the source |
+| `header("x-client", "loadtest")` | a header of every step that does not set it itself; may be given several times; one whose value names steps is on the steps after them: `{{login.headers.x-session}}` |
+| `bearer = "{{login.response.token}}"` | the header `authorization: Bearer ..` of every step after `login` that does not set one itself |
+| `basic = ("ada", "lovelace")` | the header `authorization: Basic ..` of every step that does not set one itself |
+| `http = 2` | the version of the protocol, `1` or `2`; without it, what the target chooses over TLS, and HTTP/1.1 in the clear |
+| `cookies = user` | how long a cookie is kept: for the `user`, for the `iteration`, or `off` |
+| `dns = ttl` | new connections look the host up again, as its addresses may change; without it, each host is looked up once, before the run |
+| `insecure = true` | certificates go unchecked, and the report says so |
+| `ca = "certs/ca.pem"` | certificates to trust besides those of the system |
+| `identity = "certs/client.pem"` | certificate and private key of the client, for mutual TLS |
+| `redirects = 5` | how many redirects each step follows; without it, none |
+| `timeout = 5s` | the time for each request of the steps that do not give their own; without it, 30 seconds |
+| `think = 1s..3s` | the pause after each step that does not give its own |
+| `expect = 2xx \| 404` | the statuses of success of each step that does not give its own |
+| `retry(3)` | sends again after a failure, in each step that does not give its own |
+| `check = \|answer\| answer.headers().contains_key("etag")` | holds for the answer of each step, besides the checks of its own |
+| `stop_on_failure` | a step that fails ends the journey; without it, only the steps that need its answer are skipped |
+| `crate = acme::loadtest` | where the library is, under another name |"#
+    };
+}
+
+/// The options of `#[step(..)]` as a literal, for the documentation of the attribute.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! step_options {
+    () => {
+        r#"| every step | |
+|---|---|
+| `name = "log in"` | the name in lists and reports; without it, that of the function |
+| `tags = ["api"]` | free labels, for limits on all steps with one of them: `thresholds(tag(api).p95 < 300ms)` |
+| `weight = 0.8`, `80%`, `4/5` | the probability that the step runs in an iteration, more than 0 and at most 1; without it, every user runs the step |
+| `one_of = view` | at most one of the steps with this name runs in an iteration; their weights share one draw, and are shares of one, or all whole numbers such as `weight = 3` |
+| `think = 500ms..2s` | a pause after the step, part of no latency; also `500ms`, or by mean and standard deviation `normal(2s, 500ms)`, `lognormal(2s, 500ms)`, `exponential(2s)` |
+| `rendezvous = 50` | before the step, users wait until so many of them have come, and go at once; also `rendezvous(50, within = 10s)`, where those go after 10 s that have come by then; without it, 30 s |
+| `timeout = 2s` | from the request being ready to the last byte of the answer; without it, 30 s |
+| `check = \|response\| !response.items.is_empty()` | a condition on the answer; on one that is a number, `check = \|response\| *response == 45` |
+| `p95 < 300ms`, `errors < 1%` | limits on this step, as in `thresholds(..)`; of an `async` step also on the requests of one name: `row("order status").p95 < 100ms` |
+| `apdex = 300ms` | the response time that satisfies, which the step is graded by |
+| `budget = 1%` | the share of errors that costs no grade |
+| `grade_weight = 2` | the step's share in the grade of the scenario; without it, that of the scenario, else its `weight` |
+| `stop_on_failure` | its failure, or that of one of its checks, ends the journey; without it, only the steps that need its answer are skipped |
+| `once` | the step runs in the first iteration of a virtual user, and its answer is kept |
+| `last` | the step runs once for each virtual user, after its last iteration, when the load is over |
+| `redirects = 5` | how many redirects the step follows; without it, those of the scenario |
+| `jar = admin` | read and keep cookies in a jar of that name; default: that of the virtual user |
+
+| all but `async` steps | |
+|---|---|
+| `expect = 200` | the statuses of success, also `2xx`, `200..300`, `201 \| 202`; any other is an error of the step; without it, `2xx` |
+| `retry(3, backoff = 100ms, on = 503 \| timeout)` | sends again after such failures; `on` also takes `connect` and `reset` |
+| `until = \|job\| job.status == "done"` | sends again until the answer is the one it waits for |
+| `every = 500ms` | the pause between two requests of `until` |
+| `within = 30s` | when `until` gives up |
+
+| steps without a body | |
+|---|---|
+| `get = "/path/{{login.response.id}}"`, `post`, `put`, `patch`, `delete`, `head`, `options` | method and URL of the request |
+| `header("x-session", "{{login.headers.x-session}}")` | a header; may be given several times |
+| `bearer = "{{login.response.token}}"` | the header `authorization: Bearer ..` |
+| `basic = ("ada", "{{login.response.password}}")` | the header `authorization: Basic ..` |
+| `query = { "page": 2, "q": "{{login.response.term}}" }` | goes to the end of the query of the URL |
+| `json = { "id": {{browse.response.items[0].id}}, "note": "for {{login.response.name}}" }` | a body of JSON |
+| `form = { "user": "ada", "remember": true }` | a body as a browser sends it for a form |
+| `body = "text with {{login.response.name}}"` | a body of text, or of a file: `body = file("data/blob.bin")` |
+| `multipart = { "title": "me", "photo": file("data/me.png") }` | a form of parts, files among them |"#
+    };
+}
+
+/// The options of `#[feed(..)]` as a literal, for the documentation of the attribute.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! feed_options {
+    () => {
+        r"| option | meaning |
+|---|---|
+| `rows = 3` | each journey gets 3 rows, one after another, all different: `user: [&User; 3]`, `{{user[0].name}}`; at most 100. Default: 1 |"
+    };
+}
+
+/// The options of `#[scenario(..)]`.
+pub(crate) const SCENARIO_TABLE: &str = scenario_options!();
+/// The options of `#[step(..)]`.
+pub(crate) const STEP_TABLE: &str = step_options!();
+/// The options of `#[feed(..)]`.
+pub(crate) const FEED_TABLE: &str = feed_options!();
+
+/// Returns the options of a table with their documentation. A row may describe several.
+pub(crate) fn documented_options(table: &str) -> impl Iterator<Item = (&str, String)> {
+    let rows = table.lines().filter(|line| line.starts_with("| `"));
+    rows.flat_map(|line| {
+        let row = line
+            .strip_prefix("| ")
+            .and_then(|row| row.strip_suffix(" |"));
+        let (samples, text) = row
+            .and_then(|row| row.split_once(" | "))
+            .unwrap_or_default();
+        let text = format!("{samples}: {text}").replace("\\|", "|");
+        let names = samples
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .filter_map(option_name);
+        names.map(move |name| (name, text.clone()))
+    })
+}
+
+/// Returns the names of the options in a table.
+pub(crate) fn option_names(table: &'static str) -> Vec<&'static str> {
+    documented_options(table).map(|(name, _)| name).collect()
+}
+
+/// Returns the word before `=` or `(`, or the only one.
+fn option_name(sample: &str) -> Option<&str> {
+    let is_of_word = |c: char| c == '_' || c.is_ascii_lowercase();
+    let end = sample.find(|c| !is_of_word(c)).unwrap_or(sample.len());
+    let (name, rest) = sample.split_at(end);
+    let rest = rest.trim_start();
+    (!name.is_empty() && (rest.is_empty() || rest.starts_with(['=', '(']))).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_pages_of_the_documentation_list_the_same_options() {
+        let pages = [
+            (
+                SCENARIO_TABLE,
+                include_str!("../../../../docs/language.md"),
+                "## Scenario options",
+            ),
+            (
+                STEP_TABLE,
+                include_str!("../../../../docs/steps.md"),
+                "## Options",
+            ),
+            (
+                FEED_TABLE,
+                include_str!("../../../../docs/language.md"),
+                "### Several rows for a journey",
+            ),
+        ];
+        for (table, page, title) in pages {
+            let (_, section) = page.split_once(title).unwrap();
+            let section = section.split("\n## ").next().unwrap();
+            let names =
+                |text| -> BTreeSet<_> { documented_options(text).map(|(name, _)| name).collect() };
+            assert_eq!(names(section), names(table), "{title}");
+        }
+    }
+
+    #[test]
+    fn a_row_describes_each_of_its_options() {
+        let row = "| `get = \"/a\"`, `post`, `80%`, `p95 < 1s` | a \\| b |";
+        let text = "`get = \"/a\"`, `post`, `80%`, `p95 < 1s`: a | b".to_owned();
+        let found: Vec<_> = documented_options(row).collect();
+        assert_eq!(found, [("get", text.clone()), ("post", text)]);
+    }
+}
