@@ -111,7 +111,11 @@ fn print_scenario(new: &NewScenario, line_end: &str) -> Result<String, EditRefus
     Ok(lines.join(line_end))
 }
 
-fn check_names(text: &str, tokens: &[Token], new: &NewScenario) -> Result<(), EditRefusal> {
+pub(super) fn check_names(
+    text: &str,
+    tokens: &[Token],
+    new: &NewScenario,
+) -> Result<(), EditRefusal> {
     let steps = new.steps.iter().map(|step| &step.name);
     for name in [&new.name].into_iter().chain(steps) {
         if !is_function_name(name) || name.starts_with("r#") || name == "main" {

@@ -1,7 +1,7 @@
 //! Reads and changes the Rust source of scenarios: from text to text.
 //!
 //! Nothing here knows of pages or of HTTP; only `write` touches files. A change touches no byte that it does not name,
-//! and is proved: the new text is read again.
+//! and is proved: the new text is read again. What the macros would find a mistake in is refused.
 //!
 //! ```ignore
 //! let text = read_source(&path)?;
@@ -14,7 +14,7 @@
 //!     to: Some(OptionValue::Source("0.5".to_owned())),
 //!     with_comments: false,
 //! })];
-//! let edited = apply_edits(&text, "checkout", &edits)?; // or every conflict
+//! let edited = apply_checked_edits(&text, "checkout", &edits)?; // or every conflict
 //! let diff = Diff::new(&text, &edited.splices);
 //! replace_source(&path, &text, &edited.text)?;
 //! ```
@@ -33,6 +33,7 @@ mod items;
 mod kinds;
 mod layout;
 mod mentions;
+mod mistakes;
 mod parts;
 mod print;
 mod proof;
@@ -54,10 +55,11 @@ pub(crate) use write::{read_source, replace_source};
 #[cfg(test)]
 pub(crate) use answer::{AnswerField, AnswerType};
 pub(crate) use {
-    create::{NewScenario, add_module, add_scenario},
+    create::{NewScenario, add_module},
     diff::{Diff, LineKind},
-    edit::{Edit, EditRefusal, EditedSource, NewStep, OptionEdit, RefusedEdit, apply_edits},
-    forms::{FileSource, OptionSource, PartSource, ScenarioSource},
+    edit::{Edit, EditRefusal, EditedSource, NewStep, OptionEdit, RefusedEdit},
+    forms::{Description, FileSource, OptionSource, PartSource, ScenarioSource},
+    mistakes::{RefusedField, add_checked_scenario, apply_checked_edits},
     read::Role,
     value::{Field, FieldValue, OptionValue, ParameterList},
     write::create_source,

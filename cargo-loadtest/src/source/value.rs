@@ -3,6 +3,7 @@
 use super::attribute::{OptionForm, OptionText};
 use super::grammar::{self, Rest, Rule};
 use super::kinds::{Kind, Owner, form_key, kind_of};
+use super::mistakes::explain_option;
 use super::print::print_option;
 use super::tokens::{find_comments, lex_text, spell_value};
 use loadtest_model::threshold::{Scope, parse_threshold};
@@ -111,7 +112,10 @@ pub(super) fn check_and_print(
     value: &OptionValue,
 ) -> Result<String, String> {
     let printed = print_option(key, value);
-    let refuse = || format!("`{printed}` is no value that `{key}` takes");
+    let refuse = || {
+        explain_option(owner, key, &printed)
+            .unwrap_or_else(|| format!("a form cannot write `{printed}`: edit it in Rust"))
+    };
     let tokens = lex_text(&printed).map_err(|_| refuse())?;
     let option = OptionText::read(&printed, &tokens, None).ok_or_else(refuse)?;
     let is_same = form_key(owner, &option.key) == key && option.range == (0..printed.len());

@@ -62,7 +62,9 @@ pub(super) enum Route {
     ReadImport,
     /// Writes them as a module of a load test.
     SaveImport,
-    /// Adds an empty scenario to a load test.
+    /// Shows what an empty scenario would be as Rust.
+    PreviewScenario,
+    /// Adds it to a load test.
     AddScenario,
     /// Copies a scenario as a new version beside it.
     Duplicate,
@@ -106,6 +108,7 @@ impl Route {
                 ["edit", "check"] => Self::CheckSource,
                 ["new", "read"] => Self::ReadImport,
                 ["new", "save"] => Self::SaveImport,
+                ["new", "preview"] => Self::PreviewScenario,
                 ["new", "add"] => Self::AddScenario,
                 ["scenarios", "duplicate"] => Self::Duplicate,
                 ["scenarios", "refresh"] => Self::Refresh,
@@ -176,6 +179,7 @@ impl Route {
             Self::CheckSource => "/edit/check".to_owned(),
             Self::ReadImport => "/new/read".to_owned(),
             Self::SaveImport => "/new/save".to_owned(),
+            Self::PreviewScenario => "/new/preview".to_owned(),
             Self::AddScenario => "/new/add".to_owned(),
             Self::Duplicate => "/scenarios/duplicate".to_owned(),
             Self::Refresh => "/scenarios/refresh".to_owned(),
@@ -214,6 +218,7 @@ impl Route {
             | Self::CheckSource
             | Self::ReadImport
             | Self::SaveImport
+            | Self::PreviewScenario
             | Self::AddScenario
             | Self::Duplicate
             | Self::Refresh => Access::Change,
@@ -265,6 +270,7 @@ impl Route {
             Self::CheckSource,
             Self::ReadImport,
             Self::SaveImport,
+            Self::PreviewScenario,
             Self::AddScenario,
             Self::Duplicate,
             Self::Refresh,

@@ -144,20 +144,23 @@ fn a_scenario_is_edited_checked_tried_and_run_in_both_versions() {
     );
     wait_for_words(&mut browser, "The compiler accepts the file.");
 
-    // A mistake: the compiler's message stands at its field, and the save is taken back.
-    browser.fill_in(
-        "#step-orders [data-option=bearer] input[name$='.a']",
-        "{{logn.response.token}}",
-    );
+    // A mistake that the macro finds is refused at its field, and what was entered stays.
+    let bearer = "#step-orders [data-option=bearer] input[name$='.a']";
+    browser.fill_in(bearer, "{{logn.response.token}}");
+    browser.click_on("#edit button.primary");
+    let message = text_of(&mut browser, "#step-orders .has-error");
+    assert!(message.contains("did you mean `login`?"), "{message}");
+    let entered = browser.value(&format!("document.querySelector({bearer:?}).value"));
+    assert_eq!(entered, "{{logn.response.token}}");
+    assert_eq!(source(&project), text);
+
+    // One that the compiler finds is told there, too, and the save is taken back.
+    browser.fill_in(bearer, "{{login.response.tokn}}");
     browser.click_on("#edit button.primary");
     browser.wait_until_there_is(".diff");
     browser.click_on("form[action='/edit/save'] button");
-    browser.wait_until_there_is("#step-orders .has-error");
     let message = text_of(&mut browser, "#step-orders .has-error");
-    assert!(
-        message.contains("did you mean") && message.contains("login"),
-        "{message}"
-    );
+    assert!(message.contains("no field `tokn`"), "{message}");
     browser.press("F8");
     let has_focus = "document.activeElement.matches('#step-orders .has-error *')";
     assert_eq!(browser.value(has_focus), true);
@@ -279,7 +282,7 @@ fn a_pasted_request_becomes_a_module_and_an_empty_scenario_a_function() {
     );
 
     browser.visit(&dashboard.url("/new"));
-    let form = "form[action='/new/add']";
+    let form = "form[action='/new/preview']";
     for (field, value) in [
         ("name", "ping"),
         ("url", "/ping"),
@@ -289,6 +292,13 @@ fn a_pasted_request_becomes_a_module_and_an_empty_scenario_a_function() {
         browser.fill_in(&format!("{form} input[name={field}]"), value);
     }
     browser.click_on(&format!("{form} button"));
+    browser.wait_until_there_is(".diff .added");
+    assert!(
+        !source(&project).contains("fn ping"),
+        "{}",
+        source(&project)
+    );
+    browser.click_on("form[action='/new/add'] button");
     browser.wait_until_there_is("#edit");
     let added = "#[scenario(load = rate(5/s, for = 2s))]\nfn ping() {\n    #[step(get = \"/ping\")]\n    fn request();\n}\n\n";
     assert!(source(&project).contains(added), "{}", source(&project));

@@ -1,8 +1,9 @@
 //! What edits come to, and when they are refused.
 
 use super::*;
+use crate::source::create::add_scenario;
 use crate::source::diff::Diff;
-use crate::source::{AnswerField, AnswerType, NewScenario, add_scenario};
+use crate::source::{AnswerField, AnswerType, NewScenario};
 use std::path::Path;
 
 const VISIT: &str = r#"use loadtest::prelude::*;

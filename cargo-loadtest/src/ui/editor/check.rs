@@ -138,10 +138,8 @@ fn describe(diagnostic: &Diagnostic, root: &Path, path: &Path) -> Option<Finding
     if !is_error && diagnostic.level != DiagnosticLevel::Warning || diagnostic.spans.is_empty() {
         return None;
     }
-    let spans = diagnostic.spans.iter().filter(|span| span.is_primary);
-    let own = spans
-        .map(outermost)
-        .find(|span| root.join(&span.file_name) == path);
+    let mut spans = diagnostic.spans.iter().filter(|span| span.is_primary);
+    let own = spans.find_map(|span| find_own(span, |file| root.join(file) == path));
     let mut text = diagnostic.message.clone();
     for help in &diagnostic.children {
         text.push('\n');
@@ -158,10 +156,10 @@ fn describe(diagnostic: &Diagnostic, root: &Path, path: &Path) -> Option<Finding
     })
 }
 
-/// Returns the place in the user's own code of what a macro made.
-fn outermost(mut span: &DiagnosticSpan) -> &DiagnosticSpan {
-    while let Some(expansion) = &span.expansion {
-        span = &expansion.span;
+/// Returns the place in the user's own file: that of the tokens, else that of the macro which made them.
+fn find_own(mut span: &DiagnosticSpan, is_own: impl Fn(&str) -> bool) -> Option<&DiagnosticSpan> {
+    while !is_own(&span.file_name) {
+        span = &span.expansion.as_ref()?.span;
     }
-    span
+    Some(span)
 }

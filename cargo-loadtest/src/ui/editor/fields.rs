@@ -42,15 +42,20 @@ const SCENARIO_OPTIONS: [(&str, bool); 7] = [
     ("think", false),
 ];
 
-/// Returns the options that could be added beside those that are there.
-pub(in crate::ui) fn addable_options(is_step: bool, present: &[OptionSource]) -> Vec<&'static str> {
-    let all: &[(&'static str, bool)] = if is_step {
+/// Returns the options that could be added beside those that are there, and those that `edits` add.
+pub(in crate::ui) fn addable_options(
+    step: Option<&str>,
+    present: &[OptionSource],
+    edits: &[Edit],
+) -> Vec<&'static str> {
+    let all: &[(&'static str, bool)] = if step.is_some() {
         &STEP_OPTIONS
     } else {
         &SCENARIO_OPTIONS
     };
     let is_free = |(key, is_repeated): &&(&str, bool)| {
-        *is_repeated || !present.iter().any(|option| option.key == *key)
+        let is_there = present.iter().any(|option| option.key == *key);
+        *is_repeated || !is_there && count_added(step, key, edits) == 0
     };
     all.iter().filter(is_free).map(|(key, _)| *key).collect()
 }
@@ -95,8 +100,10 @@ pub(in crate::ui) fn add_option_edit(
     step: Option<&str>,
     key: &str,
     present: &[OptionSource],
+    edits: &[Edit],
 ) -> Edit {
     let same = present.iter().filter(|option| option.key == key).count();
+    let same = same + count_added(step, key, edits);
     Edit::Option(OptionEdit {
         step: step.map(str::to_owned),
         option: key.to_owned(),
@@ -105,6 +112,14 @@ pub(in crate::ui) fn add_option_edit(
         to: Some(template_of(key)),
         with_comments: false,
     })
+}
+
+fn count_added(of: Option<&str>, key: &str, edits: &[Edit]) -> usize {
+    let is_same = |edit: &&Edit| {
+        matches!(edit, Edit::Option(OptionEdit { step, option, was: None, .. })
+            if step.as_deref() == of && option == key)
+    };
+    edits.iter().filter(is_same).count()
 }
 
 /// Numbers the options of a scenario and its steps: the same file gives the same names of fields.
@@ -246,7 +261,7 @@ fn read_fields(form: &Fields, prefix: &str, like: &OptionValue) -> Option<Option
     })
 }
 
-/// Reads a word with its parameters; none where the word or its first parameter is empty.
+/// Reads a word with its parameters; none where all of these are empty.
 fn read_parameters(form: &Fields, prefix: &str) -> Option<ParameterList> {
     let field = |name: &str| {
         form.raw(&format!("{prefix}.{name}"))
@@ -265,14 +280,15 @@ fn read_parameters(form: &Fields, prefix: &str) -> Option<ParameterList> {
         }
     }
     let (word, first) = (field("word"), field("a"));
-    (!word.is_empty() && !first.is_empty()).then_some(ParameterList { word, first, named })
+    let is_empty = first.is_empty() && named.is_empty();
+    (!is_empty).then_some(ParameterList { word, first, named })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::{FileSource, apply_edits};
-    use crate::ui::pages::edit::render_option_fields;
+    use crate::source::{FileSource, apply_checked_edits};
+    use crate::ui::pages::edit::{Draft, render_option_fields};
 
     const TEXT: &str = r#"
 use loadtest::prelude::*;
@@ -337,7 +353,7 @@ fn visit() {
         let fields = number_options(&file.scenarios[0]);
         assert!(fields.len() > 14, "{}", fields.len());
         for field in &fields {
-            let html = render_option_fields(field, None, &[]).0;
+            let html = render_option_fields(field, &Draft::default(), &[]).0;
             let html = html.replace(&format!("\"{}.", field.prefix), "\"o0.");
             assert_eq!(
                 collect_edits(&send(&html)),
@@ -354,7 +370,7 @@ fn visit() {
         let fields = number_options(&file.scenarios[0]);
         let html: String = fields
             .iter()
-            .map(|field| render_option_fields(field, None, &[]).0)
+            .map(|field| render_option_fields(field, &Draft::default(), &[]).0)
             .collect();
         let weight = fields
             .iter()
@@ -362,14 +378,14 @@ fn visit() {
             .unwrap();
         let sent = send(&html).with(&format!("{}.a", weight.prefix), "0.5");
         let edits = collect_edits(&sent);
-        let edited = apply_edits(TEXT, "visit", &edits).unwrap();
+        let edited = apply_checked_edits(TEXT, "visit", &edits).unwrap();
         assert_eq!(edited.text, TEXT.replace("weight = 0.8", "weight = 0.5"));
         let page = fields
             .iter()
             .find(|field| field.option.key == "query")
             .unwrap();
         let sent = send(&html).with(&format!("{}.n1", page.prefix), "");
-        let edited = apply_edits(TEXT, "visit", &collect_edits(&sent)).unwrap();
+        let edited = apply_checked_edits(TEXT, "visit", &collect_edits(&sent)).unwrap();
         assert_eq!(
             edited.text,
             TEXT.replace("{ \"page\": 1, \"q\": \"shoes\" }", "{ \"page\": 1 }")
@@ -379,17 +395,96 @@ fn visit() {
             .find(|field| field.option.key == "once")
             .unwrap();
         let sent = send(&html).with(&format!("{}.gone", gone.prefix), "on");
-        let edited = apply_edits(TEXT, "visit", &collect_edits(&sent)).unwrap();
+        let edited = apply_checked_edits(TEXT, "visit", &collect_edits(&sent)).unwrap();
         assert_eq!(edited.text, TEXT.replace(", once)", ")"));
+    }
+
+    #[test]
+    fn a_wrong_value_is_refused_at_its_field_in_the_words_of_the_macro_and_is_kept() {
+        let file = FileSource::read(TEXT).unwrap();
+        let fields = number_options(&file.scenarios[0]);
+        let render = |draft: &Draft| -> Vec<String> {
+            fields
+                .iter()
+                .map(|field| render_option_fields(field, draft, &[]).0)
+                .collect()
+        };
+        let html = render(&Draft::default()).concat();
+        for (field, wrong, words) in [
+            (".load.a", "0/s", "a load of 0 sends nothing"),
+            (".load.a", "", "expected a number"),
+            (".load.v0", "9s", "the ramp-up is part of `for`"),
+            (".load.word", "waves", "a load is `rate(200/s"),
+            (".thresholds.a", "p95 300ms", "p95"),
+            ("login.request.b", "/a b", "a URL cannot contain ' '"),
+            (
+                "login.request.b",
+                "",
+                "a URL is a path that starts with `/`",
+            ),
+            ("login.json.a", "{ \"user\": }", ""),
+            ("login.header.a", "x a", "header"),
+            (
+                "login.header.b",
+                "{{logn.response.id}}",
+                "no step or value named `logn`",
+            ),
+            ("login.retry.v0", "999", "999"),
+            ("browse.weight.a", "1.5", "a weight is the probability"),
+            ("browse.weight.a", "0", "a weight is the probability"),
+            ("browse.think.a", "2s..1s", "upper bound is below"),
+            ("browse.think.a", "2", "2"),
+            ("browse.limit.a", "p95 < 0ms", "a time must be more than 0"),
+            (
+                "browse.request.b",
+                "products",
+                "a URL is a path that starts with `/`",
+            ),
+        ] {
+            let [step, key, name]: [&str; 3] =
+                field.split('.').collect::<Vec<_>>().try_into().unwrap();
+            let field = fields
+                .iter()
+                .find(|field| (field.step.unwrap_or_default(), &*field.option.key) == (step, key));
+            let field = field.unwrap();
+            let sent = send(&html).with(&format!("{}.{name}", field.prefix), wrong);
+            let edits = collect_edits(&sent);
+            let refused = apply_checked_edits(TEXT, "visit", &edits);
+            let Err(refused) = refused else {
+                panic!("{key} {wrong}: {refused:?}");
+            };
+            let messages: Vec<_> = refused.iter().map(|one| one.reason.to_string()).collect();
+            assert!(
+                messages.iter().any(|one| one.contains(words)),
+                "{key} {wrong}: {messages:?}"
+            );
+            let draft = Draft {
+                edits,
+                refused,
+                form: sent,
+            };
+            for (other, html) in fields.iter().zip(render(&draft)) {
+                let is_it = other.prefix == field.prefix;
+                assert_eq!(
+                    html.contains("aria-invalid"),
+                    is_it,
+                    "{key} {wrong}: {html}"
+                );
+                if is_it {
+                    let html = html.replace("&quot;", "\"").replace("&lt;", "<");
+                    assert!(html.contains(wrong), "{key} {wrong}: {html}");
+                }
+            }
+        }
     }
 
     #[test]
     fn every_option_that_can_be_added_is_one() {
         let file = FileSource::read(TEXT).unwrap();
         let scenario = &file.scenarios[0];
-        for key in addable_options(false, &scenario.options) {
-            let edit = add_option_edit(None, key, &scenario.options);
-            let edited = apply_edits(TEXT, "visit", &[edit]);
+        for key in addable_options(None, &scenario.options, &[]) {
+            let edit = add_option_edit(None, key, &scenario.options, &[]);
+            let edited = apply_checked_edits(TEXT, "visit", &[edit]);
             assert!(edited.is_ok(), "{key}: {edited:?}");
         }
         let step = scenario
@@ -397,9 +492,9 @@ fn visit() {
             .iter()
             .find(|part| part.name == "browse")
             .unwrap();
-        for key in addable_options(true, &step.options) {
-            let edit = add_option_edit(Some("browse"), key, &step.options);
-            let edited = apply_edits(TEXT, "visit", &[edit]);
+        for key in addable_options(Some("browse"), &step.options, &[]) {
+            let edit = add_option_edit(Some("browse"), key, &step.options, &[]);
+            let edited = apply_checked_edits(TEXT, "visit", &[edit]);
             assert!(edited.is_ok(), "{key}: {edited:?}");
         }
     }

@@ -58,6 +58,9 @@ pub(super) fn answer(
         Route::SaveImport => {
             new::save(dashboard, form).or_else(|error| Ok(new::refuse(dashboard, &error)))
         }
+        Route::PreviewScenario => {
+            new::preview(dashboard, form).or_else(|error| Ok(new::refuse(dashboard, &error)))
+        }
         Route::AddScenario => {
             new::add(dashboard, form).or_else(|error| Ok(new::refuse(dashboard, &error)))
         }

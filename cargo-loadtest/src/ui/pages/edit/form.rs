@@ -1,11 +1,10 @@
 //! The form: a scenario, its parts in their order, and what the compiler says of them.
 
-use super::fields::{render_new_option, render_option_fields};
-use super::{Draft, METHODS};
+use super::METHODS;
+use super::draft::Draft;
+use super::fields::{render_errors, render_new_option, render_option_fields};
 use crate::policy::Action;
-use crate::source::{
-    Edit, EditRefusal, OptionEdit, OptionSource, OptionValue, PartSource, RefusedEdit, Role,
-};
+use crate::source::{Description, Edit, OptionSource, PartSource, Role};
 use crate::ui::dashboard::{Dashboard, Journey};
 use crate::ui::editor::{
     EditedFile, Finding, OptionField, SourceCheck, StepValues, addable_options, collect_values,
@@ -76,16 +75,16 @@ pub(super) fn render_form(
                 input type="hidden" name="scenario" value=(identity);
                 // Enter in a field presses the first button.
                 @if refusal.is_none() { button.primary data-key="Ctrl s" { "Show the changes" } }
-                fieldset disabled[refusal.is_some()] {
+                fieldset #scenario disabled[refusal.is_some()] {
                     legend { "Scenario" }
-                    (render_description(0, None, &scenario.description.text, scenario.description.locked))
+                    (render_description(0, None, &scenario.description, draft))
                     (render_options(&fields, None, draft, findings))
-                    (render_add(None, 0, &scenario.options))
+                    (render_add(None, 0, &scenario.options, draft))
                 }
                 @for (number, part) in scenario.parts.iter().enumerate() {
                     (render_part(number + 1, part, &fields, draft, findings))
                 }
-                (render_new_step(&scenario.parts, refusal.is_some()))
+                (render_new_step(&scenario.parts, draft, refusal.is_some()))
                 @if refusal.is_none() { button.primary { "Show the changes" } }
             }
             (render_values(&values))
@@ -118,60 +117,39 @@ fn render_refused(draft: &Draft) -> Markup {
         @if !draft.refused.is_empty() {
             section.notice.t-bad aria-label="Changes that cannot be made" {
                 p { "Nothing was written:" }
-                ul { @for refused in &draft.refused { li { (describe_refusal(draft, refused)) } } }
+                ul { @for refused in &draft.refused {
+                    li { a href={ "#" (draft.anchor(refused)) } { (draft.name(refused)) } ": " (draft.describe(refused)) }
+                } }
             }
         }
     }
 }
 
-/// Describes what is in the way of a change.
-fn describe_refusal(draft: &Draft, refused: &RefusedEdit) -> String {
-    let edit = draft.edits.get(refused.edit);
-    let what = match edit {
-        Some(Edit::Option(option)) => {
-            let step = option.step.as_deref();
-            step.map(|step| format!("`{step}`, ")).unwrap_or_default()
-        }
-        _ => String::new(),
-    };
-    let words = match (&refused.reason, edit) {
-        (EditRefusal::Conflict { on_disk }, Some(Edit::Option(option))) => format!(
-            "`{}`: the file has {} now, this page has {}, and it was {} when the page was opened",
-            option.option,
-            describe_value(on_disk.as_ref()),
-            describe_value(option.to.as_ref()),
-            describe_value(option.was.as_ref())
-        ),
-        (EditRefusal::Comments(comments), _) => {
-            format!("these comments would go: {}", comments.join(" "))
-        }
-        (reason, _) => reason.to_string(),
-    };
-    format!("{what}{words}")
-}
-
-fn describe_value(value: Option<&OptionValue>) -> String {
-    match value {
-        None => "nothing".to_owned(),
-        Some(OptionValue::Source(text) | OptionValue::Text(text)) => format!("`{text}`"),
-        Some(other) => format!("`{}`", serde_json::to_string(other).unwrap_or_default()),
-    }
+/// Renders the reasons why a change that no option has is refused.
+fn render_refusals(draft: &Draft, id: &str, is_about: impl Fn(&Edit) -> bool) -> Markup {
+    let refused = draft.refusals(is_about);
+    let errors: Vec<String> = refused.iter().map(|one| draft.describe(one)).collect();
+    render_errors(id, &errors)
 }
 
 fn render_description(
     number: usize,
     step: Option<&str>,
-    text: &str,
-    locked: Option<&str>,
+    description: &Description,
+    draft: &Draft,
 ) -> Markup {
     let prefix = format!("p{number}");
+    let Description { text, locked } = description;
+    let shown = draft.description(step).unwrap_or(text);
+    let is_about = |edit: &Edit| matches!(edit, Edit::Describe { step: other, .. } if other.as_deref() == step);
     html! {
         input type="hidden" name={ (prefix) ".step" } value=(step.unwrap_or_default());
         @if let Some(reason) = locked {
             p.sub { (text) " (" (reason) ")" }
         } @else {
             input type="hidden" name={ (prefix) ".doc.was" } value=(text);
-            label.wide { "Description" textarea name={ (prefix) ".doc" } rows=(text.lines().count().max(1)) { (text) } }
+            label.wide { "Description" textarea name={ (prefix) ".doc" } rows=(shown.lines().count().max(1)) { (shown) } }
+            (render_refusals(draft, &format!("{prefix}-doc-error"), is_about))
         }
     }
 }
@@ -183,11 +161,6 @@ fn render_options(
     findings: &[Finding],
 ) -> Markup {
     let own: Vec<_> = fields.iter().filter(|field| field.step == step).collect();
-    let edits = draft.edits.iter().filter_map(|edit| match edit {
-        Edit::Option(edit) if edit.step.as_deref() == step => Some(edit),
-        _ => None,
-    });
-    let edits: Vec<&OptionEdit> = edits.collect();
     // The fields of new options are numbered behind those of the file.
     let new = draft.edits.iter().filter_map(|edit| match edit {
         Edit::Option(edit) if edit.was.is_none() => Some(edit),
@@ -198,19 +171,24 @@ fn render_options(
     html! {
         div.fields {
             @for field in own {
-                @let edit = edits.iter().find(|edit| edit.option == field.option.key && edit.number == field.option.number);
-                (render_option_fields(field, edit.copied(), findings))
+                (render_option_fields(field, draft, findings))
             }
-            @for (number, edit) in new { (render_new_option(&format!("o{number}"), edit)) }
+            @for (number, edit) in new { (render_new_option(&format!("o{number}"), edit, draft)) }
         }
     }
 }
 
-fn render_add(step: Option<&str>, number: usize, present: &[OptionSource]) -> Markup {
+fn render_add(
+    step: Option<&str>,
+    number: usize,
+    present: &[OptionSource],
+    draft: &Draft,
+) -> Markup {
+    let keys = addable_options(step, present, &draft.edits);
     html! {
         p.line {
             label { span.unseen { "Option to add" }
-                select name={ "key." (number) } { @for key in addable_options(step.is_some(), present) { option value=(key) { (key) } } }
+                select name={ "key." (number) } { @for key in &keys { option value=(key) { (key) } } }
             }
             button.small name="add" value={ (step.unwrap_or_default()) " " (number) } { "Add the option" }
         }
@@ -242,25 +220,42 @@ fn render_part(
             legend { (title) " " strong { (part.name) } @if let Some(group) = &part.group { " in " (group) } " " span.sub { "line " (part.line) } }
             @for finding in findings.iter().filter(is_own_error) { p.s-bad { (finding.text) } }
             @if is_step {
-                (render_description(number, Some(&part.name), &part.description.text, part.description.locked))
+                (render_description(number, Some(&part.name), &part.description, draft))
                 (render_options(fields, Some(&part.name), draft, findings))
                 @if !part.has_body {
                     @let returns = part.returns.as_deref().unwrap_or_default();
+                    @let error = format!("p{number}-returns-error");
+                    @let is_about = |edit: &Edit| matches!(edit, Edit::Returns { step, .. } if *step == part.name);
+                    @let is_refused = !draft.refusals(is_about).is_empty();
                     input type="hidden" name={ "p" (number) ".returns.was" } value=(returns);
-                    label.wide { "Type of the answer" input name={ "p" (number) ".returns" } value=(returns) autocomplete="off" spellcheck="false"; }
+                    label.wide { "Type of the answer"
+                        input name={ "p" (number) ".returns" } value=(draft.returns(&part.name).unwrap_or(returns)) autocomplete="off" spellcheck="false"
+                            aria-invalid=[is_refused.then_some("true")] aria-describedby=[is_refused.then_some(&error)];
+                    }
+                    (render_refusals(draft, &error, is_about))
                 }
-                (render_add(Some(&part.name), number, &part.options))
+                (render_add(Some(&part.name), number, &part.options, draft))
             }
             @if part.has_body || !is_step {
                 details { summary { "Written in Rust" @if part.is_async { ", async" } } (render_output(&part.name, &part.source)) }
             }
-            @if is_step { (render_step_buttons(part)) }
+            @if is_step { (render_step_buttons(part, draft)) }
         }
     }
 }
 
-fn render_step_buttons(part: &PartSource) -> Markup {
+fn render_step_buttons(part: &PartSource, draft: &Draft) -> Markup {
     let name = &part.name;
+    let is_about = |edit: &Edit| match edit {
+        Edit::RemoveStep { step, .. }
+        | Edit::DuplicateStep { step, .. }
+        | Edit::MoveStep { step, .. }
+        | Edit::RenameStep { step, .. } => step == name,
+        _ => false,
+    };
+    let new_name = format!("name.{name}");
+    let entered = draft.entered(&new_name);
+    let shown = if entered.is_empty() { name } else { entered };
     html! {
         p.line {
             @for place in &part.moves {
@@ -270,9 +265,10 @@ fn render_step_buttons(part: &PartSource) -> Markup {
             }
             button.small name="duplicate" value=(name) { "Duplicate" }
             button.small.danger name="remove" value=(name) { "Remove" }
-            label { span.unseen { "New name of " (name) } input name={ "name." (name) } value=(name) size="16" autocomplete="off" spellcheck="false"; }
+            label { span.unseen { "New name of " (name) } input name=(new_name) value=(shown) size="16" autocomplete="off" spellcheck="false"; }
             button.small name="rename" value=(name) { "Rename" }
         }
+        (render_refusals(draft, &format!("step-{name}-error"), is_about))
     }
 }
 
@@ -289,21 +285,26 @@ fn role_name(role: Role) -> &'static str {
     }
 }
 
-fn render_new_step(parts: &[PartSource], is_locked: bool) -> Markup {
+fn render_new_step(parts: &[PartSource], draft: &Draft, is_locked: bool) -> Markup {
     let steps: Vec<_> = parts
         .iter()
         .filter(|part| part.role == Role::Step && part.group.is_none())
         .collect();
-    let last = steps.last().map(|part| part.name.as_str());
+    let last = steps.last().map_or("", |part| &part.name);
+    let entered = |name: &str| draft.entered(name);
+    let after = Some(entered("new.after")).filter(|after| !after.is_empty());
+    let after = after.unwrap_or(last);
+    let is_about = |edit: &Edit| matches!(edit, Edit::AddStep { .. });
     html! {
-        fieldset disabled[is_locked] {
+        fieldset #new-step disabled[is_locked] {
             legend { "New step" }
             div.fields { div.field {
-                label { "Function" input name="new.name" placeholder="receipt" autocomplete="off" spellcheck="false"; }
-                label { "Method" select name="new.method" { @for method in METHODS { option value=(method) { (method.to_uppercase()) } } } }
-                label { "URL" input name="new.url" placeholder="/orders/{{buy.response.id}}" size="40" autocomplete="off" spellcheck="false" data-template; }
-                label { "Behind" select name="new.after" { @for part in &steps { option value=(part.name) selected[last == Some(&part.name)] { (part.name) } } } }
+                label { "Function" input name="new.name" value=(entered("new.name")) placeholder="receipt" autocomplete="off" spellcheck="false"; }
+                label { "Method" select name="new.method" { @for method in METHODS { option value=(method) selected[entered("new.method") == method] { (method.to_uppercase()) } } } }
+                label { "URL" input name="new.url" value=(entered("new.url")) placeholder="/orders/{{buy.response.id}}" size="40" autocomplete="off" spellcheck="false" data-template; }
+                label { "Behind" select name="new.after" { @for part in &steps { option value=(part.name) selected[after == part.name] { (part.name) } } } }
                 button.small name="act" value="add_step" { "Add the step" }
+                (render_refusals(draft, "new-step-error", is_about))
             } }
         }
     }

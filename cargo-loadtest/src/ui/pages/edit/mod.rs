@@ -1,21 +1,23 @@
 //! The form of a scenario: its steps and options as the source has them, what a change comes to, and the messages of
 //! the compiler.
 
+mod draft;
 mod fields;
 mod form;
 
 use crate::error::Error;
 use crate::policy::Action;
 use crate::source::{
-    Diff, Edit, LineKind, NewStep, OptionValue, RefusedEdit, apply_edits, replace_source,
+    Diff, Edit, EditRefusal, LineKind, NewStep, OptionValue, RefusedEdit, apply_checked_edits,
+    replace_source,
 };
 use crate::ui::answer::Answer;
 use crate::ui::dashboard::{Dashboard, LastEdit};
 use crate::ui::editor::{EditedFile, SourceCheck, add_option_edit, collect_edits, find_scenario};
 use crate::ui::frame::{Content, Section, render_page};
-use crate::ui::notices::Notice;
 use crate::ui::request::Fields;
 use crate::ui::route::Route;
+pub(in crate::ui) use draft::Draft;
 #[cfg(test)]
 pub(in crate::ui) use fields::render_option_fields;
 use form::render_form;
@@ -24,13 +26,6 @@ use std::sync::Arc;
 
 /// The methods of a step.
 pub(super) const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", "head", "options"];
-
-/// Changes that are not saved, and what is in their way.
-#[derive(Debug, Default)]
-struct Draft {
-    edits: Vec<Edit>,
-    refused: Vec<RefusedEdit>,
-}
 
 /// Renders the form of a scenario as its file is now.
 ///
@@ -59,12 +54,13 @@ pub(super) fn preview(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answe
     let identity = form.get("scenario").unwrap_or_default();
     let file = find_scenario(dashboard, identity)?;
     let show_again = |edits, refused| {
-        let draft = Draft { edits, refused };
-        show(
-            dashboard,
-            &render_form(dashboard, identity, &file, &draft),
-            None,
-        )
+        let form = form.clone();
+        let draft = Draft {
+            edits,
+            refused,
+            form,
+        };
+        show(dashboard, &render_form(dashboard, identity, &file, &draft))
     };
     let mut edits = collect_edits(form);
     let add = form.get("add").map(str::to_owned);
@@ -73,110 +69,105 @@ pub(super) fn preview(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answe
         let key = form.raw(&format!("key.{key}")).unwrap_or_default();
         let part = step.and_then(|step| file.scenario.parts.iter().find(|part| part.name == step));
         let present = part.map_or(&file.scenario.options, |part| &part.options);
-        edits.push(add_option_edit(step, key, present));
+        let edit = add_option_edit(step, key, present, &edits);
+        edits.push(edit);
         return Ok(show_again(edits, Vec::new()));
     }
-    match collect_action(form, &file) {
-        Ok(action) => edits.extend(action),
-        Err(error) => {
-            let notice = Notice {
-                is_good: false,
-                text: error.to_string(),
-            };
-            let draft = Draft {
-                edits,
-                refused: Vec::new(),
-            };
-            let page = render_form(dashboard, identity, &file, &draft);
-            return Ok(show(dashboard, &page, Some(&notice)));
-        }
+    let action = collect_action(form, &file);
+    if let Some(Edit::AddStep { step, .. }) = &action
+        && step.name.is_empty()
+    {
+        let refused = RefusedEdit {
+            edit: edits.len(),
+            reason: EditRefusal::Refused("the new step has no name".to_owned()),
+        };
+        edits.extend(action);
+        return Ok(show_again(edits, vec![refused]));
     }
+    edits.extend(action);
     if edits.is_empty() {
         let page = Route::Edit(identity.to_owned()).path();
         let address = dashboard.leave_notice(&page, true, "nothing is changed");
         return Ok(Answer::SeeOther(address));
     }
-    Ok(match apply_edits(&file.text, &file.scenario.path, &edits) {
-        Err(refused) => show_again(edits, refused),
-        Ok(edited) => {
-            let diff = Diff::new(&file.text, &edited.splices);
-            let json = serde_json::to_string(&edits).map_err(Error::encode("the changes"))?;
-            let content = Content {
-                title: "Changes".to_owned(),
-                section: Section::Scenarios,
-                stream: String::new(),
-                body: html! {
-                    h1 { "Changes of " code { (file.shown) } }
-                    (render_diff(&diff))
-                    form.line method="post" action=(Route::SaveEdit.path()) {
-                        input type="hidden" name="scenario" value=(identity);
-                        input type="hidden" name="edits" value=(json);
-                        button.primary data-key="Ctrl s" { "Save" }
-                        a.button href=(Route::Edit(identity.to_owned()).path()) { "Discard" }
-                    }
-                    p.sub { "Save writes exactly this. Comments and everything else stay as they are; the compiler checks it then." }
-                },
-            };
-            show(dashboard, &content, None)
-        }
-    })
+    Ok(
+        match apply_checked_edits(&file.text, &file.scenario.path, &edits) {
+            Err(refused) => show_again(edits, refused),
+            Ok(edited) => {
+                let diff = Diff::new(&file.text, &edited.splices);
+                let json = serde_json::to_string(&edits).map_err(Error::encode("the changes"))?;
+                let content = Content {
+                    title: "Changes".to_owned(),
+                    section: Section::Scenarios,
+                    stream: String::new(),
+                    body: html! {
+                        h1 { "Changes of " code { (file.shown) } }
+                        (render_diff(&diff))
+                        form.line method="post" action=(Route::SaveEdit.path()) {
+                            input type="hidden" name="scenario" value=(identity);
+                            input type="hidden" name="edits" value=(json);
+                            button.primary data-key="Ctrl s" { "Save" }
+                            a.button href=(Route::Edit(identity.to_owned()).path()) { "Discard" }
+                        }
+                        p.sub { "Save writes exactly this. Comments and everything else stay as they are; the compiler checks it then." }
+                    },
+                };
+                show(dashboard, &content)
+            }
+        },
+    )
 }
 
 /// Returns the change that a button of the form asks for, besides those of its fields.
-fn collect_action(form: &Fields, file: &EditedFile) -> Result<Option<Edit>, Error> {
+fn collect_action(form: &Fields, file: &EditedFile) -> Option<Edit> {
     let source = |name: &str| {
         let part = file.scenario.parts.iter().find(|part| part.name == name);
         part.map(|part| part.source.clone()).unwrap_or_default()
     };
     if let Some(step) = form.get("remove") {
-        return Ok(Some(Edit::RemoveStep {
+        return Some(Edit::RemoveStep {
             step: step.to_owned(),
             was: source(step),
             with_comments: form.get("with_comments").is_some(),
-        }));
+        });
     }
     if let Some(step) = form.get("duplicate") {
         let name = free_name(file, step);
-        return Ok(Some(Edit::DuplicateStep {
+        return Some(Edit::DuplicateStep {
             step: step.to_owned(),
             name,
-        }));
+        });
     }
     if let Some(words) = form.get("move") {
         let (step, before) = words.split_once(' ').unwrap_or((words, ""));
-        return Ok(Some(Edit::MoveStep {
+        return Some(Edit::MoveStep {
             step: step.to_owned(),
             before: Some(before.to_owned()).filter(|before| !before.is_empty()),
-        }));
+        });
     }
     if let Some(step) = form.get("rename") {
         let to = form.raw(&format!("name.{step}")).unwrap_or_default();
-        return Ok(Some(Edit::RenameStep {
+        return Some(Edit::RenameStep {
             step: step.to_owned(),
             to: to.trim().to_owned(),
-        }));
+        });
     }
     if form.get("act") == Some("add_step") {
-        let name = form
-            .get("new.name")
-            .ok_or_else(|| Error::usage("the new step has no name"))?;
-        let url = form
-            .get("new.url")
-            .ok_or_else(|| Error::usage("the new step has no URL"))?;
+        let url = form.get("new.url").unwrap_or_default();
         let request = OptionValue::Request {
             method: form.get("new.method").unwrap_or("get").to_owned(),
             url: url.to_owned(),
         };
-        return Ok(Some(Edit::AddStep {
+        return Some(Edit::AddStep {
             after: form.get("new.after").map(str::to_owned),
             step: NewStep {
-                name: name.to_owned(),
+                name: form.get("new.name").unwrap_or_default().to_owned(),
                 options: vec![("request".to_owned(), request)],
                 returns: None,
             },
-        }));
+        });
     }
-    Ok(None)
+    None
 }
 
 /// Returns a name that no part of the scenario has.
@@ -200,12 +191,16 @@ pub(super) fn save(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, 
     let edits = form.raw("edits").unwrap_or_default();
     let edits: Vec<Edit> = serde_json::from_str(edits)
         .map_err(|error| Error::usage(format!("the changes cannot be read: {error}")))?;
-    let edited = match apply_edits(&file.text, &file.scenario.path, &edits) {
+    let edited = match apply_checked_edits(&file.text, &file.scenario.path, &edits) {
         Ok(edited) => edited,
         Err(refused) => {
-            let draft = Draft { edits, refused };
+            let draft = Draft {
+                edits,
+                refused,
+                ..Draft::default()
+            };
             let page = render_form(dashboard, identity, &file, &draft);
-            return Ok(show(dashboard, &page, None));
+            return Ok(show(dashboard, &page));
         }
     };
     replace_source(&file.path, &file.text, &edited.text)?;
@@ -275,8 +270,8 @@ pub(super) fn check(dashboard: &Arc<Dashboard>, identity: &str) -> Result<String
     Ok(Route::Edit(identity.to_owned()).path())
 }
 
-fn show(dashboard: &Dashboard, content: &Content, notice: Option<&Notice>) -> Answer {
-    Answer::page(render_page(dashboard, content, notice))
+fn show(dashboard: &Dashboard, content: &Content) -> Answer {
+    Answer::page(render_page(dashboard, content, None))
 }
 
 pub(super) fn render_diff(diff: &Diff) -> Markup {

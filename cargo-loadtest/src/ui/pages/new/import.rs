@@ -1,20 +1,17 @@
-//! New tests: from a copied curl command, a HAR, an OpenAPI document or a Postman collection, or an empty scenario.
+//! New tests from a copied curl command, a HAR, an OpenAPI document or a Postman collection.
 
-use super::super::answer::Answer;
-use super::super::command::{CommandOutput, run_command_with_input};
-use super::super::dashboard::{Dashboard, ImportDraft};
-use super::super::frame::{Content, Section};
-use super::super::request::Fields;
-use super::super::route::Route;
-use super::edit::{METHODS, render_diff};
-use super::text::render_output;
+use super::{Entered, find_load_test, render_places, show};
 use crate::error::Error;
 use crate::policy::Action;
-use crate::source::{
-    Diff, EditedSource, NewScenario, NewStep, OptionValue, add_module, add_scenario, create_source,
-    read_source, replace_source,
-};
+use crate::source::{Diff, EditedSource, add_module, create_source, read_source, replace_source};
+use crate::ui::answer::Answer;
+use crate::ui::command::{CommandOutput, run_command_with_input};
+use crate::ui::dashboard::{Dashboard, ImportDraft};
 use crate::ui::guard::random_secret;
+use crate::ui::pages::edit::render_diff;
+use crate::ui::pages::text::render_output;
+use crate::ui::request::Fields;
+use crate::ui::route::Route;
 use crate::workspace::LoadTest;
 use maud::{Markup, html};
 use std::path::{Path, PathBuf};
@@ -30,56 +27,31 @@ const FORMATS: [(&str, &str); 4] = [
 /// The line that an imported module does not have.
 const MAIN: &str = "loadtest::main!();";
 
-/// Renders the page: the forms, and the import that was read last.
-pub(super) fn render(dashboard: &Dashboard) -> Content {
-    let refusal = dashboard.refusal(Action::Edit);
-    let tests = dashboard.workspace.load_tests(&[]).unwrap_or_default();
-    let draft = dashboard.import_draft();
-    let body = html! {
-        h1 { "New test" }
-        @if let Some(refusal) = &refusal { p.notice { "Nothing can be written here: " (refusal) } }
-        @else if tests.is_empty() {
-            p { "There is no load test in this workspace yet. " code { "cargo loadtest init" } " adds one with an example." }
-        } @else {
-            form method="post" action=(Route::ReadImport.path()) {
-                fieldset {
-                    legend { "From requests" }
-                    label.wide { "A copied curl command, a HAR, an OpenAPI document or a Postman collection"
-                        textarea name="text" rows="8" spellcheck="false" required data-drop placeholder="curl 'http://localhost:3000/products' -H 'accept: application/json'" {}
-                    }
-                    p.line { input type="file" aria-label="Read a file" data-file hidden; button data-key="Ctrl Enter" { "Read" } }
-                    p.sub { "Nothing is sent and nothing is run. Credentials become secrets, and values of earlier answers are linked." }
+/// Renders the form that reads requests; `mistake` is why those in it could not be read.
+pub(super) fn render_form(text: &str, mistake: Option<&str>) -> Markup {
+    let is_invalid = mistake.map(|_| "true");
+    html! {
+        form method="post" action=(Route::ReadImport.path()) {
+            fieldset {
+                legend { "From requests" }
+                label.wide { "A copied curl command, a HAR, an OpenAPI document or a Postman collection"
+                    textarea name="text" rows="8" spellcheck="false" required data-drop aria-invalid=[is_invalid] aria-describedby=[mistake.map(|_| "text-error")]
+                        placeholder="curl 'http://localhost:3000/products' -H 'accept: application/json'" { (text) }
                 }
-            }
-            @if let Some(draft) = &draft { (render_draft(dashboard, draft, &tests)) }
-            form method="post" action=(Route::AddScenario.path()) {
-                fieldset {
-                    legend { "An empty scenario" }
-                    div.fields { div.field {
-                        label { "Function" input name="name" placeholder="visit" required autocomplete="off" spellcheck="false"; }
-                        label { "Base URL" input name="base" placeholder="http://localhost:3000" autocomplete="off" spellcheck="false"; }
-                        label { "Method" select name="method" { @for method in METHODS { option value=(method) { (method.to_uppercase()) } } } }
-                        label { "URL of its step" input name="url" placeholder="/products" required autocomplete="off" spellcheck="false"; }
-                        label { "Rate" input name="rate" placeholder="10/s" autocomplete="off"; }
-                        label { "Ramp-up" input name="ramp_up" placeholder="5s" autocomplete="off"; }
-                        label { "Duration" input name="duration" placeholder="1m" autocomplete="off"; }
-                        (render_places(dashboard, &tests))
-                        button { "Add it" }
-                    } }
-                }
+                @if let Some(mistake) = mistake { p.s-bad #text-error { (mistake) } }
+                p.line { input type="file" aria-label="Read a file" data-file hidden; button data-key="Ctrl Enter" { "Read" } }
+                p.sub { "Nothing is sent and nothing is run. Credentials become secrets, and values of earlier answers are linked." }
             }
         }
-    };
-    super::plain(Section::Scenarios, "New test", body)
-}
-
-fn render_places(dashboard: &Dashboard, tests: &[LoadTest]) -> Markup {
-    html! {
-        label { "In" select name="file" { @for test in tests { @let path = dashboard.shown_path(&test.path).to_string(); option value=(path) { (path) } } } }
     }
 }
 
-fn render_draft(dashboard: &Dashboard, draft: &ImportDraft, tests: &[LoadTest]) -> Markup {
+/// Renders the requests that were read last, with what would be written.
+pub(super) fn render_draft(
+    dashboard: &Dashboard,
+    draft: &ImportDraft,
+    tests: &[LoadTest],
+) -> Markup {
     // A name that is taken has no preview: another one can be given.
     let preview = tests
         .first()
@@ -95,7 +67,7 @@ fn render_draft(dashboard: &Dashboard, draft: &ImportDraft, tests: &[LoadTest]) 
                         input type="hidden" name="draft" value=(draft.number);
                         div.fields { div.field {
                             label { "Module" input name="name" value=(draft.name) required autocomplete="off" spellcheck="false"; }
-                            (render_places(dashboard, tests))
+                            (render_places(dashboard, tests, None))
                             button.primary data-key="Ctrl s" { "Save as Rust" }
                         } }
                     }
@@ -130,23 +102,26 @@ fn module_source(source: &str) -> String {
     format!("{}\n", text.join("\n").trim_end())
 }
 
-/// Leads back to the page with what was refused.
-pub(super) fn refuse(dashboard: &Dashboard, error: &Error) -> Answer {
-    let help = error.help().map(|help| format!("\n→ {help}"));
-    let text = format!("{error}{}", help.unwrap_or_default());
-    Answer::SeeOther(dashboard.leave_notice(&Route::New.path(), false, text))
-}
-
 /// Reads what was pasted or dropped, and shows what would be written.
 ///
 /// # Errors
 /// When this program cannot be started again.
-pub(super) fn read(dashboard: &Dashboard, form: &Fields) -> Result<Answer, Error> {
+pub(in crate::ui::pages) fn read(dashboard: &Dashboard, form: &Fields) -> Result<Answer, Error> {
+    // What is refused is not to leave the requests before it.
+    dashboard.set_import_draft(None);
     let text = form.raw("text").unwrap_or_default();
     let Some(format) = detect_format(text) else {
-        return Err(Error::usage(
-            "this is no curl command, HAR, OpenAPI document or Postman collection",
-        ));
+        let mistake = if text.trim().is_empty() {
+            "nothing was pasted"
+        } else {
+            "this is no curl command, HAR, OpenAPI document or Postman collection"
+        };
+        let entered = Entered {
+            unread: Some(mistake),
+            form,
+            refused: &[],
+        };
+        return Ok(show(dashboard, &entered));
     };
     let words = ["import", format, "-"].map(str::to_owned);
     let output: CommandOutput = run_command_with_input(&dashboard.folder, &words, text.as_bytes())?;
@@ -204,7 +179,10 @@ fn find_function(source: &str) -> Option<String> {
 ///
 /// # Errors
 /// When there is no import, its name is taken, or a file cannot be written.
-pub(super) fn save(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, Error> {
+pub(in crate::ui::pages) fn save(
+    dashboard: &Arc<Dashboard>,
+    form: &Fields,
+) -> Result<Answer, Error> {
     dashboard.check_permission(Action::Edit)?;
     let draft = dashboard.import_draft();
     let draft = draft.filter(|draft| form.get("draft") == Some(&draft.number));
@@ -234,84 +212,6 @@ pub(super) fn save(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, 
     );
     let page = Route::Edit(identity).path();
     Ok(Answer::SeeOther(dashboard.leave_notice(&page, true, done)))
-}
-
-/// Adds a scenario of one step to a load test.
-///
-/// # Errors
-/// When its name is taken, a value cannot be, or the file cannot be written.
-pub(super) fn add(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, Error> {
-    dashboard.check_permission(Action::Edit)?;
-    let load_test = find_load_test(dashboard, form)?;
-    let text = read_source(&load_test.path)?;
-    let name = form.get("name").unwrap_or_default();
-    let mut options = Vec::new();
-    options.extend(
-        form.get("base")
-            .map(|base| ("base".to_owned(), OptionValue::Text(base.to_owned()))),
-    );
-    if let Some(rate) = form.get("rate") {
-        let named = [
-            ("ramp_up", form.get("ramp_up")),
-            ("for", form.get("duration").or(Some("1m"))),
-        ];
-        let named = named
-            .into_iter()
-            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
-        options.push((
-            "load".to_owned(),
-            OptionValue::Call(crate::source::ParameterList {
-                word: "rate".to_owned(),
-                first: rate.to_owned(),
-                named: named.collect(),
-            }),
-        ));
-    }
-    let request = OptionValue::Request {
-        method: form.get("method").unwrap_or("get").to_owned(),
-        url: form.get("url").unwrap_or_default().to_owned(),
-    };
-    let new = NewScenario {
-        name: name.to_owned(),
-        description: String::new(),
-        options,
-        steps: vec![NewStep {
-            name: "request".to_owned(),
-            options: vec![("request".to_owned(), request)],
-            returns: None,
-        }],
-    };
-    if form.get("base").is_some_and(holds_credentials) {
-        return Err(Error::usage(
-            "the base URL holds a user or a password, which would stand in the source",
-        )
-        .with_help("leave it out, and send it with `basic(..)` and a secret"));
-    }
-    let edited = add_scenario(&text, &new).map_err(|refusal| Error::usage(refusal.to_string()))?;
-    replace_source(&load_test.path, &text, &edited.text)?;
-    let done = format!(
-        "added the scenario {name} to {}",
-        dashboard.shown_path(&load_test.path)
-    );
-    dashboard.refresh_listing();
-    let identity = format!("{}::{}::{name}", load_test.package, load_test.name);
-    let page = Route::Edit(identity).path();
-    Ok(Answer::SeeOther(dashboard.leave_notice(&page, true, done)))
-}
-
-fn holds_credentials(base: &str) -> bool {
-    let url = url::Url::parse(base);
-    url.is_ok_and(|url| !url.username().is_empty() || url.password().is_some())
-}
-
-/// Finds the load test that a form names; a form names none by a path of its own.
-fn find_load_test(dashboard: &Dashboard, form: &Fields) -> Result<LoadTest, Error> {
-    let wanted = form.get("file").unwrap_or_default();
-    let tests = dashboard.workspace.load_tests(&[])?;
-    let found = tests
-        .into_iter()
-        .find(|test| dashboard.shown_path(&test.path).to_string() == wanted);
-    found.ok_or_else(|| Error::usage(format!("`{wanted}` is no load test of this workspace")))
 }
 
 #[cfg(test)]

@@ -1,0 +1,92 @@
+//! New tests: from requests, or an empty scenario.
+
+mod import;
+mod scenario;
+
+use super::super::answer::Answer;
+use super::super::dashboard::Dashboard;
+use super::super::frame::{Content, Section, render_page};
+use super::super::request::Fields;
+use super::super::route::Route;
+use crate::error::Error;
+use crate::policy::Action;
+use crate::source::RefusedField;
+use crate::workspace::LoadTest;
+use maud::{Markup, html};
+
+pub(super) use import::{read, save};
+pub(super) use scenario::{add, preview};
+
+/// What was entered and is refused.
+struct Entered<'a> {
+    /// The reason why pasted requests were not read.
+    unread: Option<&'a str>,
+    form: &'a Fields,
+    refused: &'a [RefusedField],
+}
+
+/// Renders the page: the forms, and the import that was read last.
+pub(super) fn render(dashboard: &Dashboard) -> Content {
+    let entered = Entered {
+        unread: None,
+        form: &Fields::default(),
+        refused: &[],
+    };
+    render_entered(dashboard, &entered)
+}
+
+/// Answers the page with what was entered.
+fn show(dashboard: &Dashboard, entered: &Entered<'_>) -> Answer {
+    Answer::page(render_page(
+        dashboard,
+        &render_entered(dashboard, entered),
+        None,
+    ))
+}
+
+fn render_entered(dashboard: &Dashboard, entered: &Entered<'_>) -> Content {
+    let refusal = dashboard.refusal(Action::Edit);
+    let tests = dashboard.workspace.load_tests(&[]).unwrap_or_default();
+    let draft = dashboard.import_draft();
+    let pasted = entered.form.raw("text").unwrap_or_default();
+    let body = html! {
+        h1 { "New test" }
+        @if let Some(refusal) = &refusal { p.notice { "Nothing can be written here: " (refusal) } }
+        @else if tests.is_empty() {
+            p { "There is no load test in this workspace yet. " code { "cargo loadtest init" } " adds one with an example." }
+        } @else {
+            (import::render_form(pasted, entered.unread))
+            @if let Some(draft) = &draft { (import::render_draft(dashboard, draft, &tests)) }
+            (scenario::render_form(dashboard, &tests, entered))
+        }
+    };
+    super::plain(Section::Scenarios, "New test", body)
+}
+
+fn render_places(dashboard: &Dashboard, tests: &[LoadTest], chosen: Option<&str>) -> Markup {
+    html! {
+        label { "In" select name="file" {
+            @for test in tests {
+                @let path = dashboard.shown_path(&test.path).to_string();
+                option value=(path) selected[chosen == Some(&path)] { (path) }
+            }
+        } }
+    }
+}
+
+/// Leads back to the page with what was refused.
+pub(super) fn refuse(dashboard: &Dashboard, error: &Error) -> Answer {
+    let help = error.help().map(|help| format!("\n→ {help}"));
+    let text = format!("{error}{}", help.unwrap_or_default());
+    Answer::SeeOther(dashboard.leave_notice(&Route::New.path(), false, text))
+}
+
+/// Finds the load test that a form names; a form names none by a path of its own.
+fn find_load_test(dashboard: &Dashboard, form: &Fields) -> Result<LoadTest, Error> {
+    let wanted = form.get("file").unwrap_or_default();
+    let tests = dashboard.workspace.load_tests(&[])?;
+    let found = tests
+        .into_iter()
+        .find(|test| dashboard.shown_path(&test.path).to_string() == wanted);
+    found.ok_or_else(|| Error::usage(format!("`{wanted}` is no load test of this workspace")))
+}
