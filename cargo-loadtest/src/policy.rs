@@ -54,8 +54,10 @@ pub(crate) struct Caller {
     pub(crate) source: &'static str,
 }
 
+/// The variable with the name of the caller.
+pub(crate) const USER_VARIABLE: &str = "LOADTEST_USER";
 /// Variables that name the caller: our own first, then those of CI servers.
-const VARIABLES: [&str; 3] = ["LOADTEST_USER", "GITHUB_ACTOR", "GITLAB_USER_LOGIN"];
+const VARIABLES: [&str; 3] = [USER_VARIABLE, "GITHUB_ACTOR", "GITLAB_USER_LOGIN"];
 
 impl Caller {
     /// The one of this process, in `folder`.
@@ -126,7 +128,11 @@ pub(crate) fn permits(action: Action, config: &Config, folder: &Path) -> Result<
     }
 }
 
-fn judge(action: Action, config: &Config, caller: Option<&Caller>) -> Result<(), Error> {
+/// Refuses `action` where the organisation gives `caller` too low a level.
+///
+/// # Errors
+/// When it is refused.
+pub(crate) fn judge(action: Action, config: &Config, caller: Option<&Caller>) -> Result<(), Error> {
     let level = caller.and_then(|caller| caller.level(config));
     if level.is_some_and(|level| level >= NEEDED) {
         return Ok(());

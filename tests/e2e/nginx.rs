@@ -18,19 +18,30 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// An nginx of our own; it is stopped when it is dropped.
-struct Nginx {
+pub(crate) struct Nginx {
     folder: TempDir,
     child: Child,
-    port: u16,
+    pub(crate) port: u16,
 }
+
+/// What the server of the tests answers.
+const ANSWERS: &str = "\
+    default_type application/json;
+    location = /login { return 200 '{\"token\":\"t-1\",\"user\":{\"id\":7,\"name\":\"Ada\"}}'; }
+    location = /products { return 200 '{\"items\":[{\"id\":31}]}'; }
+    location = /orders { return 201 '{\"id\":99}'; }
+    location = /orders/99 { return 200 'shown'; }
+    location = /single { return 200 'ok'; }
+    location / { return 404; }
+";
 
 impl Nginx {
     fn start() -> Self {
-        Self::start_with("plain", "")
+        Self::start_with("plain", "", ANSWERS)
     }
 
-    /// One with another format of its log, and more to say of where it listens.
-    fn start_with(format: &str, listens: &str) -> Self {
+    /// One with another format of its log, more to say of where it listens, and other answers.
+    pub(crate) fn start_with(format: &str, listens: &str, answers: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         // Between our finding a free port and its taking it, somebody else may have taken it.
         for _ in 0..5 {
@@ -38,7 +49,7 @@ impl Nginx {
                 .and_then(|listener| listener.local_addr())
                 .expect("a free port")
                 .port();
-            let mut child = Self::launch(&folder, port, format, listens);
+            let mut child = Self::launch(&folder, port, format, listens, answers);
             let begun = wait_for("nginx", || {
                 if child.try_wait().expect("our own child").is_some() {
                     return Some(false);
@@ -59,9 +70,8 @@ impl Nginx {
         panic!("nginx does not start\n{log}");
     }
 
-    fn launch(folder: &TempDir, port: u16, format: &str, listens: &str) -> Child {
+    fn launch(folder: &TempDir, port: u16, format: &str, listens: &str, answers: &str) -> Child {
         let root = folder.path().display();
-        let json = "default_type application/json; return";
         let configuration = format!(
             "daemon off;\nmaster_process off;\npid {root}/nginx.pid;\nerror_log {root}/error.log;\n\
              events {{ worker_connections 256; }}\n\
@@ -73,12 +83,7 @@ impl Nginx {
              fastcgi_temp_path {root}/fastcgi;\n  uwsgi_temp_path {root}/uwsgi;\n  \
              scgi_temp_path {root}/scgi;\n  keepalive_requests 50;\n  \
              server {{\n    listen 127.0.0.1:{port} {listens};\n    \
-             location = /login {{ {json} 200 '{{\"token\":\"t-1\",\"user\":{{\"id\":7,\"name\":\"Ada\"}}}}'; }}\n    \
-             location = /products {{ {json} 200 '{{\"items\":[{{\"id\":31}}]}}'; }}\n    \
-             location = /orders {{ {json} 201 '{{\"id\":99}}'; }}\n    \
-             location = /orders/99 {{ return 200 'shown'; }}\n    \
-             location = /single {{ return 200 'ok'; }}\n    \
-             location / {{ return 404; }}\n  }}\n}}\n"
+             {answers}\n  }}\n}}\n"
         );
         let path = folder.path().join("nginx.conf");
         std::fs::write(&path, configuration).expect("the configuration");
@@ -174,7 +179,7 @@ fn a_rate_is_in_the_access_log_of_nginx() {
 }
 
 fn nginx_speaks_http2_with_us() {
-    let nginx = Nginx::start_with("versioned", "http2");
+    let nginx = Nginx::start_with("versioned", "http2", ANSWERS);
     let sandbox = crate::client::sandbox();
     // Every 50th request ends its connection, which HTTP/2 announces with a GOAWAY.
     sandbox

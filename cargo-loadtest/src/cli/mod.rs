@@ -396,7 +396,29 @@ pub(crate) struct UiArgs {
     #[arg(long)]
     pub(crate) fresh: bool,
     #[command(flatten)]
+    pub(crate) shared: SharedUiArgs,
+    #[command(flatten)]
     pub(crate) project: ProjectArgs,
+}
+
+/// A dashboard for several people.
+#[cfg(feature = "ui")]
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Shared Use")]
+pub(crate) struct SharedUiArgs {
+    /// Serve a team behind a proxy with this URL, which signs its users in and names them
+    #[arg(long, value_name = "URL", requires = "user_header")]
+    pub(crate) public_url: Option<String>,
+    /// Header in which the proxy names the user
+    #[arg(long, value_name = "NAME", requires = "public_url")]
+    pub(crate) user_header: Option<String>,
+    /// Listen on this Unix socket instead of a port
+    #[cfg(unix)]
+    #[arg(long, value_name = "PATH", requires = "public_url", conflicts_with = "port", value_parser = values::path())]
+    pub(crate) socket: Option<PathBuf>,
+    /// Let testers change sources: each of them can then run any program here
+    #[arg(long, requires = "public_url")]
+    pub(crate) allow_edit: bool,
 }
 
 /// `cargo loadtest init`.

@@ -61,11 +61,14 @@ impl Answer {
                 }
                 return response;
             }
-            Self::Stream(events) => (
-                StatusCode::OK,
-                "text/event-stream",
-                EventBody(events).boxed(),
-            ),
+            Self::Stream(events) => {
+                let body = EventBody(events).boxed();
+                let mut response = respond(StatusCode::OK, "text/event-stream", body);
+                // A proxy that collects an answer would hold it back for ever.
+                let at_once = header::HeaderValue::from_static("no");
+                response.headers_mut().insert("x-accel-buffering", at_once);
+                return response;
+            }
         };
         respond(status, kind, body)
     }

@@ -1,7 +1,9 @@
 //! Commands of this program as child processes: what a page does is what the command line does.
 
+use super::guard::SECRET_VARIABLE;
 use crate::error::Error;
 use crate::interrupt::terminate;
+use crate::policy::USER_VARIABLE;
 use crate::session;
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -35,17 +37,25 @@ impl CommandOutput {
     }
 }
 
-/// Prepares `cargo loadtest ARGUMENTS` in `folder`.
+/// Prepares `cargo loadtest ARGUMENTS` in `folder`, for the visitor of a shared dashboard.
 ///
 /// # Errors
 /// When this program cannot find itself.
-pub(super) fn prepare_command(folder: &Path, arguments: &[String]) -> Result<Command, Error> {
+pub(super) fn prepare_command(
+    folder: &Path,
+    arguments: &[String],
+    visitor: Option<&str>,
+) -> Result<Command, Error> {
     let mut command = Command::new(session::own_program()?);
     command
         .args(["--color", "never"])
         .args(arguments)
         .current_dir(folder)
+        .env_remove(SECRET_VARIABLE)
         .stdin(Stdio::null());
+    if let Some(visitor) = visitor {
+        command.env(USER_VARIABLE, visitor);
+    }
     Ok(command)
 }
 
@@ -53,8 +63,12 @@ pub(super) fn prepare_command(folder: &Path, arguments: &[String]) -> Result<Com
 ///
 /// # Errors
 /// When it cannot be started.
-pub(super) fn run_command(folder: &Path, arguments: &[String]) -> Result<CommandOutput, Error> {
-    run_command_with_input(folder, arguments, &[])
+pub(super) fn run_command(
+    folder: &Path,
+    arguments: &[String],
+    visitor: Option<&str>,
+) -> Result<CommandOutput, Error> {
+    run_to_end(prepare_command(folder, arguments, visitor)?, &[])
 }
 
 /// Runs a command with this standard input to its end.
@@ -66,7 +80,10 @@ pub(super) fn run_command_with_input(
     arguments: &[String],
     input: &[u8],
 ) -> Result<CommandOutput, Error> {
-    let mut command = prepare_command(folder, arguments)?;
+    run_to_end(prepare_command(folder, arguments, None)?, input)
+}
+
+fn run_to_end(mut command: Command, input: &[u8]) -> Result<CommandOutput, Error> {
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -2,23 +2,24 @@
 
 use super::command::{CommandOutput, run_command};
 use super::editor::Checks;
-use super::guard::Guard;
+use super::guard::{Door, Guard};
 use super::notices::{Notice, Notices};
 use super::route::Route;
 use super::runs::Runs;
 use super::watch::Watched;
 use crate::archive::{Archive, Index};
 use crate::commands::Project;
-use crate::config::Config;
+use crate::config::{Config, FILE_NAME};
 use crate::error::Error;
-use crate::policy::{self, Action};
+use crate::policy::{self, Action, Caller};
 use crate::store::Store;
 use crate::workspace::Workspace;
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::protocol::DebugEvent;
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
 /// The exit code of a store without runs.
@@ -26,9 +27,17 @@ const NOTHING_FOUND: u8 = 3;
 /// The changes that the page of events remembers.
 const CHANGES: usize = 200;
 
-/// The state of the server.
+/// The dashboard, as one visitor sees it.
 #[derive(Debug)]
 pub(super) struct Dashboard {
+    state: Arc<State>,
+    /// Whom a proxy names; nobody in a dashboard of one user.
+    visitor: Option<Caller>,
+}
+
+/// The state of the server.
+#[derive(Debug)]
+pub(super) struct State {
     /// Where commands run.
     pub(super) folder: PathBuf,
     pub(super) root: PathBuf,
@@ -38,6 +47,8 @@ pub(super) struct Dashboard {
     project_flags: Vec<String>,
     cargo_flags: Vec<String>,
     guard: Mutex<Guard>,
+    /// True if pages may change sources.
+    is_editable: bool,
     pub(super) runs: Runs,
     index: Mutex<Index>,
     listing: Mutex<Listing>,
@@ -101,6 +112,8 @@ pub(super) struct LastEdit {
 #[derive(Debug, Clone)]
 pub(super) struct Change {
     pub(super) at: String,
+    /// Who asked for it, in a shared dashboard.
+    pub(super) by: Option<String>,
     pub(super) text: String,
 }
 
@@ -108,15 +121,30 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+impl Deref for Dashboard {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
 impl Dashboard {
-    pub(super) fn new(project: &Project<'_>, store: Store, guard: Guard) -> Self {
+    /// The dashboard of a project; with `is_editable`, its pages may change sources.
+    pub(super) fn new(
+        project: &Project<'_>,
+        store: Store,
+        guard: Guard,
+        is_editable: bool,
+    ) -> Self {
         let folder = project.workspace.start.clone();
-        Self {
+        let state = State {
             root: project.workspace.root().to_path_buf(),
             workspace: project.workspace.clone(),
             project_flags: project.flags(),
             cargo_flags: project.cargo_flags(),
             guard: Mutex::new(guard),
+            is_editable,
             runs: Runs::new(&folder),
             index: Mutex::new(Index::load(store.directory())),
             listing: Mutex::default(),
@@ -130,6 +158,22 @@ impl Dashboard {
             changes: Mutex::default(),
             folder,
             store,
+        };
+        Self {
+            state: Arc::new(state),
+            visitor: None,
+        }
+    }
+
+    /// The same dashboard, for the user whom a proxy names.
+    pub(super) fn for_visitor(&self, user: String) -> Self {
+        let caller = Caller {
+            names: vec![user],
+            source: "the proxy",
+        };
+        Self {
+            state: Arc::clone(&self.state),
+            visitor: Some(caller),
         }
     }
 
@@ -137,15 +181,40 @@ impl Dashboard {
         lock(&self.guard)
     }
 
-    /// Returns an address that opens the dashboard in a browser, once.
+    /// Returns the name of the visitor whom a proxy names.
+    pub(super) fn visitor(&self) -> Option<&str> {
+        let caller = self.visitor.as_ref()?;
+        caller.names.first().map(String::as_str)
+    }
+
+    /// Returns whoever looks at the pages.
+    pub(super) fn caller(&self) -> Option<Caller> {
+        let caller = self.visitor.clone();
+        caller.or_else(|| Caller::of_process(&self.folder))
+    }
+
+    /// Returns the reason why a visitor may see nothing: they are no member of the organisation.
+    pub(super) fn stranger(&self) -> Option<String> {
+        let visitor = self.visitor.as_ref()?;
+        match self.config() {
+            Ok(config) if visitor.level(&config).is_some() => None,
+            Ok(_) => Some(format!(
+                "{} is no member: `[organisation.members]` in `{FILE_NAME}` has no such name",
+                visitor.describe()
+            )),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    /// Returns an address that opens the dashboard in a browser: once, unless a proxy is before it.
     pub(super) fn open_address(&self) -> String {
         let mut guard = self.guard();
+        let port = match guard.door() {
+            Door::Proxy(proxy) => return proxy.origin().to_owned(),
+            Door::Cookie { port, .. } => *port,
+        };
         let code = guard.new_code(Instant::now());
-        format!(
-            "http://127.0.0.1:{}{}",
-            guard.port(),
-            Route::Open(code).path()
-        )
+        format!("http://127.0.0.1:{port}{}", Route::Open(code).path())
     }
 
     /// Returns the name of the workspace.
@@ -167,19 +236,16 @@ impl Dashboard {
         if self.guard().is_read_only() {
             return Some("this dashboard is read-only (`--read-only`)".to_owned());
         }
-        let permitted = self
-            .config()
-            .and_then(|config| policy::permits(action, &config, &self.folder));
+        if !self.is_editable && matches!(action, Action::Edit | Action::Duplicate) {
+            return Some(
+                "sources are not changed in a shared dashboard (`--allow-edit`)".to_owned(),
+            );
+        }
+        let permitted = self.config().and_then(|config| match &self.visitor {
+            Some(visitor) => policy::judge(action, &config, Some(visitor)),
+            None => policy::permits(action, &config, &self.folder),
+        });
         permitted.err().map(|error| error.to_string())
-    }
-
-    /// Refuses what the caller may not do.
-    ///
-    /// # Errors
-    /// When it is refused.
-    pub(super) fn check_permission(&self, action: Action) -> Result<(), Error> {
-        self.refusal(action)
-            .map_or(Ok(()), |refusal| Err(Error::usage(refusal)))
     }
 
     /// Reads the summaries of all runs; a store without runs is empty.
@@ -202,7 +268,7 @@ impl Dashboard {
     /// # Errors
     /// When it cannot be started.
     pub(super) fn run(&self, words: &[&str], flags: Flags) -> Result<CommandOutput, Error> {
-        run_command(&self.folder, &self.arguments(words, flags))
+        self.run_words(&self.arguments(words, flags))
     }
 
     /// Runs a command of which all words are given.
@@ -210,7 +276,7 @@ impl Dashboard {
     /// # Errors
     /// When it cannot be started.
     pub(super) fn run_words(&self, words: &[String]) -> Result<CommandOutput, Error> {
-        run_command(&self.folder, words)
+        run_command(&self.folder, words, self.visitor())
     }
 
     /// Returns the arguments of a command with the flags that it gets from this call.
@@ -232,7 +298,7 @@ impl Dashboard {
 
     /// Builds the load tests and lists their scenarios, on a thread of its own; where that is under way, once more
     /// after it.
-    pub(super) fn refresh_listing(self: &std::sync::Arc<Self>) {
+    pub(super) fn refresh_listing(self: &Arc<Self>) {
         let mut listing = lock(&self.listing);
         if let Listing::Building { is_outdated } = &mut *listing {
             *is_outdated = true;
@@ -240,7 +306,7 @@ impl Dashboard {
         }
         *listing = Listing::Building { is_outdated: false };
         drop(listing);
-        let dashboard = std::sync::Arc::clone(self);
+        let dashboard = Arc::clone(self);
         let list = move || {
             loop {
                 let listed = dashboard.list_scenarios();
@@ -352,6 +418,7 @@ impl Dashboard {
         let mut changes = lock(&self.changes);
         changes.push_front(Change {
             at: crate::store::now(),
+            by: self.visitor().map(str::to_owned),
             text: text.clone(),
         });
         changes.truncate(CHANGES);

@@ -6,7 +6,6 @@ use super::live;
 use super::notices::Notice;
 use super::route::Route;
 use crate::export::html::render_logo;
-use crate::policy::Caller;
 use maud::{DOCTYPE, Markup, html};
 
 /// The element of the line of the run under way.
@@ -113,7 +112,7 @@ fn render_head(title: &str) -> Markup {
 fn describe_caller(dashboard: &Dashboard) -> Option<String> {
     let config = dashboard.config().ok()?;
     config.organisation.as_ref()?;
-    let caller = Caller::of_process(&dashboard.folder);
+    let caller = dashboard.caller();
     let level = caller.as_ref().and_then(|caller| caller.level(&config));
     let name = caller.and_then(|caller| caller.names.into_iter().next());
     let level = level.map_or("no member", |level| level.word());

@@ -10,6 +10,7 @@ mod dashboard;
 mod editor;
 mod frame;
 mod guard;
+mod listen;
 mod live;
 mod notices;
 mod pages;
@@ -22,22 +23,20 @@ mod watch;
 
 use crate::cli::{Cli, UiArgs};
 use crate::commands::Project;
+use crate::config::{Config, FILE_NAME};
 use crate::console;
 use crate::error::Error;
 use crate::files;
+use crate::process;
 use crate::store::{Claim, Store};
 use dashboard::Dashboard;
-use guard::{Guard, random_secret};
-use ring::digest::{SHA256, digest};
+use guard::{Door, Guard, Proxy, SECRET_VARIABLE, random_secret};
+use listen::{Listener, listen_on_loopback};
 use serde::{Deserialize, Serialize};
-use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// A workspace has one of these ports, so that its pages find its dashboard again.
-const FIRST_PORT: u16 = 20_000;
-const PORTS: u16 = 20_000;
 /// A secret that is taken again after a restart is younger than this.
 const SECRET_LIFE: Duration = Duration::from_secs(24 * 3600);
 const ASK_LIMIT: Duration = Duration::from_secs(5);
@@ -67,9 +66,33 @@ pub(crate) fn ui(args: &UiArgs, cli: &Cli) -> Result<u8, Error> {
     let Some(_claim) = claim_folder(&folder)? else {
         return open_running(read_running(&place), &place, args);
     };
-    let before = read_running(&place);
-    let listeners = listen(args.port, project.workspace.root())?;
-    let port = listeners.port;
+    let opening = match &args.shared.public_url {
+        Some(public_url) => open_shared(public_url, &config, &project, args)?,
+        None => open_local(&place, &project, args)?,
+    };
+    let guard = Guard::new(opening.door, args.read_only);
+    let is_editable = args.shared.public_url.is_none() || args.shared.allow_edit;
+    let dashboard = Arc::new(Dashboard::new(&project, store, guard, is_editable));
+    let address = dashboard.open_address();
+    console::print_result(&address)?;
+    if args.shared.public_url.is_none() && !args.no_open {
+        open_browser(&address);
+    }
+    server::serve(&dashboard, opening.listeners, &project.interrupts)?;
+    Ok(0)
+}
+
+/// Who is let in, and where.
+#[derive(Debug)]
+struct Opening {
+    door: Door,
+    listeners: Vec<Listener>,
+}
+
+/// Listens for browsers of this machine, with the secret of the last start where it is young.
+fn open_local(place: &PathBuf, project: &Project<'_>, args: &UiArgs) -> Result<Opening, Error> {
+    let before = read_running(place);
+    let (port, listeners) = listen_on_loopback(args.port, project.workspace.root())?;
     let old = before.filter(|before| {
         let is_young = before.made.elapsed().is_ok_and(|age| age < SECRET_LIFE);
         is_young && !args.fresh && before.port == port
@@ -79,16 +102,46 @@ pub(crate) fn ui(args: &UiArgs, cli: &Cli) -> Result<u8, Error> {
         secret: random_secret(),
         made: SystemTime::now(),
     });
-    write_running(&place, &running)?;
-    let guard = Guard::new(port, running.secret, args.read_only);
-    let dashboard = Arc::new(Dashboard::new(&project, store, guard));
-    let address = dashboard.open_address();
-    console::print_result(&address)?;
-    if !args.no_open {
-        open_browser(&address);
+    write_running(place, &running)?;
+    let secret = running.secret;
+    Ok(Opening {
+        door: Door::Cookie { port, secret },
+        listeners,
+    })
+}
+
+/// Listens for a proxy, which is on this machine, too.
+fn open_shared(
+    public_url: &str,
+    config: &Config,
+    project: &Project<'_>,
+    args: &UiArgs,
+) -> Result<Opening, Error> {
+    let organisation = config.organisation.as_ref();
+    if organisation.is_none_or(|organisation| organisation.members.is_empty()) {
+        return Err(
+            Error::usage("a shared dashboard needs to know who may do what").with_help(format!(
+                "name its users in `[organisation.members]` of `{FILE_NAME}`"
+            )),
+        );
     }
-    server::serve(&dashboard, listeners, &project.interrupts)?;
-    Ok(0)
+    let user_header = args.shared.user_header.as_deref().unwrap_or_default();
+    let proxy = Proxy::new(public_url, user_header, process::variable(SECRET_VARIABLE))?;
+    #[cfg(unix)]
+    if let Some(path) = &args.shared.socket {
+        let listeners = vec![listen::listen_at_path(path)?];
+        console::print_status("Serving", path.display());
+        return Ok(Opening {
+            door: Door::Proxy(proxy),
+            listeners,
+        });
+    }
+    let (port, listeners) = listen_on_loopback(args.port, project.workspace.root())?;
+    console::print_status("Serving", format!("http://127.0.0.1:{port}"));
+    Ok(Opening {
+        door: Door::Proxy(proxy),
+        listeners,
+    })
 }
 
 /// Claims the folder of the dashboard; none where another one runs. One that is just ending is waited for.
@@ -104,34 +157,6 @@ fn claim_folder(folder: &Path) -> Result<Option<Claim>, Error> {
         std::thread::sleep(CLAIM_PAUSE);
     }
     Ok(None)
-}
-
-/// The sockets of the server, both on loopback.
-#[derive(Debug)]
-struct Listeners {
-    port: u16,
-    sockets: Vec<TcpListener>,
-}
-
-fn listen(wanted: Option<u16>, root: &Path) -> Result<Listeners, Error> {
-    let hash = digest(&SHA256, root.as_os_str().as_encoded_bytes());
-    let number = u16::from_be_bytes([hash.as_ref()[0], hash.as_ref()[1]]);
-    let own = FIRST_PORT + number % PORTS;
-    let listen_at = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
-    let failed = |port: u16| {
-        move |error| Error::failure(format!("cannot listen on 127.0.0.1:{port}: {error}"))
-    };
-    let socket = match wanted {
-        Some(port) => listen_at(port).map_err(failed(port))?,
-        None => listen_at(own)
-            .or_else(|_| listen_at(0))
-            .map_err(failed(0))?,
-    };
-    let port = socket.local_addr().map_err(failed(0))?.port();
-    let mut sockets = vec![socket];
-    // A machine may have no IPv6.
-    sockets.extend(TcpListener::bind((Ipv6Addr::LOCALHOST, port)));
-    Ok(Listeners { port, sockets })
 }
 
 fn read_running(place: &Path) -> Option<Running> {

@@ -2,6 +2,7 @@
 
 use super::assets::Asset;
 use crate::export::Format;
+use crate::policy::Action;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// Characters that need no escape in a part of a path.
@@ -223,6 +224,18 @@ impl Route {
             | Self::Duplicate
             | Self::Refresh => Access::Change,
         }
+    }
+
+    /// Returns what the organisation must permit the caller.
+    pub(super) fn action(&self) -> Option<Action> {
+        Some(match self {
+            Self::StartRun | Self::StopRun | Self::AbortRun | Self::Unqueue => Action::Run,
+            Self::StartTry => Action::Debug,
+            Self::SaveBaseline | Self::RemoveBaseline => Action::Baseline,
+            Self::SaveEdit | Self::UndoEdit | Self::SaveImport | Self::AddScenario => Action::Edit,
+            Self::Duplicate => Action::Duplicate,
+            _ => return None,
+        })
     }
 
     /// Returns the method of the route.

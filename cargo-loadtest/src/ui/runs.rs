@@ -43,6 +43,8 @@ pub(super) struct QueuedRun {
     pub(super) arguments: Vec<String>,
     /// The scenarios, for people.
     pub(super) title: String,
+    /// The visitor of a shared dashboard who asked for it.
+    pub(super) visitor: Option<String>,
 }
 
 #[derive(Debug)]
@@ -96,7 +98,12 @@ impl Runs {
     ///
     /// # Errors
     /// When the program cannot be started.
-    pub(super) fn start(&self, arguments: Vec<String>, title: String) -> Result<u64, Error> {
+    pub(super) fn start(
+        &self,
+        arguments: Vec<String>,
+        title: String,
+        visitor: Option<&str>,
+    ) -> Result<u64, Error> {
         let mut state = self.lock();
         state.next_number += 1;
         let number = state.next_number;
@@ -104,6 +111,7 @@ impl Runs {
             number,
             arguments,
             title,
+            visitor: visitor.map(str::to_owned),
         });
         drop(state);
         self.start_next()?;
@@ -173,7 +181,8 @@ impl Runs {
         let Some(queued) = state.queue.pop_front() else {
             return Ok(());
         };
-        let mut command = prepare_command(&self.folder, &queued.arguments)?;
+        let mut command =
+            prepare_command(&self.folder, &queued.arguments, queued.visitor.as_deref())?;
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -4,9 +4,10 @@ use super::answer::{Answer, AnswerBody};
 use super::command::end_commands;
 use super::dashboard::Dashboard;
 use super::guard::{Refusal, add_headers};
+use super::listen::{Acceptor, Listener};
 use super::request::Fields;
 use super::route::Route;
-use super::{Listeners, pages, stream};
+use super::{pages, stream};
 use crate::console;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
@@ -19,7 +20,6 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -39,7 +39,7 @@ const LAST_ANSWERS: Duration = Duration::from_secs(2);
 /// When there is no event loop.
 pub(super) fn serve(
     dashboard: &Arc<Dashboard>,
-    listeners: Listeners,
+    listeners: Vec<Listener>,
     interrupts: &Interrupts,
 ) -> Result<(), Error> {
     let failed = |error| Error::failure(format!("cannot start the server: {error}"));
@@ -49,10 +49,9 @@ pub(super) fn serve(
         .map_err(failed)?;
     let (close, closing) = watch::channel(false);
     runtime.block_on(async {
-        for socket in listeners.sockets {
-            socket.set_nonblocking(true).map_err(failed)?;
-            let listener = TcpListener::from_std(socket).map_err(failed)?;
-            tokio::spawn(accept(Arc::clone(dashboard), listener, closing.clone()));
+        for listener in listeners {
+            let acceptor = listener.into_acceptor().map_err(failed)?;
+            tokio::spawn(accept(Arc::clone(dashboard), acceptor, closing.clone()));
         }
         wait_for_end(dashboard, interrupts).await;
         let _ = close.send(true);
@@ -88,9 +87,9 @@ async fn wait_for_end(dashboard: &Dashboard, interrupts: &Interrupts) {
     }
 }
 
-async fn accept(dashboard: Arc<Dashboard>, listener: TcpListener, closing: watch::Receiver<bool>) {
+async fn accept(dashboard: Arc<Dashboard>, acceptor: Acceptor, closing: watch::Receiver<bool>) {
     loop {
-        let Ok((socket, _)) = listener.accept().await else {
+        let Ok(socket) = acceptor.accept().await else {
             // Without free descriptors, the next try is for later.
             tokio::time::sleep(POLL).await;
             continue;
@@ -150,8 +149,13 @@ async fn answer(
     let checked = dashboard
         .guard()
         .check(&head.method, &head.headers, route.as_ref());
-    if let Err(refusal) = checked {
-        return refuse(&dashboard, refusal);
+    let dashboard = match checked {
+        Ok(None) => dashboard,
+        Ok(Some(user)) => Arc::new(dashboard.for_visitor(user)),
+        Err(refusal) => return refuse(&dashboard, refusal),
+    };
+    if let Some(reason) = dashboard.stranger() {
+        return Answer::Text(StatusCode::FORBIDDEN, format!("{reason}\n"));
     }
     let Some(route) = route else {
         return pages::not_found(&dashboard, "there is no such page");
@@ -193,6 +197,10 @@ fn refuse(dashboard: &Dashboard, refusal: Refusal) -> Answer {
             "only pages of this dashboard may do that\n".to_owned(),
         ),
         Refusal::Type => Answer::Text(status, "the body is no form of this dashboard\n".to_owned()),
+        Refusal::Proxy => Answer::Text(
+            status,
+            "this dashboard answers only its proxy, which names the user\n".to_owned(),
+        ),
         Refusal::ReadOnly => Answer::Text(status, "this dashboard is read-only\n".to_owned()),
     }
 }

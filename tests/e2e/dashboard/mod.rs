@@ -7,6 +7,7 @@ mod forms;
 mod keys;
 mod pages;
 mod runs;
+mod shared;
 mod walkthrough;
 
 use crate::browser::Browser;
@@ -26,6 +27,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         keys::trials(),
         pages::trials(),
         runs::trials(),
+        shared::trials(),
         walkthrough::trials(),
     ];
     all.into_iter().flatten().collect()
@@ -90,29 +92,7 @@ impl Dashboard {
     /// Sends a request with these headers besides `host`, which they may replace; returns the whole answer.
     #[track_caller]
     fn exchange(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
-        let mut socket =
-            TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).expect("the dashboard");
-        let own = format!("127.0.0.1:{}", self.port);
-        let mut all = vec![("connection", "close")];
-        if !headers.iter().any(|(name, _)| *name == "host") {
-            all.push(("host", &own));
-        }
-        all.extend(headers);
-        let lines = all
-            .iter()
-            .map(|(name, value)| format!("{name}: {value}\r\n"));
-        let lines: Vec<_> = lines.collect();
-        let head = format!(
-            "{method} {path} HTTP/1.1\r\ncontent-length: {}\r\n{}",
-            body.len(),
-            lines.concat()
-        );
-        socket
-            .write_all(format!("{head}\r\n{body}").as_bytes())
-            .expect("a request");
-        let mut answer = Vec::new();
-        socket.read_to_end(&mut answer).expect("an answer");
-        String::from_utf8_lossy(&answer).into_owned()
+        exchange(self.port, method, path, headers, body)
     }
 
     /// Sends a form as a page of the dashboard does; returns the whole answer.
@@ -139,6 +119,34 @@ impl Dashboard {
         self.running.signal(Signal::INT);
         self.running.output()
     }
+}
+
+/// Sends a request to a port of this machine with these headers besides `host`, which they may replace; returns the
+/// whole answer.
+#[track_caller]
+fn exchange(port: u16, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
+    let mut socket = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a server");
+    let own = format!("127.0.0.1:{port}");
+    let mut all = vec![("connection", "close")];
+    if !headers.iter().any(|(name, _)| *name == "host") {
+        all.push(("host", &own));
+    }
+    all.extend(headers);
+    let lines = all
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}\r\n"));
+    let lines: Vec<_> = lines.collect();
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\ncontent-length: {}\r\n{}",
+        body.len(),
+        lines.concat()
+    );
+    socket
+        .write_all(format!("{head}\r\n{body}").as_bytes())
+        .expect("a request");
+    let mut answer = Vec::new();
+    socket.read_to_end(&mut answer).expect("an answer");
+    String::from_utf8_lossy(&answer).into_owned()
 }
 
 /// Returns the status of an answer.

@@ -276,6 +276,9 @@ pub(super) fn build_environment(report: &Report, card: &Card) -> Section {
         let words = format!("{}{state}", shorten_hash(commit));
         facts.push(Fact::new("commit", words).copy(commit));
     }
+    if let Some(user) = &environment.started_by {
+        facts.push(Fact::new("started by", user.clone()));
+    }
     let source = format!("{} ({})", card.source, card.identity);
     facts.push(Fact::new("source", source).copy(&*card.source));
     let mut fact = |label: &str, value: String| facts.push(Fact::new(label, value));

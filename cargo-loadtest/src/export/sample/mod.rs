@@ -422,6 +422,7 @@ fn run(scenarios: Vec<ScenarioRecord>) -> RunRecord {
             os: "linux".to_owned(),
             arch: "x86_64".to_owned(),
             cpus: 8,
+            started_by: None,
         },
         scenarios,
     }

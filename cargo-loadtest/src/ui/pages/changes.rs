@@ -102,9 +102,11 @@ fn start_run(dashboard: &Dashboard, form: &Fields) -> Result<String, Error> {
         .collect();
     words.extend(&names);
     let title = names.join(", ");
-    let number = dashboard
-        .runs
-        .start(dashboard.arguments(&words, Flags::Project), title.clone())?;
+    let number = dashboard.runs.start(
+        dashboard.arguments(&words, Flags::Project),
+        title.clone(),
+        dashboard.visitor(),
+    )?;
     let page = format!("{}?number={number}", Route::Started.path());
     Ok(dashboard.leave_notice(&page, true, format!("asked for a run of {title}")))
 }

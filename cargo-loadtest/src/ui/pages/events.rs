@@ -63,7 +63,7 @@ pub(super) fn render(dashboard: &Dashboard) -> Result<Content, Error> {
     events.extend(dashboard.changes().into_iter().map(|change| Event {
         at: change.at,
         kind: "dashboard",
-        what: html! { (change.text) },
+        what: html! { (change.text) @if let Some(by) = &change.by { br; span.sub { "by " (by) } } },
     }));
     events.sort_by(|one, other| other.at.cmp(&one.at));
     events.truncate(SHOWN);

@@ -33,6 +33,9 @@ pub(super) fn answer(
     query: &Fields,
     form: &Fields,
 ) -> Answer {
+    if let Some(refusal) = route.action().and_then(|action| dashboard.refusal(action)) {
+        return refuse(dashboard, &refusal);
+    }
     let answered = match route {
         Route::Open(code) => Ok(open(dashboard, code)),
         Route::Code => Ok(Answer::Text(StatusCode::OK, dashboard.open_address())),
@@ -127,6 +130,19 @@ pub(super) fn not_found(dashboard: &Dashboard, text: &str) -> Answer {
     Answer::Page(
         StatusCode::NOT_FOUND,
         render_page(dashboard, &plain(Section::None, "Not found", body), None),
+    )
+}
+
+/// Renders why the caller may not do something.
+fn refuse(dashboard: &Dashboard, refusal: &str) -> Answer {
+    let body = html! { h1 { "Not permitted" } p.notice.t-bad { (refusal) } };
+    Answer::Page(
+        StatusCode::FORBIDDEN,
+        render_page(
+            dashboard,
+            &plain(Section::None, "Not permitted", body),
+            None,
+        ),
     )
 }
 

@@ -33,6 +33,7 @@ impl RunRecord {
                 os: environment.os.clone(),
                 arch: environment.arch.clone(),
                 cpus: environment.cpus,
+                started_by: None,
             },
             scenarios: vec![prune_record(scenario)],
             not_run: Vec::new(),

@@ -90,6 +90,9 @@ pub struct Environment {
     pub arch: String,
     /// Processors that the run could use.
     pub cpus: usize,
+    /// Who asked for the run: `LOADTEST_USER`, which a shared dashboard sets to the name of the visitor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_by: Option<String>,
 }
 
 /// The record of one scenario.

@@ -2,7 +2,6 @@
 
 use super::{Entered, find_load_test, render_places, show};
 use crate::error::Error;
-use crate::policy::Action;
 use crate::source::{
     Diff, NewScenario, NewStep, OptionValue, ParameterList, RefusedField, add_checked_scenario,
     read_source, replace_source,
@@ -151,7 +150,6 @@ pub(in crate::ui::pages) fn add(
     dashboard: &Arc<Dashboard>,
     form: &Fields,
 ) -> Result<Answer, Error> {
-    dashboard.check_permission(Action::Edit)?;
     let load_test = find_load_test(dashboard, form)?;
     let text = read_source(&load_test.path)?;
     let new: NewScenario = serde_json::from_str(form.raw("scenario").unwrap_or_default())
