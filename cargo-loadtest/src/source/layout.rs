@@ -1,6 +1,7 @@
 //! Where an option of an attribute is written: in the layout that is there.
 
 use super::attribute::{Attribute, OptionForm, OptionText};
+use super::blocks::comments_start;
 use super::print::{print_option, print_wide_option};
 use super::read::SourceText;
 use super::splice::{Lines, Splice, apply_splices};
@@ -118,7 +119,8 @@ pub(super) fn set_option(
     })
 }
 
-/// Removes an option; returns the comments that go with it, too.
+/// Removes an option; returns the comments that go with it, too: those on its lines, right above these, and beside it
+/// where nothing else has a claim to them.
 pub(super) fn remove_option(
     source: &SourceText,
     attribute: &Attribute,
@@ -129,23 +131,16 @@ pub(super) fn remove_option(
     let inside = attribute.inside.clone().unwrap_or_default();
     let is_free = |place: Range<usize>| source.comments_within(&place).is_empty();
     let lost = |place: &Range<usize>| source.comments_within(place).to_vec();
-    // a comment before the comma stays
-    let own = if is_free(option.range.end..option.end()) {
-        vec![Splice::remove(option.range.start..option.end())]
-    } else {
-        let comma = option.comma.map(|comma| Splice::remove(comma..comma + 1));
-        [Splice::remove(option.range.clone())]
-            .into_iter()
-            .chain(comma)
-            .collect()
-    };
+    let own = place_with_comments(source, attribute, number);
+    let remove = |range: Range<usize>| vec![Splice::remove(range)];
     if attribute.options.len() == 1 {
-        let splices = if is_free(attribute.name_end..inside.end) {
-            vec![Splice::remove(attribute.name_end..inside.end + 1)]
+        let is_alone = is_free(attribute.name_end..own.start) && is_free(own.end..inside.end);
+        let splices = remove(if is_alone {
+            attribute.name_end..inside.end + 1
         } else {
-            own
-        };
-        return (splices, lost(&option.range));
+            own.clone()
+        });
+        return (splices, lost(&own));
     }
     let previous = number.checked_sub(1).map(|at| &attribute.options[at]);
     let next = attribute.options.get(number + 1);
@@ -157,25 +152,52 @@ pub(super) fn remove_option(
         let comma = comma.map(|comma| Splice::remove(comma..comma + 1));
         comma.into_iter().chain(splices).collect()
     };
-    let line = lines.start(option.range.start)..lines.next(option.end());
     if has_own_lines(source, attribute, option) && ends_line(source, option.end()) {
-        let comments = lost(&line);
-        return (without_comma(vec![Splice::remove(line)]), comments);
+        let above = comments_start(source, option.range.start);
+        let block = lines.start(above)..lines.next(option.end());
+        let comments = lost(&block);
+        return (without_comma(remove(block)), comments);
     }
     let splices = match (next, previous) {
-        (Some(next), _) if is_free(option.range.end..next.range.start) => {
-            vec![Splice::remove(option.range.start..next.range.start)]
+        (Some(next), _) if is_free(own.end..next.range.start) => {
+            remove(own.start..next.range.start)
         }
-        (None, Some(previous))
-            if is_free(previous.range.end..option.range.start)
-                && is_free(option.range.end..option.end()) =>
-        {
-            let from = comma.unwrap_or(previous.end());
-            vec![Splice::remove(from..option.end())]
+        (None, Some(previous)) if is_free(comma.unwrap_or(previous.end())..own.start) => {
+            remove(comma.unwrap_or(previous.end())..own.end)
         }
-        _ => without_comma(own),
+        _ => without_comma(remove(own.clone())),
     };
-    (splices, lost(&option.range))
+    (splices, lost(&own))
+}
+
+/// The place of an option with its comma and the comments beside it that are not about another one.
+fn place_with_comments(source: &SourceText, attribute: &Attribute, number: usize) -> Range<usize> {
+    let text = &source.text;
+    let lines = Lines(text);
+    let option = &attribute.options[number];
+    let inside = attribute.inside.clone().unwrap_or_default();
+    let previous = number.checked_sub(1).map(|at| attribute.options[at].end());
+    let is_gap = |gap: &str| gap.trim().is_empty() && !gap.contains('\n');
+    let mut start = option.range.start;
+    let before = source.comments_within(&(previous.unwrap_or(inside.start)..start));
+    for comment in before.iter().rev() {
+        if !is_gap(&text[comment.end..start]) {
+            break;
+        }
+        start = comment.start;
+    }
+    let mut end = option.end();
+    let has_line = previous.is_none_or(|previous| previous < lines.start(option.range.start));
+    let is_last = number + 1 == attribute.options.len();
+    if is_last || has_line && ends_line(source, end) {
+        for comment in source.comments_within(&(end..inside.end)) {
+            if !is_gap(&text[end..comment.start]) {
+                break;
+            }
+            end = comment.end;
+        }
+    }
+    start..end
 }
 
 /// Returns true if the option begins a line behind that of the attribute.

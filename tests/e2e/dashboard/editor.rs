@@ -229,6 +229,14 @@ fn a_change_that_somebody_else_made_is_not_overwritten() {
         source(&project),
         other.replace("expect = 200", "expect = 201")
     );
+    // A step with a comment is removed when that is confirmed.
+    browser.click_on("#step-browse button[name=remove]");
+    let message = text_of(&mut browser, "#step-browse-error");
+    assert!(message.contains("// Most of them look"), "{message}");
+    browser.click_on("#step-browse input[name=with_comments]");
+    browser.click_on("#step-browse button[name=remove]");
+    let removed = text_of(&mut browser, ".diff");
+    assert!(removed.contains("−    // Most of them look"), "{removed}");
     dashboard.end().exits(0);
 }
 

@@ -122,7 +122,6 @@ fn a_removed_option_leaves_the_layout() {
     for (attribute, edit, expected) in [
         ("#[step(once)]", once(), "#[step]"),
         ("#[step(once,)]", once(), "#[step]"),
-        ("#[step(/* a */ once)]", once(), "#[step(/* a */ )]"),
         ("#[step(get = \"/\", once)]", once(), "#[step(get = \"/\")]"),
         (
             "#[step(get = \"/\", once,)]",
@@ -132,13 +131,8 @@ fn a_removed_option_leaves_the_layout() {
         ("#[step(get = \"/\", once)]", get(), "#[step(once)]"),
         (
             "#[step(get = \"/\" /* a */, once)]",
-            get(),
-            "#[step( /* a */ once)]",
-        ),
-        (
-            "#[step(get = \"/\", /* a */ once)]",
             once(),
-            "#[step(get = \"/\" /* a */ )]",
+            "#[step(get = \"/\" /* a */)]",
         ),
         (
             "#[step(\n        get = \"/\",\n        once,\n    )]",
@@ -166,17 +160,58 @@ fn a_removed_option_leaves_the_layout() {
 }
 
 #[test]
-fn a_comment_goes_only_when_that_is_confirmed() {
-    let text = with_attribute("#[step(\n        get = \"/\",\n        once, // why\n    )]");
-    let mut edit = remove("once", OptionValue::Flag);
-    let reason = refusal(&text, Edit::Option(edit.clone()));
-    assert_eq!(reason, EditRefusal::Comments(vec!["// why".to_owned()]));
-    edit.with_comments = true;
-    let changed = edited(&text, &[Edit::Option(edit)]);
-    assert!(
-        changed.contains("#[step(\n        get = \"/\",\n    )]"),
-        "{changed}"
-    );
+fn the_comments_of_an_option_go_with_it_when_that_is_confirmed() {
+    for (attribute, comments, expected) in [
+        (
+            "#[step(\n        get = \"/\",\n        once, // why\n    )]",
+            &["// why"][..],
+            "#[step(\n        get = \"/\",\n    )]",
+        ),
+        (
+            "#[step(\n        // first\n        get = \"/\",\n        // why\n        /* so */\n        once,\n    )]",
+            &["// why", "/* so */"],
+            "#[step(\n        // first\n        get = \"/\",\n    )]",
+        ),
+        (
+            "#[step(\n        // all\n\n        // why\n        once,\n        get = \"/\",\n    )]",
+            &["// why"],
+            "#[step(\n        // all\n\n        get = \"/\",\n    )]",
+        ),
+        (
+            "#[step(get = \"/\", /* why */ once)]",
+            &["/* why */"],
+            "#[step(get = \"/\")]",
+        ),
+        (
+            "#[step(/* a */ once /* b */, /* c */ get = \"/\")]",
+            &["/* a */", "/* b */"],
+            "#[step( /* c */ get = \"/\")]",
+        ),
+        (
+            "#[step(get = \"/\" /* get */, once, /* why */)]",
+            &["/* why */"],
+            "#[step(get = \"/\" /* get */,)]",
+        ),
+        ("#[step(/* why */ once)]", &["/* why */"], "#[step]"),
+        (
+            "#[step(once, // why\n        get = \"/\")]",
+            &["// why"],
+            "#[step(get = \"/\")]",
+        ),
+    ] {
+        let text = with_attribute(attribute);
+        let mut edit = remove("once", OptionValue::Flag);
+        let reason = refusal(&text, Edit::Option(edit.clone()));
+        let comments = comments.iter().map(|&comment| comment.to_owned());
+        assert_eq!(
+            reason,
+            EditRefusal::Comments(comments.collect()),
+            "{attribute}"
+        );
+        edit.with_comments = true;
+        let changed = edited(&text, &[Edit::Option(edit)]);
+        assert_eq!(changed, with_attribute(expected), "{attribute}");
+    }
 }
 
 #[test]

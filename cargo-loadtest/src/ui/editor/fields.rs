@@ -162,7 +162,12 @@ pub(in crate::ui) fn collect_edits(form: &Fields) -> Vec<Edit> {
             .filter(|_| !is_removed)
             .and_then(|value| read_fields(form, &prefix, &value));
         if to != was.was {
-            edits.push(Edit::Option(OptionEdit { to, ..was }));
+            let with_comments = form.raw(&format!("{prefix}.with_comments")).is_some();
+            edits.push(Edit::Option(OptionEdit {
+                to,
+                with_comments,
+                ..was
+            }));
         }
     }
     for number in 0.. {
@@ -476,6 +481,47 @@ fn visit() {
                 }
             }
         }
+    }
+
+    #[test]
+    fn comments_that_would_go_are_shown_and_go_when_that_is_confirmed() {
+        let text = TEXT.replace(
+            "        weight = 0.8,",
+            "        // Most.\n        weight = 0.8,\n        ",
+        );
+        let file = FileSource::read(&text).unwrap();
+        let fields = number_options(&file.scenarios[0]);
+        let render = |draft: &Draft| -> String {
+            let fields = fields.iter();
+            let html = fields.map(|field| render_option_fields(field, draft, &[]).0);
+            html.collect()
+        };
+        let weight = fields
+            .iter()
+            .find(|field| field.option.key == "weight")
+            .unwrap();
+        let gone = format!("{}.gone", weight.prefix);
+        let sent = send(&render(&Draft::default())).with(&gone, "on");
+        let edits = collect_edits(&sent);
+        let refused = apply_checked_edits(&text, "visit", &edits).unwrap_err();
+        let draft = Draft {
+            edits,
+            refused,
+            form: sent,
+        };
+        let html = render(&draft);
+        let confirmed = format!("{}.with_comments", weight.prefix);
+        assert!(html.contains("// Most."), "{html}");
+        assert_eq!(html.matches(&confirmed).count(), 1, "{html}");
+        let sent = send(&html);
+        assert_eq!(sent.raw(&gone), Some("on"));
+        let edits = collect_edits(&sent.with(&confirmed, "on"));
+        let edited = apply_checked_edits(&text, "visit", &edits).unwrap();
+        assert!(
+            !edited.text.contains("// Most.") && !edited.text.contains("weight"),
+            "{}",
+            edited.text
+        );
     }
 
     #[test]

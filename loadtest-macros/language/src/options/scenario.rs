@@ -5,6 +5,7 @@ use super::defaults::StepDefaults;
 use super::documented::{SCENARIO_TABLE, STEP_TABLE, option_names};
 use super::header::HeaderOption;
 use super::load::{LoadOption, parse_load};
+use super::step::is_url_char;
 use super::threshold::{ThresholdOption, begins_threshold, parse_threshold_option};
 use super::value::{
     parse_duration, parse_error, parse_grade_weight, parse_number, parse_positive_duration,
@@ -179,6 +180,10 @@ fn parse_base(input: ParseStream<'_>) -> syn::Result<LitStr> {
             base.span(),
             "a base is an absolute URL, such as `http://127.0.0.1:3000`",
         ));
+    }
+    if let Some(bad) = url.chars().find(|&c| !is_url_char(c)) {
+        let message = format!("a URL cannot contain {bad:?}");
+        return Err(syn::Error::new(base.span(), message));
     }
     Ok(base)
 }

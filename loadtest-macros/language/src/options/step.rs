@@ -377,7 +377,7 @@ fn check_url(url: &Template) -> syn::Result<()> {
     Ok(())
 }
 
-fn is_url_char(c: char) -> bool {
+pub(super) fn is_url_char(c: char) -> bool {
     c.is_ascii_graphic() && !"\"#<>\\^`{|}".contains(c)
 }
 

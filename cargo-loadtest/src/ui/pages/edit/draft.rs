@@ -125,11 +125,17 @@ impl Draft {
                 describe_value(option.was.as_ref())
             ),
             (EditRefusal::Comments(comments), _) => {
-                format!("these comments would go: {}", comments.join(" "))
+                format!("its comments would go with it:\n{}", comments.join("\n"))
             }
             (reason, _) => reason.to_string(),
         }
     }
+}
+
+/// Returns true if comments are in the way, which go only when that is confirmed.
+pub(super) fn loses_comments(refused: &[&RefusedEdit]) -> bool {
+    let mut refused = refused.iter();
+    refused.any(|refused| matches!(refused.reason, EditRefusal::Comments(_)))
 }
 
 /// Returns the `id` of the fields of an option.

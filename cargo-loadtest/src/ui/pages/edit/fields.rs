@@ -1,7 +1,7 @@
 //! The fields of one option.
 
 use super::METHODS;
-use super::draft::{Draft, option_anchor};
+use super::draft::{Draft, loses_comments, option_anchor};
 use crate::source::{FieldValue, OptionEdit, OptionValue, ParameterList};
 use crate::ui::editor::{Finding, OptionField};
 use maud::{Markup, html};
@@ -16,6 +16,8 @@ struct OptionForm<'a> {
     key: &'a str,
     /// The `id` of what is wrong with the value.
     error: Option<&'a str>,
+    /// True if the option is to be removed.
+    is_gone: bool,
 }
 
 /// Renders the fields of an option, with its value in this page.
@@ -42,14 +44,17 @@ pub(in crate::ui) fn render_option_fields(
         with_comments: false,
     };
     let edit = draft.option(*step, &option.key, option.number);
+    let is_gone = edit.is_some_and(|edit| edit.to.is_none());
+    let refused = draft.refusals_of_option(&was);
     let mut errors: Vec<String> = findings.map(|finding| finding.text.clone()).collect();
-    errors.extend(describe_refusals(draft, &was));
+    errors.extend(refused.iter().map(|refused| draft.describe(refused)));
     let anchor = option_anchor(&was);
     let error = format!("{anchor}-error");
     let form = OptionForm {
         prefix,
         key: &option.key,
         error: (!errors.is_empty()).then_some(&error),
+        is_gone,
     };
     let was = serde_json::to_string(&was).unwrap_or_default();
     html! {
@@ -60,8 +65,9 @@ pub(in crate::ui) fn render_option_fields(
                     @let shown = edit.and_then(|edit| edit.to.as_ref()).unwrap_or(value);
                     (render_value(form, shown))
                     @if !matches!(value, OptionValue::Flag) {
-                        label.gone { input type="checkbox" name={ (prefix) ".gone" } checked[edit.is_some_and(|edit| edit.to.is_none())]; "remove" }
+                        label.gone { input type="checkbox" name={ (prefix) ".gone" } checked[is_gone]; "remove" }
                     }
+                    @if loses_comments(&refused) { (render_confirmation(&format!("{prefix}.with_comments"), "on")) }
                 }
                 None => {
                     span.name { (option.key) }
@@ -77,13 +83,15 @@ pub(in crate::ui) fn render_option_fields(
 /// Renders the fields of an option that the file does not have yet.
 pub(super) fn render_new_option(prefix: &str, edit: &OptionEdit, draft: &Draft) -> Markup {
     let was = serde_json::to_string(&edit).unwrap_or_default();
-    let errors: Vec<String> = describe_refusals(draft, edit).collect();
+    let refused = draft.refusals_of_option(edit);
+    let errors: Vec<String> = refused.iter().map(|one| draft.describe(one)).collect();
     let anchor = option_anchor(edit);
     let error = format!("{anchor}-error");
     let form = OptionForm {
         prefix,
         key: &edit.option,
         error: (!errors.is_empty()).then_some(&error),
+        is_gone: false,
     };
     html! {
         div.field.new.(if errors.is_empty() { "plain" } else { "has-error" }) id=(anchor) data-option=(edit.option) {
@@ -95,12 +103,9 @@ pub(super) fn render_new_option(prefix: &str, edit: &OptionEdit, draft: &Draft) 
     }
 }
 
-fn describe_refusals<'a>(
-    draft: &'a Draft,
-    edit: &'a OptionEdit,
-) -> impl Iterator<Item = String> + 'a {
-    let refused = draft.refusals_of_option(edit).into_iter();
-    refused.map(|refused| draft.describe(refused))
+/// Renders the box that confirms that comments go, too.
+pub(super) fn render_confirmation(name: &str, value: &str) -> Markup {
+    html! { label.gone { input type="checkbox" name=(name) value=(value); "remove these comments, too" } }
 }
 
 /// Renders what is wrong with a field; `id` leads to it.
@@ -175,7 +180,7 @@ fn render_value(form: OptionForm<'_>, value: &OptionValue) -> Markup {
     let OptionForm { prefix, key, .. } = form;
     html! {
         @match value {
-            OptionValue::Flag => label.flag { input type="checkbox" name={ (prefix) ".a" } checked; (key) },
+            OptionValue::Flag => label.flag { input type="checkbox" name={ (prefix) ".a" } checked[!form.is_gone]; (key) },
             OptionValue::Source(text) if key == "json" => (form.render("a", key, text, true, true)),
             OptionValue::Text(text) if matches!(key, "bearer" | "body") => (form.template("a", key, text)),
             OptionValue::Source(text) | OptionValue::Text(text) => (form.text("a", key, text)),

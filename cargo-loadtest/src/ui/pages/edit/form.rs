@@ -1,8 +1,8 @@
 //! The form: a scenario, its parts in their order, and what the compiler says of them.
 
 use super::METHODS;
-use super::draft::Draft;
-use super::fields::{render_errors, render_new_option, render_option_fields};
+use super::draft::{Draft, loses_comments};
+use super::fields::{render_confirmation, render_errors, render_new_option, render_option_fields};
 use crate::policy::Action;
 use crate::source::{Description, Edit, OptionSource, PartSource, Role};
 use crate::ui::dashboard::{Dashboard, Journey};
@@ -269,6 +269,7 @@ fn render_step_buttons(part: &PartSource, draft: &Draft) -> Markup {
             button.small name="rename" value=(name) { "Rename" }
         }
         (render_refusals(draft, &format!("step-{name}-error"), is_about))
+        @if loses_comments(&draft.refusals(is_about)) { (render_confirmation("with_comments", name)) }
     }
 }
 

@@ -127,7 +127,7 @@ fn collect_action(form: &Fields, file: &EditedFile) -> Option<Edit> {
         return Some(Edit::RemoveStep {
             step: step.to_owned(),
             was: source(step),
-            with_comments: form.get("with_comments").is_some(),
+            with_comments: form.all("with_comments").any(|confirmed| confirmed == step),
         });
     }
     if let Some(step) = form.get("duplicate") {

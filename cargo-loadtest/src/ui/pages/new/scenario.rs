@@ -231,6 +231,11 @@ mod tests {
                 "base",
                 "a base is an absolute URL",
             ),
+            (
+                &[("base", "http://a b")],
+                "base",
+                "a URL cannot contain ' '",
+            ),
             (&[("rate", "0/s")], "load", "a load of 0 sends nothing"),
             (&[("rate", "10")], "load", ""),
             (
