@@ -64,8 +64,19 @@ pub(crate) struct PartSource {
     pub(crate) is_async: bool,
     /// The text from its first attribute to its end.
     pub(crate) source: String,
-    /// The names of the steps that this step can be moved before; `None` is the end.
-    pub(crate) moves: Vec<Option<String>>,
+    /// The way of a step past the one before it; none for the first of its body.
+    pub(crate) up: Option<StepMove>,
+    /// The way of a step past the one behind it; none for the last of its body.
+    pub(crate) down: Option<StepMove>,
+}
+
+/// A move of a step past its neighbour.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct StepMove {
+    /// The part that it is moved before; none behind all.
+    pub(crate) before: Option<String>,
+    /// The reason why it has to stay.
+    pub(crate) refusal: Option<String>,
 }
 
 /// A doc comment.
@@ -160,32 +171,45 @@ impl PartSource {
             has_body: item.body.is_some(),
             is_async: item.is_async,
             source: source.text[item.range.clone()].to_owned(),
-            moves: find_moves(source, holder, number, references),
+            up: find_move(source, holder, number, references, true),
+            down: find_move(source, holder, number, references, false),
         }
     }
 }
 
-/// The places that a step can be moved to.
-fn find_moves(
+/// The move of a step past the step or the group before it, or behind it.
+fn find_move(
     source: &SourceText,
     holder: &Holder,
     number: usize,
     references: &References,
-) -> Vec<Option<String>> {
-    if holder.parts[number].role != Role::Step || holder.locked().is_some() {
-        return Vec::new();
+    is_up: bool,
+) -> Option<StepMove> {
+    let part = &holder.parts[number];
+    if part.role != Role::Step || holder.locked().is_some() {
+        return None;
     }
-    let named = holder.parts.iter().enumerate();
-    let named = named.filter(|(_, part)| part.role != Role::Rust && !part.item.name.is_empty());
-    let places = named.map(|(at, part)| (Some(at), Some(part.item.name.clone())));
-    let is_offered = |before: Option<usize>| {
-        before != Some(number) && move_step(source, holder, number, before, references).is_ok()
+    let is_named = |at: &usize| {
+        let other = &holder.parts[*at];
+        other.group == part.group && other.role != Role::Rust && !other.item.name.is_empty()
     };
-    places
-        .chain([(None, None)])
-        .filter(|(before, _)| is_offered(*before))
-        .map(|(_, name)| name)
-        .collect()
+    let is_passed =
+        |at: &usize| is_named(at) && matches!(holder.parts[*at].role, Role::Step | Role::Group);
+    let mut behind = number + 1..holder.parts.len();
+    let before = if is_up {
+        Some((0..number).rfind(is_passed)?)
+    } else {
+        behind.find(is_passed)?;
+        behind.find(is_named)
+    };
+    let refusal = match move_step(source, holder, number, before, references) {
+        Ok(_) => None,
+        Err(refusal) => Some(refusal.to_string()),
+    };
+    Some(StepMove {
+        before: before.map(|at| holder.parts[at].item.name.clone()),
+        refusal,
+    })
 }
 
 impl Description {

@@ -58,7 +58,7 @@ pub(crate) use {
     create::{NewScenario, add_module},
     diff::{Diff, LineKind},
     edit::{Edit, EditRefusal, EditedSource, NewStep, OptionEdit, RefusedEdit},
-    forms::{Description, FileSource, OptionSource, PartSource, ScenarioSource},
+    forms::{Description, FileSource, OptionSource, PartSource, ScenarioSource, StepMove},
     mistakes::{RefusedField, add_checked_scenario, apply_checked_edits},
     read::Role,
     value::{Field, FieldValue, OptionValue, ParameterList},

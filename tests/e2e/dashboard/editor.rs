@@ -196,6 +196,12 @@ fn a_change_that_somebody_else_made_is_not_overwritten() {
     let dashboard = Dashboard::launch(project.tool("ui", "--no-open --port 0"));
     let mut browser = dashboard.browse();
     open_form(&mut browser, &dashboard, name);
+    // The button stays in view, however long the form is.
+    browser.resize(400, 500);
+    let is_in_view = "(() => { scrollTo(0, 0); const { top, bottom } = document.querySelector('.save button')\
+        .getBoundingClientRect(); return top > 0 && bottom <= innerHeight; })()";
+    assert_eq!(browser.value(is_in_view), true);
+    browser.resize(1200, 900);
     browser.fill_in("#step-browse [data-option=weight] input[name$='.a']", "0.5");
     browser.fill_in("#step-browse [data-option=expect] input[name$='.a']", "201");
     // An editor changes the same option, and another line.
@@ -228,6 +234,15 @@ fn a_change_that_somebody_else_made_is_not_overwritten() {
     assert_eq!(
         source(&project),
         other.replace("expect = 200", "expect = 201")
+    );
+    // A step that another one needs stays above it, and says so.
+    browser.click_on("#step-login [data-move=down]");
+    browser.click_on("form[action='/edit/save'] button");
+    browser.wait_until_there_is("#step-login [data-move=up]");
+    let stays = "document.querySelector('#step-login [data-move=down]:disabled').title";
+    assert_eq!(
+        browser.value(stays),
+        "`orders` needs `login`, which has to stay before it"
     );
     // A step with a comment is removed when that is confirmed.
     browser.click_on("#step-browse button[name=remove]");

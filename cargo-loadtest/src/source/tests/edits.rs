@@ -355,12 +355,32 @@ fn a_step_stays_behind_those_that_it_needs() {
     }
     assert_eq!(part_of(VISIT, "buy").needs, ["look"]);
     assert_eq!(part_of(VISIT, "look").needs, ["browse", "login"]);
-    let moves: Vec<_> = part_of(VISIT, "browse")
-        .moves
-        .into_iter()
-        .flatten()
-        .collect();
-    assert_eq!(moves, ["login", "look"]);
+}
+
+#[test]
+fn a_step_passes_its_neighbours_unless_a_value_forbids_that() {
+    let way = |name: &str| {
+        let part = part_of(VISIT, name);
+        [part.up, part.down].map(|way| {
+            way.map(|way| match way.refusal {
+                Some(reason) => reason,
+                None => format!("before {:?}", way.before),
+            })
+        })
+    };
+    let needs = |one: &str, other: &str| {
+        Some(format!(
+            "`{one}` needs `{other}`, which has to stay before it"
+        ))
+    };
+    let before = |name: &str| Some(format!("before {:?}", Some(name)));
+    assert_eq!(way("login"), [None, before("look")]);
+    assert_eq!(way("browse"), [before("login"), needs("look", "browse")]);
+    assert_eq!(way("look"), [needs("look", "browse"), needs("buy", "look")]);
+    assert_eq!(way("buy"), [needs("buy", "look"), None]);
+    // Each way is one that the edit takes.
+    let moved = edited(VISIT, &[move_step("login", Some("look"))]);
+    assert!(moved.find("fn browse") < moved.find("fn login"), "{moved}");
 }
 
 #[test]

@@ -484,6 +484,22 @@ fn visit() {
     }
 
     #[test]
+    fn values_are_inserted_where_templates_make_sense_and_json_has_room() {
+        let file = FileSource::read(TEXT).unwrap();
+        for field in number_options(&file.scenarios[0]) {
+            let html = render_option_fields(&field, &Draft::default(), &[]).0;
+            let expected = match &*field.option.key {
+                "request" | "json" | "header" => 1,
+                "query" => 3,
+                _ => 0,
+            };
+            assert_eq!(html.matches("data-template").count(), expected, "{html}");
+            let is_long = matches!(&*field.option.key, "json" | "tags" | "thresholds");
+            assert_eq!(html.contains("<textarea"), is_long, "{html}");
+        }
+    }
+
+    #[test]
     fn comments_that_would_go_are_shown_and_go_when_that_is_confirmed() {
         let text = TEXT.replace(
             "        weight = 0.8,",

@@ -37,11 +37,10 @@
     const cards = steps();
     const at = cards.findIndex((one) => one.contains(document.activeElement));
     if (at < 0) { say("No step has the focus."); return; }
-    const name = (one) => one?.id.replace("step-", "") ?? "";
-    const place = by < 0 ? at - 1 : at + 2;
-    const button = all("button[name=move]", cards[at]).find((one) => one.value === `${name(cards[at])} ${name(cards[place])}`);
-    if (button && place >= 0) button.click();
-    else say(`${name(cards[at])} cannot go further ${by < 0 ? "up" : "down"}.`);
+    const way = by < 0 ? "up" : "down";
+    const button = cards[at].querySelector(`[data-move=${way}]`);
+    if (button && !button.disabled) button.click();
+    else say(button?.title ?? `${cards[at].id.replace("step-", "")} cannot go further ${way}.`);
   };
 
   const press = (selector) => [() => all(selector).length, () => use(control(selector))];

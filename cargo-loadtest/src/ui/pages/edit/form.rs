@@ -4,7 +4,7 @@ use super::METHODS;
 use super::draft::{Draft, loses_comments};
 use super::fields::{render_confirmation, render_errors, render_new_option, render_option_fields};
 use crate::policy::Action;
-use crate::source::{Description, Edit, OptionSource, PartSource, Role};
+use crate::source::{Description, Edit, OptionSource, PartSource, Role, StepMove};
 use crate::ui::dashboard::{Dashboard, Journey};
 use crate::ui::editor::{
     EditedFile, Finding, OptionField, SourceCheck, StepValues, addable_options, collect_values,
@@ -85,7 +85,7 @@ pub(super) fn render_form(
                     (render_part(number + 1, part, &fields, draft, findings))
                 }
                 (render_new_step(&scenario.parts, draft, refusal.is_some()))
-                @if refusal.is_none() { button.primary { "Show the changes" } }
+                @if refusal.is_none() { p.save { button.primary { "Show the changes" } } }
             }
             (render_values(&values))
         },
@@ -258,11 +258,8 @@ fn render_step_buttons(part: &PartSource, draft: &Draft) -> Markup {
     let shown = if entered.is_empty() { name } else { entered };
     html! {
         p.line {
-            @for place in &part.moves {
-                button.small name="move" value={ (name) " " (place.as_deref().unwrap_or_default()) } {
-                    @match place { Some(before) => { "Move before " (before) } None => "Move to the end" }
-                }
-            }
+            (render_move(name, part.up.as_ref(), "up", "↑"))
+            (render_move(name, part.down.as_ref(), "down", "↓"))
             button.small name="duplicate" value=(name) { "Duplicate" }
             button.small.danger name="remove" value=(name) { "Remove" }
             label { span.unseen { "New name of " (name) } input name=(new_name) value=(shown) size="16" autocomplete="off" spellcheck="false"; }
@@ -270,6 +267,18 @@ fn render_step_buttons(part: &PartSource, draft: &Draft) -> Markup {
         }
         (render_refusals(draft, &format!("step-{name}-error"), is_about))
         @if loses_comments(&draft.refusals(is_about)) { (render_confirmation("with_comments", name)) }
+    }
+}
+
+/// Renders the button that moves a step past its neighbour, or why it cannot.
+fn render_move(step: &str, way: Option<&StepMove>, direction: &str, sign: &str) -> Markup {
+    html! {
+        @if let Some(StepMove { before, refusal }) = way {
+            @let title = refusal.clone().unwrap_or_else(|| format!("Move {step} {direction}"));
+            button.small name="move" value={ (step) " " (before.as_deref().unwrap_or_default()) } data-move=(direction) title=(title)
+                aria-label={ "Move " (step) " " (direction) } disabled[refusal.is_some()] { (sign) }
+            @if let Some(refusal) = refusal { span.sub { (sign) " " (refusal) } }
+        }
     }
 }
 
