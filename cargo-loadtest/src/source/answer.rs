@@ -19,6 +19,8 @@ pub(crate) struct AnswerType {
     pub(crate) line: usize,
     /// The fields of a struct; none for what has no names for them.
     pub(crate) fields: Option<Vec<AnswerField>>,
+    /// True if attributes of serde may give fields other names in an answer.
+    pub(crate) has_serde: bool,
 }
 
 /// A field of a type with `#[response]`.
@@ -37,13 +39,6 @@ struct FieldText {
     comma: Option<usize>,
 }
 
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "the values that a page offers come from answers so far"
-    )
-)]
 impl AnswerType {
     /// Reads the types of answers of a file.
     ///
@@ -56,6 +51,7 @@ impl AnswerType {
             line: source.line_of(item.name_range.start),
             fields: fields_of(&source, item)
                 .map(|fields| fields.into_iter().map(|text| text.field).collect()),
+            has_serde: text[item.range.clone()].contains("serde"),
         });
         Ok(answers.collect())
     }

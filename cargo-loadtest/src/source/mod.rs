@@ -52,9 +52,8 @@ use std::path::Path;
 pub(crate) use copy::{CopyRefusal, Duplicated, Original, copy_scenario};
 pub(crate) use write::{read_source, replace_source};
 
-#[cfg(test)]
-pub(crate) use answer::{AnswerField, AnswerType};
 pub(crate) use {
+    answer::{AnswerField, AnswerType},
     create::{NewScenario, add_module},
     diff::{Diff, LineKind},
     edit::{Edit, EditRefusal, EditedSource, NewStep, OptionEdit, RefusedEdit},

@@ -128,6 +128,13 @@ fn a_scenario_is_edited_checked_tried_and_run_in_both_versions() {
         .value("document.querySelector(\"#step-browse .field.new input[name$='.b']\").value = ''");
     browser.click_on("#step-browse .field.new label:has(input[name$='.b']) + button.pick");
     browser.click_on("[data-insert='{{login.response.token}}']");
+    // Another one that its type has no field for yet.
+    browser.fill_in(
+        "#step-orders [data-option=request] input[name$='.b']",
+        "/orders?in=",
+    );
+    browser.click_on("#step-orders [data-option=request] label:has(input) + button.pick");
+    browser.click_on("[data-insert='{{login.response.expires_in}}']");
     let line = "#[step(get = \"/products\", weight = 1/4, /* keep */ expect = 200, header(\"x-token\", \"{{login.response.token}}\"))]";
     browser.click_on("#edit button.primary");
     browser.wait_until_there_is(".diff");
@@ -137,6 +144,11 @@ fn a_scenario_is_edited_checked_tried_and_run_in_both_versions() {
     assert!(
         text.contains("header(\"x-token\", \"{{login.response.token}}\")"),
         "{text}\n{line}"
+    );
+    assert!(
+        text.contains("    token: String,\n    expires_in: u64,\n}")
+            && text.contains("get = \"/orders?in={{login.response.expires_in}}\""),
+        "{text}"
     );
     assert!(
         text.contains("/* keep */") && text.contains("// the load") && text.contains("// first"),

@@ -148,6 +148,13 @@ fn is_editable(part: &PartSource) -> bool {
 /// Collects the changes that a form asks for. What the fields say as they were is none.
 pub(in crate::ui) fn collect_edits(form: &Fields) -> Vec<Edit> {
     let mut edits = Vec::new();
+    // A value may have been inserted twice.
+    for text in form.all("field") {
+        match serde_json::from_str(text) {
+            Ok(edit @ Edit::AddField { .. }) if !edits.contains(&edit) => edits.push(edit),
+            _ => {}
+        }
+    }
     for number in 0.. {
         let prefix = format!("o{number}");
         let Some(text) = form.raw(&format!("{prefix}.was")) else {

@@ -147,6 +147,9 @@
       if (!text || !field) return;
       field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");
       field.dispatchEvent(new Event("input", { bubbles: true }));
+      // A value that the type of the answer lacks takes its field along.
+      const added = event.target.dataset.field;
+      if (added) form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "field", value: added }));
       values.close();
       field.focus();
     });

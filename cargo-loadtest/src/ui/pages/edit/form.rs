@@ -4,7 +4,7 @@ use super::METHODS;
 use super::draft::{Draft, loses_comments};
 use super::fields::{render_confirmation, render_errors, render_new_option, render_option_fields};
 use crate::policy::Action;
-use crate::source::{Description, Edit, OptionSource, PartSource, Role, StepMove};
+use crate::source::{AnswerType, Description, Edit, OptionSource, PartSource, Role, StepMove};
 use crate::ui::dashboard::{Dashboard, Journey};
 use crate::ui::editor::{
     EditedFile, Finding, OptionField, SourceCheck, StepValues, addable_options, collect_values,
@@ -34,6 +34,7 @@ pub(super) fn render_form(
     let can_undo = dashboard
         .last_edit()
         .is_some_and(|edit| edit.path == file.path);
+    let answers = AnswerType::read_all(&file.text).unwrap_or_default();
     let values = match dashboard.journey(identity) {
         Some(Journey::Ended(events)) => {
             let steps = scenario.parts.iter().filter(|part| part.role == Role::Step);
@@ -73,6 +74,9 @@ pub(super) fn render_form(
             @if let Some(refusal) = &refusal { p.notice { "This scenario cannot be edited here: " (refusal) } }
             form #edit method="post" action=(Route::PreviewEdit.path()) {
                 input type="hidden" name="scenario" value=(identity);
+                @for edit in draft.edits.iter().filter(|edit| matches!(edit, Edit::AddField { .. })) {
+                    input type="hidden" name="field" value=[serde_json::to_string(edit).ok()];
+                }
                 // Enter in a field presses the first button.
                 @if refusal.is_none() { button.primary data-key="Ctrl s" { "Show the changes" } }
                 fieldset #scenario disabled[refusal.is_some()] {
@@ -87,7 +91,7 @@ pub(super) fn render_form(
                 (render_new_step(&scenario.parts, draft, refusal.is_some()))
                 @if refusal.is_none() { p.save { button.primary { "Show the changes" } } }
             }
-            (render_values(&values))
+            (render_values(&values, &scenario.parts, &answers))
         },
     }
 }
@@ -321,7 +325,11 @@ fn render_new_step(parts: &[PartSource], draft: &Draft, is_locked: bool) -> Mark
 }
 
 /// Renders the values that a template can hold, for the script that puts one into a field.
-fn render_values(values: &[StepValues]) -> Markup {
+fn render_values(values: &[StepValues], parts: &[PartSource], answers: &[AnswerType]) -> Markup {
+    let returns = |step: &str| {
+        let part = parts.iter().find(|part| part.name == step);
+        part.and_then(|part| part.returns.as_deref())
+    };
     html! {
         dialog #values aria-labelledby="values-title" {
             h2 #values-title { "Insert a value" }
@@ -330,8 +338,13 @@ fn render_values(values: &[StepValues]) -> Markup {
                 details open {
                     summary { strong { (step.step) } " " span.sub { (step.status) } }
                     ul.menu {
-                        @for (template, value) in &step.values {
-                            li { button.small type="button" data-insert=(template) { (template) } " " span.sub { (value) } }
+                        @for one in &step.values {
+                            @let missing = one.missing_field(returns(&step.step), answers);
+                            @let field = missing.as_ref().and_then(|edit| serde_json::to_string(edit).ok());
+                            li {
+                                button.small type="button" data-insert=(one.template) data-field=[field] { (one.template) }
+                                " " span.sub { (one.value) @if let Some(Edit::AddField { answer, .. }) = &missing { ", a new field of " (answer) } }
+                            }
                         }
                     }
                 }
