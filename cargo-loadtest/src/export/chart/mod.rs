@@ -91,7 +91,7 @@ mod tests {
         let report = sample::failed();
         let card = &report.cards[0];
         let charts = draw_over_time(card);
-        assert_eq!(charts.len(), 4);
+        assert_eq!(charts.len(), 5);
         for chart in charts {
             let readout = chart.readout.expect("a chart with figures");
             assert!(readout.from < readout.to);

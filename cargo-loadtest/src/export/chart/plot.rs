@@ -3,6 +3,7 @@
 use super::axis::{clock_step, format_clock, round_step};
 use super::{Chart, Readout, SeriesFigures};
 use crate::export::scene::{Anchor, At, Legend, Paint, Scene, SceneShape};
+use crate::export::terminal::text::{shorten, width};
 use loadtest_model::card::{Point, Timeline};
 use loadtest_model::display;
 use std::time::Duration;
@@ -13,6 +14,9 @@ const SIZE: At = (480.0, 256.0);
 const FRAME: (f64, f64, f64, f64) = (58.0, 28.0, 10.0, 24.0);
 /// The height of the strip at the top.
 const LEGEND: f64 = 16.0;
+/// The width of the mark of a name in it with what surrounds the name, and that of a letter.
+const LEGEND_MARK: f64 = 40.0;
+const LEGEND_LETTER: f64 = 6.2;
 /// The width of a line of data.
 const STROKE: f64 = 2.0;
 /// Fewer points than these have dots.
@@ -238,16 +242,26 @@ fn list_corners(points: &[At], width: f64) -> Vec<At> {
 
 fn draw_legend(scene: &mut Scene, series: &[PlotSeries], left: f64) {
     let first = scene.shapes.len();
+    let share = (SIZE.0 - left) / series.len().max(1) as f64;
+    let limit = ((share - LEGEND_MARK) / LEGEND_LETTER) as usize;
+    let widths = || series.iter().map(|series| width(&series.name));
+    let is_full = widths().sum::<usize>() > limit * series.len();
     let mut x = left;
     for series in series {
+        let name = if is_full {
+            shorten(&series.name, limit)
+        } else {
+            series.name.clone()
+        };
         scene.shapes.push(SceneShape::Line {
             points: vec![(x, 9.0), (x + 16.0, 9.0)],
             paint: series.paint,
             width: 2.5,
             dashed: series.dashed,
         });
-        scene.text((x + 22.0, 13.0), &*series.name, Paint::Ink, Anchor::Start);
-        x += 40.0 + 6.2 * series.name.chars().count() as f64;
+        let columns = width(&name) as f64;
+        scene.text((x + 22.0, 13.0), name, Paint::Ink, Anchor::Start);
+        x += LEGEND_MARK + LEGEND_LETTER * columns;
     }
     scene.legend = Some(Legend {
         shapes: first..scene.shapes.len(),

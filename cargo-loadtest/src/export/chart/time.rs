@@ -1,7 +1,7 @@
 //! The course of a run, drawn over time.
 
-use super::Chart;
 use super::plot::{Bound, PlotSeries, draw_plot};
+use super::{Chart, paint_of};
 use crate::export::scene::Paint;
 use loadtest_model::card::{Card, Point, ThresholdRow, Timeline};
 use loadtest_model::definition::Metric;
@@ -19,6 +19,7 @@ pub(crate) fn draw_over_time(card: &Card) -> Vec<Chart> {
         return Vec::new();
     }
     let mut charts = vec![draw_times(card), draw_rate(card)];
+    charts.extend(draw_step_times(course));
     // Of a fast target no user is ever seen at work.
     if course.points.iter().any(|point| point.active_users > 0) {
         charts.push(draw_users(course));
@@ -45,11 +46,29 @@ fn draw_times(card: &Card) -> Chart {
     } else {
         "Journey time"
     };
+    draw_seconds(title, &card.course, &series, &list_time_bounds(card))
+}
+
+/// The response time of each step, or of those that take longest; none of a course of one.
+fn draw_step_times(course: &Timeline) -> Option<Chart> {
+    let series = course.steps.iter().map(|step| PlotSeries {
+        values: step
+            .p95_us
+            .iter()
+            .map(|time| time.map(|time| time as f64 / 1e6))
+            .collect(),
+        ..PlotSeries::new(&step.name, paint_of(step.step), course, |_| None)
+    });
+    let series: Vec<_> = series.collect();
+    let draw = || draw_seconds("Response time of steps, p95", course, &series, &[]);
+    (!series.is_empty()).then(draw)
+}
+
+fn draw_seconds(title: &str, course: &Timeline, series: &[PlotSeries], bounds: &[Bound]) -> Chart {
     let time = |seconds: f64| Duration::from_nanos((seconds * 1e9).round() as u64);
     let tick = |seconds| display::format_span(time(seconds));
     let exact = |seconds| display::format_duration(time(seconds));
-    let bounds = list_time_bounds(card);
-    draw_plot(title, &card.course, &series, &bounds, &tick, &exact)
+    draw_plot(title, course, series, bounds, &tick, &exact)
 }
 
 /// Returns the upper bounds of the quantiles of the whole journey.

@@ -159,12 +159,13 @@ impl Drawing {
             .partition(|shape| matches!(shape, SceneShape::Area { .. }));
         let (before, after) = (&scene.shapes[..data.start], &scene.shapes[data.end..]);
         for shape in before.iter().chain(areas).chain(lines).chain(after) {
-            block.shape(shape, scale, fonts);
+            block.shape(shape, scene.size.0, scale, fonts);
         }
         block
     }
 
-    fn shape(&mut self, shape: &SceneShape, scale: f64, fonts: &Fonts) {
+    /// Adds a shape of a drawing that is `wide`.
+    fn shape(&mut self, shape: &SceneShape, wide: f64, scale: f64, fonts: &Fonts) {
         let at = |at: At| (at.0 * scale, at.1 * scale);
         match shape {
             SceneShape::Rect {
@@ -216,7 +217,11 @@ impl Drawing {
             } => {
                 let style = Style::new((size * scale).max(SMALLEST)).colour(light_colour(*paint));
                 let (x, y) = at(*place);
-                let words = break_lines(&plain_spans(&**text, style), f64::INFINITY, 1, fonts);
+                let room = match anchor {
+                    Anchor::Start => (wide - place.0) * scale,
+                    Anchor::Middle | Anchor::End => f64::INFINITY,
+                };
+                let words = break_lines(&plain_spans(&**text, style), room, 1, fonts);
                 let line = words.into_iter().next().unwrap_or_default();
                 let x = match anchor {
                     Anchor::Start => x,

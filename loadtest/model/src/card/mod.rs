@@ -50,7 +50,7 @@ pub use slowest::{SlowRow, SlowStepRow};
 pub use spectrum::SpectrumPoint;
 pub use step::{Phases, Quantiles, StepRow};
 pub use threshold::{ThresholdRow, describe_broken};
-pub use timeline::{Point, Timeline};
+pub use timeline::{Point, StepCourse, Timeline};
 pub use trial::judge_trial;
 pub use validity::{Validity, ValidityCause};
 pub(crate) use validity::{judge_busy_workers, judge_throttling};

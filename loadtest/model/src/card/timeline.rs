@@ -2,14 +2,18 @@
 
 use crate::definition::{Load, Shape, Stage, micros};
 use crate::metrics::ErrorKind;
-use crate::metrics::{Cell, Histogram};
+use crate::metrics::{Cell, CompactSum};
 use crate::record::ScenarioRecord;
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::Duration;
 
 /// The most points of a course.
 const POINTS: u32 = 300;
+/// The most steps with a course of their own.
+const STEPS: usize = 6;
 
 /// The course of a run over time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -21,6 +25,19 @@ pub struct Timeline {
     /// The points, without gaps, in the order of time, until the last journey has ended; one that is not
     /// over by then is left out.
     pub points: Vec<Point>,
+    /// The courses of the steps, of which there are two or more: of the six that take longest.
+    pub steps: Vec<StepCourse>,
+}
+
+/// The response time of one step over time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepCourse {
+    /// The place of the step in the scenario, from 0.
+    pub step: usize,
+    /// The name of the step.
+    pub name: String,
+    /// The 95th percentile of its response times in each point, in microseconds; `None` where it has none.
+    pub p95_us: Vec<Option<u64>>,
 }
 
 /// The measurements of some seconds.
@@ -96,16 +113,53 @@ impl Timeline {
                 break;
             }
         }
+        let from = |point: &Point| warm_up + point.second;
+        let ranges: Vec<_> = points
+            .iter()
+            .map(|point| from(point)..from(point) + width)
+            .collect();
         Self {
             width,
             steady_from: ramp_length(&record.start.plan.load).map(|ramp| ramp.as_secs_f64()),
             points,
+            steps: measure_steps(record, &ranges),
         }
     }
 }
 
+/// Measures the steps that take longest, in the order of the scenario, within these seconds.
+fn measure_steps(record: &ScenarioRecord, ranges: &[Range<u32>]) -> Vec<StepCourse> {
+    let definitions = &record.start.definition.steps;
+    let tallies = record.windows.steady.steps.iter().enumerate();
+    let mut slowest: Vec<(Duration, usize)> = tallies
+        .take(definitions.len())
+        .filter_map(|(step, tally)| Some((tally.response.quantile(0.95)?, step)))
+        .collect();
+    if slowest.len() < 2 {
+        return Vec::new();
+    }
+    slowest.sort_by_key(|(time, step)| (Reverse(*time), *step));
+    slowest.truncate(STEPS);
+    slowest.sort_by_key(|(_, step)| *step);
+    let cells = &record.cells.cells;
+    let measure = |step: usize, range: &Range<u32>| {
+        let begin = cells.partition_point(|cell| cell.second < range.start);
+        let within = cells[begin..]
+            .iter()
+            .take_while(|cell| cell.second < range.end);
+        let steps = within.filter_map(|cell| cell.steps.get(step));
+        let times = CompactSum::of(steps.map(|step| &step.response));
+        times.quantile(0.95).map(|time| time.as_micros() as u64)
+    };
+    let courses = slowest.into_iter().map(|(_, step)| StepCourse {
+        step,
+        name: definitions[step].name.to_string(),
+        p95_us: ranges.iter().map(|range| measure(step, range)).collect(),
+    });
+    courses.collect()
+}
+
 fn measure_point(second: u32, width: u32, cells: &[&Cell], one_step: bool, load: &Load) -> Point {
-    let mut times = Histogram::default();
     let mut point = Point {
         second,
         ..Point::default()
@@ -113,14 +167,6 @@ fn measure_point(second: u32, width: u32, cells: &[&Cell], one_step: bool, load:
     let per_second = |count: u64| count as f64 / f64::from(width);
     let mut finished = 0;
     for cell in cells {
-        let time = if one_step {
-            cell.steps.first().map(|step| &step.response)
-        } else {
-            Some(&cell.time)
-        };
-        if let Some(time) = time {
-            times.merge(&time.decode());
-        }
         finished += cell.ok + cell.failed;
         point.active_users = point.active_users.max(cell.active_users);
         let health = &cell.health;
@@ -135,6 +181,13 @@ fn measure_point(second: u32, width: u32, cells: &[&Cell], one_step: bool, load:
             *point.errors_per_second.entry(*kind).or_default() += per_second(*count);
         }
     }
+    let times = CompactSum::of(cells.iter().filter_map(|cell| {
+        if one_step {
+            cell.steps.first().map(|step| &step.response)
+        } else {
+            Some(&cell.time)
+        }
+    }));
     point.p50 = times.quantile(0.5);
     point.p95 = times.quantile(0.95);
     point.p99 = times.quantile(0.99);

@@ -1,5 +1,6 @@
 //! A histogram of durations.
 
+use super::cells::CompactHistogram;
 use super::encoding::{decode_histogram, encode_histogram};
 use super::is_zero;
 use hdrhistogram::Histogram as Hdr;
@@ -269,10 +270,49 @@ impl Histogram {
     }
 }
 
+/// A sum of [`CompactHistogram`](super::cells::CompactHistogram)s, which costs less than decoding each.
+#[derive(Debug)]
+pub struct CompactSum(Hdr<u64>);
+
+impl CompactSum {
+    /// The sum of these histograms; what is damaged counts for nothing.
+    pub fn of<'a>(histograms: impl IntoIterator<Item = &'a CompactHistogram>) -> Self {
+        let mut sum = new_growing_histogram(COARSE_DIGITS);
+        for histogram in histograms {
+            let _damaged = decode_histogram(&histogram.0, &mut sum);
+        }
+        Self(sum)
+    }
+
+    /// The same as [`Histogram::quantile`], to two digits.
+    pub fn quantile(&self, quantile: f64) -> Option<Duration> {
+        let ns = self.0.value_at_quantile(quantile).min(HIGHEST_NS);
+        (!self.0.is_empty()).then(|| Duration::from_nanos(ns))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_sum_of_compact_histograms_has_the_quantiles_of_the_decoded_ones(
+            all in proptest::collection::vec(proptest::collection::vec(0_u64..5_000_000_000, 0..40), 0..4),
+            quantile in 0.001_f64..=1.0,
+        ) {
+            let compact: Vec<_> = all.iter().map(|micros| CompactHistogram::from_histogram(&of(micros))).collect();
+            let mut decoded = Histogram::default();
+            for histogram in &compact {
+                decoded.merge(&histogram.decode());
+            }
+            let sum = CompactSum::of(&compact);
+            for quantile in [quantile, 0.5, 0.95, 0.99, 1.0] {
+                prop_assert_eq!(sum.quantile(quantile), decoded.quantile(quantile));
+            }
+        }
+    }
 
     fn of(micros: &[u64]) -> Histogram {
         let mut histogram = Histogram::default();

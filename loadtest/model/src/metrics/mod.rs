@@ -22,7 +22,7 @@ pub use cells::{Cell, CellStep, Cells, CompactHistogram};
 pub use dependency::{Cause, RootCause};
 pub use error_kind::ErrorKind;
 pub use health::Health;
-pub use histogram::Histogram;
+pub use histogram::{CompactSum, Histogram};
 pub use inner::OTHERS;
 pub use number::Number;
 pub use own::{GaugeTally, OwnTally};

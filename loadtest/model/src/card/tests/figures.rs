@@ -299,6 +299,57 @@ fn a_long_course_is_thinned() {
 }
 
 #[test]
+fn the_six_slowest_steps_have_a_course_and_one_step_alone_has_none() {
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let times = [5, 1, 7, 2, 8, 6, 4, 3].map(Duration::from_millis);
+    let of = |time: Duration| {
+        let mut histogram = Histogram::default();
+        (0..100).for_each(|i| histogram.record(time + Duration::from_micros(i)));
+        histogram
+    };
+    let mut record = record(&names);
+    let steps = &mut record.windows.steady.steps;
+    steps.resize_with(names.len(), StepTally::default);
+    for (step, time) in steps.iter_mut().zip(times) {
+        step.response = of(time);
+    }
+    for second in 0..4 {
+        let step = |time| CellStep {
+            response: CompactHistogram::from_histogram(&of(time * (second + 1))),
+            ..CellStep::default()
+        };
+        record.cells.cells.push(Cell {
+            second,
+            seconds: 1,
+            ok: 100,
+            steps: times.map(step).into(),
+            ..Cell::default()
+        });
+    }
+    // In this second no step ended.
+    record.cells.cells[2].steps.clear();
+    record.end.elapsed_us = 4_000_000;
+    let course = Card::grade(&record, None).course;
+    let shown: Vec<_> = course
+        .steps
+        .iter()
+        .map(|step| (step.step, &*step.name))
+        .collect();
+    assert_eq!(
+        shown,
+        [(0, "a"), (2, "c"), (4, "e"), (5, "f"), (6, "g"), (7, "h")]
+    );
+    let milliseconds = |step: usize| -> Vec<_> {
+        let times = course.steps[step].p95_us.iter();
+        times.map(|time| time.map(|time| time / 1000)).collect()
+    };
+    assert_eq!(milliseconds(0), [Some(5), Some(10), None, Some(20)]);
+    assert_eq!(milliseconds(2), [Some(8), Some(16), None, Some(32)]);
+    record.windows.steady.steps.truncate(1);
+    assert_eq!(Card::grade(&record, None).course.steps, []);
+}
+
+#[test]
 fn a_last_point_that_is_not_over_is_left_out() {
     let mut record = record(&["login"]);
     for second in 0..11 {

@@ -24,7 +24,7 @@ fn every_lost_point_is_explained() {
     let slow = &mut record.windows.steady.steps[2];
     slow.satisfied = 600;
     slow.tolerating = 300;
-    slow.response = crate::metrics::Histogram::default();
+    slow.response = Histogram::default();
     slow.response.record_n(ms(10), 600);
     slow.response.record_n(ms(900), 300);
     slow.response.record_n(ms(3_000), 100);
@@ -82,7 +82,7 @@ fn a_journey_that_always_fails_is_an_f_however_fast_its_other_steps_are() {
 fn a_step_without_a_single_time_has_no_grade_and_says_why() {
     let mut record = record(&["login", "wait"]);
     let step = &mut record.windows.steady.steps[1];
-    step.response = crate::metrics::Histogram::default();
+    step.response = Histogram::default();
     (step.requests, step.statuses) = (0, BTreeMap::default());
     let card = Card::grade(&record, None);
     assert_eq!(card.steps[1].grade, None);
@@ -111,7 +111,7 @@ proptest! {
         let ok = satisfied + tolerating + slow;
         *step = executed(ok, ms(10));
         (step.satisfied, step.tolerating) = (satisfied, tolerating);
-        step.response = crate::metrics::Histogram::default();
+        step.response = Histogram::default();
         step.response.record_n(ms(10), satisfied);
         step.response.record_n(ms(900), tolerating);
         step.response.record_n(ms(3_000), slow);
@@ -171,7 +171,7 @@ fn points_lost_to_start_delay_are_named_so() {
     let step = &mut record.windows.steady.steps[0];
     step.satisfied = 900;
     step.tolerating = 100;
-    step.response = crate::metrics::Histogram::default();
+    step.response = Histogram::default();
     step.response.record_n(ms(10), 900);
     step.response.record_n(ms(900), 100);
     let card = Card::grade(&record, None);

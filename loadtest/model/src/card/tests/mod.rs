@@ -10,7 +10,8 @@ use super::*;
 use crate::definition::{Bound, Comparator, GroupDef, Load, Metric, Threshold};
 use crate::metrics::ErrorKind;
 use crate::metrics::{Cause as Unmet, RootCause};
-use crate::metrics::{Cell, DependencyTally, ErrorTally, GroupSample, Health, Panicked};
+use crate::metrics::{Cell, CellStep, CompactHistogram, DependencyTally, ErrorTally, GroupSample};
+use crate::metrics::{Health, Histogram, Panicked, StepTally};
 use crate::plan::ScopedThreshold;
 use proptest::prelude::*;
 

@@ -150,7 +150,7 @@ fn lateness_is_invalid_only_where_it_matters_to_the_journey() {
         let mut record = record(&["login"]);
         let tally = &mut record.windows.steady.journey;
         tally.lateness.record_n(ms(late), 1_000);
-        tally.time = crate::metrics::Histogram::default();
+        tally.time = Histogram::default();
         tally.time.record_n(ms(journey), 1_000);
         Card::grade(&record, None).validity
     };

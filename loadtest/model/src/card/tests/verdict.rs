@@ -208,7 +208,7 @@ fn a_threshold_on_the_journey_of_one_step_is_on_its_response_time() {
     let mut record = record(&["ping"]);
     require(&mut record, None, Metric::P99, Bound::Time(ms(11)));
     let journey = &mut record.windows.steady.journey;
-    journey.time = crate::metrics::Histogram::default();
+    journey.time = Histogram::default();
     journey.time.record_n(ms(12), 1_000);
     let card = Card::grade(&record, None);
     let threshold = card.thresholds.last().unwrap();
