@@ -6,6 +6,7 @@
 use crate::config::{Config, FILE_NAME, Level, Plan};
 use crate::console::clean;
 use crate::error::Error;
+use crate::process::{self, USER_VARIABLE};
 use crate::selection::Found;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -54,15 +55,13 @@ pub(crate) struct Caller {
     pub(crate) source: &'static str,
 }
 
-/// The variable with the name of the caller.
-pub(crate) const USER_VARIABLE: &str = "LOADTEST_USER";
 /// Variables that name the caller: our own first, then those of CI servers.
 const VARIABLES: [&str; 3] = [USER_VARIABLE, "GITHUB_ACTOR", "GITLAB_USER_LOGIN"];
 
 impl Caller {
     /// The one of this process, in `folder`.
     pub(crate) fn of_process(folder: &Path) -> Option<Self> {
-        Self::find(crate::process::variable, |key| read_git_config(key, folder))
+        Self::find(process::variable, |key| read_git_config(key, folder))
     }
 
     fn find(

@@ -14,6 +14,9 @@ thread_local! {
     static IS_REPLACED: Cell<bool> = const { Cell::new(false) };
 }
 
+/// The variable with the name of the caller.
+pub(crate) const USER_VARIABLE: &str = "LOADTEST_USER";
+
 /// The process that a captured call sees.
 #[derive(Debug, Default)]
 pub(crate) struct Replacement {

@@ -3,7 +3,7 @@
 use super::guard::SECRET_VARIABLE;
 use crate::error::Error;
 use crate::interrupt::terminate;
-use crate::policy::USER_VARIABLE;
+use crate::process::USER_VARIABLE;
 use crate::session;
 use std::collections::BTreeSet;
 use std::io::Write as _;

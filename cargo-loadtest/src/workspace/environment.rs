@@ -2,7 +2,7 @@
 //! surroundings that a record names.
 
 use crate::console;
-use crate::policy::USER_VARIABLE;
+use crate::process::{self, USER_VARIABLE};
 use loadtest_model::record::Environment;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -131,7 +131,7 @@ pub(crate) fn record(root: &Path, aside: &[&Path]) -> Environment {
         os: std::env::consts::OS.to_owned(),
         arch: std::env::consts::ARCH.to_owned(),
         cpus: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-        started_by: crate::process::variable(USER_VARIABLE).map(|user| console::clean(&user)),
+        started_by: process::variable(USER_VARIABLE).map(|user| console::clean(&user)),
     }
 }
 
