@@ -16,13 +16,15 @@ const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no-f
     --disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage \
     --hide-scrollbars --remote-debugging-pipe";
 
-/// A browser with one page; dropped, it is closed.
+/// A browser with tabs, of which one is used; dropped, it is closed.
 #[derive(Debug)]
 pub(crate) struct Browser {
     child: Child,
     commands: ChildStdin,
     messages: Receiver<Value>,
     session: Option<String>,
+    /// Each with its session.
+    tabs: Vec<(String, String)>,
     last: u64,
     /// What the page did since it was opened.
     events: Vec<Value>,
@@ -65,20 +67,38 @@ impl Browser {
             commands,
             messages,
             session: None,
+            tabs: Vec::new(),
             last: 0,
             events: Vec::new(),
             folder,
         };
-        let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
-        let attached = browser.call(
+        browser.open_tab();
+        browser
+    }
+
+    /// Opens a tab, in front of the others.
+    pub(crate) fn open_tab(&mut self) {
+        self.session = None;
+        let target = self.call("Target.createTarget", json!({ "url": "about:blank" }));
+        let attached = self.call(
             "Target.attachToTarget",
             json!({ "targetId": target["targetId"], "flatten": true }),
         );
-        browser.session = attached["sessionId"].as_str().map(str::to_owned);
+        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let session = word(&attached["sessionId"]);
+        self.session = Some(session.clone());
+        self.tabs.push((word(&target["targetId"]), session));
         for domain in ["Page", "Runtime", "Log", "Network"] {
-            browser.call(&format!("{domain}.enable"), json!({}));
+            self.call(&format!("{domain}.enable"), json!({}));
         }
-        browser
+    }
+
+    /// Brings a tab to the front, by its number from 0; the others are hidden.
+    pub(crate) fn show_tab(&mut self, number: usize) {
+        let (target, session) = self.tabs[number].clone();
+        self.session = None;
+        self.call("Target.activateTarget", json!({ "targetId": target }));
+        self.session = Some(session);
     }
 
     /// Gives a command and waits for its answer.
@@ -130,9 +150,14 @@ impl Browser {
 
     /// How wide and high the window is.
     pub(crate) fn resize(&mut self, width: u32, height: u32) {
+        self.zoom(width, height, 1);
+    }
+
+    /// The same in pixels of the page, of which each has so many of the window.
+    pub(crate) fn zoom(&mut self, width: u32, height: u32, scale: u32) {
         self.call(
             "Emulation.setDeviceMetricsOverride",
-            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false }),
+            json!({ "width": width, "height": height, "deviceScaleFactor": scale, "mobile": false }),
         );
     }
 

@@ -3,6 +3,7 @@
 mod access;
 mod accessibility;
 mod editor;
+mod endurance;
 mod forms;
 mod keys;
 mod pages;
@@ -23,6 +24,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         access::trials(),
         accessibility::trials(),
         editor::trials(),
+        endurance::trials(),
         forms::trials(),
         keys::trials(),
         pages::trials(),
