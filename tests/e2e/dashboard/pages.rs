@@ -16,7 +16,40 @@ pub(super) fn trials() -> Vec<Trial> {
     ]
 }
 
-const WIDTHS: [u32; 4] = [400, 800, 1280, 1600];
+/// Settings of a browser, and sizes of its window: the width, and how many of its pixels are one of the page.
+type Look = (
+    &'static [(&'static str, &'static str)],
+    &'static [(u32, u32)],
+);
+
+const LOOKS: [Look; 4] = [
+    // 640 pixels are 1280 at a zoom of 200 %, and 320 at one of 400 %.
+    (
+        &[("prefers-color-scheme", "light")],
+        &[(320, 4), (400, 1), (640, 2), (800, 1), (1280, 1), (1600, 1)],
+    ),
+    (
+        &[
+            ("prefers-color-scheme", "dark"),
+            ("prefers-reduced-motion", "reduce"),
+        ],
+        &[(400, 1), (1280, 1)],
+    ),
+    (
+        &[
+            ("forced-colors", "active"),
+            ("prefers-color-scheme", "light"),
+        ],
+        &[(400, 1), (1280, 1)],
+    ),
+    (
+        &[
+            ("forced-colors", "active"),
+            ("prefers-color-scheme", "dark"),
+        ],
+        &[(1280, 1)],
+    ),
+];
 
 /// The pages of the dashboard; `run` is the name of a run.
 pub(super) fn addresses(run: &str) -> [String; 13] {
@@ -56,36 +89,19 @@ fn every_page_fits_every_window_and_asks_nobody_else() {
     let dashboard = Dashboard::start(&sandbox, "");
     let mut browser = dashboard.browse();
     wait_for_scenarios(&mut browser);
-    for scheme in ["light", "dark"] {
-        let feature = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
-        browser.call("Emulation.setEmulatedMedia", json!({ "features": feature }));
-        for width in WIDTHS {
-            browser.resize(width, 900);
+    for (features, sizes) in &LOOKS {
+        let features: Vec<_> = features
+            .iter()
+            .map(|(name, value)| json!({ "name": name, "value": value }))
+            .collect();
+        let features = json!({ "features": features });
+        browser.call("Emulation.setEmulatedMedia", features.clone());
+        for (width, scale) in *sizes {
+            browser.zoom(*width, 900 / scale, *scale);
             for page in &pages {
                 browser.visit(&dashboard.url(page));
-                let state = format!("{page} at {width}, {scheme}");
-                let widest = browser.value("document.documentElement.scrollWidth");
-                assert!(
-                    widest.as_f64() <= Some(f64::from(width)),
-                    "{widest}: {state}"
-                );
-                let complaints = browser.complaints();
-                let expected = usize::from(*page == "/nothing");
-                assert_eq!(complaints.len(), expected, "{complaints:?}: {state}");
-                let asked = browser.asked_for();
-                let own = asked.iter().all(|url| {
-                    url.starts_with(&format!("\"{}", dashboard.url("/")))
-                        || url.starts_with("\"data:")
-                });
-                assert!(own, "{asked:?}: {state}");
-                assert_eq!(
-                    browser.value("document.querySelectorAll('h1').length"),
-                    1,
-                    "{state}"
-                );
-                let unnamed = "[...document.querySelectorAll('a, button, input:not([type=hidden]), select')].filter(one => \
-                    !(one.textContent.trim() || one.ariaLabel || one.labels?.length)).map(one => one.outerHTML)";
-                assert_eq!(browser.value(unnamed), json!([]), "{state}");
+                let state = format!("{page} at {width}, {features}");
+                check_page(&mut browser, &dashboard, *width, &state);
             }
         }
     }
@@ -99,6 +115,38 @@ fn every_page_fits_every_window_and_asks_nobody_else() {
         );
     }
     dashboard.end().exits(0);
+}
+
+/// Looks at a page: it fits its window, is silent, asks nobody else, does not move, and shows keys and focus.
+#[track_caller]
+fn check_page(browser: &mut Browser, dashboard: &Dashboard, width: u32, state: &str) {
+    let widest = browser.value("document.documentElement.scrollWidth");
+    assert!(
+        widest.as_f64() <= Some(f64::from(width)),
+        "{widest}: {state}"
+    );
+    let complaints = browser.complaints();
+    let expected = usize::from(state.starts_with("/nothing"));
+    assert_eq!(complaints.len(), expected, "{complaints:?}: {state}");
+    let asked = browser.asked_for();
+    let own = asked.iter().all(|url| {
+        url.starts_with(&format!("\"{}", dashboard.url("/"))) || url.starts_with("\"data:")
+    });
+    assert!(own, "{asked:?}: {state}");
+    assert_eq!(
+        browser.value("document.querySelectorAll('h1').length"),
+        1,
+        "{state}"
+    );
+    assert_eq!(
+        browser.value("document.getAnimations().length"),
+        0,
+        "{state}"
+    );
+    // Forced colours take the grounds away, but not from what only has one.
+    let flat = "[...document.querySelectorAll('.key')].filter(one =>
+        getComputedStyle(one).backgroundColor === getComputedStyle(document.body).backgroundColor).length";
+    assert_eq!(browser.value(flat), 0, "{state}");
 }
 
 fn lists_are_filtered_and_sorted() {
