@@ -29,10 +29,10 @@ impl CommandOutput {
         }
     }
 
-    /// Returns what the command says of its failure: the last of its lines on standard error.
+    /// Returns what the command says of its failure: its lines on standard error from the first error on, else the last.
     pub(super) fn explanation(&self) -> String {
         let lines: Vec<_> = self.stderr.lines().collect();
-        let error = lines.iter().rposition(|line| line.starts_with("error"));
+        let error = lines.iter().position(|line| line.starts_with("error"));
         lines[error.unwrap_or(lines.len().saturating_sub(10))..].join("\n")
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn trials() -> Vec<Trial> {
     ]
 }
 
-const LOAD: &str = r#"//! Load tests of a shop.
+pub(super) const LOAD: &str = r#"//! Load tests of a shop.
 
 use loadtest::prelude::*;
 

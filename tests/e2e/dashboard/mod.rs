@@ -9,6 +9,7 @@ mod keys;
 mod pages;
 mod runs;
 mod shared;
+mod states;
 mod walkthrough;
 
 use crate::browser::Browser;
@@ -29,6 +30,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         keys::trials(),
         pages::trials(),
         runs::trials(),
+        states::trials(),
         shared::trials(),
         walkthrough::trials(),
     ];
