@@ -9,6 +9,7 @@ use libtest_mimic::Trial;
 use loadtest_model::record::EndReason;
 use loadtest_tests::{Reply, Server};
 use rustix::process::Signal;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub(super) fn trials() -> Vec<Trial> {
@@ -16,6 +17,7 @@ pub(super) fn trials() -> Vec<Trial> {
         a_run_is_started_watched_and_its_report_exported_and_compared,
         a_second_run_waits_for_the_first_and_can_be_taken_back,
         stop_lets_requests_in_flight_end_and_abort_does_not,
+        what_happens_in_a_run_is_spoken,
         a_run_of_a_terminal_is_watched_and_outlives_its_page,
         killing_the_dashboard_stops_its_load,
         one_journey_shows_every_request_and_no_secret,
@@ -148,6 +150,36 @@ fn stop_lets_requests_in_flight_end_and_abort_does_not() {
         assert_eq!(journey.cancelled > 0, is_aborted, "{journey:?}");
         dashboard.end().exits(0);
     }
+}
+
+fn what_happens_in_a_run_is_spoken() {
+    static FAILS: AtomicBool = AtomicBool::new(false);
+    let server = Server::start(|_| {
+        if FAILS.load(Ordering::SeqCst) {
+            Reply::status(500)
+        } else {
+            Reply::text("ok")
+        }
+    });
+    let sandbox = Sandbox::new();
+    let dashboard = Dashboard::start(&sandbox, "");
+    let mut browser = dashboard.browse();
+    browser.visit(&dashboard.url("/"));
+    let load = [("rate", "20/s"), ("duration", "60s")];
+    start_run(&mut browser, "site::load::single", &server, &load);
+    browser.wait_until_there_is("#live-figures .tiles");
+    browser.value(
+        "globalThis.spoken = []; new MutationObserver(() => spoken.push(document.getElementById('status').textContent))\
+         .observe(document.querySelector('#status[role=status]'), { childList: true }); 1",
+    );
+    FAILS.store(true, Ordering::SeqCst);
+    let spoken = wait_for("a spoken line", || {
+        let spoken = browser.value("spoken.join('; ')").as_str()?.to_owned();
+        spoken.contains("got 500").then_some(spoken)
+    });
+    let told = spoken.matches("got 500").count();
+    assert_eq!(told, 1, "once, and no figures: {spoken}");
+    dashboard.end();
 }
 
 fn a_run_of_a_terminal_is_watched_and_outlives_its_page() {

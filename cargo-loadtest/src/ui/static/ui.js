@@ -37,6 +37,14 @@
       if (at < scrolled.length) [one.scrollLeft, one.scrollTop] = scrolled[at];
     });
     if (focus) find(fresh, focus)?.focus({ preventScroll: true });
+    // What happens in a run is spoken, its figures are not.
+    if (id === "live-log") tell([...fresh.querySelectorAll("li")].map((line) => line.textContent));
+  };
+  const told = new Set();
+  const tell = (lines) => {
+    const news = lines.filter((line) => !told.has(line));
+    news.forEach((line) => told.add(line));
+    if (news.length) say(news.join("; "));
   };
   const path = (root, element) => {
     const steps = [];
