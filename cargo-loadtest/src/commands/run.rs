@@ -22,7 +22,7 @@ use loadtest_model::comparison::PlannedRun;
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::display;
 use loadtest_model::failure::FailureKind;
-use loadtest_model::plan::{GradingDefaults, Overrides, Plan, PlanError};
+use loadtest_model::plan::{GradingDefaults, LoadOption, Overrides, Plan, PlanError};
 use loadtest_model::protocol::{Request, RunRequest};
 use loadtest_model::record::{EndReason, Environment, NotRun, RunRecord, ScenarioRecord};
 use std::hash::{BuildHasher as _, RandomState};
@@ -157,24 +157,29 @@ fn open_baseline(baselines: &Baselines, name: &str, is_ci: bool) -> Result<Basel
 /// # Errors
 /// When there is one.
 pub(super) fn check_overrides(overrides: &Overrides) -> Result<(), Error> {
+    let mistake = find_override_mistake(overrides);
+    mistake.map_or(Ok(()), |mistake| Err(Error::usage(mistake.to_string())))
+}
+
+/// Returns the mistake in overrides that no scenario has a place for.
+pub(crate) fn find_override_mistake(overrides: &Overrides) -> Option<PlanError> {
     let Overrides {
         ramp_up, duration, ..
     } = *overrides;
-    let flags = [
-        ("--duration", duration.is_some()),
-        ("--ramp-up", ramp_up.is_some()),
+    let lengths = [
+        (LoadOption::Duration, duration.is_some()),
+        (LoadOption::RampUp, ramp_up.is_some()),
     ];
-    let mistake = match (ramp_up, duration) {
+    match (ramp_up, duration) {
         _ if overrides.iterations.is_some() && overrides.rate_per_second.is_none() => {
-            let given = flags.into_iter().find(|(_, is_given)| *is_given);
-            given.map(|(flag, _)| PlanError::no_length(flag))
+            let given = lengths.into_iter().find(|(_, is_given)| *is_given);
+            given.map(|(option, _)| PlanError::no_length(option))
         }
         (Some(ramp), Some(duration)) if ramp >= duration => {
             Some(PlanError::RampTooLong { ramp, duration })
         }
         _ => None,
-    };
-    mistake.map_or(Ok(()), |mistake| Err(Error::usage(mistake.to_string())))
+    }
 }
 
 /// Prepares the comparison with a baseline.

@@ -30,6 +30,7 @@ pub(crate) struct ScenarioSource {
     pub(crate) function: String,
     /// The line of that name.
     pub(crate) line: usize,
+    pub(crate) first_line: usize,
     pub(crate) last_line: usize,
     pub(crate) description: Description,
     pub(crate) options: Vec<OptionSource>,
@@ -137,6 +138,7 @@ impl ScenarioSource {
             path: holder.path.clone(),
             function: holder.item.name.clone(),
             line: source.line_of(holder.item.name_range.start),
+            first_line: source.line_of(holder.item.range.start),
             last_line: source.line_of(holder.item.range.end),
             description: Description::new(source, &holder.item),
             options: show_options(source, owner, Some(&holder.attribute)),

@@ -34,6 +34,7 @@ mod kinds;
 mod layout;
 mod mentions;
 mod mistakes;
+mod modules;
 mod parts;
 mod print;
 mod proof;
@@ -59,6 +60,7 @@ pub(crate) use {
     edit::{Edit, EditRefusal, EditedSource, NewStep, OptionEdit, RefusedEdit},
     forms::{Description, FileSource, OptionSource, PartSource, ScenarioSource, StepMove},
     mistakes::{RefusedField, add_checked_scenario, apply_checked_edits},
+    modules::find_module_files,
     read::Role,
     value::{Field, FieldValue, OptionValue, ParameterList},
     write::create_source,

@@ -6,7 +6,7 @@ use crate::interrupt::terminate;
 use crate::process::USER_VARIABLE;
 use crate::session;
 use std::collections::BTreeSet;
-use std::io::Write as _;
+use std::io::{BufReader, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -83,6 +83,68 @@ pub(super) fn run_command_with_input(
     run_to_end(prepare_command(folder, arguments, None)?, input)
 }
 
+/// Runs a command to its end, and hands on what it prints on standard error as it comes, with the progress of cargo.
+///
+/// # Errors
+/// When it cannot be started.
+pub(super) fn follow_command(
+    folder: &Path,
+    arguments: &[String],
+    visitor: Option<&str>,
+    mut on_line: impl FnMut(&str) + Send,
+) -> Result<CommandOutput, Error> {
+    let mut command = prepare_command(folder, arguments, visitor)?;
+    command
+        .env("CARGO_TERM_PROGRESS_WHEN", "always")
+        .env("CARGO_TERM_PROGRESS_WIDTH", "100")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(Error::spawn(&command))?;
+    let _running = RunningCommand::new(&child);
+    let stderr = child.stderr.take();
+    let (words, output) = std::thread::scope(|scope| {
+        let words = scope.spawn(move || {
+            let bytes = stderr
+                .into_iter()
+                .flat_map(|pipe| BufReader::new(pipe).bytes());
+            read_lines(bytes.map_while(Result::ok), &mut on_line)
+        });
+        let output = child.wait_with_output();
+        (words.join(), output)
+    });
+    let output = output.map_err(Error::spawn(&command))?;
+    Ok(CommandOutput {
+        stderr: words.unwrap_or_default(),
+        ..CommandOutput::new(&output)
+    })
+}
+
+/// Hands on each line, also those that are written over, and returns the text that stays.
+fn read_lines(bytes: impl Iterator<Item = u8>, on_line: &mut impl FnMut(&str)) -> String {
+    let (mut text, mut line) = (String::new(), Vec::new());
+    let mut is_over = false;
+    for byte in bytes {
+        match byte {
+            b'\r' | b'\n' => {
+                on_line(&String::from_utf8_lossy(&line));
+                if byte == b'\n' {
+                    text.push_str(&String::from_utf8_lossy(&line));
+                    text.push('\n');
+                    line.clear();
+                }
+                is_over = byte == b'\r';
+            }
+            _ => {
+                if std::mem::take(&mut is_over) {
+                    line.clear();
+                }
+                line.push(byte);
+            }
+        }
+    }
+    text + &String::from_utf8_lossy(&line)
+}
+
 fn run_to_end(mut command: Command, input: &[u8]) -> Result<CommandOutput, Error> {
     command
         .stdin(Stdio::piped())
@@ -130,4 +192,18 @@ pub(super) fn end_commands() {
 
 fn lock_running() -> MutexGuard<'static, BTreeSet<u32>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_are_written_over_are_handed_on_and_do_not_stay() {
+        let mut seen = Vec::new();
+        let bytes = b"   Compiling a\n  [1/2]\r  [2/2]\r   Compiling b\r\nerror: no\nend".iter();
+        let text = read_lines(bytes.copied(), &mut |line| seen.push(line.to_owned()));
+        assert_eq!(text, "   Compiling a\n   Compiling b\nerror: no\nend");
+        assert!(seen.contains(&"  [1/2]".to_owned()), "{seen:?}");
+    }
 }

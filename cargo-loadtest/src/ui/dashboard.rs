@@ -3,6 +3,7 @@
 use super::command::{CommandOutput, run_command};
 use super::editor::Checks;
 use super::guard::{Door, Guard};
+use super::listing::ListedScenarios;
 use super::notices::{Notice, Notices};
 use super::route::Route;
 use super::runs::Runs;
@@ -14,7 +15,6 @@ use crate::error::Error;
 use crate::policy::{self, Action, Caller};
 use crate::store::Store;
 use crate::workspace::Workspace;
-use loadtest_model::definition::ScenarioDef;
 use loadtest_model::protocol::DebugEvent;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Deref;
@@ -51,9 +51,7 @@ pub(super) struct State {
     is_editable: bool,
     pub(super) runs: Runs,
     index: Mutex<Index>,
-    listing: Mutex<Listing>,
-    /// The scenarios as they were listed last, also while they are listed again.
-    known: Mutex<Vec<ScenarioDef>>,
+    pub(super) scenarios: ListedScenarios,
     pub(super) checks: Checks,
     last_edit: Mutex<Option<LastEdit>>,
     import_draft: Mutex<Option<ImportDraft>>,
@@ -61,20 +59,6 @@ pub(super) struct State {
     journeys: Mutex<BTreeMap<String, Journey>>,
     pub(super) notices: Notices,
     changes: Mutex<VecDeque<Change>>,
-}
-
-/// The scenarios as the compiler knows them.
-#[derive(Debug, Clone, Default)]
-pub(super) enum Listing {
-    #[default]
-    Unknown,
-    Building {
-        /// True if the source changed meanwhile.
-        is_outdated: bool,
-    },
-    Known,
-    /// The load tests do not build, or there are none.
-    Failed(String),
 }
 
 /// One journey of a scenario, as it was tried last.
@@ -147,8 +131,7 @@ impl Dashboard {
             is_editable,
             runs: Runs::new(&folder),
             index: Mutex::new(Index::load(store.directory())),
-            listing: Mutex::default(),
-            known: Mutex::default(),
+            scenarios: ListedScenarios::default(),
             checks: Checks::default(),
             last_edit: Mutex::default(),
             import_draft: Mutex::default(),
@@ -234,12 +217,10 @@ impl Dashboard {
     /// Returns the reason why the caller may not do `action`, in the words of the command line.
     pub(super) fn refusal(&self, action: Action) -> Option<String> {
         if self.guard().is_read_only() {
-            return Some("this dashboard is read-only (`--read-only`)".to_owned());
+            return Some("this dashboard is read-only".to_owned());
         }
         if !self.is_editable && matches!(action, Action::Edit | Action::Duplicate) {
-            return Some(
-                "sources are not changed in a shared dashboard (`--allow-edit`)".to_owned(),
-            );
+            return Some("sources are not changed in this shared dashboard".to_owned());
         }
         let permitted = self.config().and_then(|config| match &self.visitor {
             Some(visitor) => policy::judge(action, &config, Some(visitor)),
@@ -291,63 +272,6 @@ impl Dashboard {
         parts.concat()
     }
 
-    /// Returns the scenarios as far as they are known.
-    pub(super) fn listing(&self) -> Listing {
-        lock(&self.listing).clone()
-    }
-
-    /// Builds the load tests and lists their scenarios, on a thread of its own; where that is under way, once more
-    /// after it.
-    pub(super) fn refresh_listing(self: &Arc<Self>) {
-        let mut listing = lock(&self.listing);
-        if let Listing::Building { is_outdated } = &mut *listing {
-            *is_outdated = true;
-            return;
-        }
-        *listing = Listing::Building { is_outdated: false };
-        drop(listing);
-        let dashboard = Arc::clone(self);
-        let list = move || {
-            loop {
-                let listed = dashboard.list_scenarios();
-                let mut listing = lock(&dashboard.listing);
-                if matches!(*listing, Listing::Building { is_outdated: true }) {
-                    *listing = Listing::Building { is_outdated: false };
-                    continue;
-                }
-                *listing = match listed {
-                    Ok(scenarios) => {
-                        *lock(&dashboard.known) = scenarios;
-                        Listing::Known
-                    }
-                    Err(reason) => Listing::Failed(reason),
-                };
-                return;
-            }
-        };
-        if let Err(error) = std::thread::Builder::new()
-            .name("list".to_owned())
-            .spawn(list)
-        {
-            *lock(&self.listing) = Listing::Failed(format!("no thread for the build: {error}"));
-        }
-    }
-
-    /// Builds the load tests and lists their scenarios, or returns what prevents it.
-    fn list_scenarios(&self) -> Result<Vec<ScenarioDef>, String> {
-        let output = self.run(&["list", "--format", "json"], Flags::Project);
-        let output = output.map_err(|error| error.to_string())?;
-        if !output.is_ok {
-            return Err(output.explanation());
-        }
-        serde_json::from_str(&output.stdout).map_err(|error| error.to_string())
-    }
-
-    /// Returns the scenarios as they were listed last.
-    pub(super) fn known_scenarios(&self) -> Vec<ScenarioDef> {
-        lock(&self.known).clone()
-    }
-
     /// Returns the flags that every command of cargo gets.
     pub(super) fn cargo_flags(&self) -> &[String] {
         &self.cargo_flags
@@ -367,12 +291,6 @@ impl Dashboard {
 
     pub(super) fn set_last_edit(&self, edit: Option<LastEdit>) {
         *lock(&self.last_edit) = edit;
-    }
-
-    /// Returns the declaration of a scenario, once it is known.
-    pub(super) fn definition(&self, identity: &str) -> Option<ScenarioDef> {
-        let known = lock(&self.known);
-        known.iter().find(|one| one.identity() == identity).cloned()
     }
 
     /// Returns the name of the run under way, whoever started it: that of this server, else the newest.

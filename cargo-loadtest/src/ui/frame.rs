@@ -26,6 +26,7 @@ pub(super) struct Content {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Section {
     Scenarios,
+    New,
     Runs,
     Compare,
     Baselines,
@@ -35,8 +36,9 @@ pub(super) enum Section {
 }
 
 impl Section {
-    const ALL: [(Self, &'static str, Route, char); 6] = [
+    const ALL: [(Self, &'static str, Route, char); 7] = [
         (Self::Scenarios, "Scenarios", Route::Scenarios, 's'),
+        (Self::New, "New test", Route::New, 'n'),
         (Self::Runs, "Runs", Route::Runs, 'r'),
         (Self::Compare, "Compare", Route::Compare, 'c'),
         (Self::Baselines, "Baselines", Route::Baselines, 'b'),

@@ -11,6 +11,7 @@ mod editor;
 mod frame;
 mod guard;
 mod listen;
+mod listing;
 mod live;
 mod notices;
 mod pages;

@@ -27,6 +27,8 @@ use tokio::time::Instant;
 const BODY_LIMIT: usize = 1 << 20;
 /// The largest form with a document to import.
 const IMPORT_LIMIT: usize = 256 << 20;
+/// The longest query of an address.
+const QUERY_LIMIT: usize = 16 << 10;
 const HEAD_LIMIT: Duration = Duration::from_secs(10);
 /// The interval between two looks for Ctrl-C.
 const POLL: Duration = Duration::from_millis(100);
@@ -165,9 +167,17 @@ async fn answer(
     } else {
         BODY_LIMIT
     };
+    if head
+        .uri
+        .query()
+        .is_some_and(|query| query.len() > QUERY_LIMIT)
+    {
+        let text = format!("The address is longer than {QUERY_LIMIT} bytes: choose or enter less.");
+        return pages::refuse_size(&dashboard, StatusCode::URI_TOO_LONG, &text);
+    }
     let Ok(body) = Limited::new(body, limit).collect().await else {
-        let text = format!("the form is larger than {limit} bytes, or broke off");
-        return Answer::Text(StatusCode::PAYLOAD_TOO_LARGE, text);
+        let text = format!("The form is larger than {} MiB, or broke off.", limit >> 20);
+        return pages::refuse_size(&dashboard, StatusCode::PAYLOAD_TOO_LARGE, &text);
     };
     let query = Fields::parse(head.uri.query().unwrap_or_default().as_bytes());
     let form = Fields::parse(&body.to_bytes());

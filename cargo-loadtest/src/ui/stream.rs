@@ -2,6 +2,7 @@
 
 use super::answer::clean_html;
 use super::dashboard::Dashboard;
+use super::listing::Listing;
 use super::request::Fields;
 use super::server::wait_for_close;
 use super::{frame, live, pages};
@@ -113,10 +114,15 @@ fn make_update(dashboard: &Arc<Dashboard>, query: &Fields) -> Update {
             pages::start::Progress::Waiting(markup) => parts.push((pages::start::PROGRESS, markup)),
         }
     }
-    if let Some(state) = query.get("listing")
-        && pages::scenarios::listing_state(dashboard) != state
-    {
-        return Update::Reload;
+    if let Some(state) = query.get("listing") {
+        let listing = dashboard.listing();
+        if pages::scenarios::describe_state(&listing) != state {
+            return Update::Reload;
+        }
+        if matches!(listing, Listing::Building { .. }) {
+            let part = pages::scenarios::render_progress(&listing);
+            parts.push((pages::scenarios::STATE, part));
+        }
     }
     if let (Some(identity), Some(state)) = (query.get("edit"), query.get("check"))
         && pages::edit::check_state(dashboard, identity) != state

@@ -269,7 +269,7 @@ fn look_at_work(
     browser.click_on("[data-pause]");
     look(browser, "a run under way");
     browser.visit(&dashboard.url("/"));
-    start_run(browser, "site::load::journey", server, &load);
+    start_run(browser, "site::load::strict", server, &load);
     browser.wait_until_there_is("form[action='/runs/unqueue'] button");
     look(browser, "a run that waits");
 }

@@ -1,6 +1,7 @@
 //! Scenarios edited in a form: what is written is what was shown, and nothing of others is overwritten.
 
 use super::Dashboard;
+use super::pages::wait_for_scenarios;
 use super::runs::text_of;
 use crate::browser::Browser;
 use crate::call::wait_for;
@@ -16,6 +17,7 @@ pub(super) fn trials() -> Vec<Trial> {
         a_scenario_is_edited_checked_tried_and_run_in_both_versions,
         a_change_that_somebody_else_made_is_not_overwritten,
         a_pasted_request_becomes_a_module_and_an_empty_scenario_a_function,
+        a_scenario_that_does_not_compile_is_listed_with_its_errors,
     ]
 }
 
@@ -201,6 +203,26 @@ fn a_scenario_is_edited_checked_tried_and_run_in_both_versions() {
     dashboard.end().exits(0);
 }
 
+fn a_scenario_that_does_not_compile_is_listed_with_its_errors() {
+    let name = "broken_board";
+    let load = LOAD.replace("login.response.token", "login.response.tokn");
+    let project = Files::single(name, &load)
+        .file("loadtest.toml", "[store]\ndirectory = \"runs\"\n")
+        .create();
+    let dashboard = Dashboard::launch(project.tool("ui", "--no-open --port 0"));
+    let mut browser = dashboard.browse();
+    browser.visit(&dashboard.url("/"));
+    // It is there before the compiler has looked.
+    let row = text_of(&mut browser, "tbody tr");
+    assert!(row.contains("login → browse → orders"), "{row}");
+    let errors = format!("a.s-bad[href='/scenarios/{name}::load::visit/edit']");
+    assert!(text_of(&mut browser, &errors).contains("1 error"));
+    browser.click_on(&errors);
+    let message = text_of(&mut browser, "#step-orders .has-error");
+    assert!(message.contains("no field `tokn`"), "{message}");
+    dashboard.end().exits(0);
+}
+
 fn a_change_that_somebody_else_made_is_not_overwritten() {
     let name = "shared_board";
     let project = project(name);
@@ -339,6 +361,7 @@ fn a_pasted_request_becomes_a_module_and_an_empty_scenario_a_function() {
     assert!(source(&project).contains(added), "{}", source(&project));
     // Both are compiled, listed and can be run.
     browser.visit(&dashboard.url("/"));
+    wait_for_scenarios(&mut browser);
     browser.wait_until_there_is(&format!("button[value='{name}::load::ping']"));
     browser.wait_until_there_is(&format!("button[value^='{name}::load::products::']"));
     browser.fill_in("input[name=base-url]", &server.url());

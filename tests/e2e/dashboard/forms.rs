@@ -9,6 +9,8 @@ pub(super) fn trials() -> Vec<Trial> {
     trials![
         a_notice_is_shown_once_and_in_no_other_tab,
         what_is_wrong_stands_at_its_field_and_what_was_entered_stays,
+        a_load_that_cannot_be_run_is_refused_in_the_words_of_the_page,
+        what_is_too_large_is_refused_on_a_page,
     ]
 }
 
@@ -86,6 +88,65 @@ fn what_is_wrong_stands_at_its_field_and_what_was_entered_stays() {
         for words in words {
             assert!(answer.contains(words), "{form}: {words}: {answer}");
         }
+    }
+    dashboard.end().exits(0);
+}
+
+fn a_load_that_cannot_be_run_is_refused_in_the_words_of_the_page() {
+    let sandbox = Sandbox::new();
+    let dashboard = Dashboard::start(&sandbox, "");
+    let cookie = dashboard.sign_in();
+    for (load, words) in [
+        ("rate=0/s", &["Rate: `0/s`", "value=\"0/s\""][..]),
+        (
+            "users=many&seed=x",
+            &["Users: `many` is no number", "Seed: `x` is no seed"],
+        ),
+        ("base-url=localhost", &["Base URL: `localhost` is no URL"]),
+        ("rate=5/s&users=2", &["Rate and Users exclude each other"]),
+        (
+            "iterations=5&duration=1s",
+            &["Duration has no meaning for a fixed number of iterations; give Rate with it"],
+        ),
+        (
+            "ramp-up=9s&duration=3s",
+            &["the ramp of 9s leaves nothing of the run of 3s"],
+        ),
+    ] {
+        for page in ["", "&page=scenario"] {
+            let form = format!("only=site::load::single&{load}{page}");
+            let answer = dashboard.send_form(&cookie, "/runs/start", &form);
+            // Of a scenario without runs there is no page before it is listed.
+            if page.is_empty() {
+                assert_eq!(status(&answer), 200, "{form}: {answer}");
+                for words in words {
+                    assert!(answer.contains(words), "{form}: {words}: {answer}");
+                }
+                assert!(answer.contains("aria-invalid"), "{form}: {answer}");
+            }
+            assert!(
+                !answer.contains("--rate") && !answer.contains("`--"),
+                "{form}: {answer}"
+            );
+        }
+    }
+    dashboard.end().exits(0);
+    assert!(sandbox.runs().is_empty());
+}
+
+fn what_is_too_large_is_refused_on_a_page() {
+    let sandbox = Sandbox::new();
+    let dashboard = Dashboard::start(&sandbox, "");
+    let cookie = dashboard.sign_in();
+    let large = format!("scenario={}", "a".repeat(1 << 20));
+    let answer = dashboard.send_form(&cookie, "/edit/preview", &large);
+    assert_eq!(status(&answer), 413, "{answer}");
+    assert!(answer.contains("The form is larger than 1 MiB"), "{answer}");
+    let long = format!("/runs?text={}", "a".repeat(17 << 10));
+    let answer_of_address = dashboard.page(&cookie, &long);
+    assert_eq!(status(&answer_of_address), 414, "{answer_of_address}");
+    for answer in [answer, answer_of_address] {
+        assert!(answer.contains("aria-label=\"Pages\""), "{answer}");
     }
     dashboard.end().exits(0);
 }

@@ -1,6 +1,7 @@
 //! Runs that pages start, watch and stop.
 
 use super::Dashboard;
+use super::pages::wait_for_scenarios;
 use crate::browser::Browser;
 use crate::call::wait_for;
 use crate::site::{Sandbox, assert_balanced, shop};
@@ -9,6 +10,7 @@ use libtest_mimic::Trial;
 use loadtest_model::record::EndReason;
 use loadtest_tests::{Reply, Server};
 use rustix::process::Signal;
+use serde_json::json;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -32,6 +34,7 @@ pub(super) fn start_run(
     server: &Server,
     fields: &[(&str, &str)],
 ) {
+    wait_for_scenarios(browser);
     browser.wait_until_there_is(&format!("button[name=only][value='{scenario}']"));
     browser.fill_in("input[name=base-url]", &server.url());
     for (name, value) in fields {
@@ -86,6 +89,16 @@ fn a_run_is_started_watched_and_its_report_exported_and_compared() {
         1
     );
     assert_eq!(browser.complaints(), [""; 0]);
+    // Times are those of the reader, with UTC behind them.
+    let place = json!({ "timezoneId": "Asia/Kolkata" });
+    browser.call("Emulation.setTimezoneOverride", place);
+    browser.visit(&dashboard.url("/runs"));
+    let minutes = "(() => {
+        const { textContent, title } = document.querySelector('time');
+        const read = (text) => new Date(`${text.replace(' ', 'T')}:00Z`);
+        return [title.slice(-4), (read(textContent) - read(title.slice(0, -4))) / 60000];
+    })()";
+    assert_eq!(browser.value(minutes), json!([" UTC", 330]));
     dashboard.end().exits(0);
 }
 

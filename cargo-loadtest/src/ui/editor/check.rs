@@ -4,10 +4,10 @@ use super::super::command::RunningCommand;
 use super::super::dashboard::Dashboard;
 use super::file::EditedFile;
 use crate::error::Error;
-use crate::workspace::cargo_check;
+use crate::workspace::{cargo_check, folder};
 use cargo_metadata::Message;
 use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel, DiagnosticSpan};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -69,16 +69,15 @@ impl Checks {
         let (checks, dashboard) = (self.clone(), Arc::clone(dashboard));
         let (path, package) = (file.path.clone(), package.to_owned());
         let failed = (self.clone(), path.clone());
-        let check = move || {
-            let ended = match check_package(&dashboard, &package, &path) {
-                Ok(findings) => SourceCheck::Ended(findings),
-                Err(error) => SourceCheck::Failed(error.to_string()),
-            };
-            let is_clean = matches!(&ended, SourceCheck::Ended(findings) if !findings.iter().any(|one| one.is_error));
-            checks.set(&path, ended);
-            if is_clean {
-                dashboard.refresh_listing();
+        let check = move || match run_check(&dashboard, &package) {
+            Ok(diagnoses) => {
+                checks.keep(&dashboard, &package, &diagnoses);
+                checks.set(&path, SourceCheck::Ended(findings_of(&path, &diagnoses)));
+                if !diagnoses.iter().any(|one| one.finding.is_error) {
+                    dashboard.refresh_listing();
+                }
             }
+            Err(error) => checks.set(&path, SourceCheck::Failed(error.to_string())),
         };
         if let Err(error) = std::thread::Builder::new()
             .name("check".to_owned())
@@ -88,10 +87,61 @@ impl Checks {
             checks.set(&path, SourceCheck::Failed(error.to_string()));
         }
     }
+
+    /// Checks a package to the end.
+    pub(in crate::ui) fn check_package(&self, dashboard: &Dashboard, package: &str) {
+        // What keeps cargo from the compiler is told where the scenarios are listed.
+        if let Ok(diagnoses) = run_check(dashboard, package) {
+            self.keep(dashboard, package, &diagnoses);
+        }
+    }
+
+    /// Keeps what was found in the files of a package, also that nothing was.
+    fn keep(&self, dashboard: &Dashboard, package: &str, diagnoses: &[Diagnosis]) {
+        let packages = dashboard.workspace.packages();
+        let package = packages.iter().find(|one| one.name.as_str() == package);
+        let Some(folder) = package.map(|package| folder(package)) else {
+            return;
+        };
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.keys().filter(|path| path.starts_with(&folder)).cloned();
+        let found = diagnoses.iter().filter_map(|one| one.path.clone());
+        let paths: BTreeSet<PathBuf> = known.chain(found).collect();
+        for path in paths {
+            let check = SourceCheck::Ended(findings_of(&path, diagnoses));
+            all.insert(path, check);
+        }
+    }
+}
+
+/// A message of the compiler, with the file that it is about.
+struct Diagnosis {
+    path: Option<PathBuf>,
+    /// Its place, for a page about another file.
+    place: String,
+    finding: Finding,
+}
+
+/// The messages about a file, and the errors of others.
+fn findings_of(path: &Path, diagnoses: &[Diagnosis]) -> Vec<Finding> {
+    let found = diagnoses.iter().filter_map(|one| {
+        if one.path.as_deref() == Some(path) {
+            return Some(one.finding.clone());
+        }
+        // Warnings about other files are theirs.
+        one.finding.is_error.then(|| Finding {
+            text: format!("{}: {}", one.place, one.finding.text),
+            lines: None,
+            ..one.finding.clone()
+        })
+    });
+    let mut findings: Vec<Finding> = found.collect();
+    findings.sort_by_key(|finding| (finding.lines.is_none(), !finding.is_error));
+    findings
 }
 
 /// Checks the load tests of a package.
-fn check_package(dashboard: &Dashboard, package: &str, path: &Path) -> Result<Vec<Finding>, Error> {
+fn run_check(dashboard: &Dashboard, package: &str) -> Result<Vec<Diagnosis>, Error> {
     let mut command = cargo_check(package, dashboard.cargo_flags());
     command.current_dir(&dashboard.folder);
     let mut child = command
@@ -108,29 +158,26 @@ fn check_package(dashboard: &Dashboard, package: &str, path: &Path) -> Result<Ve
             .and_then(Result::ok)
             .unwrap_or_default()
     });
-    let mut findings = Vec::new();
+    let mut diagnoses = Vec::new();
     let stdout = child.stdout.take().into_iter();
     for message in stdout
         .flat_map(|stdout| Message::parse_stream(BufReader::new(stdout)))
         .flatten()
     {
         if let Message::CompilerMessage(message) = message {
-            findings.extend(describe(&message.message, &dashboard.root, path));
+            diagnoses.extend(describe(&message.message, &dashboard.root));
         }
     }
     let status = child.wait().map_err(Error::spawn(&command))?;
     let words = words.join().unwrap_or_default();
-    // Warnings about other files are theirs; what is about this one comes first.
-    findings.retain(|finding| finding.is_error || finding.lines.is_some());
-    findings.sort_by_key(|finding| (finding.lines.is_none(), !finding.is_error));
-    if !status.success() && findings.is_empty() {
+    if !status.success() && diagnoses.is_empty() {
         return Err(Error::failure(words.trim().to_owned()));
     }
-    Ok(findings)
+    Ok(diagnoses)
 }
 
 /// Describes an error or a warning of the compiler; its last summaries are none.
-fn describe(diagnostic: &Diagnostic, root: &Path, path: &Path) -> Option<Finding> {
+fn describe(diagnostic: &Diagnostic, root: &Path) -> Option<Diagnosis> {
     let is_error = matches!(
         diagnostic.level,
         DiagnosticLevel::Error | DiagnosticLevel::Ice
@@ -139,20 +186,21 @@ fn describe(diagnostic: &Diagnostic, root: &Path, path: &Path) -> Option<Finding
         return None;
     }
     let mut spans = diagnostic.spans.iter().filter(|span| span.is_primary);
-    let own = spans.find_map(|span| find_own(span, |file| root.join(file) == path));
+    let own = spans.find_map(|span| find_own(span, |file| root.join(file).starts_with(root)));
     let mut text = diagnostic.message.clone();
     for help in &diagnostic.children {
         text.push('\n');
         text.push_str(&help.message);
     }
-    if own.is_none() {
-        let place = &diagnostic.spans[0];
-        text = format!("{}:{}: {text}", place.file_name, place.line_start);
-    }
-    Some(Finding {
-        is_error,
-        text,
-        lines: own.map(|span| (span.line_start, span.line_end)),
+    let place = own.unwrap_or(&diagnostic.spans[0]);
+    Some(Diagnosis {
+        path: own.map(|span| root.join(&span.file_name)),
+        place: format!("{}:{}", place.file_name, place.line_start),
+        finding: Finding {
+            is_error,
+            text,
+            lines: own.map(|span| (span.line_start, span.line_end)),
+        },
     })
 }
 

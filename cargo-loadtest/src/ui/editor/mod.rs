@@ -6,6 +6,7 @@
 mod check;
 mod fields;
 mod file;
+mod sources;
 mod values;
 
 pub(super) use check::{Checks, Finding, SourceCheck};
@@ -13,4 +14,5 @@ pub(super) use fields::{
     OptionField, add_option_edit, addable_options, collect_edits, number_options,
 };
 pub(super) use file::{EditedFile, find_scenario};
+pub(super) use sources::{SourceScenario, list_sources};
 pub(super) use values::{StepValues, collect_values};

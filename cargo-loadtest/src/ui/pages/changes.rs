@@ -4,8 +4,8 @@ use super::super::answer::Answer;
 use super::super::dashboard::{Dashboard, Flags, Journey};
 use super::super::request::Fields;
 use super::super::route::Route;
-use super::start::collect_flags;
-use super::{edit, journey};
+use super::load::{EnteredLoad, check_load, collect_flags};
+use super::{edit, journey, scenario, scenarios};
 use crate::error::Error;
 use std::sync::Arc;
 
@@ -19,7 +19,6 @@ pub(super) fn change(
     form: &Fields,
 ) -> Result<Answer, Error> {
     let next = match route {
-        Route::StartRun => start_run(dashboard, form)?,
         Route::StopRun => stop(dashboard, form, "stop"),
         Route::AbortRun => stop(dashboard, form, "abort"),
         Route::Unqueue => {
@@ -80,14 +79,37 @@ fn do_command(dashboard: &Dashboard, words: &[&str], next: &Route) -> Result<Str
     Ok(dashboard.leave_notice(&next.path(), output.is_ok, text))
 }
 
-fn start_run(dashboard: &Dashboard, form: &Fields) -> Result<String, Error> {
+/// Starts a run, or shows again what was entered with what is wrong.
+///
+/// # Errors
+/// When it cannot be started.
+pub(super) fn start_run(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, Error> {
     let chosen: Vec<&str> = match form.get("only") {
         Some(only) => vec![only],
         None => form.all("scenario").collect(),
     };
-    if chosen.is_empty() {
+    // What begins with a dash is no name, but would be a flag.
+    let names: Vec<&str> = chosen
+        .into_iter()
+        .filter(|name| !name.starts_with('-'))
+        .collect();
+    if names.is_empty() {
         let page = Route::Scenarios.path();
-        return Ok(dashboard.leave_notice(&page, false, "choose a scenario to run"));
+        let page = dashboard.leave_notice(&page, false, "choose a scenario to run");
+        return Ok(Answer::SeeOther(page));
+    }
+    let refused = check_load(dashboard, form, &names);
+    if !refused.is_empty() {
+        let entered = EnteredLoad {
+            form: form.clone(),
+            refused,
+        };
+        let none = Fields::default();
+        let page = match form.get("page") {
+            Some(_) => scenario::render(dashboard, names[0], &none, &entered)?,
+            None => scenarios::render(dashboard, &none, &entered)?,
+        };
+        return Ok(super::show(dashboard, &none, &page));
     }
     let flags = collect_flags(form);
     let mut words = vec!["run", "--watched", "--exact"];
@@ -95,11 +117,6 @@ fn start_run(dashboard: &Dashboard, form: &Fields) -> Result<String, Error> {
     if form.get("how") == Some("mix") && form.get("only").is_none() {
         words.push("--mix");
     }
-    // What begins with a dash is no name, but would be a flag.
-    let names: Vec<&str> = chosen
-        .into_iter()
-        .filter(|name| !name.starts_with('-'))
-        .collect();
     words.extend(&names);
     let title = names.join(", ");
     let number = dashboard.runs.start(
@@ -108,7 +125,8 @@ fn start_run(dashboard: &Dashboard, form: &Fields) -> Result<String, Error> {
         dashboard.visitor(),
     )?;
     let page = format!("{}?number={number}", Route::Started.path());
-    Ok(dashboard.leave_notice(&page, true, format!("asked for a run of {title}")))
+    let page = dashboard.leave_notice(&page, true, format!("asked for a run of {title}"));
+    Ok(Answer::SeeOther(page))
 }
 
 /// Stops or aborts the run that a form names; returns the page to go to.

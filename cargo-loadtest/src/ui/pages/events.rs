@@ -75,7 +75,7 @@ pub(super) fn render(dashboard: &Dashboard) -> Result<Content, Error> {
         @if events.is_empty() { p { "Nothing has happened yet." } } @else {
             div.scroll role="region" aria-label="Events" tabindex="0" {
                 table.list {
-                    thead { tr { th scope="col" { "When (UTC)" } th scope="col" { "Kind" } th scope="col" { "What" } } }
+                    thead { tr { th scope="col" { "When" } th scope="col" { "Kind" } th scope="col" { "What" } } }
                     tbody { @for event in &events { tr { td { (render_time(&event.at)) } td { (event.kind) } td { (event.what) } } } }
                 }
             }

@@ -6,7 +6,9 @@ mod compare;
 pub(super) mod edit;
 mod events;
 mod journey;
+mod load;
 mod new;
+mod rows;
 mod run;
 mod runs;
 mod scenario;
@@ -23,6 +25,7 @@ use super::request::Fields;
 use super::route::Route;
 use crate::error::Error;
 use http::StatusCode;
+use load::EnteredLoad;
 use maud::{Markup, html};
 use std::sync::Arc;
 
@@ -40,11 +43,11 @@ pub(super) fn answer(
         Route::Open(code) => Ok(open(dashboard, code)),
         Route::Code => Ok(Answer::Text(StatusCode::OK, dashboard.open_address())),
         Route::Asset(asset) => Ok(Answer::Asset(asset.content_type(), asset.text())),
-        Route::Scenarios => {
-            scenarios::render(dashboard, query).map(|page| show(dashboard, query, &page))
-        }
+        Route::Scenarios => scenarios::render(dashboard, query, &EnteredLoad::default())
+            .map(|page| show(dashboard, query, &page)),
         Route::Scenario(identity) => {
-            scenario::render(dashboard, identity, query).map(|page| show(dashboard, query, &page))
+            scenario::render(dashboard, identity, query, &EnteredLoad::default())
+                .map(|page| show(dashboard, query, &page))
         }
         Route::Try(identity) => Ok(show(
             dashboard,
@@ -81,8 +84,8 @@ pub(super) fn answer(
         Route::Started => Ok(start::answer(dashboard, query)),
         // The server answers it.
         Route::Stream => Ok(not_found(dashboard, "there is no such page")),
-        Route::StartRun
-        | Route::StopRun
+        Route::StartRun => changes::start_run(dashboard, form),
+        Route::StopRun
         | Route::AbortRun
         | Route::Unqueue
         | Route::StartTry
@@ -141,6 +144,19 @@ fn refuse(dashboard: &Dashboard, refusal: &str) -> Answer {
         render_page(
             dashboard,
             &plain(Section::None, "Not permitted", body),
+            None,
+        ),
+    )
+}
+
+/// Renders why a request is too large.
+pub(super) fn refuse_size(dashboard: &Dashboard, status: StatusCode, text: &str) -> Answer {
+    let body = html! { h1 { "Too much at once" } p.notice.t-bad { (text) } };
+    Answer::Page(
+        status,
+        render_page(
+            dashboard,
+            &plain(Section::None, "Too much at once", body),
             None,
         ),
     )

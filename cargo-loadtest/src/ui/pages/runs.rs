@@ -56,7 +56,7 @@ pub(super) fn render(dashboard: &Dashboard, query: &Fields) -> Result<Content, E
                     table.list {
                         thead { tr {
                             th scope="col" { span.unseen { "Compare" } }
-                            @for title in ["Run", "When (UTC)", "Scenario", "Verdict", "Grade", "p95", "Errors", "Commit"] { th scope="col" { (title) } }
+                            @for title in ["Run", "When", "Scenario", "Verdict", "Grade", "p95", "Errors", "Commit"] { th scope="col" { (title) } }
                         } }
                         @for run in shown { tbody { @for (at, entry) in run.iter().enumerate() { (render_row(entry, at == 0)) } } }
                     }

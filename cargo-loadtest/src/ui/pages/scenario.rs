@@ -1,11 +1,12 @@
 //! One scenario: what it declares, its runs by version, and the buttons that run it.
 
 use super::super::dashboard::Dashboard;
+use super::super::editor::find_scenario;
 use super::super::frame::{Content, Section};
 use super::super::request::Fields;
 use super::super::route::Route;
+use super::load::{EnteredLoad, render_load};
 use super::scenarios::plan;
-use super::start::render_options;
 use super::text::{
     format_commit, format_share, format_time, render_grade, render_output, render_run_link,
     render_sparkline, render_time, render_verdict,
@@ -26,15 +27,17 @@ pub(super) fn render(
     dashboard: &Dashboard,
     identity: &str,
     query: &Fields,
+    entered: &EnteredLoad,
 ) -> Result<Content, Error> {
     let archive = dashboard.archive()?;
     let history = ScenarioHistory::from_entries(identity, &archive.entries);
     let definition = dashboard.definition(identity);
     if history.versions.is_empty() && definition.is_none() {
-        return Err(
-            Error::nothing_found(format!("`{identity}` has no run, and is not known yet"))
-                .with_help("the page of all scenarios lists them once the load tests are built"),
-        );
+        // Before the load tests are built, its source is enough.
+        find_scenario(dashboard, identity).map_err(|_| {
+            Error::nothing_found(format!("`{identity}` has no run, and no source holds it"))
+                .with_help("the page of all scenarios lists those that there are")
+        })?;
     }
     let name = definition.as_ref().map_or_else(
         || identity.to_owned(),
@@ -56,7 +59,8 @@ pub(super) fn render(
                 None => {
                     form method="post" action=(Route::StartRun.path()) {
                         input type="hidden" name="only" value=(identity);
-                        (render_options(dashboard, false))
+                        input type="hidden" name="page" value="scenario";
+                        (render_load(dashboard, entered, false))
                     }
                 }
             }
@@ -161,7 +165,7 @@ fn render_setting(setting: &SettingHistory<'_>) -> Markup {
             table.list {
                 thead { tr {
                     th scope="col" { span.unseen { "Compare" } }
-                    @for title in ["Run", "When (UTC)", "Commit", "Grade", "p95", "Errors", "Trend", "Verdict"] { th scope="col" { (title) } }
+                    @for title in ["Run", "When", "Commit", "Grade", "p95", "Errors", "Trend", "Verdict"] { th scope="col" { (title) } }
                 } }
                 tbody { @for row in setting.rows.iter().take(SHOWN_RUNS) { (render_row(row)) } }
             }

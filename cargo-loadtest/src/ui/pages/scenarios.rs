@@ -1,36 +1,33 @@
 //! The scenarios of the workspace: what each does, how its last runs went, and the form that runs them.
 
-use super::super::dashboard::{Dashboard, Flags, Listing};
+use super::super::dashboard::{Dashboard, Flags};
+use super::super::editor::list_sources;
 use super::super::frame::{Content, Section};
+use super::super::listing::Listing;
 use super::super::request::Fields;
 use super::super::route::Route;
-use super::start::render_options;
+use super::load::{EnteredLoad, render_load};
+use super::rows::{Row, collect_rows, sort_rows};
 use super::text::{
     format_share, format_time, render_grade, render_output, render_run_link, render_sparkline,
     render_time, render_verdict,
 };
-use crate::archive::{Archive, Entry, ScenarioHistory};
+use crate::archive::Entry;
 use crate::error::Error;
 use crate::policy::Action;
-use loadtest_model::definition::ScenarioDef;
 use loadtest_model::display;
 use maud::{Markup, html};
-use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
-/// The runs that a sparkline shows.
-const SPARKLINE_RUNS: usize = 20;
-
-/// A scenario as the list shows it.
-struct Row<'a> {
-    identity: &'a str,
-    definition: Option<&'a ScenarioDef>,
-    history: ScenarioHistory<'a>,
-}
+/// The part of the page that says how far the scenarios are listed.
+pub(in crate::ui) const STATE: &str = "listing";
 
 /// Renders the page; `query` may hold a filter and an order.
-pub(super) fn render(dashboard: &Arc<Dashboard>, query: &Fields) -> Result<Content, Error> {
+pub(super) fn render(
+    dashboard: &Arc<Dashboard>,
+    query: &Fields,
+    entered: &EnteredLoad,
+) -> Result<Content, Error> {
     if matches!(dashboard.listing(), Listing::Unknown) {
         dashboard.refresh_listing();
     }
@@ -41,26 +38,30 @@ pub(super) fn render(dashboard: &Arc<Dashboard>, query: &Fields) -> Result<Conte
     let known = archive.scenarios();
     // While they are built, those of the last time are there.
     let declared = dashboard.known_scenarios();
-    let mut rows = collect_rows(&declared, &archive, &known);
+    let sources = match listing {
+        Listing::Known => Vec::new(),
+        _ => list_sources(dashboard),
+    };
+    let mut rows = collect_rows(dashboard, &declared, &sources, &archive, &known);
     let all = rows.len();
     rows.retain(|row| row.matches(filter));
     sort_rows(&mut rows, order);
     let refusal = dashboard.refusal(Action::Run);
     let body = html! {
         h1 { "Scenarios" }
-        (render_state(&listing, &known))
+        (render_state(&listing, all > 0))
         @if all > 0 {
             (render_filter(filter, rows.len(), all))
             form #run method="post" action=(Route::StartRun.path()) {
+                @match &refusal {
+                    Some(refusal) => { p.sub { "Running is not possible: " (refusal) } }
+                    None => { (render_load(dashboard, entered, true)) }
+                }
                 div.scroll role="region" aria-label="Scenarios" tabindex="0" {
                     table.list {
                         (render_head(order, filter))
-                        tbody { @for row in &rows { (render_row(row, refusal.as_deref())) } }
+                        tbody { @for row in &rows { (render_row(row, refusal.as_deref(), entered)) } }
                     }
-                }
-                @match &refusal {
-                    Some(refusal) => { p.sub { "Running is not possible: " (refusal) } }
-                    None => { (render_options(dashboard, true)) }
                 }
             }
         }
@@ -68,152 +69,61 @@ pub(super) fn render(dashboard: &Arc<Dashboard>, query: &Fields) -> Result<Conte
     Ok(Content {
         title: "Scenarios".to_owned(),
         section: Section::Scenarios,
-        stream: format!("listing={}", listing_state(dashboard)),
+        stream: format!("listing={}", describe_state(&listing)),
         body,
     })
 }
 
 /// Returns a word that changes with what is known of the scenarios.
-pub(in crate::ui) fn listing_state(dashboard: &Dashboard) -> &'static str {
-    match dashboard.listing() {
+pub(in crate::ui) fn describe_state(listing: &Listing) -> &'static str {
+    match listing {
         Listing::Unknown => "unknown",
         Listing::Building { .. } => "building",
         Listing::Known => "known",
-        Listing::Failed(_) => "failed",
+        Listing::Failed {
+            is_checked: false, ..
+        } => "failed",
+        Listing::Failed { .. } => "checked",
     }
 }
 
-fn collect_rows<'a>(
-    declared: &'a [ScenarioDef],
-    archive: &'a Archive,
-    known: &'a [String],
-) -> Vec<Row<'a>> {
-    let mut rows: Vec<Row<'a>> = known
-        .iter()
-        .map(|identity| Row {
-            identity,
-            definition: declared.iter().find(|one| one.identity() == *identity),
-            history: ScenarioHistory::from_entries(identity, &archive.entries),
-        })
-        .collect();
-    if !declared.is_empty() {
-        // What ran once and is not in the source any more has its history on the page of runs.
-        rows.retain(|row| row.definition.is_some());
-    }
-    let seen: BTreeSet<_> = known.iter().map(String::as_str).collect();
-    let new = declared
-        .iter()
-        .filter(|one| !seen.contains(&*one.identity()));
-    rows.extend(new.map(|definition| Row {
-        // A name of the listing lives as long as it does.
-        identity: "",
-        definition: Some(definition),
-        history: ScenarioHistory::from_entries("", &[]),
-    }));
-    rows
-}
-
-impl Row<'_> {
-    fn identity(&self) -> String {
-        self.definition
-            .map_or_else(|| self.identity.to_owned(), ScenarioDef::identity)
-    }
-
-    fn matches(&self, filter: &str) -> bool {
-        let filter = filter.to_lowercase();
-        let has = |text: &str| text.to_lowercase().contains(&filter);
-        let definition = self.definition.iter();
-        let mut texts = definition.flat_map(|definition| {
-            let tags = definition.tags.iter().map(|tag| &**tag);
-            let steps = definition.steps.iter();
-            let steps =
-                steps.flat_map(|step| [&*step.name, step.url.as_deref().unwrap_or_default()]);
-            tags.chain(steps).chain([&*definition.name])
-        });
-        has(&self.identity()) || texts.any(has)
-    }
-
-    fn last(&self) -> Option<&Entry> {
-        let entries = self.history.versions.iter();
-        let rows = entries
-            .flat_map(|version| &version.settings)
-            .flat_map(|setting| &setting.rows);
-        rows.min_by_key(|row| row.place).map(|row| row.entry)
-    }
-
-    /// Returns p95 of the sound runs with the version, load and target of the newest, the oldest first.
-    fn times(&self) -> Vec<Duration> {
-        let Some(last) = self.last() else {
-            return Vec::new();
-        };
-        let settings = self
-            .history
-            .versions
-            .iter()
-            .flat_map(|version| &version.settings);
-        let mut same =
-            settings.filter(|setting| setting.rows.iter().any(|row| std::ptr::eq(row.entry, last)));
-        let rows = same.next().map_or(&[][..], |setting| &setting.rows);
-        let mut times: Vec<_> = rows
-            .iter()
-            .filter_map(|row| row.entry.sound_p95())
-            .take(SPARKLINE_RUNS)
-            .collect();
-        times.reverse();
-        times
-    }
-
-    /// Returns true if the source is another than that of the last run.
-    fn has_changed(&self) -> bool {
-        let ran = self.last().and_then(|last| last.version.as_ref());
-        match (self.definition, ran) {
-            (Some(definition), Some(version)) => version.fingerprint != definition.fingerprint,
-            _ => false,
-        }
-    }
-}
-
-fn sort_rows(rows: &mut [Row<'_>], order: &str) {
-    let p95 = |row: &Row<'_>| row.last().and_then(|last| last.figures()?.p95);
-    let errors = |row: &Row<'_>| {
-        row.last()
-            .and_then(|last| last.figures()?.error_rate)
-            .unwrap_or(-1.0)
-    };
-    let grade = |row: &Row<'_>| row.last().and_then(|last| last.figures()?.grade);
-    let when = |row: &Row<'_>| row.last().map(|last| last.started_at.clone());
-    rows.sort_by(|one, other| match order {
-        "grade" => grade(one).cmp(&grade(other)),
-        "p95" => p95(other).cmp(&p95(one)),
-        "errors" => errors(other).total_cmp(&errors(one)),
-        "last" => when(other).cmp(&when(one)),
-        _ => std::cmp::Ordering::Equal,
-    });
-}
-
-fn render_state(listing: &Listing, known: &[String]) -> Markup {
+/// Renders how far the scenarios are listed.
+fn render_state(listing: &Listing, has_rows: bool) -> Markup {
     html! {
-        @match listing {
-            Listing::Unknown | Listing::Building { .. } => {
-                p.notice role="status" { "The load tests are built to list their scenarios." @if !known.is_empty() { " Those below have runs." } }
+        p.line {
+            a.button.small href=(Route::New.path()) data-key="n" { "New test" }
+            @if *listing == Listing::Known {
+                form.line method="post" action=(Route::Refresh.path()) { button.small { "Read the source again" } }
             }
-            Listing::Failed(reason) => {
+        }
+        @match listing {
+            Listing::Known => {}
+            Listing::Unknown | Listing::Building { .. } => (render_progress(listing)),
+            Listing::Failed { reason, .. } => {
                 div.notice.t-bad {
-                    p { "The scenarios cannot be listed:" }
+                    p { "The scenarios cannot be listed:" @if has_rows { " those below are as their source has them." } }
                     (render_output("Reason", reason))
                     form method="post" action=(Route::Refresh.path()) { button { "Try again" } }
                 }
-                @if known.is_empty() {
+                @if !has_rows {
                     p { "Without a load test, " code { "cargo loadtest init" } " adds one with an example." }
                 }
             }
-            Listing::Known => {
-                p.line {
-                    a.button.small href=(Route::New.path()) data-key="n" { "New test" }
-                    form.line method="post" action=(Route::Refresh.path()) { button.small { "Read the source again" } }
-                }
-            }
         }
+    }
+}
+
+/// Renders how far the build is.
+pub(in crate::ui) fn render_progress(listing: &Listing) -> Markup {
+    let progress = match listing {
+        Listing::Building { progress, .. } => progress.as_deref(),
+        _ => None,
+    };
+    html! {
+        div id=(STATE) { p.notice {
+            "The load tests are built to list their scenarios; until then they are as their source has them."
+            @if let Some(progress) = progress { br; span.sub { (progress) } }
+        } }
     }
 }
 
@@ -257,28 +167,24 @@ fn render_head(order: &str, filter: &str) -> Markup {
     }
 }
 
-fn render_row(row: &Row<'_>, refusal: Option<&str>) -> Markup {
-    let identity = row.identity();
-    let page = Route::Scenario(identity.clone()).path();
+fn render_row(row: &Row<'_>, refusal: Option<&str>, entered: &EnteredLoad) -> Markup {
+    let Row { identity, name, .. } = row;
     let last = row.last();
     let figures = last.and_then(Entry::figures);
-    let name = row.definition.map_or_else(
-        || identity.clone(),
-        |definition| definition.name.to_string(),
-    );
     html! {
         tr {
             td {
-                input type="checkbox" name="scenario" value=(identity) aria-label={ "Choose " (name) } disabled[refusal.is_some()];
+                input type="checkbox" name="scenario" value=(identity) aria-label={ "Choose " (name) } checked[entered.is_chosen(identity)] disabled[refusal.is_some()];
             }
             th scope="row" {
-                a href=(page) { (name) }
-                @if let Some(definition) = row.definition {
-                    @for tag in definition.tags.iter() { " " span.tag { (tag) } }
-                    br; span.sub { (format_steps(definition)) }
-                } @else { br; span.sub { (identity) } }
+                a href=(Route::Scenario(identity.clone()).path()) { (name) }
+                @for tag in &row.tags { " " span.tag { (tag) } }
+                br; span.sub { (if row.steps.is_empty() { identity } else { &row.steps }) }
+                @if row.errors > 0 {
+                    br; a.s-bad href=(Route::Edit(identity.clone()).path()) { "⚠ " (display::format_counted(row.errors as u64, "error")) }
+                }
             }
-            td { @if let Some(load) = row.definition.and_then(|definition| definition.load.as_ref()) { (display::format_load(load)) } @else { span.sub { "–" } } }
+            td { @if let Some(load) = &row.load { (load) } @else { span.sub { "–" } } }
             td { @if let Some(last) = last { (render_grade(last)) } @else { "–" } }
             td.n { (render_sparkline(&row.times())) " " (format_time(figures.and_then(|figures| figures.p95))) }
             td.n { (format_share(figures.and_then(|figures| figures.error_rate))) }
@@ -293,27 +199,14 @@ fn render_row(row: &Row<'_>, refusal: Option<&str>) -> Markup {
                 }
             }
             td.actions {
-                @if refusal.is_none() { button.small name="only" value=(identity) data-key="r" { "Run" } }
-                a.button.small href=(Route::Try(identity).path()) data-key="t" { "Try" }
+                @if row.errors > 0 { a.button.small href=(Route::Edit(identity.clone()).path()) { "Edit" } }
+                @else {
+                    @if refusal.is_none() { button.small name="only" value=(identity) data-key="r" { "Run" } }
+                    a.button.small href=(Route::Try(identity.clone()).path()) data-key="t" { "Try" }
+                }
             }
         }
     }
-}
-
-/// `login → browse → buy 80 % → order`.
-fn format_steps(definition: &ScenarioDef) -> String {
-    let steps = definition.steps.iter().map(|step| {
-        if step.weight < 1.0 {
-            format!(
-                "{} {}",
-                step.name,
-                display::format_whole_percent(step.weight)
-            )
-        } else {
-            step.name.to_string()
-        }
-    });
-    steps.collect::<Vec<_>>().join(" → ")
 }
 
 /// Returns what `plan` says of a scenario.

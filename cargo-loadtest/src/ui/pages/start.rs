@@ -1,4 +1,4 @@
-//! The form that starts a run, and the page of a run that is being built or waits.
+//! The page of a run that is being built or waits.
 
 use super::super::answer::Answer;
 use super::super::dashboard::Dashboard;
@@ -11,59 +11,6 @@ use maud::{Markup, html};
 
 /// The part of the page that changes.
 pub(in crate::ui) const PROGRESS: &str = "progress";
-
-/// The flags of `run` that the form has, with their labels and examples.
-const OPTIONS: [(&str, &str, &str); 6] = [
-    ("rate", "Rate", "50/s"),
-    ("users", "Users", "20"),
-    ("iterations", "Iterations", "1000"),
-    ("ramp-up", "Ramp-up", "10s"),
-    ("duration", "Duration", "2m"),
-    ("base-url", "Base URL", "http://localhost:3000"),
-];
-
-/// Renders the options of a run; `is_list` where scenarios can be chosen beside them.
-pub(super) fn render_options(dashboard: &Dashboard, is_list: bool) -> Markup {
-    let presets = dashboard
-        .config()
-        .map(|config| config.presets)
-        .unwrap_or_default();
-    html! {
-        fieldset.options {
-            legend { "Load" }
-            p.sub { "Empty fields leave what the scenario declares." }
-            @if !presets.is_empty() {
-                label { "Preset"
-                    select name="load" {
-                        option value="" { "none" }
-                        @for preset in &presets { option value=(preset.name) { (preset.name) } }
-                    }
-                }
-            }
-            @for (name, title, example) in OPTIONS {
-                label { (title) input name=(name) placeholder=(example) autocomplete="off" spellcheck="false"; }
-            }
-            label { "Seed" input name="seed" placeholder="random" inputmode="numeric" autocomplete="off"; }
-            @if is_list {
-                button name="how" value="turn" data-key="r" { "Run the chosen in turn" }
-                button name="how" value="mix" { "Run the chosen at once" }
-            } @else {
-                button data-key="r" { "Run" }
-            }
-        }
-    }
-}
-
-/// Returns the flags of the filled fields of the form.
-pub(super) fn collect_flags(form: &Fields) -> Vec<String> {
-    let names = OPTIONS
-        .iter()
-        .map(|(name, ..)| *name)
-        .chain(["seed", "load"]);
-    names
-        .filter_map(|name| Some(format!("--{name}={}", form.get(name)?)))
-        .collect()
-}
 
 /// How far a run is that a page started.
 pub(in crate::ui) enum Progress {

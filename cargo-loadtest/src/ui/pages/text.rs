@@ -39,10 +39,10 @@ pub(super) fn format_commit(entry: &Entry) -> String {
     format!("{short}{star}")
 }
 
-/// Renders a time of RFC 3339 in UTC, to the minute.
+/// Renders a time of RFC 3339 in UTC, to the minute; the script shows that of the reader.
 pub(super) fn render_time(time: &str) -> Markup {
     let minute: String = time.chars().take(16).collect();
-    html! { time datetime=(time) { (minute.replace('T', " ")) } }
+    html! { time datetime=(time) { (minute.replace('T', " ")) " UTC" } }
 }
 
 /// Renders the name of a run, which leads to its report.
@@ -100,6 +100,14 @@ pub(super) fn render_sparkline(times: &[Duration]) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_is_that_of_utc_where_no_script_runs() {
+        assert_eq!(
+            render_time("2026-11-25T20:32:59Z").0,
+            "<time datetime=\"2026-11-25T20:32:59Z\">2026-11-25 20:32 UTC</time>"
+        );
+    }
 
     #[test]
     fn a_sparkline_says_in_words_what_it_draws() {

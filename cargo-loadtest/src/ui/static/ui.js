@@ -9,6 +9,17 @@
   const here = new URL(location.href);
   if (here.searchParams.has("notice")) { here.searchParams.delete("notice"); history.replaceState(null, "", here); }
 
+  // Times are those of the reader, with UTC behind them.
+  const localise = (root) => {
+    for (const one of root.querySelectorAll("time:not([title])")) {
+      const at = new Date(one.dateTime);
+      if (isNaN(at)) continue;
+      one.title = one.textContent;
+      one.textContent = at.toLocaleString("sv").slice(0, 16);
+    }
+  };
+  localise(document);
+
   // Parts of the page. While the tab is hidden nothing is sent: a browser has six connections for all tabs.
   let source = null;
   let paused = false;
@@ -32,6 +43,7 @@
     part.replaceWith(document.adoptNode(fresh));
     connectCharts(fresh);
     offerCopies(fresh);
+    localise(fresh);
     fresh.querySelectorAll("details").forEach((one, at) => { if (at < open.length) one.open = open[at]; });
     fresh.querySelectorAll(".scroll,.log").forEach((one, at) => {
       if (at < scrolled.length) [one.scrollLeft, one.scrollTop] = scrolled[at];
@@ -65,15 +77,19 @@
   // Not while somebody types or reads the keys, nor where it would lose edits.
   let isOutdated = false;
   let isTyping = false;
+  let isEntered = false;
   let isDirty = false;
-  document.addEventListener("input", () => { isTyping = true; });
+  document.addEventListener("input", (event) => {
+    isTyping = true;
+    isEntered ||= event.target.form?.method === "post";
+  });
   document.addEventListener("focusout", () => { isTyping = false; });
   // To load the page again would call off the way to another one. A download begins like one, and ends here.
   let leaving = -Infinity;
   addEventListener("beforeunload", () => { leaving = performance.now(); });
   const reload = () => {
     const isLeaving = performance.now() - leaving < 3000;
-    if (isOutdated && !isLeaving && !isTyping && !isDirty && !document.querySelector("dialog[open]")) location.reload();
+    if (isOutdated && !isLeaving && !isTyping && !isEntered && !isDirty && !document.querySelector("dialog[open]")) location.reload();
   };
   const connect = () => {
     const address = document.body.dataset.stream;

@@ -75,29 +75,58 @@ pub enum PlanError {
         duration: Duration,
     },
     /// An override that the load has no place for.
-    #[error("`{flag}` has no meaning for {load}; {instead}")]
+    #[error("{}", self.describe(|option| format!("`{}`", option.flag())))]
     Meaningless {
-        /// The flag.
-        flag: &'static str,
+        /// The override.
+        option: LoadOption,
         /// The load, in words.
         load: &'static str,
-        /// The remedy.
-        instead: &'static str,
     },
+}
+
+/// An override of a load: a flag of the command line, and a field of a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadOption {
+    /// Iterations per second.
+    Rate,
+    /// The rise to the full load.
+    RampUp,
+    /// The length of the load.
+    Duration,
+}
+
+impl LoadOption {
+    /// Returns the flag of the command line.
+    pub const fn flag(self) -> &'static str {
+        match self {
+            Self::Rate => "--rate",
+            Self::RampUp => "--ramp-up",
+            Self::Duration => "--duration",
+        }
+    }
 }
 
 /// The load of `--iterations`, in words.
 pub(super) const FIXED_WORK: &str = "a fixed number of iterations";
-/// The remedy for a flag that the load has no place for.
-pub(super) const GIVE_A_LOAD: &str = "give `--rate` with it, or leave it out";
 
 impl PlanError {
-    /// The mistake of a length, given by `flag`, for a fixed number of iterations.
-    pub fn no_length(flag: &'static str) -> Self {
+    /// The mistake of a length for a fixed number of iterations.
+    pub fn no_length(option: LoadOption) -> Self {
         Self::Meaningless {
-            flag,
+            option,
             load: FIXED_WORK,
-            instead: GIVE_A_LOAD,
+        }
+    }
+
+    /// Describes the mistake; `name` says what the reader calls an override.
+    pub fn describe(&self, name: impl Fn(LoadOption) -> String) -> String {
+        match self {
+            Self::Meaningless { option, load } => format!(
+                "{} has no meaning for {load}; give {} with it, or leave it out",
+                name(*option),
+                name(LoadOption::Rate)
+            ),
+            other => other.to_string(),
         }
     }
 }

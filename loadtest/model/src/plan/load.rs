@@ -1,6 +1,6 @@
 //! The load of a plan: what overrides make of the declared one, and whether it can be run.
 
-use super::error::{FIXED_WORK, GIVE_A_LOAD};
+use super::error::{FIXED_WORK, LoadOption};
 use super::{IterationCount, Overrides, PlanError};
 use crate::definition::{Load, ScenarioDef, Shape};
 use std::time::Duration;
@@ -107,16 +107,12 @@ fn refuse_times(shape: &Shape, overrides: &Overrides, errors: &mut Vec<PlanError
         _ => None,
     };
     if let Some(load) = load {
-        for (flag, given) in [
-            ("--duration", overrides.duration.is_some()),
-            ("--ramp-up", overrides.ramp_up.is_some()),
+        for (option, is_given) in [
+            (LoadOption::Duration, overrides.duration.is_some()),
+            (LoadOption::RampUp, overrides.ramp_up.is_some()),
         ] {
-            if given {
-                errors.push(PlanError::Meaningless {
-                    flag,
-                    load,
-                    instead: GIVE_A_LOAD,
-                });
+            if is_given {
+                errors.push(PlanError::Meaningless { option, load });
             }
         }
     }

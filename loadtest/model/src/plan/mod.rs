@@ -12,7 +12,7 @@ use crate::definition::Letter;
 use crate::definition::{
     Bound, Comparator, Load, Metric, Rendezvous, ScenarioDef, Subject, Threshold,
 };
-pub use error::PlanError;
+pub use error::{LoadOption, PlanError};
 use load::{check_load, max_users, override_load};
 pub use rows::RowLimit;
 use serde::{Deserialize, Serialize};

@@ -58,7 +58,10 @@ pub(super) fn render_draft(
     html! {
         section {
             h2 { "Read: " (draft.format) }
-            @if !draft.messages.is_empty() { (render_output("Remarks", &draft.messages)) }
+            @if !draft.messages.is_empty() {
+                (render_output("Remarks", &draft.messages))
+                @if draft.messages.contains("`--") { p.sub { "Options with dashes are those of " code { "cargo loadtest import" } ", in a terminal." } }
+            }
             @match &draft.source {
                 None => {}
                 Some(source) => {

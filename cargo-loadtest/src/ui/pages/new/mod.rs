@@ -60,7 +60,7 @@ fn render_entered(dashboard: &Dashboard, entered: &Entered<'_>) -> Content {
             (scenario::render_form(dashboard, &tests, entered))
         }
     };
-    super::plain(Section::Scenarios, "New test", body)
+    super::plain(Section::New, "New test", body)
 }
 
 fn render_places(dashboard: &Dashboard, tests: &[LoadTest], chosen: Option<&str>) -> Markup {

@@ -126,7 +126,7 @@ pub(in crate::ui::pages) fn preview(dashboard: &Dashboard, form: &Fields) -> Res
     let shown = dashboard.shown_path(&load_test.path).to_string();
     let content = Content {
         title: "Changes".to_owned(),
-        section: Section::Scenarios,
+        section: Section::New,
         stream: String::new(),
         body: html! {
             h1 { "Changes of " code { (shown) } }
