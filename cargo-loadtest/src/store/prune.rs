@@ -50,22 +50,46 @@ impl Store {
             if run == made.identifier() {
                 continue;
             }
-            // Held until the folder is gone.
-            let Some(_over) = claim(path) else { continue };
-            let away = path.with_file_name(format!("{REMOVED}{run}"));
-            match std::fs::rename(path, &away) {
-                Ok(()) => {
-                    pruned.removed.push(run);
-                    remove_folder(&away, &mut pruned);
-                }
-                // Another process was faster.
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => pruned
-                    .failed
-                    .push(Error::io("remove the old run", path)(error)),
-            }
+            remove_run(path, &mut pruned);
         }
         pruned
+    }
+
+    /// Removes a run.
+    ///
+    /// # Errors
+    /// When it is under way, is not surely a run, or cannot be removed.
+    pub(crate) fn remove(&self, folder: &RunFolder) -> Result<(), Error> {
+        let (run, path) = (folder.identifier(), folder.path());
+        if self.holds_baselines() {
+            let reason = "the runs are in the folder of the baselines, where none is removed";
+            return Err(Error::usage(reason));
+        }
+        if began(&run).is_none() || path.parent() != Some(&self.directory) {
+            return Err(Error::usage(format!("`{run}` is no run of the store")));
+        }
+        let mut pruned = Pruned::default();
+        remove_run(path, &mut pruned);
+        match pruned.failed.pop() {
+            Some(error) => Err(error),
+            None if pruned.removed.is_empty() => Err(Error::usage(format!(
+                "`{run}` is under way, or was within the last minute"
+            ))),
+            None => self.mark_newest(&run),
+        }
+    }
+
+    /// Lets `latest` mean the newest run that is left, where it meant this one.
+    fn mark_newest(&self, removed: &str) -> Result<(), Error> {
+        let latest = self.directory.join(super::LATEST);
+        let is_link = std::fs::read_link(&latest).is_ok_and(|to| to == Path::new(removed));
+        if !is_link && !std::fs::read(&latest).is_ok_and(|name| name == removed.as_bytes()) {
+            return Ok(());
+        }
+        match self.runs().ok().and_then(|mut runs| runs.pop()) {
+            Some(newest) => self.mark_latest(&newest),
+            None => std::fs::remove_file(&latest).map_err(Error::io("remove", latest)),
+        }
     }
 
     /// The `runs` beyond the number that is kept. Those that measured nothing are counted apart, so that a
@@ -105,6 +129,24 @@ impl Store {
             .filter(|entry| entry.file_name().to_str().is_some_and(&fits))
             .map(|entry| entry.path())
             .collect()
+    }
+}
+
+/// Removes a run that is over. One that is not, or that another process removes, is neither removed nor failed.
+fn remove_run(path: &Path, pruned: &mut Pruned) {
+    // Held until the folder is gone.
+    let Some(_over) = claim(path) else { return };
+    let run = RunFolder::at(path).identifier();
+    let away = path.with_file_name(format!("{REMOVED}{run}"));
+    match std::fs::rename(path, &away) {
+        Ok(()) => {
+            pruned.removed.push(run);
+            remove_folder(&away, pruned);
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => pruned
+            .failed
+            .push(Error::io("remove the old run", path)(error)),
     }
 }
 
@@ -241,6 +283,25 @@ mod tests {
         let pruned = store.prune(&runs[1], now());
         assert_eq!(pruned.removed.len(), 2);
         assert_eq!(left(&store), names(&runs[1..2]));
+    }
+
+    #[test]
+    fn one_run_is_removed_unless_it_is_under_way() {
+        let (_guard, store) = store();
+        let (old, new) = (run(&store, 5), run(&store, 1));
+        store.mark_latest(&new).unwrap();
+        store.remove(&new).unwrap();
+        assert_eq!(left(&store), [old.identifier(), "latest".to_owned()]);
+        assert_eq!(store.find("latest").unwrap().identifier(), old.identifier());
+        let written = begun(&store, 2);
+        assert!(store.remove(&written).is_err());
+        let elsewhere = tempfile::tempdir().unwrap();
+        let other = RunFolder::at(&elsewhere.path().join(old.identifier()));
+        assert!(store.remove(&other).is_err());
+        store.remove(&old).unwrap();
+        age(&written.header());
+        store.remove(&written).unwrap();
+        assert_eq!(left(&store), [""; 0]);
     }
 
     #[test]

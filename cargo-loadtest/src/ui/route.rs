@@ -48,6 +48,8 @@ pub(super) enum Route {
     AbortRun,
     /// Takes a run out of the queue, by its number.
     Unqueue,
+    /// Deletes runs.
+    RemoveRuns,
     StartTry,
     SaveBaseline,
     RemoveBaseline,
@@ -100,6 +102,7 @@ impl Route {
                 ["runs", "stop"] => Self::StopRun,
                 ["runs", "abort"] => Self::AbortRun,
                 ["runs", "unqueue"] => Self::Unqueue,
+                ["runs", "remove"] => Self::RemoveRuns,
                 ["try", "start"] => Self::StartTry,
                 ["baselines", "save"] => Self::SaveBaseline,
                 ["baselines", "remove"] => Self::RemoveBaseline,
@@ -171,6 +174,7 @@ impl Route {
             Self::StopRun => "/runs/stop".to_owned(),
             Self::AbortRun => "/runs/abort".to_owned(),
             Self::Unqueue => "/runs/unqueue".to_owned(),
+            Self::RemoveRuns => "/runs/remove".to_owned(),
             Self::StartTry => "/try/start".to_owned(),
             Self::SaveBaseline => "/baselines/save".to_owned(),
             Self::RemoveBaseline => "/baselines/remove".to_owned(),
@@ -210,6 +214,7 @@ impl Route {
             | Self::StopRun
             | Self::AbortRun
             | Self::Unqueue
+            | Self::RemoveRuns
             | Self::StartTry
             | Self::SaveBaseline
             | Self::RemoveBaseline
@@ -229,7 +234,9 @@ impl Route {
     /// Returns what the organisation must permit the caller.
     pub(super) fn action(&self) -> Option<Action> {
         Some(match self {
-            Self::StartRun | Self::StopRun | Self::AbortRun | Self::Unqueue => Action::Run,
+            Self::StartRun | Self::StopRun | Self::AbortRun | Self::Unqueue | Self::RemoveRuns => {
+                Action::Run
+            }
             Self::StartTry => Action::Debug,
             Self::SaveBaseline | Self::RemoveBaseline => Action::Baseline,
             Self::SaveEdit | Self::UndoEdit | Self::SaveImport | Self::AddScenario => Action::Edit,
@@ -274,6 +281,7 @@ impl Route {
             Self::StopRun,
             Self::AbortRun,
             Self::Unqueue,
+            Self::RemoveRuns,
             Self::StartTry,
             Self::SaveBaseline,
             Self::RemoveBaseline,

@@ -8,7 +8,7 @@ use crate::commands::run::WATCHED_RUN;
 use crate::console::clean_output;
 use crate::error::Error;
 use std::collections::VecDeque;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,6 +23,15 @@ const LINES: usize = 200;
 pub(super) struct Runs {
     folder: PathBuf,
     state: Arc<Mutex<State>>,
+    spawn_thread: ThreadSpawner,
+}
+
+/// Starts a thread that does this work.
+type ThreadSpawner = fn(Box<dyn FnOnce() + Send>) -> io::Result<()>;
+
+fn spawn_thread(work: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+    let thread = std::thread::Builder::new().name("run".to_owned());
+    thread.spawn(work).map(drop)
 }
 
 #[derive(Debug, Default)]
@@ -87,6 +96,7 @@ impl Runs {
         Self {
             folder: folder.to_path_buf(),
             state: Arc::default(),
+            spawn_thread,
         }
     }
 
@@ -94,16 +104,14 @@ impl Runs {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a run, or puts it into the queue behind others. Returns its number.
-    ///
-    /// # Errors
-    /// When the program cannot be started.
+    /// Starts a run, or puts it into the queue behind others. Returns its number, by which it is among the ended ones
+    /// where it cannot be started.
     pub(super) fn start(
         &self,
         arguments: Vec<String>,
         title: String,
         visitor: Option<&str>,
-    ) -> Result<u64, Error> {
+    ) -> u64 {
         let mut state = self.lock();
         state.next_number += 1;
         let number = state.next_number;
@@ -114,8 +122,8 @@ impl Runs {
             visitor: visitor.map(str::to_owned),
         });
         drop(state);
-        self.start_next()?;
-        Ok(number)
+        self.start_next();
+        number
     }
 
     /// Takes a run out of the queue. Returns false where it is not in it any more.
@@ -173,14 +181,35 @@ impl Runs {
         self.lock().ended.iter().cloned().collect()
     }
 
-    fn start_next(&self) -> Result<(), Error> {
+    /// Starts the next run of the queue that can be started, unless one is under way.
+    fn start_next(&self) {
+        while let Some(queued) = self.take_next() {
+            match self.begin(&queued) {
+                Ok(()) => return,
+                Err(error) => self.note_end(None, Some(format!("error: {error}"))),
+            }
+        }
+    }
+
+    /// Makes the next run of the queue the current one.
+    fn take_next(&self) -> Option<QueuedRun> {
         let mut state = self.lock();
         if state.current.is_some() || state.is_closed {
-            return Ok(());
+            return None;
         }
-        let Some(queued) = state.queue.pop_front() else {
-            return Ok(());
-        };
+        let queued = state.queue.pop_front()?;
+        state.current = Some(CurrentRun {
+            queued: queued.clone(),
+            control: None,
+            run: None,
+            output: VecDeque::new(),
+            stops: 0,
+        });
+        Some(queued)
+    }
+
+    /// Starts the current run, and a thread that follows it.
+    fn begin(&self, queued: &QueuedRun) -> Result<(), Error> {
         let mut command =
             prepare_command(&self.folder, &queued.arguments, queued.visitor.as_deref())?;
         command
@@ -191,20 +220,23 @@ impl Runs {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn().map_err(Error::spawn(&command))?;
-        state.current = Some(CurrentRun {
-            queued,
-            control: child.stdin.take(),
-            run: None,
-            output: VecDeque::new(),
-            stops: 0,
-        });
-        drop(state);
-        let runs = self.clone();
-        std::thread::Builder::new()
-            .name("run".to_owned())
-            .spawn(move || runs.follow(child))
-            .map_err(|error| Error::failure(format!("no thread for the run: {error}")))?;
-        Ok(())
+        if let Some(current) = &mut self.lock().current {
+            current.control = child.stdin.take();
+        }
+        let child = Arc::new(Mutex::new(Some(child)));
+        let (runs, followed) = (self.clone(), Arc::clone(&child));
+        let take = |child: &Mutex<Option<Child>>| {
+            let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
+            child.take()
+        };
+        let follow = move || take(&followed).map_or((), |child| runs.follow(child));
+        (self.spawn_thread)(Box::new(follow)).map_err(|error| {
+            if let Some(mut child) = take(&child) {
+                // One that has just ended needs no end.
+                let _ = child.kill().and_then(|()| child.wait());
+            }
+            Error::failure(format!("no thread for the run: {error}"))
+        })
     }
 
     /// Reads the output of a run until it ends, and starts the next one.
@@ -238,6 +270,12 @@ impl Runs {
             }
         });
         let status = child.wait();
+        self.note_end(status.ok().and_then(|status| status.code()), None);
+        self.start_next();
+    }
+
+    /// Puts the current run among those that ended, with a last line of its output.
+    fn note_end(&self, exit_code: Option<i32>, line: Option<String>) {
         let mut state = self.lock();
         if let Some(current) = state.current.take() {
             state.ended.push_front(EndedRun {
@@ -245,13 +283,42 @@ impl Runs {
                 number: current.queued.number,
                 title: current.queued.title,
                 run: current.run,
-                exit_code: status.ok().and_then(|status| status.code()),
-                output: current.output.into_iter().collect(),
+                exit_code,
+                output: current.output.into_iter().chain(line).collect(),
             });
             state.ended.truncate(ENDED);
         }
-        drop(state);
-        // One that cannot be started is noticed by its absence: the next click says why.
-        let _ = self.start_next();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tokio::time::Instant;
+
+    #[test]
+    fn a_run_that_cannot_be_followed_leaves_room_for_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut runs = Runs::new(folder.path());
+        runs.spawn_thread = |_| Err(io::Error::other("too many threads"));
+        let first = runs.start(vec!["--list".to_owned()], "first".to_owned(), None);
+        let second = runs.start(vec!["--list".to_owned()], "second".to_owned(), None);
+        assert!(runs.current().is_none() && runs.queued().is_empty());
+        let ended = runs.ended();
+        let numbers: Vec<_> = ended.iter().map(|run| run.number).collect();
+        assert_eq!(numbers, [second, first]);
+        assert_eq!(
+            ended[0].output,
+            ["error: no thread for the run: too many threads"]
+        );
+        // With threads, one runs again: this test program, which ends by itself.
+        runs.spawn_thread = spawn_thread;
+        let third = runs.start(vec!["--list".to_owned()], "third".to_owned(), None);
+        let begin = Instant::now();
+        while runs.ended().first().is_none_or(|run| run.number != third) {
+            assert!(begin.elapsed() < Duration::from_secs(120));
+            std::thread::yield_now();
+        }
     }
 }

@@ -1,9 +1,15 @@
 //! What forms of pages answer, without a browser.
 
 use super::{Dashboard, location, status};
+use crate::call::wait_for;
 use crate::site::Sandbox;
 use crate::trials;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use libtest_mimic::Trial;
+use loadtest_tests::{Reply, Server};
+use rustix::process::Signal;
+use std::io::Write as _;
 
 pub(super) fn trials() -> Vec<Trial> {
     trials![
@@ -11,6 +17,7 @@ pub(super) fn trials() -> Vec<Trial> {
         what_is_wrong_stands_at_its_field_and_what_was_entered_stays,
         a_load_that_cannot_be_run_is_refused_in_the_words_of_the_page,
         what_is_too_large_is_refused_on_a_page,
+        runs_are_found_by_text_and_deleted_when_that_is_confirmed,
     ]
 }
 
@@ -148,5 +155,74 @@ fn what_is_too_large_is_refused_on_a_page() {
     for answer in [answer, answer_of_address] {
         assert!(answer.contains("aria-label=\"Pages\""), "{answer}");
     }
+    dashboard.end().exits(0);
+}
+
+fn runs_are_found_by_text_and_deleted_when_that_is_confirmed() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("single --users 1 --iterations 3", &server)
+        .run()
+        .exits(0);
+    // A baseline of a run as short as this is not made by the command.
+    let baseline = sandbox
+        .root()
+        .join(".loadtest/baselines/main/site.load.single");
+    std::fs::create_dir_all(&baseline).expect("a folder");
+    let run = sandbox.only_run();
+    let file = std::fs::File::create(baseline.join(format!("{}.json.gz", run.name())));
+    let mut packed = GzEncoder::new(file.expect("a file"), Compression::fast());
+    packed
+        .write_all(run.text("record.json").as_bytes())
+        .and_then(|()| packed.finish().map(drop))
+        .expect("a record");
+    sandbox
+        .run("strict --users 1 --iterations 3", &server)
+        .run();
+    let runs = sandbox.runs();
+    let [single, strict] = [0, 1].map(|at: usize| runs[at].name());
+    let dashboard = Dashboard::start(&sandbox, "");
+    let cookie = dashboard.sign_in();
+    let page = dashboard.page(&cookie, "/runs?text=STRICT+site");
+    assert!(page.contains(&strict) && !page.contains(&single), "{page}");
+    assert!(page.contains("value=\"STRICT site\""), "{page}");
+
+    let form = format!("run={single}&run={strict}");
+    let asked = dashboard.send_form(&cookie, "/runs/remove", &form);
+    assert!(
+        asked.contains("Delete 2 runs?") && asked.contains(&strict),
+        "{asked}"
+    );
+    assert!(
+        asked.contains(&format!("The baseline main keeps its own copy of {single}")),
+        "{asked}"
+    );
+    assert_eq!(sandbox.runs().len(), 2);
+    let answer = dashboard.send_form(
+        &cookie,
+        "/runs/remove",
+        &format!("run={single}&confirmed=yes"),
+    );
+    let page = dashboard.page(&cookie, &location(&answer));
+    assert!(page.contains(&format!("deleted {single}")), "{page}");
+    assert_eq!(sandbox.only_run().name(), strict);
+
+    // One that is under way stays.
+    let running = sandbox
+        .run("single --users 1 --duration 1h", &server)
+        .start();
+    wait_for("requests", || (server.requests() > 10).then_some(()));
+    let under_way = sandbox.runs().pop().expect("a run").name();
+    let answer = dashboard.send_form(
+        &cookie,
+        "/runs/remove",
+        &format!("run={under_way}&confirmed=yes"),
+    );
+    let page = dashboard.page(&cookie, &location(&answer));
+    assert!(page.contains("is under way"), "{page}");
+    running.signal(Signal::INT);
+    running.output().exits(105);
+    assert_eq!(sandbox.runs().len(), 2);
     dashboard.end().exits(0);
 }

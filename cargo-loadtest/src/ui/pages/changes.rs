@@ -123,7 +123,7 @@ pub(super) fn start_run(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Ans
         dashboard.arguments(&words, Flags::Project),
         title.clone(),
         dashboard.visitor(),
-    )?;
+    );
     let page = format!("{}?number={number}", Route::Started.path());
     let page = dashboard.leave_notice(&page, true, format!("asked for a run of {title}"));
     Ok(Answer::SeeOther(page))

@@ -8,6 +8,7 @@ mod events;
 mod journey;
 mod load;
 mod new;
+mod removal;
 mod rows;
 mod run;
 mod runs;
@@ -85,6 +86,7 @@ pub(super) fn answer(
         // The server answers it.
         Route::Stream => Ok(not_found(dashboard, "there is no such page")),
         Route::StartRun => changes::start_run(dashboard, form),
+        Route::RemoveRuns => removal::remove(dashboard, form),
         Route::StopRun
         | Route::AbortRun
         | Route::Unqueue

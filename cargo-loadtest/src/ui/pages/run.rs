@@ -5,6 +5,7 @@ use super::super::dashboard::Dashboard;
 use super::super::frame::{Content, Section};
 use super::super::live;
 use super::super::route::Route;
+use super::removal::render_removal;
 use crate::baselines::Baselines;
 use crate::error::Error;
 use crate::export::Format;
@@ -110,6 +111,7 @@ fn render_actions(
                     button.small data-key="r" { "Run again with this seed" }
                 }
             }
+            @if dashboard.refusal(Action::Run).is_none() { (render_removal(&run)) }
         }
     })
 }

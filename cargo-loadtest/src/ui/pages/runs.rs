@@ -4,6 +4,7 @@ use super::super::dashboard::Dashboard;
 use super::super::frame::{Content, Section};
 use super::super::request::Fields;
 use super::super::route::Route;
+use super::removal::render_removal;
 use super::scenario::render_choice;
 use super::text::{
     format_commit, format_share, format_time, render_grade, render_run_link, render_time,
@@ -11,6 +12,7 @@ use super::text::{
 };
 use crate::archive::Entry;
 use crate::error::Error;
+use crate::policy::Action;
 use loadtest_model::display;
 use maud::{Markup, html};
 
@@ -31,8 +33,16 @@ pub(super) fn render(dashboard: &Dashboard, query: &Fields) -> Result<Content, E
     let archive = dashboard.archive()?;
     let scenario = query.get("scenario");
     let verdict = query.get("verdict");
+    let words: Vec<String> = query
+        .get("text")
+        .unwrap_or_default()
+        .split_whitespace()
+        .map(str::to_lowercase)
+        .collect();
     let matches = |entry: &&Entry| {
-        scenario.is_none_or(|scenario| entry.scenario == scenario)
+        let text = || describe_entry(entry).to_lowercase();
+        (words.is_empty() || words.iter().all(|word| text().contains(word)))
+            && scenario.is_none_or(|scenario| entry.scenario == scenario)
             && verdict.is_none_or(|verdict| entry.verdict() == verdict)
     };
     let mut runs: Vec<Vec<&Entry>> = Vec::new();
@@ -45,12 +55,13 @@ pub(super) fn render(dashboard: &Dashboard, query: &Fields) -> Result<Content, E
     let pages = runs.len().div_ceil(PAGE).max(1);
     let page = query.parsed("page").unwrap_or(1).clamp(1, pages);
     let shown = runs.iter().skip((page - 1) * PAGE).take(PAGE);
+    let can_remove = dashboard.refusal(Action::Run).is_none();
     let body = html! {
         h1 { "Runs " span.sub { (display::format_count(runs.len() as u64)) } }
         @if archive.entries.is_empty() && archive.unreadable.is_empty() {
             p { "Nothing has run yet. " a href="/" { "Choose a scenario" } ", or use " code { "cargo loadtest run" } "." }
         } @else {
-            (render_filter(&archive.scenarios(), scenario, verdict))
+            (render_filter(&archive.scenarios(), query))
             form method="get" action=(Route::Compare.path()) {
                 div.scroll role="region" aria-label="Runs" tabindex="0" {
                     table.list {
@@ -61,14 +72,17 @@ pub(super) fn render(dashboard: &Dashboard, query: &Fields) -> Result<Content, E
                         @for run in shown { tbody { @for (at, entry) in run.iter().enumerate() { (render_row(entry, at == 0)) } } }
                     }
                 }
-                button data-key="c" { "Compare the chosen runs" }
+                p.line {
+                    button data-key="c" { "Compare the chosen runs" }
+                    @if can_remove { button.danger formmethod="post" formaction=(Route::RemoveRuns.path()) { "Delete the chosen runs" } }
+                }
             }
             (render_pages(query, page, pages))
         }
         @if !archive.unreadable.is_empty() {
             section {
                 h2 { "Nothing is known of" }
-                dl.facts { @for run in &archive.unreadable { div { dt { (run.run) } dd { (run.reason) } } } }
+                dl.facts { @for run in &archive.unreadable { div { dt { (run.run) } dd { (run.reason) @if can_remove { " " (render_removal(&run.run)) } } } } }
             }
         }
     };
@@ -80,9 +94,21 @@ pub(super) fn render(dashboard: &Dashboard, query: &Fields) -> Result<Content, E
     })
 }
 
-fn render_filter(scenarios: &[String], scenario: Option<&str>, verdict: Option<&str>) -> Markup {
+/// The text that a filter looks in.
+fn describe_entry(entry: &Entry) -> String {
+    let commit = entry.commit.as_deref().unwrap_or_default();
+    let (verdict, reason) = (entry.verdict(), entry.reason().unwrap_or_default());
+    let Entry { run, scenario, .. } = entry;
+    format!("{run} {scenario} {verdict} {reason} {commit}")
+}
+
+fn render_filter(scenarios: &[String], query: &Fields) -> Markup {
+    let (scenario, verdict) = (query.get("scenario"), query.get("verdict"));
     html! {
         form.filter method="get" action=(Route::Runs.path()) role="search" {
+            label { "Text"
+                input name="text" type="search" value=[query.get("text")] placeholder="run, scenario, reason, commit" data-search;
+            }
             label { "Scenario"
                 select name="scenario" {
                     option value="" { "all" }
@@ -120,7 +146,7 @@ fn render_row(entry: &Entry, is_first: bool) -> Markup {
 fn render_pages(query: &Fields, page: usize, pages: usize) -> Markup {
     let link = |page: usize| {
         let mut text = url::form_urlencoded::Serializer::new(String::new());
-        for name in ["scenario", "verdict"] {
+        for name in ["text", "scenario", "verdict"] {
             if let Some(value) = query.get(name) {
                 text.append_pair(name, value);
             }

@@ -59,13 +59,10 @@ pub(in crate::ui) fn render_progress(dashboard: &Dashboard, number: u64) -> Prog
             current.output,
         ),
         (None, Some(last)) => {
-            let code = last
-                .exit_code
-                .map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
-            (
-                format!("{} did not run: it ended with {code}.", last.title),
-                last.output,
-            )
+            let end = last.exit_code.map_or_else(String::new, |code| {
+                format!(": it ended with exit code {code}")
+            });
+            (format!("{} did not run{end}.", last.title), last.output)
         }
         (None, None) if runs.queued().iter().any(|queued| queued.number == number) => {
             ("It waits for the run under way.".to_owned(), Vec::new())

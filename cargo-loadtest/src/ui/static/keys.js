@@ -48,7 +48,7 @@
   // Key, meaning, what a page needs for it, what it does.
   const table = [
     ["?", "show these keys", () => true, () => show()],
-    ["/", "go to the filter", ...press("[data-filter]")],
+    ["/", "go to the filter", ...press("[data-filter],[data-search]")],
     ["j", "next line", () => lines().length, () => goToLine(1)],
     ["k", "line before", () => lines().length, () => goToLine(-1)],
     ["Enter", "open the line", () => lines().length],
