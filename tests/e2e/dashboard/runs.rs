@@ -117,7 +117,8 @@ fn a_second_run_waits_for_the_first_and_can_be_taken_back() {
     browser.click_on("form[action='/runs/unqueue'] button");
     browser.wait_until_there_is(".notice.t-good");
     assert_eq!(sandbox.runs().len(), 1);
-    // A page of an earlier run stops no other one.
+    // A page of an earlier run stops no other one. (The list loads itself again once it is built.)
+    browser.visit(&dashboard.url("/settings"));
     let stale = "fetch('/runs/abort', { method: 'POST', body: new URLSearchParams({ number: 99 }) }).then(answer => answer.status)";
     assert_eq!(browser.awaited(stale), 200);
     let before = server.requests();
