@@ -2,7 +2,7 @@
 
 use super::Dashboard;
 use crate::browser::Browser;
-use crate::site::{Sandbox, shop};
+use crate::site::{Sandbox, shop, site};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::Server;
@@ -12,6 +12,7 @@ pub(super) fn trials() -> Vec<Trial> {
     trials![needing "chromium":
         every_page_fits_every_window_and_asks_nobody_else,
         lists_are_filtered_and_sorted,
+        places_in_source_lead_to_the_editor_of_this_browser,
         an_empty_workspace_says_what_to_do,
     ]
 }
@@ -147,6 +148,49 @@ fn check_page(browser: &mut Browser, dashboard: &Dashboard, width: u32, state: &
     let flat = "[...document.querySelectorAll('.key')].filter(one =>
         getComputedStyle(one).backgroundColor === getComputedStyle(document.body).backgroundColor).length";
     assert_eq!(browser.value(flat), 0, "{state}");
+}
+
+fn places_in_source_lead_to_the_editor_of_this_browser() {
+    let sandbox = Sandbox::new();
+    let dashboard = Dashboard::start(&sandbox, "");
+    let mut browser = dashboard.browse();
+    let form = dashboard.url("/scenarios/site::load::single/edit");
+    let places =
+        "[...document.querySelectorAll('[data-path]')].map(one => one.querySelector('a')?.href)";
+    browser.visit(&form);
+    let none = browser.value(places);
+    assert!(
+        none.as_array()
+            .is_some_and(|all| all.len() > 1 && all.iter().all(serde_json::Value::is_null)),
+        "{none}"
+    );
+    // Without an editor, a place can be copied.
+    browser.wait_until_there_is("main .sub [data-copy] + button.copy");
+    let path = site().root().join("tests/load.rs").display().to_string();
+    for (editor, begin) in [
+        ("vscode", format!("vscode://file{path}:")),
+        ("zed", format!("zed://file{path}:")),
+        (
+            "idea",
+            format!("idea://open?file={}&line=", path.replace('/', "%2F")),
+        ),
+        ("", String::new()),
+    ] {
+        browser.visit(&dashboard.url("/settings"));
+        browser.value(&format!(
+            "(() => {{ const one = document.querySelector('[data-editor]'); one.value = '{editor}';
+                one.dispatchEvent(new Event('change')); }})()"
+        ));
+        browser.visit(&form);
+        let found = browser.value(places);
+        let found = found.as_array().expect("places");
+        for one in found {
+            let is_there = one.as_str().is_some_and(|href| href.starts_with(&begin));
+            assert_eq!(is_there, !editor.is_empty(), "{editor}: {one}");
+        }
+    }
+    assert_eq!(browser.complaints(), [""; 0]);
+    dashboard.end().exits(0);
 }
 
 fn lists_are_filtered_and_sorted() {

@@ -8,10 +8,11 @@ use super::super::route::Route;
 use super::load::{EnteredLoad, render_load};
 use super::scenarios::plan;
 use super::text::{
-    format_commit, format_share, format_time, render_grade, render_output, render_run_link,
-    render_sparkline, render_time, render_verdict,
+    format_commit, format_share, format_time, render_grade, render_output, render_place,
+    render_run_link, render_sparkline, render_time, render_verdict,
 };
 use crate::archive::{Entry, Row, ScenarioHistory, SettingHistory, VersionHistory};
+use crate::commands::duplicate::find_source;
 use crate::error::Error;
 use crate::policy::Action;
 use loadtest_model::definition::ScenarioDef;
@@ -50,7 +51,7 @@ pub(super) fn render(
         .transpose()?;
     let body = html! {
         h1 { (name) }
-        p.sub { (identity) @if let Some(definition) = &definition { " · " code { (definition.file) ":" (definition.line) } } }
+        p.sub { (identity) @if let Some(definition) = &definition { " · " (render_definition_place(dashboard, definition)) } }
         @if let Some(definition) = &definition { (render_definition(definition)) }
         section {
             h2 { "Run it" }
@@ -96,6 +97,14 @@ pub(super) fn render(
         stream: String::new(),
         body,
     })
+}
+
+/// Renders where a scenario is declared.
+fn render_definition_place(dashboard: &Dashboard, definition: &ScenarioDef) -> Markup {
+    find_source(definition, &dashboard.workspace).map_or_else(
+        |_| html! { code { (definition.file) ":" (definition.line) } },
+        |path| render_place(dashboard, &path, definition.line as usize),
+    )
 }
 
 fn render_definition(definition: &ScenarioDef) -> Markup {

@@ -6,6 +6,14 @@ use crate::commands::config::describe_tables;
 use crate::error::Error;
 use maud::html;
 
+/// The editors that places in source can lead to, by the schemes of their addresses.
+const EDITORS: [(&str, &str); 4] = [
+    ("", "no editor"),
+    ("vscode", "VS Code"),
+    ("zed", "Zed"),
+    ("idea", "IntelliJ"),
+];
+
 /// Renders the page.
 ///
 /// # Errors
@@ -40,6 +48,11 @@ pub(super) fn render(dashboard: &Dashboard) -> Result<Content, Error> {
             h2 { "This browser" }
             p.line { label { input type="checkbox" autocomplete="off"; " Single letters and signs are keys" } }
             p.sub { "They open pages and press buttons, unless a field has the focus. Other keys work in any case." }
+            p.line { label { "Places in source open in "
+                select data-editor autocomplete="off" {
+                    @for (scheme, name) in EDITORS { option value=(scheme) { (name) } }
+                }
+            } }
         }
     };
     Ok(super::plain(Section::Settings, "Settings", body))

@@ -1,10 +1,12 @@
 //! Words and small drawings that several pages have.
 
 use crate::archive::{Entry, Outcome};
+use crate::ui::dashboard::Dashboard;
 use crate::ui::route::Route;
 use loadtest_model::card::Verdict;
 use loadtest_model::display;
 use maud::{Markup, html};
+use std::path::Path;
 use std::time::Duration;
 
 /// The size of a sparkline, in CSS pixels.
@@ -48,6 +50,25 @@ pub(super) fn render_time(time: &str) -> Markup {
 /// Renders the name of a run, which leads to its report.
 pub(super) fn render_run_link(run: &str) -> Markup {
     html! { a href=(Route::Run(run.to_owned()).path()) { (run) } }
+}
+
+/// Renders a place in a source file, which can be copied; the script leads from it to an editor.
+pub(super) fn render_place(dashboard: &Dashboard, path: &Path, line: usize) -> Markup {
+    let place = format!("{}:{line}", dashboard.shown_path(path));
+    let path = local_path(dashboard, path);
+    html! { span data-copy=(place) data-path=[path] data-line=(line) { code { (place) } } }
+}
+
+/// Renders a line of a source file that the page has named.
+pub(super) fn render_line(dashboard: &Dashboard, path: &Path, line: usize) -> Markup {
+    let path = local_path(dashboard, path);
+    html! { span.sub data-path=[path] data-line=(line) { "line " (line) } }
+}
+
+/// The path for an editor on this machine; none for the visitors of a shared dashboard.
+fn local_path(dashboard: &Dashboard, path: &Path) -> Option<String> {
+    let is_local = dashboard.visitor().is_none();
+    is_local.then(|| path.display().to_string())
 }
 
 /// Renders text as it stands; it takes the focus, since a long one is scrolled by keys.

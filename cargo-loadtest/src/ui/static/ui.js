@@ -20,6 +20,22 @@
   };
   localise(document);
 
+  // Places in source lead to the editor that this browser has chosen.
+  const editor = ["vscode", "zed", "idea"].find((one) => one === localStorage.getItem("editor"));
+  for (const one of editor ? document.querySelectorAll("[data-path]") : []) {
+    const { path, line } = one.dataset;
+    const parts = path.replaceAll("\\", "/").replace(/^(?!\/)/, "/").split("/").map(encodeURIComponent);
+    const link = document.createElement("a");
+    link.href = editor === "idea" ? `idea://open?file=${encodeURIComponent(path)}&line=${line}` : `${editor}://file${parts.join("/")}:${line}`;
+    link.append(...one.childNodes);
+    one.append(link);
+  }
+  const editors = document.querySelector("[data-editor]");
+  if (editors) {
+    editors.value = editor ?? "";
+    editors.addEventListener("change", () => localStorage.setItem("editor", editors.value));
+  }
+
   // Parts of the page. While the tab is hidden nothing is sent: a browser has six connections for all tabs.
   let source = null;
   let paused = false;

@@ -11,7 +11,7 @@ use crate::ui::editor::{
     number_options,
 };
 use crate::ui::frame::{Content, Section};
-use crate::ui::pages::text::render_output;
+use crate::ui::pages::text::{render_line, render_output, render_place};
 use crate::ui::route::Route;
 use maud::{Markup, html};
 
@@ -55,7 +55,7 @@ pub(super) fn render_form(
         stream: format!("edit={encoded}&check={state}"),
         body: html! {
             h1 { (scenario.function) }
-            p.sub { a href=(Route::Scenario(identity.to_owned()).path()) { (identity) } " · " code { (file.shown) ":" (scenario.line) } }
+            p.sub { a href=(Route::Scenario(identity.to_owned()).path()) { (identity) } " · " (render_place(dashboard, &file.path, scenario.line)) }
             nav.actions aria-label="What to do with this scenario" {
                 a.button.small href=(Route::Try(identity.to_owned()).path()) data-key="Ctrl Enter" { "Try it once" }
                 @if refusal.is_none() { form.line method="post" action=(Route::CheckSource.path()) {
@@ -69,7 +69,7 @@ pub(super) fn render_form(
                     }
                 }
             }
-            (render_check(check.as_ref()))
+            (render_check(dashboard, file, check.as_ref()))
             (render_refused(draft))
             @if let Some(refusal) = &refusal { p.notice { "This scenario cannot be edited here: " (refusal) } }
             form #edit method="post" action=(Route::PreviewEdit.path()) {
@@ -86,7 +86,8 @@ pub(super) fn render_form(
                     (render_add(None, 0, &scenario.options, draft))
                 }
                 @for (number, part) in scenario.parts.iter().enumerate() {
-                    (render_part(number + 1, part, &fields, draft, findings))
+                    @let place = render_line(dashboard, &file.path, part.line);
+                    (render_part(number + 1, part, &place, &fields, draft, findings))
                 }
                 (render_new_step(&scenario.parts, draft, refusal.is_some()))
                 @if refusal.is_none() { p.save { button.primary { "Show the changes" } } }
@@ -96,7 +97,7 @@ pub(super) fn render_form(
     }
 }
 
-fn render_check(check: Option<&SourceCheck>) -> Markup {
+fn render_check(dashboard: &Dashboard, file: &EditedFile, check: Option<&SourceCheck>) -> Markup {
     html! {
         @match check {
             None => {}
@@ -107,7 +108,7 @@ fn render_check(check: Option<&SourceCheck>) -> Markup {
                 section.notice.t-bad aria-label="Messages of the compiler" {
                     ul { @for finding in findings { li {
                         @if finding.is_error { "error" } @else { "warning" }
-                        @if let Some((line, _)) = finding.lines { ", line " (line) }
+                        @if let Some((line, _)) = finding.lines { ", " (render_line(dashboard, &file.path, line)) }
                         ": " (finding.text)
                     } } }
                 }
@@ -202,6 +203,7 @@ fn render_add(
 fn render_part(
     number: usize,
     part: &PartSource,
+    place: &Markup,
     fields: &[OptionField<'_>],
     draft: &Draft,
     findings: &[Finding],
@@ -221,7 +223,7 @@ fn render_part(
     };
     html! {
         fieldset.step id={ "step-" (part.name) } {
-            legend { (title) " " strong { (part.name) } @if let Some(group) = &part.group { " in " (group) } " " span.sub { "line " (part.line) } }
+            legend { (title) " " strong { (part.name) } @if let Some(group) = &part.group { " in " (group) } " " (place) }
             @for finding in findings.iter().filter(is_own_error) { p.s-bad { (finding.text) } }
             @if is_step {
                 (render_description(number, Some(&part.name), &part.description, draft))
