@@ -210,10 +210,15 @@ impl Running {
         self.stdout.text()
     }
 
+    /// The number of its process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal to the called process alone.
     #[cfg(unix)]
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
-        send(self.child.id(), signal);
+        send(self.process(), signal);
     }
 
     fn kill(&mut self) {

@@ -34,8 +34,9 @@ impl<L: DeserializeOwned> Tail<L> {
     }
 
     /// Returns the lines that were completed since the last call, of a long journal the first of them; one that cannot be
-    /// read is left out.
-    pub(crate) fn read(&mut self) -> Vec<L> {
+    /// read is left out. Each is decoded when it is asked for: decoded, a line
+    /// takes many times the room of its text.
+    pub(crate) fn read(&mut self) -> impl Iterator<Item = L> + use<L> {
         if self.file.is_none() {
             // The process makes the file when it gets that far.
             self.file = File::open(&self.path).ok();
@@ -49,12 +50,19 @@ impl<L: DeserializeOwned> Tail<L> {
             .iter()
             .rposition(|byte| *byte == b'\n')
             .map_or(0, |at| at + 1);
-        let lines = self.pending[..complete]
-            .split(|byte| *byte == b'\n')
-            .filter_map(|line| serde_json::from_slice(line).ok())
-            .collect();
-        self.pending.drain(..complete);
-        lines
+        let rest = self.pending.split_off(complete);
+        let text = std::mem::replace(&mut self.pending, rest);
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            loop {
+                let rest = &text[at..];
+                let length = rest.iter().position(|byte| *byte == b'\n')?;
+                at += length + 1;
+                if let Ok(line) = serde_json::from_slice(&rest[..length]) {
+                    return Some(line);
+                }
+            }
+        })
     }
 }
 
@@ -290,7 +298,7 @@ mod tests {
                 prop_assert_eq!(record.end.ending == EndReason::Completed, whole_run);
             }
             // Whoever watches it grow sees the same, but for a line whose end is yet to come.
-            let seen = Tail::<JournalLine>::new(file.path()).read().len();
+            let seen = Tail::<JournalLine>::new(file.path()).read().count();
             prop_assert!(seen == whole || seen + 1 == whole, "{seen} of {whole}");
         }
     }
@@ -300,16 +308,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal");
         let mut tail = Tail::<JournalLine>::new(&path);
-        assert!(tail.read().is_empty());
+        assert_eq!(tail.read().count(), 0);
         let line = sample::journal(&[JournalLine::Frame(Box::new(sample::frame(0, 1)))]);
         let (one, other) = line.split_at(10);
         let mut file = File::create(&path).unwrap();
         file.write_all(one.as_bytes()).unwrap();
-        assert!(tail.read().is_empty());
+        assert_eq!(tail.read().count(), 0);
         file.write_all(other.as_bytes()).unwrap();
         file.write_all(line.as_bytes()).unwrap();
-        assert_eq!(tail.read().len(), 2);
-        assert!(tail.read().is_empty());
+        assert_eq!(tail.read().count(), 2);
+        assert_eq!(tail.read().count(), 0);
     }
 
     #[test]

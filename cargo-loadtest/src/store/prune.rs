@@ -59,6 +59,7 @@ impl Store {
     ///
     /// # Errors
     /// When it is under way, is not surely a run, or cannot be removed.
+    #[cfg(any(test, feature = "ui"))]
     pub(crate) fn remove(&self, folder: &RunFolder) -> Result<(), Error> {
         let (run, path) = (folder.identifier(), folder.path());
         if self.holds_baselines() {
@@ -80,6 +81,7 @@ impl Store {
     }
 
     /// Lets `latest` mean the newest run that is left, where it meant this one.
+    #[cfg(any(test, feature = "ui"))]
     fn mark_newest(&self, removed: &str) -> Result<(), Error> {
         let latest = self.directory.join(super::LATEST);
         let is_link = std::fs::read_link(&latest).is_ok_and(|to| to == Path::new(removed));

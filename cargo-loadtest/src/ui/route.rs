@@ -239,7 +239,14 @@ impl Route {
             }
             Self::StartTry => Action::Debug,
             Self::SaveBaseline | Self::RemoveBaseline => Action::Baseline,
-            Self::SaveEdit | Self::UndoEdit | Self::SaveImport | Self::AddScenario => Action::Edit,
+            Self::PreviewEdit
+            | Self::SaveEdit
+            | Self::UndoEdit
+            | Self::CheckSource
+            | Self::ReadImport
+            | Self::SaveImport
+            | Self::PreviewScenario
+            | Self::AddScenario => Action::Edit,
             Self::Duplicate => Action::Duplicate,
             _ => return None,
         })
@@ -302,6 +309,15 @@ impl Route {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whatever_changes_something_needs_a_permission() {
+        for route in Route::samples() {
+            // To list scenarios is permitted to viewers, too.
+            let is_change = route.access() == Access::Change && route != Route::Refresh;
+            assert_eq!(route.action().is_some(), is_change, "{route:?}");
+        }
+    }
 
     #[test]
     fn the_path_of_every_route_leads_to_it_and_only_with_its_method() {

@@ -191,7 +191,18 @@ fn ten_hours_take_no_more_memory_than_ten_minutes() {
         "{points}"
     );
     assert_eq!(browser.complaints(), [""; 0]);
+    let peak = peak_memory(dashboard.running.process());
+    assert!(peak < 150_000, "{peak} kB in the server");
     dashboard.end().exits(0);
+}
+
+/// Returns the most memory that a process had, in kB.
+#[track_caller]
+fn peak_memory(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("our own child");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let peak = peak.and_then(|rest| rest.split_whitespace().next());
+    peak.and_then(|peak| peak.parse().ok()).expect("a figure")
 }
 
 /// Eight pages of one run: a browser has six connections for all of them.

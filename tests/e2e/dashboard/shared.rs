@@ -114,6 +114,8 @@ fn members_do_what_their_level_permits_and_others_see_nothing() {
         ("vera", "/runs/stop", "needs the level tester"),
         ("vera", "/try/start", "needs the level tester"),
         ("vera", "/baselines/remove", "needs the level tester"),
+        ("vera", "/runs/remove", "needs the level tester"),
+        ("tess", "/new/read", "sources are not changed"),
         ("tess", "/edit/save", "sources are not changed"),
         ("ada", "/new/add", "sources are not changed"),
         ("ada", "/scenarios/duplicate", "sources are not changed"),

@@ -2,6 +2,7 @@
 
 use super::super::command::RunningCommand;
 use super::super::dashboard::Dashboard;
+use super::super::guard::SECRET_VARIABLE;
 use super::file::EditedFile;
 use crate::error::Error;
 use crate::workspace::{cargo_check, folder};
@@ -143,7 +144,9 @@ fn findings_of(path: &Path, diagnoses: &[Diagnosis]) -> Vec<Finding> {
 /// Checks the load tests of a package.
 fn run_check(dashboard: &Dashboard, package: &str) -> Result<Vec<Diagnosis>, Error> {
     let mut command = cargo_check(package, dashboard.cargo_flags());
-    command.current_dir(&dashboard.folder);
+    command
+        .current_dir(&dashboard.folder)
+        .env_remove(SECRET_VARIABLE);
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -1,11 +1,11 @@
 //! The file of a scenario: which it is, and where the scenario stands in it.
 
 use super::super::dashboard::Dashboard;
+use super::sources::list_sources;
 use crate::commands::duplicate::find_source;
 use crate::error::Error;
 use crate::source::{FileSource, ScenarioSource, read_source};
-use crate::workspace::folder;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A scenario in its file as it is now.
 #[derive(Debug)]
@@ -17,9 +17,6 @@ pub(in crate::ui) struct EditedFile {
     pub(in crate::ui) scenario: ScenarioSource,
 }
 
-/// The most files of a package that are looked through.
-const FILES: usize = 2_000;
-
 /// Reads the file of a scenario.
 ///
 /// # Errors
@@ -28,17 +25,12 @@ pub(in crate::ui) fn find_scenario(
     dashboard: &Dashboard,
     identity: &str,
 ) -> Result<EditedFile, Error> {
-    let function = identity.rsplit("::").next().unwrap_or_default();
-    let Some(definition) = dashboard.definition(identity) else {
-        return search_package(dashboard, identity, function);
-    };
-    let path = find_source(&definition, &dashboard.workspace)
-        .map_err(|reason| Error::usage(format!("`{identity}` cannot be edited here: {reason}")))?;
+    let (path, function) = find_file(dashboard, identity)?;
     let text = read_source(&path)?;
     let shown = dashboard.shown_path(&path).to_string();
     let source = FileSource::read(&text)
         .map_err(|error| Error::usage(format!("`{shown}` cannot be read as Rust: {error}")))?;
-    let scenario = choose(source.scenarios, identity, &definition.function).ok_or_else(|| {
+    let scenario = choose(source.scenarios, identity, &function).ok_or_else(|| {
         Error::nothing_found(format!(
             "`{shown}` does not hold the scenario `{function}` any more"
         ))
@@ -68,59 +60,17 @@ fn choose(
     })
 }
 
-/// Searches the sources of a package for a scenario that is not listed: before the load tests are built, or while they
-/// do not build.
-fn search_package(
-    dashboard: &Dashboard,
-    identity: &str,
-    function: &str,
-) -> Result<EditedFile, Error> {
-    let unknown = || Error::nothing_found(format!("there is no scenario `{identity}`"));
-    let package = identity.split("::").next().unwrap_or_default();
-    let packages = dashboard.workspace.packages();
-    let package = packages.iter().find(|one| one.name.as_str() == package);
-    let mut folders = vec![folder(package.ok_or_else(unknown)?)];
-    let mut found = Vec::new();
-    let mut seen = 0;
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            let (path, name) = (entry.path(), entry.file_name());
-            let is_hidden = name.to_string_lossy().starts_with('.');
-            let Ok(kind) = entry.file_type() else {
-                continue;
-            };
-            if kind.is_dir() && !is_hidden && path != dashboard.workspace.target_directory {
-                folders.push(path);
-            } else if kind.is_file() && path.extension().is_some_and(|end| end == "rs") {
-                seen += 1;
-                found.extend(read_scenario(dashboard, &path, identity, function));
-            }
-        }
-        if seen > FILES {
-            break;
-        }
+/// Finds the file and the function of a scenario: in the sources, where the load tests are not built yet or do not build.
+fn find_file(dashboard: &Dashboard, identity: &str) -> Result<(PathBuf, String), Error> {
+    if let Some(definition) = dashboard.definition(identity) {
+        let path = find_source(&definition, &dashboard.workspace).map_err(|reason| {
+            Error::usage(format!("`{identity}` cannot be edited here: {reason}"))
+        })?;
+        return Ok((path, definition.function.to_string()));
     }
-    found.sort_by_key(|file| {
-        // A file is named in the identity of its scenarios, unless `#[path]` says otherwise.
-        let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
-        !identity.contains(&format!("::{stem}::"))
-    });
-    found.into_iter().next().ok_or_else(unknown)
-}
-
-fn read_scenario(
-    dashboard: &Dashboard,
-    path: &Path,
-    identity: &str,
-    function: &str,
-) -> Option<EditedFile> {
-    let text = read_source(path).ok()?;
-    let is_candidate = text.contains("scenario") && text.contains(function);
-    let source = FileSource::read(is_candidate.then_some(&text)?).ok()?;
-    Some(EditedFile {
-        scenario: choose(source.scenarios, identity, function)?,
-        shown: dashboard.shown_path(path).to_string(),
-        path: path.to_path_buf(),
-        text,
-    })
+    let mut sources = list_sources(dashboard).into_iter();
+    let found = sources.find(|source| source.identity == identity);
+    found
+        .map(|source| (source.path, source.scenario.function))
+        .ok_or_else(|| Error::nothing_found(format!("there is no scenario `{identity}`")))
 }
