@@ -165,7 +165,7 @@ fn value() -> &'static Project {
 }
 
 /// The number of the process that started the server at `url`, which is what it answers.
-fn starter_of(url: &str) -> u32 {
+pub(crate) fn starter_of(url: &str) -> u32 {
     let mut stream = TcpStream::connect(address(url)).expect("the target listens");
     let request = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
     stream.write_all(request.as_bytes()).expect("a request");
@@ -227,7 +227,7 @@ fn cargo_test_starts_and_stops_the_target_too() {
     assert_gone(&said_url(&output.stdout, "the server is at "));
 }
 
-fn said_url(text: &str, before: &str) -> String {
+pub(crate) fn said_url(text: &str, before: &str) -> String {
     let (_, rest) = text.split_once(before).expect("the URL is said");
     rest.split_whitespace().next().expect("a URL").to_owned()
 }

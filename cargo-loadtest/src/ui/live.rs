@@ -6,7 +6,9 @@ use super::runs::ShownRun;
 use super::watch::{Watched, WatchedState};
 use crate::course::{Course, LimitsSoFar, describe_phase};
 use crate::export::html::sheet::{render_sections, render_tiles};
-use crate::export::page::live::{build_sections, build_tiles, describe_now, grade_so_far};
+use crate::export::page::live::{
+    build_sections, build_tiles, build_trials_so_far, describe_now, grade_so_far,
+};
 use maud::{Markup, html};
 use std::time::Duration;
 
@@ -72,26 +74,38 @@ fn render_stop(own: &ShownRun) -> Markup {
     }
 }
 
-/// Renders the changing parts of the page of a run; `None` where the run is not under way any more.
-pub(super) fn render_run(dashboard: &Dashboard, run: &str) -> Option<Vec<(&'static str, Markup)>> {
+/// Renders the changing parts of the page of a run, with the figures of the scenario `chosen`, else of the newest;
+/// `None` where the run is not under way any more.
+pub(super) fn render_run(
+    dashboard: &Dashboard,
+    run: &str,
+    chosen: Option<&str>,
+) -> Option<Vec<(&'static str, Markup)>> {
     let folder = dashboard.store.find(run).ok()?;
     if !folder.is_under_way() {
         return None;
     }
-    dashboard.watch(run, render_watched).ok()
+    let render = |watched: &Watched| render_watched(watched, chosen);
+    dashboard.watch(run, render).ok()
 }
 
-fn render_watched(watched: &Watched) -> Vec<(&'static str, Markup)> {
-    let course = watched.current();
+fn render_watched(watched: &Watched, chosen: Option<&str>) -> Vec<(&'static str, Markup)> {
+    let course = watched.course(chosen);
     let head = html! {
         div id=(HEAD) {
             @if let Some(course) = course { (render_progress(course)) }
+            @else if watched.search().is_some_and(|search| !search.trials.is_empty()) { p { "The next trial has not begun: the target rests." } }
             @else { p { "The load has not begun: the target is set up, or waited for." } }
-            @if watched.scenarios.len() > 1 { (render_scenarios(watched, course)) }
+            @if watched.scenarios.len() > 1 { (render_scenarios(watched, chosen, course)) }
         }
     };
     let figures = html! {
-        div id=(FIGURES) { @if let Some(course) = course { (render_figures(course)) } }
+        div id=(FIGURES) {
+            @if let Some(trials) = watched.search().and_then(build_trials_so_far) {
+                div.paper { (render_sections(&[trials], 2, "search")) }
+            }
+            @if let Some(course) = course { (render_figures(course)) }
+        }
     };
     let log = html! {
         div id=(LOG) {
@@ -124,22 +138,31 @@ fn render_progress(course: &Course) -> Markup {
     }
 }
 
-fn render_scenarios(watched: &Watched, shown: Option<&Course>) -> Markup {
+/// Renders how far each scenario is, as links to its figures.
+fn render_scenarios(watched: &Watched, chosen: Option<&str>, shown: Option<&Course>) -> Markup {
     let shown = shown.map(|course| course.record.start.definition.identity());
+    let shown = chosen.or(shown.as_deref());
+    let run = Route::Run(watched.run.clone()).path();
+    let address = |identity: &str| {
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        format!("{run}?{}", query.append_pair("scenario", identity).finish())
+    };
     html! {
-        ul.phases {
+        nav aria-label="Scenarios of this run" { ul.phases {
             @for scenario in &watched.scenarios {
                 @let state = match &scenario.state {
                     WatchedState::Waiting => "waits".to_owned(),
-                    WatchedState::Running(course) => format!("runs: {}", course.position(elapsed(course))),
+                    WatchedState::Running(course) => format!("{} · {}", course.position(elapsed(course)), describe_now(course)),
                     WatchedState::Ended(_) => "is over".to_owned(),
                     WatchedState::Failed(reason) => format!("did not run: {reason}"),
                 };
-                li aria-current=[(shown.as_ref() == Some(&scenario.identity)).then_some("true")] {
-                    (scenario.identity) " " span.sub { (state) }
+                li {
+                    a href=(address(&scenario.identity)) aria-current=[(shown == Some(&*scenario.identity)).then_some("true")] { (scenario.identity) }
+                    " " span.sub { (state) }
                 }
             }
-        }
+            @if chosen.is_some() { li { a href=(run) { "the newest that runs" } } }
+        } }
     }
 }
 

@@ -103,7 +103,7 @@ async fn send_updates(
 fn make_update(dashboard: &Arc<Dashboard>, query: &Fields) -> Update {
     let mut parts = vec![(frame::BAR, frame::render_bar(dashboard))];
     if let Some(run) = query.get("run") {
-        match live::render_run(dashboard, run) {
+        match live::render_run(dashboard, run, query.get("scenario")) {
             Some(live) => parts.extend(live),
             None => return Update::Reload,
         }

@@ -6,7 +6,9 @@ use crate::course::Course;
 use crate::error::Error;
 use crate::session::journal::Tail;
 use crate::store::RunFolder;
-use loadtest_model::protocol::JournalLine;
+use loadtest_model::capacity::Search;
+use loadtest_model::display;
+use loadtest_model::protocol::{JournalLine, SearchLine};
 use std::time::Duration;
 
 /// The most lines of a log.
@@ -19,6 +21,8 @@ pub(super) struct Watched {
     pub(super) run: String,
     /// Its scenarios, in the order of their numbers.
     pub(super) scenarios: Vec<WatchedScenario>,
+    /// The search for the capacity, if it is one: its trials are runs of the only scenario.
+    search: Option<WatchedSearch>,
     /// What happened, oldest first: first errors, doubts, broken thresholds.
     pub(super) log: Vec<String>,
 }
@@ -29,6 +33,16 @@ pub(super) struct WatchedScenario {
     pub(super) identity: String,
     pub(super) state: WatchedState,
     tail: Tail<JournalLine>,
+}
+
+/// A search for the capacity under way.
+#[derive(Debug)]
+struct WatchedSearch {
+    search: Search,
+    tail: Tail<SearchLine>,
+    folder: RunFolder,
+    /// The number of trials that have begun.
+    begun: usize,
 }
 
 /// How far a scenario is.
@@ -49,21 +63,33 @@ impl Watched {
     /// When the run has written nothing.
     pub(super) fn open(folder: &RunFolder) -> Result<Self, Error> {
         let header = folder.read_header()?;
-        let scenario =
-            |(number, expected): (usize, loadtest_model::record::NotRun)| WatchedScenario {
-                identity: expected.scenario,
-                state: WatchedState::Waiting,
-                tail: Tail::new(&folder.journal(number)),
-            };
+        let searched = header.capacity.iter().map(|search| search.scenario.clone());
+        let expected = header.not_run.into_iter().map(|expected| expected.scenario);
+        let scenario = |(number, identity)| WatchedScenario {
+            identity,
+            state: WatchedState::Waiting,
+            tail: Tail::new(&folder.journal(number)),
+        };
+        let scenarios = (1..).zip(searched.chain(expected)).map(scenario).collect();
+        let search = header.capacity.map(|search| WatchedSearch {
+            search,
+            tail: Tail::new(&folder.search()),
+            folder: RunFolder::at(folder.path()),
+            begun: 0,
+        });
         Ok(Self {
             run: folder.identifier(),
-            scenarios: (1..).zip(header.not_run).map(scenario).collect(),
+            scenarios,
+            search,
             log: Vec::new(),
         })
     }
 
     /// Reads what was written since the last call.
     pub(super) fn refresh(&mut self) {
+        if let Some(search) = &mut self.search {
+            self.log.extend(search.refresh(&mut self.scenarios));
+        }
         let is_several = self.scenarios.len() > 1;
         for scenario in &mut self.scenarios {
             for line in scenario.tail.read() {
@@ -80,6 +106,21 @@ impl Watched {
         self.log.drain(..excess);
     }
 
+    /// Returns the search for the capacity as far as it is, if the run is one.
+    pub(super) fn search(&self) -> Option<&Search> {
+        self.search.as_ref().map(|watched| &watched.search)
+    }
+
+    /// Returns the course of the scenario called `identity`; without one the course to look at.
+    pub(super) fn course(&self, identity: Option<&str>) -> Option<&Course> {
+        let Some(identity) = identity else {
+            return self.current();
+        };
+        let mut scenarios = self.scenarios.iter();
+        let scenario = scenarios.find(|scenario| scenario.identity == identity)?;
+        scenario.state.course()
+    }
+
     /// Returns the course to look at: the newest that runs, else the last that ended.
     pub(super) fn current(&self) -> Option<&Course> {
         let courses = || self.scenarios.iter().rev();
@@ -88,6 +129,31 @@ impl Watched {
             _ => None,
         });
         running.or_else(|| courses().find_map(|scenario| scenario.state.course()))
+    }
+}
+
+impl WatchedSearch {
+    /// Reads what was written since the last call, and turns to the trial that runs; returns lines for the log.
+    fn refresh(&mut self, scenarios: &mut [WatchedScenario]) -> Vec<String> {
+        let mut lines = Vec::new();
+        let begun = self.begun;
+        for line in self.tail.read() {
+            match line {
+                SearchLine::Begin { .. } => self.begun += 1,
+                SearchLine::Trial(trial) => {
+                    let rate = display::format_rate(trial.attempt.per_second);
+                    lines.push(format!("trial at {rate}: {}", trial.describe()));
+                    self.search.trials.push(*trial);
+                }
+                SearchLine::End(ending) => self.search.ending = Some(ending),
+                SearchLine::Failed(failure) => lines.push(failure.message.to_string()),
+            }
+        }
+        if let Some(scenario) = scenarios.first_mut().filter(|_| self.begun > begun) {
+            scenario.tail = Tail::new(&self.folder.journal(self.begun));
+            scenario.state = WatchedState::Waiting;
+        }
+        lines
     }
 }
 

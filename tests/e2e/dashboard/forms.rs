@@ -187,6 +187,8 @@ fn runs_are_found_by_text_and_deleted_when_that_is_confirmed() {
     let page = dashboard.page(&cookie, "/runs?text=STRICT+site");
     assert!(page.contains(&strict) && !page.contains(&single), "{page}");
     assert!(page.contains("value=\"STRICT site\""), "{page}");
+    let page = dashboard.page(&cookie, "/runs?text=nobody");
+    assert!(page.contains("No run is like that."), "{page}");
 
     let form = format!("run={single}&run={strict}");
     let asked = dashboard.send_form(&cookie, "/runs/remove", &form);

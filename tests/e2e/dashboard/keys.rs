@@ -179,5 +179,13 @@ fn steps_are_moved_and_removed_by_keys_and_the_focus_stays_with_them() {
     browser.wait_until_there_is("#edit");
     assert_eq!(steps(&project), ["visit", "login", "browse"]);
     assert_eq!(browser.value("document.activeElement.id"), "step-browse");
+
+    browser.press("d");
+    browser.wait_until_there_is(".diff");
+    browser.press("Control+s");
+    browser.wait_until_there_is("#edit");
+    assert_eq!(steps(&project), ["visit", "login", "browse", "browse_2"]);
+    browser.press("a");
+    assert_eq!(browser.value("document.activeElement.name"), "new.name");
     dashboard.end().exits(0);
 }

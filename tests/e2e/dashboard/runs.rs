@@ -21,6 +21,8 @@ pub(super) fn trials() -> Vec<Trial> {
         stop_lets_requests_in_flight_end_and_abort_does_not,
         what_happens_in_a_run_is_spoken,
         a_run_of_a_terminal_is_watched_and_outlives_its_page,
+        each_scenario_of_a_mix_is_watched,
+        the_trials_of_a_search_are_watched,
         killing_the_dashboard_stops_its_load,
         one_journey_shows_every_request_and_no_secret,
     ]
@@ -220,6 +222,68 @@ fn a_run_of_a_terminal_is_watched_and_outlives_its_page() {
     dashboard.end().exits(0);
 }
 
+fn each_scenario_of_a_mix_is_watched() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let sandbox = Sandbox::new();
+    let dashboard = Dashboard::start(&sandbox, "");
+    let mut browser = dashboard.browse();
+    let terminal = sandbox
+        .run("single strict --mix --users 2 --duration 1h", &server)
+        .start();
+    browser.click_on("#bar a.button");
+    browser.wait_until_there_is("#live-figures .tiles");
+    wait_for("both to run", || {
+        let text = text_of(&mut browser, "#live-head nav");
+        (text.matches(" it/s, p95 ").count() == 2).then_some(())
+    });
+    let shown = |browser: &mut Browser| text_of(browser, "#live-figures h2");
+    assert_eq!(shown(&mut browser), "strict");
+    for (key, scenario) in [("]", "single"), ("]", "strict"), ("[", "single")] {
+        browser.press(key);
+        wait_for("the figures of the other scenario", || {
+            (shown(&mut browser) == scenario).then_some(())
+        });
+        let current = text_of(&mut browser, "#live-head [aria-current]");
+        assert_eq!(current, format!("site::load::{scenario}"));
+    }
+    assert_eq!(browser.complaints(), [""; 0]);
+    terminal.signal(Signal::INT);
+    terminal.output().exits(105);
+    dashboard.end().exits(0);
+}
+
+fn the_trials_of_a_search_are_watched() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let sandbox = Sandbox::new();
+    let dashboard = Dashboard::start(&sandbox, "");
+    let mut browser = dashboard.browse();
+    let line = format!(
+        "single --base-url {} --slo p95<10s,errors<1% --from 10/s --max 20/s --window 1s --confirm 1h \
+         --ramp-up 0s --rest 0s",
+        server.url()
+    );
+    let terminal = sandbox.tool("capacity", &line).start();
+    browser.click_on("#bar a.button");
+    let trials = wait_for("both trials, and the confirmation", || {
+        browser.wait_until_there_is("#live-figures .tiles");
+        let text = text_of(&mut browser, "#live-figures");
+        (text.matches("✓ met").count() == 2).then_some(text)
+    });
+    assert!(
+        trials.contains("Trials") && trials.contains("20/s"),
+        "{trials}"
+    );
+    assert!(text_of(&mut browser, "#live-log").contains("trial at 10/s: met"));
+    wait_for("seconds of the confirmation", || {
+        let text = text_of(&mut browser, "#live-head");
+        text.contains("/1h").then_some(())
+    });
+    assert_eq!(browser.complaints(), [""; 0]);
+    terminal.signal(Signal::INT);
+    terminal.output().exits(105);
+    dashboard.end().exits(0);
+}
+
 fn killing_the_dashboard_stops_its_load() {
     let server = Server::start(|_| Reply::text("ok"));
     let sandbox = Sandbox::new();
@@ -271,5 +335,7 @@ fn one_journey_shows_every_request_and_no_secret() {
         .value("[...document.querySelectorAll('.exchange')].filter(one => !one.hidden).length");
     assert_eq!(shown, 1);
     assert_eq!(server.requests_to("/login"), 1);
+    let entered = browser.value("document.querySelector('input[name=seed]').value");
+    assert_eq!(entered, "7");
     dashboard.end().exits(0);
 }

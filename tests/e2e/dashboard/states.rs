@@ -2,18 +2,21 @@
 
 use super::editor::{LOAD, project};
 use super::{Dashboard, status};
-use crate::call::wait_for;
+use crate::call::{send, wait_for};
+use crate::own_target::{said_url, starter_of};
 use crate::project::Files;
 use crate::site::{Sandbox, shop};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::Server;
+use rustix::process::Signal;
 use std::fs;
 
 pub(super) fn trials() -> Vec<Trial> {
     trials![
         what_is_not_there_is_said_with_the_next_step,
         what_went_wrong_is_said_in_the_words_of_the_command,
+        a_run_says_what_it_waits_for_and_why_it_died,
         runs_that_are_damaged_or_cannot_be_compared_have_reasons,
         a_load_test_that_does_not_build_keeps_its_rows_and_its_form,
         a_workspace_without_a_load_test_is_told_how_to_begin,
@@ -136,6 +139,38 @@ fn what_went_wrong_is_said_in_the_words_of_the_command() {
         "/settings",
         200,
         &["everything is built in"],
+    );
+    dashboard.end().exits(0);
+}
+
+fn a_run_says_what_it_waits_for_and_why_it_died() {
+    let sandbox = Sandbox::new();
+    let dashboard = Dashboard::start(&sandbox, "");
+    let cookie = dashboard.sign_in();
+    let file = sandbox.root().join("deaf");
+    let line = "--exact site::load::own_deaf";
+    let waiting = sandbox.tool("run", line).env("SITE_DEAF", &file).start();
+    wait_for("the target", || fs::read(&file).ok());
+    let run = format!("/runs/{}", sandbox.only_run().name());
+    assert_words(&dashboard, &cookie, &run, 200, &["The load has not begun"]);
+    waiting.signal(Signal::INT);
+    waiting.output().exits(105);
+    let reason = "stopped before the load began";
+    assert_words(&dashboard, &cookie, &run, 200, &["DID NOT RUN", reason]);
+
+    let line = "--exact site::load::own --users 2 --duration 60s";
+    let mut dying = sandbox.tool("run", line).start();
+    dying.wait_until_it_says("[0s] site::load::own against ");
+    let url = said_url(&dying.said(), "against ");
+    send(starter_of(url.trim_end_matches(',')), Signal::KILL);
+    dying.output().exits(105);
+    let run = format!("/runs/{}", sandbox.runs()[1].name());
+    assert_words(
+        &dashboard,
+        &cookie,
+        &run,
+        200,
+        &["INTERRUPTED", "killed by signal 9"],
     );
     dashboard.end().exits(0);
 }

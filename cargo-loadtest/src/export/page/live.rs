@@ -1,8 +1,9 @@
 //! The parts of a card that say something while the run goes on.
 
-use super::{Section, Tile, findings, steps, units};
+use super::{Section, Tile, findings, search, steps, units};
 use crate::course::{Course, format_share, format_time, format_users, format_window_rate};
-use loadtest_model::card::Card;
+use loadtest_model::capacity::Search;
+use loadtest_model::card::{Capacity, Card};
 use loadtest_model::display;
 
 /// The seconds that the first figures are of.
@@ -12,7 +13,10 @@ const WINDOW: u32 = 5;
 pub(crate) fn grade_so_far(course: &Course) -> Card {
     let mut record = course.record.clone();
     record.mark_died("the run goes on".into());
-    Card::grade(&record, None)
+    let mut card = Card::grade(&record, None);
+    // Without a sample a limit is broken at the end, but not before.
+    card.thresholds.retain(|row| row.actual.is_some());
+    card
 }
 
 /// Builds the figures in large type: the first are of the last seconds, the others of the run so far.
@@ -54,6 +58,14 @@ pub(crate) fn build_sections(card: &Card) -> Vec<Section> {
     let mut sections: Vec<_> = sections.into_iter().flatten().collect();
     units::share_units(&mut sections);
     sections
+}
+
+/// Builds the section of the trials that are over, if there are any.
+pub(crate) fn build_trials_so_far(search: &Search) -> Option<Section> {
+    let mut sections = [search::build_trials(&Capacity::from_search(search))?];
+    units::share_units(&mut sections);
+    let [trials] = sections;
+    Some(trials)
 }
 
 /// `49.8/50 it/s, p95 12.1 ms, errors 0 %, 12 users`.

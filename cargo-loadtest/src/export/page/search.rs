@@ -23,11 +23,7 @@ pub(super) fn build_sheet(report: &Report, found: &Capacity) -> Sheet {
         };
         Sentence::marked(tone, &*remark.words)
     });
-    let mut sections = Vec::new();
-    if !found.trials.is_empty() {
-        let trials = Block::Table(build_trials(found));
-        sections.push(Section::new("Trials", vec![trials]).essential());
-    }
+    let mut sections = Vec::from_iter(build_trials(found));
     sections.extend(
         report
             .cards
@@ -59,7 +55,11 @@ pub(super) fn build_sheet(report: &Report, found: &Capacity) -> Sheet {
     }
 }
 
-fn build_trials(found: &Capacity) -> Table {
+/// Builds the section of the trials, if there are any.
+pub(super) fn build_trials(found: &Capacity) -> Option<Section> {
+    if found.trials.is_empty() {
+        return None;
+    }
     let further = found.further_conditions();
     let mut columns = vec![
         Column::figure("Rate"),
@@ -103,7 +103,8 @@ fn build_trials(found: &Capacity) -> Table {
         cells.push(result);
         table.push(cells);
     }
-    table
+    let trials = Block::Table(table);
+    Some(Section::new("Trials", vec![trials]).essential())
 }
 
 fn further_cell(trial: &Trial, condition: usize) -> TableCell {

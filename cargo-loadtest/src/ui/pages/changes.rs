@@ -179,14 +179,20 @@ fn current_page(dashboard: &Dashboard) -> String {
 
 fn start_try(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<String, Error> {
     let identity = required(form, "scenario")?.to_owned();
-    let page = Route::Try(identity.clone()).path();
+    let options = ["iteration", "seed", "base-url"].map(|name| (name, form.get(name)));
+    let entered = options
+        .iter()
+        .filter_map(|(name, value)| Some((*name, (*value)?)));
+    // The page shows again what was entered.
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    let query = query.extend_pairs(entered.clone()).finish();
+    let page = format!("{}?{query}", Route::Try(identity.clone()).path());
     if dashboard.run_under_way().is_some() {
         let text = "a load runs: a journey beside it would disturb it; try again when it is over";
         return Ok(dashboard.leave_notice(&page, false, text));
     }
-    let flags: Vec<String> = ["iteration", "seed", "base-url"]
-        .into_iter()
-        .filter_map(|name| Some(format!("--{name}={}", form.get(name)?)))
+    let flags: Vec<String> = entered
+        .map(|(name, value)| format!("--{name}={value}"))
         .collect();
     dashboard.set_journey(&identity, Journey::Running);
     let (shared, scenario) = (Arc::clone(dashboard), identity.clone());

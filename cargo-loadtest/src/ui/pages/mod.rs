@@ -74,7 +74,9 @@ pub(super) fn answer(
         Route::PreviewEdit => edit::preview(dashboard, form),
         Route::SaveEdit => edit::save(dashboard, form),
         Route::Runs => runs::render(dashboard, query).map(|page| show(dashboard, query, &page)),
-        Route::Run(run) => run::render(dashboard, run).map(|page| show(dashboard, query, &page)),
+        Route::Run(run) => {
+            run::render(dashboard, run, query).map(|page| show(dashboard, query, &page))
+        }
         Route::Report(run, format) => run::export(dashboard, run, *format),
         Route::Compare => {
             compare::render(dashboard, query).map(|page| show(dashboard, query, &page))

@@ -4,6 +4,7 @@ use super::super::answer::Answer;
 use super::super::dashboard::Dashboard;
 use super::super::frame::{Content, Section};
 use super::super::live;
+use super::super::request::Fields;
 use super::super::route::Route;
 use super::removal::render_removal;
 use crate::baselines::Baselines;
@@ -15,14 +16,14 @@ use crate::store::{Measured, RunFolder};
 use loadtest_model::card::{Card, Report, Verdict};
 use maud::{Markup, html};
 
-/// Renders the page of the run called `run`.
+/// Renders the page of the run called `run`; `query` may name the scenario to watch.
 ///
 /// # Errors
 /// When there is none, or its record cannot be read.
-pub(super) fn render(dashboard: &Dashboard, run: &str) -> Result<Content, Error> {
+pub(super) fn render(dashboard: &Dashboard, run: &str, query: &Fields) -> Result<Content, Error> {
     let folder = dashboard.store.find(run)?;
     if folder.is_under_way() {
-        return Ok(render_live(dashboard, &folder));
+        return Ok(render_live(dashboard, &folder, query.get("scenario")));
     }
     let report = grade(&folder)?;
     let body = html! {
@@ -47,13 +48,18 @@ fn grade(folder: &RunFolder) -> Result<Report, Error> {
     Ok(result.grade())
 }
 
-fn render_live(dashboard: &Dashboard, folder: &RunFolder) -> Content {
+fn render_live(dashboard: &Dashboard, folder: &RunFolder, scenario: Option<&str>) -> Content {
     let run = folder.identifier();
-    let parts = live::render_run(dashboard, &run).unwrap_or_default();
+    let parts = live::render_run(dashboard, &run, scenario).unwrap_or_default();
+    let mut stream = url::form_urlencoded::Serializer::new(String::new());
+    stream.append_pair("run", &run);
+    if let Some(scenario) = scenario {
+        stream.append_pair("scenario", scenario);
+    }
     Content {
         title: format!("Run {run}"),
         section: Section::Runs,
-        stream: format!("run={run}"),
+        stream: stream.finish(),
         body: html! {
             h1 { "Run " (run) }
             p.line {

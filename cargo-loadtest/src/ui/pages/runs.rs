@@ -62,7 +62,8 @@ pub(super) fn render(dashboard: &Dashboard, query: &Fields) -> Result<Content, E
             p { "Nothing has run yet. " a href="/" { "Choose a scenario" } ", or use " code { "cargo loadtest run" } "." }
         } @else {
             (render_filter(&archive.scenarios(), query))
-            form method="get" action=(Route::Compare.path()) {
+            @if runs.is_empty() && !archive.entries.is_empty() { p { "No run is like that. " a href=(Route::Runs.path()) { "Show all runs" } } }
+            @else { form method="get" action=(Route::Compare.path()) {
                 div.scroll role="region" aria-label="Runs" tabindex="0" {
                     table.list {
                         thead { tr {
@@ -76,7 +77,7 @@ pub(super) fn render(dashboard: &Dashboard, query: &Fields) -> Result<Content, E
                     button data-key="c" { "Compare the chosen runs" }
                     @if can_remove { button.danger formmethod="post" formaction=(Route::RemoveRuns.path()) { "Delete the chosen runs" } }
                 }
-            }
+            } }
             (render_pages(query, page, pages))
         }
         @if !archive.unreadable.is_empty() {

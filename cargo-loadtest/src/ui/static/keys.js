@@ -43,6 +43,20 @@
     else say(button?.title ?? `${cards[at].id.replace("step-", "")} cannot go further ${way}.`);
   };
 
+  const duplicateStep = () => {
+    const card = steps().find((one) => one.contains(document.activeElement));
+    if (card) card.querySelector("button[name=duplicate]").click();
+    else say("No step has the focus.");
+  };
+
+  // The scenarios of a run under way.
+  const scenarios = () => all("#live-head nav a");
+  const goToScenario = (by) => {
+    const places = scenarios();
+    const at = places.findIndex((one) => one.hasAttribute("aria-current"));
+    places[(at + by + places.length) % places.length].click();
+  };
+
   const press = (selector) => [() => all(selector).length, () => use(control(selector))];
   const keyed = (key) => press(`[data-key="${key}"]`);
   // Key, meaning, what a page needs for it, what it does.
@@ -59,6 +73,10 @@
     ["e", "edit, or export", ...keyed("e")],
     ["c", "compare", ...keyed("c")],
     ["b", "save as baseline", ...keyed("b")],
+    ["[", "scenario before", () => scenarios().length, () => goToScenario(-1)],
+    ["]", "next scenario", () => scenarios().length, () => goToScenario(1)],
+    ["a", "go to the new step", ...press("#new-step:enabled [name='new.name']")],
+    ["d", "duplicate the step", () => steps().length, duplicateStep],
     ["p", "pause the view, or go on", ...keyed("p")],
     [".", "stop the run", ...keyed(".")],
     ["Ctrl s", "show the changes, and then save them", ...keyed("Ctrl s")],
