@@ -34,7 +34,7 @@
 //! | to | use |
 //! |---|---|
 //! | declare a scenario and its parts | [`#[scenario]`](prelude::scenario), [`#[step]`](prelude::step), [`#[check]`](prelude::check), [`#[feed]`](prelude::feed), [`#[state]`](prelude::state), [`#[setup]`](prelude::setup), [`#[teardown]`](prelude::teardown) |
-//! | describe an answer | [`#[response]`](prelude::response), [`Response`] |
+//! | describe an answer | [`#[response]`](prelude::response), [`Response`], [`Page`] |
 //! | build a request | [`Request`], [`File`], [`multipart`], [`secret`] |
 //! | send several requests in a step | [`Http`] |
 //! | leave a step out, or fail it | [`Skip`], [`Error`] |
@@ -50,6 +50,7 @@ mod debug;
 mod engine;
 pub mod harness;
 mod machine;
+mod page;
 mod panic_message;
 mod registry;
 #[cfg(feature = "replay")]
@@ -78,6 +79,7 @@ pub use chain::{
 };
 pub use engine::control::Control;
 pub use loadtest_model::{card, definition, failure};
+pub use page::{Field, Link, Page, PageForm};
 /// The HTTP client whose requests and responses `async` steps use, and its forms for [`Request::multipart`].
 pub use reqwest::{self, multipart};
 pub use run::{Progress, Run, RunError, run};
@@ -89,7 +91,7 @@ pub use secrets::{Secret, redact, secret};
 /// [`Value`](serde_json::Value).
 pub mod prelude {
     pub use crate::targets::{Target, TargetError};
-    pub use crate::{Error, Feed, Http, Request, Response, Secret, Skip, Vu, secret};
+    pub use crate::{Error, Feed, Http, Page, Request, Response, Secret, Skip, Vu, secret};
     pub use bytes::Bytes;
     pub use loadtest_macros::{
         check, feed, group, response, scenario, scenarios, setup, state, step, teardown,

@@ -2,6 +2,7 @@
 
 use super::decode_error::explain_decode_error;
 use super::{AnswerDetails, Error, NO_URL, RawResponse};
+use crate::Page;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, Version};
 use reqwest::Url;
@@ -131,8 +132,8 @@ impl<T: PartialOrd<U>, U> PartialOrd<U> for Response<T> {
 
 /// A type that a response body is read into.
 ///
-/// `String`, [`Bytes`] and `Vec<u8>` are the body as it came, `()` is any body, and every other type is
-/// read from JSON. An `Option` of any of them is `None` for an empty body.
+/// `String`, [`Bytes`] and `Vec<u8>` are the body as it came, [`Page`] is HTML, `()` is any body, and every other
+/// type is read from JSON. An `Option` of any of them is `None` for an empty body.
 #[diagnostic::on_unimplemented(
     message = "a response cannot be read into `{Self}`",
     label = "not readable from JSON",
@@ -165,6 +166,8 @@ fn as_it_came<T: 'static>(body: &Bytes) -> Result<Option<T>, String> {
     let mut read = None::<T>;
     put(&mut read, || Ok(()))?;
     put(&mut read, || text(body))?;
+    put(&mut read, || Ok(Page::from_bytes(body)))?;
+    put(&mut read, || Ok(some.map(Page::from_bytes)))?;
     put(&mut read, || Ok(body.clone()))?;
     put(&mut read, || Ok(body.to_vec()))?;
     put(&mut read, || some.map(text).transpose())?;

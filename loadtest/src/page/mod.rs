@@ -1,0 +1,326 @@
+//! HTML pages as answers: the links, forms, fields and rows that a browser would use.
+
+mod form;
+mod read;
+#[cfg(test)]
+mod tests;
+
+use crate::Error;
+use bytes::Bytes;
+pub use form::PageForm;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// An HTML page, the answer of a step that returns `Page`.
+///
+/// ```
+/// use loadtest::prelude::*;
+///
+/// #[scenario(base = "http://127.0.0.1:3000")]
+/// fn edit() {
+///     #[step(get = "/orders")]
+///     fn orders() -> Page;
+///
+///     #[step]
+///     fn open(orders: &Page) -> Result<Request<Page>, Error> {
+///         Ok(Request::get(orders.row("Blue shirt")?.link("Edit")?))
+///     }
+///
+///     #[step(expect = 303)]
+///     fn save(open: &Page) -> Result<Request, Error> {
+///         Ok(open.form("Save")?.with("quantity", "2").submit())
+///     }
+/// }
+/// ```
+///
+/// The page is read as browsers read it, whatever its mistakes are. Nothing of its scripts runs. Texts are compared
+/// without the blanks around and within them. Addresses are as the page has them, with entities decoded.
+#[derive(Debug, Clone)]
+pub struct Page {
+    document: Arc<Document>,
+    /// The part of it that this page is about.
+    parts: Range<usize>,
+    words: Range<usize>,
+}
+
+/// What a page has.
+#[derive(Debug, Default)]
+struct Document {
+    /// The visible text, with single blanks.
+    words: String,
+    /// In their order.
+    parts: Vec<Part>,
+    rows: Vec<Row>,
+}
+
+/// A part of a page that a request can need.
+#[derive(Debug)]
+enum Part {
+    Link(Link),
+    Field(Field),
+    Form(FormHead),
+    /// An attribute that begins with `data-`.
+    Data {
+        name: String,
+        value: String,
+    },
+}
+
+/// A link of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The address, as the page has it: `/orders/42/edit`.
+    pub href: String,
+    /// The text, else the label or the title: `Edit`.
+    pub text: String,
+}
+
+/// A field of a form, or a `<meta>` with its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    /// The name: `_csrf`.
+    pub name: String,
+    /// The value with which it would be sent.
+    pub value: String,
+    /// True if a browser sends it as the page is, whatever button is pressed.
+    pub is_sent: bool,
+    button: Option<Button>,
+}
+
+/// A button that sends a form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Button {
+    text: String,
+    /// The action and the method in the place of those of the form.
+    action: Option<String>,
+    method: Option<String>,
+}
+
+/// The beginning of a form; its fields are the parts behind it.
+#[derive(Debug)]
+struct FormHead {
+    /// Its `id` and its `name`.
+    names: Vec<String>,
+    action: String,
+    method: String,
+    is_multipart: bool,
+    parts: Range<usize>,
+}
+
+/// A `<tr>`, `<li>` or `<article>`, or an element with the role of a row or of an item of a list.
+#[derive(Debug)]
+struct Row {
+    words: Range<usize>,
+    parts: Range<usize>,
+}
+
+/// The most names that a message lists.
+const MOST_NAMED: usize = 6;
+
+impl Page {
+    /// Reads a page; invalid UTF-8 is replaced.
+    pub fn new(html: &str) -> Self {
+        let document = read::read_document(html);
+        Self {
+            parts: 0..document.parts.len(),
+            words: 0..document.words.len(),
+            document: Arc::new(document),
+        }
+    }
+
+    pub(crate) fn from_bytes(html: &Bytes) -> Self {
+        Self::new(&String::from_utf8_lossy(html))
+    }
+
+    /// The visible text, with a single blank for each gap.
+    pub fn visible_text(&self) -> &str {
+        self.document.words[self.words.clone()].trim()
+    }
+
+    /// The links, in their order.
+    pub fn links(&self) -> impl Iterator<Item = &Link> {
+        self.parts().iter().filter_map(|part| match part {
+            Part::Link(link) => Some(link),
+            _ => None,
+        })
+    }
+
+    /// The address of the first link with this text.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn link(&self, text: &str) -> Result<&str, Error> {
+        let wanted = join_words(text);
+        let is_same = |link: &&Link| link.text.eq_ignore_ascii_case(&wanted);
+        let link = self.links().find(is_same);
+        let texts = || self.links().map(|link| link.text.as_str());
+        link.map(|link| link.href.as_str())
+            .ok_or_else(|| missing("link", text, texts()))
+    }
+
+    /// The different addresses of links that match a pattern, in their order. `*` stands for any text within a segment:
+    /// `links_to("/orders/*/edit")`. A pattern without `?` is compared with the path alone.
+    ///
+    /// ```
+    /// let page = loadtest::Page::new(r#"<a href="/orders/7/edit">Edit</a> <a href="/orders/9/edit">Edit</a>"#);
+    /// assert_eq!(page.links_to("/orders/*/edit").nth(1), Some("/orders/9/edit"));
+    /// ```
+    pub fn links_to(&self, pattern: &str) -> impl Iterator<Item = &str> {
+        let mut seen = std::collections::HashSet::new();
+        let pattern = pattern.to_owned();
+        self.links()
+            .map(|link| link.href.as_str())
+            .filter(move |href| matches(&pattern, href))
+            .filter(move |href| seen.insert(*href))
+    }
+
+    /// The fields of forms and the `<meta>` with names, in their order.
+    pub fn fields(&self) -> impl Iterator<Item = &Field> + Clone {
+        self.parts().iter().filter_map(|part| match part {
+            Part::Field(field) => Some(field),
+            _ => None,
+        })
+    }
+
+    /// The value of the first field with this name; of a `<meta>` its content.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn field(&self, name: &str) -> Result<&str, Error> {
+        find_field(self.fields(), name)
+    }
+
+    /// The values of an attribute that begins with `data-`, in their order: `data("data-id").next()`.
+    pub fn data(&self, attribute: &str) -> impl Iterator<Item = &str> {
+        self.data_attributes()
+            .filter(move |(name, _)| *name == attribute)
+            .map(|(_, value)| value)
+    }
+
+    /// The names and values of all attributes that begin with `data-`, in their order.
+    pub fn data_attributes(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.parts().iter().filter_map(|part| match part {
+            Part::Data { name, value } => Some((name.as_str(), value.as_str())),
+            _ => None,
+        })
+    }
+
+    /// The form with a button of this text, or with this `id` or `name`.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn form(&self, button: &str) -> Result<PageForm<'_>, Error> {
+        PageForm::find(self, button)
+    }
+
+    /// The smallest row that has this text: a `<tr>`, `<li>` or `<article>`, or an element with the role `row` or
+    /// `listitem`. It is a page of its own, so `row("Blue shirt")?.link("Edit")?` never takes the link of another row.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn row(&self, text: &str) -> Result<Self, Error> {
+        let wanted = join_words(text);
+        let is_inner = |row: &&Row| {
+            let Row { words, parts } = row;
+            words.start >= self.words.start
+                && words.end <= self.words.end
+                && parts.start >= self.parts.start
+                && parts.end <= self.parts.end
+        };
+        let rows = self.document.rows.iter().filter(is_inner);
+        let row = rows
+            .filter(|row| self.document.words[row.words.clone()].contains(&wanted))
+            .min_by_key(|row| (row.words.len(), row.words.start));
+        let row = row.ok_or_else(|| Error::msg(format!("the page has no row with `{text}`")))?;
+        Ok(Self {
+            document: Arc::clone(&self.document),
+            parts: row.parts.clone(),
+            words: row.words.clone(),
+        })
+    }
+
+    fn parts(&self) -> &[Part] {
+        &self.document.parts[self.parts.clone()]
+    }
+}
+
+/// Reads a page that is a string of JSON, as answers with a part of a page have it.
+impl<'de> serde::Deserialize<'de> for Page {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::new(&String::deserialize(deserializer)?))
+    }
+}
+
+/// Compares the texts and the links.
+impl PartialEq for Page {
+    fn eq(&self, other: &Self) -> bool {
+        self.visible_text() == other.visible_text() && self.links().eq(other.links())
+    }
+}
+
+fn find_field<'p>(
+    fields: impl Iterator<Item = &'p Field> + Clone,
+    name: &str,
+) -> Result<&'p str, Error> {
+    let field = fields.clone().find(|field| field.name == name);
+    field
+        .map(|field| field.value.as_str())
+        .ok_or_else(|| missing("field", name, fields.map(|field| field.name.as_str())))
+}
+
+/// Returns the error for something that a page lacks, with what it has instead.
+fn missing<'p>(what: &str, wanted: &str, there: impl Iterator<Item = &'p str>) -> Error {
+    let mut names: Vec<&str> = Vec::new();
+    for name in there.filter(|name| !name.is_empty()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let more = if names.len() > MOST_NAMED { ", .." } else { "" };
+    names.truncate(MOST_NAMED);
+    let there = match names.as_slice() {
+        [] => format!("it has no {what}"),
+        names => format!("it has `{}`{more}", names.join("`, `")),
+    };
+    Error::msg(format!("the page has no {what} `{wanted}`: {there}"))
+}
+
+/// Returns a text with single blanks.
+fn join_words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns true if an address matches a pattern in which `*` is any text within a segment.
+fn matches(pattern: &str, href: &str) -> bool {
+    let href = href.split('#').next().unwrap_or_default();
+    let href = if pattern.contains('?') {
+        href
+    } else {
+        href.split('?').next().unwrap_or_default()
+    };
+    let is_delimiter = |letter: char| "/?&=".contains(letter);
+    let (patterns, parts) = (pattern.split(is_delimiter), href.split(is_delimiter));
+    let delimiters = |text: &str| {
+        text.chars()
+            .filter(|one| is_delimiter(*one))
+            .collect::<String>()
+    };
+    delimiters(pattern) == delimiters(href)
+        && patterns
+            .zip(parts)
+            .all(|(pattern, part)| matches_part(pattern, part))
+}
+
+fn matches_part(pattern: &str, part: &str) -> bool {
+    let Some((before, after)) = pattern.split_once('*') else {
+        return pattern == part;
+    };
+    let Some(rest) = part.strip_prefix(before) else {
+        return false;
+    };
+    let ends = rest
+        .char_indices()
+        .map(|(at, letter)| at + letter.len_utf8());
+    ends.into_iter()
+        .any(|end| matches_part(after, &rest[end..]))
+}

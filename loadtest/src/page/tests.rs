@@ -1,0 +1,137 @@
+use super::*;
+use crate::Request;
+use crate::chain::RequestBuf;
+
+const ORDERS: &str = r#"<!DOCTYPE html><html><head><title>Orders</title>
+<meta name="csrf-token" content="9b74&amp;c9"><style>a { color: red }</style></head><body>
+<nav><a href="/">Home</a> <a href="/orders">  All
+ <b>or</b>ders</a> <a href="/basket" aria-label="Basket"><svg></svg></a></nav>
+<script>document.write('<a href="/never">Never</a>')</script>
+<table><thead><tr><th>Name<th>What</thead>
+<tr data-id="7"><td>Red shirt<td><a href="/orders/7/edit">Edit</a> <form action="/orders/7/delete" method="post"><input type=hidden name=size value=10><button>Delete</button></form>
+<tr data-id="9"><td>Blue <i>shirt</i><td><a href="/orders/9/edit?from=list#top">Edit</a>
+  <form action='/orders/9/delete' method='POST'><input type=hidden name=size value=20><button name=how value=hard>Delete</button></form>
+  <table><tr><td>inner</table>
+</table>
+<ul><li><a href="/orders?page=1">1</a><li><a href="/orders?page=2">2</a><li>Last</ul>"#;
+
+/// Returns the method, the URL and the body of a request.
+fn sent(request: Request) -> (String, String, String) {
+    let mut buffer = RequestBuf::default();
+    request.write(&mut buffer).unwrap();
+    let body = String::from_utf8_lossy(&buffer.body).into_owned();
+    (buffer.method.to_string(), buffer.target.to_string(), body)
+}
+
+#[test]
+fn links_are_found_by_their_text_or_their_pattern() {
+    let page = Page::new(ORDERS);
+    assert_eq!(page.link("Home").unwrap(), "/");
+    assert_eq!(page.link("all orders").unwrap(), "/orders");
+    assert_eq!(page.link("Basket").unwrap(), "/basket");
+    assert_eq!(page.link("Edit").unwrap(), "/orders/7/edit");
+    assert_eq!(
+        page.link("Never").unwrap_err().to_string(),
+        "the page has no link `Never`: it has `Home`, `All orders`, `Basket`, `Edit`, `1`, `2`"
+    );
+    let all: Vec<_> = page.links_to("/orders/*/edit").collect();
+    assert_eq!(all, ["/orders/7/edit", "/orders/9/edit?from=list#top"]);
+    let all: Vec<_> = page.links_to("/orders?page=*").collect();
+    assert_eq!(all, ["/orders?page=1", "/orders?page=2"]);
+    assert_eq!(page.links_to("/orders/*").count(), 0);
+    assert_eq!(
+        page.links_to("/orders").count(),
+        3,
+        "the path alone, each once"
+    );
+}
+
+#[test]
+fn a_row_knows_only_what_is_in_it() {
+    let page = Page::new(ORDERS);
+    let row = page.row("Blue shirt").unwrap();
+    assert_eq!(row.link("Edit").unwrap(), "/orders/9/edit?from=list#top");
+    assert_eq!(row.data("data-id").collect::<Vec<_>>(), ["9"]);
+    assert_eq!(row.field("size").unwrap(), "20");
+    assert!(row.link("Home").is_err());
+    assert_eq!(page.row("inner").unwrap().visible_text(), "inner");
+    assert!(row.row("Red shirt").is_err());
+    assert_eq!(
+        page.row("2").unwrap().visible_text(),
+        "2",
+        "the smallest row"
+    );
+    assert!(page.row("Green shirt").is_err());
+    assert_eq!(page.data("data-id").collect::<Vec<_>>(), ["7", "9"]);
+}
+
+#[test]
+fn fields_have_the_values_that_a_browser_sends() {
+    let page = Page::new(
+        "<form id=f><input name=a value='1 &lt; 2'><input name=b><textarea name=c>\n  two\n lines</textarea>\
+         <select name=d><option value=x>X<option selected>Why <option>Zed</select>\
+         <select name=e><option>first<option>second</select>\
+         <select name=m multiple><option selected>1<option>2<option selected>3</select>\
+         <input type=checkbox name=g><input type=checkbox name=h checked><input type=radio name=i value=1>\
+         <input type=radio name=i value=2 checked><input name=j disabled value=no><input type=file name=k>\
+         <input type=submit name=go value=' Save  it '><button type=button name=l>No</button></form>",
+    );
+    assert_eq!(page.field("a").unwrap(), "1 < 2");
+    assert_eq!(page.field("c").unwrap(), "  two\n lines");
+    assert_eq!(Page::new(ORDERS).field("csrf-token").unwrap(), "9b74&c9");
+    let sent = |form: PageForm<'_>| sent(form.submit_to("/f")).1;
+    let query = "a=1+%3C+2&b=&c=++two%0D%0A+lines&d=Why&e=first&m=1&m=3&h=on&i=2&go=+Save++it+";
+    assert_eq!(sent(page.form("Save it").unwrap()), format!("/f?{query}"));
+    assert_eq!(
+        sent(page.form("f").unwrap().with("b", "new").with("z", "9")),
+        format!("/f?{}&z=9", query.replace("b=", "b=new"))
+    );
+    assert_eq!(
+        page.form("No").unwrap_err().to_string(),
+        "the page has no form `No`: it has `Save it`, `f`"
+    );
+}
+
+#[test]
+fn a_form_is_sent_by_its_button() {
+    let page = Page::new(ORDERS);
+    let row = page.row("Blue shirt").unwrap();
+    let form = row.form("Delete").unwrap();
+    assert_eq!(form.action(), "/orders/9/delete");
+    assert_eq!(form.field("size").unwrap(), "20");
+    let (method, url, body) = sent(form.submit());
+    assert_eq!(
+        (method.as_str(), &*url, &*body),
+        ("POST", "/orders/9/delete", "size=20&how=hard")
+    );
+    let page = Page::new(
+        "<form action=/a><button formaction=/b formmethod=post>Up</button><input type=submit></form>",
+    );
+    assert_eq!(page.form("Up").unwrap().action(), "/b");
+    assert_eq!(page.form("Submit").unwrap().action(), "/a");
+    let page = Page::new("<form id=f><input name=a></form>");
+    let request: Request = page.form("f").unwrap().submit();
+    assert!(request.write(&mut RequestBuf::default()).is_err());
+}
+
+#[test]
+fn whatever_is_read_does_no_harm() {
+    for html in [
+        "",
+        "<",
+        "<a href=x",
+        "</a></tr>",
+        "<tr><tr><li><a href=1><a href=2>",
+        "<select><option>",
+        "<textarea>",
+    ] {
+        let page = Page::new(html);
+        let _ = (
+            page.visible_text(),
+            page.links().count(),
+            page.row("x").is_err(),
+        );
+    }
+    let deep = "<div>".repeat(100_000) + &"</b></div>".repeat(100_000);
+    assert_eq!(Page::new(&deep).visible_text(), "");
+}
