@@ -202,6 +202,13 @@ fn a_part_of_a_document_is_imported() {
         "no operation has the tag `keeper`",
         "did you mean `keepers`?",
     ]);
+    let output = import("--path /pet/*").exits(0);
+    let output = output.prints(&["/v2/pet/findByStatus?"]);
+    assert!(!output.stdout.contains("keeper"), "{output}");
+    import("--path /pets/*")
+        .exits(2)
+        .has_one_error()
+        .says(&["no path matches `/pets/*`", "did you mean `/pet/*`?"]);
     import("--operation getpets")
         .exits(2)
         .has_one_error()

@@ -57,6 +57,9 @@ pub(crate) enum ImportCommand {
         /// Only this operation: its `operationId`, or `'GET /path'`
         #[arg(long, value_name = "OPERATION")]
         operation: Vec<String>,
+        /// Only paths of this pattern, in which `*` is any text: `'/orders/*'`
+        #[arg(long, value_name = "PATTERN")]
+        path: Vec<String>,
         /// Base URL, instead of the one in the document
         #[arg(long, value_name = "URL")]
         base_url: Option<String>,

@@ -52,12 +52,14 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
             file,
             tag,
             operation,
+            path,
             base_url,
             to,
         } => {
             let options = OpenApiOptions {
                 tags: tag.clone(),
                 operations: operation.clone(),
+                paths: path.clone(),
                 base: base_url.clone(),
             };
             let output = ScenarioOutput::new(to, quiet)?;

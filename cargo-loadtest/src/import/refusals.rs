@@ -30,6 +30,7 @@ fn refusal(from: &str, given: &str, input: &Input) -> Mistake {
             let options = OpenApiOptions {
                 tags: options(given, "tag"),
                 operations: options(given, "operation"),
+                paths: options(given, "path"),
                 base: options(given, "base-url").pop(),
             };
             read_openapi(input, &options)
@@ -324,6 +325,7 @@ fn refusals_of_descriptions() {
             ),
             (untagged, "--tag x", "has the tag `x`"),
             (&operation, "--operation puta", "has the name `puta`"),
+            (&first, "--path /b", "no path matches `/b`"),
             (
                 &first,
                 "--operation nothing-like-it",
@@ -332,7 +334,7 @@ fn refusals_of_descriptions() {
             (
                 &first,
                 "--tag x --operation putA",
-                "none of these operations",
+                "no operation has all of this tag, name and path",
             ),
             (
                 "openapi: 3.0.0\n«servers: [{url: http://h}]\npaths: {/a: {get: {}}}",

@@ -6,7 +6,7 @@ use super::warnings::Warnings;
 use crate::import::document::{self, Field, Node};
 use crate::import::recording::{Secret, Text};
 use crate::import::secrets::variable;
-use crate::import::source::{Note, Span};
+use crate::import::source::{Mistake, Note, Span};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
@@ -16,6 +16,8 @@ const LONGEST_CHAIN: usize = 32;
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// Longest text that a warning quotes, in characters.
 const LONGEST_QUOTE: usize = 80;
+/// Help for a document of several files.
+const BUNDLE: &str = "bundle it first: `npx @redocly/cli bundle api.yaml -o bundled.yaml`";
 
 /// A document that is being read.
 pub(super) struct ApiDocument<'a> {
@@ -24,6 +26,8 @@ pub(super) struct ApiDocument<'a> {
     warnings: RefCell<Warnings>,
     targets: RefCell<HashMap<&'a str, Option<&'a Node<'a>>>>,
     secrets: RefCell<Vec<Secret>>,
+    /// The first reference to another file, and its place.
+    other_file: RefCell<Option<(Span, String)>>,
     bytes_left: Cell<usize>,
 }
 
@@ -35,6 +39,7 @@ impl<'a> ApiDocument<'a> {
             warnings: RefCell::default(),
             targets: RefCell::default(),
             secrets: RefCell::default(),
+            other_file: RefCell::default(),
             bytes_left: Cell::new(MOST_BYTES),
         }
     }
@@ -89,8 +94,32 @@ impl<'a> ApiDocument<'a> {
         left.is_some()
     }
 
+    /// Notes a reference to another file, of which only the first is told.
+    fn note_other_file(&self, reference: &str, span: &Span) {
+        let mut first = self.other_file.borrow_mut();
+        if first
+            .as_ref()
+            .is_none_or(|(known, _)| span.start < known.start)
+        {
+            let words = format!(
+                "`{}` is in another file, which is not read",
+                shorten(reference)
+            );
+            *first = Some((span.clone(), words));
+        }
+    }
+
+    /// Returns the refusal of a document that is in several files.
+    pub(super) fn refuse_other_file(&self) -> Option<Mistake> {
+        let (span, words) = self.other_file.borrow().clone()?;
+        Some(Mistake::new(span, words).help(BUNDLE))
+    }
+
     /// Returns all warnings and secrets.
     pub(super) fn finish(self) -> (Vec<Note>, Vec<Secret>) {
+        if let Some((span, words)) = self.other_file.take() {
+            self.warn(&span, format!("{words}: {BUNDLE}"));
+        }
         (
             self.warnings.into_inner().finish(),
             self.secrets.into_inner(),
@@ -145,11 +174,7 @@ impl<'a> ApiDocument<'a> {
     /// Returns the value that a reference names.
     pub(super) fn find_target(&self, reference: &'a str, span: &Span) -> Option<&'a Node<'a>> {
         let Some(pointer) = reference.strip_prefix('#') else {
-            let words = format!(
-                "`{}` is in another document, which is not read: put all in one",
-                shorten(reference)
-            );
-            self.warn(span, words);
+            self.note_other_file(reference, span);
             return None;
         };
         let known = self.targets.borrow().get(pointer).copied();
@@ -211,6 +236,7 @@ mod tests {
             "e": {"x": 1},
             "round": {"$ref": "#/round"},
             "away": {"$ref": "other.yaml#/x"},
+            "further": {"$ref": "other.yaml#/y"},
             "nothing": {"$ref": "#/f/1"}
         }"##;
         let input = Input::new("x", text.to_owned());
@@ -218,7 +244,7 @@ mod tests {
         let document = ApiDocument::new(&root, text);
         let follow = |name: &str| document.follow(root.get(name).unwrap());
         assert_eq!(follow("a"), root.get("e"));
-        for name in ["round", "away", "nothing"] {
+        for name in ["round", "further", "away", "nothing"] {
             assert_eq!(follow(name), None, "{name}");
         }
         let (notes, _) = document.finish();
@@ -235,7 +261,8 @@ mod tests {
                 ),
                 (
                     r#""other.yaml#/x""#,
-                    "`other.yaml#/x` is in another document, which is not read: put all in one"
+                    "`other.yaml#/x` is in another file, which is not read: bundle it first: \
+                     `npx @redocly/cli bundle api.yaml -o bundled.yaml`"
                 ),
                 (r##""#/f/1""##, "there is no `#/f/1` in this document"),
             ]

@@ -37,6 +37,8 @@ pub(crate) struct OpenApiOptions {
     pub(crate) tags: Vec<String>,
     /// Operations to import, by identifier or as `GET /path`; all without any.
     pub(crate) operations: Vec<String>,
+    /// Patterns of paths of the operations to import, in which `*` is any text; all without any.
+    pub(crate) paths: Vec<String>,
     /// Address of the service, if it is not that of the document.
     pub(crate) base: Option<String>,
 }

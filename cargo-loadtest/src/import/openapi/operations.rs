@@ -60,6 +60,7 @@ pub(super) fn select_operations<'a>(
     check_names(&all, "name", &names, &options.operations, |one, name| {
         one.has_name(name)
     })?;
+    check_patterns(&all, &options.paths)?;
     let is_chosen = |names: &[String], is_named: &dyn Fn(&str) -> bool| {
         names.is_empty() || names.iter().any(|name| is_named(name))
     };
@@ -67,17 +68,20 @@ pub(super) fn select_operations<'a>(
         .into_iter()
         .filter(|one| is_chosen(&options.tags, &|tag| one.has_tag(tag)))
         .filter(|one| is_chosen(&options.operations, &|name| one.has_name(name)))
+        .filter(|one| is_chosen(&options.paths, &|pattern| matches_path(pattern, &one.path)))
         .collect();
     if selected.is_empty() {
-        return Err(
-            Mistake::new(first, "none of these operations has such a tag")
-                .help("give `--tag` or `--operation`, or those that go together"),
-        );
+        let words = "no operation has all of this tag, name and path";
+        return Err(Mistake::new(first, words)
+            .help("give one of `--tag`, `--operation` and `--path`, or those that go together"));
     }
     Ok(selected)
 }
 
 fn refuse_without_operations(document: &ApiDocument<'_>) -> Mistake {
+    if let Some(mistake) = document.refuse_other_file() {
+        return mistake;
+    }
     let place = document.root.name("paths");
     let place = place.unwrap_or_else(|| document.start());
     Mistake::new(place, "there is no operation in this document")
@@ -146,6 +150,52 @@ fn check_names(
     Err(Mistake::new(place.map_or(0..0, |one| one.span.clone()), words).help(help))
 }
 
+/// Refuses a pattern that no path matches, and suggests one.
+fn check_patterns(all: &[Operation<'_>], patterns: &[String]) -> Result<(), Mistake> {
+    let has_match = |pattern: &str| all.iter().any(|one| matches_path(pattern, &one.path));
+    let Some(pattern) = patterns.iter().find(|pattern| !has_match(pattern)) else {
+        return Ok(());
+    };
+    let below = format!("{}/*", pattern.trim_end_matches('/'));
+    let paths: Vec<&str> = all.iter().map(|one| one.path.as_str()).collect();
+    let similar = find_similar(pattern.trim_end_matches(['*', '/']), paths.iter().copied());
+    let help = if has_match(&below) {
+        format!("did you mean `{}`?", shorten(&below))
+    } else if let Some(similar) = similar {
+        let below = format!("{similar}/*");
+        let is_below = pattern.ends_with('*') && has_match(&below);
+        let meant = if is_below { &below } else { similar };
+        format!("did you mean `{}`?", shorten(meant))
+    } else {
+        let paths: BTreeSet<&str> = paths.into_iter().collect();
+        let paths: Vec<&str> = paths.into_iter().take(MOST_NAMES).collect();
+        format!("there is {}", join_names(&paths))
+    };
+    let named = all.iter().find(|one| Some(one.path.as_str()) == similar);
+    let place = named.or(all.first()).map_or(0..0, |one| one.span.clone());
+    let words = format!("no path matches `{}`", shorten(pattern));
+    Err(Mistake::new(place, words).help(help))
+}
+
+/// Returns true for a path of this pattern, in which `*` is any text, also across segments.
+fn matches_path(pattern: &str, path: &str) -> bool {
+    let mut parts = pattern.trim().split('*');
+    let begin = parts.next().unwrap_or_default();
+    let Some(mut rest) = path.strip_prefix(begin) else {
+        return false;
+    };
+    let Some(end) = parts.next_back() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        let Some(at) = rest.find(part) else {
+            return false;
+        };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(end)
+}
+
 impl Operation<'_> {
     /// Returns the identifier, or else method and path.
     pub(super) fn name(&self) -> String {
@@ -177,5 +227,31 @@ impl Operation<'_> {
             method.eq_ignore_ascii_case(&self.method) && path.trim() == self.path
         });
         is_title || self.id == Some(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches_path;
+
+    #[test]
+    fn a_star_is_any_text_of_a_path() {
+        for (pattern, path, is_match) in [
+            ("/a", "/a", true),
+            ("/a", "/a/b", false),
+            ("/a", "/ab", false),
+            ("/a/*", "/a/{id}/b", true),
+            ("/a/*", "/a", false),
+            ("/a*", "/ab", true),
+            ("/a/*/b", "/a/{id}/{x}/b", true),
+            ("/a/*/b", "/a/{id}/bc", false),
+            ("*/b", "/a/b", true),
+            ("*b*d", "/abcd", true),
+            ("*bd*d", "/abd", false),
+            ("/a*a", "/a", false),
+            ("*", "/a", true),
+        ] {
+            assert_eq!(matches_path(pattern, path), is_match, "{pattern} {path}");
+        }
     }
 }

@@ -7,7 +7,7 @@ fn a_part_of_the_operations_can_be_taken() {
     let options = |tags: &[&str], operations: &[&str]| OpenApiOptions {
         tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
         operations: operations.iter().map(|name| (*name).to_owned()).collect(),
-        base: None,
+        ..OpenApiOptions::default()
     };
     let taken = requests(PETS, &options(&["Keepers"], &[]));
     assert_eq!(
@@ -58,7 +58,7 @@ fn a_part_of_the_operations_can_be_taken() {
         (
             &["keepers"],
             &["getPet"],
-            "none of these operations",
+            "has all of this tag, name and path",
             "go together",
         ),
     ] {
@@ -68,6 +68,71 @@ fn a_part_of_the_operations_can_be_taken() {
         assert!(told.contains(help), "{told}");
         assert!(mistake.span.start > 0);
     }
+}
+
+#[test]
+fn operations_are_selected_by_their_paths() {
+    let options = |tags: &[&str], paths: &[&str]| OpenApiOptions {
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        paths: paths.iter().map(|path| (*path).to_owned()).collect(),
+        ..OpenApiOptions::default()
+    };
+    let taken = requests(PETS, &options(&[], &["/keeper/{username}"]));
+    assert_eq!(
+        taken,
+        [
+            "GET http://127.0.0.1:8080/v2/keeper/example",
+            "DELETE http://127.0.0.1:8080/v2/keeper/example",
+        ]
+    );
+    let taken = requests(PETS, &options(&["keepers"], &["*/login", "/pet/*"]));
+    assert_eq!(taken.len(), 1, "{taken:?}");
+    for (tags, paths, words, help) in [
+        (
+            &[][..],
+            "/keepr",
+            "no path matches `/keepr`",
+            "did you mean `/keeper`?",
+        ),
+        (
+            &[],
+            "/pet/findByStatus/",
+            "findByStatus/`",
+            "did you mean `/pet/findByStatus`?",
+        ),
+        (
+            &[],
+            "/v2/*",
+            "no path matches `/v2/*`",
+            "there is `/keeper`",
+        ),
+        (
+            &["pets"],
+            "/keeper*",
+            "has all of this tag, name and path",
+            "go together",
+        ),
+    ] {
+        let mistake = read_openapi(&input(PETS), &options(tags, &[paths])).unwrap_err();
+        assert!(mistake.words.contains(words), "{mistake:?}");
+        let help_of = mistake.help.unwrap_or_default();
+        assert!(help_of.contains(help), "{help_of}");
+    }
+    let text = "openapi: 3.0.0\npaths:\n  /a/{id}: {get: {}}\n";
+    let mistake = read_openapi(&input(text), &options(&[], &["/a"])).unwrap_err();
+    assert_eq!(mistake.help.unwrap(), "did you mean `/a/*`?");
+}
+
+#[test]
+fn a_document_of_several_files_has_to_be_bundled() {
+    let text = "openapi: 3.0.0\npaths:\n  /a: {$ref: a.yaml}\n  /b: {$ref: 'b.yaml#/b'}\n";
+    let mistake = read_openapi(&input(text), &OpenApiOptions::default()).unwrap_err();
+    assert_eq!(
+        mistake.words,
+        "`a.yaml` is in another file, which is not read"
+    );
+    assert!(mistake.help.unwrap().contains("npx @redocly/cli bundle"));
+    assert_eq!(&text[mistake.span], "a.yaml");
 }
 
 #[test]
