@@ -40,6 +40,7 @@ mod import_described;
 #[cfg(unix)]
 mod import_har;
 mod import_openapi;
+mod import_pages;
 mod import_postman;
 mod import_secrets;
 #[cfg(unix)]
@@ -122,6 +123,7 @@ fn main() -> ExitCode {
         import_described::trials(),
         #[cfg(unix)]
         import_har::trials(),
+        import_pages::trials(),
         import_postman::trials(),
         import_secrets::trials(),
         import_openapi::trials(),

@@ -8,6 +8,7 @@ mod tests;
 use crate::Error;
 use bytes::Bytes;
 pub use form::PageForm;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -118,9 +119,13 @@ struct Row {
 const MOST_NAMED: usize = 6;
 
 impl Page {
-    /// Reads a page; invalid UTF-8 is replaced.
+    /// Reads a page. Pages within `<![CDATA[..]]>`, as partial answers have them, are read like others.
     pub fn new(html: &str) -> Self {
-        let document = read::read_document(html);
+        let document = if html.contains("<![CDATA[") {
+            read::read_document(&html.replace("<![CDATA[", "").replace("]]>", ""))
+        } else {
+            read::read_document(html)
+        };
         Self {
             parts: 0..document.parts.len(),
             words: 0..document.words.len(),
@@ -158,20 +163,44 @@ impl Page {
             .ok_or_else(|| missing("link", text, texts()))
     }
 
-    /// The different addresses of links that match a pattern, in their order. `*` stands for any text within a segment:
-    /// `links_to("/orders/*/edit")`. A pattern without `?` is compared with the path alone.
+    /// The different addresses of links and forms that match a pattern, in their order. `*` stands for any text within
+    /// a segment: `addresses("/orders/*/edit")`. A pattern that begins with `/` is compared without the host, and one
+    /// without `?` without the query.
     ///
     /// ```
     /// let page = loadtest::Page::new(r#"<a href="/orders/7/edit">Edit</a> <a href="/orders/9/edit">Edit</a>"#);
-    /// assert_eq!(page.links_to("/orders/*/edit").nth(1), Some("/orders/9/edit"));
+    /// assert_eq!(page.addresses("/orders/*/edit").nth(1), Some("/orders/9/edit"));
     /// ```
-    pub fn links_to(&self, pattern: &str) -> impl Iterator<Item = &str> {
-        let mut seen = std::collections::HashSet::new();
+    pub fn addresses(&self, pattern: &str) -> impl Iterator<Item = &str> {
+        let mut seen = HashSet::new();
         let pattern = pattern.to_owned();
-        self.links()
-            .map(|link| link.href.as_str())
-            .filter(move |href| matches(&pattern, href))
-            .filter(move |href| seen.insert(*href))
+        self.all_addresses()
+            .filter(move |address| find_ids(&pattern, address).is_some())
+            .filter(move |address| seen.insert(*address))
+    }
+
+    /// The different texts that the last `*` of a pattern stands for in the [addresses](Self::addresses) that match.
+    ///
+    /// ```
+    /// let page = loadtest::Page::new(r#"<a href="/orders/7/edit">Edit</a> <a href="/orders/9/edit">Edit</a>"#);
+    /// assert_eq!(page.ids_in("/orders/*/edit").nth(1), Some("9"));
+    /// ```
+    pub fn ids_in(&self, pattern: &str) -> impl Iterator<Item = &str> {
+        let mut seen = HashSet::new();
+        let pattern = pattern.to_owned();
+        self.all_addresses()
+            .filter_map(move |address| find_ids(&pattern, address)?)
+            .filter(move |id| seen.insert(*id))
+    }
+
+    /// The addresses of links, forms and their buttons, in their order.
+    pub fn all_addresses(&self) -> impl Iterator<Item = &str> {
+        self.parts().iter().filter_map(|part| match part {
+            Part::Link(link) => Some(&*link.href),
+            Part::Form(form) => Some(&*form.action),
+            Part::Field(field) => field.button.as_ref()?.action.as_deref(),
+            Part::Data { .. } => None,
+        })
     }
 
     /// The fields of forms and the `<meta>` with names, in their order.
@@ -188,6 +217,13 @@ impl Page {
     /// When there is none.
     pub fn field(&self, name: &str) -> Result<&str, Error> {
         find_field(self.fields(), name)
+    }
+
+    /// The values of the fields with this name, in their order.
+    pub fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.fields()
+            .filter(move |field| field.name == name)
+            .map(|field| field.value.as_str())
     }
 
     /// The values of an attribute that begins with `data-`, in their order: `data("data-id").next()`.
@@ -290,37 +326,40 @@ fn join_words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns true if an address matches a pattern in which `*` is any text within a segment.
-fn matches(pattern: &str, href: &str) -> bool {
-    let href = href.split('#').next().unwrap_or_default();
-    let href = if pattern.contains('?') {
-        href
-    } else {
-        href.split('?').next().unwrap_or_default()
+/// Returns what the last `*` of a pattern stands for in an address that matches it.
+fn find_ids<'a>(pattern: &str, address: &'a str) -> Option<Option<&'a str>> {
+    let mut address = address.split('#').next().unwrap_or_default();
+    if pattern.starts_with('/')
+        && let Some((_, rest)) = address.split_once("://")
+    {
+        address = &rest[rest.find('/')?..];
+    }
+    let end = match pattern.contains('?') {
+        true => address.len(),
+        false => address.find('?').unwrap_or(address.len()),
     };
+    let address = &address[..end];
     let is_delimiter = |letter: char| "/?&=".contains(letter);
-    let (patterns, parts) = (pattern.split(is_delimiter), href.split(is_delimiter));
-    let delimiters = |text: &str| {
-        text.chars()
-            .filter(|one| is_delimiter(*one))
-            .collect::<String>()
-    };
-    delimiters(pattern) == delimiters(href)
-        && patterns
-            .zip(parts)
-            .all(|(pattern, part)| matches_part(pattern, part))
+    let delimiters =
+        |text: &str| -> String { text.chars().filter(|one| is_delimiter(*one)).collect() };
+    if delimiters(pattern) != delimiters(address) {
+        return None;
+    }
+    let mut last = None;
+    for (pattern, part) in pattern.split(is_delimiter).zip(address.split(is_delimiter)) {
+        last = find_id(pattern, part)?.or(last);
+    }
+    Some(last)
 }
 
-fn matches_part(pattern: &str, part: &str) -> bool {
+/// The same within a segment.
+fn find_id<'p>(pattern: &str, part: &'p str) -> Option<Option<&'p str>> {
     let Some((before, after)) = pattern.split_once('*') else {
-        return pattern == part;
+        return (pattern == part).then_some(None);
     };
-    let Some(rest) = part.strip_prefix(before) else {
-        return false;
-    };
-    let ends = rest
+    let rest = part.strip_prefix(before)?;
+    let mut ends = rest
         .char_indices()
         .map(|(at, letter)| at + letter.len_utf8());
-    ends.into_iter()
-        .any(|end| matches_part(after, &rest[end..]))
+    ends.find_map(|end| Some(find_id(after, &rest[end..])?.or(Some(&rest[..end]))))
 }

@@ -34,13 +34,32 @@ fn links_are_found_by_their_text_or_their_pattern() {
         page.link("Never").unwrap_err().to_string(),
         "the page has no link `Never`: it has `Home`, `All orders`, `Basket`, `Edit`, `1`, `2`"
     );
-    let all: Vec<_> = page.links_to("/orders/*/edit").collect();
+    let all: Vec<_> = page.addresses("/orders/*/edit").collect();
     assert_eq!(all, ["/orders/7/edit", "/orders/9/edit?from=list#top"]);
-    let all: Vec<_> = page.links_to("/orders?page=*").collect();
+    let all: Vec<_> = page.addresses("/orders?page=*").collect();
     assert_eq!(all, ["/orders?page=1", "/orders?page=2"]);
-    assert_eq!(page.links_to("/orders/*").count(), 0);
+    assert_eq!(page.addresses("/orders/*").count(), 0);
     assert_eq!(
-        page.links_to("/orders").count(),
+        page.addresses("/orders/*/delete").nth(1),
+        Some("/orders/9/delete")
+    );
+    assert_eq!(
+        page.ids_in("/orders/*/*").collect::<Vec<_>>(),
+        ["edit", "delete"]
+    );
+    assert_eq!(
+        page.ids_in("/orders/*/edit").collect::<Vec<_>>(),
+        ["7", "9"]
+    );
+    let other =
+        Page::new("<a href='http://shop.test/orders/7'>x</a> <a href='http://shop.test'>y</a>");
+    assert_eq!(
+        other.addresses("/orders/*").next(),
+        Some("http://shop.test/orders/7")
+    );
+    assert_eq!(page.ids_in("/ord*s?page=*").collect::<Vec<_>>(), ["1", "2"]);
+    assert_eq!(
+        page.addresses("/orders").count(),
         3,
         "the path alone, each once"
     );
@@ -112,6 +131,15 @@ fn a_form_is_sent_by_its_button() {
     let page = Page::new("<form id=f><input name=a></form>");
     let request: Request = page.form("f").unwrap().submit();
     assert!(request.write(&mut RequestBuf::default()).is_err());
+}
+
+#[test]
+fn a_page_within_xml_is_read() {
+    let page = Page::new(
+        "<?xml version='1.0'?><partial-response><changes><update id='f'><![CDATA[<form id=\"f\"><input name=\"state\" value=\"1:2\">\
+         </form>]]></update></changes></partial-response>",
+    );
+    assert_eq!(page.field("state").unwrap(), "1:2");
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! Values that answers offer to later requests.
 
 use super::super::document::{self, Node, Value};
-use super::super::recording::{Answer, Exchange, Key, Origin};
+use super::super::recording::{Answer, Exchange, Key, Origin, PageFind};
 use super::super::source::Input;
 use super::super::text::has_word;
 use super::kind::{ValueKind, kind};
 use super::label::Label;
 use super::page::{self, text_before};
-use super::{LISTS, parts_by, url_parts};
+use super::{LISTS, html, parts_by, url_parts};
+use loadtest::Page;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::rc::Rc;
@@ -94,6 +95,9 @@ impl Offers {
             _ => "",
         };
         if !taker.json(text) {
+            if text.trim_start().starts_with('<') {
+                taker.html(text);
+            }
             taker.page(text);
         }
         let mut seen = HashSet::new();
@@ -167,8 +171,7 @@ impl Taker<'_> {
         let is_known =
             self.offers.links.contains_key(&whole) || self.offers.sent_targets.contains(&whole);
         if !is_known && self.offers.wanted_targets.contains(&whole) {
-            let name = format!("the link `{name}`");
-            let offer = self.offer(origin, Label::default(), false, name);
+            let offer = self.offer(origin, Label::default(), false, name.to_owned());
             self.offers.links.insert(whole, offer);
         }
     }
@@ -219,14 +222,19 @@ impl Taker<'_> {
             self.put(value, origin(), label, is_number, name);
         }
         if !is_number && value.contains('/') {
-            self.link(value, origin(), &spell_path(path));
+            self.link(value, origin(), &format!("the link `{}`", spell_path(path)));
         }
     }
 
     /// Takes the values of a page: of its forms, its head and its scripts.
     fn page(&mut self, text: &str) {
         let wanted = &self.offers.wanted;
-        for found in page::find_values(text, &|value| wanted.contains(value)) {
+        // What a part of the page gives is found by it.
+        let is_given = |value: &str| {
+            let mut offers = self.offers.of(value).iter();
+            offers.any(|offer| offer.exchange == self.number)
+        };
+        for found in page::find_values(text, &|value| wanted.contains(value) && !is_given(value)) {
             let origin = Origin::Between {
                 exchange: self.number,
                 before: found.before.to_owned(),
@@ -236,6 +244,27 @@ impl Taker<'_> {
             let name = format!("`{}`", found.name);
             self.put(found.value, origin, label, false, name);
         }
+    }
+
+    /// Takes the fields, links and attributes of an HTML page.
+    fn html(&mut self, text: &str) {
+        let page = Page::new(text);
+        for (value, label, found) in html::find_values(&page, &self.target, &self.offers.wanted) {
+            let name = found.find.describe();
+            self.items.extend(found.item);
+            let origin = self.of_page(found.find);
+            self.put(&value, origin, label, false, name);
+            self.items.clear();
+        }
+        for (address, find) in html::find_links(&page) {
+            let name = find.describe();
+            self.link(&address, self.of_page(find), &name);
+        }
+    }
+
+    fn of_page(&self, find: PageFind) -> Origin {
+        let exchange = self.number;
+        Origin::Page { exchange, find }
     }
 
     fn part(&self, name: &str, before: &str, after: &str) -> Origin {
@@ -274,7 +303,7 @@ impl Taker<'_> {
         if name == "link" {
             self.links(value);
         } else if matches!(name, "location" | "content-location") {
-            self.link(value, whole, name);
+            self.link(value, whole, &format!("the link `{name}`"));
             self.url(value, name);
         }
     }
@@ -322,7 +351,7 @@ impl Taker<'_> {
             let target = target.split('>').next().unwrap_or_default();
             let before = &value[end..=open];
             if value.find(before) == Some(end) {
-                self.link(target, self.part("link", before, ">"), "link");
+                self.link(target, self.part("link", before, ">"), "the link `link`");
             }
             end = open + 1 + target.len();
         }

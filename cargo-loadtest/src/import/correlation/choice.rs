@@ -1,6 +1,6 @@
 //! Which of several answers a value is from, and how certain that is.
 
-use super::super::recording::{Confidence, Origin};
+use super::super::recording::{Confidence, Origin, PageFind};
 use super::answer::Offer;
 use super::kind::{ValueKind, is_time, kind};
 use super::request::{Form, ValuePlace};
@@ -52,7 +52,14 @@ pub(super) fn choose<'a>(place: &ValuePlace, offers: &'a [Offer]) -> Option<Choi
 fn confidence(place: &ValuePlace, offer: &Offer, fit: u8, is_only: bool) -> Option<Confidence> {
     let value = place.value.as_str();
     let is_place_of_identifier = place.label.is_identifier() || fit > 0;
-    let is_page = matches!(offer.origin, Origin::Between { .. });
+    let is_page = matches!(
+        &offer.origin,
+        Origin::Between { .. }
+            | Origin::Page {
+                find: PageFind::Field { .. },
+                ..
+            }
+    );
     match (kind(value), place.form) {
         (ValueKind::Unique, Form::Whole | Form::Number) if is_only => Some(Confidence::Certain),
         (ValueKind::Unique, _) => Some(Confidence::Likely),

@@ -26,7 +26,7 @@ const OF_WORD: usize = 5;
 /// No word is longer.
 const LONGEST_WORD: usize = 20;
 /// The longest value that is looked for.
-const LONGEST: usize = 16 * 1024;
+const LONGEST: usize = 1024 * 1024;
 
 #[cfg(test)]
 thread_local! {

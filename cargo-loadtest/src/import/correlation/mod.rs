@@ -6,6 +6,7 @@
 
 mod answer;
 mod choice;
+mod html;
 mod kind;
 mod label;
 mod layer;
@@ -15,9 +16,9 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use super::recording::{Confidence, Exchange, Flat, Origin, Recording, Reference};
+use super::recording::{Body, Confidence, Exchange, Flat, Origin, PageFind, Recording, Reference};
 use super::source::Note;
-use super::text::place_of;
+use super::text::{has_word, place_of};
 use answer::{Offer, Offers};
 use choice::{Choice, choose};
 use kind::{ValueKind, kind};
@@ -37,6 +38,7 @@ struct Lists {
     wrappers: Vec<String>,
     collections: Vec<String>,
     actions: Vec<String>,
+    deletions: Vec<String>,
     request_headers: Vec<String>,
     answer_headers: Vec<String>,
 }
@@ -121,9 +123,12 @@ pub(crate) fn correlate(recording: &mut Recording) {
             replacements.insert(place.slot, place.range.clone(), reference);
         }
         possible.retain(|(place, _)| !replacements.overlap(place));
-        let note = describe_possible(&possible, &recording.exchanges)
-            .map(|words| Note::new(exchange.span.clone(), words));
-        recording.notes.extend(note);
+        let is_left = |place: &&ValuePlace| !replacements.overlap(place);
+        let notes = describe_possible(&possible, &recording.exchanges)
+            .into_iter()
+            .chain(warn_of_deletion(exchange, found.iter().filter(is_left)));
+        let notes = notes.map(|words| Note::new(exchange.span.clone(), words));
+        recording.notes.extend(notes);
         for place in &found {
             offers.sent(&place.value, &place.label, !replacements.overlap(place));
         }
@@ -193,7 +198,12 @@ fn find_link<'a>(
     };
     let open = places.iter().zip(chosen).filter(|(place, choice)| {
         let is_given = choice.is_some_and(|choice| {
-            let is_part = matches!(choice.offer.origin, Origin::Part { .. });
+            // A link is taken whole, rather than an id out of it or beside it.
+            let is_part = match &choice.offer.origin {
+                Origin::Part { .. } => true,
+                Origin::Page { find, .. } => !matches!(find, PageFind::Field { .. }),
+                _ => false,
+            };
             choice.confidence > Confidence::Possible && !is_part
         });
         let is_dynamic = kind(&place.value) > ValueKind::Word || is_numbered(&place.value);
@@ -257,6 +267,33 @@ fn describe_possible(possible: &[(&ValuePlace, &Offer)], exchanges: &[Exchange])
         told.push(format!("and {more} more"));
     }
     (!told.is_empty()).then(|| format!("{}; left as recorded", told.join(", ")))
+}
+
+/// Returns a warning where a request deletes something by a value of the recording: it can be another thing now.
+fn warn_of_deletion<'p>(
+    exchange: &Exchange,
+    mut left: impl Iterator<Item = &'p ValuePlace>,
+) -> Option<String> {
+    let target = exchange.target.flat().text;
+    let body = match &exchange.body {
+        Body::Text(text) => text.flat().text,
+        Body::None | Body::Multipart(_) => String::new(),
+    };
+    let mut words = [&target, &body].into_iter().flat_map(|text| {
+        let words = text.split(|letter: char| !letter.is_alphabetic());
+        words.map(str::to_lowercase)
+    });
+    let deletes = exchange.method == "DELETE"
+        || exchange.method == "POST" && words.any(|word| has_word(&LISTS.deletions, &word));
+    let place = left.find(|place| {
+        let is_identifier = place.label.is_identifier() && place.form != Form::Within;
+        is_identifier && !matches!(kind(&place.value), ValueKind::Plain | ValueKind::Word)
+    });
+    let place = place.filter(|_| deletes)?;
+    Some(format!(
+        "it deletes what has the recorded value of {}: take that from an answer, or leave the request out",
+        place.name
+    ))
 }
 
 /// Returns the path with names in the place of its values: `/orders/{id}`.

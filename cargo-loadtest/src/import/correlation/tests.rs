@@ -1,5 +1,5 @@
 use super::super::recording::{
-    Answer, Body, Credentials, Header, Key, Origin, Part, Piece, Reference, Text,
+    Answer, Body, Credentials, Header, Key, Origin, PageFind, Part, Piece, Reference, Text,
 };
 use super::*;
 use proptest::prelude::*;
@@ -113,6 +113,13 @@ fn shown(text: &Text, references: &[Reference]) -> String {
 fn origin(of: &Origin) -> String {
     match of {
         Origin::Body { exchange, path } => format!("{exchange}.{}", path_of(path)),
+        Origin::Page { exchange, find } => match find {
+            PageFind::Field { name, number } => format!("{exchange} field {name} {number}"),
+            PageFind::Link { text } => format!("{exchange} link {text}"),
+            PageFind::Address { pattern, number } => format!("{exchange} {pattern} {number}"),
+            PageFind::Id { pattern, number } => format!("{exchange} id {pattern} {number}"),
+            PageFind::Data { name, number } => format!("{exchange} {name} {number}"),
+        },
         Origin::Between {
             exchange,
             before,
@@ -508,6 +515,17 @@ fn value_of(origin: &Origin, exchanges: &[Exchange]) -> String {
         } => {
             let text = String::from_utf8(answer(*exchange).body.clone()).unwrap();
             between(&text, before, after).unwrap()
+        }
+        Origin::Page { exchange, find } => {
+            let page = loadtest::Page::new(&String::from_utf8_lossy(&answer(*exchange).body));
+            let found = match find {
+                PageFind::Field { name, number } => page.values(name).nth(*number),
+                PageFind::Link { text } => page.link(text).ok(),
+                PageFind::Address { pattern, number } => page.addresses(pattern).nth(*number),
+                PageFind::Id { pattern, number } => page.ids_in(pattern).nth(*number),
+                PageFind::Data { name, number } => page.data(name).nth(*number),
+            };
+            found.unwrap().to_owned()
         }
         Origin::Header { exchange, name } => headers(*exchange, name)[0].clone(),
         Origin::Part {

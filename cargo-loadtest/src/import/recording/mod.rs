@@ -124,6 +124,8 @@ pub(crate) struct Reference {
 pub(crate) enum Origin {
     /// A value in the JSON of an answer.
     Body { exchange: usize, path: Vec<Key> },
+    /// A part of an HTML page.
+    Page { exchange: usize, find: PageFind },
     /// The first text between two others, in an answer that is not JSON.
     Between {
         exchange: usize,
@@ -154,6 +156,7 @@ impl Origin {
                 });
                 fields.next().unwrap_or("value")
             }
+            Self::Page { find, .. } => find.word(),
             Self::Between { before, .. } | Self::Part { before, .. } => {
                 naming_words(before).next_back().unwrap_or("value")
             }
@@ -165,9 +168,48 @@ impl Origin {
     pub(crate) fn exchange(&self) -> usize {
         match self {
             Self::Body { exchange, .. }
+            | Self::Page { exchange, .. }
             | Self::Between { exchange, .. }
             | Self::Header { exchange, .. }
             | Self::Part { exchange, .. } => *exchange,
+        }
+    }
+}
+
+/// A part of an HTML page, by the method of [`loadtest::Page`] that finds it again.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum PageFind {
+    /// The value of the field with this name and number, from zero.
+    Field { name: String, number: usize },
+    /// The address of the link with this text.
+    Link { text: String },
+    /// The address with this number of those that match a pattern.
+    Address { pattern: String, number: usize },
+    /// The text with this number of those that the last `*` of a pattern stands for.
+    Id { pattern: String, number: usize },
+    /// The value with this number of an attribute that begins with `data-`.
+    Data { name: String, number: usize },
+}
+
+impl PageFind {
+    /// Returns a word for the value: `csrf`, `edit`, `order`.
+    fn word(&self) -> &str {
+        match self {
+            Self::Field { name, .. } => naming_words(name).next_back().unwrap_or("value"),
+            Self::Link { .. } | Self::Address { .. } => "address",
+            Self::Id { .. } => "id",
+            Self::Data { name, .. } => name.strip_prefix("data-").unwrap_or(name),
+        }
+    }
+
+    /// Returns the part in words, without its value.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Field { name, .. } => format!("`{name}`"),
+            Self::Link { text } => format!("the link `{text}`"),
+            Self::Address { pattern, .. } => format!("the address `{pattern}`"),
+            Self::Id { pattern, .. } => format!("the id in `{pattern}`"),
+            Self::Data { name, .. } => format!("the attribute `{name}`"),
         }
     }
 }

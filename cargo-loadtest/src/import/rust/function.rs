@@ -5,6 +5,7 @@ use super::declared::{METHODS, bearer_of, is_sendable};
 use super::json::{JsonText, Leaf, number_code};
 use super::literal::{quote_bytes, quote_code, quote_text};
 use super::scope::Scope;
+use super::types::Shape;
 use crate::import::naming;
 use crate::import::recording::{Body, Exchange, Header, Origin, Part, Piece, Text};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -93,13 +94,18 @@ impl Function<'_> {
         let parameters = steps.filter_map(|exchange| {
             let mut origins = self.variables.keys().map(|(origin, _)| origin);
             let is_taken = origins.clone().any(|origin| origin.exchange() == *exchange);
-            let reads_headers = origins.any(|origin| {
-                let is_header = matches!(origin, Origin::Header { .. } | Origin::Part { .. });
-                is_header && origin.exchange() == *exchange
+            let reads_whole = origins.any(|origin| {
+                let is_whole = match origin {
+                    Origin::Header { .. } | Origin::Part { .. } => true,
+                    // The text of a page is that of its answer.
+                    Origin::Between { .. } => self.scope.answer(*exchange) == Some(&Shape::Page),
+                    _ => false,
+                };
+                is_whole && origin.exchange() == *exchange
             });
             let ty = match self.scope.answer(*exchange) {
                 _ if !is_taken => return None,
-                Some(answer) if reads_headers => format!("Response<{}>", answer.type_name()),
+                Some(answer) if reads_whole => format!("Response<{}>", answer.type_name()),
                 Some(answer) => answer.borrowed_type(),
                 None => "Response".to_owned(),
             };

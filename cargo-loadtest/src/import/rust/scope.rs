@@ -93,7 +93,7 @@ impl<'a> Scope<'a> {
         match &self.recording.references[reference].from {
             Origin::Body { exchange, path } => {
                 let shape = self.types.answers.get(exchange)?;
-                (*shape != Shape::Text).then_some(())?;
+                (!matches!(shape, Shape::Text | Shape::Page)).then_some(())?;
                 let path = path_in_template(shape, path, is_in_text)?;
                 Some(format!("{}.response{path}", self.step(*exchange)))
             }

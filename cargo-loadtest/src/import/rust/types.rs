@@ -15,6 +15,8 @@ pub(super) enum Shape {
     Struct(String, Vec<StructField>),
     List(Box<Shape>),
     Text,
+    /// `Page`.
+    Page,
     /// `u64`, `i64`, `f64` or `bool`.
     Plain(&'static str),
     /// `Value`.
@@ -40,6 +42,7 @@ impl Shape {
             Self::Struct(name, _) => name.clone(),
             Self::List(item) => format!("Vec<{}>", item.type_name()),
             Self::Text => "String".to_owned(),
+            Self::Page => "Page".to_owned(),
             Self::Plain(ty) => (*ty).to_owned(),
             Self::Any => "Value".to_owned(),
         }
@@ -66,7 +69,8 @@ impl Shape {
 /// All types of a source.
 #[derive(Default)]
 pub(super) struct Types {
-    /// The types of answers, by the number of the exchange; that of a text that is searched is [`Shape::Text`].
+    /// The types of answers, by the number of the exchange; those of texts that are searched are [`Shape::Text`] and
+    /// [`Shape::Page`].
     pub(super) answers: HashMap<usize, Shape>,
     /// Their definitions, in the order of the steps.
     pub(super) source: String,
@@ -91,8 +95,11 @@ impl Types {
         for at in references {
             match &recording.references[at].from {
                 Origin::Body { exchange, path } => paths.entry(*exchange).or_default().push(path),
+                Origin::Page { exchange, .. } => {
+                    answers.insert(*exchange, Shape::Page);
+                }
                 Origin::Between { exchange, .. } => {
-                    answers.insert(*exchange, Shape::Text);
+                    answers.entry(*exchange).or_insert(Shape::Text);
                 }
                 Origin::Header { .. } | Origin::Part { .. } => {}
             }
@@ -117,7 +124,7 @@ impl Types {
             let seen: Vec<&Value> = body.iter().collect();
             let shape = match planner.shape(paths, &seen, &wanted, &whose) {
                 // Only JSON is read into these: text would have its quotes.
-                Shape::Text | Shape::Plain(_) => Shape::Any,
+                Shape::Text | Shape::Page | Shape::Plain(_) => Shape::Any,
                 shape => shape,
             };
             answers.insert(*number, shape);

@@ -3,7 +3,7 @@
 use super::function::Function;
 use super::literal::{quote_bytes, quote_code, quote_text};
 use super::types::{Shape, identifier};
-use crate::import::recording::{Exchange, Key, Origin, Piece, Text};
+use crate::import::recording::{Exchange, Key, Origin, PageFind, Piece, Text};
 use std::fmt::Write as _;
 
 /// The place of a value, which says how it is encoded.
@@ -163,21 +163,29 @@ impl Function<'_> {
         if let Origin::Body { exchange, path } = origin
             && let Some(shape) = scope
                 .answer(*exchange)
-                .filter(|shape| **shape != Shape::Text)
+                .filter(|shape| !matches!(shape, Shape::Text | Shape::Page))
         {
             return self.json_path(step, shape, path, is_bare);
         }
         self.is_fallible = true;
+        let is_page = scope.answer(origin.exchange()) == Some(&Shape::Page);
+        let text = match origin {
+            Origin::Body { .. } | Origin::Between { .. } if is_page => {
+                self.hold("text", &format!("{step}.text().ok()?"))
+            }
+            _ => step.to_owned(),
+        };
         let mut call = |function: &'static str, arguments: &[&str]| {
             self.uses.functions.extend([function, "between"]);
             let arguments: Vec<_> = arguments.iter().map(|text| quote_code(text)).collect();
-            format!("{function}({step}, {})?", arguments.join(", "))
+            format!("{function}({text}, {})?", arguments.join(", "))
         };
         let code = match origin {
             Origin::Body { path, .. } => {
-                let answer = self.hold("answer", &format!("{step}.parse::<Value>().ok()?"));
+                let answer = self.hold("answer", &format!("{text}.parse::<Value>().ok()?"));
                 return self.json_path(&answer, &Shape::Any, path, is_bare);
             }
+            Origin::Page { find, .. } => find_in_page(step, find),
             Origin::Between { before, after, .. } => call("between", &[before, after]),
             Origin::Part {
                 name,
@@ -245,4 +253,23 @@ impl Function<'_> {
             }
         }
     }
+}
+
+/// Returns an expression of type `&str` for a part of a page.
+fn find_in_page(page: &str, find: &PageFind) -> String {
+    let (method, argument, number) = match find {
+        PageFind::Field { name, number: 0 } => {
+            return format!("{page}.field({}).ok()?", quote_code(name));
+        }
+        PageFind::Link { text } => return format!("{page}.link({}).ok()?", quote_code(text)),
+        PageFind::Field { name, number } => ("values", name, number),
+        PageFind::Address { pattern, number } => ("addresses", pattern, number),
+        PageFind::Id { pattern, number } => ("ids_in", pattern, number),
+        PageFind::Data { name, number } => ("data", name, number),
+    };
+    let nth = match number {
+        0 => "next()".to_owned(),
+        number => format!("nth({number})"),
+    };
+    format!("{page}.{method}({}).{nth}?", quote_code(argument))
 }

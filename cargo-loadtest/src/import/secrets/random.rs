@@ -8,7 +8,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use std::collections::HashSet;
 
 /// Longer values are documents.
-const LONGEST: usize = 2048;
+pub(super) const LONGEST: usize = 2048;
 /// The shortest text in Base64.
 const SHORTEST_TEXT: usize = 8;
 

@@ -1,6 +1,6 @@
 //! Secrets in a text: after a name (`token = ..`, `"pin": ".."`, `<Password>..`), in a URL, or by their form.
 
-use super::random::{decode_base64_text, is_random, split_words};
+use super::random::{LONGEST, decode_base64_text, is_random, split_words};
 use super::rules::{
     NameKind, is_secret_name, is_secret_segment, is_secret_user, is_secret_value, looks_secret,
 };
@@ -34,7 +34,9 @@ pub(in crate::import) fn find_secrets(text: &str) -> Vec<SecretMatch> {
     };
     while let Some(first) = search.rest.chars().next() {
         let rest = search.rest;
-        if let Some(authority) = rest.strip_prefix("://") {
+        if let Some(document) = search.find_document() {
+            search.skip(document);
+        } else if let Some(authority) = rest.strip_prefix("://") {
             search.user_info(authority);
         } else if is_name(first) {
             search.word(rest);
@@ -133,6 +135,17 @@ impl<'a> Search<'a> {
     /// Goes on after a part.
     fn skip(&mut self, part: &'a str) {
         self.rest = &self.text[place_of(part, self.text).end..];
+    }
+
+    /// Returns the document in Base64 that begins here: it has slashes, but no path and no secrets.
+    fn find_document(&self) -> Option<&'a str> {
+        let is_inner = |letter: char| letter.is_ascii_alphanumeric() || "+/".contains(letter);
+        let at = self.text.len() - self.rest.len();
+        if self.text[..at].ends_with(is_inner) {
+            return None;
+        }
+        let run = self.rest.split(|letter| !is_inner(letter)).next()?;
+        (run.len() > LONGEST).then_some(run)
     }
 
     /// Parses `user:password@` after the slashes of a URL.

@@ -3,6 +3,7 @@
 use super::random::is_random;
 use super::rules::{NameKind, is_secret_user, looks_secret};
 use super::*;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 #[test]
 fn names_tell_secrets() {
@@ -168,6 +169,28 @@ fn secret_parts_of_a_text_are_found() {
             .map(|found| &text[found.span]);
         assert_eq!(found.collect::<Vec<_>>(), parts, "{text}");
     }
+}
+
+#[test]
+fn a_document_in_base64_is_no_path_of_secrets() {
+    let mut state = 1_u64;
+    let mut draw = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        u8::try_from(state >> 56).unwrap()
+    };
+    let picture: Vec<u8> = (0..9000).map(|_| draw()).collect();
+    let picture = format!("/9j/{}", BASE64_STANDARD.encode(picture));
+    for text in [
+        picture.clone(),
+        format!("photo={picture}&title=Tea"),
+        format!("{{\"photo\":\"{picture}\"}}"),
+    ] {
+        assert_eq!(find_secrets(&text), []);
+    }
+    let text = format!("photo={picture}&pin=8391");
+    assert_eq!(find_secrets(&text).len(), 1);
 }
 
 #[test]
