@@ -175,7 +175,7 @@ impl Page {
         let mut seen = HashSet::new();
         let pattern = pattern.to_owned();
         self.all_addresses()
-            .filter(move |address| find_ids(&pattern, address).is_some())
+            .filter(move |address| find_id(&pattern, address).is_some())
             .filter(move |address| seen.insert(*address))
     }
 
@@ -189,8 +189,8 @@ impl Page {
         let mut seen = HashSet::new();
         let pattern = pattern.to_owned();
         self.all_addresses()
-            .filter_map(move |address| find_ids(&pattern, address)?)
-            .filter(move |id| seen.insert(*id))
+            .filter_map(move |address| find_id(&pattern, address))
+            .filter(move |id| !id.is_empty() && seen.insert(*id))
     }
 
     /// The addresses of links, forms and their buttons, in their order.
@@ -326,40 +326,42 @@ fn join_words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns what the last `*` of a pattern stands for in an address that matches it.
-fn find_ids<'a>(pattern: &str, address: &'a str) -> Option<Option<&'a str>> {
+/// Returns what the last `*` of a pattern stands for in an address that matches it; nothing stands for no `*`.
+fn find_id<'a>(pattern: &str, address: &'a str) -> Option<&'a str> {
     let mut address = address.split('#').next().unwrap_or_default();
     if pattern.starts_with('/')
         && let Some((_, rest)) = address.split_once("://")
     {
         address = &rest[rest.find('/')?..];
     }
-    let end = match pattern.contains('?') {
-        true => address.len(),
-        false => address.find('?').unwrap_or(address.len()),
-    };
-    let address = &address[..end];
+    if !pattern.contains('?') {
+        address = address.split('?').next().unwrap_or_default();
+    }
     let is_delimiter = |letter: char| "/?&=".contains(letter);
     let delimiters =
         |text: &str| -> String { text.chars().filter(|one| is_delimiter(*one)).collect() };
     if delimiters(pattern) != delimiters(address) {
         return None;
     }
-    let mut last = None;
+    let mut last = "";
     for (pattern, part) in pattern.split(is_delimiter).zip(address.split(is_delimiter)) {
-        last = find_id(pattern, part)?.or(last);
+        let id = find_id_in_part(pattern, part)?;
+        last = if id.is_empty() { last } else { id };
     }
     Some(last)
 }
 
 /// The same within a segment.
-fn find_id<'p>(pattern: &str, part: &'p str) -> Option<Option<&'p str>> {
+fn find_id_in_part<'p>(pattern: &str, part: &'p str) -> Option<&'p str> {
     let Some((before, after)) = pattern.split_once('*') else {
-        return (pattern == part).then_some(None);
+        return (pattern == part).then_some("");
     };
     let rest = part.strip_prefix(before)?;
     let mut ends = rest
         .char_indices()
         .map(|(at, letter)| at + letter.len_utf8());
-    ends.find_map(|end| Some(find_id(after, &rest[end..])?.or(Some(&rest[..end]))))
+    ends.find_map(|end| match find_id_in_part(after, &rest[end..])? {
+        "" => Some(&rest[..end]),
+        last => Some(last),
+    })
 }
