@@ -37,6 +37,11 @@ impl Fields {
         values.next().map(|(_, value)| value.as_str())
     }
 
+    /// Returns all names and values, as they were sent.
+    pub(super) fn pairs(&self) -> &[(String, String)] {
+        &self.0
+    }
+
     #[cfg(test)]
     pub(super) fn from_pairs(pairs: Vec<(String, String)>) -> Self {
         Self(pairs)

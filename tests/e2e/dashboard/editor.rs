@@ -18,6 +18,7 @@ pub(super) fn trials() -> Vec<Trial> {
         a_change_that_somebody_else_made_is_not_overwritten,
         a_pasted_request_becomes_a_module_and_an_empty_scenario_a_function,
         a_scenario_that_does_not_compile_is_listed_with_its_errors,
+        what_was_entered_stays_until_it_is_saved,
     ]
 }
 
@@ -220,6 +221,69 @@ fn a_scenario_that_does_not_compile_is_listed_with_its_errors() {
     browser.click_on(&errors);
     let message = text_of(&mut browser, "#step-orders .has-error");
     assert!(message.contains("no field `tokn`"), "{message}");
+    dashboard.end().exits(0);
+}
+
+fn what_was_entered_stays_until_it_is_saved() {
+    let (name, server) = ("kept", Server::start(answer));
+    // A part without fields stands before the steps, and the first answer is not read.
+    let state = "#[state]\n    fn basket() -> u32 {\n        0\n    }\n\n    ";
+    let load = LOAD
+        .replace("    #[step(post", &format!("    {state}#[step(post"))
+        .replace("fn login() -> Login;", "fn login();")
+        .replace(", bearer = \"{{login.response.token}}\"", "");
+    let project = project(name);
+    let path = project.root().join("tests/load.rs");
+    fs::write(&path, load).expect("our own file");
+    let dashboard = Dashboard::launch(project.tool("ui", "--no-open --port 0"));
+    let mut browser = dashboard.browse();
+    open_form(&mut browser, &dashboard, name);
+    browser.visit(&dashboard.url(&format!("/scenarios/{name}::load::visit/try")));
+    browser.fill_in("input[name=base-url]", &server.url());
+    browser.click_on("form[action='/try/start'] button");
+    browser.wait_until_there_is(".exchange");
+    open_form(&mut browser, &dashboard, name);
+
+    // Values of the steps above, and the answer is read from then on.
+    browser.click_on("#step-browse [data-option=request] label:has(input) + button.pick");
+    let offered = browser.value(
+        "[...document.querySelectorAll('#values [data-step]')].filter(one => !one.hidden).map(one => one.dataset.step)",
+    );
+    assert_eq!(offered, json!(["login"]));
+    browser.click_on("[data-insert='{{login.response.token}}']");
+    browser.fill_in("#step-browse textarea[name$='.doc']", "Looks around.");
+    browser.fill_in("input[name='name.orders']", "basket_orders");
+    browser.fill_in("input[name='new.name']", "receipt");
+    browser.fill_in("input[name='new.url']", "/receipt");
+    let fields = "['input[name=\"name.orders\"]', 'input[name=\"new.name\"]', '#step-browse textarea', '#step-login input[name$=\".returns\"]']\
+                  .map(one => document.querySelector(one).value)";
+    let entered = json!(["basket_orders", "receipt", "Looks around.", "Value"]);
+    browser.click_on("#edit button.primary");
+    browser.wait_until_there_is(".diff");
+    browser.click_on("button[value=back]");
+    browser.wait_until_there_is("#edit");
+    assert_eq!(browser.value(fields), entered);
+
+    let text = source(&project);
+    fs::remove_file(&path).expect("our own file");
+    browser.click_on("#edit button.primary");
+    wait_for_words(&mut browser, "Nothing was written");
+    fs::write(&path, text).expect("our own file");
+    browser.click_on("button[value=back]");
+    browser.wait_until_there_is("#edit");
+    assert_eq!(browser.value(fields), entered);
+    save(
+        &mut browser,
+        &[
+            "fn login() -> Value; // first",
+            "/// Looks around.",
+            "#[step(get = \"/products{{login.response.token}}\", weight = 0.8, /* keep */ expect = 200)]",
+            "fn basket_orders();",
+            "",
+            "#[step(get = \"/receipt\")]",
+            "fn receipt();",
+        ],
+    );
     dashboard.end().exits(0);
 }
 

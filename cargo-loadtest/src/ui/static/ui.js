@@ -173,13 +173,28 @@
   const values = document.getElementById("values");
   let field = null;
   if (values) {
+    // A step has the answers of those above it.
+    const offerEarlier = (one) => {
+      const own = one.closest("fieldset.step");
+      for (const part of values.querySelectorAll("[data-step]")) {
+        const step = document.getElementById(`step-${part.dataset.step}`);
+        part.hidden = own && step ? !(step.compareDocumentPosition(own) & Node.DOCUMENT_POSITION_FOLLOWING) : false;
+      }
+    };
     for (const one of document.querySelectorAll("[data-template]")) {
       const pick = document.createElement("button");
       pick.type = "button";
       pick.className = "pick";
       pick.textContent = "{}";
       pick.ariaLabel = "Insert a value";
-      pick.addEventListener("click", () => { field = one; values.showModal(); });
+      // Where the cursor is; in a field without one, at the end.
+      one.addEventListener("focus", () => { pick.hasCursor = true; });
+      pick.addEventListener("click", () => {
+        field = one;
+        if (!pick.hasCursor) one.setSelectionRange(one.value.length, one.value.length);
+        offerEarlier(one);
+        values.showModal();
+      });
       one.closest("label").after(pick);
     }
     values.addEventListener("click", (event) => {
@@ -189,6 +204,9 @@
       field.dispatchEvent(new Event("input", { bubbles: true }));
       // A value that the type of the answer lacks takes its field along.
       const added = event.target.dataset.field;
+      // Of a step whose answer is not read, it is from now on.
+      const type = document.querySelector(`#step-${CSS.escape(event.target.dataset.untyped ?? "")} input[name$=".returns"]`);
+      if (type && !type.value) type.value = "Value";
       if (added) form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "field", value: added }));
       values.close();
       field.focus();

@@ -85,9 +85,11 @@ pub(super) fn render_form(
                     (render_options(&fields, None, draft, findings))
                     (render_add(None, 0, &scenario.options, draft))
                 }
-                @for (number, part) in scenario.parts.iter().enumerate() {
+                @for (at, part) in scenario.parts.iter().enumerate() {
                     @let place = render_line(dashboard, &file.path, part.line);
-                    (render_part(number + 1, part, &place, &fields, draft, findings))
+                    // Only steps have fields, and their numbers have no gap.
+                    @let steps = scenario.parts[..=at].iter().filter(|part| part.role == Role::Step);
+                    (render_part(steps.count(), part, &place, &fields, draft, findings))
                 }
                 (render_new_step(&scenario.parts, draft, refusal.is_some()))
                 @if refusal.is_none() { p.save { button.primary { "Show the changes" } } }
@@ -235,7 +237,7 @@ fn render_part(
                     @let is_refused = !draft.refusals(is_about).is_empty();
                     input type="hidden" name={ "p" (number) ".returns.was" } value=(returns);
                     label.wide { "Type of the answer"
-                        input name={ "p" (number) ".returns" } value=(draft.returns(&part.name).unwrap_or(returns)) autocomplete="off" spellcheck="false"
+                        input placeholder="not read; Value is any JSON" name={ "p" (number) ".returns" } value=(draft.returns(&part.name).unwrap_or(returns)) autocomplete="off" spellcheck="false"
                             aria-invalid=[is_refused.then_some("true")] aria-describedby=[is_refused.then_some(&error)];
                     }
                     (render_refusals(draft, &error, is_about))
@@ -337,14 +339,15 @@ fn render_values(values: &[StepValues], parts: &[PartSource], answers: &[AnswerT
             h2 #values-title { "Insert a value" }
             @if values.is_empty() { p { "Try the scenario once: then the values of its answers are here." } }
             @for step in values {
-                details open {
+                details open data-step=(step.step) {
                     summary { strong { (step.step) } " " span.sub { (step.status) } }
                     ul.menu {
                         @for one in &step.values {
                             @let missing = one.missing_field(returns(&step.step), answers);
+                            @let untyped = returns(&step.step).is_none().then_some(&step.step);
                             @let field = missing.as_ref().and_then(|edit| serde_json::to_string(edit).ok());
                             li {
-                                button.small type="button" data-insert=(one.template) data-field=[field] { (one.template) }
+                                button.small type="button" data-insert=(one.template) data-field=[field] data-untyped=[untyped] { (one.template) }
                                 " " span.sub { (one.value) @if let Some(Edit::AddField { answer, .. }) = &missing { ", a new field of " (answer) } }
                             }
                         }

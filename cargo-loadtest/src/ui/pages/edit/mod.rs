@@ -20,6 +20,7 @@ pub(in crate::ui) use draft::Draft;
 #[cfg(test)]
 pub(in crate::ui) use fields::render_option_fields;
 use form::render_form;
+use http::StatusCode;
 use maud::{Markup, html};
 use std::sync::Arc;
 
@@ -51,7 +52,10 @@ pub(in crate::ui) fn check_state(dashboard: &Dashboard, identity: &str) -> &'sta
 /// When the scenario has no file that can be edited here.
 pub(super) fn preview(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, Error> {
     let identity = form.get("scenario").unwrap_or_default();
-    let file = find_scenario(dashboard, identity)?;
+    let file = match find_scenario(dashboard, identity) {
+        Ok(file) => file,
+        Err(error) => return Ok(keep_form(dashboard, form, &error)),
+    };
     let show_again = |edits, refused| {
         let form = form.clone();
         let draft = Draft {
@@ -62,6 +66,9 @@ pub(super) fn preview(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answe
         show(dashboard, &render_form(dashboard, identity, &file, &draft))
     };
     let mut edits = collect_edits(form);
+    if form.get("act") == Some("back") {
+        return Ok(show_again(edits, Vec::new()));
+    }
     let add = form.get("add").map(str::to_owned);
     if let Some((step, key)) = add.as_deref().and_then(|add| add.split_once(' ')) {
         let step = Some(step).filter(|step| !step.is_empty());
@@ -72,18 +79,23 @@ pub(super) fn preview(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answe
         edits.push(edit);
         return Ok(show_again(edits, Vec::new()));
     }
-    let action = collect_action(form, &file);
-    if let Some(Edit::AddStep { step, .. }) = &action
+    let new_step = collect_new_step(form);
+    if let Some(Edit::AddStep { step, .. }) = &new_step
         && step.name.is_empty()
     {
         let refused = RefusedEdit {
             edit: edits.len(),
             reason: EditRefusal::Refused("the new step has no name".to_owned()),
         };
-        edits.extend(action);
+        edits.extend(new_step);
         return Ok(show_again(edits, vec![refused]));
     }
+    edits.extend(new_step);
+    let action = collect_action(form, &file);
+    // Other changes have the names that the page had.
+    let renames = collect_renames(form, action.as_ref());
     edits.extend(action);
+    edits.extend(renames);
     if edits.is_empty() {
         let page = Route::Edit(identity.to_owned()).path();
         let address = dashboard.leave_notice(&page, true, "nothing is changed");
@@ -106,8 +118,9 @@ pub(super) fn preview(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answe
                             input type="hidden" name="scenario" value=(identity);
                             input type="hidden" name="edits" value=(json);
                             button.primary data-key="Ctrl s" { "Save" }
-                            a.button href=(Route::Edit(identity.to_owned()).path()) { "Discard" }
                         }
+                        (render_way_back(form, "Back to the form"))
+                        a.button href=(Route::Edit(identity.to_owned()).path()) { "Discard" }
                         p.sub { "Save writes exactly this. Comments and everything else stay as they are; the compiler checks it then." }
                     },
                 };
@@ -115,6 +128,75 @@ pub(super) fn preview(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answe
             }
         },
     )
+}
+
+/// The buttons of the form, each of which asks for a change.
+const BUTTONS: [&str; 6] = ["act", "add", "duplicate", "move", "remove", "rename"];
+
+/// Renders a button that leads back to the form with all that was entered.
+fn render_way_back(form: &Fields, label: &str) -> Markup {
+    let fields = form.pairs().iter();
+    let fields = fields.filter(|(name, _)| !BUTTONS.contains(&name.as_str()));
+    html! {
+        form.line method="post" action=(Route::PreviewEdit.path()) {
+            @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
+            button name="act" value="back" { (label) }
+        }
+    }
+}
+
+/// Answers why the file cannot be changed, and keeps what was entered.
+fn keep_form(dashboard: &Dashboard, form: &Fields, error: &Error) -> Answer {
+    let content = Content {
+        title: "Changes".to_owned(),
+        section: Section::Scenarios,
+        stream: String::new(),
+        body: html! {
+            h1 { "Changes" }
+            div.notice.t-bad {
+                p { "Nothing was written: " (error) }
+                @if let Some(help) = error.help() { p { "→ " (help) } }
+            }
+            p { "What was entered is still here, for when the scenario is back in its file." }
+            (render_way_back(form, "Try again"))
+        },
+    };
+    let status = StatusCode::BAD_REQUEST;
+    Answer::Page(status, render_page(dashboard, &content, None))
+}
+
+/// Returns the new step, if something of it was entered.
+fn collect_new_step(form: &Fields) -> Option<Edit> {
+    let name = form.get("new.name").unwrap_or_default();
+    let url = form.get("new.url").unwrap_or_default();
+    if name.is_empty() && url.is_empty() && form.get("act") != Some("add_step") {
+        return None;
+    }
+    let request = OptionValue::Request {
+        method: form.get("new.method").unwrap_or("get").to_owned(),
+        url: url.to_owned(),
+    };
+    Some(Edit::AddStep {
+        after: form.get("new.after").map(str::to_owned),
+        step: NewStep {
+            name: name.to_owned(),
+            options: vec![("request".to_owned(), request)],
+            returns: None,
+        },
+    })
+}
+
+/// Returns the new names of steps, but for that of a step that goes.
+fn collect_renames(form: &Fields, action: Option<&Edit>) -> Vec<Edit> {
+    let names = form.pairs().iter().filter_map(|(field, to)| {
+        let step = field.strip_prefix("name.")?;
+        let is_gone = matches!(action, Some(Edit::RemoveStep { step: gone, .. }) if gone == step);
+        (to.trim() != step && !is_gone).then(|| Edit::RenameStep {
+            step: step.to_owned(),
+            to: to.trim().to_owned(),
+        })
+    });
+    names.collect()
 }
 
 /// Returns the change that a button of the form asks for, besides those of its fields.
@@ -142,28 +224,6 @@ fn collect_action(form: &Fields, file: &EditedFile) -> Option<Edit> {
         return Some(Edit::MoveStep {
             step: step.to_owned(),
             before: Some(before.to_owned()).filter(|before| !before.is_empty()),
-        });
-    }
-    if let Some(step) = form.get("rename") {
-        let to = form.raw(&format!("name.{step}")).unwrap_or_default();
-        return Some(Edit::RenameStep {
-            step: step.to_owned(),
-            to: to.trim().to_owned(),
-        });
-    }
-    if form.get("act") == Some("add_step") {
-        let url = form.get("new.url").unwrap_or_default();
-        let request = OptionValue::Request {
-            method: form.get("new.method").unwrap_or("get").to_owned(),
-            url: url.to_owned(),
-        };
-        return Some(Edit::AddStep {
-            after: form.get("new.after").map(str::to_owned),
-            step: NewStep {
-                name: form.get("new.name").unwrap_or_default().to_owned(),
-                options: vec![("request".to_owned(), request)],
-                returns: None,
-            },
         });
     }
     None
