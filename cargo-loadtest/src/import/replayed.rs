@@ -127,7 +127,8 @@ fn fill_text(text: &Text, recording: &Recording) -> Vec<u8> {
             let value = recording.secrets[*number].value.clone();
             value.unwrap_or_default().into_bytes()
         }
-        Piece::Reference(_) => Vec::new(),
+        // No copied command has one.
+        Piece::Reference(_) | Piece::Uuid => Vec::new(),
     });
     pieces.collect()
 }

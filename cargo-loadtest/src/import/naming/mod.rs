@@ -51,6 +51,7 @@ fn show_target(recording: &Recording, exchange: &Exchange) -> String {
     let shown = exchange.target.shown(|piece| match piece {
         Piece::Reference(at) => format!("{{{}}}", recording.references[*at].from.word()),
         Piece::Secret(at) => format!("{{{}}}", recording.secrets[*at].name),
+        Piece::Uuid => "{uuid}".to_owned(),
         _ => String::new(),
     });
     exchange.pattern.clone().unwrap_or(shown)

@@ -143,6 +143,7 @@ impl<'a> PostmanVariables<'a> {
         match piece {
             Piece::Literal(text) => text.clone(),
             Piece::Secret(number) => self.secret_names[*number].clone(),
+            Piece::Uuid => "uuid".to_owned(),
             Piece::Reference(_) | Piece::Bytes(_) => "value".to_owned(),
         }
     }
@@ -285,11 +286,24 @@ impl<'a> PostmanVariables<'a> {
     }
 
     fn make_up(&mut self, kind: &str, scope: VariableScope<'_>) -> Text {
+        let fresh = match kind {
+            "guid" | "randomUUID" => Some(["", ""]),
+            "randomUserName" => Some(["ada-", ""]),
+            "randomEmail" | "randomExampleEmail" => Some(["ada-", "@example.com"]),
+            _ => None,
+        };
+        if let Some([before, after]) = fresh {
+            let mut text = Text::from(before);
+            text.push(Piece::Uuid);
+            text.push_str(after);
+            return text;
+        }
         self.made_up += 1;
         let value = dynamic::make_value(kind, self.made_up);
         if self.noted.insert(format!("{} ${kind}", scope.span.start)) {
             let instead = match kind {
-                "guid" | "randomUUID" => "; a step with a body has `vu.uuid()`",
+                "timestamp" => "; a template has `{{vu.now.unix}}`",
+                "isoTimestamp" => "; a template has `{{vu.now}}`",
                 "randomInt" => "; a step with a body has `vu.random_range(0..=1000)`",
                 _ if kind.starts_with("random") => {
                     "; a `#[feed]` has a row of data for each journey"

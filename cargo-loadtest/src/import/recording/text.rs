@@ -16,6 +16,8 @@ pub(crate) enum Piece {
     Reference(usize),
     /// The value of the [`Secret`](super::Secret) with this number.
     Secret(usize),
+    /// A random UUID, new with each request.
+    Uuid,
 }
 
 /// A text of a request: literals, secrets and values of earlier answers, in their order.
@@ -77,7 +79,8 @@ impl Text {
 
     /// Returns true where a run fills something in.
     pub(crate) fn has_values(&self) -> bool {
-        let is_value = |piece: &Piece| matches!(piece, Piece::Reference(_) | Piece::Secret(_));
+        let is_value =
+            |piece: &Piece| matches!(piece, Piece::Reference(_) | Piece::Secret(_) | Piece::Uuid);
         self.0.iter().any(is_value)
     }
 

@@ -35,6 +35,8 @@ pub(super) struct Function<'a> {
     pub(super) variables: HashMap<(&'a Origin, bool), (String, bool)>,
     /// True where a value may be missing, so that it returns an `Option`.
     pub(super) is_fallible: bool,
+    /// True where it draws random values.
+    pub(super) draws: bool,
 }
 
 /// Writes a function that builds a request; `answer` is the type of its response.
@@ -47,7 +49,7 @@ pub(super) fn write_function(
     scope: &Scope<'_>,
     uses: &mut Uses,
 ) {
-    let ours = ["body", "form", "request"].map(str::to_owned);
+    let ours = ["body", "form", "request", "vu"].map(str::to_owned);
     let mut function = Function {
         scope,
         uses,
@@ -55,6 +57,7 @@ pub(super) fn write_function(
         used: scope.scenario.names.values().cloned().chain(ours).collect(),
         variables: HashMap::new(),
         is_fallible: false,
+        draws: false,
     };
     let request = function.request(exchange, url);
     let ty = answer.map_or_else(
@@ -111,7 +114,8 @@ impl Function<'_> {
             };
             Some(format!("{}: &{ty}", self.scope.step(*exchange)))
         });
-        parameters.collect()
+        let vu = self.draws.then(|| "vu: &mut Vu".to_owned());
+        parameters.chain(vu).collect()
     }
 
     fn request(&mut self, exchange: &Exchange, url: &Text) -> String {

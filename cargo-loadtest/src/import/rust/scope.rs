@@ -74,6 +74,7 @@ impl<'a> Scope<'a> {
                 Piece::Secret(number) => {
                     format!("secret.{}", self.recording.secrets[*number].name)
                 }
+                Piece::Uuid => "vu.uuid".to_owned(),
                 Piece::Reference(at) if self.has(*at) => self.path(*at, true)?,
                 Piece::Reference(_) => {
                     written.push_str(UNKNOWN);

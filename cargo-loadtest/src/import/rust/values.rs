@@ -29,7 +29,7 @@ impl Function<'_> {
     /// Returns an expression for a text, owned or static.
     pub(super) fn owned(&mut self, text: &Text) -> String {
         match text.pieces() {
-            pieces @ [Piece::Secret(_) | Piece::Reference(_)] => {
+            pieces @ [Piece::Secret(_) | Piece::Reference(_) | Piece::Uuid] => {
                 format!("{}.to_string()", self.value(&pieces[0]).0)
             }
             pieces => self.expression(pieces).0,
@@ -141,6 +141,10 @@ impl Function<'_> {
         let scope = self.scope;
         match piece {
             Piece::Secret(number) => (format!("{}.expose()", self.secret(*number)), true),
+            Piece::Uuid => {
+                self.draws = true;
+                (format!("{}.as_str()", self.hold("uuid", "vu.uuid()")), true)
+            }
             Piece::Reference(at) if scope.has(*at) => {
                 let reference = &scope.recording.references[*at];
                 let key = (&reference.from, reference.is_bare);

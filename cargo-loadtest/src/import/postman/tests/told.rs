@@ -67,7 +67,7 @@ fn what_is_said_of_a_request_is_told_at_its_part() {
         ),
         (
             "",
-            r#", "header": [{"key": «"X-A", "value": "{{$guid}}"}]"#,
+            r#", "header": [{"key": «"X-A", "value": "{{$randomCity}}"}]"#,
             "is new with each request",
         ),
         (

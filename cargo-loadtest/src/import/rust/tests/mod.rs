@@ -3,7 +3,7 @@ mod rich;
 mod shared;
 
 use super::*;
-use crate::import::recording::{Body, Exchange, Recording};
+use crate::import::recording::{Body, Exchange, Piece, Recording, Text};
 use crate::import::{PermittedFiles, hide_secrets, read_text};
 
 fn written(text: &str) -> Written {
@@ -275,4 +275,22 @@ fn a_secret_with_quotes_is_hidden_in_json_and_its_place_escapes_it() {
     assert!(!source.contains("canary"), "{source}");
     let note = r#""note": "he {{secret.PASSWORD}}!""#;
     assert!(source.contains(note), "{source}");
+}
+
+#[test]
+fn a_uuid_is_drawn_for_each_place() {
+    let mut declared = rich::exchange("GET", "/orders/", 200);
+    declared.target.push(Piece::Uuid);
+    let mut written = rich::exchange("PROPFIND", "/files/", 200);
+    written.target.push(Piece::Uuid);
+    written.body = Body::Text(Text::from_iter([Piece::Uuid]));
+    let recording = Recording {
+        exchanges: vec![declared, written],
+        ..Recording::default()
+    };
+    let source = made(&recording).source;
+    for part in ["\"/orders/{{vu.uuid}}\"", "(vu: &mut Vu) -> Request"] {
+        assert!(source.contains(part), "{part}: {source}");
+    }
+    assert_eq!(source.matches("vu.uuid()").count(), 2, "{source}");
 }
