@@ -91,4 +91,7 @@ pub(crate) struct ImportOutput {
     /// Overwrite the output file if it exists
     #[arg(long)]
     pub(crate) force: bool,
+    /// Run the scenarios once, and list the steps that are answered otherwise than recorded
+    #[arg(long)]
+    pub(crate) verify: bool,
 }

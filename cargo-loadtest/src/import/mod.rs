@@ -23,7 +23,7 @@ mod shell;
 mod source;
 mod text;
 
-pub(crate) use correlation::correlate;
+pub(crate) use correlation::{LeftValue, correlate, find_left_values};
 pub(crate) use curl::{PermittedFiles, read_text, read_words};
 pub(crate) use document::format;
 pub(crate) use har::{HarOptions, read_har};
@@ -31,7 +31,7 @@ pub(crate) use openapi::{OpenApiOptions, read_openapi};
 pub(crate) use postman::{PostmanOptions, read_environment, read_postman};
 pub(crate) use recording::Recording;
 pub(crate) use replayed::replay_recording;
-pub(crate) use rust::{Linked, NamedSecret, format_source, write_source};
+pub(crate) use rust::{Linked, NamedSecret, WrittenScenario, format_source, write_source};
 pub(crate) use secrets::{hide_secrets, redact_text};
 pub(crate) use shell::EnvironmentLookup;
 pub(crate) use source::{Input, Mistake};

@@ -44,6 +44,16 @@ pub(crate) struct Written {
     pub(crate) secrets: Vec<NamedSecret>,
     /// The values of earlier answers.
     pub(crate) linked: Vec<Linked>,
+    pub(crate) scenarios: Vec<WrittenScenario>,
+}
+
+/// A scenario of a source.
+#[derive(Debug)]
+pub(crate) struct WrittenScenario {
+    /// The name of its function.
+    pub(crate) name: String,
+    /// The names of its steps, each with the number of its exchange.
+    pub(crate) steps: Vec<(String, usize)>,
 }
 
 /// Writes the scenarios of a recording.
@@ -78,6 +88,17 @@ pub(crate) fn write_source(recording: &Recording, input: &Input, from: &str) -> 
         source,
         secrets,
         linked,
+        scenarios: scenarios.iter().map(WrittenScenario::new).collect(),
+    }
+}
+
+impl WrittenScenario {
+    fn new(scenario: &Scenario) -> Self {
+        let steps = scenario.steps.iter();
+        Self {
+            name: scenario.name.clone(),
+            steps: steps.map(|at| (scenario.names[at].clone(), *at)).collect(),
+        }
     }
 }
 

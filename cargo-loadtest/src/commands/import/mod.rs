@@ -1,5 +1,7 @@
 //! `cargo loadtest import`: the source of a scenario from requests that were recorded elsewhere.
 
+mod verify;
+
 use super::recorded::{self, ImportedRequests};
 use crate::cli::{ImportArgs, ImportCommand, ImportOutput};
 use crate::console;
@@ -7,11 +9,15 @@ use crate::error::Error;
 use crate::files;
 use crate::import::{
     HarOptions, Input, Linked, Mistake, NamedSecret, OpenApiOptions, PostmanOptions, Recording,
-    correlate, format_source, read_environment, read_har, read_openapi, read_postman, write_source,
+    WrittenScenario, correlate, find_left_values, format_source, read_environment, read_har,
+    read_openapi, read_postman, write_source,
 };
 use std::fmt::Display;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use verify::WrittenTest;
 
+/// The exit code where a journey differs from the recording, as of a failed gate.
+const DIFFERS: u8 = 99;
 /// Largest document, in bytes.
 const LARGEST: u64 = 256 * 1024 * 1024;
 
@@ -31,7 +37,7 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
             let file = command.is_empty().then_some(file.as_path());
             // No value of a variable gets into the source.
             let requests = recorded::read_commands(file, command, *allow_files, None)?;
-            output.write_scenario(requests, "curl")?;
+            output.write_scenario(requests, "curl")
         }
         ImportCommand::Har {
             file,
@@ -46,7 +52,7 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
                 drops_pauses: *no_think,
             };
             let output = ScenarioOutput::new(to, quiet)?;
-            output.import_document(file, "har", |input| read_har(input, &options))?;
+            output.import_document(file, "har", |input| read_har(input, &options))
         }
         ImportCommand::Openapi {
             file,
@@ -63,7 +69,7 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
                 base: base_url.clone(),
             };
             let output = ScenarioOutput::new(to, quiet)?;
-            output.import_document(file, "openapi", |input| read_openapi(input, &options))?;
+            output.import_document(file, "openapi", |input| read_openapi(input, &options))
         }
         ImportCommand::Postman {
             file,
@@ -81,10 +87,9 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
                 folders: folder.clone(),
                 environment: environment.transpose()?,
             };
-            output.import_document(file, "postman", |input| read_postman(input, &options))?;
+            output.import_document(file, "postman", |input| read_postman(input, &options))
         }
     }
-    Ok(0)
 }
 
 /// The file for the scenario, and the messages about it.
@@ -97,6 +102,10 @@ struct ScenarioOutput<'a> {
 impl<'a> ScenarioOutput<'a> {
     /// Refuses to overwrite a file, before anything is read.
     fn new(to: &'a ImportOutput, quiet: bool) -> Result<Self, Error> {
+        if to.verify && to.output == Path::new("-") {
+            let error = Error::usage("`--verify` runs what is written, and nothing is");
+            return Err(error.with_help("give `-o tests/load.rs`"));
+        }
         if to.output == Path::new("-") || to.force || !to.output.exists() {
             return Ok(Self { to, quiet });
         }
@@ -110,7 +119,7 @@ impl<'a> ScenarioOutput<'a> {
         file: &Path,
         format: &str,
         read: impl FnOnce(&Input) -> Result<Recording, Mistake>,
-    ) -> Result<(), Error> {
+    ) -> Result<u8, Error> {
         let input = recorded::read_input(file, LARGEST)?;
         let output = &self.to.output;
         if let (Ok(input), Ok(output)) = (file.canonicalize(), output.canonicalize())
@@ -125,8 +134,8 @@ impl<'a> ScenarioOutput<'a> {
         self.write_scenario(ImportedRequests { input, recording }, format)
     }
 
-    /// Writes the scenario, and prints warnings, references and secrets.
-    fn write_scenario(self, mut requests: ImportedRequests, format: &str) -> Result<(), Error> {
+    /// Writes the scenario, and prints warnings, references and secrets. Returns the exit code.
+    fn write_scenario(self, mut requests: ImportedRequests, format: &str) -> Result<u8, Error> {
         requests.hide_secrets();
         requests.print_warnings();
         for dropped in &requests.recording.dropped {
@@ -142,8 +151,39 @@ impl<'a> ScenarioOutput<'a> {
         for NamedSecret { name, what } in &written.secrets {
             self.print_status("Secret", format_args!("{name}: {}", console::clean(what)));
         }
-        warn_of_missing_target(self.to);
-        Ok(())
+        if self.to.verify {
+            return self.verify(&requests.recording, &written.scenarios);
+        }
+        if let Some(OutputTarget {
+            lines: Some(lines), ..
+        }) = OutputTarget::find(&self.to.output)
+        {
+            console::print_warning(lines);
+        }
+        Ok(0)
+    }
+
+    /// Runs what was written once.
+    fn verify(self, recording: &Recording, scenarios: &[WrittenScenario]) -> Result<u8, Error> {
+        let target = OutputTarget::find(&self.to.output).ok_or_else(|| {
+            let output = self.to.output.display();
+            let error = Error::usage(format!(
+                "`{output}` is in no package, so that it cannot be run"
+            ));
+            error.with_help("give `-o tests/load.rs` in the folder of a package")
+        })?;
+        if let Some(lines) = target.lines {
+            return Err(Error::usage(lines));
+        }
+        let test = WrittenTest {
+            folder: &target.folder,
+            package: &target.package,
+            target: &target.name,
+            scenarios,
+        };
+        let left = find_left_values(recording);
+        let is_same = verify::verify(&test, recording, &left)?;
+        Ok(if is_same { 0 } else { DIFFERS })
     }
 
     fn write_file(self, source: &str) -> Result<(), Error> {
@@ -166,36 +206,46 @@ impl<'a> ScenarioOutput<'a> {
     }
 }
 
-/// Prints the lines that the manifest of its package needs to run the file as a load test.
-fn warn_of_missing_target(to: &ImportOutput) {
-    let Ok(file) = to.output.canonicalize() else {
-        return;
-    };
-    if file.extension().is_none_or(|end| end != "rs") {
-        return;
+/// The file that was written, as a test of its package.
+#[derive(Debug)]
+struct OutputTarget {
+    folder: PathBuf,
+    package: String,
+    name: String,
+    /// The lines that its manifest lacks, with what to do.
+    lines: Option<String>,
+}
+
+impl OutputTarget {
+    /// Finds the package of a file.
+    fn find(output: &Path) -> Option<Self> {
+        let file = output.canonicalize().ok()?;
+        if file.extension().is_none_or(|end| end != "rs") {
+            return None;
+        }
+        let (folder, manifest) = file.ancestors().skip(1).find_map(|folder| {
+            let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).ok()?;
+            let manifest: toml::Table = manifest.parse().ok()?;
+            manifest
+                .contains_key("package")
+                .then_some((folder, manifest))
+        })?;
+        let path = file.strip_prefix(folder).ok()?;
+        let name = file.file_stem()?.to_string_lossy().into_owned();
+        let shown = path.display();
+        let lines = format!(
+            "`{shown}` is no load test yet: it needs these lines in `Cargo.toml`, and `loadtest` as a dev-dependency \
+             (`cargo loadtest init` adds that)\n\n    [[test]]\n    name = \"{name}\"\n    path = \"{shown}\"\n    \
+             harness = false\n"
+        );
+        let package = manifest.get("package")?.get("name")?.as_str()?;
+        Some(Self {
+            package: package.to_owned(),
+            lines: (!is_load_test(&manifest, path)).then_some(lines),
+            folder: folder.to_path_buf(),
+            name,
+        })
     }
-    let package = file.ancestors().skip(1).find_map(|folder| {
-        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).ok()?;
-        let manifest: toml::Table = manifest.parse().ok()?;
-        manifest
-            .contains_key("package")
-            .then_some((folder, manifest))
-    });
-    let Some((folder, manifest)) = package else {
-        return;
-    };
-    let (Ok(path), Some(name)) = (file.strip_prefix(folder), file.file_stem()) else {
-        return;
-    };
-    if is_load_test(&manifest, path) {
-        return;
-    }
-    let (path, name) = (path.display(), name.display());
-    console::print_warning(format_args!(
-        "`{path}` is no load test yet: it needs these lines in `Cargo.toml`, and `loadtest` as a dev-dependency \
-         (`cargo loadtest init` adds that)\n\n    [[test]]\n    name = \"{name}\"\n    path = \"{path}\"\n    \
-         harness = false\n"
-    ));
 }
 
 /// Returns true where a manifest has the file as a test without a harness of its own.

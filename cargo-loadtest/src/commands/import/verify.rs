@@ -1,0 +1,216 @@
+//! `--verify`: runs what was written once, and compares the answers with those of the recording.
+
+use crate::console;
+use crate::error::Error;
+use crate::import::{LeftValue, Recording, WrittenScenario};
+use crate::session;
+use loadtest_model::protocol::{DebugAnswer, DebugEvent, DebugOutcome};
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The most fields that a line names.
+const MOST_NAMED: usize = 3;
+
+/// The load test that was written.
+#[derive(Debug)]
+pub(super) struct WrittenTest<'a> {
+    /// The folder of its package.
+    pub(super) folder: &'a Path,
+    pub(super) package: &'a str,
+    /// The name of the test target.
+    pub(super) target: &'a str,
+    pub(super) scenarios: &'a [WrittenScenario],
+}
+
+/// What a journey came to.
+#[derive(Debug, Default)]
+struct Journey {
+    /// The last answer of each step, by its number.
+    answers: HashMap<usize, DebugAnswer>,
+    /// The steps that were not answered as they expect, with the reason.
+    problems: HashMap<usize, String>,
+    /// The reason why there was no journey.
+    failure: Option<String>,
+}
+
+/// Runs each scenario once. Returns true if all was answered as in the recording, and nothing of it is left that the
+/// target does not know.
+///
+/// # Errors
+/// When a scenario could not be run.
+pub(super) fn verify(
+    test: &WrittenTest<'_>,
+    recording: &Recording,
+    left: &[LeftValue],
+) -> Result<bool, Error> {
+    let (mut same, mut all) = (0, 0);
+    let mut stale = 0;
+    for scenario in test.scenarios {
+        let journey = run_journey(test, scenario)?;
+        if let Some(reason) = &journey.failure {
+            return Err(Error::usage(format!(
+                "`{}` did not run: {reason}",
+                scenario.name
+            )));
+        }
+        for (number, (step, exchange)) in scenario.steps.iter().enumerate() {
+            all += 1;
+            match describe_difference(recording, *exchange, &journey, number) {
+                None => same += 1,
+                Some(words) => console::print_status("Differs", format_args!("{step}: {words}")),
+            }
+        }
+        for value in left {
+            if let Some(words) = describe_stale(value, scenario, &journey) {
+                stale += 1;
+                console::print_status("Recorded", words);
+            }
+        }
+    }
+    console::print_status(
+        "Verified",
+        format_args!("{same} of {all} steps are answered as in the recording"),
+    );
+    Ok(same == all && stale == 0)
+}
+
+fn run_journey(test: &WrittenTest<'_>, scenario: &WrittenScenario) -> Result<Journey, Error> {
+    let module = test.target.replace('-', "_");
+    let identity = format!("{}::{module}::{}", test.package, scenario.name);
+    let mut command = Command::new(session::own_program()?);
+    command.args(["debug", "--format", "json", "--package", test.package]);
+    command.arg(identity).current_dir(test.folder);
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(Error::io("run", test.folder))?;
+    let mut journey = Journey::default();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut events = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .peekable();
+    if events.peek().is_none() {
+        journey.failure = Some("the message is above".to_owned());
+    }
+    for event in events {
+        journey.add(event);
+    }
+    Ok(journey)
+}
+
+impl Journey {
+    fn add(&mut self, event: DebugEvent) {
+        match event {
+            DebugEvent::Exchange(exchange) => {
+                let last = exchange.hops.into_iter().next_back();
+                if let Some(answer) = last.and_then(|hop| hop.answer) {
+                    self.answers.insert(exchange.step, answer);
+                }
+            }
+            DebugEvent::Step(step) => {
+                let problem = match step.outcome {
+                    DebugOutcome::Failed(problem) => Some(problem.message.to_string()),
+                    DebugOutcome::Skipped { reason, .. } => {
+                        Some(format!("it was not sent: {reason}"))
+                    }
+                    _ => None,
+                };
+                self.problems
+                    .extend(problem.map(|problem| (step.step, problem)));
+            }
+            DebugEvent::Failed(failure) => self.failure = Some(failure.message.to_string()),
+            DebugEvent::Start(_) | DebugEvent::Think { .. } | DebugEvent::End(_) => {}
+        }
+    }
+}
+
+/// Describes how an answer differs from the recorded one; by its problem, its status, its type, or the fields that it
+/// lacks.
+fn describe_difference(
+    recording: &Recording,
+    exchange: usize,
+    journey: &Journey,
+    step: usize,
+) -> Option<String> {
+    if let Some(problem) = journey.problems.get(&step) {
+        return Some(problem.clone());
+    }
+    let recorded = recording.exchanges[exchange].answer.as_ref()?;
+    let Some(answer) = journey.answers.get(&step) else {
+        return Some("it was not sent".to_owned());
+    };
+    let status = answer.status.split(' ').next().unwrap_or_default();
+    if !recorded.is_example && status != recorded.status.to_string() {
+        return Some(format!("{} instead of {}", answer.status, recorded.status));
+    }
+    let own = recorded.headers.iter().map(|header| {
+        let value = header.value.as_literal().unwrap_or_default();
+        (&*header.name, value)
+    });
+    let theirs = answer
+        .headers
+        .iter()
+        .map(|(name, value)| (&**name, &**value));
+    if let (Some(own), Some(theirs)) = (content_type(own), content_type(theirs))
+        && own != theirs
+    {
+        return Some(format!("`{theirs}` instead of `{own}`"));
+    }
+    let body = answer.body.as_ref().filter(|body| !body.is_cut)?;
+    let theirs: serde_json::Value = serde_json::from_str(&body.text.as_ref()?.to_string()).ok()?;
+    let own: serde_json::Value = serde_json::from_slice(&recorded.body).ok()?;
+    let (own, theirs) = (own.as_object()?, theirs.as_object()?);
+    let missing: Vec<_> = own
+        .keys()
+        .filter(|key| !theirs.contains_key(*key))
+        .collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let more = missing.len().saturating_sub(MOST_NAMED);
+    let named: Vec<_> = missing
+        .iter()
+        .take(MOST_NAMED)
+        .map(|key| format!("`{key}`"))
+        .collect();
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    Some(format!("without {}{more}", named.join(", ")))
+}
+
+fn content_type<'h>(mut headers: impl Iterator<Item = (&'h str, &'h str)>) -> Option<String> {
+    let (_, value) = headers.find(|(name, _)| name.eq_ignore_ascii_case("content-type"))?;
+    let essence = value.split(';').next().unwrap_or_default();
+    Some(essence.trim().to_ascii_lowercase())
+}
+
+/// Describes a value of the recording that the answer which had it does not have any more.
+fn describe_stale(
+    value: &LeftValue,
+    scenario: &WrittenScenario,
+    journey: &Journey,
+) -> Option<String> {
+    let step_of = |exchange: usize| {
+        let mut steps = scenario.steps.iter();
+        steps.position(|(_, known)| *known == exchange)
+    };
+    let (step, from) = (step_of(value.exchange)?, step_of(value.from)?);
+    let body = journey.answers.get(&from)?.body.as_ref()?;
+    let text = body.text.as_ref()?.to_string();
+    if body.is_cut || text.contains(&value.value) {
+        return None;
+    }
+    let name = |at: usize| &scenario.steps[at].0;
+    Some(format!(
+        "{}: {} is as it was recorded, and `{}` answers without that value now",
+        name(step),
+        value.place,
+        name(from)
+    ))
+}
