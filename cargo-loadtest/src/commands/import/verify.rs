@@ -87,8 +87,8 @@ fn run_journey(test: &WrittenTest<'_>, scenario: &WrittenScenario) -> Result<Jou
         .output()
         .map_err(Error::io("run", test.folder))?;
     let mut journey = Journey::default();
-    let text = String::from_utf8_lossy(&output.stdout);
-    let mut events = text
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let mut events = printed
         .lines()
         .filter_map(|line| serde_json::from_str(line).ok())
         .peekable();
