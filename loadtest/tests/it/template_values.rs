@@ -118,3 +118,35 @@ fn the_time_is_that_of_the_clock() {
     assert!(told.duration_since(shown).unsigned_abs() < Duration::from_secs(60));
     assert!((before / 1_000..=after / 1_000).contains(&body["s"].as_i64().unwrap()));
 }
+
+const OWNER: &str = "a b/c";
+const PAGE_2: u32 = 2;
+const PLACE: &str = "/x/y?z=1";
+
+#[scenario(header("x-owner", "{{OWNER}}"))]
+fn constants() {
+    #[step(
+        post = "/repos/{{OWNER}}?page={{PAGE_2}}&owner={{OWNER}}",
+        json = { "owner": "of {{OWNER}}", "page": {{PAGE_2}} },
+    )]
+    fn declared();
+
+    #[step(get = "{{PLACE}}", query = { "page": "{{PAGE_2}}" })]
+    fn place();
+}
+
+#[test]
+fn constants_are_in_templates_and_are_encoded_as_values() {
+    let mut user = User::new(constants());
+    user.iterate(&[], |_| ok(""));
+    let lines: Vec<&str> = user.sent.iter().map(|sent| &*sent.line).collect();
+    assert_eq!(
+        lines,
+        [
+            "POST /repos/a%20b/c?page=2&owner=a%20b/c",
+            "GET /x/y?z=1&page=2"
+        ]
+    );
+    assert_eq!(user.sent[0].headers[0], "x-owner: a b/c");
+    assert_eq!(user.sent[0].body, r#"{"owner":"of a b/c","page":2}"#);
+}

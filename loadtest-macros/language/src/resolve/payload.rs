@@ -63,7 +63,7 @@ impl RequestResolver<'_> {
         }
         let is_in_text =
             |piece: &RequestPiece| matches!(piece, RequestPiece::Text(text) if text.contains('?'));
-        if let Some(RequestPiece::Value(..)) = url.first() {
+        if let Some(RequestPiece::Value(..) | RequestPiece::Rust(..)) = url.first() {
             url.push(RequestPiece::BeginQuery);
         } else if let Some(RequestPiece::Text(last)) = url.last()
             && last.ends_with(['?', '&'])

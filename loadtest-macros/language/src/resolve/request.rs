@@ -3,7 +3,7 @@
 use super::header::ResolvedHeader;
 use super::names::{NameUser, NotEarlier, ScenarioNames};
 use super::payload::{RequestFiles, ResolvedBody};
-use super::values::value_of_user;
+use super::values::{constant, value_of_user};
 use super::{ResolvedScenario, ResolvedStep, secrets};
 use crate::options::{TemplateValue, check_header_name, escape_json};
 use crate::suggest::{MacroErrors, did_you_mean};
@@ -192,7 +192,8 @@ impl RequestResolver<'_> {
     /// A value at the very start holds a path or a whole URL, which is not encoded once more.
     fn resolve_url(&mut self, template: &Template) -> Vec<RequestPiece> {
         let mut pieces = self.resolve_template(template, ValueEncoding::Url);
-        if let Some(RequestPiece::Value(_, sink)) = pieces.first_mut() {
+        if let Some(RequestPiece::Value(_, sink) | RequestPiece::Rust(_, sink)) = pieces.first_mut()
+        {
             *sink = ValueEncoding::Raw;
         }
         pieces
@@ -221,6 +222,9 @@ impl RequestResolver<'_> {
         if path.root == "vu" {
             let value = self.errors.ok_or_note(value_of_user(path))?;
             return Some(RequestPiece::Rust(value, sink));
+        }
+        if self.names_constant(path) {
+            return Some(RequestPiece::Rust(constant(path), sink));
         }
         let resolved = self.resolve_placeholder(path);
         let placeholder = self.errors.ok_or_note(resolved)?;

@@ -1,10 +1,11 @@
 //! The placeholders that are of no step: rows, states, setups and the virtual user.
 
+use super::names::NotEarlier;
 use super::request::{RequestResolver, ValueAccess, ValueOrigin, access_through};
 use crate::signature;
 use crate::suggest;
 use crate::template::{PathSegment, PlaceholderPath};
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
 impl RequestResolver<'_> {
@@ -32,6 +33,21 @@ impl RequestResolver<'_> {
                 Err(syn::Error::new(path.span, message))
             }
         }
+    }
+
+    /// Returns true for `{{OWNER}}`: a constant of the user's module, unless the scenario has that name.
+    pub(super) fn names_constant(&self, path: &PlaceholderPath) -> bool {
+        let is_letter = |letter: u8| matches!(letter, b'A'..=b'Z' | b'0'..=b'9' | b'_');
+        path.segments.is_empty()
+            && path
+                .root
+                .starts_with(|first: char| first.is_ascii_uppercase())
+            && path.root.bytes().all(is_letter)
+            && matches!(
+                self.names.earlier_step(&path.root, self.at),
+                Err(NotEarlier::Unknown)
+            )
+            && self.names.find_value(&path.root).is_none()
     }
 
     /// The path through the value of a feed, a state or a setup.
@@ -72,6 +88,18 @@ impl RequestResolver<'_> {
         }
         access_through(segments, path, is_untyped, what)
     }
+}
+
+/// The code of a constant, which rustc finds.
+pub(super) fn constant(path: &PlaceholderPath) -> TokenStream {
+    // With the span of the literal itself, rustc would propose to replace all of it.
+    let span = if path.in_literal {
+        Span::call_site().located_at(path.span)
+    } else {
+        path.span
+    };
+    let name = Ident::new(&path.root, span);
+    quote!(#name)
 }
 
 /// The values of the virtual user: the path behind `vu.`, and its code.
