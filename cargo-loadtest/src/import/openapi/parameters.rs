@@ -129,7 +129,7 @@ impl<'a> Parameter<'a> {
     /// Makes a value for the schema. Fields that become parameters of their own are sent like these.
     fn make_value(&self, document: &ApiDocument<'a>) -> Option<ExampleValue> {
         let schema = self.schema()?;
-        let maker = ExampleMaker::new(document, Direction::Request);
+        let maker = ExampleMaker::new(document, Direction::Request).with_optional();
         let mut value = maker.make(schema, self.name)?;
         if let ExampleValue::Object(fields) = &mut value
             && self.place == "query"

@@ -35,6 +35,8 @@ pub(super) enum Direction {
 pub(super) struct ExampleMaker<'a, 'd> {
     document: &'d ApiDocument<'a>,
     direction: Direction,
+    /// Objects of requests have their optional properties, too.
+    sends_optional: bool,
     values_left: Cell<usize>,
     /// Schemas around the current value.
     around: RefCell<Vec<*const Node<'a>>>,
@@ -45,9 +47,16 @@ impl<'a, 'd> ExampleMaker<'a, 'd> {
         Self {
             document,
             direction,
+            sends_optional: direction == Direction::Answer,
             values_left: Cell::new(MOST_VALUES),
             around: RefCell::default(),
         }
+    }
+
+    /// Makes objects with their optional properties.
+    pub(super) fn with_optional(mut self) -> Self {
+        self.sends_optional = true;
+        self
     }
 
     /// Makes a value for a schema, unless it contains itself without end.
@@ -160,6 +169,8 @@ impl<'a, 'd> ExampleMaker<'a, 'd> {
         let properties = merged.properties();
         let required = merged.required();
         let examples = merged.object_examples();
+        let sends_optional =
+            examples.is_empty() && (self.sends_optional || !self.has_required(merged));
         let mut fields: Vec<(String, ExampleValue)> = Vec::new();
         for (name, property) in &properties {
             if self.is_left_out(property) {
@@ -171,7 +182,7 @@ impl<'a, 'd> ExampleMaker<'a, 'd> {
                 let left = self.values_left.get().saturating_sub(1);
                 self.values_left.set(left);
                 Some(read_example(self.document, Some(property), example))
-            } else if !is_required && !examples.is_empty() {
+            } else if !is_required && !sends_optional {
                 None
             } else {
                 self.check_discriminator(merged, name, property);
@@ -191,6 +202,19 @@ impl<'a, 'd> ExampleMaker<'a, 'd> {
             }
         }
         ExampleValue::Object(fields)
+    }
+
+    /// Returns true for an object that can be sent with nothing but its required properties.
+    fn has_required(&self, merged: &MergedSchema<'a>) -> bool {
+        let (properties, required) = (merged.properties(), merged.required());
+        let is_sent = |name: &&&str| {
+            let mut properties = properties.iter();
+            let property = properties.find(|(known, _)| known == *name);
+            property.is_none_or(|(_, property)| !self.is_left_out(property))
+        };
+        let count = required.iter().filter(is_sent).count();
+        let least = merged.get("minProperties").and_then(Node::number);
+        count > 0 && count as f64 >= least.unwrap_or_default()
     }
 
     /// Warns of a discriminator whose property has no value in its schema.

@@ -180,6 +180,47 @@ fn a_value_that_a_discriminator_names_is_a_warning() {
 }
 
 #[test]
+fn bodies_have_their_required_properties() {
+    let object = |required: &str| {
+        format!(
+            "{{type: object, required: [{required}], properties: {{a: {{type: integer}}, b: {{type: integer, example: 7}}}}}}"
+        )
+    };
+    let nested = |required: &str| {
+        let (inner, many) = (object("a"), object("b"));
+        format!(
+            "{{required: [{required}], properties: {{one: {inner}, many: {{type: array, items: {many}}}, more: {inner}}}}}"
+        )
+    };
+    for (schema, expected) in [
+        (object("a"), r#"{"a":1}"#),
+        (object("b"), r#"{"b":7}"#),
+        (nested("one, many"), r#"{"one":{"a":1},"many":[{"b":7}]}"#),
+        // One that requires nothing has all of them.
+        (object(""), r#"{"a":1,"b":7}"#),
+        (
+            object("a").replace("{type: integer}", "{readOnly: true}"),
+            r#"{"b":7}"#,
+        ),
+        (
+            object("a").replace("required", "minProperties: 2, required"),
+            r#"{"a":1,"b":7}"#,
+        ),
+        // An example is whole.
+        (
+            object("a").replace("required", "example: {a: 3, b: 4}, required"),
+            r#"{"a":3,"b":4}"#,
+        ),
+        (
+            format!("{{allOf: [{}, {{required: [b]}}]}}", object("a")),
+            r#"{"a":1,"b":7}"#,
+        ),
+    ] {
+        assert_eq!(sent(&schema), expected, "{schema}");
+    }
+}
+
+#[test]
 fn parameters_with_the_names_of_secrets_are_secrets() {
     for (path, place, name, example) in [
         ("/a/{token}", "path", "token", "hunter2hhh"),
