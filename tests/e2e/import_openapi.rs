@@ -209,6 +209,15 @@ fn a_part_of_a_document_is_imported() {
         .exits(2)
         .has_one_error()
         .says(&["no path matches `/pets/*`", "did you mean `/pet/*`?"]);
+    let output = import("--path /keeper/{username} --param username=ada").exits(0);
+    output.prints(&["const USERNAME: &str = \"ada\";", "/v2/keeper/{{USERNAME}}"]);
+    import("--param usrname=ada")
+        .exits(2)
+        .has_one_error()
+        .says(&["has the parameter `usrname`", "did you mean `username`?"]);
+    import("--param username")
+        .exits(2)
+        .says(&["is no name and value; write `owner=acme`"]);
     import("--operation getpets")
         .exits(2)
         .has_one_error()

@@ -60,6 +60,9 @@ pub(crate) enum ImportCommand {
         /// Only paths of this pattern, in which `*` is any text: `'/orders/*'`
         #[arg(long, value_name = "PATTERN")]
         path: Vec<String>,
+        /// Value of the path, query and header parameters of this name
+        #[arg(long, value_name = "NAME=VALUE", value_parser = values::named_value)]
+        param: Vec<(String, String)>,
         /// Base URL, instead of the one in the document
         #[arg(long, value_name = "URL")]
         base_url: Option<String>,

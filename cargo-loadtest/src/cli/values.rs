@@ -50,6 +50,16 @@ pub(super) fn path() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().map(|path| process::resolve(&path))
 }
 
+/// `NAME=VALUE`, neither of which is empty.
+pub(super) fn named_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err("is no name and value; write `owner=acme`".to_owned()),
+    }
+}
+
 /// More is a slip of the keyboard.
 const MOST_PER_SECOND: f64 = 1e6;
 const MOST_USERS: u32 = 1_000_000;

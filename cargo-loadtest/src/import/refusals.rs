@@ -31,6 +31,7 @@ fn refusal(from: &str, given: &str, input: &Input) -> Mistake {
                 tags: options(given, "tag"),
                 operations: options(given, "operation"),
                 paths: options(given, "path"),
+                parameters: Vec::new(),
                 base: options(given, "base-url").pop(),
             };
             read_openapi(input, &options)

@@ -127,6 +127,7 @@ fn fill_text(text: &Text, recording: &Recording) -> Vec<u8> {
             let value = recording.secrets[*number].value.clone();
             value.unwrap_or_default().into_bytes()
         }
+        Piece::Constant(number) => recording.constants[*number].value.clone().into_bytes(),
         // No copied command has one.
         Piece::Reference(_) | Piece::Uuid => Vec::new(),
     });

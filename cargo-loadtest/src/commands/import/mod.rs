@@ -59,6 +59,7 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
             tag,
             operation,
             path,
+            param,
             base_url,
             to,
         } => {
@@ -66,6 +67,7 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
                 tags: tag.clone(),
                 operations: operation.clone(),
                 paths: path.clone(),
+                parameters: param.clone(),
                 base: base_url.clone(),
             };
             let output = ScenarioOutput::new(to, quiet)?;

@@ -52,6 +52,7 @@ fn show_target(recording: &Recording, exchange: &Exchange) -> String {
         Piece::Reference(at) => format!("{{{}}}", recording.references[*at].from.word()),
         Piece::Secret(at) => format!("{{{}}}", recording.secrets[*at].name),
         Piece::Uuid => "{uuid}".to_owned(),
+        Piece::Constant(at) => format!("{{{}}}", recording.constants[*at].name),
         _ => String::new(),
     });
     exchange.pattern.clone().unwrap_or(shown)

@@ -26,6 +26,8 @@ pub(super) struct ApiDocument<'a> {
     warnings: RefCell<Warnings>,
     targets: RefCell<HashMap<&'a str, Option<&'a Node<'a>>>>,
     secrets: RefCell<Vec<Secret>>,
+    /// Names and values of parameters that the user gave.
+    given: &'a [(String, String)],
     /// The first reference to another file, and its place.
     other_file: RefCell<Option<(Span, String)>>,
     bytes_left: Cell<usize>,
@@ -39,9 +41,21 @@ impl<'a> ApiDocument<'a> {
             warnings: RefCell::default(),
             targets: RefCell::default(),
             secrets: RefCell::default(),
+            given: &[],
             other_file: RefCell::default(),
             bytes_left: Cell::new(MOST_BYTES),
         }
+    }
+
+    /// Adds values of parameters that the user gave.
+    pub(super) fn with_given(self, given: &'a [(String, String)]) -> Self {
+        Self { given, ..self }
+    }
+
+    /// Returns the value that the user gave for parameters of this name.
+    pub(super) fn given_value(&self, name: &str) -> Option<&'a str> {
+        let mut given = self.given.iter().rev();
+        given.find_map(|(known, value)| (known == name).then_some(value.as_str()))
     }
 
     /// Returns the place for a warning about the whole document.

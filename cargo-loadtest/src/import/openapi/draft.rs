@@ -3,7 +3,7 @@
 use super::answer::{Answers, read_answers};
 use super::body::{RequestBody, make_body};
 use super::document::{ApiDocument, shorten};
-use super::example::MergedSchema;
+use super::names::step_name;
 use super::operations::Operation;
 use super::parameters::{Parameter, read_parameters};
 use super::security::{Access, read_access};
@@ -11,6 +11,7 @@ use super::servers::{ServerAddress, Servers};
 use super::style::{escape_url, join_texts};
 use crate::import::recording::{Exchange, Header, Text};
 use crate::import::text::{is_token, percent_encode_except};
+use std::collections::HashSet;
 
 /// Letters that the template of a path may have as they are.
 const IN_TEMPLATE: &str = "-._~:@/!$&'()*+,;=%";
@@ -19,10 +20,14 @@ const IN_TEMPLATE: &str = "-._~:@/!$&'()*+,;=%";
 pub(super) struct RequestDraft<'a> {
     pub(super) operation: Operation<'a>,
     server: ServerAddress,
+    /// Parameters of the operation; those of the query and the headers may not be sent.
+    pub(super) parameters: Vec<Parameter<'a>>,
     pub(super) path: Vec<PathPiece>,
+    /// Pieces of the path whose values other requests know.
+    pub(super) answered: HashSet<usize>,
     /// Escaped names and values.
-    query: Vec<(String, Text)>,
-    headers: Vec<(String, Text)>,
+    pub(super) query: Vec<(String, Text)>,
+    pub(super) headers: Vec<(String, Text)>,
     cookies: Vec<(String, Text)>,
     pub(super) access: Access,
     pub(super) body: RequestBody,
@@ -39,7 +44,7 @@ pub(super) enum PathPiece {
         name: String,
         /// Escaped value.
         text: Text,
-        /// The schema allows only certain values, so no other is searched for.
+        /// The schema allows only certain values, or the user gave one, so no other is searched for.
         is_fixed: bool,
     },
 }
@@ -54,6 +59,7 @@ impl<'a> RequestDraft<'a> {
         let mut draft = Self {
             server: servers.find(document, operation.node, operation.path_item),
             path: fill_template(document, &operation, &parameters),
+            answered: HashSet::new(),
             query: Vec::new(),
             headers: Vec::new(),
             cookies: Vec::new(),
@@ -61,10 +67,12 @@ impl<'a> RequestDraft<'a> {
             body: make_body(document, &operation, &parameters),
             answers: read_answers(document, &operation),
             operation,
+            parameters: Vec::new(),
         };
         for parameter in &parameters {
             draft.add_parameter(document, parameter);
         }
+        draft.parameters = parameters;
         draft
     }
 
@@ -110,6 +118,17 @@ impl<'a> RequestDraft<'a> {
                 self.cookies.push((name, value));
             }
         }
+    }
+
+    /// Returns the names of its parameters in the path, the query and the headers.
+    pub(super) fn parameter_names(&self) -> impl Iterator<Item = &str> {
+        let in_path = self.path.iter().filter_map(|piece| match piece {
+            PathPiece::Value { name, .. } => Some(name.as_str()),
+            PathPiece::Fixed(_) => None,
+        });
+        let declared = self.parameters.iter();
+        let declared = declared.filter(|one| matches!(one.place, "query" | "header"));
+        in_path.chain(declared.map(|one| one.name))
     }
 
     fn has_path_value(&self, wanted: &str) -> bool {
@@ -212,7 +231,7 @@ impl<'a> RequestDraft<'a> {
         Exchange {
             span: self.operation.span.clone(),
             description: self.operation.description(),
-            name: self.operation.id.map(str::to_owned),
+            name: step_name(&self.operation),
             method: self.operation.method,
             origin: self.server.origin,
             target,
@@ -265,13 +284,14 @@ fn make_path_value<'a>(
         let words = format!("`{{{}}}` of this path is described nowhere", shorten(name));
         document.warn(&operation.span, words);
     }
+    let given = document.given_value(name);
+    let text = text.or_else(|| given.map(|given| Text::literal(escape_url(given))));
     // Such a segment leads to another place.
     let text = text.filter(|text| !matches!(text.as_literal(), Some("" | "." | "..")));
-    let schema = declared.and_then(Parameter::schema);
     PathPiece::Value {
         name: name.to_owned(),
         text: text.unwrap_or_else(|| Text::literal("1")),
-        is_fixed: schema
-            .is_some_and(|schema| MergedSchema::new(document, schema, &[]).has_fixed_values()),
+        is_fixed: given.is_some()
+            || declared.is_some_and(|declared| declared.has_fixed_values(document)),
     }
 }

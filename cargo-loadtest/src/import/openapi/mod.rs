@@ -5,11 +5,13 @@
 
 mod answer;
 mod body;
+mod constants;
 mod content;
 mod document;
 mod draft;
 mod example;
 mod journey;
+mod names;
 mod operations;
 mod parameters;
 mod references;
@@ -39,6 +41,8 @@ pub(crate) struct OpenApiOptions {
     pub(crate) operations: Vec<String>,
     /// Patterns of paths of the operations to import, in which `*` is any text; all without any.
     pub(crate) paths: Vec<String>,
+    /// Names and values of parameters, for all operations.
+    pub(crate) parameters: Vec<(String, String)>,
     /// Address of the service, if it is not that of the document.
     pub(crate) base: Option<String>,
 }
@@ -49,7 +53,7 @@ pub(crate) struct OpenApiOptions {
 /// The text is no description of a service, or has none of the operations that are asked for.
 pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Recording, Mistake> {
     let root = tree::read(input)?;
-    let document = ApiDocument::new(&root, &input.text);
+    let document = ApiDocument::new(&root, &input.text).with_given(&options.parameters);
     check_version(&document)?;
     let operations = operations::select_operations(&document, options)?;
     let servers = Servers::new(&document, options.base.as_deref())?;
@@ -57,11 +61,14 @@ pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Re
     let mut drafts: Vec<_> = drafts
         .map(|operation| RequestDraft::new(&document, operation, &servers))
         .collect();
+    parameters::check_given(&document, &drafts, &options.parameters)?;
     let wanted = wants::find_wanted_values(&drafts);
     let journey = journey::order_journey(&root, &drafts, &wanted);
-    let references = references::fill_references(&document, &mut drafts, &wanted, &journey.order);
+    let references = references::fill_references(&mut drafts, &wanted, &journey.order);
     let mut recording = describe_document(&root);
     recording.references = references;
+    recording.constants = constants::share_values(&document, &mut drafts);
+    references::warn_of_made_up(&document, &drafts);
     recording.base = Some(servers.usual().origin.clone());
     recording.client.keeps_cookies = drafts.iter().any(|draft| draft.answers.sets_cookies);
     recording.keys = security::list_key_names(&document);

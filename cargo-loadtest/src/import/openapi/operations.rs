@@ -125,6 +125,15 @@ fn read_operation<'a>(
     })
 }
 
+/// Returns the help for a name that is not there: a similar one, else those that there are.
+pub(super) fn suggest_known(name: &str, known: &BTreeSet<&str>) -> String {
+    if let Some(similar) = find_similar(name, known.iter().copied()) {
+        return format!("did you mean `{}`?", shorten(similar));
+    }
+    let names: Vec<&str> = known.iter().copied().take(MOST_NAMES).collect();
+    format!("there is {}", join_names(&names))
+}
+
 /// Refuses a tag or a name that no operation has, and suggests a similar one.
 fn check_names(
     all: &[Operation<'_>],
@@ -139,13 +148,7 @@ fn check_names(
     };
     let similar = find_similar(name, known.iter().map(String::as_str));
     let place = similar.and_then(find).or(all.first());
-    let help = if let Some(similar) = similar {
-        format!("did you mean `{}`?", shorten(similar))
-    } else {
-        let names: BTreeSet<&str> = known.iter().map(String::as_str).collect();
-        let names: Vec<&str> = names.into_iter().take(MOST_NAMES).collect();
-        format!("there is {}", join_names(&names))
-    };
+    let help = suggest_known(name, &known.iter().map(String::as_str).collect());
     let words = format!("no operation has the {what} `{name}`");
     Err(Mistake::new(place.map_or(0..0, |one| one.span.clone()), words).help(help))
 }
@@ -161,15 +164,15 @@ fn check_patterns(all: &[Operation<'_>], patterns: &[String]) -> Result<(), Mist
     let similar = find_similar(pattern.trim_end_matches(['*', '/']), paths.iter().copied());
     let help = if has_match(&below) {
         format!("did you mean `{}`?", shorten(&below))
-    } else if let Some(similar) = similar {
-        let below = format!("{similar}/*");
-        let is_below = pattern.ends_with('*') && has_match(&below);
-        let meant = if is_below { &below } else { similar };
-        format!("did you mean `{}`?", shorten(meant))
     } else {
-        let paths: BTreeSet<&str> = paths.into_iter().collect();
-        let paths: Vec<&str> = paths.into_iter().take(MOST_NAMES).collect();
-        format!("there is {}", join_names(&paths))
+        let of_similar = similar.map(|similar| format!("{similar}/*"));
+        match of_similar.filter(|below| pattern.ends_with('*') && has_match(below)) {
+            Some(below) => format!("did you mean `{}`?", shorten(&below)),
+            None => suggest_known(
+                pattern.trim_end_matches(['*', '/']),
+                &paths.into_iter().collect(),
+            ),
+        }
     };
     let named = all.iter().find(|one| Some(one.path.as_str()) == similar);
     let place = named.or(all.first()).map_or(0..0, |one| one.span.clone());

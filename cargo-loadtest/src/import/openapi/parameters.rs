@@ -2,11 +2,14 @@
 
 use super::content::hide_secrets;
 use super::document::{ApiDocument, shorten};
+use super::draft::RequestDraft;
 use super::example::{Direction, ExampleMaker, ExampleValue, MergedSchema, read_example};
-use super::operations::Operation;
+use super::operations::{Operation, suggest_known};
 use super::style::ValueStyle;
 use crate::import::document::{Node, Value};
 use crate::import::secrets::{is_secret_name, is_secret_number};
+use crate::import::source::Mistake;
+use std::collections::BTreeSet;
 
 /// Headers that other parts of a document describe.
 const DESCRIBED_ELSEWHERE: [&str; 3] = ["accept", "content-type", "authorization"];
@@ -72,6 +75,7 @@ impl<'a> Parameter<'a> {
         !is_described_elsewhere
             && (self.place == "path"
                 || is_set("required")
+                || self.is_given(document)
                 || !is_set("deprecated") && has_example())
     }
 
@@ -105,11 +109,29 @@ impl<'a> Parameter<'a> {
         example.filter(|example| example.value != Value::Null)
     }
 
+    /// Returns true if the user gave the value.
+    pub(super) fn is_given(&self, document: &ApiDocument<'a>) -> bool {
+        self.can_be_given() && document.given_value(self.name).is_some()
+    }
+
+    fn can_be_given(&self) -> bool {
+        matches!(self.place, "path" | "query" | "header")
+    }
+
+    pub(super) fn is_required(&self) -> bool {
+        self.place == "path" || self.node.get("required").and_then(Node::boolean) == Some(true)
+    }
+
     /// Returns the value that is sent.
     pub(super) fn value(&self, document: &ApiDocument<'a>) -> ExampleValue {
-        let value = match self.example(document) {
-            Some(example) => Some(read_example(document, self.schema(), example)),
-            None => self.make_value(document),
+        let given = document.given_value(self.name);
+        let value = match (
+            given.filter(|_| self.can_be_given()),
+            self.example(document),
+        ) {
+            (Some(given), _) => Some(ExampleValue::text(given)),
+            (None, Some(example)) => Some(read_example(document, self.schema(), example)),
+            (None, None) => self.make_value(document),
         };
         let value = value
             .filter(|value| *value != ExampleValue::Null && document.reserve_bytes(value.size()));
@@ -117,13 +139,16 @@ impl<'a> Parameter<'a> {
             let usual = if self.place == "path" { "1" } else { "example" };
             return ExampleValue::text(usual);
         };
-        let is_fixed = self
-            .schema()
-            .is_some_and(|schema| MergedSchema::new(document, schema, &[]).has_fixed_values());
-        if !is_fixed {
+        if !self.has_fixed_values(document) {
             self.hide_value(document, &mut value);
         }
         value
+    }
+
+    /// Returns true if only certain values are allowed.
+    pub(super) fn has_fixed_values(&self, document: &ApiDocument<'a>) -> bool {
+        let schema = self.schema();
+        schema.is_some_and(|schema| MergedSchema::new(document, schema, &[]).has_fixed_values())
     }
 
     /// Makes a value for the schema. Fields that become parameters of their own are sent like these.
@@ -170,6 +195,25 @@ impl<'a> Parameter<'a> {
     pub(super) fn style(&self, document: &ApiDocument<'a>) -> ValueStyle {
         ValueStyle::read(document, self.node, self.place)
     }
+}
+
+/// Refuses a value for a parameter that no operation has, and suggests a similar one.
+pub(super) fn check_given(
+    document: &ApiDocument<'_>,
+    drafts: &[RequestDraft<'_>],
+    given: &[(String, String)],
+) -> Result<(), Mistake> {
+    let names = drafts.iter().flat_map(RequestDraft::parameter_names);
+    let names: BTreeSet<&str> = names.collect();
+    let Some((name, _)) = given
+        .iter()
+        .find(|(name, _)| !names.contains(name.as_str()))
+    else {
+        return Ok(());
+    };
+    let help = suggest_known(name, &names);
+    let words = format!("no operation here has the parameter `{}`", shorten(name));
+    Err(Mistake::new(document.start(), words).help(help))
 }
 
 /// Returns the schema of a parameter or a header; in version 2.0 it is its own.

@@ -5,11 +5,9 @@ use super::draft::{PathPiece, RequestDraft};
 use super::example::ExampleValue;
 use super::wants::{SourceValue, WantedPlace, WantedValue};
 use crate::import::recording::{Origin, Reference, Text};
-use std::collections::HashSet;
 
-/// Replaces values by references, where their source comes earlier. Warns of the values that stay made up.
+/// Replaces values by references, where their source comes earlier.
 pub(super) fn fill_references(
-    document: &ApiDocument<'_>,
     drafts: &mut [RequestDraft<'_>],
     wanted: &[WantedValue],
     order: &[usize],
@@ -19,7 +17,6 @@ pub(super) fn fill_references(
         positions[*number] = position;
     }
     let mut references: Vec<Reference> = Vec::new();
-    let mut filled = HashSet::new();
     for value in wanted {
         let source = &value.source;
         if positions[source.draft] >= positions[value.user] {
@@ -48,7 +45,7 @@ pub(super) fn fill_references(
         match &value.place {
             WantedPlace::Path(piece) => {
                 draft.set_path_value(*piece, text);
-                filled.insert((value.user, *piece));
+                draft.answered.insert(*piece);
             }
             WantedPlace::Field(name) if source.is_bare => {
                 draft.body.set_field(name, ExampleValue::Bare(text));
@@ -57,7 +54,6 @@ pub(super) fn fill_references(
             WantedPlace::Bearer => draft.access.bearer = Some(text),
         }
     }
-    warn_of_made_up(document, drafts, &filled);
     references
 }
 
@@ -77,20 +73,17 @@ fn find_origin(value: &SourceValue, exchange: usize) -> Option<Origin> {
     }
 }
 
-/// Warns of values of paths that no answer has.
-fn warn_of_made_up(
-    document: &ApiDocument<'_>,
-    drafts: &[RequestDraft<'_>],
-    filled: &HashSet<(usize, usize)>,
-) {
-    for (number, draft) in drafts.iter().enumerate() {
+/// Warns of values of paths that no answer has, and that are no constants.
+pub(super) fn warn_of_made_up(document: &ApiDocument<'_>, drafts: &[RequestDraft<'_>]) {
+    for draft in drafts {
         for (at, piece) in draft.path.iter().enumerate() {
             if let PathPiece::Value {
                 name,
                 text,
                 is_fixed: false,
             } = piece
-                && !filled.contains(&(number, at))
+                && !draft.answered.contains(&at)
+                && !text.has_constant()
             {
                 let name = shorten(name);
                 let value = text.as_literal().map_or("<secret>".to_owned(), shorten);

@@ -144,7 +144,7 @@ impl<'a> PostmanVariables<'a> {
             Piece::Literal(text) => text.clone(),
             Piece::Secret(number) => self.secret_names[*number].clone(),
             Piece::Uuid => "uuid".to_owned(),
-            Piece::Reference(_) | Piece::Bytes(_) => "value".to_owned(),
+            Piece::Reference(_) | Piece::Constant(_) | Piece::Bytes(_) => "value".to_owned(),
         }
     }
 

@@ -33,6 +33,8 @@ pub(crate) struct Recording {
     pub(crate) dropped: Vec<Dropped>,
     /// Values of earlier answers, by the number that [`Piece::Reference`] has.
     pub(crate) references: Vec<Reference>,
+    /// Values that several requests share, by the number that [`Piece::Constant`] has.
+    pub(crate) constants: Vec<Constant>,
     /// `http://host:port` of the service under test; by default that of the first request.
     pub(crate) base: Option<String>,
 }
@@ -45,6 +47,11 @@ impl Recording {
         for group in &mut self.groups {
             words.extend([&mut group.name].into_iter().chain(&mut group.description));
         }
+        words.extend(
+            self.constants
+                .iter_mut()
+                .map(|constant| &mut constant.value),
+        );
         words.extend(self.notes.iter_mut().map(|note| &mut note.words));
         for dropped in &mut self.dropped {
             words.extend([&mut dropped.what, &mut dropped.why]);
@@ -104,6 +111,17 @@ pub(crate) struct Dropped {
     pub(crate) what: String,
     /// The reason, in the same words for all of a kind: `static files`.
     pub(crate) why: String,
+}
+
+/// A value that several requests share, and that users edit in one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Constant {
+    /// The name in capitals.
+    pub(crate) name: String,
+    /// The plain value.
+    pub(crate) value: String,
+    /// The meaning, as a sentence.
+    pub(crate) what: String,
 }
 
 /// A value that a run takes from an earlier answer.

@@ -18,6 +18,8 @@ pub(crate) enum Piece {
     Secret(usize),
     /// A random UUID, new with each request.
     Uuid,
+    /// The [`Constant`](super::Constant) with this number.
+    Constant(usize),
 }
 
 /// A text of a request: literals, secrets and values of earlier answers, in their order.
@@ -50,6 +52,18 @@ impl Text {
         Self(vec![Piece::Secret(number)])
     }
 
+    /// Makes a text that is a constant.
+    pub(crate) fn constant(number: usize) -> Self {
+        Self(vec![Piece::Constant(number)])
+    }
+
+    /// Returns true where a constant is in it.
+    pub(crate) fn has_constant(&self) -> bool {
+        self.0
+            .iter()
+            .any(|piece| matches!(piece, Piece::Constant(_)))
+    }
+
     /// Returns the pieces in their order.
     pub(crate) fn pieces(&self) -> &[Piece] {
         &self.0
@@ -79,9 +93,8 @@ impl Text {
 
     /// Returns true where a run fills something in.
     pub(crate) fn has_values(&self) -> bool {
-        let is_value =
-            |piece: &Piece| matches!(piece, Piece::Reference(_) | Piece::Secret(_) | Piece::Uuid);
-        self.0.iter().any(is_value)
+        let is_literal = |piece: &Piece| matches!(piece, Piece::Literal(_) | Piece::Bytes(_));
+        !self.0.iter().all(is_literal)
     }
 
     /// Returns true where bytes are no UTF-8.

@@ -2,8 +2,9 @@
 
 use super::comment;
 use super::function::Uses;
+use super::literal::quote_text;
 use super::partition::Scenario;
-use crate::import::recording::{Exchange, Recording};
+use crate::import::recording::{Constant, Exchange, Recording};
 use crate::import::source::{Input, Note};
 use std::fmt::Write as _;
 
@@ -145,6 +146,19 @@ pub(super) fn render_imports(uses: &Uses) -> String {
     let form = "use loadtest::multipart::{Form, Part};\n";
     let form = if uses.parts { form } else { "" };
     format!("{form}use loadtest::prelude::*;\n\n")
+}
+
+/// Renders the values that steps share.
+pub(super) fn render_constants(recording: &Recording) -> String {
+    let mut source = String::new();
+    for Constant { name, value, what } in &recording.constants {
+        comment::write_comment(&mut source, "///", what);
+        let _ = writeln!(source, "const {name}: &str = {};", quote_text(value));
+    }
+    if !source.is_empty() {
+        source.push('\n');
+    }
+    source
 }
 
 /// Renders the functions that steps call.

@@ -80,6 +80,7 @@ pub(crate) fn write_source(recording: &Recording, input: &Input, from: &str) -> 
     let secrets = name_secrets(recording, &scenarios, &body);
     let mut source = head::render_head(recording, input, from, scenarios.len(), &secrets);
     source.push_str(&head::render_imports(&uses));
+    source.push_str(&head::render_constants(recording));
     source.push_str(&types.source);
     source.push_str(&body);
     source.push_str(&head::render_functions(&uses));

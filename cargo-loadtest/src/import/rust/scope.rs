@@ -75,6 +75,7 @@ impl<'a> Scope<'a> {
                     format!("secret.{}", self.recording.secrets[*number].name)
                 }
                 Piece::Uuid => "vu.uuid".to_owned(),
+                Piece::Constant(number) => self.recording.constants[*number].name.clone(),
                 Piece::Reference(at) if self.has(*at) => self.path(*at, true)?,
                 Piece::Reference(_) => {
                     written.push_str(UNKNOWN);

@@ -145,6 +145,7 @@ impl Function<'_> {
                 self.draws = true;
                 (format!("{}.as_str()", self.hold("uuid", "vu.uuid()")), true)
             }
+            Piece::Constant(number) => (scope.recording.constants[*number].name.clone(), true),
             Piece::Reference(at) if scope.has(*at) => {
                 let reference = &scope.recording.references[*at];
                 let key = (&reference.from, reference.is_bare);

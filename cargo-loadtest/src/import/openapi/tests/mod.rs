@@ -28,6 +28,7 @@ fn show_text(text: &Text, recording: &Recording) -> String {
     text.shown(|piece| match piece {
         Piece::Secret(number) => format!("<{}>", recording.secrets[*number].name),
         Piece::Reference(number) => format!("<{number}>"),
+        Piece::Constant(number) => format!("<{}>", recording.constants[*number].name),
         piece => panic!("{piece:?}"),
     })
 }
@@ -82,6 +83,13 @@ fn show_recording(text: &str, recording: &Recording) -> String {
             "<{number}> = {from}{quotes}: {}, {}",
             reference.confidence.word(),
             reference.why
+        );
+    }
+    for constant in &recording.constants {
+        let _ = writeln!(
+            shown,
+            "<{}> = {:?}: {}",
+            constant.name, constant.value, constant.what
         );
     }
     for secret in recording.secrets.iter().filter(|secret| secret.is_variable) {

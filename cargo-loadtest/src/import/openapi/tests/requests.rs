@@ -81,8 +81,8 @@ fn operations_are_selected_by_their_paths() {
     assert_eq!(
         taken,
         [
-            "GET http://127.0.0.1:8080/v2/keeper/example",
-            "DELETE http://127.0.0.1:8080/v2/keeper/example",
+            "GET http://127.0.0.1:8080/v2/keeper/<USERNAME>",
+            "DELETE http://127.0.0.1:8080/v2/keeper/<USERNAME>",
         ]
     );
     let taken = requests(PETS, &options(&["keepers"], &["*/login", "/pet/*"]));
@@ -233,14 +233,14 @@ fn a_journey_makes_things_before_it_takes_them_away() {
         requests,
         [
             "POST /a",
-            "POST /a/1/b",
-            "GET /a/1/b",
+            "POST /a/<A_ID>/b",
+            "GET /a/<A_ID>/b",
             "GET /a",
-            "GET /a/1",
-            "POST /a/1/close",
-            "PUT /a/1",
-            "DELETE /a/1/b/1",
-            "DELETE /a/1",
+            "GET /a/<A_ID>",
+            "POST /a/<A_ID>/close",
+            "PUT /a/<A_ID>",
+            "DELETE /a/<A_ID>/b/1",
+            "DELETE /a/<A_ID>",
         ]
     );
     let text = "openapi: 3.0.0\npaths:\n  /logout: {post: {}}\n  /x: {get: {}}\n  /auth/login: {post: {}}\n";
@@ -307,4 +307,161 @@ fn whoever_asks_is_let_in_as_the_document_says() {
     ] {
         assert_eq!(access(schemes, security), expected, "{schemes} {security}");
     }
+}
+
+#[test]
+fn steps_are_named_after_their_operations() {
+    for (tag, path, id, name) in [
+        (
+            "repos",
+            "/repos/{owner}",
+            "repos/list-for-user",
+            "list-for-user",
+        ),
+        (
+            "security-advisories",
+            "/a",
+            "security-advisories/get",
+            "get",
+        ),
+        ("Pets", "/pets", "PetsController_findAll", "findAll"),
+        ("pet", "/pets", "pets.list", "list"),
+        ("users.profile", "/a", "users_profile_set", "set"),
+        ("users", "/a", "users", "users"),
+        ("users", "/a", "users_", "users_"),
+        ("pets", "/pets", "listPets", "listPets"),
+        ("pets", "/pets", "petsList", "petsList"),
+        (
+            "items",
+            "/items/{item_id}",
+            "read_item_items__item_id__get",
+            "read_item",
+        ),
+        ("x", "/a", "repos/list", "repos list"),
+        ("x", "/a", "GET /a", "GET /a"),
+    ] {
+        let text = format!(
+            "openapi: 3.0.0\npaths:\n  {path}: {{get: {{tags: ['{tag}'], operationId: '{id}'}}}}\n"
+        );
+        let names = read(&text).exchanges.into_iter().map(|one| one.name);
+        assert_eq!(names.collect::<Vec<_>>(), [Some(name.to_owned())], "{id}");
+    }
+}
+
+/// Returns a document of operations of repositories, whose owner no answer has.
+fn repositories() -> String {
+    let owner = "{name: owner, in: path, required: true, schema: {type: string}}";
+    let id = "{name: id, in: path, required: true, schema: {type: integer}}";
+    let team = "{name: X-Team, in: header, required: true, schema: {type: string}}";
+    let page = "{name: page, in: query, schema: {type: integer}, example: 1}";
+    let sort = "{name: sort, in: query, required: true, schema: {enum: [asc]}}";
+    format!(
+        "openapi: 3.0.0\nservers: [{{url: 'http://h'}}]\npaths:\n  \
+         /repos/{{owner}}: {{get: {{parameters: [{owner}, {team}, {page}, {sort}]}}}}\n  \
+         /repos/{{owner}}/runs/{{id}}: {{get: {{parameters: [{owner}, {id}, {page}, {sort}]}}}}\n  \
+         /repos/{{owner}}/runs/{{id}}/log: {{get: {{parameters: [{owner}, {id}]}}}}\n  \
+         /teams/{{id}}: {{get: {{parameters: [{id}, {team}]}}}}\n"
+    )
+}
+
+#[test]
+fn values_that_no_answer_has_are_written_once() {
+    let text = repositories();
+    let recording = read(&text);
+    let sent = recording.exchanges.iter().map(|exchange| {
+        let headers = exchange.headers.iter();
+        let headers: String = headers
+            .map(|one| show_text(&one.value, &recording))
+            .collect();
+        format!("{} {headers}", show_text(&exchange.target, &recording))
+    });
+    assert_eq!(
+        sent.collect::<Vec<_>>(),
+        [
+            "/repos/<OWNER>/runs/<RUN_ID>/log ",
+            "/repos/<OWNER>?page=1&sort=asc <X_TEAM>",
+            "/repos/<OWNER>/runs/<RUN_ID>?page=1&sort=asc ",
+            "/teams/1 <X_TEAM>",
+        ]
+    );
+    let constants = recording.constants.iter();
+    let constants = constants.map(|one| (one.name.as_str(), one.value.as_str(), one.what.as_str()));
+    assert_eq!(
+        constants.collect::<Vec<_>>(),
+        [
+            ("OWNER", "example", "The parameter `owner` of 3 operations."),
+            ("RUN_ID", "1", "The parameter `id` of 2 operations."),
+            (
+                "X_TEAM",
+                "example",
+                "The parameter `X-Team` of 2 operations."
+            ),
+        ]
+    );
+    let words: Vec<&str> = recording
+        .notes
+        .iter()
+        .map(|note| note.words.as_str())
+        .collect();
+    assert_eq!(
+        words,
+        [
+            "nothing here answers with `OWNER`, `RUN_ID`, `X_TEAM`: write your values in these constants, \
+             or give them with `--param`",
+            "nothing here answers with `{id}`: `1` is sent for it",
+        ]
+    );
+}
+
+#[test]
+fn values_of_parameters_are_given_for_all_operations() {
+    let options = |given: &[(&str, &str)]| OpenApiOptions {
+        parameters: given
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()))
+            .collect(),
+        ..OpenApiOptions::default()
+    };
+    let text = repositories();
+    let given = options(&[
+        ("owner", "a/b c"),
+        ("id", "7"),
+        ("page", "2"),
+        ("X-Team", "red"),
+    ]);
+    let recording = read_openapi(&input(&text), &given).unwrap();
+    assert!(recording.notes.is_empty(), "{:?}", recording.notes);
+    let constants = recording.constants.iter();
+    let constants = constants.map(|one| (one.name.as_str(), one.value.as_str()));
+    assert_eq!(
+        constants.collect::<Vec<_>>(),
+        [("PAGE", "2"), ("RUN_ID", "7"), ("X_TEAM", "red")]
+    );
+    let targets = requests(&text, &given);
+    assert_eq!(
+        targets,
+        [
+            // A run does not encode the slashes of values.
+            "GET http://h/repos/a%2Fb%20c/runs/<RUN_ID>/log",
+            "GET http://h/repos/a%2Fb%20c?page=<PAGE>&sort=asc",
+            "GET http://h/repos/a%2Fb%20c/runs/<RUN_ID>?page=<PAGE>&sort=asc",
+            "GET http://h/teams/7",
+        ]
+    );
+    for (name, help) in [
+        ("ownr", "did you mean `owner`?"),
+        ("nothing-like-it", "there is `X-Team`, `id`"),
+    ] {
+        let mistake = read_openapi(&input(&text), &options(&[(name, "1")])).unwrap_err();
+        assert_eq!(
+            mistake.words,
+            format!("no operation here has the parameter `{name}`")
+        );
+        let told = mistake.help.unwrap();
+        assert!(told.contains(help), "{told}");
+    }
+    // A secret is one, whoever gives it.
+    let text = "openapi: 3.0.0\npaths:\n  /a: {get: {parameters: [{name: token, in: query}]}}\n";
+    let sent = requests(text, &options(&[("token", "hunter2hhh")]));
+    assert_eq!(sent, ["GET http://127.0.0.1:8080/a?token=<TOKEN>"]);
 }

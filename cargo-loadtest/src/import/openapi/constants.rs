@@ -1,0 +1,199 @@
+//! Gives values that several requests share a name, so that they are written once.
+
+use super::document::ApiDocument;
+use super::draft::{PathPiece, RequestDraft};
+use super::style::escape_url;
+use super::wants::plain_name;
+use crate::import::naming::field_name;
+use crate::import::recording::{Constant, Text};
+use crate::import::text::{percent_decode, singular};
+use crate::suggestion::join_some;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Names that say nothing without the collection before them.
+const GENERAL: [&str; 9] = [
+    "id", "uuid", "guid", "name", "key", "slug", "code", "number", "ref",
+];
+
+/// A value in a request.
+struct SharedPlace {
+    draft: usize,
+    place: ValuePlace,
+    parameter: String,
+    /// The plain value.
+    value: String,
+}
+
+/// The place of a value, by its number there.
+#[derive(Debug, Clone, Copy)]
+enum ValuePlace {
+    Path(usize),
+    Query(usize),
+    Header(usize),
+}
+
+/// Replaces values that several requests share and no answer has. Warns of those that are made up.
+pub(super) fn share_values<'a>(
+    document: &ApiDocument<'a>,
+    drafts: &mut [RequestDraft<'a>],
+) -> Vec<Constant> {
+    let mut places: BTreeMap<String, Vec<SharedPlace>> = BTreeMap::new();
+    for (number, draft) in drafts.iter().enumerate() {
+        for (name, place) in find_places(document, number, draft) {
+            places.entry(name).or_default().push(place);
+        }
+    }
+    let shared = places.into_iter().filter_map(|(name, mut places)| {
+        let value = most_frequent(&places)?;
+        places.retain(|place| place.value == value);
+        let requests: HashSet<usize> = places.iter().map(|place| place.draft).collect();
+        (requests.len() > 1).then_some((requests.len(), name, value, places))
+    });
+    let mut shared: Vec<_> = shared.collect();
+    shared.sort_by_key(|(count, ..)| Reverse(*count));
+    let mut constants = Vec::new();
+    let mut made_up = Vec::new();
+    for (count, name, value, places) in shared {
+        let parameter = &places[0].parameter;
+        let what = format!("The parameter `{parameter}` of {count} operations.");
+        if document.given_value(parameter).is_none() {
+            made_up.push(format!("`{name}`"));
+        }
+        for place in &places {
+            let value = Text::constant(constants.len());
+            set_value(&mut drafts[place.draft], place.place, value);
+        }
+        constants.push(Constant { name, value, what });
+    }
+    if !made_up.is_empty() {
+        let words = format!(
+            "nothing here answers with {}: write your values in these constants, or give them with `--param`",
+            join_some(&made_up)
+        );
+        document.warn(&document.start(), words);
+    }
+    constants
+}
+
+/// Finds the values of a request that others may share, each with the name for a constant.
+fn find_places<'a>(
+    document: &ApiDocument<'a>,
+    number: usize,
+    draft: &RequestDraft<'a>,
+) -> Vec<(String, SharedPlace)> {
+    let mut found = Vec::new();
+    let mut add = |constant: Option<String>, parameter: &str, place, text: &Text| {
+        let value = text.as_literal().map(percent_decode);
+        // A run encodes the value, but for slashes.
+        let is_plain = |value: &String| {
+            let is_letter = |letter: char| !letter.is_control() && !"/{}".contains(letter);
+            let is_same = match place {
+                ValuePlace::Header(_) => text.as_literal() == Some(value),
+                _ => text.as_literal() == Some(&escape_url(value)),
+            };
+            !value.is_empty() && value.chars().all(is_letter) && is_same
+        };
+        if let (Some(constant), Some(value)) = (constant, value.filter(is_plain)) {
+            let parameter = parameter.to_owned();
+            found.push((
+                constant,
+                SharedPlace {
+                    draft: number,
+                    place,
+                    parameter,
+                    value,
+                },
+            ));
+        }
+    };
+    for (at, piece) in draft.path.iter().enumerate() {
+        if let PathPiece::Value {
+            name,
+            text,
+            is_fixed,
+        } = piece
+            && !draft.answered.contains(&at)
+            && (!is_fixed || document.given_value(name).is_some())
+        {
+            add(
+                name_path_constant(draft, at, name),
+                name,
+                ValuePlace::Path(at),
+                text,
+            );
+        }
+    }
+    for parameter in &draft.parameters {
+        let is_given = parameter.is_given(document);
+        let is_made_up = parameter.is_required() && !parameter.has_fixed_values(document);
+        let name = parameter.name;
+        let constant = (!is_general(name)).then(|| constant_name(name));
+        if !is_given && !is_made_up {
+            continue;
+        }
+        let in_list = |list: &[(String, Text)], name: &str| {
+            let mut known = list
+                .iter()
+                .enumerate()
+                .filter(|(_, (known, _))| known == name);
+            let one = known.next();
+            one.filter(|_| known.next().is_none())
+                .map(|(at, (_, text))| (at, text.clone()))
+        };
+        if parameter.place == "query"
+            && let Some((at, text)) = in_list(&draft.query, &escape_url(name))
+        {
+            add(constant, name, ValuePlace::Query(at), &text);
+        } else if parameter.place == "header"
+            && let Some((at, text)) = in_list(&draft.headers, name)
+        {
+            add(constant, name, ValuePlace::Header(at), &text);
+        }
+    }
+    found
+}
+
+fn is_general(name: &str) -> bool {
+    GENERAL.contains(&plain_name(name).as_str())
+}
+
+fn constant_name(name: &str) -> String {
+    field_name(name).to_ascii_uppercase()
+}
+
+/// Names the constant of a value in a path: `USER_ID` of `/users/{id}` and of `{userId}`.
+fn name_path_constant(draft: &RequestDraft<'_>, piece: usize, name: &str) -> Option<String> {
+    if !is_general(name) {
+        return Some(constant_name(name));
+    }
+    let collection = draft.collection(piece)?;
+    let last = collection
+        .rsplit('/')
+        .next()
+        .filter(|last| !last.is_empty() && *last != "{}")?;
+    Some(constant_name(&format!(
+        "{} {name}",
+        singular(&field_name(last))
+    )))
+}
+
+/// Returns the most frequent value; of several the first.
+fn most_frequent(places: &[SharedPlace]) -> Option<String> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for place in places {
+        *counts.entry(&place.value).or_default() += 1;
+    }
+    let most = counts.values().max()?;
+    let mut places = places.iter();
+    let place = places.find(|place| counts[place.value.as_str()] == *most);
+    place.map(|place| place.value.clone())
+}
+
+fn set_value(draft: &mut RequestDraft<'_>, place: ValuePlace, value: Text) {
+    match place {
+        ValuePlace::Path(at) => draft.set_path_value(at, value),
+        ValuePlace::Query(at) => draft.query[at].1 = value,
+        ValuePlace::Header(at) => draft.headers[at].1 = value,
+    }
+}
