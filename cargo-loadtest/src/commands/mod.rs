@@ -110,10 +110,10 @@ impl<'a> Project<'a> {
         self.args.flags()
     }
 
-    /// Returns those flags that every command has.
+    /// Returns the options that every command has for cargo.
     #[cfg(feature = "ui")]
-    pub(crate) fn cargo_flags(&self) -> Vec<String> {
-        self.args.cargo.flags()
+    pub(crate) fn cargo_args(&self) -> &CargoArgs {
+        &self.args.cargo
     }
 
     /// Refuses what `config` does not let the caller do.

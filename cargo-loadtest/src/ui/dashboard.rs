@@ -9,6 +9,7 @@ use super::route::Route;
 use super::runs::Runs;
 use super::watch::Watched;
 use crate::archive::{Archive, Index};
+use crate::cli::CargoArgs;
 use crate::commands::Project;
 use crate::config::{Config, FILE_NAME};
 use crate::error::Error;
@@ -41,11 +42,12 @@ pub(super) struct State {
     /// Where commands run.
     pub(super) folder: PathBuf,
     pub(super) root: PathBuf,
-    pub(super) workspace: Workspace,
+    workspace: Mutex<Arc<Workspace>>,
+    /// The options of this call for cargo, which all commands get, too.
+    cargo: CargoArgs,
     pub(super) store: Store,
-    /// Flags of this call that other commands get, too: those of the project, and those of cargo alone.
+    /// Flags of this call that other commands of a project get, too.
     project_flags: Vec<String>,
-    cargo_flags: Vec<String>,
     guard: Mutex<Guard>,
     /// True if pages may change sources.
     is_editable: bool,
@@ -76,8 +78,8 @@ pub(super) struct ImportDraft {
     pub(super) number: String,
     /// The format, in words.
     pub(super) format: String,
-    /// The source that would be written; none where the requests were refused.
-    pub(super) source: Option<String>,
+    /// The source that would be written.
+    pub(super) source: String,
     /// A name for its module.
     pub(super) name: String,
     /// What `import` says of it.
@@ -124,9 +126,9 @@ impl Dashboard {
         let folder = project.workspace.start.clone();
         let state = State {
             root: project.workspace.root().to_path_buf(),
-            workspace: project.workspace.clone(),
+            workspace: Mutex::new(Arc::new(project.workspace.clone())),
+            cargo: project.cargo_args().clone(),
             project_flags: project.flags(),
-            cargo_flags: project.cargo_flags(),
             guard: Mutex::new(guard),
             is_editable,
             runs: Runs::new(&folder),
@@ -145,6 +147,18 @@ impl Dashboard {
         Self {
             state: Arc::new(state),
             visitor: None,
+        }
+    }
+
+    /// Returns the workspace as cargo knew it last.
+    pub(super) fn workspace(&self) -> Arc<Workspace> {
+        Arc::clone(&lock(&self.workspace))
+    }
+
+    /// Asks cargo again, since a load test may have been added; keeps what is known where cargo does not answer.
+    pub(super) fn reload_workspace(&self) {
+        if let Ok(workspace) = Workspace::load_or_folder(&self.cargo) {
+            *lock(&self.workspace) = Arc::new(workspace);
         }
     }
 
@@ -263,7 +277,7 @@ impl Dashboard {
     /// Returns the arguments of a command with the flags that it gets from this call.
     pub(super) fn arguments(&self, words: &[&str], flags: Flags) -> Vec<String> {
         let flags = match flags {
-            Flags::Cargo => &self.cargo_flags,
+            Flags::Cargo => &self.cargo.flags(),
             Flags::Project => &self.project_flags,
         };
         let (command, rest) = words.split_at(words.len().min(1));
@@ -273,8 +287,8 @@ impl Dashboard {
     }
 
     /// Returns the flags that every command of cargo gets.
-    pub(super) fn cargo_flags(&self) -> &[String] {
-        &self.cargo_flags
+    pub(super) fn cargo_flags(&self) -> Vec<String> {
+        self.cargo.flags()
     }
 
     pub(super) fn import_draft(&self) -> Option<ImportDraft> {

@@ -133,6 +133,7 @@ impl Dashboard {
 
     /// Builds the load tests and lists their scenarios, or returns what prevents it.
     fn list_scenarios(&self) -> Result<Vec<ScenarioDef>, String> {
+        self.reload_workspace();
         let arguments = self.arguments(&["list", "--format", "json"], Flags::Project);
         let listed: Result<CommandOutput, Error> =
             follow_command(&self.folder, &arguments, self.visitor(), |line| {
@@ -152,7 +153,7 @@ impl Dashboard {
         if self.run_under_way().is_some() {
             return;
         }
-        let tests = self.workspace.load_tests(&[]).unwrap_or_default();
+        let tests = self.workspace().load_tests(&[]).unwrap_or_default();
         let packages: BTreeSet<String> = tests.into_iter().map(|test| test.package).collect();
         for package in packages {
             self.checks.check_package(self, &package);

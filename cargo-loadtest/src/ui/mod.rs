@@ -48,6 +48,8 @@ const CLAIM_PAUSE: Duration = Duration::from_millis(100);
 /// The server of a workspace, as a second call finds it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Running {
+    #[serde(default)]
+    is_read_only: bool,
     port: u16,
     secret: String,
     made: SystemTime,
@@ -98,11 +100,13 @@ fn open_local(place: &PathBuf, project: &Project<'_>, args: &UiArgs) -> Result<O
         let is_young = before.made.elapsed().is_ok_and(|age| age < SECRET_LIFE);
         is_young && !args.fresh && before.port == port
     });
-    let running = old.unwrap_or_else(|| Running {
+    let mut running = old.unwrap_or_else(|| Running {
+        is_read_only: false,
         port,
         secret: random_secret(),
         made: SystemTime::now(),
     });
+    running.is_read_only = args.read_only;
     write_running(place, &running)?;
     let secret = running.secret;
     Ok(Opening {
@@ -203,6 +207,20 @@ fn open_running(running: Option<Running>, place: &Path, args: &UiArgs) -> Result
         .with_help("end it with Ctrl-C in its terminal")
     };
     let running = running.ok_or_else(no_answer)?;
+    let other = if args.read_only && !running.is_read_only {
+        Some("without `--read-only`".to_owned())
+    } else if args.shared.public_url.is_some() {
+        Some("for this user alone".to_owned())
+    } else {
+        let port = args.port.filter(|port| *port != 0 && *port != running.port);
+        port.map(|_| format!("on port {}", running.port))
+    };
+    if let Some(other) = other {
+        let error = Error::usage(format!(
+            "a dashboard of this workspace runs already, {other}"
+        ));
+        return Err(error.with_help("end it with Ctrl-C in its terminal"));
+    }
     let address = ask_for_address(&running).ok_or_else(no_answer)?;
     console::print_status("Running", "already: this opens its page");
     console::print_result(&address)?;

@@ -156,6 +156,14 @@ fn a_second_call_opens_the_first_dashboard() {
     assert_ne!(address, first.address);
     let path = address.split_at(first.url("").len()).1;
     assert_eq!(status(&first.exchange("GET", path, &[], "")), 303);
+    // What was asked for is not what runs.
+    for (option, words) in [
+        ("--read-only", "runs already, without `--read-only`"),
+        ("--port 1", "runs already, on port"),
+    ] {
+        let other = sandbox.tool("ui", &format!("--no-open {option}"));
+        other.run().exits(2).says(&[words, "end it with Ctrl-C"]);
+    }
     first.end().exits(0);
 }
 

@@ -380,6 +380,8 @@ fn a_pasted_request_becomes_a_module_and_an_empty_scenario_a_function() {
         )
     };
     assert_eq!(browser.awaited(&read("curl http://127.0.0.1:9/other")), 200);
+    let proposed = browser.value("document.querySelector('input[name=name]').value");
+    assert_eq!(proposed, "get_products");
     browser.fill_in("input[name=name]", "products");
     browser.click_on("form[action='/new/save'] button");
     wait_for_words(
@@ -442,6 +444,9 @@ fn a_pasted_request_becomes_a_module_and_an_empty_scenario_a_function() {
     browser.visit(&dashboard.url("/new"));
     assert_eq!(browser.awaited(&read(&command)), 200);
     browser.visit(&dashboard.url("/new"));
+    let proposed = browser.value("document.querySelector('input[name=name]').value");
+    assert_eq!(proposed, "get_products_2");
+    browser.fill_in("input[name=name]", "get_products");
     browser.click_on("form[action='/new/save'] button");
     wait_for_words(&mut browser, "there is a module");
     browser.wait_until_there_is("form[action='/new/save'] button");

@@ -68,6 +68,14 @@ fn what_is_wrong_stands_at_its_field_and_what_was_entered_stays() {
         ),
         ("/new/read", "text=+".to_owned(), &["nothing was pasted"]),
         (
+            "/new/read",
+            "text=curl+http://localhost/+-d+@/etc/passwd".to_owned(),
+            &[
+                "which is not permitted",
+                ">curl http://localhost/ -d @/etc/passwd</textarea>",
+            ],
+        ),
+        (
             "/edit/preview",
             format!("{scenario}&act=add_step&new.name=&new.url=/x"),
             &["the new step has no name", "value=\"/x\""],

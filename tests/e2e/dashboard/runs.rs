@@ -70,8 +70,19 @@ fn a_run_is_started_watched_and_its_report_exported_and_compared() {
         browser.wait_until_there_is("#live-figures figure svg");
         browser.wait_until_there_is(".grade");
     }
+    // The same again, with the load that the form had.
+    browser.click_on("button[data-key=r]");
+    wait_for("the third run", || {
+        (sandbox.runs().len() == 3).then_some(())
+    });
+    browser.wait_until_there_is("#live-figures .tiles");
+    browser.wait_until_there_is(".grade");
     let runs = sandbox.runs();
-    assert_eq!(runs.len(), 2);
+    let setting = |at: usize| {
+        let start = runs[at].scenario().start;
+        (start.plan.load, start.plan.seed, start.base_url)
+    };
+    assert_eq!(setting(2), setting(1));
     for run in &runs {
         assert_balanced(&run.scenario());
         assert_eq!(run.scenario().end.ending, EndReason::Completed);
@@ -85,7 +96,7 @@ fn a_run_is_started_watched_and_its_report_exported_and_compared() {
     browser.visit(&dashboard.url(&format!("/compare?run={}&run={}", name(1), name(0))));
     assert!(text_of(&mut browser, "main").contains(&name(0)));
     browser.visit(&dashboard.url("/scenarios/site::load::single"));
-    assert!(text_of(&mut browser, "main").contains("2 runs"));
+    assert!(text_of(&mut browser, "main").contains("3 runs"));
     assert_eq!(
         browser.value("document.querySelectorAll('svg.sparkline').length"),
         1

@@ -4,7 +4,7 @@ use super::editor::{LOAD, project};
 use super::{Dashboard, status};
 use crate::call::{send, wait_for};
 use crate::own_target::{said_url, starter_of};
-use crate::project::Files;
+use crate::project::{Files, LOAD_TEST, dependency, write};
 use crate::site::{Sandbox, shop};
 use crate::trials;
 use libtest_mimic::Trial;
@@ -269,5 +269,14 @@ fn a_workspace_without_a_load_test_is_told_how_to_begin() {
         200,
         &["There is no load test", "cargo loadtest init"],
     );
+    // One that was added meanwhile is seen.
+    let added = format!(
+        "{manifest}\n[dev-dependencies]\nloadtest = {}\n\n{LOAD_TEST}\n",
+        dependency()
+    );
+    write(&project.path("Cargo.toml"), &added);
+    write(&project.path("tests/load.rs"), LOAD);
+    let page = dashboard.page(&cookie, "/new");
+    assert!(page.contains("tests/load.rs"), "{page}");
     dashboard.end().exits(0);
 }

@@ -99,7 +99,8 @@ impl Checks {
 
     /// Keeps what was found in the files of a package, also that nothing was.
     fn keep(&self, dashboard: &Dashboard, package: &str, diagnoses: &[Diagnosis]) {
-        let packages = dashboard.workspace.packages();
+        let workspace = dashboard.workspace();
+        let packages = workspace.packages();
         let package = packages.iter().find(|one| one.name.as_str() == package);
         let Some(folder) = package.map(|package| folder(package)) else {
             return;
@@ -143,7 +144,7 @@ fn findings_of(path: &Path, diagnoses: &[Diagnosis]) -> Vec<Finding> {
 
 /// Checks the load tests of a package.
 fn run_check(dashboard: &Dashboard, package: &str) -> Result<Vec<Diagnosis>, Error> {
-    let mut command = cargo_check(package, dashboard.cargo_flags());
+    let mut command = cargo_check(package, &dashboard.cargo_flags());
     command
         .current_dir(&dashboard.folder)
         .env_remove(SECRET_VARIABLE);

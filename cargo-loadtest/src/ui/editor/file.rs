@@ -63,7 +63,7 @@ fn choose(
 /// Finds the file and the function of a scenario: in the sources, where the load tests are not built yet or do not build.
 fn find_file(dashboard: &Dashboard, identity: &str) -> Result<(PathBuf, String), Error> {
     if let Some(definition) = dashboard.definition(identity) {
-        let path = find_source(&definition, &dashboard.workspace).map_err(|reason| {
+        let path = find_source(&definition, &dashboard.workspace()).map_err(|reason| {
             Error::usage(format!("`{identity}` cannot be edited here: {reason}"))
         })?;
         return Ok((path, definition.function.to_string()));

@@ -80,7 +80,7 @@ impl SourceScenario {
 
 /// Reads the scenarios of all load tests, in the order of their files. What cannot be read is left out.
 pub(in crate::ui) fn list_sources(dashboard: &Dashboard) -> Vec<SourceScenario> {
-    let tests = dashboard.workspace.load_tests(&[]).unwrap_or_default();
+    let tests = dashboard.workspace().load_tests(&[]).unwrap_or_default();
     tests.iter().flat_map(list_load_test).collect()
 }
 

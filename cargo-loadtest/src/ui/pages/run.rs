@@ -86,7 +86,7 @@ fn render_actions(
         .map(RunFolder::identifier)
         .find(|other| *other < run);
     let against = before.iter().chain(&baselines);
-    let can_run_again = !report.cards.is_empty();
+    let load = collect_load(report);
     let is_sound = |card: &Card| matches!(card.verdict, Verdict::Passed | Verdict::Failed);
     let can_be_baseline = report.cards.iter().any(is_sound);
     let seed = report.cards.first().map(|card| card.setting.seed);
@@ -103,7 +103,7 @@ fn render_actions(
                     button.small data-key="c" { "Compare" }
                 }
             }
-            @if refusal.is_none() && can_run_again {
+            @if let (None, Some(load)) = (&refusal, &load) {
                 @if can_be_baseline {
                 form.line method="post" action=(Route::SaveBaseline.path()) {
                     input type="hidden" name="run" value=(run);
@@ -113,13 +113,38 @@ fn render_actions(
                 }
                 form.line method="post" action=(Route::StartRun.path()) {
                     @for card in &report.cards { input type="hidden" name="scenario" value=(card.identity); }
+                    @for (name, value) in load { input type="hidden" name=(name) value=(value); }
                     @if let Some(seed) = seed { input type="hidden" name="seed" value=(seed); }
-                    button.small data-key="r" { "Run again with this seed" }
+                    button.small data-key="r" { "Run again with this load and seed" }
                 }
             }
             @if dashboard.refusal(Action::Run).is_none() { (render_removal(&run)) }
         }
     })
+}
+
+/// Returns the fields of a form that repeats the load of a run; nothing where nothing ran, or each scenario had its own.
+fn collect_load(report: &Report) -> Option<Vec<(String, String)>> {
+    let setting = &report.cards.first()?.setting;
+    let mut others = report.cards.iter().map(|card| &card.setting);
+    if !others.all(|other| other.flags == setting.flags) {
+        return None;
+    }
+    let words = setting
+        .flags
+        .iter()
+        .flat_map(|flags| flags.split_whitespace());
+    let words: Vec<&str> = words.collect();
+    let fields = words.chunks_exact(2).filter_map(|pair| {
+        let name = pair[0].strip_prefix("--")?;
+        // It is quoted for a shell.
+        let value = match name {
+            "base-url" => setting.base_url.as_deref()?,
+            _ => pair[1],
+        };
+        Some((name.to_owned(), value.to_owned()))
+    });
+    Some(fields.collect())
 }
 
 /// Answers a report as a file.

@@ -101,7 +101,7 @@ pub(super) fn render(
 
 /// Renders where a scenario is declared.
 fn render_definition_place(dashboard: &Dashboard, definition: &ScenarioDef) -> Markup {
-    find_source(definition, &dashboard.workspace).map_or_else(
+    find_source(definition, &dashboard.workspace()).map_or_else(
         |_| html! { code { (definition.file) ":" (definition.line) } },
         |path| render_place(dashboard, &path, definition.line as usize),
     )

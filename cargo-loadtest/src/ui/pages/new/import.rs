@@ -23,6 +23,8 @@ const FORMATS: [(&str, &str); 4] = [
     ("openapi", "an OpenAPI document"),
     ("postman", "a Postman collection"),
 ];
+/// How many modules of one name get a number.
+const MOST_MODULES: u32 = 100;
 /// The line that an imported module does not have.
 const MAIN: &str = "loadtest::main!();";
 
@@ -37,7 +39,7 @@ pub(super) fn render_form(text: &str, mistake: Option<&str>) -> Markup {
                     textarea name="text" rows="8" spellcheck="false" required data-drop aria-invalid=[is_invalid] aria-describedby=[mistake.map(|_| "text-error")]
                         placeholder="curl 'http://localhost:3000/products' -H 'accept: application/json'" { (text) }
                 }
-                @if let Some(mistake) = mistake { p.s-bad #text-error { (mistake) } }
+                @if let Some(mistake) = mistake { div.s-bad #text-error { (render_output("Mistake", mistake)) } }
                 p.line { input type="file" aria-label="Read a file" data-file hidden; button data-key="Ctrl Enter" { "Read" } }
                 p.sub { "Nothing is sent and nothing is run. Credentials become secrets, and values of earlier answers are linked." }
             }
@@ -51,10 +53,11 @@ pub(super) fn render_draft(
     draft: &ImportDraft,
     tests: &[LoadTest],
 ) -> Markup {
-    // A name that is taken has no preview: another one can be given.
-    let preview = tests
-        .first()
-        .and_then(|test| place_module(&test.path, &draft.name).ok());
+    let name = tests.first().map_or_else(
+        || draft.name.clone(),
+        |test| free_name(&test.path, &draft.name),
+    );
+    let preview = tests.first().map(|test| place_module(&test.path, &name));
     html! {
         section {
             h2 { "Read: " (draft.format) }
@@ -62,25 +65,21 @@ pub(super) fn render_draft(
                 (render_output("Remarks", &draft.messages))
                 @if draft.messages.contains("`--") { p.sub { "Options with dashes are those of " code { "cargo loadtest import" } ", in a terminal." } }
             }
-            @match &draft.source {
-                None => {}
-                Some(source) => {
                     form method="post" action=(Route::SaveImport.path()) {
                         input type="hidden" name="draft" value=(draft.number);
                         div.fields { div.field {
-                            label { "Module" input name="name" value=(draft.name) required autocomplete="off" spellcheck="false"; }
+                            label { "Module" input name="name" value=(name) required autocomplete="off" spellcheck="false"; }
                             (render_places(dashboard, tests, None))
                             button.primary data-key="Ctrl s" { "Save as Rust" }
                         } }
                     }
-                    @if let Some((path, text, edited)) = &preview {
+                    @if let Some(Err(error)) = &preview { p.s-bad { (error) } }
+                    @if let Some(Ok((path, text, edited))) = &preview {
                         h3 { code { (dashboard.shown_path(path)) } }
-                        (render_output("Source of the module", &module_source(source)))
+                        (render_output("Source of the module", &module_source(&draft.source)))
                         h3 { code { (dashboard.shown_path(&tests[0].path)) } }
                         (render_diff(&Diff::new(text, &edited.splices)))
                     }
-                }
-            }
         }
     }
 }
@@ -95,6 +94,15 @@ fn place_module(load_test: &Path, name: &str) -> Result<(PathBuf, String, Edited
     let edited =
         add_module(&text, name, &shown).map_err(|refusal| Error::usage(refusal.to_string()))?;
     Ok((path, text, edited))
+}
+
+/// Returns a name that no module of a load test has: the wanted one, or one with a number.
+fn free_name(load_test: &Path, wanted: &str) -> String {
+    let is_free =
+        |name: &String| place_module(load_test, name).is_ok_and(|(path, ..)| !path.exists());
+    let numbered = (2..MOST_MODULES).map(|number| format!("{wanted}_{number}"));
+    let mut names = std::iter::once(wanted.to_owned()).chain(numbered);
+    names.find(is_free).unwrap_or_else(|| wanted.to_owned())
 }
 
 /// Returns imported source as a module: the load test that it goes into has a `main` already.
@@ -127,7 +135,16 @@ pub(in crate::ui::pages) fn read(dashboard: &Dashboard, form: &Fields) -> Result
     };
     let words = ["import", format, "-"].map(str::to_owned);
     let output: CommandOutput = run_command_with_input(&dashboard.folder, &words, text.as_bytes())?;
-    let source = output.is_ok.then_some(output.stdout);
+    if !output.is_ok {
+        let mistake = output.stderr.trim();
+        let entered = Entered {
+            unread: Some(mistake),
+            form,
+            refused: &[],
+        };
+        return Ok(show(dashboard, &entered));
+    }
+    let source = output.stdout;
     let shown = FORMATS
         .iter()
         .find(|(known, _)| *known == format)
@@ -135,10 +152,7 @@ pub(in crate::ui::pages) fn read(dashboard: &Dashboard, form: &Fields) -> Result
     dashboard.set_import_draft(Some(ImportDraft {
         number: random_secret(),
         format: shown.to_owned(),
-        name: source
-            .as_deref()
-            .and_then(find_function)
-            .unwrap_or_else(|| "imported".to_owned()),
+        name: find_function(&source).unwrap_or_else(|| "imported".to_owned()),
         source,
         messages: output.stderr,
     }));
@@ -187,7 +201,7 @@ pub(in crate::ui::pages) fn save(
 ) -> Result<Answer, Error> {
     let draft = dashboard.import_draft();
     let draft = draft.filter(|draft| form.get("draft") == Some(&draft.number));
-    let source = draft.as_ref().and_then(|draft| draft.source.as_deref());
+    let source = draft.as_ref().map(|draft| draft.source.as_str());
     let source = source.ok_or_else(|| {
         Error::usage("other requests were read since this page was shown: read these again")
     })?;

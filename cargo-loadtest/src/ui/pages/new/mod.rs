@@ -46,7 +46,12 @@ fn show(dashboard: &Dashboard, entered: &Entered<'_>) -> Answer {
 
 fn render_entered(dashboard: &Dashboard, entered: &Entered<'_>) -> Content {
     let refusal = dashboard.refusal(Action::Edit);
-    let tests = dashboard.workspace.load_tests(&[]).unwrap_or_default();
+    let find_tests = || dashboard.workspace().load_tests(&[]).unwrap_or_default();
+    let mut tests = find_tests();
+    if tests.is_empty() {
+        dashboard.reload_workspace();
+        tests = find_tests();
+    }
     let draft = dashboard.import_draft();
     let pasted = entered.form.raw("text").unwrap_or_default();
     let body = html! {
@@ -84,7 +89,7 @@ pub(super) fn refuse(dashboard: &Dashboard, error: &Error) -> Answer {
 /// Finds the load test that a form names; a form names none by a path of its own.
 fn find_load_test(dashboard: &Dashboard, form: &Fields) -> Result<LoadTest, Error> {
     let wanted = form.get("file").unwrap_or_default();
-    let tests = dashboard.workspace.load_tests(&[])?;
+    let tests = dashboard.workspace().load_tests(&[])?;
     let found = tests
         .into_iter()
         .find(|test| dashboard.shown_path(&test.path).to_string() == wanted);
