@@ -62,6 +62,13 @@ impl Canaries {
         self.keep(&token)
     }
 
+    /// A key of a well-known service: of a description, random values are examples.
+    fn key(&mut self) -> String {
+        let letters = self.letters();
+        self.0.pop();
+        self.keep(&format!("sk_live_{letters}"))
+    }
+
     fn keep(&mut self, value: &str) -> String {
         self.0.push(value.to_owned());
         value.to_owned()
@@ -339,7 +346,7 @@ fn openapi(canaries: &mut Canaries) -> String {
     json!({
         "openapi": "3.1.0",
         "info": {
-            "title": format!("Shop {}", canaries.letters()),
+            "title": format!("Shop {}", canaries.key()),
             "version": "1",
             "description": format!("Use password: {} and {twice}.", canaries.named()),
         },
@@ -347,31 +354,31 @@ fn openapi(canaries: &mut Canaries) -> String {
         "components": {"securitySchemes": {"door": {"type": "apiKey", "in": "header", "name": "x-shop-door"}}},
         "paths": {
             "/a/{share}": {"get": {
-                "summary": format!("Read {}", canaries.letters()),
-                "description": format!("curl -u ada:{} https://ada:{}@h/", canaries.letters(), canaries.named()),
+                "summary": format!("Read {}", canaries.key()),
+                "description": format!("curl -u ada:{} https://ada:{}@h/", canaries.key(), canaries.named()),
                 "security": [{"door": []}],
                 "parameters": [
-                    parameter("share", "path", canaries.letters()),
-                    parameter("v", "query", canaries.letters()),
-                    parameter("key", "query", canaries.random("0123456789abcdef", 16)),
+                    parameter("share", "path", canaries.key()),
+                    parameter("v", "query", canaries.key()),
+                    parameter("key", "query", canaries.key()),
                     parameter("otp", "query", canaries.named()),
-                    parameter("x-device", "header", canaries.letters()),
+                    parameter("x-device", "header", canaries.key()),
                 ],
                 "responses": {"200": {"description": "ok"}},
             }},
             "/b": {"post": {
-                "operationId": format!("make{}", canaries.letters()),
+                "operationId": format!("make {}", canaries.key()),
                 "parameters": [parameter("x-shop-door", "query", canaries.named())],
                 "requestBody": {"content": {"application/json": {"example": {
                     "password": twice,
-                    "deep": [{"client_secret": canaries.named(), "x": canaries.letters()}],
-                    "text": format!("is {twice} or {}", canaries.letters()),
+                    "deep": [{"client_secret": canaries.named(), "x": canaries.key()}],
+                    "text": format!("is {twice} or {}", canaries.key()),
                     "xml": format!("<a><pin>{}</pin></a>", canaries.named()),
                 }}}},
-                "responses": {"200": {"description": canaries.letters()}},
+                "responses": {"200": {"description": canaries.key()}},
             }},
             "/c": {"put": {
-                "requestBody": {"content": {"text/plain": {"example": format!("token={} {}", canaries.named(), canaries.letters())}}},
+                "requestBody": {"content": {"text/plain": {"example": format!("token={} {}", canaries.named(), canaries.key())}}},
                 "responses": {"200": {"description": "ok"}},
             }},
         },

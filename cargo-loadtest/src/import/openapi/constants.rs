@@ -6,6 +6,7 @@ use super::style::escape_url;
 use super::wants::plain_name;
 use crate::import::naming::field_name;
 use crate::import::recording::{Constant, Text};
+use crate::import::secrets::looks_secret;
 use crate::import::text::{percent_decode, singular};
 use crate::suggestion::join_some;
 use std::cmp::Reverse;
@@ -92,7 +93,8 @@ fn find_places<'a>(
                 ValuePlace::Header(_) => text.as_literal() == Some(value),
                 _ => text.as_literal() == Some(&escape_url(value)),
             };
-            !value.is_empty() && value.chars().all(is_letter) && is_same
+            let is_open = !value.is_empty() && !looks_secret(value);
+            is_open && value.chars().all(is_letter) && is_same
         };
         if let (Some(constant), Some(value)) = (constant, value.filter(is_plain)) {
             let parameter = parameter.to_owned();

@@ -102,6 +102,7 @@ fn describe_document(root: &Node<'_>) -> Recording {
         (!text.is_empty()).then(|| text.to_owned())
     };
     Recording {
+        is_described: true,
         name: text("title"),
         description: text("description").or_else(|| text("summary")),
         ..Recording::default()

@@ -19,6 +19,8 @@ pub(crate) struct Recording {
     pub(crate) notes: Vec<Note>,
     /// Secrets, by the number that [`Piece::Secret`] has.
     pub(crate) secrets: Vec<Secret>,
+    /// True for a description of requests: its values are examples, which may look random.
+    pub(crate) is_described: bool,
     /// Names of headers, parameters and cookies that hold keys by the word of the input, in small letters.
     pub(crate) keys: Vec<String>,
     /// Settings of the HTTP client.

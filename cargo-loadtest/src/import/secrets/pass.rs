@@ -3,8 +3,9 @@
 use super::forms::{collect_values, has_form_names, is_prose, is_usual_form, names_of, quote_bare};
 use super::rules::{NameKind, is_secret_segment, is_secret_user};
 use super::{
-    encodings_of, find_base64_texts, find_secrets, has_secret, is_callback, is_secret_name,
-    is_secret_number, is_secret_value, redact_text, variable,
+    FindSecrets, encodings_of, find_base64_texts, find_evident_secrets, find_secrets, has_found,
+    is_callback, is_secret_name, is_secret_number, is_secret_value, looks_secret, redact_found,
+    variable,
 };
 use crate::import::document::{self, Value};
 use crate::import::naming::unique;
@@ -57,20 +58,20 @@ pub(crate) fn hide_secrets(recording: &mut Recording) {
         }
     }
     recording.secrets = finder.secrets;
-    redact_words(recording);
+    redact_words(recording, finder.find);
 }
 
 /// Redacts names, descriptions, warnings and patterns.
-fn redact_words(recording: &mut Recording) {
+fn redact_words(recording: &mut Recording, find: FindSecrets) {
     let secrets = recording.secrets.iter();
     let values = secrets.filter(|secret| !secret.is_variable);
     let known: Vec<String> = values.filter_map(|secret| secret.value.clone()).collect();
     for words in recording.words_mut() {
-        *words = redact_text(words, &known);
+        *words = redact_found(words, &known, find);
     }
     for exchange in &mut recording.exchanges {
         if let Some(pattern) = &mut exchange.pattern {
-            *pattern = redact_text(pattern, &known).replace(REDACTED, HIDDEN);
+            *pattern = redact_found(pattern, &known, find).replace(REDACTED, HIDDEN);
         }
     }
 }
@@ -116,6 +117,9 @@ struct Finder {
     /// Names that hold keys by the word of the input.
     keys: Vec<String>,
     exchange: Option<usize>,
+    /// The input is a description, whose random values are examples.
+    is_described: bool,
+    find: FindSecrets,
 }
 
 impl Finder {
@@ -129,7 +133,29 @@ impl Finder {
             secrets,
             keys: recording.keys.clone(),
             exchange: None,
+            is_described: recording.is_described,
+            find: if recording.is_described {
+                find_evident_secrets
+            } else {
+                find_secrets
+            },
         }
+    }
+
+    /// Returns true where a segment of a path is secret.
+    fn is_segment(&self, before: &str, segment: &str) -> bool {
+        if self.is_described {
+            return looks_secret(segment);
+        }
+        is_secret_segment(before, segment)
+    }
+
+    /// Returns true where a value with a harmless name is secret.
+    fn is_value(&self, name: &str, value: &str) -> bool {
+        if self.is_described {
+            return looks_secret(value);
+        }
+        is_secret_value(name, value)
     }
 
     /// Returns the piece of a secret value, which gets a name where it has none.
@@ -214,7 +240,7 @@ impl Finder {
         for (at, segment) in path.split('/').enumerate() {
             text.push_str(if at == 0 { "" } else { "/" });
             let decoded = form_decode(&segment.replace('+', "%2B"));
-            if !flat.has_values(segment) && is_secret_segment(before, &decoded) {
+            if !flat.has_values(segment) && self.is_segment(before, &decoded) {
                 text.push(self.add_secret(&decoded, "path token", "a part of the path"));
             } else {
                 text.append(flat.restore(segment));
@@ -248,8 +274,7 @@ impl Finder {
                 flat.restore(value)
             };
             let mut hidden = self.hide_named(&part, wanted, &what);
-            if hidden == part && !is_encoded_again && !find_secrets(&form_decode(value)).is_empty()
-            {
+            if hidden == part && !is_encoded_again && !(self.find)(&form_decode(value)).is_empty() {
                 hidden = self.hide_whole(&part, wanted, &what);
             }
             if hidden == part {
@@ -328,7 +353,7 @@ impl Finder {
             () if self.is_named(name) => self.hide_whole(text, name, what),
             () if text.is_binary() => text.clone(),
             () if is_prose || text.has_values() => self.hide_text(text, name, what),
-            () if is_secret_value(name, &value) || has_secret(&value) => {
+            () if self.is_value(name, &value) || has_found(&value, self.find) => {
                 self.hide_whole(text, name, what)
             }
             () => text.clone(),
@@ -341,12 +366,13 @@ impl Finder {
             let lossy = text.shown(|_| String::new());
             return Text::from_iter([self.add_secret(&lossy, wanted, what)]);
         }
+        let find = self.find;
         let is_rest = |text: &str| {
             let letters = text.chars().filter(|letter| letter.is_alphanumeric());
             let mut values = text.split('=').skip(1).map(str::trim_start);
             letters.count() >= SHORTEST_REST
                 || values.any(|value| !value.is_empty() && !value.starts_with([';', '&', ',']))
-                || has_secret(text)
+                || has_found(text, find)
         };
         let has_values = text.has_values();
         let pieces = text.pieces().iter().map(|piece| match piece {
@@ -370,7 +396,7 @@ impl Finder {
                 continue;
             };
             let mut end = 0;
-            for found in find_secrets(text) {
+            for found in (self.find)(text) {
                 hidden.push_str(&text[end..found.span.start]);
                 end = found.span.end;
                 let name = found.name.as_deref().unwrap_or(wanted);
@@ -378,7 +404,9 @@ impl Finder {
             }
             hidden.push_str(&text[end..]);
         }
-        let is_safe = |piece: &Piece| !matches!(piece, Piece::Literal(text) if has_secret(text));
+        let find = self.find;
+        let is_safe =
+            |piece: &Piece| !matches!(piece, Piece::Literal(text) if has_found(text, find));
         if hidden.pieces().iter().all(is_safe) {
             hidden
         } else {

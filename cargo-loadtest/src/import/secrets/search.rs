@@ -13,6 +13,8 @@ const LONG: usize = 8;
 /// The shortest known value that is redacted as a word of its own.
 const SHORT: usize = 5;
 
+/// The name of a secret in a path.
+const PATH_TOKEN: &str = "path token";
 /// The longest tag.
 const LONGEST_TAG: usize = 256;
 
@@ -24,6 +26,9 @@ pub(in crate::import) struct SecretMatch {
     /// The name that the text gives it.
     pub(in crate::import) name: Option<String>,
 }
+
+/// Finds the secrets of a text.
+pub(super) type FindSecrets = fn(&str) -> Vec<SecretMatch>;
 
 /// Finds the secrets of a text, in their order.
 pub(in crate::import) fn find_secrets(text: &str) -> Vec<SecretMatch> {
@@ -52,8 +57,23 @@ pub(in crate::import) fn find_secrets(text: &str) -> Vec<SecretMatch> {
     search.found
 }
 
+/// Finds the secrets of a text by their names and forms, and none that only looks random.
+pub(super) fn find_evident_secrets(text: &str) -> Vec<SecretMatch> {
+    let mut found = find_secrets(text);
+    found.retain(|found| {
+        let name = found.name.as_deref().filter(|name| *name != PATH_TOKEN);
+        name.is_some_and(is_secret_name) || looks_secret(&text[found.span.clone()])
+    });
+    found
+}
+
 /// Redacts the secrets of a text for people, and all `known` values.
 pub(crate) fn redact_text(text: &str, known: &[String]) -> String {
+    redact_found(text, known, find_secrets)
+}
+
+/// Redacts what `find` takes for secrets, and all `known` values.
+pub(super) fn redact_found(text: &str, known: &[String], find: FindSecrets) -> String {
     let mut shown = text.to_owned();
     for form in known.iter().flat_map(|value| encodings_of(value)) {
         shown = redact_value(&shown, &form);
@@ -66,7 +86,7 @@ pub(crate) fn redact_text(text: &str, known: &[String]) -> String {
     let encoded = find_base64_texts(&shown).filter(|(_, text)| has_known(text));
     let spans: Vec<_> = encoded.map(|(span, _)| span).collect();
     shown = redact_spans(&shown, spans);
-    let spans = find_secrets(&shown).into_iter().map(|found| found.span);
+    let spans = find(&shown).into_iter().map(|found| found.span);
     redact_spans(&shown, spans)
 }
 
@@ -231,7 +251,7 @@ impl<'a> Search<'a> {
         let mut before = "";
         for segment in path.split('/') {
             if is_secret_segment(before, segment) {
-                self.take(segment, Some("path token"));
+                self.take(segment, Some(PATH_TOKEN));
             }
             before = segment;
         }
@@ -316,10 +336,15 @@ fn find_named_value<'a>(name: &str, after: &'a str) -> Option<&'a str> {
 
 /// Returns true where a text has a secret in it, by a name or by its form.
 pub(in crate::import) fn has_secret(text: &str) -> bool {
+    has_found(text, find_secrets)
+}
+
+/// Returns true where a text has a secret by `find` in it, with a name, or one by its form.
+pub(super) fn has_found(text: &str, find: FindSecrets) -> bool {
     let is_secret_text = |text: &str| {
         redact::names_secret(text)
             || looks_secret(text)
-            || find_secrets(text).iter().any(|found| found.name.is_some())
+            || find(text).iter().any(|found| found.name.is_some())
     };
     is_secret_text(text) || find_base64_texts(text).any(|(_, text)| is_secret_text(&text))
 }

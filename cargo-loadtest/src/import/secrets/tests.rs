@@ -3,6 +3,7 @@
 use super::random::is_random;
 use super::rules::{NameKind, is_secret_user, looks_secret};
 use super::*;
+use crate::import::recording::{Body, Exchange, Header, Recording, Text};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 #[test]
@@ -256,4 +257,46 @@ fn variables_are_named_as_in_an_environment() {
     ] {
         assert_eq!(variable(name, "SECRET"), named);
     }
+}
+
+#[test]
+fn values_of_descriptions_are_secrets_by_name_and_form_alone() {
+    let random = "3f9a1c7be2d84056a1b2c3d4e5f60718";
+    let key = "sk_live_4eC39HqLyjWDarjtT1zdp7dc";
+    let hide = |is_described: bool| {
+        let exchange = Exchange {
+            method: "POST".to_owned(),
+            target: format!("/reset/{random}?cursor_of={random}&k={key}").into(),
+            headers: vec![Header::new("content-type", "application/json")],
+            body: Body::Text(
+                format!(r#"{{"sha_of":"{random}","text":"see {random}","password":"hunter2hhh","url":"{key}"}}"#).into(),
+            ),
+            description: Some(format!("Such as {random}, with token = {key}")),
+            ..Exchange::default()
+        };
+        let mut recording = Recording {
+            exchanges: vec![exchange],
+            is_described,
+            ..Recording::default()
+        };
+        hide_secrets(&mut recording);
+        let exchange = &recording.exchanges[0];
+        let Body::Text(body) = &exchange.body else {
+            panic!("{exchange:?}");
+        };
+        let shown = |text: &Text| text.shown(|_| "<>".to_owned());
+        format!(
+            "{} {} {:?}",
+            shown(&exchange.target),
+            shown(body),
+            exchange.description
+        )
+    };
+    let shown = hide(true);
+    assert_eq!(shown.matches(random).count(), 5, "{shown}");
+    assert!(
+        !shown.contains(key) && !shown.contains("hunter2"),
+        "{shown}"
+    );
+    assert!(!hide(false).contains(random));
 }
