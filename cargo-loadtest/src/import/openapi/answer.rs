@@ -13,7 +13,7 @@ use crate::import::text::is_token;
 
 /// Answers of an operation.
 #[derive(Debug, Default)]
-pub(super) struct Answers {
+pub(super) struct Answers<'a> {
     /// Statuses of success; none for the usual ones.
     pub(super) expect: Vec<u16>,
     pub(super) example: Option<Answer>,
@@ -22,10 +22,15 @@ pub(super) struct Answers {
     pub(super) sets_cookies: bool,
     /// The request must ask for JSON.
     pub(super) has_choice: bool,
+    /// Links of the answer to other operations.
+    pub(super) links: &'a [Field<'a>],
 }
 
 /// Reads the answers of an operation.
-pub(super) fn read_answers<'a>(document: &ApiDocument<'a>, operation: &Operation<'a>) -> Answers {
+pub(super) fn read_answers<'a>(
+    document: &ApiDocument<'a>,
+    operation: &Operation<'a>,
+) -> Answers<'a> {
     let responses = document.fields(operation.node, "responses");
     let mut expect = list_statuses(responses, 200..300);
     if expect.is_empty() && find_response(responses, &["2xx", "default"]).is_none() {
@@ -64,6 +69,7 @@ pub(super) fn read_answers<'a>(document: &ApiDocument<'a>, operation: &Operation
     ));
     Answers {
         expect,
+        links: document.fields(response, "links"),
         has_choice: content
             .as_ref()
             .is_some_and(|content| content.choices > 1 && content.kind == MediaKind::Json),

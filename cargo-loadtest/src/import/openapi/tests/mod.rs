@@ -1,6 +1,7 @@
 //! Whole documents as recordings.
 
 mod any;
+mod links;
 mod requests;
 mod told;
 mod values;
