@@ -45,7 +45,7 @@ pub(super) fn render(dashboard: &Dashboard, identity: &str, query: &Fields) -> C
     };
     let body = html! {
         h1 { "One journey" }
-        p { a href=(Route::Scenario(identity.to_owned()).path()) { (identity) } }
+        p { a href=(Route::Scenario(identity.to_owned()).path()) { (identity) } " · " a href=(Route::Edit(identity.to_owned()).path()) { "Edit" } }
         @match &refusal {
             Some(refusal) => { p.sub { "A journey is not possible: " (refusal) } }
             None => {
@@ -151,7 +151,8 @@ fn render_exchange(name: &str, exchange: &DebugExchange) -> Markup {
         .and_then(|hop| hop.answer.as_ref())
         .map_or("no answer", |answer| &answer.status);
     html! {
-        details.exchange {
+        // What went wrong is looked at first.
+        details.exchange open[exchange.problem.is_some()] {
             summary {
                 strong { (exchange.row.as_deref().unwrap_or(name)) } " " code { (status) } " "
                 span.sub { (display::format_duration(exchange.service_time)) }
@@ -202,16 +203,29 @@ fn format_body(body: Option<&ShownBody>) -> String {
         || format!("{} bytes, not text", body.bytes),
         ToString::to_string,
     );
-    let pretty = serde_json::from_str::<serde_json::Value>(&text)
-        .ok()
-        .filter(|_| !body.is_cut);
-    let text = pretty
-        .and_then(|value| serde_json::to_string_pretty(&value).ok())
-        .unwrap_or(text);
     let cut = if body.is_cut {
-        format!("\n… cut: {} bytes in all", body.bytes)
+        format!("\n… cut after {} bytes", body.bytes)
     } else {
         String::new()
     };
     format!("\n{text}{cut}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_shown_as_it_came() {
+        let text = "{\n  \"z\": 1,\n  \"a\": 2.50\n}";
+        let mut body = ShownBody {
+            text: Some(text.into()),
+            bytes: 18,
+            is_cut: false,
+        };
+        assert_eq!(format_body(Some(&body)), format!("\n{text}"));
+        body.is_cut = true;
+        assert!(format_body(Some(&body)).ends_with("\n… cut after 18 bytes"));
+        assert_eq!(format_body(None), "");
+    }
 }
