@@ -197,7 +197,16 @@ fn an_import_keeps_secrets_out_and_files_as_they_are() {
     tool(folder.path(), "import curl host.sh")
         .run()
         .exits(2)
-        .says(&["host.sh:1:6", "host comes from a variable"]);
+        .says(&[
+            "host.sh:1:6",
+            "the host comes from the variable `HOST`",
+            "export `HOST`",
+        ]);
+    tool(folder.path(), "import curl host.sh")
+        .env("HOST", "shop.example")
+        .run()
+        .exits(0)
+        .prints(&["base = \"https://shop.example\""]);
     fs::write(
         folder.path().join("host.sh"),
         "curl http://h/ -H \"X-A: b $NAME\"",

@@ -33,11 +33,11 @@ pub(super) fn read_requests(args: &CurlArgs) -> Result<Option<ImportedRequests>,
     if !args.are_given() {
         return Ok(None);
     }
-    let (file, environment) = (args.file.as_deref(), &mut process::variable);
-    read_commands(file, &args.command, args.allow_files, Some(environment)).map(Some)
+    let file = args.file.as_deref();
+    read_commands(file, &args.command, args.allow_files, true).map(Some)
 }
 
-/// Reads the requests of a text, or else those of a command. Without an environment, variables have no values.
+/// Reads the requests of a text, or else those of a command. Variables have values in hosts, or everywhere.
 ///
 /// # Errors
 /// As [`read_requests`].
@@ -45,7 +45,7 @@ pub(super) fn read_commands(
     file: Option<&Path>,
     command: &[OsString],
     allow_files: bool,
-    environment: Option<EnvironmentLookup<'_>>,
+    fills_variables: bool,
 ) -> Result<ImportedRequests, Error> {
     let files = PermittedFiles {
         folder: process::directory().map_err(Error::io("enter", PathBuf::from(".")))?,
@@ -54,7 +54,9 @@ pub(super) fn read_commands(
     let (input, read) = match file {
         Some(path) => {
             let input = read_input(path, LONGEST)?;
-            let read = read_text(&input, &files, environment);
+            let (mut all, mut hosts) = (process::variable, process::variable);
+            let all: Option<EnvironmentLookup<'_>> = fills_variables.then_some(&mut all);
+            let read = read_text(&input, &files, all, Some(&mut hosts));
             (input, read)
         }
         None => read_words(&curl_words(command)?, &files),

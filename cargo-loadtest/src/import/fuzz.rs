@@ -189,7 +189,7 @@ fn no_command_is_too_strange() {
         folder: PathBuf::new(),
         are_permitted: false,
     };
-    let read = |input: &Input| read_text(input, &files, None);
+    let read = |input: &Input| read_text(input, &files, None, None);
     let forms = table["forms"].as_array().unwrap();
     let commands = forms.iter().flat_map(|form| {
         let command = form["cmd"].as_str().unwrap().replace("PORT", "80");

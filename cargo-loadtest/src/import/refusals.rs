@@ -49,7 +49,7 @@ fn refusal(from: &str, given: &str, input: &Input) -> Mistake {
                 folder: PathBuf::from("/nowhere"),
                 are_permitted: given == "--allow-files",
             };
-            read_text(input, &files, Some(&mut |_| None))
+            read_text(input, &files, Some(&mut |_| None), None)
         }
     };
     match read {

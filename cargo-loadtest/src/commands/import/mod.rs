@@ -35,8 +35,8 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
         } => {
             let output = ScenarioOutput::new(to, quiet)?;
             let file = command.is_empty().then_some(file.as_path());
-            // No value of a variable gets into the source.
-            let requests = recorded::read_commands(file, command, *allow_files, None)?;
+            // No value of a variable gets into the source, but for hosts.
+            let requests = recorded::read_commands(file, command, *allow_files, false)?;
             output.write_scenario(requests, "curl")
         }
         ImportCommand::Har {

@@ -18,17 +18,24 @@ use super::source::{Input, Mistake};
 pub(crate) use files::PermittedFiles;
 use request::RequestReader;
 
-/// Reads text as it was copied. Without an environment, variables have no values.
-pub(crate) fn read_text(
+/// Reads text as it was copied. Without an environment, variables have no values, but for those of `hosts`.
+pub(crate) fn read_text<'e>(
     input: &Input,
     files: &PermittedFiles,
-    environment: Option<shell::EnvironmentLookup<'_>>,
+    environment: Option<shell::EnvironmentLookup<'e>>,
+    hosts: Option<shell::EnvironmentLookup<'e>>,
 ) -> Result<Recording, Mistake> {
-    let mut variables = ShellVariables::new(&input.text, environment);
+    let is_named = environment.is_none();
+    let mut variables = ShellVariables::new(&input.text, environment).with_hosts(hosts);
     let mut recording = Recording::default();
     let commands = shell::read_commands(&input.text, &mut variables, &mut recording.notes)?;
     recording.secrets = variables.secrets();
-    read_all(&commands, files, &variables, recording)
+    let mut recording = read_all(&commands, files, &variables, recording)?;
+    if is_named {
+        // A variable of a host is in the source with its value.
+        recording.drop_unused();
+    }
+    Ok(recording)
 }
 
 /// Reads the words of one command, which a shell has read already; the input is made of them, so that places in

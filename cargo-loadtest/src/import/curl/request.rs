@@ -285,7 +285,8 @@ impl RequestDraft {
         variables: &ShellVariables<'_>,
     ) -> Result<Exchange, Mistake> {
         let (text, span) = &self.urls[number];
-        let mut url = parse_url(text, self.is_literal, span)?;
+        let text = variables.fill_host(text, span)?;
+        let mut url = parse_url(&text, self.is_literal, span)?;
         let upload = self.uploads.get(number);
         let kind = self.bodies.first().map(|(kind, _)| *kind);
         let (method, body) = match (kind, upload) {
@@ -304,11 +305,6 @@ impl RequestDraft {
             append_query(&mut url, &self.query);
         }
         let origin = url.origin().ascii_serialization();
-        if variables.has_placeholder(&origin) {
-            let words = "the host comes from a variable, and a scenario names its host";
-            let help = "write the host itself; `--base-url` sends the requests elsewhere";
-            return Err(Mistake::new(span.clone(), words).help(help));
-        }
         let target = &url[Position::BeforePath..Position::AfterQuery];
         let redirects = self.most_redirects.unwrap_or(REDIRECTS).min(REDIRECTS);
         let mut exchange = Exchange {

@@ -33,7 +33,7 @@ struct Sent {
 fn read(text: &str, files: &PermittedFiles) -> Result<Recording, Mistake> {
     let input = Input::new("copied", text.to_owned());
     let mut lookup = |name: &str| (name == "TOKEN").then(|| "tok123".to_owned());
-    read_text(&input, files, Some(&mut lookup))
+    read_text(&input, files, Some(&mut lookup), None)
 }
 
 fn no_files() -> PermittedFiles {
@@ -234,15 +234,38 @@ proptest! {
 }
 
 #[test]
-fn a_host_is_no_variable() {
+fn a_host_has_the_value_of_its_variable() {
     let input = Input::new("copied", "curl http://$HOST/ -d \"$OTHER\"");
-    let mistake = read_text(&input, &no_files(), None).unwrap_err();
-    assert!(mistake.words.contains("host comes from a variable"));
+    let mistake = read_text(&input, &no_files(), None, None).unwrap_err();
+    assert_eq!(
+        mistake.words,
+        "the host comes from the variable `HOST`, which has no value"
+    );
+    assert_eq!(
+        mistake.help.unwrap(),
+        "export `HOST`, or write the host itself"
+    );
     let mut lookup = |_: &str| Some("here".to_owned());
-    let recording = read_text(&input, &no_files(), Some(&mut lookup)).unwrap();
+    let recording = read_text(&input, &no_files(), Some(&mut lookup), None).unwrap();
     assert_eq!(recording.exchanges[0].origin, "http://here");
+    for (url, value, origin, target) in [
+        ("https://$HOST/a", "h", "https://h", "/a"),
+        ("http://h:$PORT/a", "81", "http://h:81", "/a"),
+        ("$BASE/a?b", "https://h:81/v1/", "https://h:81", "/v1/a?b"),
+    ] {
+        let input = Input::new("copied", format!("curl \"{url}\" -d \"$OTHER\""));
+        let mut lookup = |name: &str| (name != "OTHER").then(|| value.to_owned());
+        let recording = read_text(&input, &no_files(), None, Some(&mut lookup)).unwrap();
+        let exchange = &recording.exchanges[0];
+        assert_eq!(exchange.origin, origin, "{url}");
+        assert_eq!(exchange.target.as_literal(), Some(target), "{url}");
+        // Its name is in no request, and the others have no values.
+        assert_eq!(exchange.body, Body::Text(Text::secret(0)));
+        let names = recording.secrets.iter().map(|secret| secret.name.as_str());
+        assert_eq!(names.collect::<Vec<_>>(), ["OTHER"]);
+    }
     let input = Input::new("copied", "curl http://h/ -d \"$OTHER\"");
-    let recording = read_text(&input, &no_files(), None).unwrap();
+    let recording = read_text(&input, &no_files(), None, None).unwrap();
     assert_eq!(recording.exchanges[0].body, Body::Text(Text::secret(0)));
 }
 

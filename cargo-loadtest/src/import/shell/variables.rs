@@ -16,6 +16,10 @@ pub(super) const MOST_BYTES: usize = 16 * 1024 * 1024;
 pub(in crate::import) struct ShellVariables<'a> {
     /// Returns the values of the environment; without it, placeholders stand for them.
     environment: Option<EnvironmentLookup<'a>>,
+    /// Returns the values for hosts, where placeholders stand for the others.
+    hosts: Option<EnvironmentLookup<'a>>,
+    /// Values for hosts, of the variables that were used.
+    host_values: HashMap<String, String>,
     /// Start of all placeholders.
     prefix: String,
     /// Values that the text sets.
@@ -34,11 +38,18 @@ impl<'a> ShellVariables<'a> {
         }
         Self {
             environment,
+            hosts: None,
+            host_values: HashMap::new(),
             prefix,
             set: HashMap::new(),
             used: Vec::new(),
             spent: 0,
         }
+    }
+
+    /// Takes the values of hosts from an environment.
+    pub(in crate::import) fn with_hosts(self, hosts: Option<EnvironmentLookup<'a>>) -> Self {
+        Self { hosts, ..self }
     }
 
     pub(super) fn set(&mut self, name: String, value: Vec<u8>) {
@@ -79,6 +90,9 @@ impl<'a> ShellVariables<'a> {
             let help = "export it first; it is never sent with an empty value";
             Mistake::new(span.clone(), words).help(help)
         })?;
+        if let Some(host) = self.hosts.as_mut().and_then(|hosts| hosts(name)) {
+            self.host_values.insert(name.to_owned(), host);
+        }
         if !value.is_empty() {
             self.used.push((name.to_owned(), value.clone()));
         }
@@ -118,8 +132,28 @@ impl<'a> ShellVariables<'a> {
         text
     }
 
-    /// Returns true where a text has a variable without a value.
-    pub(in crate::import) fn has_placeholder(&self, text: &str) -> bool {
-        self.environment.is_none() && text.contains(&self.prefix)
+    /// Puts the values of the environment into scheme, host and port of a URL, which a scenario names.
+    ///
+    /// # Errors
+    /// A variable without a value.
+    pub(in crate::import) fn fill_host(&self, url: &str, span: &Span) -> Result<String, Mistake> {
+        let after_scheme = url.find("://").map_or(0, |at| at + 3);
+        let rest = &url[after_scheme..];
+        let end = after_scheme + rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (mut host, path) = (url[..end].to_owned(), &url[end..]);
+        for (name, placeholder) in self.used.iter().filter(|_| self.environment.is_none()) {
+            if !host.contains(placeholder) {
+                continue;
+            }
+            let value = self.host_values.get(name).filter(|value| !value.is_empty());
+            let value = value.ok_or_else(|| {
+                let words =
+                    format!("the host comes from the variable `{name}`, which has no value");
+                let help = format!("export `{name}`, or write the host itself");
+                Mistake::new(span.clone(), words).help(help)
+            })?;
+            host = host.replace(placeholder, value.trim_end_matches('/'));
+        }
+        Ok(host + path)
     }
 }

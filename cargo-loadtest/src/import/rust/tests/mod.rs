@@ -12,7 +12,7 @@ fn written(text: &str) -> Written {
         folder: std::path::PathBuf::new(),
         are_permitted: false,
     };
-    let mut recording = read_text(&input, &files, None).unwrap();
+    let mut recording = read_text(&input, &files, None, None).unwrap();
     hide_secrets(&mut recording);
     let written = write_source(&recording, &input, "curl");
     syn::parse_file(&written.source).unwrap_or_else(|error| panic!("{error}\n{}", written.source));
