@@ -244,7 +244,7 @@ fn look_at_work(
     look(browser, "a journey");
 
     browser.visit(&dashboard.url(&format!("{scenario}/edit")));
-    browser.click_on("button.pick");
+    browser.click_on("#step-order button.pick");
     browser.wait_until_there_is("dialog[open]");
     look(browser, "the values of answers");
     browser.press("Escape");

@@ -250,6 +250,8 @@ fn what_was_entered_stays_until_it_is_saved() {
         "[...document.querySelectorAll('#values [data-step]')].filter(one => !one.hidden).map(one => one.dataset.step)",
     );
     assert_eq!(offered, json!(["login"]));
+    let is_none_said = browser.value("!document.querySelector('#values [data-none]').hidden");
+    assert_eq!(is_none_said, false);
     browser.click_on("[data-insert='{{login.response.token}}']");
     browser.fill_in("#step-browse textarea[name$='.doc']", "Looks around.");
     browser.fill_in("input[name='name.orders']", "basket_orders");

@@ -176,10 +176,12 @@
     // A step has the answers of those above it.
     const offerEarlier = (one) => {
       const own = one.closest("fieldset.step");
-      for (const part of values.querySelectorAll("[data-step]")) {
+      const parts = [...values.querySelectorAll("[data-step]")];
+      for (const part of parts) {
         const step = document.getElementById(`step-${part.dataset.step}`);
         part.hidden = own && step ? !(step.compareDocumentPosition(own) & Node.DOCUMENT_POSITION_FOLLOWING) : false;
       }
+      values.querySelector("[data-none]").hidden = !parts.length || parts.some((part) => !part.hidden);
     };
     for (const one of document.querySelectorAll("[data-template]")) {
       const pick = document.createElement("button");

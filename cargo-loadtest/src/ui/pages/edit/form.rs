@@ -338,6 +338,7 @@ fn render_values(values: &[StepValues], parts: &[PartSource], answers: &[AnswerT
         dialog #values aria-labelledby="values-title" {
             h2 #values-title { "Insert a value" }
             @if values.is_empty() { p { "Try the scenario once: then the values of its answers are here." } }
+            p data-none hidden { "No step above this one has an answer." }
             @for step in values {
                 details open data-step=(step.step) {
                     summary { strong { (step.step) } " " span.sub { (step.status) } }
