@@ -154,8 +154,7 @@ fn walk_through(name: &'static str, hand: Hand) {
     person.browser.wait_until_there_is(".exchange");
     person.press(".exchange:last-of-type summary");
     assert!(text_of(&mut person.browser, ".exchange[open]").contains("of nobody"));
-    person.press("main p a");
-    person.press_or(&["e"], "a[href$='/edit']");
+    person.press("main p a[href$='/edit']");
     person.fill_in("#step-login input[name$='.returns']", "Value");
     let value = "#step-get_orders [data-option=header] label:has(input[name$='.b'])";
     person.select(&format!("{value} input"));
