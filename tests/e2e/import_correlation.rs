@@ -1,7 +1,7 @@
 //! Values of earlier answers in what is imported: against a server whose values are other ones in each journey.
 
 use crate::call::Call;
-use crate::project::{Files, LOAD_TEST, Project, STANDS_ALONE, dependency, header, workspace};
+use crate::project::{Files, workspace};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::Replay;
@@ -12,20 +12,6 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 const ARCHIVE: &str = include_str!("../fixtures/import/correlation/shop.har");
-/// A project whose load test has this source.
-fn project(name: &'static str, source: &str) -> Project {
-    let manifest = format!(
-        "{}[dev-dependencies]\nloadtest = {}\n\n{LOAD_TEST}\n{STANDS_ALONE}",
-        header(name),
-        dependency()
-    );
-    Files::new(name)
-        .file("Cargo.toml", manifest)
-        .file("src/lib.rs", "")
-        .file("tests/load.rs", source)
-        .create()
-}
-
 /// Runs something with what a user would have in the environment.
 fn with_secrets(call: Call, url: &str) -> Call {
     call.env("LOADTEST_BASE_URL", url)
@@ -60,7 +46,7 @@ fn values_of_answers_are_those_of_the_journey() {
         );
     }
     let (server, refusals) = Replay::of_har(ARCHIVE).start();
-    let made = project("correlated", &source);
+    let made = Files::single("correlated", &source).create();
     let smoke = with_secrets(made.cargo("test --test load"), &server.url());
     let output = smoke.run();
     assert!(
@@ -76,7 +62,7 @@ fn values_of_answers_are_those_of_the_journey() {
     // A value as it was recorded is refused: one of them in the place of what is read makes the test fail.
     let place = "{{get_products.response.items[1].id}}";
     assert!(source.contains(place), "{source}");
-    let made = project("correlated", &source.replace(place, "42"));
+    let made = Files::single("correlated", &source.replace(place, "42")).create();
     let smoke = with_secrets(made.cargo("test --test load"), &server.url());
     let output = smoke.run();
     assert!(!output.status.success(), "{output}");

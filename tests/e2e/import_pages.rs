@@ -1,7 +1,7 @@
 //! A recorded visit to pages that a server makes: links, forms and rows are those of the instance that is visited.
 
 use crate::call::Call;
-use crate::project::{Files, LOAD_TEST, Project, STANDS_ALONE, dependency, header};
+use crate::project::Files;
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
@@ -255,21 +255,8 @@ fn serve(site: &Arc<Site>) -> Server {
     })
 }
 
-fn project(name: &'static str, source: &str) -> Project {
-    let manifest = format!(
-        "{}[dev-dependencies]\nloadtest = {}\n\n{LOAD_TEST}\n{STANDS_ALONE}",
-        header(name),
-        dependency()
-    );
-    Files::new(name)
-        .file("Cargo.toml", manifest)
-        .file("src/lib.rs", "")
-        .file("tests/load.rs", source)
-        .create()
-}
-
 fn what_was_written_is_run_once_and_compared() {
-    let project = project("verified", "loadtest::main!();\n");
+    let project = Files::single("verified", "loadtest::main!();\n").create();
     let site = Arc::new(Site::new(9207));
     let server = serve(&site);
     let verify = |archive: &Value| {
@@ -344,7 +331,7 @@ fn links_forms_and_rows_are_those_of_the_visited_instance() {
 
     let site = Arc::new(Site::new(9207));
     let server = serve(&site);
-    let project = project("followed", &source);
+    let project = Files::single("followed", &source).create();
     let run = project.tool("run", "--iterations 4 --users 2");
     let output = run.env("LOADTEST_BASE_URL", server.url()).run();
     let refused = site.refused.lock().expect("no panic").clone();

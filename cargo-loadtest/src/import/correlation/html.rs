@@ -53,9 +53,9 @@ pub(super) fn find_values(
     }
     let mut patterns = HashSet::new();
     // An id can be in the path and in the query.
-    let path = |address: &'_ str| address.split('?').next().unwrap_or_default().len();
+    let path_end = |address: &str| address.find('?').unwrap_or(address.len());
     let addresses = page.all_addresses();
-    let addresses = addresses.flat_map(|address| [&address[..path(address)], address]);
+    let addresses = addresses.flat_map(|address| [&address[..path_end(address)], address]);
     for (pattern, label) in addresses.filter_map(make_pattern) {
         if !patterns.insert(pattern.clone()) {
             continue;

@@ -24,7 +24,7 @@ pub(crate) struct LeftValue {
 /// answer is the user's.
 pub(crate) fn find_left_values(recording: &Recording) -> Vec<LeftValue> {
     let mut answers: Vec<(usize, String)> = Vec::new();
-    let mut first_in_answer: HashMap<String, Option<usize>> = HashMap::new();
+    let mut first_in_answer: HashMap<String, usize> = HashMap::new();
     let mut users: HashSet<String> = HashSet::new();
     let mut left = Vec::new();
     for (number, exchange) in recording.exchanges.iter().enumerate() {
@@ -37,23 +37,24 @@ pub(crate) fn find_left_values(recording: &Recording) -> Vec<LeftValue> {
             if !is_wanted || place.form == Form::Within || users.contains(&place.value) {
                 continue;
             }
-            let known = first_in_answer.entry(place.value.clone()).or_default();
-            if known.is_none() {
+            let known = first_in_answer.get(&place.value).copied();
+            let found = known.or_else(|| {
                 let mut with_value = answers.iter();
                 let found = with_value.find(|(_, text)| text.contains(&place.value));
-                *known = found.map(|(from, _)| *from);
-            }
-            match *known {
-                None => {
-                    users.insert(place.value);
-                }
-                Some(from) if seen.insert(place.value.clone()) => left.push(LeftValue {
+                found.map(|(from, _)| *from)
+            });
+            let Some(from) = found else {
+                users.insert(place.value);
+                continue;
+            };
+            first_in_answer.insert(place.value.clone(), from);
+            if seen.insert(place.value.clone()) {
+                left.push(LeftValue {
                     exchange: number,
                     place: place.name.to_string(),
                     value: place.value,
                     from,
-                }),
-                Some(_) => {}
+                });
             }
         }
         let answer = exchange.answer.as_ref().filter(|answer| !answer.is_example);
