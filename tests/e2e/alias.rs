@@ -64,6 +64,7 @@ fn the_alias_runs_in_every_folder_and_compiles_nothing_twice() {
         assert!(anew.is_empty(), "compiled again: {anew:#?}");
     }
     assert_eq!(server.requests(), 5);
+    alias(root).line("ui --help").run().exits(0);
     // The tool of the alias leaves out what takes long to compile, and says so before anything runs.
     alias(root).line("--export pdf").run().exits(2).says(&[
         "writes no PDF",
