@@ -115,10 +115,10 @@ fn make_update(dashboard: &Arc<Dashboard>, query: &Fields) -> Update {
         }
     }
     if let Some(state) = query.get("listing") {
-        let listing = dashboard.listing();
-        if pages::scenarios::describe_state(&listing) != state {
+        if pages::scenarios::describe_state(dashboard) != state {
             return Update::Reload;
         }
+        let listing = dashboard.listing();
         if matches!(listing, Listing::Building { .. }) {
             let part = pages::scenarios::render_progress(&listing);
             parts.push((pages::scenarios::STATE, part));

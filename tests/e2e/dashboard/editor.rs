@@ -17,6 +17,7 @@ pub(super) fn trials() -> Vec<Trial> {
         a_scenario_is_edited_checked_tried_and_run_in_both_versions,
         a_change_that_somebody_else_made_is_not_overwritten,
         a_pasted_request_becomes_a_module_and_an_empty_scenario_a_function,
+        a_mistake_of_a_saved_type_is_at_its_field_and_in_the_list,
         a_scenario_that_does_not_compile_is_listed_with_its_errors,
         what_was_entered_stays_until_it_is_saved,
     ]
@@ -201,6 +202,31 @@ fn a_scenario_is_edited_checked_tried_and_run_in_both_versions() {
     browser.wait_until_there_is("#step-browse");
     assert_eq!(text_of(&mut browser, "main h1"), "visit_2");
     assert_eq!(source(&project).matches("#[scenario(").count(), 2);
+    dashboard.end().exits(0);
+}
+
+/// The list is not asked to read the source again.
+fn a_mistake_of_a_saved_type_is_at_its_field_and_in_the_list() {
+    let name = "typed_board";
+    let project = project(name);
+    let dashboard = Dashboard::launch(project.tool("ui", "--no-open --port 0"));
+    let mut browser = dashboard.browse();
+    open_form(&mut browser, &dashboard, name);
+    let returns = "#step-browse input[name$='.returns']";
+    browser.fill_in(returns, "Missing");
+    browser.click_on("#edit button.primary");
+    browser.wait_until_there_is(".diff");
+    browser.click_on("form[action='/edit/save'] button");
+    browser.visit(&dashboard.url("/"));
+    let errors = format!("a.s-bad[href='/scenarios/{name}::load::visit/edit']");
+    assert!(text_of(&mut browser, &errors).contains("1 error"));
+    browser.click_on(&errors);
+    browser.wait_until_there_is(&format!("{returns}[aria-invalid=true]"));
+    let message = text_of(&mut browser, "#step-browse [id$='-returns-error']");
+    assert!(message.contains("cannot find type `Missing`"), "{message}");
+    browser.click_on("form[action='/edit/undo'] button");
+    wait_for_words(&mut browser, "The compiler accepts the file.");
+    assert_eq!(source(&project), LOAD);
     dashboard.end().exits(0);
 }
 

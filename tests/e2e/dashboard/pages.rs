@@ -75,7 +75,7 @@ pub(super) fn addresses(run: &str) -> [String; 13] {
 /// Waits until the scenarios are listed.
 #[track_caller]
 pub(super) fn wait_for_scenarios(browser: &mut Browser) {
-    browser.wait_until_there_is("body[data-stream$='listing=known'] button[name=only]");
+    browser.wait_until_there_is("body[data-stream$='listing=known-0'] button[name=only]");
 }
 
 fn every_page_fits_every_window_and_asks_nobody_else() {

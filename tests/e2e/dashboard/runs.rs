@@ -6,8 +6,9 @@ use crate::browser::Browser;
 use crate::call::wait_for;
 use crate::site::{Sandbox, assert_balanced, shop};
 use crate::trials;
+use jiff::Timestamp;
 use libtest_mimic::Trial;
-use loadtest_model::record::EndReason;
+use loadtest_model::record::{EndReason, ScenarioRecord};
 use loadtest_tests::{Reply, Server};
 use rustix::process::Signal;
 use serde_json::json;
@@ -22,6 +23,8 @@ pub(super) fn trials() -> Vec<Trial> {
         what_happens_in_a_run_is_spoken,
         a_run_of_a_terminal_is_watched_and_outlives_its_page,
         each_scenario_of_a_mix_is_watched,
+        a_mix_is_run_again_as_a_mix_with_its_total,
+        a_scenario_that_runs_keeps_the_figures_of_its_last_run,
         the_trials_of_a_search_are_watched,
         killing_the_dashboard_stops_its_load,
         one_journey_shows_every_request_and_no_secret,
@@ -260,6 +263,61 @@ fn each_scenario_of_a_mix_is_watched() {
     assert_eq!(browser.complaints(), [""; 0]);
     terminal.signal(Signal::INT);
     terminal.output().exits(105);
+    dashboard.end().exits(0);
+}
+
+fn a_mix_is_run_again_as_a_mix_with_its_total() {
+    let server = Server::start(shop);
+    let sandbox = Sandbox::new();
+    let line = "single journey --mix --rate 30/s --ramp-up 0s --duration 2s --seed 7";
+    sandbox.run(line, &server).run().exits(0);
+    let dashboard = Dashboard::start(&sandbox, "");
+    let mut browser = dashboard.browse();
+    let page = format!("/runs/{}", sandbox.runs()[0].name());
+    browser.visit(&dashboard.url(&page));
+    browser.click_on("button[data-key=r]");
+    browser.wait_until_there_is("#live-figures .tiles");
+    browser.wait_until_there_is(".grade");
+    let runs = sandbox.runs();
+    let settings = |at: usize| {
+        let scenarios = runs[at].record().scenarios.into_iter();
+        let settings = scenarios.map(|one| (one.start.plan.load, one.start.plan.seed));
+        settings.collect::<Vec<_>>()
+    };
+    assert_eq!(runs.len(), 2);
+    assert_eq!(settings(1), settings(0));
+    // At once: the second begins before the first has ended.
+    let start = |one: &ScenarioRecord| one.start.started_at.parse::<Timestamp>().expect("a time");
+    for run in &runs {
+        let scenarios = run.record().scenarios;
+        let length = Duration::from_secs(2);
+        assert!(start(&scenarios[1]) < start(&scenarios[0]) + length);
+    }
+    dashboard.end().exits(0);
+}
+
+fn a_scenario_that_runs_keeps_the_figures_of_its_last_run() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let sandbox = Sandbox::new();
+    let line = "single --rate 20/s --ramp-up 0s --duration 2s";
+    sandbox.run(line, &server).run().exits(0);
+    let dashboard = Dashboard::start(&sandbox, "");
+    let mut browser = dashboard.browse();
+    start_run(
+        &mut browser,
+        "site::load::single",
+        &server,
+        &[("users", "2"), ("duration", "1h")],
+    );
+    browser.wait_until_there_is("#live-figures .tiles");
+    browser.visit(&dashboard.url("/"));
+    let row = text_of(
+        &mut browser,
+        "tr:has(a[href='/scenarios/site::load::single'])",
+    );
+    let (earlier, now) = (sandbox.runs()[0].name(), sandbox.runs()[1].name());
+    assert!(row.contains(&format!("runs now: {now}")), "{row}");
+    assert!(row.contains(&earlier) && row.contains("PASSED"), "{row}");
     dashboard.end().exits(0);
 }
 

@@ -145,7 +145,6 @@ fn walk_through(name: &'static str, hand: Hand) {
     let shown = text_of(&mut person.browser, "main");
     assert!(shown.contains("fn login_then_get_orders()"), "{shown}");
     person.press("form[action='/new/save'] button");
-    person.press("form[action='/edit/check'] button");
     wait_for_words(&mut person.browser, "The compiler accepts the file.");
 
     // It is tried once, and a value of an answer goes into a field.

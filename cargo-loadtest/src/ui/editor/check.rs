@@ -3,7 +3,6 @@
 use super::super::command::RunningCommand;
 use super::super::dashboard::Dashboard;
 use super::super::guard::SECRET_VARIABLE;
-use super::file::EditedFile;
 use crate::error::Error;
 use crate::workspace::{cargo_check, folder};
 use cargo_metadata::Message;
@@ -56,19 +55,25 @@ impl Checks {
         all.get(path).cloned()
     }
 
+    /// Returns true if a check runs, and the number of errors that the others found.
+    pub(in crate::ui) fn summarize(&self) -> (bool, usize) {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_running = all.values().any(|check| *check == SourceCheck::Running);
+        let errors = all.values().map(|check| match check {
+            SourceCheck::Ended(findings) => findings.iter().filter(|one| one.is_error).count(),
+            SourceCheck::Running | SourceCheck::Failed(_) => 0,
+        });
+        (is_running, errors.sum())
+    }
+
     /// Checks a file on a thread of its own, and lists the scenarios again where it is in order.
-    pub(in crate::ui) fn start(
-        &self,
-        dashboard: &Arc<Dashboard>,
-        file: &EditedFile,
-        package: &str,
-    ) {
-        if self.get(&file.path) == Some(SourceCheck::Running) {
+    pub(in crate::ui) fn start(&self, dashboard: &Arc<Dashboard>, path: &Path, package: &str) {
+        if self.get(path) == Some(SourceCheck::Running) {
             return;
         }
-        self.set(&file.path, SourceCheck::Running);
+        self.set(path, SourceCheck::Running);
         let (checks, dashboard) = (self.clone(), Arc::clone(dashboard));
-        let (path, package) = (file.path.clone(), package.to_owned());
+        let (path, package) = (path.to_path_buf(), package.to_owned());
         let failed = (self.clone(), path.clone());
         let check = move || match run_check(&dashboard, &package) {
             Ok(diagnoses) => {

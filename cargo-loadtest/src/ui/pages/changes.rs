@@ -2,6 +2,7 @@
 
 use super::super::answer::Answer;
 use super::super::dashboard::{Dashboard, Flags, Journey};
+use super::super::editor::find_scenario;
 use super::super::request::Fields;
 use super::super::route::Route;
 use super::load::{EnteredLoad, check_load, collect_flags};
@@ -147,24 +148,15 @@ fn duplicate(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<String, Error>
     let identity = required(form, "scenario")?;
     let name = required(form, "name")?;
     let output = dashboard.run(&["duplicate", identity, name], Flags::Project)?;
-    let text = if output.is_ok {
-        dashboard.refresh_listing();
-        output.stdout.trim().to_owned()
-    } else {
-        output.explanation()
-    };
-    let copy = identity
-        .rsplit_once("::")
-        .map(|(module, _)| format!("{module}::{name}"));
-    let page = copy
-        .filter(|_| output.is_ok)
-        .unwrap_or_else(|| identity.to_owned());
-    let page = if output.is_ok {
-        Route::Edit(page)
-    } else {
-        Route::Scenario(page)
-    };
-    Ok(dashboard.leave_notice(&page.path(), output.is_ok, text))
+    if !output.is_ok {
+        let page = Route::Scenario(identity.to_owned()).path();
+        return Ok(dashboard.leave_notice(&page, false, output.explanation()));
+    }
+    let module = identity.rsplit_once("::").map_or("", |(module, _)| module);
+    let copy = format!("{module}::{name}");
+    let path = find_scenario(dashboard, identity)?.path;
+    let done = output.stdout.trim().to_owned();
+    Ok(edit::check_written(dashboard, &copy, &path, done))
 }
 
 fn current_page(dashboard: &Dashboard) -> String {

@@ -2,6 +2,7 @@
 
 use super::super::dashboard::Dashboard;
 use super::super::editor::SourceScenario;
+use super::text::is_under_way;
 use crate::archive::{Archive, Entry, ScenarioHistory};
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::display;
@@ -24,6 +25,8 @@ pub(super) struct Row<'a> {
     definition: Option<&'a ScenarioDef>,
     /// The mistakes that the compiler found in its source.
     pub(super) errors: usize,
+    /// True if another scenario has the same name.
+    pub(super) is_namesake: bool,
     history: ScenarioHistory<'a>,
 }
 
@@ -65,7 +68,15 @@ pub(super) fn collect_rows<'a>(
         let definition = definitions.get(&identity).copied();
         Row::new(dashboard, identity, definition, source, history)
     });
-    rows.collect()
+    let mut rows: Vec<_> = rows.collect();
+    let mut names: BTreeMap<String, usize> = BTreeMap::new();
+    for row in &rows {
+        *names.entry(row.name.clone()).or_default() += 1;
+    }
+    for row in &mut rows {
+        row.is_namesake = names[&row.name] > 1;
+    }
+    rows
 }
 
 impl<'a> Row<'a> {
@@ -85,6 +96,7 @@ impl<'a> Row<'a> {
             urls: Vec::new(),
             definition,
             errors: source.map_or(0, |source| source.count_errors(dashboard)),
+            is_namesake: false,
             history,
         };
         match (definition, source) {
@@ -119,12 +131,22 @@ impl<'a> Row<'a> {
         texts.any(|text| text.to_lowercase().contains(&filter))
     }
 
-    /// Returns the last run.
+    /// Returns the last run that has ended.
     pub(super) fn last(&self) -> Option<&'a Entry> {
-        let entries = self.history.versions.iter();
-        let rows = entries
+        self.newest(|entry| !is_under_way(entry))
+    }
+
+    /// Returns the run under way.
+    pub(super) fn under_way(&self) -> Option<&'a Entry> {
+        self.newest(is_under_way)
+    }
+
+    fn newest(&self, is_meant: impl Fn(&Entry) -> bool) -> Option<&'a Entry> {
+        let settings = self.history.versions.iter();
+        let rows = settings
             .flat_map(|version| &version.settings)
-            .flat_map(|setting| &setting.rows);
+            .flat_map(|setting| &setting.rows)
+            .filter(|row| is_meant(row.entry));
         rows.min_by_key(|row| row.place).map(|row| row.entry)
     }
 

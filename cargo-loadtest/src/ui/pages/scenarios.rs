@@ -31,6 +31,8 @@ pub(super) fn render(
     if matches!(dashboard.listing(), Listing::Unknown) {
         dashboard.refresh_listing();
     }
+    // What changes from here on loads the page again.
+    let stream = format!("listing={}", describe_state(dashboard));
     let listing = dashboard.listing();
     let archive = dashboard.archive()?;
     let filter = query.get("filter").unwrap_or_default();
@@ -38,8 +40,9 @@ pub(super) fn render(
     let known = archive.scenarios();
     // While they are built, those of the last time are there.
     let declared = dashboard.known_scenarios();
-    let sources = match listing {
-        Listing::Known => Vec::new(),
+    // Once they are built, only mistakes are to be seen in the sources.
+    let sources = match (&listing, dashboard.checks.summarize()) {
+        (Listing::Known, (false, 0)) => Vec::new(),
         _ => list_sources(dashboard),
     };
     let mut rows = collect_rows(dashboard, &declared, &sources, &archive, &known);
@@ -69,14 +72,14 @@ pub(super) fn render(
     Ok(Content {
         title: "Scenarios".to_owned(),
         section: Section::Scenarios,
-        stream: format!("listing={}", describe_state(&listing)),
+        stream,
         body,
     })
 }
 
-/// Returns a word that changes with what is known of the scenarios.
-pub(in crate::ui) fn describe_state(listing: &Listing) -> &'static str {
-    match listing {
+/// Returns a text that changes with what is known of the scenarios: `known-0`, where it ends with the errors found.
+pub(in crate::ui) fn describe_state(dashboard: &Dashboard) -> String {
+    let state = match dashboard.listing() {
         Listing::Unknown => "unknown",
         Listing::Building { .. } => "building",
         Listing::Known => "known",
@@ -84,6 +87,12 @@ pub(in crate::ui) fn describe_state(listing: &Listing) -> &'static str {
             is_checked: false, ..
         } => "failed",
         Listing::Failed { .. } => "checked",
+    };
+    let (is_checking, errors) = dashboard.checks.summarize();
+    if is_checking {
+        format!("{state}-checking")
+    } else {
+        format!("{state}-{errors}")
     }
 }
 
@@ -179,7 +188,8 @@ fn render_row(row: &Row<'_>, refusal: Option<&str>, entered: &EnteredLoad) -> Ma
             th scope="row" {
                 a href=(Route::Scenario(identity.clone()).path()) { (name) }
                 @for tag in &row.tags { " " span.tag { (tag) } }
-                br; span.sub { (if row.steps.is_empty() { identity } else { &row.steps }) }
+                @if row.is_namesake || row.steps.is_empty() { br; span.sub { (identity) } }
+                @if !row.steps.is_empty() { br; span.sub { (row.steps) } }
                 @if row.errors > 0 {
                     br; a.s-bad href=(Route::Edit(identity.clone()).path()) { "⚠ " (display::format_counted(row.errors as u64, "error")) }
                 }
@@ -189,12 +199,14 @@ fn render_row(row: &Row<'_>, refusal: Option<&str>, entered: &EnteredLoad) -> Ma
             td.n { (render_sparkline(&row.times())) " " (format_time(figures.and_then(|figures| figures.p95))) }
             td.n { (format_share(figures.and_then(|figures| figures.error_rate))) }
             td {
+                @if let Some(entry) = row.under_way() { "runs now: " (render_run_link(&entry.run)) br; }
                 @match last {
                     Some(last) => {
                         (render_verdict(last)) " " span.sub { (render_time(&last.started_at)) }
                         br; (render_run_link(&last.run))
                         @if row.has_changed() { br; span.sub { "changed since" } }
                     }
+                    None if row.under_way().is_some() => {}
                     None => span.sub { "never run" }
                 }
             }
@@ -211,6 +223,10 @@ fn render_row(row: &Row<'_>, refusal: Option<&str>, entered: &EnteredLoad) -> Ma
 
 /// Returns what `plan` says of a scenario.
 pub(super) fn plan(dashboard: &Dashboard, identity: &str) -> Result<String, Error> {
+    // It would wait for the build, and so would the page.
+    if matches!(dashboard.listing(), Listing::Building { .. }) {
+        return Ok("The load tests are being built: ask again when they are.".to_owned());
+    }
     let output = dashboard.run(&["plan", "--exact", identity], Flags::Project)?;
     Ok(if output.is_ok {
         output.stdout

@@ -24,6 +24,11 @@ pub(super) fn render_verdict(entry: &Entry) -> Markup {
     html! { span class={ "chip t-" (tone) } { (sign) " " (entry.verdict()) } }
 }
 
+/// Returns true if a scenario runs now.
+pub(super) fn is_under_way(entry: &Entry) -> bool {
+    matches!(entry.outcome, Outcome::UnderWay)
+}
+
 /// Renders the grade of a run of a scenario, or a dash.
 pub(super) fn render_grade(entry: &Entry) -> Markup {
     let grade = entry.figures().and_then(|figures| figures.grade);

@@ -218,7 +218,16 @@
   // Files that are chosen or dropped are read into their field.
   const drop = document.querySelector("[data-drop]");
   if (drop) {
-    const readFile = async (file) => { if (file) { drop.value = await file.text(); drop.form.requestSubmit(); } };
+    // A field that shows megabytes holds the tab up, so a file goes past it.
+    const readFile = async (file) => {
+      if (!file) return;
+      const sent = Object.assign(document.createElement("input"), { type: "hidden", name: drop.name, value: await file.text() });
+      drop.disabled = true;
+      drop.form.append(sent);
+      drop.form.requestSubmit();
+      drop.disabled = false;
+      sent.remove();
+    };
     const chosen = document.querySelector("[data-file]");
     chosen.hidden = false;
     chosen.addEventListener("change", () => readFile(chosen.files[0]));

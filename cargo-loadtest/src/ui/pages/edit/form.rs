@@ -221,7 +221,8 @@ fn render_part(
             .options
             .iter()
             .any(|option| finding.is_within(option.line, option.last_line));
-        finding.is_within(part.first_line, part.last_line) && !on_option
+        let is_own = finding.is_within(part.first_line, part.last_line);
+        is_own && !on_option && !(finding.is_error && is_about_type(finding, part))
     };
     html! {
         fieldset.step id={ "step-" (part.name) } {
@@ -230,18 +231,7 @@ fn render_part(
             @if is_step {
                 (render_description(number, Some(&part.name), &part.description, draft))
                 (render_options(fields, Some(&part.name), draft, findings))
-                @if !part.has_body {
-                    @let returns = part.returns.as_deref().unwrap_or_default();
-                    @let error = format!("p{number}-returns-error");
-                    @let is_about = |edit: &Edit| matches!(edit, Edit::Returns { step, .. } if *step == part.name);
-                    @let is_refused = !draft.refusals(is_about).is_empty();
-                    input type="hidden" name={ "p" (number) ".returns.was" } value=(returns);
-                    label.wide { "Type of the answer"
-                        input placeholder="not read; Value is any JSON" name={ "p" (number) ".returns" } value=(draft.returns(&part.name).unwrap_or(returns)) autocomplete="off" spellcheck="false"
-                            aria-invalid=[is_refused.then_some("true")] aria-describedby=[is_refused.then_some(&error)];
-                    }
-                    (render_refusals(draft, &error, is_about))
-                }
+                @if !part.has_body { (render_type(number, part, draft, findings)) }
                 (render_add(Some(&part.name), number, &part.options, draft))
             }
             @if part.has_body || !is_step {
@@ -249,6 +239,38 @@ fn render_part(
             }
             @if is_step { (render_step_buttons(part, draft)) }
         }
+    }
+}
+
+/// Returns true if the compiler speaks of the type of the answer of a declarative step.
+fn is_about_type(finding: &Finding, part: &PartSource) -> bool {
+    let is_signature = !part.has_body && finding.is_within(part.line, part.last_line);
+    let returns = part.returns.as_deref().unwrap_or_default();
+    let mut words = returns.split(|c: char| !c.is_alphanumeric() && c != '_');
+    is_signature && words.any(|word| !word.is_empty() && finding.text.contains(word))
+}
+
+/// Renders the type of the answer, with what is wrong with it.
+fn render_type(number: usize, part: &PartSource, draft: &Draft, findings: &[Finding]) -> Markup {
+    let returns = part.returns.as_deref().unwrap_or_default();
+    let id = format!("p{number}-returns-error");
+    let is_about = |edit: &Edit| matches!(edit, Edit::Returns { step, .. } if *step == part.name);
+    let refused = draft.refusals(is_about);
+    let refused = refused.iter().map(|one| draft.describe(one));
+    let found = findings
+        .iter()
+        .filter(|finding| finding.is_error && is_about_type(finding, part));
+    let errors: Vec<String> = refused
+        .chain(found.map(|finding| finding.text.clone()))
+        .collect();
+    let is_wrong = !errors.is_empty();
+    html! {
+        input type="hidden" name={ "p" (number) ".returns.was" } value=(returns);
+        label.wide { "Type of the answer"
+            input placeholder="not read; Value is any JSON" name={ "p" (number) ".returns" } value=(draft.returns(&part.name).unwrap_or(returns)) autocomplete="off" spellcheck="false"
+                aria-invalid=[is_wrong.then_some("true")] aria-describedby=[is_wrong.then_some(&id)];
+        }
+        (render_errors(&id, &errors))
     }
 }
 

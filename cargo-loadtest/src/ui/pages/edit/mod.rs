@@ -22,6 +22,7 @@ pub(in crate::ui) use fields::render_option_fields;
 use form::render_form;
 use http::StatusCode;
 use maud::{Markup, html};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The methods of a step.
@@ -277,30 +278,30 @@ pub(super) fn save(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, 
         after: edited.text,
     }));
     let done = format!("saved {}: +{added} −{removed}", file.shown);
-    let next = check_written(dashboard, identity, &file, done);
+    let next = check_written(dashboard, identity, &file.path, done);
     Ok(Answer::SeeOther(next))
 }
 
 /// Checks a file that was just written, unless the compiler would disturb a run. Returns the page to go to.
-fn check_written(
+pub(super) fn check_written(
     dashboard: &Arc<Dashboard>,
     identity: &str,
-    file: &EditedFile,
+    path: &Path,
     done: String,
 ) -> String {
     let text = if dashboard.run_under_way().is_some() {
         format!("{done}; a run is under way, so it is checked when you ask for it")
     } else {
-        start_check(dashboard, identity, file);
+        start_check(dashboard, identity, path);
         done
     };
     let page = Route::Edit(identity.to_owned()).path();
     dashboard.leave_notice(&page, true, text)
 }
 
-fn start_check(dashboard: &Arc<Dashboard>, identity: &str, file: &EditedFile) {
+fn start_check(dashboard: &Arc<Dashboard>, identity: &str, path: &Path) {
     let package = identity.split("::").next().unwrap_or_default();
-    dashboard.checks.start(dashboard, file, package);
+    dashboard.checks.start(dashboard, path, package);
 }
 
 /// Takes the last change back; returns the page to go to.
@@ -313,7 +314,7 @@ pub(super) fn undo(dashboard: &Arc<Dashboard>, identity: &str) -> Result<String,
         dashboard.set_last_edit(None);
         let done = format!("{} is as it was", dashboard.shown_path(&edit.path));
         let file = find_scenario(dashboard, identity)?;
-        return Ok(check_written(dashboard, identity, &file, done));
+        return Ok(check_written(dashboard, identity, &file.path, done));
     }
     Ok(Route::Edit(identity.to_owned()).path())
 }
@@ -323,7 +324,11 @@ pub(super) fn undo(dashboard: &Arc<Dashboard>, identity: &str) -> Result<String,
 /// # Errors
 /// When it has none that can be edited here.
 pub(super) fn check(dashboard: &Arc<Dashboard>, identity: &str) -> Result<String, Error> {
-    start_check(dashboard, identity, &find_scenario(dashboard, identity)?);
+    start_check(
+        dashboard,
+        identity,
+        &find_scenario(dashboard, identity)?.path,
+    );
     Ok(Route::Edit(identity.to_owned()).path())
 }
 

@@ -7,7 +7,7 @@ use crate::ui::answer::Answer;
 use crate::ui::command::{CommandOutput, run_command_with_input};
 use crate::ui::dashboard::{Dashboard, ImportDraft};
 use crate::ui::guard::random_secret;
-use crate::ui::pages::edit::render_diff;
+use crate::ui::pages::edit::{check_written, render_diff};
 use crate::ui::pages::text::render_output;
 use crate::ui::request::Fields;
 use crate::ui::route::Route;
@@ -71,6 +71,7 @@ pub(super) fn render_draft(
                             label { "Module" input name="name" value=(name) required autocomplete="off" spellcheck="false"; }
                             (render_places(dashboard, tests, None))
                             button.primary data-key="Ctrl s" { "Save as Rust" }
+                            button name="discard" value="1" formaction=(Route::ReadImport.path()) formnovalidate { "Discard" }
                         } }
                     }
                     @if let Some(Err(error)) = &preview { p.s-bad { (error) } }
@@ -119,6 +120,9 @@ fn module_source(source: &str) -> String {
 pub(in crate::ui::pages) fn read(dashboard: &Dashboard, form: &Fields) -> Result<Answer, Error> {
     // What is refused is not to leave the requests before it.
     dashboard.set_import_draft(None);
+    if form.get("discard").is_some() {
+        return Ok(Answer::SeeOther(Route::New.path()));
+    }
     let text = form.raw("text").unwrap_or_default();
     let Some(format) = detect_format(text) else {
         let mistake = if text.trim().is_empty() {
@@ -219,14 +223,13 @@ pub(in crate::ui::pages) fn save(
         dashboard.shown_path(&path),
         dashboard.shown_path(&load_test.path)
     );
-    dashboard.refresh_listing();
     let function = find_function(source).unwrap_or_default();
     let identity = format!(
         "{}::{}::{name}::{function}",
         load_test.package, load_test.name
     );
-    let page = Route::Edit(identity).path();
-    Ok(Answer::SeeOther(dashboard.leave_notice(&page, true, done)))
+    let page = check_written(dashboard, &identity, &path, done);
+    Ok(Answer::SeeOther(page))
 }
 
 #[cfg(test)]

@@ -17,6 +17,9 @@ use maud::{Markup, html};
 pub(super) use import::{read, save};
 pub(super) use scenario::{add, preview};
 
+/// The longest text that is shown again where it cannot be read, in bytes.
+const MOST_SHOWN: usize = 100_000;
+
 /// What was entered and is refused.
 struct Entered<'a> {
     /// The reason why pasted requests were not read.
@@ -54,13 +57,15 @@ fn render_entered(dashboard: &Dashboard, entered: &Entered<'_>) -> Content {
     }
     let draft = dashboard.import_draft();
     let pasted = entered.form.raw("text").unwrap_or_default();
+    // A field that shows megabytes holds the tab up.
+    let pasted = Some(pasted).filter(|text| text.len() <= MOST_SHOWN);
     let body = html! {
         h1 { "New test" }
         @if let Some(refusal) = &refusal { p.notice { "Nothing can be written here: " (refusal) } }
         @else if tests.is_empty() {
             p { "There is no load test in this workspace yet. " code { "cargo loadtest init" } " adds one with an example." }
         } @else {
-            (import::render_form(pasted, entered.unread))
+            (import::render_form(pasted.unwrap_or_default(), entered.unread))
             @if let Some(draft) = &draft { (import::render_draft(dashboard, draft, &tests)) }
             (scenario::render_form(dashboard, &tests, entered))
         }

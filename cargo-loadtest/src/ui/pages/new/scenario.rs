@@ -9,7 +9,7 @@ use crate::source::{
 use crate::ui::answer::Answer;
 use crate::ui::dashboard::Dashboard;
 use crate::ui::frame::{Content, Section, render_page};
-use crate::ui::pages::edit::{METHODS, render_diff};
+use crate::ui::pages::edit::{METHODS, check_written, render_diff};
 use crate::ui::request::Fields;
 use crate::ui::route::Route;
 use crate::workspace::LoadTest;
@@ -167,10 +167,9 @@ pub(in crate::ui::pages) fn add(
         new.name,
         dashboard.shown_path(&load_test.path)
     );
-    dashboard.refresh_listing();
     let identity = format!("{}::{}::{}", load_test.package, load_test.name, new.name);
-    let page = Route::Edit(identity).path();
-    Ok(Answer::SeeOther(dashboard.leave_notice(&page, true, done)))
+    let page = check_written(dashboard, &identity, &load_test.path, done);
+    Ok(Answer::SeeOther(page))
 }
 
 /// Refuses a base URL with credentials, which would stand in the source.
