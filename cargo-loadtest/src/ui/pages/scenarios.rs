@@ -99,7 +99,7 @@ pub(in crate::ui) fn describe_state(dashboard: &Dashboard) -> String {
 /// Renders how far the scenarios are listed.
 fn render_state(listing: &Listing, has_rows: bool) -> Markup {
     html! {
-        p.line {
+        div.line {
             a.button.small href=(Route::New.path()) data-key="n" { "New test" }
             @if *listing == Listing::Known {
                 form.line method="post" action=(Route::Refresh.path()) { button.small { "Read the source again" } }
