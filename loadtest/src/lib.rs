@@ -79,7 +79,7 @@ pub use chain::{
 };
 pub use engine::control::Control;
 pub use loadtest_model::{card, definition, failure};
-pub use page::{Field, Link, Page, PageForm};
+pub use page::{Choice, Field, Link, Page, PageForm};
 /// The HTTP client whose requests and responses `async` steps use, and its forms for [`Request::multipart`].
 pub use reqwest::{self, multipart};
 pub use run::{Progress, Run, RunError, run};

@@ -3,6 +3,7 @@
 use loadtest_model::random::{GOLDEN, mix_bits};
 use std::borrow::Cow;
 use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
@@ -16,6 +17,7 @@ pub struct Vu {
     seed: u64,
     state: u64,
     given: Vec<Given>,
+    origin: Arc<str>,
 }
 
 /// A count, a time or a number that the scenario's code recorded.
@@ -44,6 +46,7 @@ impl Vu {
             seed,
             state: 0,
             given: Vec::new(),
+            origin: Arc::default(),
         }
     }
 
@@ -112,6 +115,24 @@ impl Vu {
             low >> 48 & 0x3fff | 0x8000,
             low & 0xffff_ffff_ffff,
         )
+    }
+
+    /// A short text that is the same in all steps of an iteration, and that no other iteration has: ten lower-case
+    /// letters and digits, for names that must be new. Two runs with the same seed have the same ones.
+    pub fn unique(&self) -> String {
+        let mut bits = mix_bits(mix_bits(self.seed) ^ mix_bits(self.iteration ^ GOLDEN));
+        let letters = std::iter::repeat_with(|| {
+            let letter = b"0123456789abcdefghijklmnopqrstuvwxyz"[(bits % 36) as usize];
+            bits /= 36;
+            char::from(letter)
+        });
+        letters.take(10).collect()
+    }
+
+    /// Scheme, host and port of the base URL, as browsers send them in `origin`: `http://127.0.0.1:3000`. Empty without
+    /// a base URL.
+    pub fn origin(&self) -> &str {
+        &self.origin
     }
 
     /// Adds `number` to the counter `name` of the scenario, which the report shows with its rate.
@@ -202,6 +223,13 @@ impl Vu {
             "the gauge `{name}` was set to {number}: a gauge takes finite numbers only"
         );
         self.give(name, Figure::Gauge(number, Instant::now()));
+    }
+
+    /// Takes the origin of a base URL.
+    pub(crate) fn set_base(&mut self, base: &str) {
+        let host = base.find("://").map_or(0, |at| at + 3);
+        let end = base[host..].find('/').map_or(base.len(), |at| host + at);
+        self.origin = Arc::from(&base[..end]);
     }
 
     fn give(&mut self, name: Cow<'static, str>, figure: Figure) {
@@ -302,6 +330,40 @@ mod tests {
                 format!("the gauge `queue` was set to {number}: a gauge takes finite numbers only");
             assert_eq!(message, wanted);
         }
+    }
+
+    #[test]
+    fn a_unique_text_is_that_of_its_iteration() {
+        let unique = |seed, iteration| {
+            let mut vu = Vu::new(0, seed);
+            vu.begin(iteration, 0);
+            let before = vu.unique();
+            vu.reseed(3, Purpose::Scenario);
+            vu.random();
+            assert_eq!(vu.unique(), before);
+            before
+        };
+        let mut all: Vec<_> = (0..1000).map(|iteration| unique(7, iteration)).collect();
+        all.extend((0..1000).map(|user| unique(8, user << 32)));
+        let is_plain = |text: &String| {
+            let mut letters = text.bytes();
+            text.len() == 10
+                && letters.all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase())
+        };
+        assert!(all.iter().all(is_plain), "{all:?}");
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 2000);
+    }
+
+    #[test]
+    fn the_origin_is_that_of_the_base_url() {
+        let mut vu = Vu::new(0, 7);
+        assert_eq!(vu.origin(), "");
+        vu.set_base("http://127.0.0.1:3000/api/v1");
+        assert_eq!(vu.origin(), "http://127.0.0.1:3000");
+        vu.set_base("https://shop.example");
+        assert_eq!(vu.origin(), "https://shop.example");
     }
 
     #[test]

@@ -59,6 +59,7 @@ struct Document {
 enum Part {
     Link(Link),
     Field(Field),
+    Choice(Choice),
     Form(FormHead),
     /// An attribute that begins with `data-`.
     Data {
@@ -85,7 +86,20 @@ pub struct Field {
     pub value: String,
     /// True if a browser sends it as the page is, whatever button is pressed.
     pub is_sent: bool,
+    /// True if users do not see it: `<input type=hidden>` and `<meta>`.
+    pub is_hidden: bool,
     button: Option<Button>,
+}
+
+/// An option of a `<select>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// The name of the `<select>`: `category`.
+    pub name: String,
+    /// The value with which it is sent: `7`.
+    pub value: String,
+    /// The visible text: `Teas`.
+    pub text: String,
 }
 
 /// A button that sends a form.
@@ -199,7 +213,7 @@ impl Page {
             Part::Link(link) => Some(&*link.href),
             Part::Form(form) => Some(&*form.action),
             Part::Field(field) => field.button.as_ref()?.action.as_deref(),
-            Part::Data { .. } => None,
+            Part::Data { .. } | Part::Choice(_) => None,
         })
     }
 
@@ -224,6 +238,40 @@ impl Page {
         self.fields()
             .filter(move |field| field.name == name)
             .map(|field| field.value.as_str())
+    }
+
+    /// The options of all `<select>`s, in their order.
+    pub fn choices(&self) -> impl Iterator<Item = &Choice> {
+        self.parts().iter().filter_map(|part| match part {
+            Part::Choice(choice) => Some(choice),
+            _ => None,
+        })
+    }
+
+    /// The value of the option with this text, in a `<select>` with this name.
+    ///
+    /// ```
+    /// let page = loadtest::Page::new("<select name=kind><option value=7>Tea<option value=9>Coffee</select>");
+    /// assert_eq!(page.option("kind", "Coffee")?, "9");
+    /// # Ok::<(), loadtest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn option(&self, name: &str, text: &str) -> Result<&str, Error> {
+        let wanted = join_words(text);
+        let named = || self.choices().filter(|choice| choice.name == name);
+        let found = named().find(|choice| choice.text.eq_ignore_ascii_case(&wanted));
+        found
+            .map(|choice| choice.value.as_str())
+            .ok_or_else(|| missing("option", text, named().map(|choice| choice.text.as_str())))
+    }
+
+    /// The values of the options of a `<select>`, in their order: `options("kind").nth(1)`.
+    pub fn options(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.choices()
+            .filter(move |choice| choice.name == name)
+            .map(|choice| choice.value.as_str())
     }
 
     /// The values of an attribute that begins with `data-`, in their order: `data("data-id").next()`.

@@ -1,6 +1,6 @@
 //! Reads the parts of a page out of its tokens.
 
-use super::{Button, Document, Field, FormHead, Link, Part, Row, join_words};
+use super::{Button, Choice, Document, Field, FormHead, Link, Part, Row, join_words};
 use html5gum::{DefaultEmitter, HtmlString, StartTag, Token, Tokenizer};
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ struct Select {
     name: String,
     is_multiple: bool,
     is_disabled: bool,
-    options: Vec<(String, bool)>,
+    options: Vec<(Choice, bool)>,
 }
 
 struct OpenOption {
@@ -157,6 +157,7 @@ impl Reader {
                 let named = tag.get("name").or_else(|| tag.get("property"));
                 if let (Some(name), Some(value)) = (named, tag.get("content")) {
                     self.field(name, value, false, None);
+                    self.hide_field();
                 }
             }
             "input" => self.input(&tag),
@@ -254,6 +255,15 @@ impl Reader {
         let button = (is_sender && !is_disabled).then(|| tag.button(text()));
         let value = value.unwrap_or_else(|| default.to_owned());
         self.field(tag.get_or_empty("name"), value, is_sent, button);
+        if kind == "hidden" {
+            self.hide_field();
+        }
+    }
+
+    fn hide_field(&mut self) {
+        if let Some(Part::Field(field)) = self.document.parts.last_mut() {
+            field.is_hidden = true;
+        }
     }
 
     fn field(&mut self, name: String, value: String, is_sent: bool, button: Option<Button>) {
@@ -262,6 +272,7 @@ impl Reader {
                 name,
                 value,
                 is_sent,
+                is_hidden: false,
                 button,
             }));
         }
@@ -371,8 +382,12 @@ impl Reader {
     fn end_option(&mut self) {
         if let (Some(option), Some(select)) = (self.option.take(), &mut self.select) {
             let text = self.document.words.get(option.words..).unwrap_or_default();
-            let value = option.value.unwrap_or_else(|| join_words(text));
-            select.options.push((value, option.is_selected));
+            let text = join_words(text);
+            let value = option.value.unwrap_or_else(|| text.clone());
+            let name = select.name.clone();
+            select
+                .options
+                .push((Choice { name, value, text }, option.is_selected));
         }
     }
 
@@ -400,9 +415,11 @@ impl Reader {
                 .into_iter()
                 .collect();
         }
-        for (value, _) in chosen {
-            self.field(name.clone(), value.clone(), !is_disabled, None);
+        for (choice, _) in chosen {
+            self.field(name.clone(), choice.value.clone(), !is_disabled, None);
         }
+        let choices = options.into_iter().map(|(choice, _)| Part::Choice(choice));
+        self.document.parts.extend(choices);
     }
 
     fn end_form(&mut self) {

@@ -163,3 +163,22 @@ fn whatever_is_read_does_no_harm() {
     let deep = "<div>".repeat(100_000) + &"</b></div>".repeat(100_000);
     assert_eq!(Page::new(&deep).visible_text(), "");
 }
+
+#[test]
+fn options_are_found_by_their_text_or_their_place() {
+    let page = Page::new(
+        "<select name=kind><option value=7>Green\n tea<option value=9 selected>Coffee</select>\
+         <select name=year><option>2024</select><input type=hidden name=kind value=1><input name=kind value=2>",
+    );
+    assert_eq!(page.option("kind", "green tea").unwrap(), "7");
+    assert_eq!(page.option("year", "2024").unwrap(), "2024");
+    assert_eq!(
+        page.option("kind", "Cocoa").unwrap_err().to_string(),
+        "the page has no option `Cocoa`: it has `Green tea`, `Coffee`"
+    );
+    assert!(page.option("year", "Coffee").is_err());
+    assert_eq!(page.options("kind").collect::<Vec<_>>(), ["7", "9"]);
+    assert_eq!(page.field("kind").unwrap(), "9");
+    let hidden = page.fields().map(|field| field.is_hidden);
+    assert_eq!(hidden.collect::<Vec<_>>(), [false, false, true, false]);
+}

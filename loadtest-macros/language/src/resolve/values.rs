@@ -103,11 +103,13 @@ pub(super) fn constant(path: &PlaceholderPath) -> TokenStream {
 }
 
 /// The values of the virtual user: the path behind `vu.`, and its code.
-fn user_values() -> [(&'static str, TokenStream); 6] {
+fn user_values() -> [(&'static str, TokenStream); 8] {
     [
         ("id", quote!(__vu.id())),
         ("iteration", quote!(__vu.iteration())),
         ("uuid", quote!(__vu.uuid())),
+        ("unique", quote!(__vu.unique())),
+        ("origin", quote!(__vu.origin())),
         ("now", quote!(::loadtest::__private::now())),
         ("now.unix", quote!(::loadtest::__private::unix_seconds())),
         ("now.unix_ms", quote!(::loadtest::__private::unix_millis())),

@@ -58,7 +58,15 @@ pub(crate) struct Arrival {
 }
 
 impl<T: Transport> VirtualUser<T> {
-    pub(crate) fn new(scenario: &'static Scenario, shared: Shared, vu: Vu, transport: T) -> Self {
+    pub(crate) fn new(
+        scenario: &'static Scenario,
+        shared: Shared,
+        mut vu: Vu,
+        transport: T,
+    ) -> Self {
+        if let Some(base) = transport.base_url() {
+            vu.set_base(base);
+        }
         let steps = scenario.definition.steps.len();
         Self {
             scenario,
