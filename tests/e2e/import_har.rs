@@ -8,7 +8,7 @@ use crate::project::{Files, LOAD_TEST, STANDS_ALONE, dependency, header};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Request, Server};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::{HashMap, VecDeque};
 use std::fs;
 use std::path::Path;
@@ -18,6 +18,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = trials![
         every_archive_is_a_scenario_that_gets_its_answers_again,
         what_is_left_out_is_told,
+        what_is_said_of_many_requests_is_said_once,
         nothing_of_an_archive_is_shown_that_is_secret,
         a_mistake_says_what_to_do,
         a_quiet_import_says_what_is_not_as_recorded_alone,
@@ -319,8 +320,40 @@ fn what_is_left_out_is_told() {
     );
     output.says(&[
         "/v1/session (preflights",
-        "GET https://api.shop.example/v1/items (other hosts)",
+        "Dropped 14 requests (other hosts), the first of them GET https://",
     ]);
+}
+
+fn what_is_said_of_many_requests_is_said_once() {
+    let entry = |number: usize, path: &str, status: u16| {
+        json!({
+            "startedDateTime": format!("2026-01-01T10:{:02}:{:02}.000Z", number / 60, number % 60),
+            "time": 5, "cache": {}, "timings": { "send": 0, "wait": 5, "receive": 0 },
+            "request": {
+                "method": "GET", "url": format!("http://site.test/{path}"), "httpVersion": "HTTP/1.1",
+                "headers": [], "queryString": [], "cookies": [], "headersSize": -1, "bodySize": 0,
+            },
+            "response": {
+                "status": status, "statusText": "", "httpVersion": "HTTP/1.1", "headers": [], "cookies": [],
+                "redirectURL": "", "headersSize": -1, "bodySize": 0,
+                "content": { "size": 0, "mimeType": "text/html", "text": "" },
+            },
+        })
+    };
+    let mut entries = vec![entry(0, "", 200)];
+    entries.extend((1..1040).map(|number| entry(number, &format!("app-{number}.js"), 200)));
+    entries.extend((1040..1052).map(|number| entry(number, &format!("reports/{number}"), 500)));
+    let archive = json!({ "log": { "version": "1.2", "creator": {}, "entries": entries } });
+    let folder = folder();
+    fs::write(folder.path().join("visit.har"), archive.to_string()).expect("our own file");
+    let line = "import har --no-think visit.har -o load.rs";
+    let output = tool(folder.path(), line).run().exits(0);
+    let output = output.says(&[
+        "Dropped 1039 requests (static files), the first of them GET http://site.test/app-1.js",
+        "and at 11 more places",
+    ]);
+    let lines = output.stderr.lines().count();
+    assert!(lines < 20, "{lines} lines: {}", output.stderr);
 }
 
 fn nothing_of_an_archive_is_shown_that_is_secret() {

@@ -5,17 +5,20 @@ use crate::cli::CurlArgs;
 use crate::console;
 use crate::error::Error;
 use crate::import::{
-    EnvironmentLookup, Input, Mistake, PermittedFiles, Recording, format, hide_secrets, read_text,
-    read_words, redact_text, replay_recording,
+    EnvironmentLookup, Input, Mistake, PermittedFiles, Recording, Span, format, hide_secrets,
+    read_text, read_words, redact_text, replay_recording,
 };
 use crate::process;
 use crate::selection::Found;
 use crate::session;
 use crate::workspace::{Binary, Script};
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+/// The most equal warnings that are printed one by one.
+const MOST_EQUAL: usize = 3;
 /// Longest text of commands, in bytes.
 const LONGEST: u64 = 32 * 1024 * 1024;
 
@@ -169,12 +172,28 @@ impl ImportedRequests {
             .hide(secrets.filter_map(|secret| secret.value.clone()));
     }
 
-    /// Prints the warnings about parts that are not imported as they are.
+    /// Prints the warnings about parts that are not imported as they are; many equal ones once, with their number.
     pub(super) fn print_warnings(&self) {
+        let mut groups: Vec<(&str, Vec<&Span>)> = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::new();
         for note in &self.recording.notes {
-            let excerpt = self.input.excerpt(&note.span);
-            let words = redact_text(&note.words, &[]);
-            console::print_warning(format_args!("{words}\n{excerpt}"));
+            let at = *known.entry(&note.words).or_insert(groups.len());
+            match groups.get_mut(at) {
+                Some((_, spans)) => spans.push(&note.span),
+                None => groups.push((&note.words, vec![&note.span])),
+            }
+        }
+        for (words, mut spans) in groups {
+            let words = redact_text(words, &[]);
+            let mut more = String::new();
+            if spans.len() > MOST_EQUAL {
+                more = format!("\n  = and at {} more places", spans.len() - 1);
+                spans.truncate(1);
+            }
+            for span in spans {
+                let excerpt = self.input.excerpt(span);
+                console::print_warning(format_args!("{words}\n{excerpt}{more}"));
+            }
         }
     }
 

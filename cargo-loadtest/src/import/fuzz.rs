@@ -35,7 +35,7 @@ fn check(text: &str, from: &str, read: &dyn Fn(&Input) -> Result<Recording, Mist
 
 /// Of a document that is one of its format, what is said has a place in it that is not where all of it begins: a
 /// value within, or the name of one.
-fn is_placed(input: &Input, span: &source::Span, from: &str) {
+fn is_placed(input: &Input, span: &Span, from: &str) {
     if format(input) != Some(from) {
         return;
     }

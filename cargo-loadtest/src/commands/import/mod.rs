@@ -8,9 +8,9 @@ use crate::console;
 use crate::error::Error;
 use crate::files;
 use crate::import::{
-    HarOptions, Input, Linked, Mistake, NamedSecret, OpenApiOptions, PostmanOptions, Recording,
-    WrittenScenario, correlate, find_left_values, format_source, read_environment, read_har,
-    read_openapi, read_postman, write_source,
+    Dropped, HarOptions, Input, Linked, Mistake, NamedSecret, OpenApiOptions, PostmanOptions,
+    Recording, WrittenScenario, correlate, find_left_values, format_source, read_environment,
+    read_har, read_openapi, read_postman, write_source,
 };
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,8 @@ use verify::WrittenTest;
 
 /// The exit code where a journey differs from the recording, as of a failed gate.
 const DIFFERS: u8 = 99;
+/// The most dropped requests that are listed for a reason.
+const MOST_DROPPED: usize = 5;
 /// Largest document, in bytes.
 const LARGEST: u64 = 256 * 1024 * 1024;
 
@@ -140,10 +142,7 @@ impl<'a> ScenarioOutput<'a> {
     fn write_scenario(self, mut requests: ImportedRequests, format: &str) -> Result<u8, Error> {
         requests.hide_secrets();
         requests.print_warnings();
-        for dropped in &requests.recording.dropped {
-            let (what, why) = (console::clean(&dropped.what), &dropped.why);
-            self.print_status("Dropped", format_args!("{what} ({why})"));
-        }
+        self.print_dropped(&requests.recording.dropped);
         let written = write_source(&requests.recording, &requests.input, format);
         self.write_file(&format_source(written.source))?;
         for Linked { step, value, why } in &written.linked {
@@ -163,6 +162,28 @@ impl<'a> ScenarioOutput<'a> {
             console::print_warning(lines);
         }
         Ok(0)
+    }
+
+    /// Prints the requests that are left out: one by one, or as many as fit in a line where there are more for a reason.
+    fn print_dropped(self, dropped: &[Dropped]) {
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for Dropped { what, why, .. } in dropped {
+            match reasons.iter_mut().find(|(known, _)| known == why) {
+                Some((_, all)) => all.push(what),
+                None => reasons.push((why, vec![what])),
+            }
+        }
+        for (why, all) in reasons {
+            if all.len() > MOST_DROPPED {
+                let (count, first) = (all.len(), console::clean(all[0]));
+                let words = format!("{count} requests ({why}), the first of them {first}");
+                self.print_status("Dropped", words);
+                continue;
+            }
+            for what in all {
+                self.print_status("Dropped", format_args!("{} ({why})", console::clean(what)));
+            }
+        }
     }
 
     /// Runs what was written once.

@@ -100,10 +100,24 @@ pub(super) fn render_head(
         let mut exchanges = recording.exchanges.iter();
         !exchanges.any(|exchange| exchange.span == note.span)
     };
-    let notes = recording.notes.iter().filter(is_general).map(|note| {
+    // Equal ones once.
+    let mut notes: Vec<(&Note, usize)> = Vec::new();
+    for note in recording.notes.iter().filter(is_general) {
+        match notes
+            .iter_mut()
+            .find(|(known, _)| known.words == note.words)
+        {
+            Some((_, count)) => *count += 1,
+            None => notes.push((note, 0)),
+        }
+    }
+    let notes = notes.into_iter().map(|(note, more)| {
         let (line, _) = input.place(note.span.start);
         let words = loadtest::redact::redact(&note.words);
-        format!("line {line}: {words}")
+        match more {
+            0 => format!("line {line}: {words}"),
+            more => format!("line {line} and {more} more: {words}"),
+        }
     });
     let mut not_as_recorded: Vec<String> = notes.collect();
     not_as_recorded.extend(left_out(recording));
