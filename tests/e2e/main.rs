@@ -5,6 +5,8 @@
 
 mod alias;
 #[cfg(unix)]
+mod applications;
+#[cfg(unix)]
 mod archive;
 mod baselines;
 mod bodies;
@@ -92,6 +94,8 @@ fn main() -> ExitCode {
     arguments.test_threads.get_or_insert_with(at_once);
     let trials = [
         alias::trials(),
+        #[cfg(unix)]
+        applications::trials(),
         baselines::trials(),
         bodies::trials(),
         #[cfg(unix)]

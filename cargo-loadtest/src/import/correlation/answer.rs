@@ -1,9 +1,10 @@
 //! Values that answers offer to later requests.
 
 use super::super::document::{self, Node, Value};
-use super::super::recording::{Answer, Exchange, Key, Origin, PageFind};
+use super::super::recording::{Answer, Exchange, Key, Origin, PageFind, Text};
 use super::super::source::Input;
 use super::super::text::has_word;
+use super::created::CreatedNames;
 use super::kind::{ValueKind, kind};
 use super::label::Label;
 use super::page::{self, text_before};
@@ -44,9 +45,19 @@ pub(super) struct Offers {
     /// The labels of values that requests had before, and true where no answer had given the value.
     sent: HashMap<String, Vec<(Rc<Label>, bool)>>,
     sent_targets: HashSet<String>,
+    /// The pages so far, with the numbers of their exchanges.
+    pub(super) pages: Vec<(usize, Page)>,
+    pub(super) names: CreatedNames,
 }
 
 impl Offers {
+    pub(super) fn new(names: CreatedNames) -> Self {
+        Self {
+            names,
+            ..Self::default()
+        }
+    }
+
     /// Returns the places from which a value could be.
     pub(super) fn of(&self, value: &str) -> &[Offer] {
         self.values.get(value).map_or(&[], Vec::as_slice)
@@ -246,25 +257,49 @@ impl Taker<'_> {
         }
     }
 
-    /// Takes the fields, links and attributes of an HTML page.
+    /// Takes the fields, links and attributes of an HTML page: first those of rows with names that are known.
     fn html(&mut self, text: &str) {
         let page = Page::new(text);
-        for (value, label, found) in html::find_values(&page, &self.target, &self.offers.wanted) {
+        let links = html::find_links(&page, &self.offers.names);
+        let is_named = |(_, find): &(String, PageFind)| matches!(find, PageFind::Link { text } if text.has_values());
+        let (named, others): (Vec<_>, Vec<_>) = links.into_iter().partition(is_named);
+        self.links_of_page(None, named);
+        let known = self.offers.names.iter();
+        let rows = known.filter_map(|(name, text)| Some((text.clone(), page.row(name).ok()?)));
+        for (text, row) in rows.collect::<Vec<_>>() {
+            self.values_of_page(Some(&text), &row);
+            let links = html::find_links(&row, &self.offers.names);
+            self.links_of_page(Some(&text), links);
+        }
+        self.values_of_page(None, &page);
+        self.links_of_page(None, others);
+        self.offers.pages.push((self.number, page));
+    }
+
+    fn values_of_page(&mut self, row: Option<&Text>, page: &Page) {
+        for (value, label, found) in html::find_values(page, &self.target, &self.offers.wanted) {
             let name = found.find.describe();
             self.items.extend(found.item);
-            let origin = self.of_page(found.find);
+            let origin = self.of_page(row, found.find);
             self.put(&value, origin, label, false, name);
             self.items.clear();
         }
-        for (address, find) in html::find_links(&page) {
+    }
+
+    fn links_of_page(&mut self, row: Option<&Text>, links: Vec<(String, PageFind)>) {
+        for (address, find) in links {
             let name = find.describe();
-            self.link(&address, self.of_page(find), &name);
+            let origin = self.of_page(row, find);
+            self.link(&address, origin, &name);
         }
     }
 
-    fn of_page(&self, find: PageFind) -> Origin {
-        let exchange = self.number;
-        Origin::Page { exchange, find }
+    fn of_page(&self, row: Option<&Text>, find: PageFind) -> Origin {
+        Origin::Page {
+            exchange: self.number,
+            row: row.cloned(),
+            find,
+        }
     }
 
     fn part(&self, name: &str, before: &str, after: &str) -> Origin {

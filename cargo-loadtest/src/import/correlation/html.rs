@@ -1,6 +1,7 @@
 //! Links, forms, fields and attributes of HTML pages, as [`Page`] finds them again.
 
-use super::super::recording::PageFind;
+use super::super::recording::{PageFind, Text};
+use super::created::CreatedNames;
 use super::kind::{ValueKind, kind};
 use super::label::Label;
 use super::{parts_by, url_parts};
@@ -71,16 +72,22 @@ pub(super) fn find_values(
 }
 
 /// Returns the addresses of a page, and how each is found again.
-pub(super) fn find_links(page: &Page) -> Vec<(String, PageFind)> {
+pub(super) fn find_links(page: &Page, names: &CreatedNames) -> Vec<(String, PageFind)> {
     let mut all = Vec::new();
     let mut seen = HashSet::new();
     for link in page.links() {
-        let is_only_text = page.links().filter(|other| other.text == link.text).count() == 1;
-        // A link of many to such places has the text of its thing, which another instance does not have.
-        let is_of_many = make_pattern(&link.href)
-            .is_some_and(|(pattern, _)| page.addresses(&pattern).nth(1).is_some());
-        if is_only_text && !is_of_many && !link.text.is_empty() && seen.insert(&*link.href) {
-            let text = link.text.clone();
+        let mut same = page.links().filter(|other| other.text == link.text);
+        let is_only_text = same.all(|other| other.href == link.href);
+        // A link of many to such places has the text of its thing, which another instance does not have, unless the
+        // journey made it.
+        let name = names.text_of(&link.text);
+        let is_of_many = || {
+            make_pattern(&link.href)
+                .is_some_and(|(pattern, _)| page.addresses(&pattern).nth(1).is_some())
+        };
+        let is_found = is_only_text && !link.text.is_empty() && (name.is_some() || !is_of_many());
+        if is_found && seen.insert(&*link.href) {
+            let text = name.cloned().unwrap_or_else(|| Text::literal(&link.text));
             all.push((link.href.clone(), PageFind::Link { text }));
         }
     }

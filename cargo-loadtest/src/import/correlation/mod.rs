@@ -6,6 +6,8 @@
 
 mod answer;
 mod choice;
+mod created;
+mod forms;
 mod html;
 mod kind;
 mod label;
@@ -17,11 +19,14 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use super::recording::{Body, Confidence, Exchange, Flat, Origin, PageFind, Recording, Reference};
+use super::recording::{
+    Body, Confidence, Exchange, Flat, Origin, PageFind, Piece, Recording, Reference, Text,
+};
 use super::source::Note;
 use super::text::{has_word, place_of};
 use answer::{Offer, Offers};
 use choice::{Choice, choose};
+use created::CreatedNames;
 use kind::{ValueKind, kind};
 pub(crate) use left::{LeftValue, find_left_values};
 use replacements::Replacements;
@@ -40,6 +45,8 @@ struct Lists {
     wrappers: Vec<String>,
     collections: Vec<String>,
     actions: Vec<String>,
+    names: Vec<String>,
+    titles: Vec<String>,
     deletions: Vec<String>,
     request_headers: Vec<String>,
     answer_headers: Vec<String>,
@@ -63,7 +70,7 @@ pub(crate) fn correlate(recording: &mut Recording) {
     if !answers.any(|answer| !answer.is_example) {
         return;
     }
-    let mut offers = Offers::default();
+    let mut offers = Offers::new(CreatedNames::make_unique(recording));
     for exchange in &recording.exchanges {
         let wanted = places(exchange).into_iter().map(|place| place.value);
         let wanted = wanted.filter(|value| kind(value) > ValueKind::Plain);
@@ -90,21 +97,33 @@ pub(crate) fn correlate(recording: &mut Recording) {
         let pattern = link.map(|_| path_pattern(&exchange.target.flat()));
         let pattern = exchange.pattern.clone().or(pattern);
         let known = &mut recording.references;
-        let mut refer = |offer: &Offer, is_bare: bool, confidence: Confidence, why: String| {
-            let key = (offer.origin.clone(), is_bare, confidence);
-            *references.entry(key).or_insert_with(|| {
+        let mut refer = |from: &Origin, is_bare: bool, confidence: Confidence, why: String| {
+            let key = (from.clone(), is_bare, confidence);
+            let number = *references.entry(key).or_insert_with(|| {
                 known.push(Reference {
-                    from: offer.origin.clone(),
+                    from: from.clone(),
                     is_bare,
                     confidence,
                     why,
                 });
                 known.len() - 1
-            })
+            });
+            Text::from_iter([Piece::Reference(number)])
         };
+        let fields = forms::find_fields(&found, &offers.pages, &offers.names);
+        for (place, field) in found.iter().zip(fields) {
+            if let Some(origin) = field {
+                let why = format!(
+                    "`{}` of its form has this value",
+                    place.field.as_deref().unwrap_or_default()
+                );
+                let reference = refer(&origin, false, Confidence::Certain, why);
+                replacements.insert(place.slot, place.range.clone(), reference);
+            }
+        }
         if let Some((end, offer, confidence)) = link {
             let why = format!("{} of its answer leads there", offer.name);
-            replacements.insert(0, 0..end, refer(offer, false, confidence, why));
+            replacements.insert(0, 0..end, refer(&offer.origin, false, confidence, why));
         }
         for (place, choice) in found.iter().zip(&chosen) {
             let Some(choice) = choice else { continue };
@@ -117,7 +136,7 @@ pub(crate) fn correlate(recording: &mut Recording) {
             }
             let is_number = choice.offer.is_number && place.form == Form::Number;
             let reference = refer(
-                choice.offer,
+                &choice.offer.origin,
                 is_number,
                 choice.confidence,
                 why(place, choice),

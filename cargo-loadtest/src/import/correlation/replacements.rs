@@ -1,15 +1,15 @@
 //! Replaces values in a request; all else stays, byte for byte.
 
-use super::super::recording::{Exchange, Piece, Text};
+use super::super::recording::{Exchange, Text};
 use super::request::ValuePlace;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// References in the place of values, in one request.
+/// Texts in the place of values, in one request.
 #[derive(Default)]
 pub(super) struct Replacements {
-    /// By the slot and the end of the value: its start, and the number of the reference.
-    places: BTreeMap<(usize, usize), (usize, usize)>,
+    /// By the slot and the end of the value: its start, and the text.
+    places: BTreeMap<(usize, usize), (usize, Text)>,
 }
 
 impl Replacements {
@@ -22,21 +22,20 @@ impl Replacements {
     }
 
     /// Replaces `range` of the [flat](Text::flat) text in `slot`.
-    pub(super) fn insert(&mut self, slot: usize, range: Range<usize>, reference: usize) {
-        self.places
-            .insert((slot, range.end), (range.start, reference));
+    pub(super) fn insert(&mut self, slot: usize, range: Range<usize>, text: Text) {
+        self.places.insert((slot, range.end), (range.start, text));
     }
 
-    /// Writes the references into the request.
+    /// Writes the texts into the request.
     pub(super) fn apply(self, exchange: &mut Exchange) {
         for (slot, text) in exchange.texts_mut().into_iter().enumerate() {
             let places = self.places.range((slot, 0)..(slot + 1, 0));
             let flat = text.flat();
             let mut replaced = Text::default();
             let mut from = 0;
-            for ((_, end), (start, reference)) in places {
+            for ((_, end), (start, text)) in places {
                 replaced.append(flat.restore(&flat.text[from..*start]));
-                replaced.push(Piece::Reference(*reference));
+                replaced.append(text.clone());
                 from = *end;
             }
             if from > 0 {

@@ -14,6 +14,8 @@ use std::rc::Rc;
 const LONGEST: usize = 1024 * 1024;
 /// The most places of a request.
 const MOST: usize = 50_000;
+/// The name of a form.
+const FORM: &str = "the form";
 /// The deepest text within another: JSON in a string of JSON in a query.
 const DEEPEST: usize = 3;
 
@@ -30,6 +32,8 @@ pub(super) struct ValuePlace {
     pub(super) form: Form,
     /// The name for people: `product_id` in the body.
     pub(super) name: Rc<str>,
+    /// The field of a form whose whole value it is.
+    pub(super) field: Option<Rc<str>>,
 }
 
 /// The relation of a value to the text around it.
@@ -54,6 +58,7 @@ pub(super) fn places(exchange: &Exchange) -> Vec<ValuePlace> {
         slot: 0,
         texts: exchange.texts(),
         target: &target,
+        field: None,
     };
     finder.search(&exchange.target, |finder, layer| {
         finder.url(layer);
@@ -83,6 +88,7 @@ pub(super) fn places(exchange: &Exchange) -> Vec<ValuePlace> {
                 let name = part.name.flat().text;
                 let called = (Rc::new(Label::parameter(&name, &target)), Rc::from(&*name));
                 finder.search(&part.content, |finder, layer| {
+                    finder.field = Some(name.into());
                     finder.leaf(layer, &called, 0);
                 });
             }
@@ -96,6 +102,8 @@ struct Finder<'a> {
     slot: usize,
     texts: Vec<&'a Text>,
     target: &'a str,
+    /// The field of a form that comes next.
+    field: Option<Rc<str>>,
 }
 
 impl Finder<'_> {
@@ -117,6 +125,7 @@ impl Finder<'_> {
     }
 
     fn put(&mut self, layer: &Layer<'_>, range: &Range<usize>, called: &Called, form: Form) {
+        let field = self.field.take();
         if range.is_empty() || self.places.len() >= MOST {
             return;
         }
@@ -127,6 +136,7 @@ impl Finder<'_> {
             label: Rc::clone(&called.0),
             form,
             name: Rc::clone(&called.1),
+            field,
         });
     }
 
@@ -169,12 +179,13 @@ impl Finder<'_> {
             let Some((name, value)) = layer.text[pair.clone()].split_once('=') else {
                 continue;
             };
-            let name = form_decode(name);
-            let name = name.trim_end_matches("[]");
+            let field = form_decode(name);
+            let name = field.trim_end_matches("[]");
             let label = Label::parameter(name, self.target);
             let called = (Rc::new(label), format!("`{name}` in {of}").into());
             let part = layer.part(pair.end - value.len()..pair.end);
             if let Some(decoded) = part.percent_decoded(true) {
+                self.field = (of == FORM).then(|| field.as_str().into());
                 self.leaf(&decoded, &called, 0);
             }
         }
@@ -199,7 +210,7 @@ impl Finder<'_> {
     fn body(&mut self, layer: &Layer<'_>, content_type: &str) {
         let content_type = content_type.to_ascii_lowercase();
         if content_type.starts_with("application/x-www-form-urlencoded") {
-            self.pairs(layer, "the form");
+            self.pairs(layer, FORM);
         } else if !self.json(layer, content_type.contains("json"), "the body", 0) {
             let called = (Rc::new(Label::name("body")), "the body".into());
             self.words(layer, &called);

@@ -106,20 +106,41 @@ fn body_of(exchange: &Exchange) -> Text {
 fn shown(text: &Text, references: &[Reference]) -> String {
     text.shown(|piece| match piece {
         Piece::Reference(number) => format!("{{{{{}}}}}", origin(&references[*number].from)),
-        piece => format!("{piece:?}"),
+        piece => user_value(piece),
     })
+}
+
+fn user_value(piece: &Piece) -> String {
+    match piece {
+        Piece::User(value) => format!("{{{{vu.{}}}}}", value.name()),
+        piece => format!("{piece:?}"),
+    }
 }
 
 fn origin(of: &Origin) -> String {
     match of {
         Origin::Body { exchange, path } => format!("{exchange}.{}", path_of(path)),
-        Origin::Page { exchange, find } => match find {
-            PageFind::Field { name, number } => format!("{exchange} field {name} {number}"),
-            PageFind::Link { text } => format!("{exchange} link {text}"),
-            PageFind::Address { pattern, number } => format!("{exchange} {pattern} {number}"),
-            PageFind::Id { pattern, number } => format!("{exchange} id {pattern} {number}"),
-            PageFind::Data { name, number } => format!("{exchange} {name} {number}"),
-        },
+        Origin::Page {
+            exchange,
+            row,
+            find,
+        } => {
+            let row = row
+                .as_ref()
+                .map(|row| format!(" row {}", row.shown(user_value)));
+            let page = format!("{exchange}{}", row.unwrap_or_default());
+            match find {
+                PageFind::Field { name, number } => format!("{page} field {name} {number}"),
+                PageFind::Link { text } => format!("{page} link {}", text.shown(user_value)),
+                PageFind::Option { name, text } => {
+                    format!("{page} option {name} {}", text.shown(user_value))
+                }
+                PageFind::OptionAt { name, number } => format!("{page} option {name} {number}"),
+                PageFind::Address { pattern, number } => format!("{page} {pattern} {number}"),
+                PageFind::Id { pattern, number } => format!("{page} id {pattern} {number}"),
+                PageFind::Data { name, number } => format!("{page} {name} {number}"),
+            }
+        }
         Origin::Between {
             exchange,
             before,
@@ -186,7 +207,7 @@ fn measured(text: &str) -> ([usize; 3], String) {
     ([right, missed, wrong], other)
 }
 
-const RECORDINGS: [(&str, &str); 24] = [
+const RECORDINGS: [(&str, &str); 25] = [
     ("shop", include_str!("recordings/shop.txt")),
     ("pages", include_str!("recordings/pages.txt")),
     ("cookies", include_str!("recordings/cookies.txt")),
@@ -211,6 +232,7 @@ const RECORDINGS: [(&str, &str); 24] = [
     ("admin", include_str!("recordings/admin.txt")),
     ("upload", include_str!("recordings/upload.txt")),
     ("pagination", include_str!("recordings/pagination.txt")),
+    ("rows", include_str!("recordings/rows.txt")),
 ];
 
 #[test]
@@ -516,11 +538,20 @@ fn value_of(origin: &Origin, exchanges: &[Exchange]) -> String {
             let text = String::from_utf8(answer(*exchange).body.clone()).unwrap();
             between(&text, before, after).unwrap()
         }
-        Origin::Page { exchange, find } => {
+        Origin::Page {
+            exchange,
+            row,
+            find,
+        } => {
             let page = loadtest::Page::new(&String::from_utf8_lossy(&answer(*exchange).body));
+            let page = row
+                .as_ref()
+                .map_or(page.clone(), |row| page.row(&recorded_text(row)).unwrap());
             let found = match find {
                 PageFind::Field { name, number } => page.values(name).nth(*number),
-                PageFind::Link { text } => page.link(text).ok(),
+                PageFind::Link { text } => page.link(&recorded_text(text)).ok(),
+                PageFind::Option { name, text } => page.option(name, &recorded_text(text)).ok(),
+                PageFind::OptionAt { name, number } => page.options(name).nth(*number),
                 PageFind::Address { pattern, number } => page.addresses(pattern).nth(*number),
                 PageFind::Id { pattern, number } => page.ids_in(pattern).nth(*number),
                 PageFind::Data { name, number } => page.data(name).nth(*number),
@@ -553,12 +584,22 @@ fn in_json(json: &serde_json::Value, path: &[Key]) -> String {
         .map_or_else(|| value.to_string(), str::to_owned)
 }
 
+/// Returns a text as it was before its names became unique.
+fn recorded_text(text: &Text) -> String {
+    without_unique(&text.shown(user_value))
+}
+
+fn without_unique(text: &str) -> String {
+    let unique = "{{vu.unique}}";
+    text.replace(&format!("-{unique}"), "").replace(unique, "")
+}
+
 /// Returns a request with the recorded values in the place of references, decoded as its parts are read.
 fn restored(exchange: &Exchange, references: &[Reference], exchanges: &[Exchange]) -> String {
     let fill = |text: &Text| {
         text.shown(|piece| match piece {
             Piece::Reference(number) => recorded(&references[*number], exchanges),
-            piece => format!("{piece:?}"),
+            piece => user_value(piece),
         })
     };
     let mut text = format!("{} {}\n", exchange.method, fill(&exchange.target));
@@ -566,6 +607,7 @@ fn restored(exchange: &Exchange, references: &[Reference], exchanges: &[Exchange
         let _ = writeln!(text, "{}: {}", header.name, fill(&header.value));
     }
     text.push_str(&fill(&body_of(exchange)));
+    let text = without_unique(&text);
     // Spelled in one way, however deep: percent-encoding and escapes say nothing here.
     let decoded = text.replace("\\\"", "\"").replace('+', "%2B");
     let decoded = percent(&decoded);

@@ -20,7 +20,7 @@ mod tests;
 mod times;
 
 use super::document;
-use super::recording::{Exchange, Recording};
+use super::recording::{Exchange, Piece, Recording, Text, UserValue};
 use super::source::{Input, Mistake, Note};
 use cookies::RecordedCookies;
 use entry::{HarEntry, SkippedEntry};
@@ -102,10 +102,29 @@ pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording,
         .iter()
         .map(|exchange| exchange.origin.as_str());
     recording.base = hosts::busiest_origin(origins);
+    let first = recording
+        .exchanges
+        .first()
+        .map(|first| first.origin.clone());
+    let base = recording.base.clone().or(first).unwrap_or_default();
+    for exchange in &mut recording.exchanges {
+        follow_base(exchange, &base);
+    }
     recording.client.keeps_cookies = true;
     recording.dropped.sort_by_key(|dropped| dropped.span.start);
     recording.notes.sort_by_key(|note| note.span.start);
     Ok(recording)
+}
+
+/// Writes the origin of the base URL into the `origin` of requests to it: servers compare it with their own.
+fn follow_base(exchange: &mut Exchange, base: &str) {
+    for header in &mut exchange.headers {
+        let is_own =
+            header.name.eq_ignore_ascii_case("origin") && header.value.as_literal() == Some(base);
+        if is_own && exchange.origin == base {
+            header.value = Text::from_iter([Piece::User(UserValue::Origin)]);
+        }
+    }
 }
 
 fn read_exchanges(

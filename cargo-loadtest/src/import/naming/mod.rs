@@ -51,7 +51,7 @@ fn show_target(recording: &Recording, exchange: &Exchange) -> String {
     let shown = exchange.target.shown(|piece| match piece {
         Piece::Reference(at) => format!("{{{}}}", recording.references[*at].from.word()),
         Piece::Secret(at) => format!("{{{}}}", recording.secrets[*at].name),
-        Piece::Uuid => "{uuid}".to_owned(),
+        Piece::User(value) => format!("{{{}}}", value.name()),
         Piece::Constant(at) => format!("{{{}}}", recording.constants[*at].name),
         _ => String::new(),
     });

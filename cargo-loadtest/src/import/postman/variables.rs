@@ -4,7 +4,7 @@ use super::dynamic;
 use super::environment::{ListedVariable, PostmanEnvironment, VariableLayer};
 use super::script::KeptValue;
 use crate::import::naming::unique;
-use crate::import::recording::{Confidence, Origin, Piece, Reference, Secret, Text};
+use crate::import::recording::{Confidence, Origin, Piece, Reference, Secret, Text, UserValue};
 use crate::import::secrets::{self, find_secrets, has_secret};
 use crate::import::source::{Note, Span};
 use std::collections::{HashMap, HashSet};
@@ -143,7 +143,7 @@ impl<'a> PostmanVariables<'a> {
         match piece {
             Piece::Literal(text) => text.clone(),
             Piece::Secret(number) => self.secret_names[*number].clone(),
-            Piece::Uuid => "uuid".to_owned(),
+            Piece::User(value) => value.name().to_owned(),
             Piece::Reference(_) | Piece::Constant(_) | Piece::Bytes(_) => "value".to_owned(),
         }
     }
@@ -294,7 +294,7 @@ impl<'a> PostmanVariables<'a> {
         };
         if let Some([before, after]) = fresh {
             let mut text = Text::from(before);
-            text.push(Piece::Uuid);
+            text.push(Piece::User(UserValue::Uuid));
             text.push_str(after);
             return text;
         }

@@ -8,7 +8,7 @@ use super::source::{Note, Span};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
-pub(crate) use text::{Flat, Piece, Text};
+pub(crate) use text::{Flat, Piece, Text, UserValue};
 
 /// The requests of an input, and all that is known of them.
 #[derive(Debug, Clone, Default)]
@@ -144,8 +144,12 @@ pub(crate) struct Reference {
 pub(crate) enum Origin {
     /// A value in the JSON of an answer.
     Body { exchange: usize, path: Vec<Key> },
-    /// A part of an HTML page.
-    Page { exchange: usize, find: PageFind },
+    /// A part of an HTML page, or of its row with a text.
+    Page {
+        exchange: usize,
+        row: Option<Text>,
+        find: PageFind,
+    },
     /// The first text between two others, in an answer that is not JSON.
     Between {
         exchange: usize,
@@ -202,7 +206,11 @@ pub(crate) enum PageFind {
     /// The value of the field with this name and number, from zero.
     Field { name: String, number: usize },
     /// The address of the link with this text.
-    Link { text: String },
+    Link { text: Text },
+    /// The value of the option with this text, in the `<select>` with this name.
+    Option { name: String, text: Text },
+    /// The value of the option with this number.
+    OptionAt { name: String, number: usize },
     /// The address with this number of those that match a pattern.
     Address { pattern: String, number: usize },
     /// The text with this number of those that the last `*` of a pattern stands for.
@@ -215,7 +223,9 @@ impl PageFind {
     /// Returns a word for the value: `csrf`, `edit`, `order`.
     fn word(&self) -> &str {
         match self {
-            Self::Field { name, .. } => naming_words(name).next_back().unwrap_or("value"),
+            Self::Field { name, .. } | Self::Option { name, .. } | Self::OptionAt { name, .. } => {
+                naming_words(name).next_back().unwrap_or("value")
+            }
             Self::Link { .. } | Self::Address { .. } => "address",
             Self::Id { .. } => "id",
             Self::Data { name, .. } => name.strip_prefix("data-").unwrap_or(name),
@@ -226,7 +236,13 @@ impl PageFind {
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Field { name, .. } => format!("`{name}`"),
-            Self::Link { text } => format!("the link `{text}`"),
+            Self::Option { name, .. } | Self::OptionAt { name, .. } => {
+                format!("an option of `{name}`")
+            }
+            Self::Link { text } => {
+                let text = text.shown(|_| "..".to_owned());
+                format!("the link `{text}`")
+            }
             Self::Address { pattern, .. } => format!("the address `{pattern}`"),
             Self::Id { pattern, .. } => format!("the id in `{pattern}`"),
             Self::Data { name, .. } => format!("the attribute `{name}`"),

@@ -7,7 +7,7 @@ use super::literal::{quote_bytes, quote_code, quote_text};
 use super::scope::Scope;
 use super::types::Shape;
 use crate::import::naming;
-use crate::import::recording::{Body, Exchange, Header, Origin, Part, Piece, Text};
+use crate::import::recording::{Body, Exchange, Header, Origin, Part, Piece, Text, UserValue};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
@@ -35,8 +35,10 @@ pub(super) struct Function<'a> {
     pub(super) variables: HashMap<(&'a Origin, bool), (String, bool)>,
     /// True where a value may be missing, so that it returns an `Option`.
     pub(super) is_fallible: bool,
-    /// True where it draws random values.
+    /// True where it has values of the virtual user.
     pub(super) draws: bool,
+    /// The variables of those that stay the same.
+    pub(super) user_values: HashMap<UserValue, String>,
 }
 
 /// Writes a function that builds a request; `answer` is the type of its response.
@@ -58,6 +60,7 @@ pub(super) fn write_function(
         variables: HashMap::new(),
         is_fallible: false,
         draws: false,
+        user_values: HashMap::new(),
     };
     let request = function.request(exchange, url);
     let ty = answer.map_or_else(

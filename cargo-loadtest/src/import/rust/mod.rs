@@ -20,7 +20,7 @@ mod tests;
 mod types;
 mod values;
 
-use super::recording::{Client, Exchange, Http, Recording};
+use super::recording::{Client, Exchange, Http, Piece, Recording, UserValue};
 use super::source::Input;
 use function::Uses;
 pub(crate) use head::NamedSecret;
@@ -149,6 +149,7 @@ impl Writer<'_> {
                 let words = loadtest::redact::redact(&note.words);
                 comment::write_comment(&mut self.body, "    //", &words);
             }
+            self.explain_unique_names(exchange, &mut scope);
             let references: BTreeSet<usize> = partition::references_of(exchange).collect();
             scope.write_doubts(&mut self.body, &references);
             step::write_step(&mut self.body, *number, self.base, &scope, &mut self.uses);
@@ -160,6 +161,20 @@ impl Writer<'_> {
             scope.above.insert(*number);
         }
         self.body.push_str("}\n\n");
+    }
+
+    /// Says once why a name is not the recorded one.
+    fn explain_unique_names(&mut self, exchange: &Exchange, scope: &mut Scope<'_>) {
+        let unique = Piece::User(UserValue::Unique);
+        let is_unique = exchange
+            .texts()
+            .iter()
+            .any(|text| text.pieces().contains(&unique));
+        let words = "names of what it creates differ in each journey, as they may have to be new";
+        if is_unique && scope.noted.insert(words.to_owned()) {
+            let comment = format!("`vu.unique`: {words}");
+            comment::write_comment(&mut self.body, "    //", &comment);
+        }
     }
 }
 

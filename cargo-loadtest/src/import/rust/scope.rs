@@ -74,7 +74,7 @@ impl<'a> Scope<'a> {
                 Piece::Secret(number) => {
                     format!("secret.{}", self.recording.secrets[*number].name)
                 }
-                Piece::Uuid => "vu.uuid".to_owned(),
+                Piece::User(value) => format!("vu.{}", value.name()),
                 Piece::Constant(number) => self.recording.constants[*number].name.clone(),
                 Piece::Reference(at) if self.has(*at) => self.path(*at, true)?,
                 Piece::Reference(_) => {

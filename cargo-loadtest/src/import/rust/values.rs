@@ -3,7 +3,7 @@
 use super::function::Function;
 use super::literal::{quote_bytes, quote_code, quote_text};
 use super::types::{Shape, identifier};
-use crate::import::recording::{Exchange, Key, Origin, PageFind, Piece, Text};
+use crate::import::recording::{Exchange, Key, Origin, PageFind, Piece, Text, UserValue};
 use std::fmt::Write as _;
 
 /// The place of a value, which says how it is encoded.
@@ -29,7 +29,7 @@ impl Function<'_> {
     /// Returns an expression for a text, owned or static.
     pub(super) fn owned(&mut self, text: &Text) -> String {
         match text.pieces() {
-            pieces @ [Piece::Secret(_) | Piece::Reference(_) | Piece::Uuid] => {
+            pieces @ [Piece::Secret(_) | Piece::Reference(_) | Piece::User(_)] => {
                 format!("{}.to_string()", self.value(&pieces[0]).0)
             }
             pieces => self.expression(pieces).0,
@@ -108,6 +108,8 @@ impl Function<'_> {
             } else {
                 code
             };
+            // A `String` is formatted as it is.
+            let code = code.strip_suffix(".as_str()").unwrap_or(&code);
             if code.contains(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_') {
                 format.push_str("{}");
                 let _ = write!(arguments, ", {code}");
@@ -141,10 +143,7 @@ impl Function<'_> {
         let scope = self.scope;
         match piece {
             Piece::Secret(number) => (format!("{}.expose()", self.secret(*number)), true),
-            Piece::Uuid => {
-                self.draws = true;
-                (format!("{}.as_str()", self.hold("uuid", "vu.uuid()")), true)
-            }
+            Piece::User(value) => self.user_value(*value),
             Piece::Constant(number) => (scope.recording.constants[*number].name.clone(), true),
             Piece::Reference(at) if scope.has(*at) => {
                 let reference = &scope.recording.references[*at];
@@ -159,6 +158,23 @@ impl Function<'_> {
             }
             _ => ("\"unknown\"".to_owned(), true),
         }
+    }
+
+    fn user_value(&mut self, value: UserValue) -> (String, bool) {
+        self.draws = true;
+        let known = self.user_values.get(&value).cloned();
+        let name = known.unwrap_or_else(|| {
+            let code = match value {
+                UserValue::Uuid => "vu.uuid()",
+                UserValue::Unique => "vu.unique()",
+                UserValue::Origin => "vu.origin().to_owned()",
+            };
+            self.hold(value.name(), code)
+        });
+        if value != UserValue::Uuid {
+            self.user_values.insert(value, name.clone());
+        }
+        (format!("{name}.as_str()"), true)
     }
 
     /// Returns an expression for a value of an answer.
@@ -190,7 +206,16 @@ impl Function<'_> {
                 let answer = self.hold("answer", &format!("{text}.parse::<Value>().ok()?"));
                 return self.json_path(&answer, &Shape::Any, path, is_bare);
             }
-            Origin::Page { find, .. } => find_in_page(step, find),
+            Origin::Page { row, find, .. } => {
+                let part = row.as_ref().map_or_else(
+                    || step.to_owned(),
+                    |row| {
+                        let code = format!("{step}.row({}).ok()?", self.argument(row));
+                        self.hold("row", &code)
+                    },
+                );
+                self.find_in_page(&part, find)
+            }
             Origin::Between { before, after, .. } => call("between", &[before, after]),
             Origin::Part {
                 name,
@@ -258,23 +283,38 @@ impl Function<'_> {
             }
         }
     }
-}
 
-/// Returns an expression of type `&str` for a part of a page.
-fn find_in_page(page: &str, find: &PageFind) -> String {
-    let (method, argument, number) = match find {
-        PageFind::Field { name, number: 0 } => {
-            return format!("{page}.field({}).ok()?", quote_code(name));
+    /// Returns an expression of type `&str` for a part of a page.
+    fn find_in_page(&mut self, page: &str, find: &PageFind) -> String {
+        let (method, argument, number) = match find {
+            PageFind::Field { name, number: 0 } => {
+                return format!("{page}.field({}).ok()?", quote_code(name));
+            }
+            PageFind::Link { text } => {
+                return format!("{page}.link({}).ok()?", self.argument(text));
+            }
+            PageFind::Option { name, text } => {
+                let (name, text) = (quote_code(name), self.argument(text));
+                return format!("{page}.option({name}, {text}).ok()?");
+            }
+            PageFind::Field { name, number } => ("values", name, number),
+            PageFind::OptionAt { name, number } => ("options", name, number),
+            PageFind::Address { pattern, number } => ("addresses", pattern, number),
+            PageFind::Id { pattern, number } => ("ids_in", pattern, number),
+            PageFind::Data { name, number } => ("data", name, number),
+        };
+        let nth = match number {
+            0 => "next()".to_owned(),
+            number => format!("nth({number})"),
+        };
+        format!("{page}.{method}({}).{nth}?", quote_code(argument))
+    }
+
+    /// Returns an argument of type `&str`.
+    fn argument(&mut self, text: &Text) -> String {
+        match self.expression(text.pieces()) {
+            (code, true) => code,
+            (code, false) => format!("&{code}"),
         }
-        PageFind::Link { text } => return format!("{page}.link({}).ok()?", quote_code(text)),
-        PageFind::Field { name, number } => ("values", name, number),
-        PageFind::Address { pattern, number } => ("addresses", pattern, number),
-        PageFind::Id { pattern, number } => ("ids_in", pattern, number),
-        PageFind::Data { name, number } => ("data", name, number),
-    };
-    let nth = match number {
-        0 => "next()".to_owned(),
-        number => format!("nth({number})"),
-    };
-    format!("{page}.{method}({}).{nth}?", quote_code(argument))
+    }
 }

@@ -63,9 +63,12 @@ fn lines(recording: &Recording) -> Vec<String> {
     recording.exchanges.iter().map(line).collect()
 }
 
-/// Returns a text without values.
+/// Returns a text without values but those of the virtual user.
 fn show_text(text: &Text) -> String {
-    text.shown(|piece| panic!("{piece:?}"))
+    text.shown(|piece| match piece {
+        Piece::User(value) => format!("{{{{vu.{}}}}}", value.name()),
+        piece => panic!("{piece:?}"),
+    })
 }
 
 fn notes(recording: &Recording) -> String {
@@ -199,6 +202,18 @@ fn only_the_browser_and_its_connection_are_forgotten() {
         names,
         ["authorization", "x-csrf-token", "accept-version", "range"]
     );
+}
+
+#[test]
+fn the_origin_of_the_base_url_follows_it() {
+    let form = ("request.headers.content-type", json!("text/plain"));
+    let origin = |value: &str| vec![("request.headers.origin", json!(value)), form.clone()];
+    let recording = recording(&[
+        with(entry(0, "POST", "http://h/a", 200), &origin("http://h")),
+        with(entry(9, "POST", "http://h/b", 200), &origin("http://w")),
+    ]);
+    let sent = |at: usize| show_text(recording.exchanges[at].header("origin").unwrap());
+    assert_eq!([sent(0), sent(1)], ["{{vu.origin}}", "http://w"]);
 }
 
 #[test]

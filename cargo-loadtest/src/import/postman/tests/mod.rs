@@ -68,7 +68,7 @@ fn resolved(text: &Text, recording: &Recording) -> String {
             let bare = if reference.is_bare { " bare" } else { "" };
             format!("<{from}{bare}>")
         }
-        Piece::Uuid => "<uuid>".to_owned(),
+        Piece::User(value) => format!("<{}>", value.name()),
         _ => unreachable!("a literal is shown as it is"),
     })
 }
