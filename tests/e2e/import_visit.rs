@@ -62,12 +62,15 @@ fn token(shop: &Target, user: &str, password: &str) -> String {
     session["token"].as_str().expect("a token").to_owned()
 }
 
-fn ask(shop: &Target, method: &str, path: &str, token: &str, body: &Value) -> Value {
+pub(crate) fn ask(shop: &Target, method: &str, path: &str, token: &str, body: &Value) -> Value {
     let head = format!(
         "{method} {path} HTTP/1.1\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\n"
     );
-    let answer = sent(shop, &head, body.to_string().as_bytes());
-    serde_json::from_slice(&answer.body).expect("JSON")
+    let answer = sent(shop, &head, body.to_string().as_bytes()).body;
+    if answer.is_empty() {
+        return Value::Null;
+    }
+    serde_json::from_slice(&answer).expect("JSON")
 }
 
 /// What a shop answered.

@@ -119,7 +119,7 @@ fn rows(python: &Path) {
     let archive = work(recorded.target.url());
     let (project, _) = import("applications_django", &archive);
     let other = Library::open(python, 9207);
-    run(&project, other.target.url(), &[("PASSWORD", PASSWORD)]);
+    run(&project, other.target.url(), "2", PASSWORD);
 
     let rows = other.rows(python);
     let [books, authors] =

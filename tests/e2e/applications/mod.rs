@@ -2,10 +2,11 @@
 //! another instance, with other rows, ids and tokens. Their own data tells if it acted on the right rows.
 
 mod django;
+mod homebridge;
 
 use crate::archive::{Bodies, archive};
-use crate::browser::Browser;
-use crate::call::Call;
+use crate::browser::{Browser, LIMIT};
+use crate::call::{Call, wait_at_most};
 use crate::project::{Files, Project, ours};
 use crate::trial::is_installed;
 use libtest_mimic::{Completion, Trial};
@@ -14,10 +15,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    vec![django::trial()]
+    vec![django::trial(), homebridge::trial()]
 }
 
-/// How many journeys are made in the other instance, two at a time.
+/// How many journeys are made in the other instance.
 const JOURNEYS: usize = 4;
 
 /// The folder into which `.ci/run` installs the applications.
@@ -63,6 +64,14 @@ impl Visitor {
         self.browser.wait_until_there_is(&until);
     }
 
+    /// Waits until an expression of the page is true.
+    #[track_caller]
+    fn wait_until(&mut self, expression: &str) {
+        wait_at_most(LIMIT, expression, || {
+            (self.browser.value(expression) == true).then_some(())
+        });
+    }
+
     fn archive(mut self) -> Value {
         self.bodies.collect(&mut self.browser);
         archive(&self.browser, &self.bodies)
@@ -80,13 +89,14 @@ fn import(name: &'static str, archive: &Value) -> (Project, String) {
 
 /// Runs journeys of a project, all of whose requests must succeed.
 #[track_caller]
-fn run(project: &Project, url: &str, secrets: &[(&str, &str)]) {
-    let mut call = project.tool("run", "--users 2 --export json=-");
-    call = call.args(["--iterations", &JOURNEYS.to_string()]);
-    for (name, value) in secrets {
-        call = call.env(name, value);
-    }
-    let run = call.args(["--base-url", url]).run().exits(0);
+fn run(project: &Project, url: &str, users: &str, password: &str) {
+    let call = project.tool("run", "--export json=-");
+    let call = call.args(["--iterations", &JOURNEYS.to_string(), "--users", users]);
+    let run = call
+        .env("PASSWORD", password)
+        .args(["--base-url", url])
+        .run()
+        .exits(0);
     let report: Value = serde_json::from_str(&run.stdout).expect("a report");
     let card = &report["cards"][0];
     assert_eq!(card["accounts"]["ok"], JOURNEYS, "{run}");

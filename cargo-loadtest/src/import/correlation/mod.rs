@@ -27,6 +27,7 @@ use super::text::{has_word, place_of};
 use answer::{Offer, Offers};
 use choice::{Choice, choose};
 use created::CreatedNames;
+use forms::Forms;
 use kind::{ValueKind, kind};
 pub(crate) use left::{LeftValue, find_left_values};
 use replacements::Replacements;
@@ -83,6 +84,7 @@ pub(crate) fn correlate(recording: &mut Recording) {
     let base = first.map(|first| first.origin.clone());
     let base = recording.base.clone().or(base).unwrap_or_default();
     let mut references = HashMap::new();
+    let mut forms = Forms::default();
     for number in 0..recording.exchanges.len() {
         let exchange = &recording.exchanges[number];
         let mut replacements = Replacements::default();
@@ -110,14 +112,12 @@ pub(crate) fn correlate(recording: &mut Recording) {
             });
             Text::from_iter([Piece::Reference(number)])
         };
-        let fields = forms::find_fields(&found, &offers.pages, &offers.names);
-        for (place, field) in found.iter().zip(fields) {
-            if let Some(origin) = field {
-                let why = format!(
-                    "`{}` of its form has this value",
-                    place.field.as_deref().unwrap_or_default()
-                );
-                let reference = refer(&origin, false, Confidence::Certain, why);
+        let unchanged =
+            forms.find_unchanged(&found, &chosen, number, &recording.exchanges, &offers);
+        for (place, unchanged) in found.iter().zip(unchanged) {
+            if let Some((origin, why)) = unchanged {
+                let is_number = place.form == Form::Number;
+                let reference = refer(&origin, is_number, Confidence::Certain, why);
                 replacements.insert(place.slot, place.range.clone(), reference);
             }
         }

@@ -16,6 +16,8 @@ const LONGEST: usize = 1024 * 1024;
 const MOST: usize = 50_000;
 /// The name of a form.
 const FORM: &str = "the form";
+/// The name of a body of JSON.
+const BODY: &str = "the body";
 /// The deepest text within another: JSON in a string of JSON in a query.
 const DEEPEST: usize = 3;
 
@@ -32,7 +34,7 @@ pub(super) struct ValuePlace {
     pub(super) form: Form,
     /// The name for people: `product_id` in the body.
     pub(super) name: Rc<str>,
-    /// The field of a form whose whole value it is.
+    /// The field of a form or of JSON whose whole value it is.
     pub(super) field: Option<Rc<str>>,
 }
 
@@ -102,7 +104,7 @@ struct Finder<'a> {
     slot: usize,
     texts: Vec<&'a Text>,
     target: &'a str,
-    /// The field of a form that comes next.
+    /// The field whose value comes next.
     field: Option<Rc<str>>,
 }
 
@@ -211,7 +213,7 @@ impl Finder<'_> {
         let content_type = content_type.to_ascii_lowercase();
         if content_type.starts_with("application/x-www-form-urlencoded") {
             self.pairs(layer, FORM);
-        } else if !self.json(layer, content_type.contains("json"), "the body", 0) {
+        } else if !self.json(layer, content_type.contains("json"), BODY, 0) {
             let called = (Rc::new(Label::name("body")), "the body".into());
             self.words(layer, &called);
         }
@@ -251,9 +253,15 @@ impl Finder<'_> {
             let label = Label::field(path, self.target);
             (Rc::new(label), format!("`{name}` in {whole}").into())
         };
+        // The field of a body, not of JSON within it.
+        let field = path
+            .last()
+            .filter(|_| whole == BODY)
+            .map(|name| Rc::from(*name));
         match &node.value {
             Value::Text(_) => {
                 let called = called();
+                self.field = field;
                 let part = layer.part(node.span.start + 1..node.span.end - 1);
                 if let Some(text) = part.unescaped() {
                     self.leaf(&text, &called, depth + 1);
@@ -261,6 +269,7 @@ impl Finder<'_> {
             }
             Value::Number(_) => {
                 let form = if is_body { Form::Number } else { Form::Whole };
+                self.field = field;
                 self.put(layer, &node.span, &called(), form);
             }
             _ => {}

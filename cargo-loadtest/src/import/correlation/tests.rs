@@ -207,7 +207,7 @@ fn measured(text: &str) -> ([usize; 3], String) {
     ([right, missed, wrong], other)
 }
 
-const RECORDINGS: [(&str, &str); 25] = [
+const RECORDINGS: [(&str, &str); 26] = [
     ("shop", include_str!("recordings/shop.txt")),
     ("pages", include_str!("recordings/pages.txt")),
     ("cookies", include_str!("recordings/cookies.txt")),
@@ -233,6 +233,7 @@ const RECORDINGS: [(&str, &str); 25] = [
     ("upload", include_str!("recordings/upload.txt")),
     ("pagination", include_str!("recordings/pagination.txt")),
     ("rows", include_str!("recordings/rows.txt")),
+    ("items", include_str!("recordings/items.txt")),
 ];
 
 #[test]
