@@ -182,6 +182,9 @@ fn dispatch(cli: &Cli) -> Result<u8, error::Error> {
         Command::Export(args) => commands::export::export(args, cli),
         Command::Duplicate(args) => commands::duplicate::duplicate(args, cli),
         Command::Report(args) => commands::report::report(args, cli),
+        Command::Merge(args) => commands::merge::merge(args, cli),
+        Command::Setup(args) => commands::setup::setup(args, cli),
+        Command::Teardown(args) => commands::setup::teardown(args, cli),
         Command::Compare(args) => commands::compare::compare(args),
         Command::History(args) => commands::history::history(args),
         #[cfg(feature = "ui")]

@@ -1,6 +1,7 @@
 //! Runs scenarios from ordinary code.
 
 use crate::chain::Scenario;
+use crate::chain::SetupSource;
 use crate::engine::{self, Control, RunPhase, Workers};
 use crate::harness::run::{
     check_machine, given_base_url, internal_failure, make_plan, prepare_run,
@@ -226,7 +227,13 @@ impl Run {
         };
         let plan = make_plan(&definition, &Overrides::default(), &grading, seed)?;
         let given = base_url.or_else(given_base_url);
-        let ready = prepare_run(scenario, plan, given, &RunIdentity::new(run_id))?;
+        let ready = prepare_run(
+            scenario,
+            plan,
+            given,
+            &RunIdentity::new(run_id),
+            SetupSource::Run,
+        )?;
         let workers = engine::worker_count(ready.plan());
         let prepared_workers = check_machine(&[ready.machine_need(workers)]).and_then(|()| {
             Workers::new(workers, workers).map_err(|error| internal_failure(error.to_string()))

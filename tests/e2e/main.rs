@@ -78,6 +78,7 @@ mod repeat;
 mod reports;
 mod secrets;
 mod senders;
+mod shards;
 mod smoke;
 mod sources;
 mod verdicts;
@@ -158,6 +159,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         reports::trials(),
         secrets::trials(),
+        shards::trials(),
         senders::trials(),
         smoke::trials(),
         sources::trials(),

@@ -155,7 +155,16 @@ pub(crate) fn built_load_test(root: &Path) -> PathBuf {
 pub(crate) fn builds(command: &str) -> bool {
     matches!(
         command,
-        "run" | "list" | "plan" | "debug" | "capacity" | "export" | "duplicate" | "ui"
+        "run"
+            | "list"
+            | "plan"
+            | "debug"
+            | "capacity"
+            | "export"
+            | "duplicate"
+            | "ui"
+            | "setup"
+            | "teardown"
     )
 }
 

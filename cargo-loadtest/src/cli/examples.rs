@@ -42,6 +42,18 @@ Examples:
   cargo loadtest report 20260131 --export pdf=report.pdf
   cargo loadtest report --apdex 200ms --min-grade B";
 
+pub(super) const MERGE: &str = "\
+Examples:
+  cargo loadtest run checkout --shard 1/2    on one machine
+  cargo loadtest run checkout --shard 2/2    on another
+  cargo loadtest merge shard-1/record.json shard-2/record.json --min-grade B";
+
+pub(super) const SETUP: &str = "\
+Examples:
+  cargo loadtest setup checkout
+  cargo loadtest run checkout --shard 1/2 --setup-values setup-values.json
+  cargo loadtest teardown checkout";
+
 pub(super) const COMPARE: &str = "\
 Examples:
   cargo loadtest compare main             the latest run with a baseline

@@ -15,9 +15,11 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 pub(crate) use curl::CurlArgs;
 pub(crate) use import::{ImportArgs, ImportCommand, ImportOutput};
+use jiff::Timestamp;
 use loadtest_model::definition::Letter;
 use loadtest_model::metrics::Number;
 use loadtest_model::plan::{IterationCount, Overrides};
+use loadtest_model::shard::Shard;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -78,6 +80,14 @@ pub(crate) enum Command {
     /// Grade and export an earlier run
     #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
+    /// Join the runs of all shards of a load into one
+    #[command(after_help = examples::MERGE)]
+    Merge(MergeArgs),
+    /// Run the setups of a scenario once, for the shards of its load
+    #[command(after_help = examples::SETUP)]
+    Setup(Box<SetupArgs>),
+    /// Run the teardowns of a scenario whose setups ran with `setup`
+    Teardown(Box<SetupArgs>),
     /// Compare a run with a baseline or with another run
     #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
@@ -119,6 +129,8 @@ pub(crate) struct RunArgs {
     /// Run all scenarios at once. `--rate`, `--users` and `--iterations` are totals, split by `#[scenario(weight = ..)]`
     #[arg(long)]
     pub(crate) mix: bool,
+    #[command(flatten)]
+    pub(crate) part: ShardArgs,
     /// Take `stop` and `abort` from standard input, whose end means `stop`; print the name of the run first
     #[arg(long, hide = true)]
     pub(crate) watched: bool,
@@ -130,6 +142,21 @@ pub(crate) struct RunArgs {
     pub(crate) gate: GateArgs,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
+}
+
+/// The part of a load that this process makes.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Several machines")]
+pub(crate) struct ShardArgs {
+    /// Make only this part of the load, such as `2/8`; `merge` joins the runs of all parts. The seed is 0 unless given
+    #[arg(long, value_name = "K/N")]
+    pub(crate) shard: Option<Shard>,
+    /// Values of setups, from `cargo loadtest setup`; a shard runs no setup and no teardown
+    #[arg(long, value_name = "FILE", requires = "shard", value_parser = values::path())]
+    pub(crate) setup_values: Vec<PathBuf>,
+    /// Start the load at this time, such as `2026-01-31T12:00:00Z`
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    pub(crate) start_at: Option<Timestamp>,
 }
 
 /// Conditions to pass, besides the thresholds of the scenarios.
@@ -208,6 +235,45 @@ pub(crate) struct DebugArgs {
     pub(crate) load: LoadArgs,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
+}
+
+/// `cargo loadtest setup` and `cargo loadtest teardown`.
+#[derive(Debug, Args)]
+pub(crate) struct SetupArgs {
+    /// Scenario name (`package::module::function`), its end, or any unique part
+    #[arg(value_name = "SCENARIO")]
+    pub(crate) scenario: String,
+    /// File of the values: `setup` writes it, `teardown` reads it
+    #[arg(long, value_name = "FILE", default_value = "setup-values.json", value_parser = values::path())]
+    pub(crate) values: PathBuf,
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+}
+
+/// `cargo loadtest merge`.
+#[derive(Debug, Args)]
+pub(crate) struct MergeArgs {
+    /// Runs of all shards: identifiers or their beginnings, or paths
+    #[arg(value_name = "RUN", required = true)]
+    pub(crate) runs: Vec<String>,
+    /// Fail if the overall grade is below this one: `A+` to `F`
+    #[arg(long, value_name = "GRADE", allow_hyphen_values = true)]
+    pub(crate) min_grade: Option<Letter>,
+    /// Fail if a figure is significantly worse than in this baseline
+    #[arg(long, value_name = "NAME")]
+    pub(crate) baseline: Option<String>,
+    /// Report to CI: job summary, outputs, annotations and reports
+    #[arg(long)]
+    pub(crate) ci: bool,
+    /// Write a report: `html`, `pdf`, `json`, `junit`, `markdown`, `csv` or `openmetrics`. PATH defaults to the folder of the run
+    #[arg(long, value_name = "FORMAT[=PATH]")]
+    pub(crate) export: Vec<Export>,
+    #[command(flatten)]
+    pub(crate) reports: ReportOptions,
+    #[command(flatten)]
+    pub(crate) cargo: CargoArgs,
 }
 
 /// `cargo loadtest export`.
@@ -790,7 +856,7 @@ mod tests {
                 "{text}"
             );
         }
-        let error = parse("cargo-loadtest loadtest serve").unwrap_err();
+        let error = parse("cargo-loadtest loadtest daemon").unwrap_err();
         assert!(!error.to_string().contains("similar"), "{error}");
     }
 

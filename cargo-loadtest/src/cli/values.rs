@@ -4,6 +4,7 @@ use crate::export::Format;
 use crate::process;
 use crate::units;
 use clap::builder::{PathBufValueParser, TypedValueParser};
+use jiff::Timestamp;
 use loadtest_model::plan::IterationCount;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -48,6 +49,12 @@ impl FromStr for Export {
 /// Parses a path, relative to the working directory of the call.
 pub(super) fn path() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().map(|path| process::resolve(&path))
+}
+
+/// Parses a time of RFC 3339.
+pub(super) fn time(text: &str) -> Result<Timestamp, String> {
+    let wrong = |_| "is no time; write for example `2026-01-31T12:00:00Z`".to_owned();
+    text.parse().map_err(wrong)
 }
 
 /// `NAME=VALUE`, neither of which is empty.

@@ -12,12 +12,14 @@ pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod list;
+pub(crate) mod merge;
 mod mix;
 pub(crate) mod plan;
 mod publish;
 mod recorded;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod setup;
 mod weights;
 mod words;
 

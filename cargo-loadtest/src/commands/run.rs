@@ -16,6 +16,7 @@ use crate::selection::Found;
 use crate::session::{self, Program};
 use crate::store::{self, Measured, RunFolder, Store};
 use crate::workspace::{self, Binary};
+use jiff::Timestamp;
 use loadtest::redact;
 use loadtest_model::card::{Card, Headline, Verdict};
 use loadtest_model::comparison::PlannedRun;
@@ -23,14 +24,18 @@ use loadtest_model::definition::ScenarioDef;
 use loadtest_model::display;
 use loadtest_model::failure::FailureKind;
 use loadtest_model::plan::{GradingDefaults, LoadOption, Overrides, Plan, PlanError};
-use loadtest_model::protocol::{Request, RunRequest};
+use loadtest_model::protocol::{Request, RunRequest, SetupValues};
 use loadtest_model::record::{EndReason, Environment, NotRun, RunRecord, ScenarioRecord};
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// Begins the line by which `run --watched` tells the dashboard the name of its run.
 pub(crate) const WATCHED_RUN: &str = "run ";
+
+/// The seed of shards, which have to draw alike.
+pub(super) const SHARD_SEED: u64 = 0;
 
 /// Runs the selected scenarios and grades them.
 ///
@@ -56,11 +61,8 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     project.permits(Action::Run, &config)?;
     let store = Store::in_workspace(&project.workspace, &config);
     check_overrides(&overrides)?;
-    let baseline = args.gate.baseline.as_ref().map(|name| {
-        let baselines = Baselines::from_config(&config);
-        open_baseline(&baselines, name, args.gate.ci)
-    });
-    let baseline = baseline.transpose()?;
+    let baselines = Baselines::from_config(&config);
+    let baseline = find_baseline(&baselines, args)?;
     let chosen = match given {
         Some(given) => {
             let found = given.into_scenario(&project)?;
@@ -70,8 +72,15 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         None => project.selected(&args.selection)?,
     };
     policy::permits_tests(&config, &chosen)?;
-    let seed = args.load.seed.unwrap_or_else(random_seed);
-    let (overrides, binary) = shares(&chosen, args.mix, overrides)?;
+    check_start(args, chosen.len())?;
+    let shard = args.part.shard.unwrap_or_default();
+    let draw_seed = || shard.is_whole().then(random_seed).unwrap_or(SHARD_SEED);
+    let seed = args.load.seed.unwrap_or_else(draw_seed);
+    let setup_values = find_setup_values(&args.part.setup_values, &chosen)?;
+    let (mut overrides, binary) = shares(&chosen, args.mix, overrides)?;
+    for one in &mut overrides {
+        one.shard = shard;
+    }
     let plans = plan(&chosen, &overrides, &config.grading, seed)?;
     for (found, plan) in chosen.iter().zip(&plans) {
         if let Some(remark) = words::describe_unused_start(&found.definition, plan) {
@@ -103,6 +112,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         spare: spare.as_ref().ok().map(TempDir::path),
         args,
         overrides: &overrides,
+        setup_values: &setup_values,
         config: &config,
         seed,
         interrupts: &project.interrupts,
@@ -131,6 +141,36 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         &project.interrupts,
     );
     concluded
+}
+
+/// Returns the baseline to compare with; a shard is compared with none.
+///
+/// # Errors
+/// A name that is invalid or unknown.
+fn find_baseline(baselines: &Baselines, args: &RunArgs) -> Result<Option<Baseline>, Error> {
+    let Some(name) = &args.gate.baseline else {
+        return Ok(None);
+    };
+    if args.part.shard.is_some_and(|shard| !shard.is_whole()) {
+        console::print_warning(
+            "a shard is not compared with the baseline: give `--baseline` to `cargo loadtest merge`",
+        );
+        return Ok(None);
+    }
+    open_baseline(baselines, name, args.gate.ci).map(Some)
+}
+
+/// Refuses a start for several scenarios that run in turn.
+///
+/// # Errors
+/// When there is one.
+fn check_start(args: &RunArgs, scenarios: usize) -> Result<(), Error> {
+    if args.part.start_at.is_some() && scenarios > 1 && !args.mix {
+        return Err(Error::usage(
+            "`--start-at` is about one scenario, or several at once with `--mix`",
+        ));
+    }
+    Ok(())
 }
 
 /// The baseline of a name. One that is not there is a mistake of whoever types it; to a build server it is one
@@ -351,6 +391,8 @@ struct Series<'a> {
     args: &'a RunArgs,
     /// Overrides, one per scenario.
     overrides: &'a [Overrides],
+    /// The files with the values of setups, by the identity of the scenario.
+    setup_values: &'a BTreeMap<String, PathBuf>,
     config: &'a Config,
     seed: u64,
     interrupts: &'a Interrupts,
@@ -458,8 +500,49 @@ impl Series<'_> {
             journal: self.folder.journal(at + 1),
             record: self.folder.scenario_record(at + 1),
             spare_record: self.spare.map(|folder| folder.join(format!("{at}.json"))),
+            setup_values: self.setup_values.get(&found.definition.identity()).cloned(),
+            start_at_us: self.args.part.start_at.map(to_micros),
         }
     }
+}
+
+/// Returns a time in microseconds after 1970.
+fn to_micros(time: Timestamp) -> u64 {
+    u64::try_from(time.as_microsecond()).unwrap_or_default()
+}
+
+/// Finds the file with the values of each scenario's setups, by its identity.
+///
+/// # Errors
+/// When a file cannot be read, or is about none of the scenarios.
+fn find_setup_values(
+    files: &[PathBuf],
+    chosen: &[Found],
+) -> Result<BTreeMap<String, PathBuf>, Error> {
+    let mut found = BTreeMap::new();
+    for file in files {
+        let text = std::fs::read(file).map_err(Error::io("read", file))?;
+        let values: SetupValues = serde_json::from_slice(&text).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            Error::usage(format!(
+                "`{}` holds no values of setups (line {line}, column {column})",
+                file.display()
+            ))
+            .with_help("write it with `cargo loadtest setup`")
+        })?;
+        if !chosen
+            .iter()
+            .any(|one| one.definition.identity() == values.scenario)
+        {
+            return Err(Error::usage(format!(
+                "`{}` holds the values of `{}`, which does not run",
+                file.display(),
+                values.scenario
+            )));
+        }
+        found.insert(values.scenario, file.clone());
+    }
+    Ok(found)
 }
 
 /// The plan of each scenario; refuses, before anything is sent, overrides that one of them has no

@@ -207,10 +207,20 @@ impl Course {
             .is_some_and(|length| self.elapsed(since_spawn) > length)
     }
 
+    /// The iterations of a fixed amount of work that are this run's.
+    fn iterations(&self) -> Option<u64> {
+        let plan = &self.record.start.plan;
+        let Shape::Iterations { count, .. } = plan.load.shape else {
+            return None;
+        };
+        let (from, to) = plan.shard.range_of(count);
+        Some((to - from).max(1))
+    }
+
     /// Returns the share that is done, `elapsed` after the beginning.
     pub(crate) fn progress(&self, elapsed: Duration) -> f64 {
-        let share = match (&self.record.start.plan.load.shape, self.length()) {
-            (Shape::Iterations { count, .. }, _) => self.finished() as f64 / *count as f64,
+        let share = match (self.iterations(), self.length()) {
+            (Some(count), _) => self.finished() as f64 / count as f64,
             (_, Some(length)) => elapsed.as_secs_f64() / length.as_secs_f64(),
             _ => 0.0,
         };
@@ -220,10 +230,8 @@ impl Course {
     /// `20s/1m`, or for a fixed amount of work `20s, 300/1000`.
     pub(crate) fn position(&self, elapsed: Duration) -> String {
         let elapsed = units::show(Duration::from_secs(elapsed.as_secs()));
-        match (&self.record.start.plan.load.shape, self.length()) {
-            (Shape::Iterations { count, .. }, _) => {
-                format!("{elapsed}, {}/{count}", self.finished())
-            }
+        match (self.iterations(), self.length()) {
+            (Some(count), _) => format!("{elapsed}, {}/{count}", self.finished()),
             (_, Some(length)) => format!("{elapsed}/{}", units::show(length)),
             _ => elapsed,
         }
@@ -269,7 +277,7 @@ impl Course {
                     schedule.target(Duration::from_secs_f64(f64::from(second) + 0.5))
                 })
                 .sum();
-            sum / length
+            sum * self.record.start.plan.shard.share() / length
         });
         for ((step, response), (executed, failed)) in
             window.steps.iter_mut().zip(&responses).zip(counts)

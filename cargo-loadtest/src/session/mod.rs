@@ -14,7 +14,7 @@ use crate::interrupt::Interrupts;
 use crate::live::Live;
 use crate::workspace::Binary;
 pub(crate) use capacity::capacity;
-pub(crate) use debug::debug;
+pub(crate) use debug::{debug, run_hooks};
 use group::Group;
 use loadtest_model::protocol::{JournalLine, Listing, Request, RunRequest};
 use loadtest_model::record::{EndReason, ScenarioRecord};

@@ -45,6 +45,8 @@ impl Fixture {
             journal: self.path("journal"),
             record: self.path("record"),
             spare_record: None,
+            setup_values: None,
+            start_at_us: None,
         };
         let mut live = Live::new(true, 1);
         let program = Program {

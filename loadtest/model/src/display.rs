@@ -323,6 +323,9 @@ pub fn format_planned_load(plan: &Plan) -> String {
     if !plan.start.is_zero() {
         let _ = write!(words, ", from {} into the mix on", format_span(plan.start));
     }
+    if !plan.shard.is_whole() {
+        let _ = write!(words, ", {}", plan.shard);
+    }
     words
 }
 

@@ -36,4 +36,6 @@ pub mod record;
 pub mod redacted;
 #[cfg(feature = "data")]
 pub mod schedule;
+#[cfg(feature = "data")]
+pub mod shard;
 pub mod threshold;

@@ -18,6 +18,7 @@ pub use super::{
     request::Request,
     response::{FromBody, Response},
     setup_sender::{run_async_setup, run_async_teardown},
+    setup_values::{JsonForm, OpaqueSetup, SerializedSetup, SetupType},
     skip::{SkipProbe, SkipsAlways, SkipsMaybe, SkipsNever, SkipsWithin},
     slot::{Answer, FromSlot, Lend, LendMut, LendRows, SentByEngine, Slot, fill},
     unmet::Unmet,

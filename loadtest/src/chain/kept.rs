@@ -5,7 +5,8 @@
 
 #![expect(clippy::missing_errors_doc, reason = "only generated code calls this")]
 
-use super::SetupError;
+use super::setup_values::JsonForm;
+use super::{SetupContext, SetupError};
 use crate::panic_message::take_panic_message;
 use crate::targets::Target;
 use std::any::{Any, type_name};
@@ -90,13 +91,16 @@ pub fn state<T: Movable>(value: T) -> StateValue<T> {
     }
 }
 
-/// Runs the setup `name`; a panic is a failure of the setup.
+/// Runs the setup `name`, unless its value is given; a panic is a failure of the setup.
 pub fn run_setup<T: Shareable, E: Display>(
     name: &'static str,
+    context: &SetupContext,
+    form: &JsonForm<T>,
     setup: impl FnOnce() -> Result<T, E>,
 ) -> Result<SetupValue<T>, SetupError> {
     refuse_alias::<T>(name)?;
-    call_setup(name, setup).map(SetupValue::new)
+    let run = || call_setup(name, setup);
+    context.values.obtain(name, form, run).map(SetupValue::new)
 }
 
 /// Calls the function of the setup `name`.
@@ -136,11 +140,14 @@ const RESULT: &str = "core::result::Result<";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chain::setup_values::{OpaqueSetup as _, SetupType};
     use std::convert::Infallible;
 
     /// Runs a setup whose function returned `value`, and returns its error.
     fn error<T: Shareable>(value: T) -> Option<String> {
-        let ran = run_setup::<T, Infallible>("shop", || Ok(value));
+        let form = (&SetupType::<T>::new()).json_form();
+        let context = SetupContext::default();
+        let ran = run_setup::<T, Infallible>("shop", &context, &form, || Ok(value));
         ran.err().map(|error| error.to_string())
     }
 

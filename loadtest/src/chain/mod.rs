@@ -18,6 +18,7 @@ pub(crate) mod outcome;
 pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod setup_sender;
+pub(crate) mod setup_values;
 pub(crate) mod skip;
 pub(crate) mod slot;
 pub(crate) mod unmet;
@@ -38,6 +39,7 @@ pub(crate) use loadtest_model::plan::RowLimit;
 pub(crate) use request::Request;
 pub(crate) use response::Response;
 pub(crate) use setup_sender::SetupSender;
+pub(crate) use setup_values::{NotedValues, SetupSource};
 pub(crate) use slot::Slot;
 pub(crate) use unmet::Unmet;
 pub(crate) use vu::Vu;
@@ -129,6 +131,8 @@ pub struct SetupContext {
     pub(crate) first_rows: bool,
     /// The sender for `async` setups and teardowns.
     pub(crate) sender: Option<Arc<dyn SetupSender>>,
+    /// Where the values of setups come from.
+    pub(crate) values: SetupSource,
 }
 
 /// The values that the setups made.

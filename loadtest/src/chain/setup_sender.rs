@@ -4,6 +4,7 @@
 #![expect(clippy::missing_errors_doc, reason = "only generated code calls this")]
 
 use super::kept::{SetupValue, Shareable, run_setup};
+use super::setup_values::JsonForm;
 use super::{Http, Local, SetupContext, SetupError};
 use loadtest_model::redacted::Redacted;
 use std::fmt::{Debug, Display};
@@ -27,11 +28,12 @@ pub(crate) trait SetupSender: Debug + Send + Sync {
 pub fn run_async_setup<T: Shareable, E: Display>(
     name: &'static str,
     context: &SetupContext,
+    form: &JsonForm<T>,
     own: Option<&str>,
     redirects: u32,
     setup: impl AsyncFnOnce(&mut Http) -> Result<T, E>,
 ) -> Result<SetupValue<T>, SetupError> {
-    run_setup::<T, String>(name, || {
+    run_setup::<T, String>(name, context, form, || {
         let returned = run_errand(context, own, redirects, setup)?;
         let refusal = context.sender.as_ref();
         let refusal = refusal.and_then(|sender| sender.take_refusal());

@@ -4,6 +4,7 @@ use loadtest_model::definition::{Better, GaugeFigure, Metric, Statistic, Thresho
 use loadtest_model::metrics::{Aggregate, Broken, Frame, Tally};
 use loadtest_model::plan::{Plan, ScopedThreshold};
 use loadtest_model::schedule::Schedule;
+use loadtest_model::shard::Shard;
 use std::time::Duration;
 
 /// Without `after`, a threshold needs this many samples before it may abort the run.
@@ -15,6 +16,7 @@ pub(super) struct AbortThresholds<'a> {
     /// The thresholds that may end the run, with their numbers in the plan and their delays.
     watched: Vec<(usize, &'a ScopedThreshold, Duration)>,
     schedule: &'a Schedule,
+    shard: Shard,
     steady: Tally,
 }
 
@@ -27,6 +29,7 @@ impl<'a> AbortThresholds<'a> {
                 .filter_map(|(at, scoped)| Some((at, scoped, scoped.threshold.abort_after?)))
                 .collect(),
             schedule,
+            shard: plan.shard,
             steady: Tally::new(steps),
         }
     }
@@ -45,7 +48,7 @@ impl<'a> AbortThresholds<'a> {
         let seconds = Some(measured.as_secs_f64());
         self.watched.iter().find_map(|(number, scoped, delay)| {
             let threshold = &scoped.threshold;
-            let aggregate = Aggregate::from_threshold(scoped, &self.steady, seconds);
+            let aggregate = Aggregate::from_threshold(scoped, &self.steady, seconds, self.shard);
             let is_due = if delay.is_zero() {
                 aggregate.samples >= MIN_SAMPLES || is_irreversible(threshold)
             } else {

@@ -29,11 +29,10 @@ struct StartThrottle {
 
 impl StartThrottle {
     fn new<T>(spec: &WorkerSpec<T>, start: Instant) -> Self {
-        let (worker, workers) = (u64::from(spec.worker), u64::from(spec.workers));
         Self {
             earliest: start,
-            at_once: (schedule::AT_ONCE + workers - 1 - worker) / workers,
-            gap: schedule::GAP * spec.workers,
+            at_once: spec.partition.count_of(schedule::AT_ONCE),
+            gap: schedule::GAP * spec.partition.all_workers(),
         }
     }
 
@@ -65,7 +64,7 @@ pub(super) async fn drive_users<T: Transport + 'static>(
     let rows = state.row_limit();
     let end = state.start + state.schedule.end().unwrap_or_default();
     let mut door = StartThrottle::new(spec, state.start);
-    for number in (u64::from(spec.worker)..most).step_by(spec.workers as usize) {
+    for number in (0..spec.partition.count_of(most)).map(|own| spec.partition.to_global(own)) {
         if state.feed_index(number, 0) >= rows {
             state.mark_out_of_rows();
             break;
@@ -205,12 +204,8 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
     };
     let all_users = u64::from(all_users);
     let count = wanted.min(state.row_limit());
-    let (worker, workers) = (u64::from(spec.worker), u64::from(spec.workers));
     // Users of a worker are consecutive here, and its iterations are those users' even part.
-    let (from, to) = (
-        all_users * worker / workers,
-        all_users * (worker + 1) / workers,
-    );
+    let (from, to) = spec.partition.range_of(all_users);
     let part = |user: u64| (u128::from(count) * u128::from(user) / u128::from(all_users)) as u64;
     let shared = IterationNumbers {
         next: Rc::new(Cell::new(part(from))),

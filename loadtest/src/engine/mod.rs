@@ -14,6 +14,7 @@ mod open;
 mod outcome;
 mod pacer;
 mod panics;
+mod partition;
 mod rendezvous;
 mod request_loop;
 mod single;
@@ -46,6 +47,7 @@ use loadtest_model::record::RunEnd;
 use loadtest_model::schedule::Schedule;
 use pacer::Pacer;
 use panics::PanicLog;
+use partition::Partition;
 use rendezvous::MeetingPoints;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -86,9 +88,10 @@ pub(crate) fn worker_count(plan: &Plan) -> u32 {
     } else {
         USERS_PER_WORKER
     };
-    let wanted = (plan.load.peak() / per_worker)
+    let share = plan.shard.share();
+    let wanted = (plan.load.peak() * share / per_worker)
         .ceil()
-        .clamp(1.0, f64::from(plan.max_users.max(1)));
+        .clamp(1.0, (f64::from(plan.max_users) * share).max(1.0));
     let processors = thread::available_parallelism().map_or(1, usize::from);
     (wanted as u32).min(u32::try_from(processors).unwrap_or(u32::MAX))
 }
@@ -211,8 +214,7 @@ impl LoadRun<'_> {
                 shared: Arc::clone(shared),
                 plan: plan.clone(),
                 seed: scenario_seed(plan, &scenario.definition),
-                worker: number,
-                workers: count,
+                partition: Partition::new(plan.shard, number, count),
                 crowded: workers.crowded,
                 occupancy: Arc::clone(&occupancies[number as usize]),
                 meeting_points: Arc::clone(&meeting_points),

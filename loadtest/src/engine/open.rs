@@ -2,6 +2,7 @@
 
 use super::iteration::{Arrival, NoObserver, VirtualUser};
 use super::pacer::Pacer;
+use super::partition::Partition;
 use super::users::UserTasks;
 use super::worker::WorkerSpec;
 use super::worker_state::WorkerState;
@@ -26,7 +27,7 @@ struct ArrivalQueue {
     is_closed: Cell<bool>,
     /// No arrival starts after this.
     end: Instant,
-    partition: ArrivalPartition,
+    partition: Partition,
 }
 
 /// The way an arrival is handled.
@@ -37,24 +38,6 @@ enum Assignment {
     ToNewUser,
     /// Behind those that wait.
     Wait,
-}
-
-/// The arrivals of a worker: every `workers`-th one.
-#[derive(Debug, Clone, Copy)]
-struct ArrivalPartition {
-    worker: u64,
-    workers: u64,
-}
-
-impl ArrivalPartition {
-    fn to_global(self, local: u64) -> u64 {
-        local * self.workers + self.worker
-    }
-
-    /// Returns the number of this worker's arrivals among `all`.
-    fn local_count(self, all: u64) -> u64 {
-        (all + self.workers - 1 - self.worker) / self.workers
-    }
 }
 
 /// A user that waits for an arrival.
@@ -160,12 +143,9 @@ pub(super) async fn drive_arrivals<T: Transport + 'static>(
     users: &mut UserTasks<T>,
     pacer: &mut Pacer,
 ) -> u64 {
-    let partition = ArrivalPartition {
-        worker: spec.worker.into(),
-        workers: spec.workers.into(),
-    };
+    let partition = spec.partition;
     let arrivals = state.schedule.arrivals();
-    let all = partition.local_count(arrivals.min(state.row_limit()));
+    let all = partition.count_of(arrivals.min(state.row_limit()));
     let end = state.start + state.schedule.end().unwrap_or_default();
     let queue = Rc::new(ArrivalQueue {
         free: RefCell::default(),
@@ -174,7 +154,7 @@ pub(super) async fn drive_arrivals<T: Transport + 'static>(
         end,
         partition,
     });
-    let most = partition.local_count(state.plan.max_users.into()).max(1);
+    let most = partition.count_of(state.plan.max_users.into()).max(1);
     let mut user_count = 0;
     let mut next = 0;
     while next < all && state.is_running() {
@@ -243,7 +223,7 @@ async fn wait_for_iterations(state: &WorkerState, count: u64) {
 }
 
 /// Counts the arrivals from `first` to before `behind` as dropped, window by window.
-fn drop_arrivals(state: &WorkerState, partition: ArrivalPartition, mut first: u64, behind: u64) {
+fn drop_arrivals(state: &WorkerState, partition: Partition, mut first: u64, behind: u64) {
     let due = |local| state.schedule.arrival(partition.to_global(local));
     while first < behind {
         let window = state.schedule.window(due(first));
@@ -284,19 +264,7 @@ async fn serve_arrivals<T: Transport>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn the_slices_of_the_workers_are_the_whole_and_do_not_overlap(all in 0_u64..2_000, workers in 1_u64..40) {
-            let mut arrivals: Vec<u64> = (0..workers)
-                .map(|worker| ArrivalPartition { worker, workers })
-                .flat_map(|partition| (0..partition.local_count(all)).map(move |local| partition.to_global(local)))
-                .collect();
-            arrivals.sort_unstable();
-            prop_assert_eq!(arrivals, (0..all).collect::<Vec<_>>());
-        }
-    }
+    use loadtest_model::shard::Shard;
 
     fn queue() -> Rc<ArrivalQueue> {
         Rc::new(ArrivalQueue {
@@ -304,10 +272,7 @@ mod tests {
             waiting: Cell::new((0, 0)),
             is_closed: Cell::new(false),
             end: Instant::now(),
-            partition: ArrivalPartition {
-                worker: 0,
-                workers: 1,
-            },
+            partition: Partition::new(Shard::WHOLE, 0, 1),
         })
     }
 

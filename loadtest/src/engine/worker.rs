@@ -3,6 +3,7 @@
 use super::control::{RunPhase, StopSignals};
 use super::iteration::VirtualUser;
 use super::pacer::Pacer;
+use super::partition::Partition;
 use super::rendezvous::MeetingPoints;
 use super::users::UserTasks;
 use super::watchdog::Watchdog;
@@ -26,9 +27,8 @@ pub(super) struct WorkerSpec<T> {
     pub(super) plan: Plan,
     /// The seed of run and scenario.
     pub(super) seed: u64,
-    /// The number of this worker, and how many there are.
-    pub(super) worker: u32,
-    pub(super) workers: u32,
+    /// The part of the load that this worker makes.
+    pub(super) partition: Partition,
     /// True if workers share processors, so that all of them are full before any worker is.
     pub(super) crowded: bool,
     /// The step whose code occupies the thread, for the watchdog.

@@ -8,6 +8,7 @@ use super::run::{
 };
 use super::run_identity::RunIdentity;
 use super::write_json;
+use crate::chain::SetupSource;
 use crate::engine::{self, Control, RunPhase, Workers};
 use crate::registry::Registry;
 use loadtest_model::capacity::{Next, Purpose, SearchEnding, Trial, TrialOutcome, next_action};
@@ -65,7 +66,13 @@ fn prepare_search(
     let most = request.goal.max_per_second;
     let plan = plan_trial(definition, request, 0, most, Purpose::Search)?;
     let given = request.base_url.clone().or_else(given_base_url);
-    let ready = prepare_run(scenario, plan, given, &RunIdentity::new(&*request.run_id))?;
+    let ready = prepare_run(
+        scenario,
+        plan,
+        given,
+        &RunIdentity::new(&*request.run_id),
+        SetupSource::Run,
+    )?;
     Ok((definition, ready))
 }
 

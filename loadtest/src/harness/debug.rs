@@ -4,6 +4,7 @@ use super::control_pipe::listen_to_control_pipe;
 use super::requests::{JournalWriter, find_scenario};
 use super::run::{given_base_url, interrupted_failure, make_plan, prepare_run, usage_failure};
 use super::run_identity::RunIdentity;
+use crate::chain::SetupSource;
 use crate::engine::{Control, IterationPosition, RunPhase};
 use crate::registry::Registry;
 use loadtest_model::failure::RunFailure;
@@ -41,7 +42,13 @@ fn run_debug_iteration(
     let place = IterationPosition::from_number(request.iteration, &plan)
         .map_err(|message| usage_failure(message, None))?;
     let given = request.base_url.clone().or_else(given_base_url);
-    let ready = prepare_run(scenario, plan, given, &RunIdentity::for_side_task("debug"));
+    let ready = prepare_run(
+        scenario,
+        plan,
+        given,
+        &RunIdentity::for_side_task("debug"),
+        SetupSource::Run,
+    );
     if control.phase() > RunPhase::Running {
         if let Ok(ready) = ready {
             ready.tear_down_unused();

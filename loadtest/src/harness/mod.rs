@@ -10,6 +10,7 @@ mod permission;
 mod requests;
 pub(crate) mod run;
 pub(crate) mod run_identity;
+mod setup;
 mod setup_client;
 mod smoke;
 
@@ -18,6 +19,7 @@ use crate::secrets;
 use crate::targets::{offline, set_running_package};
 use loadtest_model::protocol::{Listing, REQUEST_VARIABLE, Request};
 use loadtest_model::redacted::replace_controls;
+use setup::Hooks;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
@@ -162,6 +164,10 @@ fn answer_request(
         Request::Run(request) => requests::run_requests(registry, &[*request]),
         Request::Mix { scenarios } => requests::run_requests(registry, &scenarios),
         Request::Debug(request) => debug::run_debug_request(registry, &request),
+        Request::Setup(request) => setup::run_setup_request(registry, &request, Hooks::Setups),
+        Request::Teardown(request) => {
+            setup::run_setup_request(registry, &request, Hooks::Teardowns)
+        }
         Request::Capacity(request) => capacity::run_capacity_search(registry, &request),
     }
 }

@@ -3,12 +3,13 @@
 
 use super::control_pipe::listen_to_control_pipe;
 use super::run::{
-    PreparedRun, check_machine, given_base_url, internal_failure, make_plan, prepare_run,
-    usage_failure,
+    PreparedRun, check_machine, given_base_url, internal_failure, interrupted_failure, make_plan,
+    prepare_run, usage_failure,
 };
 use super::run_identity::RunIdentity;
+use super::setup::given_values;
 use super::{print_error, write_error, write_json};
-use crate::chain::{Scenario, SetupError, SharedFeed};
+use crate::chain::{Scenario, SetupError, SetupSource, SharedFeed};
 use crate::engine::{self, Control, RunPhase, Workers};
 use crate::registry::Registry;
 use crate::secrets;
@@ -22,7 +23,11 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::thread;
+use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
+
+/// A load that waits for its start is announced this long before.
+const ANNOUNCEMENT: Duration = Duration::from_millis(200);
 
 /// Runs the scenarios at once, and writes the journal and the record of each. Either all begin, or none
 /// does and nothing is sent.
@@ -50,6 +55,18 @@ pub(super) fn run_requests(registry: &Registry, requests: &[RunRequest]) -> io::
             return Ok(());
         }
     };
+    let at = match wait_for_common_start(requests, &control) {
+        Ok(at) => at,
+        Err(failure) => {
+            for scenario in prepared {
+                scenario.ready.tear_down_unused();
+            }
+            for journal in &mut journals {
+                journal.write_line(&JournalLine::Failed(failure.clone()))?;
+            }
+            return Ok(());
+        }
+    };
     let mut begun = Vec::new();
     for ((scenario, request), mut journal) in prepared.into_iter().zip(requests).zip(journals) {
         let start = scenario
@@ -59,7 +76,6 @@ pub(super) fn run_requests(registry: &Registry, requests: &[RunRequest]) -> io::
         journal.write_line(&JournalLine::Start(Box::new(start)))?;
         begun.push((scenario, request, journal, record));
     }
-    let at = engine::common_start(u32::try_from(begun.len()).unwrap_or(u32::MAX));
     thread::scope(|scope| {
         let runs: Vec<_> = begun
             .into_iter()
@@ -83,6 +99,36 @@ pub(super) fn run_requests(registry: &Registry, requests: &[RunRequest]) -> io::
             })
             .fold(Ok(()), Result::and)
     })
+}
+
+/// Returns the start of the loads: the one that is asked for, shortly before it, or else as soon as all can meet it.
+fn wait_for_common_start(
+    requests: &[RunRequest],
+    control: &Control,
+) -> Result<Instant, RunFailure> {
+    let loads = u32::try_from(requests.len()).unwrap_or(u32::MAX);
+    let soonest = engine::common_start(loads);
+    let Some(asked_us) = requests.iter().find_map(|request| request.start_at_us) else {
+        return Ok(soonest);
+    };
+    let asked = SystemTime::UNIX_EPOCH + Duration::from_micros(asked_us);
+    let Some(start) = (asked.duration_since(SystemTime::now()).ok())
+        .map(|wait| Instant::now() + wait)
+        .filter(|start| *start >= soonest)
+    else {
+        let shown = humantime::format_rfc3339_seconds(asked);
+        return Err(usage_failure(
+            format!(
+                "the load was to start at {shown}, which was over when everything was ready for it"
+            ),
+            Some("give a later `--start-at`, such as a minute from now".to_owned()),
+        ));
+    };
+    engine::wait_for_start(start.checked_sub(ANNOUNCEMENT).unwrap_or(start), control);
+    if control.phase() > RunPhase::Running {
+        return Err(interrupted_failure());
+    }
+    Ok(start)
 }
 
 /// Notes in the journal, which the load without a thread was to go on with, that there is none.
@@ -117,7 +163,11 @@ fn begin_all(
     control: &Control,
 ) -> Result<Vec<PreparedRun>, StartRefusal> {
     let mut all: Vec<PreparedRun> = Vec::new();
-    let sender = RunIdentity::new(requests.first().map_or("", |request| &*request.run_id));
+    let first = requests.first();
+    let sender = RunIdentity::new(first.map_or("", |request| &*request.run_id));
+    if let Some(request) = first {
+        sender.limit_to(request.overrides.shard);
+    }
     for (i, request) in requests.iter().enumerate() {
         let begun = begin_one(registry, request, &sender);
         let obstacle = if control.phase() > RunPhase::Running {
@@ -163,7 +213,12 @@ fn begin_one(
         request.seed,
     )?;
     let given = request.base_url.clone().or_else(given_base_url);
-    prepare_run(scenario, plan, given, sender)
+    let values = if plan.shard.is_whole() {
+        SetupSource::Run
+    } else {
+        given_values(scenario, request.setup_values.as_deref())?
+    };
+    prepare_run(scenario, plan, given, sender, values)
 }
 
 /// The scenario that is asked for.
@@ -398,7 +453,14 @@ mod tests {
             let (overrides, grading) = (Overrides::default(), GradingDefaults::default());
             let plan = make_plan(&scenario.definition, &overrides, &grading, 7).unwrap();
             let sender = RunIdentity::new("run-7");
-            prepare_run(scenario, plan, Some(server.url()), &sender).unwrap()
+            prepare_run(
+                scenario,
+                plan,
+                Some(server.url()),
+                &sender,
+                SetupSource::Run,
+            )
+            .unwrap()
         };
         let limits = |runs: &[PreparedRun]| {
             let limits = runs.iter().map(|run| run.plan().rows.clone().unwrap().rows);
@@ -437,6 +499,8 @@ mod tests {
             journal: file.path().to_owned(),
             record: PathBuf::new(),
             spare_record: None,
+            setup_values: None,
+            start_at_us: None,
         };
         no_thread(&request, &io::Error::other("busy")).unwrap();
         let journal = std::fs::read_to_string(file.path()).unwrap();

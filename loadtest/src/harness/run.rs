@@ -9,7 +9,9 @@ use super::print_error;
 use super::run_identity::RunIdentity;
 use super::setup_client::SetupClient;
 use crate::chain::feed::open::fewest;
-use crate::chain::{Prepared, RowLimit, Scenario, SetupContext, SetupError, SharedFeed};
+use crate::chain::{
+    Prepared, RowLimit, Scenario, SetupContext, SetupError, SetupSource, SharedFeed,
+};
 use crate::debug::{CurlTls, DebugObserver};
 use crate::engine::{self, Control, IterationPosition, LoadRun, RunPhase, Workers};
 use crate::machine::{self, MachineNeed, MachineShortage};
@@ -54,8 +56,15 @@ pub(crate) fn prepare_run(
     mut plan: Plan,
     given: Option<String>,
     sender: &RunIdentity,
+    values: SetupSource,
 ) -> Result<PreparedRun, RunFailure> {
     check_panic_strategy(!cfg!(panic = "abort"))?;
+    if !matches!(values, SetupSource::Run) && scenario.definition.starts_target && given.is_none() {
+        return Err(usage_failure(
+            "its setup starts a target of its own, which other processes do not share",
+            Some("give the URL of one target for all with `--base-url`".to_owned()),
+        ));
+    }
     offline::enter();
     if let Some(denied) = offline::denied() {
         return Err(RunFailure {
@@ -76,6 +85,7 @@ pub(crate) fn prepare_run(
     let errands = SetupClient::new(scenario, sender)
         .map_err(|error| internal_failure(format!("no runtime: {error}")))?;
     let mut context = setup_context(scenario, given.clone(), &plan, errands);
+    context.values = values;
     let prepared = set_up(scenario, &context).map_err(|message| {
         if let Some(reason) = sender.withdrawn_reason() {
             return withdrawn_failure(&reason);
@@ -183,6 +193,12 @@ impl PreparedRun {
     /// Undoes the setups, also of a run that does not take place.
     pub(crate) fn tear_down_unused(self) {
         tear_down(self.scenario, &self.prepared, &self.context);
+    }
+
+    /// Runs the teardowns of setups that ran in another process.
+    pub(super) fn run_teardowns(self) -> Result<(), Redacted> {
+        let ran = (self.scenario.teardown)(&self.prepared.shared, &self.context);
+        ran.map_err(|message| redact::redact_message(&message))
     }
 
     /// Runs one iteration and the teardowns; `tell` gets what happens.
@@ -447,6 +463,7 @@ pub(super) fn setup_context(
         users: plan.max_users,
         first_rows: false,
         sender: Some(Arc::new(errands)),
+        values: SetupSource::Run,
     }
 }
 
@@ -463,8 +480,11 @@ pub(super) fn set_up(scenario: &Scenario, context: &SetupContext) -> Result<Prep
     prepared.map_err(|message| redact::redact_message(&message))
 }
 
-/// Runs the teardowns; what they break costs no measurement.
+/// Runs the teardowns, unless the setups ran elsewhere; what they break costs no measurement.
 pub(super) fn tear_down(scenario: &Scenario, prepared: &Prepared, context: &SetupContext) {
+    if let SetupSource::Given(_) | SetupSource::Elsewhere = context.values {
+        return;
+    }
     if let Err(message) = (scenario.teardown)(&prepared.shared, context) {
         let identity = scenario.definition.identity();
         print_error(&format!(

@@ -2,6 +2,7 @@
 
 use crate::targets::Licence;
 use crate::transport::Network;
+use loadtest_model::shard::Shard;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -34,6 +35,11 @@ impl RunIdentity {
     /// Returns the value of the header `loadtest-run`.
     pub(super) fn run_id(&self) -> &str {
         &self.run_id
+    }
+
+    /// Gives the run only this part of the caps of its targets.
+    pub(super) fn limit_to(&self, shard: Shard) {
+        self.licence.limit_to(shard);
     }
 
     /// Lets a client send as one of the run.

@@ -2,6 +2,7 @@
 //! delayed, since a delay would count as the target's time.
 
 use super::listed::ListedTarget;
+use loadtest_model::shard::Shard;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -15,6 +16,8 @@ const BURST_WINDOW: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Allowance {
     target: ListedTarget,
+    /// The part of the caps that this process has.
+    shard: Shard,
     begin: Instant,
     /// The time at which the next request is due at the highest rate, in nanoseconds after `begin` (the
     /// generic cell rate algorithm, ITU-T I.371).
@@ -32,9 +35,10 @@ impl Allowance {
         self.target == *target
     }
 
-    pub(super) fn new(target: ListedTarget) -> Self {
+    pub(super) fn new(target: ListedTarget, shard: Shard) -> Self {
         Self {
             target,
+            shard,
             begin: Instant::now(),
             due: AtomicU64::new(0),
             in_flight: AtomicU32::new(0),
@@ -50,7 +54,8 @@ impl Allowance {
             && self
                 .in_flight
                 .fetch_update(Relaxed, Relaxed, |count| {
-                    (count < most).then_some(count + 1)
+                    let own = self.shard.count_of(most.into());
+                    (u64::from(count) < own).then_some(count + 1)
                 })
                 .is_err()
         {
@@ -61,7 +66,7 @@ impl Allowance {
         }
         let pass = RequestPass(Arc::clone(self));
         if let Some(rate) = self.target.max_rate {
-            let apart = (1e9 / rate) as u64;
+            let apart = (1e9 / (rate * self.shard.share())) as u64;
             let now = u64::try_from(self.begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
             let latest = now.saturating_add(BURST_WINDOW.as_nanos() as u64);
             self.due
@@ -96,7 +101,7 @@ mod tests {
     fn allowance(keys: &str) -> Arc<Allowance> {
         let text = format!("[[targets]]\nhost = \"shop.test\"\nowner = \"ada\"\n{keys}\n");
         let target = ListedTarget::read(&text).unwrap().remove(0);
-        Arc::new(Allowance::new(target))
+        Arc::new(Allowance::new(target, Shard::WHOLE))
     }
 
     #[tokio::test(start_paused = true)]

@@ -5,6 +5,7 @@ use super::Origin;
 use super::allowance::Allowance;
 use super::listed::ListedTarget;
 use super::permissions::Permissions;
+use loadtest_model::shard::Shard;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The licence of a run to send.
@@ -13,6 +14,8 @@ pub(crate) struct Licence {
     allowances: Mutex<Vec<Arc<Allowance>>>,
     /// The reason why nothing more may be sent.
     withdrawn: OnceLock<String>,
+    /// The part of the caps that this process has.
+    shard: OnceLock<Shard>,
 }
 
 /// The caps of the targets of one client.
@@ -42,9 +45,16 @@ impl Licence {
         if let Some(known) = known {
             return Arc::clone(known);
         }
-        let allowance = Arc::new(Allowance::new(target.clone()));
+        let shard = self.shard.get().copied().unwrap_or_default();
+        let allowance = Arc::new(Allowance::new(target.clone(), shard));
         all.push(Arc::clone(&allowance));
         allowance
+    }
+
+    /// Gives only this part of the caps, since other processes have the others.
+    pub(crate) fn limit_to(&self, shard: Shard) {
+        // It is that of the run, whoever says so first.
+        let _ = self.shard.set(shard);
     }
 
     /// Ends the permission to send, and gives a reason; the first one counts.

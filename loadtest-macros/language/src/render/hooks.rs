@@ -156,8 +156,10 @@ fn render_setup(at: usize, setup: &ResolvedSetup, resolved: &ResolvedScenario) -
                 ::loadtest::__private::target::<#error>(#name, __context, || #call)?;
         }
     } else {
+        let form = render_json_form(ty);
         quote! {
-            let #value = ::loadtest::__private::run_setup::<#ty, #error>(#name, || #call)?;
+            let #value =
+                ::loadtest::__private::run_setup::<#ty, #error>(#name, __context, &#form, || #call)?;
         }
     }
 }
@@ -182,15 +184,28 @@ fn render_async_setup(
     );
     let call = quote!(#function(#given).await);
     let (error, call) = render_fallible(ty, setup.made.is_fallible, &call);
-    let value = setup_ident(at);
+    let (value, form) = (setup_ident(at), render_json_form(ty));
     quote! {
         let #value = ::loadtest::__private::run_async_setup::<#ty, #error>(
             #name,
             __context,
+            &#form,
             #own,
             #redirects,
             async |__http: &mut ::loadtest::__private::Http| #call,
         )?;
+    }
+}
+
+/// Renders how the values of a type become JSON, by what the type implements: where it can be serialised, the first trait
+/// has the method; else the reference takes the second.
+fn render_json_form(ty: &TokenStream) -> TokenStream {
+    quote! {
+        {
+            #[allow(unused_imports)]
+            use ::loadtest::__private::{OpaqueSetup as _, SerializedSetup as _};
+            (&::loadtest::__private::SetupType::<#ty>::new()).json_form()
+        }
     }
 }
 

@@ -61,7 +61,7 @@ impl Headline {
             format!("of the {} {what}", display::format_whole_percent(covered))
         });
         let target_per_second = match &record.start.plan.load.shape {
-            Shape::Rate { per_second, .. } => Some(*per_second),
+            Shape::Rate { per_second, .. } => Some(*per_second * record.start.plan.shard.share()),
             // The mean of the stages: what was to start in the measured part.
             Shape::RateStages { .. } => {
                 seconds.map(|seconds| (journey.started + journey.dropped) as f64 / seconds)

@@ -274,7 +274,15 @@ impl Card {
                 .plan
                 .thresholds
                 .iter()
-                .map(|scoped| ThresholdRow::from_threshold(scoped, &tally, definition, seconds))
+                .map(|scoped| {
+                    ThresholdRow::from_threshold(
+                        scoped,
+                        &tally,
+                        definition,
+                        seconds,
+                        record.start.plan.shard,
+                    )
+                })
                 .collect(),
             comparison: comparison.cloned(),
             accounts,

@@ -10,6 +10,7 @@ pub(super) use crate::metrics::{journey_error_rate, request_rate, sent, times};
 use crate::plan::{Plan, ScopedThreshold};
 use crate::record::ScenarioRecord;
 use crate::schedule::Schedule;
+use crate::shard::Shard;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -48,8 +49,9 @@ impl ThresholdRow {
         tally: &Tally,
         scenario: &ScenarioDef,
         seconds: Option<f64>,
+        shard: Shard,
     ) -> Self {
-        let actual = Aggregate::from_threshold(scoped, tally, seconds).value;
+        let actual = Aggregate::from_threshold(scoped, tally, seconds, shard).value;
         Self::measured(scoped, scenario, actual)
     }
 
@@ -59,8 +61,15 @@ impl ThresholdRow {
         let elapsed = Duration::from_micros(record.end.elapsed_us);
         let steady = Schedule::new(&plan.load).steady_part(elapsed);
         let seconds = (!steady.is_zero()).then_some(steady.as_secs_f64());
-        let evaluate =
-            |scoped| Self::from_threshold(scoped, &record.windows.steady, scenario, seconds);
+        let evaluate = |scoped| {
+            Self::from_threshold(
+                scoped,
+                &record.windows.steady,
+                scenario,
+                seconds,
+                plan.shard,
+            )
+        };
         plan.thresholds.iter().map(evaluate).collect()
     }
 

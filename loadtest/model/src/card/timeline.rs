@@ -3,6 +3,7 @@
 use crate::definition::{Load, Shape, Stage, micros};
 use crate::metrics::ErrorKind;
 use crate::metrics::{Cell, CompactSum};
+use crate::plan::Plan;
 use crate::record::ScenarioRecord;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -102,7 +103,7 @@ impl Timeline {
                     .iter()
                     .filter(|cell| (from..from + width).contains(&cell.second))
                     .collect();
-                measure_point(i * width, width, &within, one_step, &record.start.plan.load)
+                measure_point(i * width, width, &within, one_step, &record.start.plan)
             })
             .collect();
         // Rates of a part of a cell are no rates, and after the last journey there are users who leave.
@@ -159,7 +160,7 @@ fn measure_steps(record: &ScenarioRecord, ranges: &[Range<u32>]) -> Vec<StepCour
     courses.collect()
 }
 
-fn measure_point(second: u32, width: u32, cells: &[&Cell], one_step: bool, load: &Load) -> Point {
+fn measure_point(second: u32, width: u32, cells: &[&Cell], one_step: bool, plan: &Plan) -> Point {
     let mut point = Point {
         second,
         ..Point::default()
@@ -192,7 +193,9 @@ fn measure_point(second: u32, width: u32, cells: &[&Cell], one_step: bool, load:
     point.p95 = times.quantile(0.95);
     point.p99 = times.quantile(0.99);
     point.finished_per_second = per_second(finished);
-    point.target_per_second = target_rate(load, f64::from(second) + f64::from(width) / 2.0);
+    let middle = f64::from(second) + f64::from(width) / 2.0;
+    let target = target_rate(&plan.load, middle);
+    point.target_per_second = target.map(|target| target * plan.shard.share());
     point
 }
 

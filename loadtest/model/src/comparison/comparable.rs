@@ -5,6 +5,7 @@ use crate::display;
 use crate::record::Trust;
 use crate::record::{EndReason, Environment, ScenarioRecord};
 use crate::schedule::Schedule;
+use crate::shard::Shard;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -86,6 +87,13 @@ pub enum Refusal {
         /// The other one.
         new: String,
     },
+    /// A run made a part of its load.
+    Shard {
+        /// Which.
+        run_id: String,
+        /// The part.
+        shard: Shard,
+    },
     /// They asked different targets.
     Target {
         /// The target of the baseline, in words.
@@ -129,6 +137,13 @@ pub(super) fn find_refusals(base: &Side<'_>, new: &Side<'_>) -> Vec<Refusal> {
             all.push(Refusal::Invalid { run_id });
         } else if u128::from(steady_us) < SHORTEST_STEADY_PART.as_micros() {
             all.push(Refusal::TooShort { run_id, steady_us });
+        }
+    }
+    for side in [base, new] {
+        let shard = side.scenario.start.plan.shard;
+        if !shard.is_whole() {
+            let run_id = side.run_id.to_owned();
+            all.push(Refusal::Shard { run_id, shard });
         }
     }
     all.extend(compare_loads(
@@ -329,6 +344,9 @@ impl fmt::Display for Refusal {
             }
             Self::Same { run_id } => write!(f, "the run {run_id} is that of the baseline itself"),
             Self::Load { base, new } => write!(f, "the loads differ: {base}, and now {new}"),
+            Self::Shard { run_id, shard } => {
+                write!(f, "the run {run_id} is {shard}, a part of its load")
+            }
             Self::Target { base, new } => write!(f, "the targets differ: {base}, and now {new}"),
             Self::Machine { base, new } => write!(
                 f,
@@ -355,6 +373,7 @@ impl Refusal {
                 "run it with the load of the baseline; or, if the load changed for good, save a run with \
                  the new one: `cargo loadtest baseline save NAME RUN`"
             }
+            Self::Shard { .. } => "join the runs of all shards with `cargo loadtest merge`",
             Self::Target { .. } => {
                 "run it against the target of the baseline, or keep a baseline for each target"
             }

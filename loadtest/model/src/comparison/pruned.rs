@@ -38,6 +38,7 @@ impl RunRecord {
             scenarios: vec![prune_record(scenario)],
             not_run: Vec::new(),
             capacity: None,
+            shards: Vec::new(),
         }
     }
 }
@@ -110,6 +111,7 @@ fn prune_plan(plan: &Plan) -> Plan {
         thresholds: Vec::new(),
         min_grade: None,
         rows: None,
+        shard: plan.shard,
     }
 }
 

@@ -6,6 +6,7 @@
 use super::{GroupTally, Histogram, InnerTally, StepTally, Tally};
 use crate::definition::{Metric, Part, Statistic, Subject};
 use crate::plan::ScopedThreshold;
+use crate::shard::Shard;
 
 /// The measured value of a metric.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -18,8 +19,26 @@ pub struct Aggregate {
 }
 
 impl Aggregate {
-    /// Computes the metric of a threshold from `tally`. Rates are divided by `seconds`.
-    pub fn from_threshold(scoped: &ScopedThreshold, tally: &Tally, seconds: Option<f64>) -> Self {
+    /// Computes the metric of a threshold from `tally`. Rates are divided by `seconds`; rates and sums of a shard are
+    /// those of the whole load, if all of it goes as this part does.
+    pub fn from_threshold(
+        scoped: &ScopedThreshold,
+        tally: &Tally,
+        seconds: Option<f64>,
+        shard: Shard,
+    ) -> Self {
+        let measured = Self::of_part(scoped, tally, seconds);
+        if shard.is_whole() || !scoped.threshold.metric.is_additive() {
+            return measured;
+        }
+        Self {
+            value: measured.value.map(|value| value / shard.share()),
+            ..measured
+        }
+    }
+
+    /// The metric of what was measured.
+    fn of_part(scoped: &ScopedThreshold, tally: &Tally, seconds: Option<f64>) -> Self {
         let ScopedThreshold {
             step,
             group,
@@ -319,7 +338,7 @@ mod tests {
             threshold,
             implied: false,
         };
-        Aggregate::from_threshold(&scoped, tally, SECONDS)
+        Aggregate::from_threshold(&scoped, tally, SECONDS, Shard::WHOLE)
     }
 
     /// Buckets of a histogram are at most a hundredth wide.

@@ -120,6 +120,36 @@ impl Cells {
         }
     }
 
+    /// Adds the course of another process in the same time: its users were active beside these.
+    pub fn add_simultaneous(&mut self, other: &Self) {
+        let (wide, narrow) = (self.width.max(other.width), self.width.min(other.width));
+        let width = if wide.is_multiple_of(narrow) {
+            wide
+        } else {
+            wide.saturating_mul(narrow)
+        };
+        let mut other = other.clone();
+        for cells in [&mut *self, &mut other] {
+            if cells.width != width {
+                cells.widen(width);
+            }
+        }
+        for cell in other.cells {
+            match self
+                .cells
+                .binary_search_by_key(&cell.second, |known| known.second)
+            {
+                Ok(found) => {
+                    let known = &mut self.cells[found];
+                    let users = known.active_users + cell.active_users;
+                    known.merge(&cell);
+                    known.active_users = users;
+                }
+                Err(place) => self.cells.insert(place, cell),
+            }
+        }
+    }
+
     fn double(&mut self) {
         self.widen(self.width * 2);
     }

@@ -58,6 +58,22 @@ pub enum PlanError {
         /// The most users of the load.
         max_users: u32,
     },
+    /// A step where users of several processes would wait for each other.
+    #[error(
+        "step `{step}` waits for other users, and those of another shard cannot come: run it in one process"
+    )]
+    DividedRendezvous {
+        /// The name of the step.
+        step: String,
+    },
+    /// A load with less than one user or iteration for each process.
+    #[error("a load of {what} leaves nothing for some of {shards} shards; use fewer shards")]
+    Indivisible {
+        /// The users or iterations.
+        what: String,
+        /// The number of shards.
+        shards: u32,
+    },
     /// A load that does not end within the lifetime of a run.
     #[error(
         "a load that lasts longer than 30 days cannot be run; use at most 30 days, warm-up included"

@@ -10,8 +10,9 @@ mod tests;
 
 use crate::definition::Letter;
 use crate::definition::{
-    Bound, Comparator, Load, Metric, Rendezvous, ScenarioDef, Subject, Threshold,
+    Bound, Comparator, Load, Metric, Rendezvous, ScenarioDef, Shape, Subject, Threshold,
 };
+use crate::shard::Shard;
 pub use error::{LoadOption, PlanError};
 use load::{check_load, max_users, override_load};
 pub use rows::RowLimit;
@@ -37,6 +38,9 @@ pub struct Overrides {
     /// `--mix`: the scenario runs beside others, and may start after them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_mix: bool,
+    /// `--shard`: the part of the load to make.
+    #[serde(skip_serializing_if = "Shard::is_whole")]
+    pub shard: Shard,
 }
 
 /// A number of iterations to make.
@@ -94,6 +98,9 @@ pub struct Plan {
     /// The feed after whose last row the load ends, where one says so; known when the feeds are read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<RowLimit>,
+    /// The part of all this that the run makes; load, users and rows are those of the whole.
+    #[serde(default, skip_serializing_if = "Shard::is_whole")]
+    pub shard: Shard,
 }
 
 /// The grading of a step.
@@ -156,6 +163,7 @@ impl Plan {
         check_load(&load, &mut errors);
         let max_users = max_users(scenario, &load);
         check_rendezvous(scenario, max_users, &mut errors);
+        check_shard(scenario, &load, overrides.shard, &mut errors);
         check_grading(defaults, &mut errors);
         if !errors.is_empty() {
             return Err(errors);
@@ -172,6 +180,7 @@ impl Plan {
             seed,
             graceful_stop: GRACEFUL_STOP,
             rows: None,
+            shard: overrides.shard,
             grading: scenario
                 .steps
                 .iter()
@@ -215,6 +224,42 @@ fn check_rendezvous(scenario: &ScenarioDef, max_users: u32, errors: &mut Vec<Pla
                 max_users,
             });
         }
+    }
+}
+
+/// Notes what cannot be divided among processes.
+fn check_shard(scenario: &ScenarioDef, load: &Load, shard: Shard, errors: &mut Vec<PlanError>) {
+    if shard.is_whole() {
+        return;
+    }
+    for step in scenario
+        .steps
+        .iter()
+        .filter(|step| step.rendezvous.is_some())
+    {
+        errors.push(PlanError::DividedRendezvous {
+            step: step.name.to_string(),
+        });
+    }
+    let users = if load.is_open() {
+        load.max_users
+    } else {
+        Some(load.peak().ceil() as u32)
+    };
+    let iterations = match load.shape {
+        Shape::Iterations { count, .. } => Some(count),
+        _ => None,
+    };
+    let counts = [(users.map(u64::from), "users"), (iterations, "iterations")];
+    let counts = counts
+        .into_iter()
+        .filter_map(|(count, what)| Some((count?, what)));
+    let shards = shard.count();
+    if let Some((count, what)) = counts.min_by_key(|(count, _)| *count)
+        && count < u64::from(shards)
+    {
+        let what = format!("{count} {what}");
+        errors.push(PlanError::Indivisible { what, shards });
     }
 }
 

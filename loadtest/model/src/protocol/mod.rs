@@ -21,6 +21,8 @@ use crate::metrics::{Frame, Number};
 use crate::plan::{GradingDefaults, Overrides};
 use crate::record::{RunEnd, RunStart};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The version of this protocol; also in the marker of every load-test binary.
@@ -92,6 +94,10 @@ pub enum Request {
     },
     /// Run one journey, and write what it does to a file as it goes.
     Debug(Box<DebugRequest>),
+    /// Run the setups of one scenario, and write their values for the processes that share its load.
+    Setup(Box<SetupRequest>),
+    /// Run its teardowns, with these values.
+    Teardown(Box<SetupRequest>),
     /// Search for the highest rate of one scenario that meets an SLO, in one run after another.
     Capacity(Box<CapacityRequest>),
 }
@@ -188,6 +194,53 @@ pub struct RunRequest {
     /// The file for it where that one cannot be written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spare_record: Option<PathBuf>,
+    /// The file of the [`SetupValues`] of a shard, which runs no setup.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup_values: Option<PathBuf>,
+    /// The start of the load, in microseconds after 1970-01-01 in UTC; as soon as it can where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_at_us: Option<u64>,
+}
+
+/// A request to run the setups or the teardowns of one scenario, without a load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SetupRequest {
+    /// The identity of the scenario: `package::module::function`.
+    pub scenario: String,
+    /// The changes of the load from the command line.
+    pub overrides: Overrides,
+    /// `--base-url`.
+    pub base_url: Option<String>,
+    /// The seed of the run.
+    pub seed: u64,
+    /// The file of the [`SetupValues`]: setups write it, teardowns read it.
+    pub values: PathBuf,
+    /// The file for the [`SetupLine`], in JSON.
+    pub output: PathBuf,
+}
+
+/// The result of a [`SetupRequest`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SetupLine {
+    /// All ran.
+    Done {
+        /// The names of the setups whose values were written.
+        values: Vec<String>,
+    },
+    /// Something failed.
+    Failed(RunFailure),
+}
+
+/// The values that the setups of a scenario returned.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SetupValues {
+    /// The identity of the scenario.
+    pub scenario: String,
+    /// Its version, or else the fingerprint of its source.
+    pub fingerprint: String,
+    /// The values by the names of the setups.
+    pub values: BTreeMap<String, Box<RawValue>>,
 }
 
 /// The scenarios of a binary.

@@ -1,11 +1,13 @@
 //! The run record: all that survives a run; versioned and complete.
 
 mod check;
+mod merge;
 mod permit;
 mod regrade;
 mod trust;
 
 pub use check::{Impossible, from_json};
+pub use merge::{MergeError, MergedRecords, ShardRun, ShardShare, merge_shards};
 pub use permit::{Offline, Permit, PermittedBy};
 pub use trust::Trust;
 
@@ -43,6 +45,9 @@ pub struct RunRecord {
     /// the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Search>,
+    /// The shards that the record was merged of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shards: Vec<ShardRun>,
 }
 
 /// A scenario that was selected and did not run.

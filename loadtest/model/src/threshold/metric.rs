@@ -211,6 +211,14 @@ impl Metric {
         }
     }
 
+    /// Returns true if that of a part of a load is a part of that of the whole.
+    pub const fn is_additive(&self) -> bool {
+        matches!(
+            self,
+            Self::Rps | Self::Throughput | Self::Count(_) | Self::Rate(_)
+        )
+    }
+
     /// Returns the subjects that can have it.
     pub const fn scope(&self) -> Scope {
         match self {

@@ -17,11 +17,13 @@ mod repeat;
 mod replay;
 mod rows;
 mod senders;
+mod shards;
 mod slowest;
 mod soak;
 
 use super::control::{Control, RunPhase, StopSignals};
 use super::pacer::Pacer;
+use super::partition::Partition;
 use super::rendezvous::MeetingPoints;
 use super::worker::{WorkerSpec, WorkerSummary, run_worker};
 use crate::chain::{
@@ -267,8 +269,7 @@ fn worker_spec<T>(
         shared: Arc::new(()),
         plan: plan.clone(),
         seed: 7,
-        worker: 0,
-        workers: 1,
+        partition: Partition::new(plan.shard, 0, 1),
         crowded: false,
         occupancy: Arc::default(),
         meeting_points: MeetingPoints::new(&scenario.definition, plan),
@@ -296,8 +297,7 @@ fn run_plan(
             let (script, seen) = (Arc::clone(&script), Arc::clone(&seen));
             let spec = WorkerSpec {
                 shared: Shared::clone(&shared),
-                worker,
-                workers,
+                partition: Partition::new(plan.shard, worker, workers),
                 ..worker_spec(scenario, plan, move || Scripted {
                     script: Arc::clone(&script),
                     start,

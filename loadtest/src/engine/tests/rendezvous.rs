@@ -41,8 +41,7 @@ fn run_together(
         for worker in 0..workers {
             let (script, seen) = (Arc::clone(&script), Arc::clone(&seen));
             let spec = WorkerSpec {
-                worker,
-                workers,
+                partition: Partition::new(plan.shard, worker, workers),
                 meeting_points: Arc::clone(&meeting_points),
                 ..worker_spec(scenario, &plan, move || Scripted {
                     script: Arc::clone(&script),

@@ -4,8 +4,9 @@ use crate::chain::{Scenario, SetupContext};
 use crate::engine::{self, Control, Workers};
 use crate::prelude::*;
 use crate::transport::{HttpTransport, Network};
-use loadtest_model::definition::{Load, Rate};
+use loadtest_model::definition::{Load, Rate, Shape, Stage};
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
+use loadtest_model::shard::Shard;
 use loadtest_tests::{Reply, Server};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -52,11 +53,20 @@ fn drawn() {
 
 /// Every request of a run, in an order of its own.
 fn sent(load: &Load, seed: u64, workers: u32) -> Vec<String> {
+    sent_by_shard(load, seed, workers, Shard::WHOLE)
+}
+
+/// The same of a part of the load.
+fn sent_by_shard(load: &Load, seed: u64, workers: u32, shard: Shard) -> Vec<String> {
     let server = Server::recording(|_| Reply::json("{}"));
     let scenario: &'static Scenario = drawn();
     let mut definition = scenario.definition.clone();
     definition.load = Some(load.clone());
-    let (overrides, grading) = (Overrides::default(), GradingDefaults::default());
+    let grading = GradingDefaults::default();
+    let overrides = Overrides {
+        shard,
+        ..Overrides::default()
+    };
     let plan = Plan::new(&definition, &overrides, &grading, seed).unwrap();
     let context = SetupContext {
         seed,
@@ -120,4 +130,36 @@ fn fixed_work_is_the_same_with_any_number_of_users() {
 fn arrivals_are_the_same_with_any_number_of_threads() {
     // as many users as there are arrivals, so that none is dropped
     assert_same(&Load::rate(Rate::per_second(120.0), Duration::from_millis(500)).max_users(60));
+}
+
+/// Every shard runs by itself, with a number of threads of its own.
+#[test]
+fn shards_send_together_what_one_process_sends() {
+    let rate = Rate::per_second(120.0);
+    let stage = |from, to| Stage {
+        from,
+        to,
+        duration: Duration::from_millis(300),
+    };
+    let stages = Shape::RateStages {
+        stages: vec![stage(0.0, 200.0), stage(200.0, 50.0)].into(),
+    };
+    for load in [
+        Load::iterations(61, 12),
+        Load::iterations_per_user(5, 13),
+        Load::rate(rate, Duration::from_millis(500)).max_users(60),
+        Load::new(stages).max_users(80),
+    ] {
+        let one = sent(&load, 7, 2);
+        assert!(one.len() > 60, "{one:#?}");
+        for weights in [&[1, 1, 1][..], &[3, 1, 2]] {
+            let shards = Shard::by_weight(weights).unwrap();
+            let mut all: Vec<String> = (1..)
+                .zip(shards)
+                .flat_map(|(workers, shard)| sent_by_shard(&load, 7, workers, shard))
+                .collect();
+            all.sort();
+            assert_eq!(all, one, "{load:?} by {weights:?}");
+        }
+    }
 }

@@ -1,0 +1,110 @@
+//! `cargo loadtest merge`: the runs of all shards of a load as one run.
+
+use super::{baseline, publish};
+use crate::baselines::Against;
+use crate::cli::{Cli, MergeArgs};
+use crate::config::Config;
+use crate::console;
+use crate::error::Error;
+use crate::store::{self, Measured, Store};
+use crate::workspace::Workspace;
+use jiff::Timestamp;
+use loadtest_model::card::Validity;
+use loadtest_model::display;
+use loadtest_model::plan::GradingDefaults;
+use loadtest_model::record::{RunRecord, ShardRun, Trust, merge_shards};
+use std::time::Duration;
+
+/// Shards that start further apart than this measured a target under less load than planned.
+const START_SPREAD: Duration = Duration::from_secs(1);
+
+/// Joins the records, grades the whole, and keeps it as a run of its own.
+///
+/// # Errors
+/// When a run cannot be read, or they are not the shards of one load.
+pub(crate) fn merge(args: &MergeArgs, cli: &Cli) -> Result<u8, Error> {
+    let mut exports = publish::Exports::check(&args.export, &args.reports)?;
+    let workspace = Workspace::load_or_folder(&args.cargo)?;
+    if args.ci {
+        exports = exports.for_ci(workspace.root());
+    }
+    let config = Config::load(&workspace.start, workspace.root())?;
+    let store = Store::in_workspace(&workspace, &config);
+    let open_store = || Ok(store.clone());
+    let opened = args.runs.iter().map(|run| store::open(run, open_store));
+    let records = opened.map(|opened| opened.map(|(_, record)| record));
+    let records: Vec<RunRecord> = records.collect::<Result<_, _>>()?;
+    let merged = merge_shards(&records).map_err(|errors| {
+        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Error::usage(lines.join("\n"))
+            .with_help("give the runs of all shards: `cargo loadtest merge RUN RUN ..`")
+    })?;
+    if !cli.quiet {
+        describe_doubts(&records, &merged.shards);
+    }
+    let folder = store.create()?;
+    let first = records.first().map(|record| record.environment.clone());
+    let mut record = RunRecord {
+        scenarios: merged.scenarios,
+        shards: merged.shards,
+        ..folder.new_record(first.unwrap_or_default())
+    };
+    let starts = records.iter().map(|record| &record.started_at);
+    if let Some(earliest) = starts.min() {
+        record.started_at.clone_from(earliest);
+    }
+    if args.min_grade.is_some() {
+        record.regrade(&GradingDefaults {
+            min_grade: args.min_grade,
+            ..GradingDefaults::default()
+        });
+    }
+    let comparison = if let Some(name) = &args.baseline {
+        let baseline = baseline::baselines(&args.cargo)?.open(name)?;
+        let scenarios = record.scenarios.iter();
+        let identities = scenarios.map(|scenario| scenario.start.definition.identity());
+        Some(Against::read(&baseline, identities)?.compare(&record))
+    } else {
+        None
+    };
+    let result = Measured {
+        record: &record,
+        comparison: comparison.as_ref(),
+    };
+    publish::conclude(&store, &folder, result, record.scenarios.len(), &exports)
+}
+
+/// Prints what makes the sum less than the load that was planned.
+fn describe_doubts(records: &[RunRecord], shards: &[ShardRun]) {
+    for shard in shards {
+        let record = records.iter().find(|record| record.run_id == shard.run_id);
+        for scenario in record.iter().flat_map(|record| &record.scenarios) {
+            let validity = Validity::so_far(scenario);
+            if validity.trust != Trust::Valid
+                && let Some(cause) = validity.causes.first()
+            {
+                console::print_warning(format_args!(
+                    "{} ({}) is {}: {}",
+                    shard.shard,
+                    shard.run_id,
+                    validity.trust.name(),
+                    console::clean(&cause.what)
+                ));
+            }
+        }
+    }
+    let starts = shards
+        .iter()
+        .filter_map(|shard| shard.started_at.parse::<Timestamp>().ok());
+    let (first, last) = (starts.clone().min(), starts.max());
+    let spread = first
+        .zip(last)
+        .map(|(first, last)| last.duration_since(first).unsigned_abs());
+    if let Some(spread) = spread.filter(|spread| *spread > START_SPREAD) {
+        console::print_warning(format_args!(
+            "the shards started {} apart, so that the target never had all of the load; `--start-at` starts them \
+             together",
+            display::format_span(spread)
+        ));
+    }
+}

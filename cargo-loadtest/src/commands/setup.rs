@@ -1,0 +1,63 @@
+//! `cargo loadtest setup` and `teardown`: once for all shards of a load.
+
+use super::{Project, run};
+use crate::cli::{Cli, SetupArgs};
+use crate::console;
+use crate::error::Error;
+use crate::policy::{self, Action};
+use crate::session::{self, Program};
+use loadtest_model::protocol::{Request, SetupRequest};
+
+/// Runs the setups of a scenario, and writes their values.
+///
+/// # Errors
+/// When one failed, or its value cannot be written as JSON.
+pub(crate) fn setup(args: &SetupArgs, cli: &Cli) -> Result<u8, Error> {
+    let values = run_hooks(args, cli, Request::Setup)?;
+    let file = args.values.display();
+    console::print_result(match &*values {
+        [] => format!("No setup of the scenario makes a value; wrote {file} without one"),
+        names => format!("Wrote the values of {} to {file}", names.join(", ")),
+    })?;
+    Ok(0)
+}
+
+/// Runs the teardowns of a scenario, with the values that its setups made.
+///
+/// # Errors
+/// When one failed.
+pub(crate) fn teardown(args: &SetupArgs, cli: &Cli) -> Result<u8, Error> {
+    run_hooks(args, cli, Request::Teardown)?;
+    Ok(0)
+}
+
+fn run_hooks(
+    args: &SetupArgs,
+    cli: &Cli,
+    asked: impl FnOnce(Box<SetupRequest>) -> Request,
+) -> Result<Vec<String>, Error> {
+    let project = Project::open(&args.project, cli)?;
+    let config = project.config()?;
+    let load = config.run.load_args(&args.load);
+    let overrides = config.overrides(&load)?;
+    project.permits(Action::Run, &config)?;
+    let found = project.one(Some(&args.scenario), None)?;
+    policy::permits_tests(&config, std::slice::from_ref(&found))?;
+    let folder =
+        tempfile::tempdir().map_err(Error::io("create a folder in", std::env::temp_dir()))?;
+    let request = SetupRequest {
+        scenario: found.definition.identity(),
+        overrides,
+        base_url: load.base_url.clone(),
+        seed: load.seed.unwrap_or(run::SHARD_SEED),
+        values: args.values.clone(),
+        output: folder.path().join("setup.jsonl"),
+    };
+    session::run_hooks(
+        Program::from_binary(&found.binary, project.offline),
+        asked,
+        &request,
+        &folder.path().join("request.json"),
+        &project.interrupts,
+    )
+}

@@ -1,0 +1,297 @@
+//! Joins the records of shards into the record of their load.
+
+use super::{EndReason, Environment, RunEnd, RunRecord, ScenarioRecord};
+use crate::metrics::Panicked;
+use crate::shard::{Shard, UniteError};
+use serde::{Deserialize, Serialize};
+
+/// A shard that a record was made of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShardRun {
+    /// The identifier of its run.
+    pub run_id: String,
+    /// Its part of the load.
+    pub shard: Shard,
+    /// The time its load began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Its machine and source.
+    pub environment: Environment,
+    /// What it measured of each scenario.
+    pub scenarios: Vec<ShardShare>,
+}
+
+/// A scenario in a shard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShardShare {
+    /// The identity of the scenario.
+    pub scenario: String,
+    /// Worker threads.
+    pub workers: u32,
+    /// Iterations that were to start.
+    pub planned: u64,
+    /// Those that started.
+    pub started: u64,
+    /// Those for which no user was free.
+    pub dropped: u64,
+    /// p99 of the delay of starts by the generator.
+    pub lateness_p99_us: Option<u64>,
+}
+
+/// The reason why records are not the shards of one load.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MergeError {
+    /// A part is missing, or there twice.
+    #[error("the runs are not one load: {0}")]
+    Parts(UniteError),
+    /// A run of a whole load.
+    #[error("the run {run_id} is no shard, but a load of its own")]
+    Whole {
+        /// The run.
+        run_id: String,
+    },
+    /// Two runs of which something differs that all shards have alike.
+    #[error("the runs {one} and {other} differ in {what}, so they are not shards of one load")]
+    Different {
+        /// A run.
+        one: String,
+        /// The other one.
+        other: String,
+        /// What differs: `their seed`.
+        what: &'static str,
+    },
+    /// A shard without one of the scenarios.
+    #[error("the run {run_id} has no measurement of `{scenario}`")]
+    NotRun {
+        /// The run.
+        run_id: String,
+        /// The scenario.
+        scenario: String,
+    },
+    /// A search for a capacity.
+    #[error("the run {run_id} is a search for a capacity, which is not divided")]
+    Search {
+        /// The run.
+        run_id: String,
+    },
+}
+
+/// The scenarios of a load, and the shards that they are of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergedRecords {
+    /// The scenarios, as if one process had run them.
+    pub scenarios: Vec<ScenarioRecord>,
+    /// The shards in their order.
+    pub shards: Vec<ShardRun>,
+}
+
+/// Joins the records of all shards of a load: counters are added, histograms bucket by bucket.
+///
+/// # Errors
+/// Everything that speaks against that.
+pub fn merge_shards(records: &[RunRecord]) -> Result<MergedRecords, Vec<MergeError>> {
+    let mut records: Vec<&RunRecord> = records.iter().collect();
+    records.sort_by_key(|record| shard_of(record));
+    let errors = find_obstacles(&records);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let shards = records.iter().map(|record| describe_shard(record));
+    let scenarios = (0..records[0].scenarios.len()).map(|at| {
+        let identity = records[0].scenarios[at].start.definition.identity();
+        let parts = records.iter().flat_map(|record| &record.scenarios);
+        let own = parts.filter(|part| part.start.definition.identity() == identity);
+        own.cloned()
+            .reduce(join_parts)
+            .unwrap_or_else(|| unreachable!("every record has it"))
+    });
+    let whole = |mut scenario: ScenarioRecord| {
+        scenario.start.plan.shard = Shard::WHOLE;
+        scenario
+    };
+    Ok(MergedRecords {
+        scenarios: scenarios.map(whole).collect(),
+        shards: shards.collect(),
+    })
+}
+
+fn shard_of(record: &RunRecord) -> Shard {
+    let first = record.scenarios.first();
+    first.map_or(Shard::WHOLE, |scenario| scenario.start.plan.shard)
+}
+
+fn find_obstacles(records: &[&RunRecord]) -> Vec<MergeError> {
+    let mut errors = Vec::new();
+    for record in records {
+        let run_id = record.run_id.clone();
+        if record.capacity.is_some() {
+            errors.push(MergeError::Search { run_id });
+        } else if record
+            .scenarios
+            .iter()
+            .any(|one| one.start.plan.shard.is_whole())
+        {
+            errors.push(MergeError::Whole { run_id });
+        } else {
+            errors.extend(record.not_run.iter().map(|not_run| MergeError::NotRun {
+                run_id: record.run_id.clone(),
+                scenario: not_run.scenario.clone(),
+            }));
+        }
+    }
+    if !errors.is_empty() {
+        return errors;
+    }
+    let shards: Vec<Shard> = records.iter().map(|record| shard_of(record)).collect();
+    if let Err(error) = Shard::unite(&shards) {
+        errors.push(MergeError::Parts(error));
+    }
+    if let Some((first, others)) = records.split_first() {
+        for other in others {
+            errors.extend(compare(first, other));
+        }
+    }
+    errors
+}
+
+/// Returns what two shards of a load do not have alike.
+fn compare(one: &RunRecord, other: &RunRecord) -> Vec<MergeError> {
+    let mut errors = Vec::new();
+    let known = |record: &RunRecord, identity: &str| {
+        let mut all = record.scenarios.iter();
+        all.find(|scenario| scenario.start.definition.identity() == identity)
+            .cloned()
+    };
+    for (with, without) in [(one, other), (other, one)] {
+        for scenario in &with.scenarios {
+            let identity = scenario.start.definition.identity();
+            if known(without, &identity).is_none() {
+                errors.push(MergeError::NotRun {
+                    run_id: without.run_id.clone(),
+                    scenario: identity,
+                });
+            }
+        }
+    }
+    for ours in &one.scenarios {
+        let Some(theirs) = known(other, &ours.start.definition.identity()) else {
+            continue;
+        };
+        errors.extend(
+            find_difference(ours, &theirs).map(|what| MergeError::Different {
+                one: one.run_id.clone(),
+                other: other.run_id.clone(),
+                what,
+            }),
+        );
+    }
+    errors.dedup();
+    errors
+}
+
+fn find_difference(one: &ScenarioRecord, other: &ScenarioRecord) -> Option<&'static str> {
+    let (ours, theirs) = (&one.start, &other.start);
+    let plan_of = |scenario: &ScenarioRecord| {
+        let mut plan = scenario.start.plan.clone();
+        plan.shard = Shard::WHOLE;
+        plan
+    };
+    if ours.definition.revision() != theirs.definition.revision() {
+        Some("the version of their scenario")
+    } else if ours.executable_hash != theirs.executable_hash {
+        Some("their program, which has to be the same file")
+    } else if ours.plan.seed != theirs.plan.seed {
+        Some("their seed")
+    } else if plan_of(one) != plan_of(other) {
+        Some("their load or limits")
+    } else if ours.base_url != theirs.base_url {
+        Some("their target")
+    } else {
+        None
+    }
+}
+
+fn describe_shard(record: &RunRecord) -> ShardRun {
+    let share = |scenario: &ScenarioRecord| {
+        let windows = scenario.windows.all();
+        let journeys = windows.iter().map(|tally| &tally.journey);
+        let lateness = scenario.windows.steady.journey.lateness.quantile(0.99);
+        ShardShare {
+            scenario: scenario.start.definition.identity(),
+            workers: scenario.start.workers,
+            planned: scenario.end.planned,
+            started: journeys.clone().map(|journey| journey.started).sum(),
+            dropped: journeys.map(|journey| journey.dropped).sum(),
+            lateness_p99_us: lateness.map(|time| time.as_micros() as u64),
+        }
+    };
+    let started = record.scenarios.first();
+    ShardRun {
+        run_id: record.run_id.clone(),
+        shard: shard_of(record),
+        started_at: started.map_or_else(
+            || record.started_at.clone(),
+            |scenario| scenario.start.started_at.clone(),
+        ),
+        environment: record.environment.clone(),
+        scenarios: record.scenarios.iter().map(share).collect(),
+    }
+}
+
+/// Adds what another shard measured of a scenario.
+fn join_parts(mut sum: ScenarioRecord, part: ScenarioRecord) -> ScenarioRecord {
+    sum.windows.merge(&part.windows);
+    sum.cells.add_simultaneous(&part.cells);
+    let (start, other) = (&mut sum.start, part.start);
+    start.workers += other.workers;
+    start.validity_off |= other.validity_off;
+    start.target_in_process |= other.target_in_process;
+    start.started_at = start.started_at.clone().min(other.started_at);
+    for permit in other.permits {
+        if !start.permits.contains(&permit) {
+            start.permits.push(permit);
+        }
+    }
+    sum.end = join_ends(sum.end, part.end);
+    sum
+}
+
+fn join_ends(mut sum: RunEnd, part: RunEnd) -> RunEnd {
+    if severity(&part.ending) > severity(&sum.ending) {
+        sum.ending = part.ending;
+    }
+    sum.elapsed_us = sum.elapsed_us.max(part.elapsed_us);
+    sum.planned += part.planned;
+    sum.steady_us = sum.steady_us.max(part.steady_us);
+    sum.complete &= part.complete;
+    sum.out_of_rows |= part.out_of_rows;
+    sum.target_death = sum.target_death.or(part.target_death);
+    for panic in part.panics {
+        add_panic(&mut sum.panics, panic);
+    }
+    sum
+}
+
+fn add_panic(all: &mut Vec<Panicked>, panic: Panicked) {
+    match all
+        .iter_mut()
+        .find(|known| known.location == panic.location)
+    {
+        Some(known) => known.count += panic.count,
+        None => all.push(panic),
+    }
+}
+
+/// How much less than the plan an ending leaves.
+const fn severity(ending: &EndReason) -> u8 {
+    match ending {
+        EndReason::Completed => 0,
+        EndReason::Interrupted => 1,
+        EndReason::Halted { .. } => 2,
+        EndReason::ThresholdBroken { .. } => 3,
+        EndReason::Panicked => 4,
+        EndReason::Aborted => 5,
+        EndReason::Stuck { .. } => 6,
+        EndReason::Died { .. } => 7,
+    }
+}
