@@ -6,7 +6,7 @@ use crate::console;
 use crate::error::Error;
 use crate::import::{
     EnvironmentLookup, Input, Mistake, PermittedFiles, Recording, Span, format, hide_secrets,
-    read_text, read_words, redact_text, replay_recording,
+    read_text, read_words, replay_recording,
 };
 use crate::process;
 use crate::selection::Found;
@@ -154,7 +154,7 @@ pub(super) fn explain_refusal(input: &Input, mistake: Mistake, from: &str) -> Er
         format!("import it with `cargo loadtest import {other} {name}`")
     });
     let excerpt = input.excerpt(&mistake.span);
-    let words = redact_text(&mistake.words, &[]);
+    let words = input.redact(&mistake.words);
     let error = Error::usage(format!("{words}\n{excerpt}"));
     match other.or(mistake.help) {
         Some(help) => error.with_help(help),
@@ -184,7 +184,7 @@ impl ImportedRequests {
             }
         }
         for (words, mut spans) in groups {
-            let words = redact_text(words, &[]);
+            let words = self.input.redact(words);
             let mut more = String::new();
             if spans.len() > MOST_EQUAL {
                 more = format!("\n  = and at {} more places", spans.len() - 1);

@@ -32,6 +32,6 @@ pub(crate) use postman::{PostmanOptions, read_environment, read_postman};
 pub(crate) use recording::{Dropped, Recording};
 pub(crate) use replayed::replay_recording;
 pub(crate) use rust::{Linked, NamedSecret, WrittenScenario, format_source, write_source};
-pub(crate) use secrets::{hide_secrets, redact_text};
+pub(crate) use secrets::hide_secrets;
 pub(crate) use shell::EnvironmentLookup;
 pub(crate) use source::{Input, Mistake, Span};

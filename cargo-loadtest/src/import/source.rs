@@ -1,6 +1,6 @@
 //! The text that an importer reads, and the places in it that messages show.
 
-use super::secrets::redact_text;
+use super::secrets::{find_evident_secrets, find_secrets, redact_found};
 use crate::console::clean;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -24,6 +24,8 @@ pub(crate) struct Input {
     pub(crate) text: String,
     /// Values in it that are shown nowhere.
     known: Vec<String>,
+    /// True for a description, whose random values are examples.
+    is_described: bool,
     /// Places of the line ends, once they are needed.
     ends: OnceLock<Vec<usize>>,
 }
@@ -78,6 +80,7 @@ impl Input {
             name: name.into(),
             text: text.into(),
             known: Vec::new(),
+            is_described: false,
             ends: OnceLock::new(),
         }
     }
@@ -85,6 +88,21 @@ impl Input {
     /// Shows these values nowhere.
     pub(crate) fn hide(&mut self, values: impl IntoIterator<Item = String>) {
         self.known.extend(values);
+    }
+
+    /// Notes that it is a description of a service, whose random values are examples.
+    pub(crate) fn set_described(&mut self) {
+        self.is_described = true;
+    }
+
+    /// Redacts the secrets of a text about it.
+    pub(crate) fn redact(&self, text: &str) -> String {
+        let find = if self.is_described {
+            find_evident_secrets
+        } else {
+            find_secrets
+        };
+        redact_found(text, &self.known, find)
     }
 
     /// Returns the line and the column of a place, counted from one, the column in characters.
@@ -120,7 +138,7 @@ impl Input {
         if marked.starts_with(['{', '[']) {
             marked = &marked[..1];
         }
-        let mut marked = clean(&redact_text(marked, &self.known));
+        let mut marked = clean(&self.redact(marked));
         if marked.width() > WIDTH {
             marked = format!("{}…", truncate_end(&marked, WIDTH));
         }
@@ -182,6 +200,25 @@ mod tests {
         // Nothing to mark is marked all the same.
         let input = Input::new("x", "a\n".to_owned());
         assert!(input.excerpt(&(9..12)).ends_with("2 | \n  | ^"));
+    }
+
+    #[test]
+    fn examples_of_a_description_are_shown() {
+        let text = "{\"default\": \"dGsf82KxQ0zLm4Vt9Rb1\", \"note\": \"ghp_4fK2mZ9sQ1xV7bN3cW8tR5yU6iO0pA1dF2gH\"}";
+        let mut input = Input::new("api.json", text);
+        let shown = |input: &Input| {
+            let begin = |part| text.find(part).unwrap();
+            [begin("dGsf"), begin("ghp_")].map(|at| input.excerpt(&(at..at + 20)))
+        };
+        assert!(
+            shown(&input)
+                .iter()
+                .all(|shown| !shown.contains("dGsf82") && !shown.contains("4fK2"))
+        );
+        input.set_described();
+        let [example, key] = shown(&input);
+        assert!(example.contains("dGsf82KxQ0zLm4Vt9Rb1"), "{example}");
+        assert!(!key.contains("4fK2"), "{key}");
     }
 
     #[test]

@@ -124,7 +124,10 @@ impl<'a> ScenarioOutput<'a> {
         format: &str,
         read: impl FnOnce(&Input) -> Result<Recording, Mistake>,
     ) -> Result<u8, Error> {
-        let input = recorded::read_input(file, LARGEST)?;
+        let mut input = recorded::read_input(file, LARGEST)?;
+        if format == "openapi" {
+            input.set_described();
+        }
         let output = &self.to.output;
         if let (Ok(input), Ok(output)) = (file.canonicalize(), output.canonicalize())
             && input == output

@@ -1,10 +1,16 @@
 //! Separates cookies that virtual users get from answers from those that a `cookie` header has to carry.
 
+use super::super::naming::unique;
+use super::super::recording::{Piece, Secret, Text};
+use super::super::secrets::{is_secret_value, variable};
 use super::super::source::Note;
+use super::super::text::quote_name;
 use super::entry::HarEntry;
 use super::lists::is_listed;
 use std::collections::{HashMap, HashSet};
 
+/// The longest word that is no secret.
+const LONGEST_WORD: usize = 7;
 /// Most cookies that are warned about.
 const MOST_WARNINGS: usize = 5;
 
@@ -15,6 +21,11 @@ pub(super) struct RecordedCookies {
     set: HashMap<String, bool>,
     /// Names that were warned about.
     warned: HashSet<String>,
+    /// The texts of the cookies of an older session, by host and name: that of the first time.
+    older: HashMap<(String, String), Text>,
+    /// The names of the secrets.
+    used: HashSet<String>,
+    pub(super) secrets: Vec<Secret>,
 }
 
 impl RecordedCookies {
@@ -23,8 +34,8 @@ impl RecordedCookies {
         &mut self,
         entry: &HarEntry<'_>,
         notes: &mut Vec<Note>,
-    ) -> Option<String> {
-        let mut own = Vec::new();
+    ) -> Option<Text> {
+        let mut own = Text::default();
         for (name, value) in read_sent_cookies(entry) {
             let is_kept = self.set.get(&name).copied();
             if is_kept == Some(true) {
@@ -33,9 +44,37 @@ impl RecordedCookies {
             if is_kept == Some(false) {
                 self.warn(&name, entry, notes);
             }
-            own.push(format!("{name}={value}"));
+            own.push_str(if own.is_empty() { "" } else { "; " });
+            own.push_str(&format!("{name}="));
+            own.append(self.older_value(entry, &name, &value));
         }
-        (!own.is_empty()).then(|| own.join("; "))
+        (!own.is_empty()).then_some(own)
+    }
+
+    /// Returns the value of a cookie of an older session: a secret, but for short words such as `dark`.
+    fn older_value(&mut self, entry: &HarEntry<'_>, name: &str, value: &str) -> Text {
+        let key = (
+            entry.url.host_str().unwrap_or_default().to_owned(),
+            name.to_owned(),
+        );
+        if let Some(known) = self.older.get(&key) {
+            return known.clone();
+        }
+        let is_word = value.len() <= LONGEST_WORD
+            && value
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'-')
+            && !is_secret_value(name, value);
+        let text = if is_word {
+            Text::literal(value)
+        } else {
+            let variable = unique(&variable(name, "COOKIE"), &mut self.used);
+            let what = format!("the cookie {} of an older session", quote_name(name));
+            self.secrets.push(Secret::known(variable, what, value));
+            Text::from_iter([Piece::Secret(self.secrets.len() - 1)])
+        };
+        self.older.insert(key, text.clone());
+        text
     }
 
     /// Remembers the cookies of an answer.

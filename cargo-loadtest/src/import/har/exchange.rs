@@ -12,7 +12,7 @@ use url::Url;
 pub(super) fn read_exchange(
     entry: &HarEntry<'_>,
     has_answers: bool,
-    cookie: Option<String>,
+    cookie: Option<Text>,
     notes: &mut Vec<Note>,
 ) -> Exchange {
     let recorded = entry.status.filter(|_| has_answers);

@@ -92,7 +92,9 @@ pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording,
     recording
         .notes
         .extend(archive::warn_if_sanitised(&root, &entries));
-    let mut exchanges = read_exchanges(&entries, &kept, &mut recording.notes);
+    let mut cookies = RecordedCookies::default();
+    let mut exchanges = read_exchanges(&entries, &kept, &mut cookies, &mut recording.notes);
+    recording.secrets = cookies.secrets;
     if !options.drops_pauses {
         times::add_think_times(&mut exchanges);
     }
@@ -130,10 +132,10 @@ fn follow_base(exchange: &mut Exchange, base: &str) {
 fn read_exchanges(
     entries: &[HarEntry<'_>],
     kept: &[Option<EntryKind>],
+    cookies: &mut RecordedCookies,
     notes: &mut Vec<Note>,
 ) -> Vec<TimedExchange> {
     let has_answers = entries.iter().any(|entry| entry.status.is_some());
-    let mut cookies = RecordedCookies::default();
     let mut exchanges = Vec::new();
     for (entry, kind) in entries.iter().zip(kept) {
         if kind.is_some() {

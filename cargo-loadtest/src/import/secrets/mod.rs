@@ -15,6 +15,7 @@ pub(crate) use pass::hide_secrets;
 pub(super) use rules::{
     is_callback, is_secret_name, is_secret_number, is_secret_value, looks_secret, variable,
 };
-pub(crate) use search::redact_text;
-use search::{FindSecrets, find_evident_secrets, has_found, redact_found};
-pub(super) use search::{encodings_of, find_base64_texts, find_secrets, has_secret};
+use search::{FindSecrets, has_found};
+pub(super) use search::{
+    encodings_of, find_base64_texts, find_evident_secrets, find_secrets, has_secret, redact_found,
+};

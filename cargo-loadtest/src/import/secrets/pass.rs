@@ -214,6 +214,10 @@ impl Finder {
             text.append(self.hide_whole(&token, "api token", "the bearer token"));
             return text;
         }
+        // Each cookie is a secret of its own already.
+        if name == "cookie" && has_named_values(&header.value) {
+            return header.value.clone();
+        }
         self.hide_named(
             &header.value,
             &name,
@@ -483,4 +487,15 @@ impl Finder {
 
 fn in_place(name: &str, place: &str) -> String {
     format!("{} in the {place}", quote_name(name))
+}
+
+/// Returns true for `sid={{value}}; theme=dark; ..`, where each value is one already, or a short word.
+fn has_named_values(cookies: &Text) -> bool {
+    let flat = cookies.flat();
+    flat.has_values(&flat.text)
+        && flat.text.split("; ").all(|pair| {
+            let value = pair.split_once('=').map_or("", |(_, value)| value);
+            let is_word = |byte: u8| byte.is_ascii_lowercase() || byte == b'-';
+            flat.value(value).is_some() || value.len() < 8 && value.bytes().all(is_word)
+        })
 }

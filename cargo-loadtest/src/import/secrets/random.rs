@@ -7,8 +7,8 @@ use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use std::collections::HashSet;
 
-/// Longer values are documents.
-pub(super) const LONGEST: usize = 2048;
+/// The longest value of a recording that is secret for its look alone.
+const LONGEST: usize = 512;
 /// The shortest text in Base64.
 const SHORTEST_TEXT: usize = 8;
 

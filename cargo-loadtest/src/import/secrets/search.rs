@@ -1,6 +1,6 @@
 //! Secrets in a text: after a name (`token = ..`, `"pin": ".."`, `<Password>..`), in a URL, or by their form.
 
-use super::random::{LONGEST, decode_base64_text, is_random, split_words};
+use super::random::{decode_base64_text, is_random, split_words};
 use super::rules::{
     NameKind, is_secret_name, is_secret_segment, is_secret_user, is_secret_value, looks_secret,
 };
@@ -15,6 +15,8 @@ const SHORT: usize = 5;
 
 /// The name of a secret in a path.
 const PATH_TOKEN: &str = "path token";
+/// The longest run of Base64 that is no document.
+const LONGEST_RUN: usize = 2048;
 /// The longest tag.
 const LONGEST_TAG: usize = 256;
 
@@ -28,7 +30,7 @@ pub(in crate::import) struct SecretMatch {
 }
 
 /// Finds the secrets of a text.
-pub(super) type FindSecrets = fn(&str) -> Vec<SecretMatch>;
+pub(in crate::import) type FindSecrets = fn(&str) -> Vec<SecretMatch>;
 
 /// Finds the secrets of a text, in their order.
 pub(in crate::import) fn find_secrets(text: &str) -> Vec<SecretMatch> {
@@ -58,7 +60,7 @@ pub(in crate::import) fn find_secrets(text: &str) -> Vec<SecretMatch> {
 }
 
 /// Finds the secrets of a text by their names and forms, and none that only looks random.
-pub(super) fn find_evident_secrets(text: &str) -> Vec<SecretMatch> {
+pub(in crate::import) fn find_evident_secrets(text: &str) -> Vec<SecretMatch> {
     let mut found = find_secrets(text);
     found.retain(|found| {
         let name = found.name.as_deref().filter(|name| *name != PATH_TOKEN);
@@ -67,13 +69,8 @@ pub(super) fn find_evident_secrets(text: &str) -> Vec<SecretMatch> {
     found
 }
 
-/// Redacts the secrets of a text for people, and all `known` values.
-pub(crate) fn redact_text(text: &str, known: &[String]) -> String {
-    redact_found(text, known, find_secrets)
-}
-
 /// Redacts what `find` takes for secrets, and all `known` values.
-pub(super) fn redact_found(text: &str, known: &[String], find: FindSecrets) -> String {
+pub(in crate::import) fn redact_found(text: &str, known: &[String], find: FindSecrets) -> String {
     let mut shown = text.to_owned();
     for form in known.iter().flat_map(|value| encodings_of(value)) {
         shown = redact_value(&shown, &form);
@@ -165,7 +162,7 @@ impl<'a> Search<'a> {
             return None;
         }
         let run = self.rest.split(|letter| !is_inner(letter)).next()?;
-        (run.len() > LONGEST).then_some(run)
+        (run.len() > LONGEST_RUN).then_some(run)
     }
 
     /// Parses `user:password@` after the slashes of a URL.

@@ -1,6 +1,7 @@
 //! Cookies and pauses between requests.
 
 use super::*;
+use crate::import::hide_secrets;
 
 #[test]
 fn cookies_of_answers_come_back_by_themselves() {
@@ -28,7 +29,7 @@ fn cookies_of_answers_come_back_by_themselves() {
     );
     assert_eq!(
         cookie(&[asks(9, "sid=1; _ga=x")]),
-        (Some("sid=1".to_owned()), String::new())
+        (Some("sid=<secret 0>".to_owned()), String::new())
     );
     // Of both kinds: those of answers come by themselves, the others are sent with them.
     let both = cookie(&[sets(0, "sid=1"), asks(9, "sid=1; theme=dark; a=b")]);
@@ -42,11 +43,36 @@ fn cookies_of_answers_come_back_by_themselves() {
         ],
     );
     let (header, words) = cookie(&[script, asks(9, "sid=1")]);
-    assert_eq!(header.as_deref(), Some("sid=1"));
+    assert_eq!(header.as_deref(), Some("sid=<secret 0>"));
     assert!(
         words.contains("an answer that is left out set the cookie `sid`"),
         "{words}"
     );
+}
+
+#[test]
+fn a_cookie_of_an_older_session_is_one_secret() {
+    let asks = |at, cookie: &str| {
+        with(
+            entry(at, "GET", "http://h/me", 200),
+            &[("request.headers.cookie", json!(cookie))],
+        )
+    };
+    let asks: Vec<_> = (0..40)
+        .map(|at| asks(at, &format!("shop.sid=s{at}; seen=yes; n={at}")))
+        .collect();
+    let mut recording = recording(&asks);
+    hide_secrets(&mut recording);
+    let names: Vec<_> = recording
+        .secrets
+        .iter()
+        .map(|secret| secret.name.as_str())
+        .collect();
+    assert_eq!(names, ["SHOP_SID", "N"]);
+    let first = recording.exchanges[0].header("cookie").cloned();
+    assert_eq!(first.unwrap().pieces().len(), 4);
+    let mut exchanges = recording.exchanges.windows(2);
+    assert!(exchanges.all(|two| two[0].header("cookie") == two[1].header("cookie")));
 }
 
 #[test]

@@ -63,9 +63,10 @@ fn lines(recording: &Recording) -> Vec<String> {
     recording.exchanges.iter().map(line).collect()
 }
 
-/// Returns a text without values but those of the virtual user.
+/// Returns a text with secrets by their numbers.
 fn show_text(text: &Text) -> String {
     text.shown(|piece| match piece {
+        Piece::Secret(number) => format!("<secret {number}>"),
         Piece::User(value) => format!("{{{{vu.{}}}}}", value.name()),
         piece => panic!("{piece:?}"),
     })
