@@ -91,7 +91,6 @@ fn render_page(scenario: ScenarioRecord) -> Vec<u8> {
     let record = RunRecord {
         scenarios: vec![scenario],
         capacity: None,
-        shards: Vec::new(),
         ..crate::export::sample::search_record("x")
     };
     Format::Html.render(&Report::grade(&record, None), &[])

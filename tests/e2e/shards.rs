@@ -55,7 +55,6 @@ fn shards_are_merged_into_the_run_of_one_process() {
     let output = merge(&sandbox, &runs).run().exits(0);
     assert!(!output.stderr.contains("are not one load"), "{output}");
     let merged = sandbox.runs().pop().expect("the merged run");
-    let record = merged.record();
     let scenario = merged.scenario();
     assert_balanced(&scenario);
     assert_eq!(scenario.end.planned, 50);
@@ -66,12 +65,12 @@ fn shards_are_merged_into_the_run_of_one_process() {
         windows.merge(&part.windows);
     }
     assert_eq!(scenario.windows, windows, "bucket by bucket");
-    let names = record.shards.iter().map(|shard| shard.shard.to_string());
+    let names = scenario.shards.iter().map(|shard| shard.shard.to_string());
     assert_eq!(
         names.collect::<Vec<_>>(),
         ["shard 1/3", "shard 2/3", "shard 3/3"]
     );
-    let planned = record.shards.iter().map(|shard| shard.scenarios[0].planned);
+    let planned = scenario.shards.iter().map(|shard| shard.planned);
     assert_eq!(planned.sum::<u64>(), 50);
 
     // One process with the same seed sends the same.
@@ -188,7 +187,7 @@ fn shards_start_at_the_time_that_they_are_given() {
     let merged = sandbox.runs().pop().expect("the merged run");
     let scenario = merged.scenario();
     assert_eq!((scenario.end.planned, server.requests()), (40, 40));
-    for shard in merged.record().shards {
+    for shard in scenario.shards {
         let begun: Timestamp = shard.started_at.parse().expect("a time");
         // It is written to whole seconds, shortly before.
         let early = at.duration_since(begun);

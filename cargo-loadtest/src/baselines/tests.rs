@@ -59,7 +59,6 @@ fn run(number: u32) -> RunRecord {
         scenarios: vec![scenario(60)],
         not_run: Vec::new(),
         capacity: None,
-        shards: Vec::new(),
     }
 }
 

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use loadtest_model::card::Validity;
 use loadtest_model::display;
 use loadtest_model::plan::GradingDefaults;
-use loadtest_model::record::{RunRecord, ShardRun, Trust, merge_shards};
+use loadtest_model::record::{RunRecord, ScenarioRecord, Trust, merge_shards};
 use std::time::Duration;
 
 /// Shards that start further apart than this measured a target under less load than planned.
@@ -34,19 +34,18 @@ pub(crate) fn merge(args: &MergeArgs, cli: &Cli) -> Result<u8, Error> {
     let opened = args.runs.iter().map(|run| store::open(run, open_store));
     let records = opened.map(|opened| opened.map(|(_, record)| record));
     let records: Vec<RunRecord> = records.collect::<Result<_, _>>()?;
-    let merged = merge_shards(&records).map_err(|errors| {
+    let scenarios = merge_shards(&records).map_err(|errors| {
         let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
         Error::usage(lines.join("\n"))
             .with_help("give the runs of all shards: `cargo loadtest merge RUN RUN ..`")
     })?;
     if !cli.quiet {
-        describe_doubts(&records, &merged.shards);
+        describe_doubts(&records, &scenarios);
     }
     let folder = store.create()?;
     let first = records.first().map(|record| record.environment.clone());
     let mut record = RunRecord {
-        scenarios: merged.scenarios,
-        shards: merged.shards,
+        scenarios,
         ..folder.new_record(first.unwrap_or_default())
     };
     let starts = records.iter().map(|record| &record.started_at);
@@ -75,36 +74,36 @@ pub(crate) fn merge(args: &MergeArgs, cli: &Cli) -> Result<u8, Error> {
 }
 
 /// Prints what makes the sum less than the load that was planned.
-fn describe_doubts(records: &[RunRecord], shards: &[ShardRun]) {
-    for shard in shards {
-        let record = records.iter().find(|record| record.run_id == shard.run_id);
-        for scenario in record.iter().flat_map(|record| &record.scenarios) {
+fn describe_doubts(records: &[RunRecord], merged: &[ScenarioRecord]) {
+    for record in records {
+        for scenario in &record.scenarios {
             let validity = Validity::so_far(scenario);
             if validity.trust != Trust::Valid
                 && let Some(cause) = validity.causes.first()
             {
                 console::print_warning(format_args!(
                     "{} ({}) is {}: {}",
-                    shard.shard,
-                    shard.run_id,
+                    scenario.start.plan.shard,
+                    record.run_id,
                     validity.trust.name(),
                     console::clean(&cause.what)
                 ));
             }
         }
     }
-    let starts = shards
-        .iter()
-        .filter_map(|shard| shard.started_at.parse::<Timestamp>().ok());
-    let (first, last) = (starts.clone().min(), starts.max());
-    let spread = first
-        .zip(last)
-        .map(|(first, last)| last.duration_since(first).unsigned_abs());
-    if let Some(spread) = spread.filter(|spread| *spread > START_SPREAD) {
-        console::print_warning(format_args!(
-            "the shards started {} apart, so that the target never had all of the load; `--start-at` starts them \
-             together",
-            display::format_span(spread)
-        ));
+    for scenario in merged {
+        let starts = scenario.shards.iter();
+        let starts = starts.filter_map(|shard| shard.started_at.parse::<Timestamp>().ok());
+        let (first, last) = (starts.clone().min(), starts.max());
+        let ends = first.zip(last);
+        let spread = ends.map(|(first, last)| last.duration_since(first).unsigned_abs());
+        if let Some(spread) = spread.filter(|spread| *spread > START_SPREAD) {
+            console::print_warning(format_args!(
+                "the shards of `{}` started {} apart, so that the target never had all of the load; `--start-at` \
+                 starts them together",
+                scenario.start.definition.identity(),
+                display::format_span(spread)
+            ));
+        }
     }
 }

@@ -26,7 +26,6 @@ fn run(report: &Report) -> Run {
         scenarios: Vec::new(),
         not_run: Vec::new(),
         capacity: None,
-        shards: Vec::new(),
     };
     let ran = report.cards.iter().map(|card| Planned {
         identity: card.identity.clone(),

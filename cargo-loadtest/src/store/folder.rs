@@ -82,7 +82,6 @@ impl RunFolder {
             scenarios: Vec::new(),
             not_run: Vec::new(),
             capacity: None,
-            shards: Vec::new(),
         }
     }
 

@@ -212,7 +212,6 @@ mod tests {
             scenarios: Vec::new(),
             not_run: Vec::new(),
             capacity: None,
-            shards: Vec::new(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Badge, Sentence, Sheet, SheetKind, Tile, Tone, anchor, comparison, executions, findings,
-    is_error_rate_alarming, steps, tone_of_grade, tone_of_verdict, units,
+    generators, is_error_rate_alarming, steps, tone_of_grade, tone_of_verdict, units,
 };
 use crate::console::clean;
 use loadtest_model::card::{Card, Reason, Report};
@@ -42,6 +42,7 @@ pub(super) fn build_sheet(report: &Report, card: &Card, at: usize) -> Sheet {
         executions::build_executions(card),
         Some(findings::build_iterations(card)),
         Some(findings::build_measurement(card)),
+        generators::build_generators(card),
         (!is_appendix).then(|| findings::build_environment(report, card)),
         findings::build_notes(card),
     ];

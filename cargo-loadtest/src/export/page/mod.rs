@@ -8,6 +8,7 @@ mod card;
 pub(crate) mod comparison;
 mod executions;
 mod findings;
+mod generators;
 #[cfg(feature = "ui")]
 pub(crate) mod live;
 mod search;

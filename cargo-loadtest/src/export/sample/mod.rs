@@ -12,9 +12,10 @@ use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Cell, GroupSample, Panicked};
 use loadtest_model::plan::ScopedThreshold;
 use loadtest_model::record::{
-    EndReason, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord,
+    EndReason, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord, ShardRun,
 };
 use loadtest_model::redacted::Redacted;
+use loadtest_model::shard::Shard;
 use scenario::{HEALTHY, SICK, below, checkout, ping};
 pub(super) use search::search;
 pub(crate) use search::search_record;
@@ -126,6 +127,33 @@ pub(super) fn single() -> Report {
     MADE.clone()
 }
 
+/// A load that two processes made.
+pub(super) fn merged() -> Report {
+    let mut record = ping();
+    record.shards = [1, 2].map(|number| shard(number, "linux")).into();
+    report(vec![record])
+}
+
+fn shard(number: u32, os: &str) -> ShardRun {
+    ShardRun {
+        run_id: format!("20261105-100000-000{number}"),
+        shard: Shard::new(number, 2).unwrap(),
+        started_at: "2026-11-05T10:00:00Z".to_owned(),
+        environment: Environment {
+            os: os.to_owned(),
+            arch: "x86_64".to_owned(),
+            cpus: 4,
+            ..Environment::default()
+        },
+        workers: 1,
+        planned: 300,
+        started: 298,
+        dropped: 2,
+        late_p99_us: (number == 1).then_some(180),
+        busiest_worker: 0.31,
+    }
+}
+
 /// Several scenarios.
 pub(super) fn several() -> Report {
     static MADE: LazyLock<Report> = LazyLock::new(|| {
@@ -157,6 +185,7 @@ fn make_all() -> Vec<(&'static str, Report)> {
         ("invalid", invalid()),
         ("empty", empty()),
         ("single", single()),
+        ("merged", merged()),
         ("several", several()),
         ("sender", sender()),
         ("own_metrics", own_metrics()),
@@ -233,6 +262,11 @@ pub(super) fn hostile(text: &str) -> Report {
         reason: Redacted::assume(text()),
     };
     record.end.target_death = Some(Redacted::assume(text()));
+    record.shards = vec![ShardRun {
+        run_id: text(),
+        started_at: text(),
+        ..shard(1, &text())
+    }];
     record.end.panics = vec![panicked(text())];
     let mut report = report_compared(record, gate::hostile(&text()));
     report.not_run = vec![not_run(text(), text(), Some(text()))];
@@ -412,7 +446,6 @@ fn run(scenarios: Vec<ScenarioRecord>) -> RunRecord {
     RunRecord {
         not_run: Vec::new(),
         capacity: None,
-        shards: Vec::new(),
         schema_version: SCHEMA_VERSION,
         run_id: "20261105-100000-4f2a".to_owned(),
         tool_version: "0.1.0".to_owned(),

@@ -62,7 +62,7 @@ use crate::definition::{Letter, Shape};
 use crate::display;
 use crate::metrics::{Panicked, StepTally, Tally, Windows, journey_error_rate};
 use crate::plan::GradingDefaults;
-use crate::record::{EndReason, Environment, NotRun, RunRecord, ScenarioRecord};
+use crate::record::{EndReason, Environment, NotRun, RunRecord, ScenarioRecord, ShardRun};
 use crate::redacted::Redacted;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -170,6 +170,9 @@ pub struct Card {
     pub validity: Validity,
     /// The generator's own figures.
     pub generator: Generator,
+    /// The shards, where several processes made the load.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub generators: Vec<ShardRun>,
     /// The settings of the run.
     pub setting: Setting,
     /// Notes that a reader needs to understand the figures.
@@ -288,6 +291,7 @@ impl Card {
             accounts,
             validity,
             generator,
+            generators: record.shards.clone(),
             setting: Setting::from_record(record),
             notes: Vec::new(),
             course: Timeline::from_record(record),

@@ -38,7 +38,6 @@ impl RunRecord {
             scenarios: vec![prune_record(scenario)],
             not_run: Vec::new(),
             capacity: None,
-            shards: Vec::new(),
         }
     }
 }
@@ -76,6 +75,7 @@ fn prune_record(record: &ScenarioRecord) -> ScenarioRecord {
             steady: prune_timed_tally(&record.windows.steady),
         },
         cells: prune_cells(&record.cells, end.steady_us),
+        shards: Vec::new(),
         regraded: None,
     }
 }

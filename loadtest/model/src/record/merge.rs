@@ -5,7 +5,7 @@ use crate::metrics::Panicked;
 use crate::shard::{Shard, UniteError};
 use serde::{Deserialize, Serialize};
 
-/// A shard that a record was made of.
+/// What one shard made of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ShardRun {
     /// The identifier of its run.
@@ -16,15 +16,6 @@ pub struct ShardRun {
     pub started_at: String,
     /// Its machine and source.
     pub environment: Environment,
-    /// What it measured of each scenario.
-    pub scenarios: Vec<ShardShare>,
-}
-
-/// A scenario in a shard.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ShardShare {
-    /// The identity of the scenario.
-    pub scenario: String,
     /// Worker threads.
     pub workers: u32,
     /// Iterations that were to start.
@@ -33,8 +24,10 @@ pub struct ShardShare {
     pub started: u64,
     /// Those for which no user was free.
     pub dropped: u64,
-    /// p99 of the delay of starts by the generator.
-    pub lateness_p99_us: Option<u64>,
+    /// p99 of the delay of starts by the generator, in microseconds.
+    pub late_p99_us: Option<u64>,
+    /// The highest share of one core that any one worker used in a second, a share of one.
+    pub busiest_worker: f64,
 }
 
 /// The reason why records are not the shards of one load.
@@ -76,43 +69,35 @@ pub enum MergeError {
     },
 }
 
-/// The scenarios of a load, and the shards that they are of.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MergedRecords {
-    /// The scenarios, as if one process had run them.
-    pub scenarios: Vec<ScenarioRecord>,
-    /// The shards in their order.
-    pub shards: Vec<ShardRun>,
-}
-
-/// Joins the records of all shards of a load: counters are added, histograms bucket by bucket.
+/// Joins the records of all shards of a load into the scenarios as if one process had run them: counters are added, histograms bucket by bucket.
 ///
 /// # Errors
 /// Everything that speaks against that.
-pub fn merge_shards(records: &[RunRecord]) -> Result<MergedRecords, Vec<MergeError>> {
+pub fn merge_shards(records: &[RunRecord]) -> Result<Vec<ScenarioRecord>, Vec<MergeError>> {
     let mut records: Vec<&RunRecord> = records.iter().collect();
     records.sort_by_key(|record| shard_of(record));
     let errors = find_obstacles(&records);
     if !errors.is_empty() {
         return Err(errors);
     }
-    let shards = records.iter().map(|record| describe_shard(record));
-    let scenarios = (0..records[0].scenarios.len()).map(|at| {
-        let identity = records[0].scenarios[at].start.definition.identity();
-        let parts = records.iter().flat_map(|record| &record.scenarios);
-        let own = parts.filter(|part| part.start.definition.identity() == identity);
-        own.cloned()
-            .reduce(join_parts)
-            .unwrap_or_else(|| unreachable!("every record has it"))
+    let scenarios = records[0].scenarios.iter().map(|first| {
+        let identity = first.start.definition.identity();
+        let parts = records.iter().flat_map(|record| {
+            let own = record.scenarios.iter();
+            own.map(move |scenario| (*record, scenario))
+        });
+        let own = parts.filter(|(_, part)| part.start.definition.identity() == identity);
+        let shards = own
+            .clone()
+            .map(|(record, part)| describe_shard(record, part))
+            .collect();
+        let parts = own.map(|(_, part)| part.clone());
+        let mut whole = parts.reduce(join_parts).unwrap_or_else(|| first.clone());
+        whole.start.plan.shard = Shard::WHOLE;
+        whole.shards = shards;
+        whole
     });
-    let whole = |mut scenario: ScenarioRecord| {
-        scenario.start.plan.shard = Shard::WHOLE;
-        scenario
-    };
-    Ok(MergedRecords {
-        scenarios: scenarios.map(whole).collect(),
-        shards: shards.collect(),
-    })
+    Ok(scenarios.collect())
 }
 
 fn shard_of(record: &RunRecord) -> Shard {
@@ -211,30 +196,24 @@ fn find_difference(one: &ScenarioRecord, other: &ScenarioRecord) -> Option<&'sta
     }
 }
 
-fn describe_shard(record: &RunRecord) -> ShardRun {
-    let share = |scenario: &ScenarioRecord| {
-        let windows = scenario.windows.all();
-        let journeys = windows.iter().map(|tally| &tally.journey);
-        let lateness = scenario.windows.steady.journey.lateness.quantile(0.99);
-        ShardShare {
-            scenario: scenario.start.definition.identity(),
-            workers: scenario.start.workers,
-            planned: scenario.end.planned,
-            started: journeys.clone().map(|journey| journey.started).sum(),
-            dropped: journeys.map(|journey| journey.dropped).sum(),
-            lateness_p99_us: lateness.map(|time| time.as_micros() as u64),
-        }
-    };
-    let started = record.scenarios.first();
+fn describe_shard(record: &RunRecord, scenario: &ScenarioRecord) -> ShardRun {
+    let windows = scenario.windows.all();
+    let journeys = windows.iter().map(|tally| &tally.journey);
+    let lateness = scenario.windows.steady.journey.lateness.quantile(0.99);
+    let busiest = scenario.cells.cells.iter();
     ShardRun {
         run_id: record.run_id.clone(),
-        shard: shard_of(record),
-        started_at: started.map_or_else(
-            || record.started_at.clone(),
-            |scenario| scenario.start.started_at.clone(),
-        ),
+        shard: scenario.start.plan.shard,
+        started_at: scenario.start.started_at.clone(),
         environment: record.environment.clone(),
-        scenarios: record.scenarios.iter().map(share).collect(),
+        workers: scenario.start.workers,
+        planned: scenario.end.planned,
+        started: journeys.clone().map(|journey| journey.started).sum(),
+        dropped: journeys.map(|journey| journey.dropped).sum(),
+        late_p99_us: lateness.map(|time| u64::try_from(time.as_micros()).unwrap_or(u64::MAX)),
+        busiest_worker: busiest
+            .map(|cell| cell.health.busiest_worker)
+            .fold(0.0, f64::max),
     }
 }
 

@@ -7,7 +7,7 @@ mod regrade;
 mod trust;
 
 pub use check::{Impossible, from_json};
-pub use merge::{MergeError, MergedRecords, ShardRun, ShardShare, merge_shards};
+pub use merge::{MergeError, ShardRun, merge_shards};
 pub use permit::{Offline, Permit, PermittedBy};
 pub use trust::Trust;
 
@@ -45,9 +45,6 @@ pub struct RunRecord {
     /// the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Search>,
-    /// The shards that the record was merged of.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub shards: Vec<ShardRun>,
 }
 
 /// A scenario that was selected and did not run.
@@ -113,6 +110,9 @@ pub struct ScenarioRecord {
     pub windows: Windows,
     /// The course over time.
     pub cells: Cells,
+    /// The shards that the record was merged of, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shards: Vec<ShardRun>,
     /// The policy given to [`RunRecord::regrade`]; a record as it was written has none.
     #[serde(skip)]
     pub regraded: Option<GradingDefaults>,
@@ -235,6 +235,7 @@ impl ScenarioRecord {
             },
             windows: Windows::default(),
             cells: Cells::default(),
+            shards: Vec::new(),
             regraded: None,
         }
     }

@@ -115,7 +115,6 @@ mod tests {
             scenarios: vec![scenario.clone()],
             not_run: Vec::new(),
             capacity: None,
-            shards: Vec::new(),
         };
         let policy = |apdex, budget| GradingDefaults {
             apdex,

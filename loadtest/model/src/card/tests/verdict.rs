@@ -236,7 +236,6 @@ fn the_report_takes_the_worst_card() {
         scenarios: vec![passed, failed],
         not_run: Vec::new(),
         capacity: None,
-        shards: Vec::new(),
     };
     assert_eq!(Report::grade(&run, None).exit_code(), 99);
     run.not_run.push(NotRun {
