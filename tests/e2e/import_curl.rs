@@ -207,6 +207,13 @@ fn an_import_keeps_secrets_out_and_files_as_they_are() {
         .run()
         .exits(0)
         .prints(&["base = \"https://shop.example\""]);
+    tool(
+        folder.path(),
+        "import curl host.sh --base-url http://127.0.0.1:3000",
+    )
+    .run()
+    .exits(0)
+    .prints(&["base = \"http://127.0.0.1:3000\"", "get = \"/"]);
     fs::write(
         folder.path().join("host.sh"),
         "curl http://h/ -H \"X-A: b $NAME\"",

@@ -23,6 +23,9 @@ pub(crate) enum ImportCommand {
         /// Read the files that the commands name, such as `-d @body.json`
         #[arg(long)]
         allow_files: bool,
+        /// Base URL, instead of scheme, host and port of the first request
+        #[arg(long, value_name = "URL", value_parser = values::base_url)]
+        base_url: Option<String>,
         #[command(flatten)]
         to: ImportOutput,
         /// Curl command

@@ -37,10 +37,24 @@ pub(super) fn read_requests(args: &CurlArgs) -> Result<Option<ImportedRequests>,
         return Ok(None);
     }
     let file = args.file.as_deref();
-    read_commands(file, &args.command, args.allow_files, true).map(Some)
+    read_commands(
+        file,
+        &args.command,
+        args.allow_files,
+        VariableValues::Everywhere,
+    )
+    .map(Some)
 }
 
-/// Reads the requests of a text, or else those of a command. Variables have values in hosts, or everywhere.
+/// The places in which variables of the text have values.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum VariableValues<'a> {
+    Everywhere,
+    /// In hosts, where one that is not set stands for the host of a base URL.
+    OfHosts(Option<&'a str>),
+}
+
+/// Reads the requests of a text, or else those of a command.
 ///
 /// # Errors
 /// As [`read_requests`].
@@ -48,7 +62,7 @@ pub(super) fn read_commands(
     file: Option<&Path>,
     command: &[OsString],
     allow_files: bool,
-    fills_variables: bool,
+    values: VariableValues<'_>,
 ) -> Result<ImportedRequests, Error> {
     let files = PermittedFiles {
         folder: process::directory().map_err(Error::io("enter", PathBuf::from(".")))?,
@@ -57,8 +71,19 @@ pub(super) fn read_commands(
     let (input, read) = match file {
         Some(path) => {
             let input = read_input(path, LONGEST)?;
-            let (mut all, mut hosts) = (process::variable, process::variable);
-            let all: Option<EnvironmentLookup<'_>> = fills_variables.then_some(&mut all);
+            let mut all = process::variable;
+            let mut hosts = |name: &str| {
+                let VariableValues::OfHosts(Some(base)) = values else {
+                    return process::variable(name);
+                };
+                let host = base.split_once("://").map_or(base, |(_, host)| host);
+                let host = host.split('/').next().map(str::to_owned);
+                process::variable(name)
+                    .filter(|value| !value.is_empty())
+                    .or(host)
+            };
+            let is_everywhere = matches!(values, VariableValues::Everywhere);
+            let all: Option<EnvironmentLookup<'_>> = is_everywhere.then_some(&mut all);
             let read = read_text(&input, &files, all, Some(&mut hosts));
             (input, read)
         }

@@ -32,13 +32,19 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
         ImportCommand::Curl {
             file,
             allow_files,
+            base_url,
             to,
             command,
         } => {
             let output = ScenarioOutput::new(to, quiet)?;
             let file = command.is_empty().then_some(file.as_path());
             // No value of a variable gets into the source, but for hosts.
-            let requests = recorded::read_commands(file, command, *allow_files, false)?;
+            let base = base_url.as_deref();
+            let values = recorded::VariableValues::OfHosts(base);
+            let mut requests = recorded::read_commands(file, command, *allow_files, values)?;
+            if let Some(base) = base {
+                requests.recording.replace_base(base);
+            }
             output.write_scenario(requests, "curl")
         }
         ImportCommand::Har {

@@ -243,7 +243,7 @@ fn a_host_has_the_value_of_its_variable() {
     );
     assert_eq!(
         mistake.help.unwrap(),
-        "export `HOST`, or write the host itself"
+        "export `HOST`, give `--base-url`, or write the host itself"
     );
     let mut lookup = |_: &str| Some("here".to_owned());
     let recording = read_text(&input, &no_files(), Some(&mut lookup), None).unwrap();

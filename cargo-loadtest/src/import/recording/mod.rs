@@ -42,6 +42,18 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
+    /// Sends the requests to the origin of the first one to another base URL.
+    pub(crate) fn replace_base(&mut self, base: &str) {
+        let base = base.trim_end_matches('/');
+        let first = self.exchanges.first().map(|first| first.origin.clone());
+        for exchange in &mut self.exchanges {
+            if Some(&exchange.origin) == first.as_ref() {
+                base.clone_into(&mut exchange.origin);
+            }
+        }
+        self.base = Some(base.to_owned());
+    }
+
     /// Returns all names, descriptions and warnings.
     pub(crate) fn words_mut(&mut self) -> Vec<&mut String> {
         let mut words: Vec<&mut String> = Vec::new();

@@ -149,7 +149,7 @@ impl<'a> ShellVariables<'a> {
             let value = value.ok_or_else(|| {
                 let words =
                     format!("the host comes from the variable `{name}`, which has no value");
-                let help = format!("export `{name}`, or write the host itself");
+                let help = format!("export `{name}`, give `--base-url`, or write the host itself");
                 Mistake::new(span.clone(), words).help(help)
             })?;
             host = host.replace(placeholder, value.trim_end_matches('/'));
