@@ -41,6 +41,7 @@ mod import_curl;
 mod import_described;
 #[cfg(unix)]
 mod import_har;
+mod import_migrated;
 mod import_openapi;
 mod import_pages;
 mod import_postman;
@@ -128,6 +129,7 @@ fn main() -> ExitCode {
         import_described::trials(),
         #[cfg(unix)]
         import_har::trials(),
+        import_migrated::trials(),
         import_pages::trials(),
         import_postman::trials(),
         import_secrets::trials(),

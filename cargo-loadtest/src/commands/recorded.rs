@@ -12,7 +12,7 @@ use crate::process;
 use crate::selection::Found;
 use crate::session;
 use crate::workspace::{Binary, Script};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -218,6 +218,14 @@ impl ImportedRequests {
             for span in spans {
                 let excerpt = self.input.excerpt(span);
                 console::print_warning(format_args!("{words}\n{excerpt}{more}"));
+            }
+        }
+        let mut shown = HashSet::new();
+        for part in &self.recording.code {
+            if shown.insert(part.span.start) {
+                let excerpt = self.input.excerpt(&part.span);
+                let words = self.input.redact(&part.what);
+                console::print_warning(format_args!("not imported: {words} is code\n{excerpt}"));
             }
         }
     }

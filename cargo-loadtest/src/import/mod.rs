@@ -1,4 +1,4 @@
-//! Imports recorded requests: reads them from curl commands, archives, OpenAPI documents and Postman collections, and
+//! Imports requests: reads them from curl commands, archives, OpenAPI documents, collections and load tests, and
 //! writes a load test.
 //!
 //! A reader of a format makes a [`Recording`]; the passes [`correlate`] and [`hide_secrets`] transform it; the writers
@@ -10,6 +10,8 @@ mod document;
 #[cfg(test)]
 mod fuzz;
 mod har;
+mod k6;
+mod migration;
 mod naming;
 mod openapi;
 mod postman;
@@ -27,6 +29,7 @@ pub(crate) use correlation::{LeftValue, correlate, find_left_values};
 pub(crate) use curl::{PermittedFiles, read_text, read_words};
 pub(crate) use document::format;
 pub(crate) use har::{HarOptions, read_har};
+pub(crate) use k6::read_k6;
 pub(crate) use openapi::{OpenApiOptions, read_openapi};
 pub(crate) use postman::{PostmanOptions, read_environment, read_postman};
 pub(crate) use recording::{Dropped, Recording};

@@ -36,6 +36,7 @@ fn refusal(from: &str, given: &str, input: &Input) -> Mistake {
             };
             read_openapi(input, &options)
         }
+        "k6" => read_k6(input),
         "postman" => read_postman(
             input,
             &PostmanOptions {
@@ -151,6 +152,32 @@ fn what_is_something_else_is_refused_where_it_shows() {
             (collection, "", "no environment"),
         ],
     );
+}
+
+#[test]
+fn refusals_of_scripts() {
+    let none = "no request in it";
+    let deep = format!("x = {}«[[", "[".repeat(397));
+    let closed = format!("{deep}{}", "]".repeat(399));
+    let rows = [
+        ("«", "", "nothing in it"),
+        ("export default function () «{ ", "", "not JavaScript"),
+        ("let a = 1;\nlet b = «@ 2;", "", "not JavaScript"),
+        (
+            "import http from 'k6/http';\n«export default function () {}",
+            "",
+            none,
+        ),
+        ("«export default 7", "", none),
+        ("«let a = 1;", "", none),
+        (
+            "import http from 'k6/http';\nfunction f() { http.get('http://h/'); }\n«export default function () { g(f); }",
+            "",
+            none,
+        ),
+        (&closed, "", "nested too deeply"),
+    ];
+    check("k6", &rows);
 }
 
 /// An archive of these entries.

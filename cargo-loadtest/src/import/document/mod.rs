@@ -63,6 +63,15 @@ pub(super) fn told_by(root: &Node<'_>) -> Span {
 
 /// Returns the format of a document, as `cargo loadtest import` calls it.
 pub(crate) fn format(input: &Input) -> Option<&'static str> {
+    if input.text.contains("<jmeterTestPlan") {
+        return Some("jmx");
+    }
+    if ["'k6/", "\"k6/"]
+        .iter()
+        .any(|module| input.text.contains(module))
+    {
+        return Some("k6");
+    }
     let root = read(input).ok()?;
     let formats = [
         ("har", &["log", "entries"][..]),

@@ -2,7 +2,7 @@
 
 mod words;
 
-use super::recording::{Exchange, Piece, Recording};
+use super::recording::{Exchange, Piece, Recording, RunValue};
 use super::text::{has_word, singular};
 use serde::Deserialize;
 use std::collections::HashSet;
@@ -53,6 +53,9 @@ fn show_target(recording: &Recording, exchange: &Exchange) -> String {
         Piece::Secret(at) => format!("{{{}}}", recording.secrets[*at].name),
         Piece::User(value) => format!("{{{}}}", value.name()),
         Piece::Constant(at) => format!("{{{}}}", recording.constants[*at].name),
+        Piece::Run(RunValue::Row { column, .. }) => {
+            format!("{{{}}}", column.as_deref().unwrap_or("row"))
+        }
         _ => String::new(),
     });
     exchange.pattern.clone().unwrap_or(shown)

@@ -155,6 +155,7 @@ fn group_drafts(root: &Node<'_>, drafts: &[RequestDraft<'_>]) -> (Vec<Group>, Ve
             groups.push(Group {
                 name: name.to_owned(),
                 description: description.map(|text| text.trim().to_owned()),
+                ..Group::default()
             });
         }
     }

@@ -126,6 +126,7 @@ pub(super) fn name_groups(
             recording.groups.push(Group {
                 name: name.clone(),
                 description,
+                ..Group::default()
             });
             name
         });
@@ -139,24 +140,4 @@ pub(super) fn name_groups(
             exchange.name = name.map(|name| format!("{folder} {name}"));
         }
     }
-}
-
-/// Chooses the origin of most requests as the base, also for targets that are a whole URL at run time.
-pub(super) fn choose_base(recording: &mut Recording) {
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    let exchanges = recording.exchanges.iter();
-    let origins = exchanges.map(|exchange| exchange.origin.as_str());
-    let origins = origins.filter(|origin| !origin.is_empty());
-    for origin in origins.clone() {
-        *counts.entry(origin).or_default() += 1;
-    }
-    // The first of those with the most.
-    let most = origins.rev().max_by_key(|origin| counts[origin]);
-    let base = most.unwrap_or(super::url::SOMEWHERE).to_owned();
-    for exchange in &mut recording.exchanges {
-        if exchange.origin.is_empty() {
-            exchange.origin.clone_from(&base);
-        }
-    }
-    recording.base = Some(base);
 }

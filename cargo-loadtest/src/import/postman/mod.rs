@@ -19,7 +19,7 @@ mod url;
 mod variables;
 
 use super::document::{self, Node};
-use super::recording::{Client, Recording};
+use super::recording::{Client, Recording, SOMEWHERE};
 use super::source::{Input, Mistake, Note, Span};
 use crate::suggestion::join_names;
 use collection::PostmanCollection;
@@ -94,7 +94,7 @@ impl<'a> CollectionReader<'a> {
         } else {
             format!("there is no host for {}", join_names(&names))
         };
-        let somewhere = url::SOMEWHERE;
+        let somewhere = SOMEWHERE;
         let words = format!(
             "{what}, so requests go to `{somewhere}`: give `--environment FILE`, or write another `base`"
         );
@@ -151,7 +151,7 @@ pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Re
     recording.secrets = reader.variables.secrets;
     folders::name_groups(&mut recording, &entries, &collection, &folders);
     recording.drop_unused();
-    folders::choose_base(&mut recording);
+    recording.choose_base();
     Ok(recording)
 }
 

@@ -1,7 +1,7 @@
 //! URLs: as a text, or in parts; with variables anywhere.
 
 use super::super::document::Node;
-use super::super::recording::{Credentials, Piece, Text};
+use super::super::recording::{Credentials, Piece, SOMEWHERE, Text};
 use super::super::source::Span;
 use super::super::text::{percent_decode, percent_encode};
 use super::environment::{is_disabled, value_text};
@@ -9,8 +9,6 @@ use super::variables::{VariableScope, find_variable};
 use super::{CollectionReader, dynamic};
 use std::fmt::Write as _;
 
-/// Origin of requests whose host is not known.
-pub(super) const SOMEWHERE: &str = "http://127.0.0.1:8080";
 /// Letters that a query cannot have.
 const NOT_IN_QUERY: &str = "\"<>'`{}#";
 

@@ -144,7 +144,9 @@ impl<'a> PostmanVariables<'a> {
             Piece::Literal(text) => text.clone(),
             Piece::Secret(number) => self.secret_names[*number].clone(),
             Piece::User(value) => value.name().to_owned(),
-            Piece::Reference(_) | Piece::Constant(_) | Piece::Bytes(_) => "value".to_owned(),
+            Piece::Reference(_) | Piece::Constant(_) | Piece::Bytes(_) | Piece::Run(_) => {
+                "value".to_owned()
+            }
         }
     }
 

@@ -2,10 +2,17 @@
 //!
 //! A reader makes one of its input, the passes transform it, and the writers print it.
 
+mod base;
+mod settings;
 mod text;
 
 use super::source::{Note, Span};
+pub(crate) use base::SOMEWHERE;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
+pub(crate) use settings::{
+    AnswerCheck, CodePart, Feed, FeedOrder, FeedSource, JsonTest, RunValue, Runs, ScenarioSettings,
+    StepSettings,
+};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 pub(crate) use text::{Flat, Piece, Text, UserValue};
@@ -37,6 +44,10 @@ pub(crate) struct Recording {
     pub(crate) references: Vec<Reference>,
     /// Values that several requests share, by the number that [`Piece::Constant`] has.
     pub(crate) constants: Vec<Constant>,
+    /// Test data, by the number that [`RunValue::Row`] has.
+    pub(crate) feeds: Vec<Feed>,
+    /// Parts of the input that are code.
+    pub(crate) code: Vec<CodePart>,
     /// `http://host:port` of the service under test; by default that of the first request.
     pub(crate) base: Option<String>,
 }
@@ -67,6 +78,7 @@ impl Recording {
                 .map(|constant| &mut constant.value),
         );
         words.extend(self.notes.iter_mut().map(|note| &mut note.words));
+        words.extend(self.code.iter_mut().map(|part| &mut part.text));
         for dropped in &mut self.dropped {
             words.extend([&mut dropped.what, &mut dropped.why]);
         }
@@ -75,6 +87,15 @@ impl Recording {
             words.extend(names.chain(&mut exchange.description));
         }
         words
+    }
+
+    /// Returns how many parts are code, in words.
+    pub(crate) fn describe_code(&self) -> Option<String> {
+        match self.code.len() {
+            0 => None,
+            1 => Some("1 part is code and is left as a comment".to_owned()),
+            parts => Some(format!("{parts} parts are code and are left as comments")),
+        }
     }
 
     /// Removes the references and the secrets that no request uses, but for secrets with values, which may stand
@@ -110,10 +131,11 @@ impl Recording {
 }
 
 /// A group of requests: those with its name in [`Exchange::group`].
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Group {
     pub(crate) name: String,
     pub(crate) description: Option<String>,
+    pub(crate) settings: ScenarioSettings,
 }
 
 /// A request that is not imported.
@@ -408,6 +430,7 @@ pub(crate) struct Exchange {
     pub(crate) think: Option<Duration>,
     /// The recorded or documented answer.
     pub(crate) answer: Option<Answer>,
+    pub(crate) settings: StepSettings,
 }
 
 /// An answer.
@@ -462,6 +485,11 @@ pub(crate) struct Part {
 pub(crate) const BOUNDARY: &str = "------------------------loadtest8Zq4vC1xWm";
 
 impl Exchange {
+    /// Returns the name of its transaction.
+    pub(crate) fn transaction(&self) -> Option<&str> {
+        self.settings.transaction.as_deref()
+    }
+
     /// Returns the value of a header.
     pub(crate) fn header(&self, name: &str) -> Option<&Text> {
         let mut headers = self.headers.iter();

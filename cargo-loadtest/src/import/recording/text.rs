@@ -20,6 +20,8 @@ pub(crate) enum Piece {
     User(UserValue),
     /// The [`Constant`](super::Constant) with this number.
     Constant(usize),
+    /// A value that a run makes.
+    Run(super::RunValue),
 }
 
 /// A value of the virtual user.

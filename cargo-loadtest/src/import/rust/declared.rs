@@ -163,6 +163,9 @@ fn declare_leaf(leaf: &Leaf<'_>, flat: &Flat, scope: &Scope<'_>) -> Option<Strin
             {
                 Some(format!("{{{{{}}}}}", scope.path(*at, false)?))
             }
+            Some(Piece::Run(run)) if scope.is_bare(run) => {
+                Some(format!("{{{{{}}}}}", scope.run_value(run)))
+            }
             _ => scope.template(&flat.restore(value)),
         },
     }

@@ -39,6 +39,8 @@ pub(super) struct Function<'a> {
     pub(super) draws: bool,
     /// The variables of those that stay the same.
     pub(super) user_values: HashMap<UserValue, String>,
+    /// The feeds that it reads.
+    pub(super) feeds: BTreeSet<usize>,
 }
 
 /// Writes a function that builds a request; `answer` is the type of its response.
@@ -61,6 +63,7 @@ pub(super) fn write_function(
         is_fallible: false,
         draws: false,
         user_values: HashMap::new(),
+        feeds: BTreeSet::new(),
     };
     let request = function.request(exchange, url);
     let ty = answer.map_or_else(
@@ -73,11 +76,17 @@ pub(super) fn write_function(
     } else {
         (ty, request)
     };
-    let parameters = function.parameters().join(", ");
+    let mut parameters = function.parameters();
+    let mut named = String::new();
+    if let Some((name, ty)) = scope.named_step(exchange) {
+        parameters.insert(0, format!("{name}: &{ty}"));
+        named = format!("{:DEPTH$}let _ = {name};\n", "");
+    }
+    let parameters = parameters.join(", ");
     let statements = &function.statements;
     let _ = write!(
         source,
-        "    fn {name}({parameters}) -> {returned} {{\n{statements}        {end}\n    }}\n"
+        "    fn {name}({parameters}) -> {returned} {{\n{named}{statements}        {end}\n    }}\n"
     );
 }
 
@@ -118,7 +127,11 @@ impl Function<'_> {
             Some(format!("{}: &{ty}", self.scope.step(*exchange)))
         });
         let vu = self.draws.then(|| "vu: &mut Vu".to_owned());
-        parameters.chain(vu).collect()
+        let rows = self.feeds.iter().map(|feed| {
+            let ty = self.scope.types.rows[feed].name();
+            format!("{}: &{ty}", self.scope.feeds[feed])
+        });
+        parameters.chain(rows).chain(vu).collect()
     }
 
     fn request(&mut self, exchange: &Exchange, url: &Text) -> String {

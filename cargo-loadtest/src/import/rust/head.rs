@@ -57,6 +57,14 @@ fn encoded(value: &str) -> String {
 
 ";
 
+const UNIX_MILLIS: &str = "\
+/// Returns the milliseconds since 1970.
+fn unix_millis() -> u128 {
+    std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_millis())
+}
+
+";
+
 /// Returns the notes about an exchange.
 pub(super) fn notes_of<'a>(
     recording: &'a Recording,
@@ -77,6 +85,8 @@ pub(super) fn render_head(
     let (subject, verb) = match from {
         "openapi" => ("Operations that a service describes", "described"),
         "postman" => ("Requests of a collection", "in the collection"),
+        "k6" => ("Requests of a k6 script", "in the script"),
+        "jmx" => ("Requests of a JMeter plan", "in the plan"),
         _ => ("Requests that were recorded", "recorded"),
     };
     let mut head = format!("//! {subject}, imported by `cargo loadtest import {from}`.\n");
@@ -121,11 +131,22 @@ pub(super) fn render_head(
     });
     let mut not_as_recorded: Vec<String> = notes.collect();
     not_as_recorded.extend(left_out(recording));
+    not_as_recorded.extend(recording.describe_code());
     if !not_as_recorded.is_empty() {
         let _ = writeln!(head, "//!\n//! Not as {verb}:");
         for words in not_as_recorded {
             write_item(&mut head, &words);
         }
+    }
+    for part in recording.code.iter().filter(|part| part.exchange.is_none()) {
+        let (line, _) = input.place(part.span.start);
+        let _ = writeln!(
+            head,
+            "//!\n//! Line {line}, {}, which is not imported:\n//!\n//! ```text",
+            part.what
+        );
+        super::code::write_lines(&mut head, "//!", &part.text.replace("```", "` ` `"));
+        head.push_str("//! ```\n");
     }
     head.push('\n');
     head
@@ -181,6 +202,7 @@ pub(super) fn render_functions(uses: &Uses) -> String {
         ("header_part", HEADER_PART),
         ("between", BETWEEN),
         ("encoded", ENCODED),
+        ("unix_millis", UNIX_MILLIS),
     ];
     let called = functions
         .iter()

@@ -4,19 +4,24 @@
 //! a function.
 
 mod body;
+mod checks;
+mod code;
 mod comment;
 mod declared;
+mod feeds;
 mod function;
 mod head;
 mod json;
 mod layout;
 mod literal;
+mod load;
 mod partition;
 mod scope;
 mod shared;
 mod step;
 #[cfg(test)]
 mod tests;
+mod transaction;
 mod types;
 mod values;
 
@@ -128,6 +133,7 @@ impl Writer<'_> {
             above: HashSet::new(),
             noted: HashSet::new(),
             shared: Vec::new(),
+            feeds: feeds::name_feeds(recording, &scenario.steps, scenario.names.values().cloned()),
         };
         let (title, description) = (scenario.title.as_deref(), scenario.description.as_deref());
         comment::write_words(&mut self.body, "///", title, description);
@@ -137,14 +143,19 @@ impl Writer<'_> {
             &recording.client,
             &exchanges.collect::<Vec<_>>(),
         ));
+        options.extend(load::scenario_options(&scenario.settings));
         options.extend(shared::share_headers(&mut scope));
         write_attribute(&mut self.body, "", "scenario", &options);
         let _ = writeln!(self.body, "fn {}() {{", scenario.name);
+        feeds::write_feeds(&mut self.body, &scope);
+        let mut transactions = transaction::Transactions::new(scenario);
         for (at, number) in scenario.steps.iter().enumerate() {
             if at > 0 {
                 self.body.push('\n');
             }
+            transactions.enter(&mut self.body, recording.exchanges[*number].transaction());
             let exchange = &recording.exchanges[*number];
+            code::write_code(&mut self.body, recording, *number, false);
             for note in head::notes_of(recording, exchange) {
                 let words = loadtest::redact::redact(&note.words);
                 comment::write_comment(&mut self.body, "    //", &words);
@@ -158,8 +169,10 @@ impl Writer<'_> {
                     self.linked.push(link);
                 }
             }
+            code::write_code(&mut self.body, recording, *number, true);
             scope.above.insert(*number);
         }
+        transactions.leave(&mut self.body);
         self.body.push_str("}\n\n");
     }
 

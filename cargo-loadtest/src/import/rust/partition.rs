@@ -1,7 +1,7 @@
 //! Plans scenarios: their requests, in an order in which each follows those whose answers it needs, and their names.
 
 use crate::import::naming;
-use crate::import::recording::{Exchange, Recording, Text};
+use crate::import::recording::{Exchange, Recording, ScenarioSettings, Text};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A scenario to write.
@@ -12,6 +12,7 @@ pub(super) struct Scenario {
     /// The title, where it says more than the name.
     pub(super) title: Option<String>,
     pub(super) description: Option<String>,
+    pub(super) settings: ScenarioSettings,
     /// The numbers of its exchanges.
     pub(super) steps: Vec<usize>,
     /// The names of its steps.
@@ -61,6 +62,9 @@ pub(super) fn plan_scenarios(recording: &Recording) -> Vec<Scenario> {
         if !own.is_empty() {
             let mut scenario = plan_scenario(recording, &needs, title, &own, &mut used);
             scenario.description.clone_from(description);
+            if let Some(at) = group {
+                scenario.settings = recording.groups[at].settings.clone();
+            }
             scenarios.push(scenario);
         }
     }
@@ -87,6 +91,7 @@ fn plan_scenario(
         name: naming::unique(&name, used),
         title: title.filter(|_| has_title).map(str::to_owned),
         description: None,
+        settings: ScenarioSettings::default(),
         names: steps.iter().copied().zip(names).collect(),
         steps,
     }

@@ -2,11 +2,13 @@
 
 use super::comment;
 use super::literal::quote_text;
-use super::partition::Scenario;
+use super::partition::{Scenario, references_of};
 use super::types::{Shape, Types, path_in_template};
-use crate::import::recording::{Confidence, Header, Origin, Piece, Recording, Text};
+use crate::import::recording::{
+    Confidence, Exchange, FeedSource, Header, Origin, Piece, Recording, RunValue, Text,
+};
 use crate::import::text::quote_name;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
 
 /// The text in the place of a value that no step above has.
@@ -25,6 +27,8 @@ pub(super) struct Scope<'a> {
     pub(super) noted: HashSet<String>,
     /// The headers that stand at the scenario.
     pub(super) shared: Vec<Header>,
+    /// The names of the feeds.
+    pub(super) feeds: BTreeMap<usize, String>,
 }
 
 /// A value of an earlier answer, as users are told.
@@ -76,6 +80,7 @@ impl<'a> Scope<'a> {
                 }
                 Piece::User(value) => format!("vu.{}", value.name()),
                 Piece::Constant(number) => self.recording.constants[*number].name.clone(),
+                Piece::Run(value) => self.run_value(value),
                 Piece::Reference(at) if self.has(*at) => self.path(*at, true)?,
                 Piece::Reference(_) => {
                     written.push_str(UNKNOWN);
@@ -110,6 +115,52 @@ impl<'a> Scope<'a> {
                 is_word.then(|| format!("{step}.headers.{name}"))
             }
             _ => None,
+        }
+    }
+
+    /// Returns the step without whose success an exchange is not sent, with the type of its answer, unless a value of it
+    /// says so anyway.
+    pub(super) fn named_step(&self, exchange: &Exchange) -> Option<(&'a str, String)> {
+        let after = exchange
+            .settings
+            .after
+            .filter(|at| self.above.contains(at))?;
+        let mut references = references_of(exchange);
+        if references.any(|at| self.recording.references[at].from.exchange() == after) {
+            return None;
+        }
+        let ty = match self.answer(after) {
+            Some(shape) => shape.borrowed_type(),
+            None => "Response".to_owned(),
+        };
+        Some((self.step(after), ty))
+    }
+
+    /// Returns the path of a value that a run makes.
+    pub(super) fn run_value(&self, value: &RunValue) -> String {
+        let name = match value {
+            RunValue::Row { feed, column } => {
+                let name = self.feeds.get(feed).map_or("", String::as_str);
+                return self.types.rows[feed].path(name, column.as_deref());
+            }
+            RunValue::User => "vu.id",
+            RunValue::Iteration => "vu.iteration",
+            RunValue::Now => "vu.now",
+            RunValue::UnixSeconds => "vu.now.unix",
+            RunValue::UnixMillis => "vu.now.unix_ms",
+        };
+        name.to_owned()
+    }
+
+    /// Returns true where a value is written without quotes in JSON.
+    pub(super) fn is_bare(&self, value: &RunValue) -> bool {
+        match value {
+            RunValue::Row { feed, .. } => matches!(
+                self.recording.feeds[*feed].source,
+                FeedSource::Json(_) | FeedSource::Numbers(..)
+            ),
+            RunValue::Now => false,
+            _ => true,
         }
     }
 
@@ -165,6 +216,6 @@ impl<'a> Scope<'a> {
     /// Returns the type of an answer that other steps use.
     pub(super) fn answer(&self, exchange: usize) -> Option<&'a Shape> {
         let types = self.types.answers.get(&exchange);
-        types.filter(|_| self.read.contains(&exchange))
+        types.filter(|_| self.read.contains(&exchange) || self.types.checked.contains(&exchange))
     }
 }

@@ -1,9 +1,11 @@
 //! Writes one request as a step: an attribute where that can express it, else a function.
 
+use super::checks::render_checks;
 use super::comment;
 use super::declared::{declare_request, is_sendable, url_of};
 use super::function::{Uses, write_function};
 use super::layout::write_attribute;
+use super::load::{render_think, render_time, step_options};
 use super::scope::Scope;
 use super::types::Shape;
 use crate::import::naming;
@@ -16,8 +18,6 @@ use std::time::Duration;
 const INDENT: &str = "    ";
 /// The most redirects that a step may follow.
 const MOST_REDIRECTS: u32 = 50;
-/// The longest time that is written.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Writes a step and its comments, and notes which functions and imports it uses.
 pub(super) fn write_step(
@@ -48,13 +48,15 @@ pub(super) fn write_step(
         }
     }
     let url = url_of(exchange, base);
+    let settings = step_settings(exchange, client, scope.answer(number));
     let answer = scope.answer(number).map(Shape::type_name);
-    let settings = step_settings(exchange, client);
+    let after = scope.named_step(exchange);
     if let Some(mut options) = declare_request(exchange, &url, scope) {
         options.extend(settings);
         write_attribute(source, INDENT, "step", &options);
         let returned = answer.map_or_else(String::new, |ty| format!(" -> {ty}"));
-        let _ = writeln!(source, "{INDENT}fn {name}(){returned};");
+        let after = after.map_or_else(String::new, |(name, ty)| format!("{name}: &{ty}"));
+        let _ = writeln!(source, "{INDENT}fn {name}({after}){returned};");
     } else {
         write_attribute(source, INDENT, "step", &settings);
         write_function(source, name, exchange, &url, answer.as_deref(), scope, uses);
@@ -72,7 +74,7 @@ fn describe_step(source: &mut String, exchange: &Exchange) {
 }
 
 /// Returns the options of a step besides its request.
-fn step_settings(exchange: &Exchange, client: &Client) -> Vec<String> {
+fn step_settings(exchange: &Exchange, client: &Client, answer: Option<&Shape>) -> Vec<String> {
     let mut options = Vec::new();
     if exchange.redirects != client.redirects {
         let redirects = exchange.redirects.min(MOST_REDIRECTS);
@@ -82,13 +84,19 @@ fn step_settings(exchange: &Exchange, client: &Client) -> Vec<String> {
         let timeout = render_time(timeout.max(Duration::from_millis(1)));
         options.push(format!("timeout = {timeout}"));
     }
+    let ranges = exchange.settings.statuses.iter();
+    let ranges = ranges.map(|(from, to)| format!("{from}..{to}"));
     let statuses = expected_statuses(exchange);
+    let statuses: Vec<_> = statuses.iter().map(u16::to_string).chain(ranges).collect();
     if !statuses.is_empty() {
-        let statuses: Vec<_> = statuses.iter().map(u16::to_string).collect();
         options.push(format!("expect = {}", statuses.join(" | ")));
     }
+    options.extend(render_checks(exchange, answer));
+    options.extend(step_options(&exchange.settings));
     if let Some(think) = exchange.think.filter(|think| think.as_millis() > 0) {
         options.push(format!("think = {}", render_time(think)));
+    } else if let Some(think) = &exchange.settings.think {
+        options.push(format!("think = {}", render_think(think)));
     }
     options
 }
@@ -105,13 +113,4 @@ fn expected_statuses(exchange: &Exchange) -> BTreeSet<u16> {
     statuses
         .filter(|status| (100..600).contains(status))
         .collect()
-}
-
-/// Renders a time as the language has it: `2s`, `1500ms`.
-fn render_time(time: Duration) -> String {
-    let millis = time.min(LONGEST).as_millis();
-    match millis % 1000 {
-        0 => format!("{}s", millis / 1000),
-        _ => format!("{millis}ms"),
-    }
 }

@@ -1,6 +1,8 @@
 //! Types of answers: the fields that references need, with the types of recorded values.
 
+use super::checks::checked_shape;
 use super::comment;
+use super::feeds::{RowType, plan_rows};
 use super::literal::quote_text;
 use super::partition::Scenario;
 use crate::import::naming;
@@ -72,6 +74,10 @@ pub(super) struct Types {
     /// The types of answers, by the number of the exchange; those of texts that are searched are [`Shape::Text`] and
     /// [`Shape::Page`].
     pub(super) answers: HashMap<usize, Shape>,
+    /// The exchanges whose checks read the body.
+    pub(super) checked: HashSet<usize>,
+    /// The types of rows, by the number of the feed.
+    pub(super) rows: HashMap<usize, RowType>,
     /// Their definitions, in the order of the steps.
     pub(super) source: String,
 }
@@ -104,6 +110,16 @@ impl Types {
                 Origin::Header { .. } | Origin::Part { .. } => {}
             }
         }
+        let mut checked = HashSet::new();
+        for number in scenarios.iter().flat_map(|scenario| &scenario.steps) {
+            if let Some(shape) = checked_shape(&recording.exchanges[*number]) {
+                checked.insert(*number);
+                if shape == Shape::Any && paths.contains_key(number) || !paths.contains_key(number)
+                {
+                    answers.entry(*number).or_insert(shape);
+                }
+            }
+        }
         let steps = scenarios.iter().flat_map(|scenario| {
             let steps = scenario.steps.iter();
             steps.map(|number| (number, &scenario.names[number]))
@@ -129,8 +145,11 @@ impl Types {
             };
             answers.insert(*number, shape);
         }
+        let rows = plan_rows(recording, &mut planner.used, &mut planner.source);
         Self {
             answers,
+            checked,
+            rows,
             source: planner.source,
         }
     }

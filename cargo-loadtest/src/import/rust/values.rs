@@ -3,7 +3,7 @@
 use super::function::Function;
 use super::literal::{quote_bytes, quote_code, quote_text};
 use super::types::{Shape, identifier};
-use crate::import::recording::{Exchange, Key, Origin, PageFind, Piece, Text, UserValue};
+use crate::import::recording::{Exchange, Key, Origin, PageFind, Piece, RunValue, Text, UserValue};
 use std::fmt::Write as _;
 
 /// The place of a value, which says how it is encoded.
@@ -29,7 +29,7 @@ impl Function<'_> {
     /// Returns an expression for a text, owned or static.
     pub(super) fn owned(&mut self, text: &Text) -> String {
         match text.pieces() {
-            pieces @ [Piece::Secret(_) | Piece::Reference(_) | Piece::User(_)] => {
+            pieces @ [Piece::Secret(_) | Piece::Reference(_) | Piece::User(_) | Piece::Run(_)] => {
                 format!("{}.to_string()", self.value(&pieces[0]).0)
             }
             pieces => self.expression(pieces).0,
@@ -145,6 +145,7 @@ impl Function<'_> {
             Piece::Secret(number) => (format!("{}.expose()", self.secret(*number)), true),
             Piece::User(value) => self.user_value(*value),
             Piece::Constant(number) => (scope.recording.constants[*number].name.clone(), true),
+            Piece::Run(value) => self.run_value(value),
             Piece::Reference(at) if scope.has(*at) => {
                 let reference = &scope.recording.references[*at];
                 let key = (&reference.from, reference.is_bare);
@@ -175,6 +176,34 @@ impl Function<'_> {
             self.user_values.insert(value, name.clone());
         }
         (format!("{name}.as_str()"), true)
+    }
+
+    /// Returns an expression for a value that a run makes, and true for a `&str`.
+    fn run_value(&mut self, value: &RunValue) -> (String, bool) {
+        let code = match value {
+            RunValue::Row { feed, column } => {
+                self.feeds.insert(*feed);
+                let name = &self.scope.feeds[feed];
+                let (code, is_text) = self.scope.types.rows[feed].code(name, column.as_deref());
+                self.is_fallible |= code.ends_with('?');
+                return (code, is_text);
+            }
+            RunValue::User | RunValue::Iteration => {
+                self.draws = true;
+                let method = if *value == RunValue::User {
+                    "id"
+                } else {
+                    "iteration"
+                };
+                return (format!("vu.{method}()"), false);
+            }
+            // No function of the library has it.
+            RunValue::Now => return ("\"unknown\"".to_owned(), true),
+            RunValue::UnixSeconds => "(unix_millis() / 1000)",
+            RunValue::UnixMillis => "unix_millis()",
+        };
+        self.uses.functions.insert("unix_millis");
+        (code.to_owned(), false)
     }
 
     /// Returns an expression for a value of an answer.

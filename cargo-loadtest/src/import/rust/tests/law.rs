@@ -127,6 +127,7 @@ fn recordings() -> impl Strategy<Value = Recording> {
                 .map(|name| Group {
                     description: Some(name.clone()),
                     name,
+                    ..Group::default()
                 })
                 .collect(),
             exchanges,

@@ -305,6 +305,7 @@ pub(super) fn groups() -> Recording {
             .map(|name| Group {
                 name: name.to_owned(),
                 description: Some(format!("All about {name}.")),
+                ..Group::default()
             })
             .to_vec(),
         name: Some("Pet shop".to_owned()),

@@ -1,0 +1,271 @@
+//! Conditions on answers: what checks and `if` ask.
+
+#![expect(
+    clippy::float_cmp,
+    reason = "numbers of the input are compared as they are written"
+)]
+
+use super::interpreter::Interpreter;
+use super::value::{Js, Part, Test, show_number};
+use crate::import::recording::{AnswerCheck, JsonTest, Origin, RunValue};
+use std::time::Duration;
+
+/// All statuses.
+const ALL: (u16, u16) = (100, 600);
+
+/// Returns the conditions that a value is, if it is one.
+pub(super) fn tests_of(value: &Js<'_>) -> Option<Vec<(usize, Test)>> {
+    Some(match value {
+        Js::Tests(tests) => tests.clone(),
+        Js::Bool(true) => Vec::new(),
+        Js::Part(exchange, Part::Body) => vec![(*exchange, Test::Check(AnswerCheck::NotEmpty))],
+        Js::Json(exchange, path) => {
+            let path = path.clone();
+            let test = JsonTest::Exists;
+            vec![(*exchange, Test::Check(AnswerCheck::Json { path, test }))]
+        }
+        Js::Found(Origin::Header { exchange, name }) => {
+            let check = AnswerCheck::Header {
+                name: name.clone(),
+                text: String::new(),
+            };
+            vec![(*exchange, Test::Check(check))]
+        }
+        _ => return None,
+    })
+}
+
+/// Returns conditions of which one has to hold, where that is one on the status.
+pub(super) fn combine_any(
+    one: &[(usize, Test)],
+    other: &[(usize, Test)],
+) -> Option<Vec<(usize, Test)>> {
+    match (one, other) {
+        ([(exchange, Test::Status(one))], [(same, Test::Status(other))]) if exchange == same => {
+            let all = one.iter().chain(other).copied().collect();
+            Some(vec![(*exchange, Test::Status(all))])
+        }
+        _ => None,
+    }
+}
+
+/// Returns the operator with its sides exchanged.
+fn turned(sign: &str) -> &str {
+    match sign {
+        "<" => ">",
+        "<=" => ">=",
+        ">" => "<",
+        ">=" => "<=",
+        sign => sign,
+    }
+}
+
+/// Returns the statuses that compare so with a number.
+fn status_ranges(sign: &str, number: f64) -> Option<Vec<(u16, u16)>> {
+    let is_fit = number.fract() == 0.0 && (100.0..=600.0).contains(&number);
+    let number = is_fit.then_some(number as u16)?;
+    let (first, end) = ALL;
+    let ranges = match sign {
+        "==" => vec![(number, number + 1)],
+        "!=" => vec![(first, number), (number + 1, end)],
+        "<" => vec![(first, number)],
+        "<=" => vec![(first, number + 1)],
+        ">" => vec![(number + 1, end)],
+        ">=" => vec![(number, end)],
+        _ => return None,
+    };
+    Some(ranges.into_iter().filter(|(from, to)| from < to).collect())
+}
+
+/// Returns the statuses that are in both.
+fn intersect(one: &[(u16, u16)], other: &[(u16, u16)]) -> Vec<(u16, u16)> {
+    let mut both = Vec::new();
+    for (from, to) in one {
+        for (other_from, other_to) in other {
+            let range = (*from.max(other_from), *to.min(other_to));
+            if range.0 < range.1 && !both.contains(&range) {
+                both.push(range);
+            }
+        }
+    }
+    both.sort_unstable();
+    both
+}
+
+/// Compares two values.
+pub(super) fn compare<'t>(sign: &str, one: &Js<'t>, other: &Js<'t>) -> Option<Js<'t>> {
+    let sign = match sign {
+        "===" | "==" => "==",
+        "!==" | "!=" => "!=",
+        sign => sign,
+    };
+    if is_value(one) && !is_value(other) {
+        return compare(turned(sign), other, one);
+    }
+    let test = match (one, other) {
+        (Js::Part(exchange, Part::Status), _) => {
+            let ranges = status_ranges(sign, other.as_number()?)?;
+            return Some(Js::Tests(vec![(*exchange, Test::Status(ranges))]));
+        }
+        (Js::Part(exchange, Part::Duration), _) if ["<", "<="].contains(&sign) => {
+            let millis = other
+                .as_number()
+                .filter(|millis| (0.0..1e9).contains(millis))?;
+            let time = Duration::from_secs_f64(millis / 1e3);
+            (*exchange, AnswerCheck::Within(time))
+        }
+        (Js::Part(exchange, Part::Body), _) => match (sign, other) {
+            ("==", Js::Text(_)) => (*exchange, AnswerCheck::Body(other.as_str()?.to_owned())),
+            ("!=", Js::Null | Js::Undefined) => (*exchange, AnswerCheck::NotEmpty),
+            ("!=", _) if other.as_str() == Some("") => (*exchange, AnswerCheck::NotEmpty),
+            _ => return None,
+        },
+        (Js::Json(exchange, path), _) => {
+            let test = json_test(sign, other)?;
+            let path = path.clone();
+            (*exchange, AnswerCheck::Json { path, test })
+        }
+        (Js::Length(of), Js::Number(number)) => match &**of {
+            Js::Part(exchange, Part::Body) if is_filled(sign, *number) => {
+                (*exchange, AnswerCheck::NotEmpty)
+            }
+            Js::Json(exchange, path) if *number >= 0.0 && number.fract() == 0.0 => {
+                let test = JsonTest::Compares {
+                    is_length: true,
+                    operator: operator(sign)?,
+                    number: show_number(*number),
+                };
+                let path = path.clone();
+                (*exchange, AnswerCheck::Json { path, test })
+            }
+            _ => return None,
+        },
+        (Js::Found(Origin::Header { exchange, name }), _) => {
+            let name = name.clone();
+            match (sign, other) {
+                ("==", Js::Text(_)) => {
+                    let text = other.as_str()?.to_owned();
+                    (*exchange, AnswerCheck::HeaderIs { name, text })
+                }
+                ("!=", Js::Undefined | Js::Null) => {
+                    let text = String::new();
+                    (*exchange, AnswerCheck::Header { name, text })
+                }
+                _ => return None,
+            }
+        }
+        (Js::Counter(RunValue::Iteration), Js::Number(number)) => {
+            let is_first = (sign, *number) == ("==", 0.0) || (sign, *number) == ("<", 1.0);
+            return is_first.then_some(Js::FirstIteration);
+        }
+        // `body.indexOf(..) !== -1` is what `includes` says.
+        (Js::Tests(_), Js::Number(number)) => {
+            let is_found =
+                *number == -1.0 && ["!=", ">"].contains(&sign) || *number == 0.0 && sign == ">=";
+            return is_found.then(|| one.clone());
+        }
+        (Js::Tests(_), Js::Bool(true)) if sign == "==" => return Some(one.clone()),
+        _ => return compare_known(sign, one, other).map(Js::Bool),
+    };
+    Some(Js::Tests(vec![(test.0, Test::Check(test.1))]))
+}
+
+impl Interpreter<'_, '_> {
+    /// Gives conditions to their exchanges. Returns false where one cannot hold.
+    pub(super) fn apply_tests(&mut self, tests: &[(usize, Test)]) -> bool {
+        let exchanges = &mut self.migration.recording.exchanges;
+        let mut all_hold = true;
+        for (exchange, test) in tests {
+            let Some(exchange) = exchanges.get_mut(*exchange) else {
+                continue;
+            };
+            match test {
+                Test::Check(check) => {
+                    if !exchange.settings.checks.contains(check) {
+                        exchange.settings.checks.push(check.clone());
+                    }
+                }
+                Test::Status(ranges) => {
+                    let single = exchange.expect.iter().map(|status| (*status, status + 1));
+                    let known: Vec<_> = single.chain(exchange.settings.statuses.clone()).collect();
+                    let known = if known.is_empty() { vec![ALL] } else { known };
+                    let both = intersect(&known, ranges);
+                    if both.is_empty() {
+                        all_hold = false;
+                        continue;
+                    }
+                    let is_single = |range: &&(u16, u16)| range.1 - range.0 == 1;
+                    exchange.expect = both.iter().filter(is_single).map(|range| range.0).collect();
+                    let is_range = |range: &(u16, u16)| range.1 - range.0 > 1;
+                    exchange.settings.statuses = both.into_iter().filter(is_range).collect();
+                }
+            }
+        }
+        all_hold
+    }
+}
+
+/// Returns true for a value that is the same in every run.
+fn is_value(value: &Js<'_>) -> bool {
+    matches!(
+        value,
+        Js::Text(_) | Js::Number(_) | Js::Bool(_) | Js::Null | Js::Undefined
+    )
+}
+
+fn is_filled(sign: &str, number: f64) -> bool {
+    matches!(sign, ">" | "!=") && number == 0.0 || sign == ">=" && number == 1.0
+}
+
+fn operator(sign: &str) -> Option<&'static str> {
+    let known = ["==", "!=", "<", "<=", ">", ">="];
+    known.into_iter().find(|known| *known == sign)
+}
+
+fn json_test(sign: &str, other: &Js<'_>) -> Option<JsonTest> {
+    let value = match other {
+        Js::Undefined | Js::Null if sign == "!=" => return Some(JsonTest::Exists),
+        Js::Null | Js::Undefined => serde_json::Value::Null,
+        Js::Bool(value) => (*value).into(),
+        Js::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => {
+            (*number as i64).into()
+        }
+        Js::Number(number) => (*number).into(),
+        Js::Text(_) => other.as_str()?.into(),
+        _ => return None,
+    };
+    match sign {
+        "==" => Some(JsonTest::Is(value)),
+        "!=" => Some(JsonTest::IsNot(value)),
+        sign => Some(JsonTest::Compares {
+            is_length: false,
+            operator: operator(sign)?,
+            number: show_number(other.as_number().filter(|number| number.is_finite())?),
+        }),
+    }
+}
+
+fn compare_known(sign: &str, one: &Js<'_>, other: &Js<'_>) -> Option<bool> {
+    let is_same = match (one, other) {
+        (Js::Text(_), Js::Text(_)) => one.as_str()? == other.as_str()?,
+        (Js::Bool(one), Js::Bool(other)) => one == other,
+        (Js::Null | Js::Undefined, Js::Null | Js::Undefined) => true,
+        (Js::Number(one), Js::Number(other)) => {
+            return match sign {
+                "==" => Some(one == other),
+                "!=" => Some(one != other),
+                "<" => Some(one < other),
+                "<=" => Some(one <= other),
+                ">" => Some(one > other),
+                ">=" => Some(one >= other),
+                _ => None,
+            };
+        }
+        _ => return None,
+    };
+    match sign {
+        "==" => Some(is_same),
+        "!=" => Some(!is_same),
+        _ => None,
+    }
+}

@@ -1,0 +1,333 @@
+//! Calls of `http`: requests.
+
+use super::interpreter::Interpreter;
+use super::syntax::span_of;
+use super::value::{Js, Test};
+use crate::import::recording::{Body, Exchange, Header, Part, Text};
+use crate::import::source::Span;
+use crate::import::text::{URL_ENCODED, form_encode, is_token};
+use std::time::Duration;
+use tree_sitter::Node;
+
+/// The content of an uploaded file, which the script does not have.
+const PLACEHOLDER: &str = "loadtest";
+/// Parameters of a request that change nothing that is sent.
+const SILENT: [&str; 3] = ["responseType", "tags", "responseCallback"];
+
+/// A file of a form.
+const FILE: &str = "\u{1}file";
+
+impl<'t> Interpreter<'_, 't> {
+    /// Sends a request, or makes what one needs.
+    pub(super) fn call_http(
+        &mut self,
+        method: &str,
+        arguments: &[Js<'t>],
+        node: Node<'t>,
+    ) -> Js<'t> {
+        let mut arguments = arguments.iter().cloned();
+        let mut next = || arguments.next().unwrap_or(Js::Undefined);
+        match method {
+            "get" | "head" => {
+                let (url, params) = (next(), next());
+                self.send(
+                    &method.to_ascii_uppercase(),
+                    &url,
+                    &Js::Undefined,
+                    &params,
+                    node,
+                )
+            }
+            "post" | "put" | "patch" | "del" | "options" => {
+                let method = if method == "del" { "delete" } else { method };
+                let (url, body, params) = (next(), next(), next());
+                self.send(&method.to_ascii_uppercase(), &url, &body, &params, node)
+            }
+            "request" | "asyncRequest" => {
+                let (method, url, body, params) = (next(), next(), next(), next());
+                match method.as_str() {
+                    Some(method) if is_token(method) => {
+                        self.send(&method.to_ascii_uppercase(), &url, &body, &params, node)
+                    }
+                    _ => Js::Unknown(span_of(node)),
+                }
+            }
+            "batch" => self.send_batch(&next(), node),
+            "expectedStatuses" => {
+                let ranges = std::iter::from_fn(|| match next() {
+                    Js::Undefined => None,
+                    value => Some(status_range(&value)),
+                });
+                let ranges: Option<Vec<_>> = ranges.collect();
+                ranges.map_or(Js::Unknown(span_of(node)), |ranges| {
+                    Js::Tests(vec![(0, Test::Status(ranges))])
+                })
+            }
+            "file" => {
+                let (content, name, content_type) = (next(), next(), next());
+                Js::object(vec![
+                    (FILE.to_owned(), content),
+                    ("name".to_owned(), name),
+                    ("type".to_owned(), content_type),
+                ])
+            }
+            _ => Js::Unknown(span_of(node)),
+        }
+    }
+
+    fn send_batch(&mut self, requests: &Js<'t>, node: Node<'t>) -> Js<'t> {
+        let words = "the requests of a batch are sent one after another here";
+        let (is_object, entries) = match requests {
+            Js::Object(fields) => (true, fields.iter().cloned().collect::<Vec<_>>()),
+            Js::List(items) => {
+                let items = items.iter().cloned();
+                (false, items.map(|item| (String::new(), item)).collect())
+            }
+            _ => return Js::Unknown(span_of(node)),
+        };
+        self.migration.note_once(&span_of(node), words);
+        let answers = entries.into_iter().map(|(name, entry)| {
+            let part = |name: &str, at: usize| match &entry {
+                Js::Object(_) => entry.get(name).cloned(),
+                _ => entry.items().get(at).cloned(),
+            };
+            let (url, method) = match &entry {
+                Js::List(_) | Js::Object(_) => (part("url", 1), part("method", 0)),
+                url => (Some(url.clone()), None),
+            };
+            let method = match method {
+                Some(method) => method.as_str().unwrap_or_default().to_ascii_uppercase(),
+                None => "GET".to_owned(),
+            };
+            let (body, params) = (part("body", 2), part("params", 3));
+            let [url, body, params] = [url, body, params].map(|part| part.unwrap_or(Js::Undefined));
+            let answer = if is_token(&method) {
+                self.send(&method, &url, &body, &params, node)
+            } else {
+                Js::Unknown(span_of(node))
+            };
+            (name, answer)
+        });
+        let answers: Vec<_> = answers.collect();
+        if is_object {
+            return Js::object(answers);
+        }
+        Js::list(answers.into_iter().map(|(_, answer)| answer).collect())
+    }
+
+    /// Adds a request, and returns its answer.
+    fn send(
+        &mut self,
+        method: &str,
+        url: &Js<'t>,
+        body: &Js<'t>,
+        params: &Js<'t>,
+        node: Node<'t>,
+    ) -> Js<'t> {
+        let mut exchange = Exchange {
+            span: head_of(node),
+            method: method.to_owned(),
+            redirects: self.redirects,
+            ..Exchange::default()
+        };
+        let text = self.text_of_value(url);
+        if let Err(reason) = self.migration.set_url(&mut exchange, &text) {
+            self.leave_code(node, &format!("this request ({reason})"));
+            return Js::Unknown(span_of(node));
+        }
+        exchange.settings.runs = self.runs;
+        exchange.settings.after = self.after;
+        exchange.settings.transaction = match self.transactions.join(" / ") {
+            name if name.is_empty() => None,
+            name => Some(name),
+        };
+        self.set_params(&mut exchange, params);
+        self.set_body(&mut exchange, body);
+        if let Some(agent) = self
+            .user_agent
+            .clone()
+            .filter(|_| exchange.header("user-agent").is_none())
+        {
+            exchange.headers.push(Header::new("User-Agent", agent));
+        }
+        Js::Response(self.migration.push(exchange))
+    }
+
+    fn set_params(&mut self, exchange: &mut Exchange, params: &Js<'t>) {
+        let fields = match params {
+            Js::Object(fields) => fields.clone(),
+            Js::Undefined | Js::Null => return,
+            _ => {
+                let words = "its parameters are made by code: headers and the like are left out";
+                self.migration.note(&exchange.span, words);
+                return;
+            }
+        };
+        for (name, value) in fields.iter() {
+            match (name.as_str(), value) {
+                ("headers", Js::Object(headers)) => {
+                    for (name, value) in headers.iter() {
+                        let value = self.text_of_value(value);
+                        exchange.headers.push(Header::new(name.clone(), value));
+                    }
+                }
+                ("cookies", Js::Object(cookies)) => {
+                    let mut text = Text::default();
+                    for (name, value) in cookies.iter() {
+                        let value = value.get("value").unwrap_or(value);
+                        text.push_str(if text.is_empty() { "" } else { "; " });
+                        text.push_str(&format!("{name}="));
+                        text.append(self.text_of_value(value));
+                    }
+                    exchange.headers.push(Header::new("Cookie", text));
+                }
+                ("timeout", value) => exchange.timeout = read_duration(value, 1e-3),
+                ("redirects", Js::Number(number)) => {
+                    exchange.redirects = number.clamp(0.0, 50.0) as u32;
+                }
+                ("responseCallback", Js::Tests(tests)) => {
+                    if let Some((_, Test::Status(ranges))) = tests.first() {
+                        exchange.settings.statuses.clone_from(ranges);
+                    }
+                }
+                ("tags", Js::Object(tags)) => {
+                    for (name, value) in tags.iter() {
+                        let value = self.text_of_value(value);
+                        match (name.as_str(), value.as_literal()) {
+                            ("name", Some(value)) => exchange.name = Some(value.to_owned()),
+                            (_, Some(value)) => exchange.settings.tags.push(value.to_owned()),
+                            _ => {}
+                        }
+                    }
+                }
+                (name, _) if SILENT.contains(&name) => {}
+                (name, value) => {
+                    if !matches!(value, Js::Undefined | Js::Null) {
+                        let words = format!("`{name}` of its parameters is not imported");
+                        self.migration.note(&exchange.span, words);
+                    }
+                }
+            }
+        }
+        exchange.settings.tags.sort();
+        exchange.settings.tags.dedup();
+    }
+
+    fn set_body(&mut self, exchange: &mut Exchange, body: &Js<'t>) {
+        match body {
+            Js::Undefined | Js::Null => {}
+            Js::Object(fields) if fields.iter().any(|(_, value)| value.get(FILE).is_some()) => {
+                let parts = fields
+                    .iter()
+                    .map(|(name, value)| self.form_part(name, value));
+                exchange.body = Body::Multipart(parts.collect());
+                let words = "the script does not have the files, so placeholders are sent";
+                self.migration.note(&exchange.span, words);
+            }
+            Js::Object(fields) => {
+                let mut text = Text::default();
+                for (name, value) in fields.iter() {
+                    let values = match value {
+                        Js::List(items) => items.to_vec(),
+                        value => vec![value.clone()],
+                    };
+                    for value in values {
+                        let sign = if text.is_empty() { "" } else { "&" };
+                        text.push_str(&format!("{sign}{}=", form_encode(name)));
+                        text.append(self.text_of_value(&value).map_literals(form_encode));
+                    }
+                }
+                if exchange.header("content-type").is_none() {
+                    exchange
+                        .headers
+                        .push(Header::new("Content-Type", URL_ENCODED));
+                }
+                exchange.body = Body::Text(text);
+            }
+            Js::Data(data) => {
+                let words = format!(
+                    "the body is the file `{}`: a placeholder is sent",
+                    data.file
+                );
+                self.migration.note(&exchange.span, words);
+                exchange.body = Body::Text(Text::literal(PLACEHOLDER));
+            }
+            body => {
+                exchange.body = Body::Text(self.text_of_value(body));
+            }
+        }
+    }
+
+    fn form_part(&mut self, name: &str, value: &Js<'t>) -> Part {
+        let text = |value: Option<&Js<'t>>| value.and_then(Js::as_str).map(str::to_owned);
+        match value.get(FILE) {
+            None => Part {
+                name: Text::literal(name),
+                content: self.text_of_value(value),
+                ..Part::default()
+            },
+            Some(content) => Part {
+                name: Text::literal(name),
+                file_name: Some(Text::literal(
+                    text(value.get("name")).unwrap_or_else(|| "file".to_owned()),
+                )),
+                content_type: text(value.get("type")),
+                content: match content {
+                    Js::Text(text) => text.clone(),
+                    _ => Text::literal(PLACEHOLDER),
+                },
+            },
+        }
+    }
+}
+
+/// Returns the place of a call without its arguments.
+fn head_of(node: Node<'_>) -> Span {
+    let arguments = node.child_by_field_name("arguments");
+    let end = arguments.map_or(node.end_byte(), |list| list.start_byte());
+    node.start_byte()..end
+}
+
+/// Reads `200` or `{ min: 200, max: 299 }`.
+fn status_range(value: &Js<'_>) -> Option<(u16, u16)> {
+    let status = |value: &Js<'_>| {
+        value
+            .as_number()
+            .filter(|status| (100.0..600.0).contains(status))
+    };
+    let (min, max) = match value {
+        Js::Object(_) => (status(value.get("min")?)?, status(value.get("max")?)?),
+        value => (status(value)?, status(value)?),
+    };
+    (min <= max).then_some((min as u16, max as u16 + 1))
+}
+
+/// Reads a time such as `1m30s`, or a number of units of so many seconds.
+pub(super) fn read_duration(value: &Js<'_>, unit: f64) -> Option<Duration> {
+    let seconds = if let Js::Number(number) = value {
+        number * unit
+    } else {
+        let text = value.as_str()?.trim();
+        let mut rest = text;
+        let mut seconds = 0.0;
+        while !rest.is_empty() {
+            let end = rest.find(|letter: char| letter.is_ascii_alphabetic())?;
+            let number: f64 = rest[..end].trim().parse().ok()?;
+            let after = &rest[end..];
+            let length = after.find(|letter: char| !letter.is_ascii_alphabetic());
+            let (word, more) = after.split_at(length.unwrap_or(after.len()));
+            seconds += number
+                * match word {
+                    "ms" => 1e-3,
+                    "s" => 1.0,
+                    "m" => 60.0,
+                    "h" => 3600.0,
+                    "d" => 86_400.0,
+                    _ => return None,
+                };
+            rest = more;
+        }
+        seconds
+    };
+    ((0.0..1e8).contains(&seconds)).then(|| Duration::from_secs_f64(seconds))
+}

@@ -1,0 +1,301 @@
+//! Values of a script, as far as they are known without running it.
+
+use super::interpreter::Interpreter;
+use crate::import::recording::{
+    AnswerCheck, FeedOrder, Key, Origin, PageFind, Piece, RunValue, Text,
+};
+use crate::import::source::Span;
+use crate::import::text::escape_json;
+use std::rc::Rc;
+use tree_sitter::Node;
+
+/// A value.
+#[derive(Debug, Clone)]
+pub(super) enum Js<'t> {
+    Undefined,
+    Null,
+    Bool(bool),
+    Number(f64),
+    Text(Text),
+    List(Rc<Vec<Js<'t>>>),
+    Object(Rc<Vec<(String, Js<'t>)>>),
+    /// A function of the script, and the number of the scope around it.
+    Function(Node<'t>, usize),
+    /// Something of k6 or JavaScript, by its path: `http.get`.
+    Native(String),
+    /// A variable of the environment.
+    Variable(String),
+    /// The answer to the exchange with this number.
+    Response(usize),
+    /// A part of an answer that is no value by itself.
+    Part(usize, Part),
+    /// A value in the JSON of an answer.
+    Json(usize, Vec<Key>),
+    /// A value of an answer that is text.
+    Found(Origin),
+    /// The length of a value.
+    Length(Box<Js<'t>>),
+    /// A file of data.
+    Data(Data),
+    /// The number of a row.
+    Index(FeedOrder),
+    /// A row, or a part of one.
+    Row(usize, Option<String>),
+    /// A number that is drawn.
+    Random {
+        low: f64,
+        high: f64,
+        is_whole: bool,
+    },
+    /// A number that a run knows.
+    Counter(RunValue),
+    /// True with this probability.
+    Chance(f64),
+    /// True in the first journey of a user.
+    FirstIteration,
+    /// Conditions on answers, all of which have to hold.
+    Tests(Vec<(usize, Test)>),
+    /// The opposite of conditions.
+    Fails(usize),
+    /// A regular expression.
+    Pattern(String),
+    /// Only code knows it.
+    Unknown(Span),
+}
+
+/// A part of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    Status,
+    Body,
+    Headers,
+    Timings,
+    Duration,
+    Html,
+    /// What a selector finds in a page.
+    Selection(String),
+}
+
+/// A condition on an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Test {
+    /// The status is in one of these ranges, without their ends.
+    Status(Vec<(u16, u16)>),
+    Check(AnswerCheck),
+}
+
+/// A file of data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Data {
+    pub(super) file: String,
+    pub(super) kind: DataKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DataKind {
+    /// Its text.
+    Text,
+    /// A list of JSON.
+    Json,
+    /// What a parser of CSV returns.
+    CsvParsed,
+    /// Rows of CSV.
+    Csv,
+}
+
+/// Writes a number as JavaScript does.
+pub(super) fn show_number(number: f64) -> String {
+    number.to_string()
+}
+
+impl Js<'_> {
+    pub(super) fn text(text: impl Into<String>) -> Self {
+        Self::Text(Text::literal(text))
+    }
+
+    pub(super) fn object(fields: Vec<(String, Self)>) -> Self {
+        Self::Object(Rc::new(fields))
+    }
+
+    pub(super) fn list(items: Vec<Self>) -> Self {
+        Self::List(Rc::new(items))
+    }
+
+    /// Returns the literal of a text.
+    pub(super) fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => text.as_literal(),
+            _ => None,
+        }
+    }
+
+    pub(super) fn as_number(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Text(text) => text.as_literal()?.trim().parse().ok(),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_unknown(&self) -> bool {
+        matches!(self, Self::Unknown(_))
+    }
+
+    /// Returns the field of an object.
+    pub(super) fn get(&self, name: &str) -> Option<&Self> {
+        match self {
+            Self::Object(fields) => fields
+                .iter()
+                .find(|(key, _)| key == name)
+                .map(|(_, value)| value),
+            _ => None,
+        }
+    }
+
+    /// Returns the fields of an object.
+    pub(super) fn fields(&self) -> &[(String, Self)] {
+        match self {
+            Self::Object(fields) => fields,
+            _ => &[],
+        }
+    }
+
+    pub(super) fn items(&self) -> &[Self] {
+        match self {
+            Self::List(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// Returns true or false, where that is known.
+    pub(super) fn truth(&self) -> Option<bool> {
+        match self {
+            Self::Undefined | Self::Null => Some(false),
+            Self::Bool(value) => Some(*value),
+            Self::Number(number) => Some(*number != 0.0 && !number.is_nan()),
+            Self::Text(text) => text.as_literal().map(|text| !text.is_empty()),
+            Self::List(_) | Self::Object(_) | Self::Function(..) => Some(true),
+            _ => None,
+        }
+    }
+}
+
+impl<'t> Interpreter<'_, 't> {
+    /// Returns a value as text, as JavaScript joins it to another.
+    pub(super) fn text_of_value(&mut self, value: &Js<'t>) -> Text {
+        match value {
+            Js::Text(text) => text.clone(),
+            Js::Undefined => Text::literal("undefined"),
+            Js::Null => Text::literal("null"),
+            Js::Bool(value) => Text::literal(value.to_string()),
+            Js::Number(number) => Text::literal(show_number(*number)),
+            Js::Variable(name) => self.migration.variable(name),
+            Js::List(items) => {
+                let mut text = Text::default();
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 {
+                        text.push_str(",");
+                    }
+                    let item = self.text_of_value(item);
+                    text.append(item);
+                }
+                text
+            }
+            value => match self.piece_of_value(value, false) {
+                Some(text) => text,
+                None => self.unknown_text(value),
+            },
+        }
+    }
+
+    /// Returns a value that a run fills in.
+    fn piece_of_value(&mut self, value: &Js<'t>, is_bare: bool) -> Option<Text> {
+        Some(match value {
+            Js::Json(exchange, path) => {
+                let from = Origin::Body {
+                    exchange: *exchange,
+                    path: path.clone(),
+                };
+                self.migration.refer(from, is_bare)
+            }
+            Js::Found(origin) => self.migration.refer(origin.clone(), false),
+            Js::Row(feed, column) => Text::from_iter([Piece::Run(RunValue::Row {
+                feed: *feed,
+                column: column.clone(),
+            })]),
+            Js::Counter(value) => Text::from_iter([Piece::Run(value.clone())]),
+            Js::Random {
+                low,
+                high,
+                is_whole: true,
+            } => {
+                let feed = self.number_feed(*low, *high)?;
+                Text::from_iter([Piece::Run(RunValue::Row { feed, column: None })])
+            }
+            // A whole answer as text, where that is all of the JSON.
+            Js::Part(exchange, Part::Selection(name)) => {
+                let find = PageFind::Field {
+                    name: name.clone(),
+                    number: 0,
+                };
+                let from = Origin::Page {
+                    exchange: *exchange,
+                    row: None,
+                    find,
+                };
+                self.migration.refer(from, false)
+            }
+            _ => return None,
+        })
+    }
+
+    /// Returns a constant for a value that only code knows.
+    fn unknown_text(&mut self, value: &Js<'t>) -> Text {
+        let expression = match value {
+            Js::Unknown(span) => self.source_of(span).to_owned(),
+            Js::Native(name) => name.clone(),
+            _ => "value".to_owned(),
+        };
+        self.migration.unknown(&expression)
+    }
+
+    /// Returns a value as JSON. A value of an answer, alone in its quotes, is written without them.
+    pub(super) fn json_of_value(&mut self, value: &Js<'t>, into: &mut Text) {
+        match value {
+            Js::Bool(value) => into.push_str(&value.to_string()),
+            Js::Number(number) if number.is_finite() => into.push_str(&show_number(*number)),
+            Js::Number(_) | Js::Undefined | Js::Null => into.push_str("null"),
+            Js::List(items) => {
+                into.push_str("[");
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 {
+                        into.push_str(",");
+                    }
+                    self.json_of_value(item, into);
+                }
+                into.push_str("]");
+            }
+            Js::Object(fields) => {
+                into.push_str("{");
+                let fields = fields
+                    .iter()
+                    .filter(|(_, value)| !matches!(value, Js::Undefined));
+                for (at, (name, value)) in fields.enumerate() {
+                    let comma = if at > 0 { "," } else { "" };
+                    into.push_str(&format!("{comma}\"{}\":", escape_json(name)));
+                    self.json_of_value(value, into);
+                }
+                into.push_str("}");
+            }
+            value => {
+                into.push_str("\"");
+                let text = match self.piece_of_value(value, true) {
+                    Some(text) => text,
+                    None => self.text_of_value(value).map_literals(escape_json),
+                };
+                into.append(text);
+                into.push_str("\"");
+            }
+        }
+    }
+}

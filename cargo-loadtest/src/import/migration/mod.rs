@@ -1,0 +1,305 @@
+//! The recording that readers of load tests of other tools make: values by name, code that is left, whole URLs.
+
+mod html;
+mod url;
+
+use super::naming::{field_name, unique};
+use super::recording::{
+    CodePart, Confidence, Constant, Exchange, Feed, Group, Origin, Piece, Recording, Reference,
+    Runs, SOMEWHERE, Secret, Text,
+};
+use super::source::{Note, Span};
+use super::text::quote_name;
+pub(super) use html::{find_between, find_in_pattern};
+use std::collections::{HashMap, HashSet};
+
+/// The value of a constant that users have to write.
+const UNKNOWN: &str = "unknown";
+/// The longest name of a constant.
+const LONGEST_NAME: usize = 40;
+
+/// A recording that grows.
+#[derive(Debug, Default)]
+pub(super) struct Migration {
+    pub(super) recording: Recording,
+    secrets: HashMap<String, usize>,
+    /// Constants by the expression that they are the value of.
+    constants: HashMap<String, usize>,
+    expressions: Vec<String>,
+    names: HashSet<String>,
+    references: HashMap<(Origin, bool), usize>,
+    feeds: HashMap<String, usize>,
+    noted: HashSet<String>,
+    /// Code since the last request of the scenario.
+    pending: Vec<CodePart>,
+    /// The number of the first exchange of the scenario.
+    first: usize,
+    /// True where a host has no value.
+    lacks_host: bool,
+}
+
+impl Migration {
+    /// Notes a part that is not imported as it is.
+    pub(super) fn note(&mut self, span: &Span, words: impl Into<String>) {
+        self.recording.notes.push(Note::new(span.clone(), words));
+    }
+
+    /// Adds a note the first time only.
+    pub(super) fn note_once(&mut self, span: &Span, words: impl Into<String>) {
+        let words = words.into();
+        if self.noted.insert(words.clone()) {
+            self.note(span, words);
+        }
+    }
+
+    /// Returns the value of a variable of the environment, which has none here.
+    pub(super) fn variable(&mut self, name: &str) -> Text {
+        let key = field_name(name).to_ascii_uppercase();
+        let secrets = &mut self.recording.secrets;
+        let number = *self.secrets.entry(key.clone()).or_insert_with(|| {
+            let what = format!("the variable {}", quote_name(name));
+            secrets.push(Secret::variable(key, what, None));
+            secrets.len() - 1
+        });
+        Text::secret(number)
+    }
+
+    /// Returns the value of an expression that only code knows: a constant for users to edit.
+    pub(super) fn unknown(&mut self, expression: &str) -> Text {
+        if let Some(known) = self.constants.get(expression) {
+            return Text::constant(*known);
+        }
+        let name = field_name(expression).to_ascii_uppercase();
+        let end = name.char_indices().nth(LONGEST_NAME);
+        let name = end.map_or(name.as_str(), |(end, _)| &name[..end]);
+        let name = unique(name.trim_matches('_'), &mut self.names);
+        let number = self.recording.constants.len();
+        let what = format!(
+            "TODO: the value of {}, which code has.",
+            quote_name(expression)
+        );
+        self.recording.constants.push(Constant {
+            name,
+            value: UNKNOWN.to_owned(),
+            what,
+        });
+        self.constants.insert(expression.to_owned(), number);
+        self.expressions.push(expression.to_owned());
+        Text::constant(number)
+    }
+
+    /// Returns a value of an answer.
+    pub(super) fn refer(&mut self, from: Origin, is_bare: bool) -> Text {
+        let references = &mut self.recording.references;
+        let key = (from.clone(), is_bare);
+        let number = *self.references.entry(key).or_insert_with(|| {
+            references.push(Reference {
+                from,
+                is_bare,
+                confidence: Confidence::Certain,
+                why: String::new(),
+            });
+            references.len() - 1
+        });
+        Text::reference(number)
+    }
+
+    /// Adds test data, once for each key, and returns its number.
+    pub(super) fn feed(&mut self, key: String, feed: Feed) -> usize {
+        let feeds = &mut self.recording.feeds;
+        *self.feeds.entry(key).or_insert_with(|| {
+            feeds.push(feed);
+            feeds.len() - 1
+        })
+    }
+
+    /// Leaves a part of the scenario as a comment.
+    pub(super) fn leave_code(&mut self, span: Span, text: &str, what: &str) {
+        let part = CodePart {
+            span,
+            text: text.to_owned(),
+            what: what.to_owned(),
+            exchange: None,
+            is_after: false,
+        };
+        if !self.pending.contains(&part) {
+            self.pending.push(part);
+        }
+    }
+
+    /// Places the last part that was left at an exchange, which it is about.
+    pub(super) fn place_last(&mut self, exchange: usize) {
+        if let Some(mut part) = self.pending.pop() {
+            part.exchange = Some(exchange);
+            self.recording.code.push(part);
+        }
+    }
+
+    /// Leaves what is pending outside of journeys.
+    pub(super) fn place_outside(&mut self) {
+        for part in std::mem::take(&mut self.pending) {
+            let mut known = self.recording.code.iter();
+            if !known.any(|known| known.span == part.span && known.exchange.is_none()) {
+                self.recording.code.push(part);
+            }
+        }
+    }
+
+    /// Adds a request, and returns its number.
+    pub(super) fn push(&mut self, mut exchange: Exchange) -> usize {
+        let number = self.recording.exchanges.len();
+        for mut part in std::mem::take(&mut self.pending) {
+            part.exchange = Some(number);
+            self.recording.code.push(part);
+        }
+        if matches!(exchange.target.pieces().first(), Some(Piece::Constant(_))) {
+            self.recording.mark_addresses(&exchange.target);
+        }
+        let mut noted = HashSet::new();
+        for text in exchange.texts() {
+            for piece in text.pieces() {
+                if let Piece::Constant(at) = piece
+                    && noted.insert(*at)
+                {
+                    let name = &self.recording.constants[*at].name;
+                    let expression = quote_name(&self.expressions[*at]);
+                    let words =
+                        format!("code makes {expression}: give the constant `{name}` a value");
+                    let note = Note::new(exchange.span.clone(), words);
+                    self.recording.notes.push(note);
+                }
+            }
+        }
+        exchange.redirects = exchange.redirects.min(50);
+        self.recording.exchanges.push(exchange);
+        number
+    }
+
+    /// Begins a scenario.
+    pub(super) fn begin_scenario(&mut self) {
+        self.place_outside();
+        self.first = self.recording.exchanges.len();
+    }
+
+    /// Ends a scenario, and gives it its group. Returns false where it has no request.
+    pub(super) fn end_scenario(&mut self, group: Group) -> bool {
+        let exchanges = &mut self.recording.exchanges;
+        let last = exchanges
+            .len()
+            .checked_sub(1)
+            .filter(|last| *last >= self.first);
+        let Some(last) = last else {
+            self.place_outside();
+            return false;
+        };
+        let always = |exchange: &Exchange| exchange.settings.runs == Runs::Always;
+        let has_journey = exchanges[self.first..].iter().any(always);
+        for exchange in &mut exchanges[self.first..] {
+            exchange.group = Some(group.name.clone());
+            if !has_journey {
+                exchange.settings.runs = Runs::Always;
+            }
+        }
+        for mut part in std::mem::take(&mut self.pending) {
+            (part.exchange, part.is_after) = (Some(last), true);
+            self.recording.code.push(part);
+        }
+        self.recording.groups.push(group);
+        true
+    }
+
+    /// Returns the exchanges of the scenario so far.
+    pub(super) fn scenario_mut(&mut self) -> &mut [Exchange] {
+        let first = self.first;
+        &mut self.recording.exchanges[first..]
+    }
+
+    /// Sets the origin and the target of a request.
+    ///
+    /// # Errors
+    /// The reason why this is no URL of a request.
+    pub(super) fn set_url(&mut self, exchange: &mut Exchange, url: &Text) -> Result<(), String> {
+        let parts = url::split_url(url)?;
+        if let Some(variables) = parts.variables {
+            self.lacks_host = true;
+            for piece in variables.pieces() {
+                if let Piece::Secret(number) = piece {
+                    let name = self.recording.secrets[*number].name.clone();
+                    let words = format!(
+                        "the host is in the variable `{name}`: requests go to the base URL, which `--base-url` gives"
+                    );
+                    self.note_once(&exchange.span, words);
+                }
+            }
+        }
+        exchange.origin = parts.origin;
+        exchange.target = parts.target;
+        if parts.credentials.is_some() {
+            exchange.credentials = parts.credentials;
+        }
+        Ok(())
+    }
+
+    /// Ends the recording.
+    pub(super) fn finish(mut self) -> Recording {
+        self.place_outside();
+        let lacks_host = self.lacks_host;
+        let mut recording = self.recording;
+        let is_unknown = !lacks_host
+            && recording
+                .exchanges
+                .iter()
+                .all(|exchange| exchange.origin.is_empty());
+        if is_unknown && let Some(first) = recording.exchanges.first() {
+            let words =
+                format!("no host is known, so requests go to `{SOMEWHERE}`: write another `base`");
+            recording.notes.push(Note::new(first.span.clone(), words));
+        }
+        recording.drop_unused();
+        recording.drop_unused_constants();
+        recording.choose_base();
+        let mut known = HashSet::new();
+        recording
+            .notes
+            .retain(|note| known.insert((note.span.start, note.words.clone())));
+        recording.notes.sort_by_key(|note| note.span.start);
+        recording
+    }
+}
+
+impl Recording {
+    /// Gives constants at the start of targets a value that is a path.
+    fn mark_addresses(&mut self, target: &Text) {
+        if let Some(Piece::Constant(at)) = target.pieces().first() {
+            self.constants[*at].value = format!("/{UNKNOWN}");
+        }
+    }
+
+    /// Removes the constants that no request uses.
+    fn drop_unused_constants(&mut self) {
+        let texts = self.exchanges.iter().flat_map(Exchange::texts);
+        let used: HashSet<usize> = texts
+            .flat_map(Text::pieces)
+            .filter_map(|piece| match piece {
+                Piece::Constant(at) => Some(*at),
+                _ => None,
+            })
+            .collect();
+        let mut renumbered = HashMap::new();
+        let mut kept = Vec::new();
+        for (number, constant) in self.constants.drain(..).enumerate() {
+            if used.contains(&number) {
+                renumbered.insert(number, kept.len());
+                kept.push(constant);
+            }
+        }
+        self.constants = kept;
+        for text in self.exchanges.iter_mut().flat_map(Exchange::texts_mut) {
+            let pieces = text.pieces().iter().map(|piece| match piece {
+                Piece::Constant(at) => Piece::Constant(renumbered[at]),
+                piece => piece.clone(),
+            });
+            *text = pieces.collect();
+        }
+    }
+}

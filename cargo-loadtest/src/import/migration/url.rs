@@ -1,0 +1,121 @@
+//! URLs with values in them.
+
+use crate::import::recording::{Credentials, Piece, Text};
+use crate::import::text::{percent_decode, percent_encode};
+
+/// A URL in parts.
+#[derive(Debug, Default)]
+pub(super) struct UrlParts {
+    /// `http://host:port`; empty where it is not known.
+    pub(super) origin: String,
+    pub(super) target: Text,
+    pub(super) credentials: Option<Credentials>,
+    /// The host, where it has values.
+    pub(super) variables: Option<Text>,
+}
+
+/// Splits a URL.
+///
+/// # Errors
+/// The reason why this is no URL of a request.
+pub(super) fn split_url(url: &Text) -> Result<UrlParts, String> {
+    let mut parts = UrlParts::default();
+    let rest = match url.split_once("://") {
+        Some((scheme, rest)) if !scheme.has_values() => {
+            if !["http", "https"]
+                .iter()
+                .any(|known| scheme.start().eq_ignore_ascii_case(known))
+            {
+                return Err("this is not HTTP".to_owned());
+            }
+            let (authority, target) = split_authority(&rest);
+            parts.set_authority(&scheme.start().to_ascii_lowercase(), &authority)?;
+            target
+        }
+        _ if url.start().starts_with('/') => url.clone(),
+        _ => match url.pieces() {
+            // The host is in a variable.
+            [Piece::Secret(_), ..] => {
+                let (authority, target) = split_authority(url);
+                parts.variables = Some(authority);
+                target
+            }
+            // The whole URL, or its beginning, is a value of the run.
+            [Piece::Constant(_) | Piece::Reference(_) | Piece::Run(_), ..] => {
+                parts.target = encode_target(url);
+                return Ok(parts);
+            }
+            [] => return Err("there is no URL".to_owned()),
+            _ => return Err("this URL has no host".to_owned()),
+        },
+    };
+    let rest = match rest.split_once("#") {
+        Some((before, _)) => before,
+        None => rest,
+    };
+    let mut target = Text::default();
+    let is_value = !rest.is_empty() && rest.start().is_empty();
+    if !is_value && !rest.start().starts_with('/') {
+        target.push_str("/");
+    }
+    target.append(rest);
+    parts.target = encode_target(&target);
+    Ok(parts)
+}
+
+fn encode_target(target: &Text) -> Text {
+    target.map_literals(|text| percent_encode(text, "\"<>`{}\\^|"))
+}
+
+/// Splits host and port from what follows them: a slash, or a value that is a path.
+fn split_authority(text: &Text) -> (Text, Text) {
+    let (mut authority, mut target) = (Text::default(), Text::default());
+    for piece in text.pieces() {
+        match piece {
+            piece if !target.is_empty() => target.push(piece.clone()),
+            Piece::Literal(text) => {
+                let end = text.find(['/', '?', '#']).unwrap_or(text.len());
+                authority.push_str(&text[..end]);
+                target.push_str(&text[end..]);
+            }
+            Piece::Reference(_) | Piece::Run(_) => target.push(piece.clone()),
+            Piece::Constant(_) if is_whole_host(&authority) => target.push(piece.clone()),
+            piece => authority.push(piece.clone()),
+        }
+    }
+    (authority, target)
+}
+
+/// Returns true for a host that goes on with a path, and not with more of its name.
+fn is_whole_host(authority: &Text) -> bool {
+    let ends_open = |text: &str| text.ends_with(['.', '-', ':', '@']);
+    match authority.pieces().last() {
+        Some(Piece::Literal(text)) => !ends_open(text),
+        Some(_) => true,
+        None => false,
+    }
+}
+
+impl UrlParts {
+    fn set_authority(&mut self, scheme: &str, authority: &Text) -> Result<(), String> {
+        let (who, host) = match authority.split_once("@") {
+            Some((who, host)) => (Some(who), host),
+            None => (None, authority.clone()),
+        };
+        self.credentials = who.map(|who| {
+            let (user, password) = who.split_once(":").unwrap_or((who, Text::default()));
+            Credentials {
+                user: user.map_literals(percent_decode),
+                password: password.map_literals(percent_decode),
+            }
+        });
+        let Some(host) = host.as_literal() else {
+            self.variables = Some(host);
+            return Ok(());
+        };
+        let url = url::Url::parse(&format!("{scheme}://{}/", host.trim()))
+            .map_err(|error| format!("the host of this URL is none ({error})"))?;
+        self.origin = url.origin().ascii_serialization();
+        Ok(())
+    }
+}

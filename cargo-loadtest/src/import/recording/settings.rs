@@ -1,0 +1,156 @@
+//! The parts of load tests that recordings do not have: loads, limits, checks, data, and code that is not run.
+
+use super::{Key, Span};
+use loadtest_model::definition::{Load, Think};
+use std::time::Duration;
+
+/// The settings of a scenario.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct ScenarioSettings {
+    pub(crate) load: Option<Load>,
+    /// Limits, as they are written: `errors < 1%`.
+    pub(crate) thresholds: Vec<String>,
+    /// The time from the start of a mix to that of the load.
+    pub(crate) start: Option<Duration>,
+    /// The share in a mix.
+    pub(crate) weight: Option<u32>,
+    /// True where cookies last from journey to journey.
+    pub(crate) keeps_cookies: bool,
+}
+
+/// The settings of a step.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct StepSettings {
+    /// Ranges of statuses of success, without their ends.
+    pub(crate) statuses: Vec<(u16, u16)>,
+    pub(crate) checks: Vec<AnswerCheck>,
+    /// Limits, as they are written: `p95 < 300ms`.
+    pub(crate) thresholds: Vec<String>,
+    pub(crate) tags: Vec<String>,
+    /// The pause after it, where that is drawn.
+    pub(crate) think: Option<Think>,
+    pub(crate) runs: Runs,
+    /// The share of journeys that have it: `0.3`, or a whole number in a choice.
+    pub(crate) weight: Option<String>,
+    /// The name of the choice that it belongs to.
+    pub(crate) choice: Option<String>,
+    /// The exchange without whose success it is not sent.
+    pub(crate) after: Option<usize>,
+    /// The name of the transaction within the scenario.
+    pub(crate) transaction: Option<String>,
+}
+
+/// The journeys that have a step.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Runs {
+    /// All of them.
+    #[default]
+    Always,
+    /// The first one of each user.
+    Once,
+    /// After the last one of each user.
+    Last,
+}
+
+/// A condition on an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum AnswerCheck {
+    /// The body has a text, or has it not.
+    Text { text: String, is_there: bool },
+    /// The body is a text.
+    Body(String),
+    /// The body is not empty.
+    NotEmpty,
+    /// A value of the JSON.
+    Json { path: Vec<Key>, test: JsonTest },
+    /// A header has a text; an empty one is anywhere.
+    Header { name: String, text: String },
+    /// A header is a text.
+    HeaderIs { name: String, text: String },
+    /// The answer comes within this time.
+    Within(Duration),
+}
+
+/// A condition on a value of JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum JsonTest {
+    /// It is there, and not null.
+    Exists,
+    /// It is this value.
+    Is(serde_json::Value),
+    /// It is another value.
+    IsNot(serde_json::Value),
+    /// Its number, or its length, compares with another.
+    Compares {
+        is_length: bool,
+        operator: &'static str,
+        number: String,
+    },
+}
+
+/// Rows of test data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Feed {
+    /// A word for a row: `user`.
+    pub(crate) name: String,
+    pub(crate) source: FeedSource,
+    pub(crate) order: FeedOrder,
+    /// True where the load ends after the last row.
+    pub(crate) stops: bool,
+}
+
+/// The source of rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FeedSource {
+    /// A file of CSV, whose columns are text.
+    Csv(String),
+    /// A file of JSON, a list.
+    Json(String),
+    /// Whole numbers, both included.
+    Numbers(i64, i64),
+    /// Texts.
+    Texts(Vec<String>),
+    /// Rows of texts, each with the name of its column.
+    Rows(Vec<Vec<(String, String)>>),
+}
+
+/// The order of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FeedOrder {
+    Sequential,
+    Random,
+    /// Each row belongs to one user.
+    PerUser,
+}
+
+/// A value that a run makes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum RunValue {
+    /// A column of the row of the [`Feed`] with this number, or all of the row.
+    Row { feed: usize, column: Option<String> },
+    /// The number of the user.
+    User,
+    /// The number of the journey of the user.
+    Iteration,
+    /// The time: `2026-03-01T09:30:00.125Z`.
+    Now,
+    /// Seconds since 1970.
+    UnixSeconds,
+    /// Milliseconds since 1970.
+    UnixMillis,
+}
+
+/// A part of the input that is code: a comment in the source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CodePart {
+    /// Its place in the input.
+    pub(crate) span: Span,
+    /// Its text.
+    pub(crate) text: String,
+    /// Its meaning, in a few words: `a loop`.
+    pub(crate) what: String,
+    /// The exchange that it stands at; none where it stands outside of journeys.
+    pub(crate) exchange: Option<usize>,
+    /// True where it comes after the exchange.
+    pub(crate) is_after: bool,
+}

@@ -1,0 +1,123 @@
+//! Conditions on answers, as closures.
+
+use super::literal::quote_code;
+use super::types::Shape;
+use crate::import::recording::{AnswerCheck, Exchange, JsonTest, Key};
+use serde_json::Value;
+use std::fmt::Write as _;
+
+/// Returns the type that the checks of an exchange need of its answer.
+pub(super) fn checked_shape(exchange: &Exchange) -> Option<Shape> {
+    let checks = &exchange.settings.checks;
+    let is_json = |check: &AnswerCheck| matches!(check, AnswerCheck::Json { .. });
+    let is_text = |check: &AnswerCheck| {
+        matches!(
+            check,
+            AnswerCheck::Text { .. } | AnswerCheck::Body(_) | AnswerCheck::NotEmpty
+        )
+    };
+    if checks.iter().any(is_json) {
+        return Some(Shape::Any);
+    }
+    checks.iter().any(is_text).then_some(Shape::Text)
+}
+
+/// Returns the checks of an exchange as options.
+pub(super) fn render_checks(exchange: &Exchange, answer: Option<&Shape>) -> Vec<String> {
+    let checks = exchange.settings.checks.iter();
+    let rendered = checks.map(|check| format!("check = |answer| {}", render(check, answer)));
+    rendered.collect()
+}
+
+fn render(check: &AnswerCheck, answer: Option<&Shape>) -> String {
+    let on_text = |condition: String| {
+        if answer == Some(&Shape::Text) {
+            condition.replacen("text", "answer", 1)
+        } else {
+            format!("answer.text().is_ok_and(|text| {condition})")
+        }
+    };
+    match check {
+        AnswerCheck::Text { text, is_there } => {
+            let not = if *is_there { "" } else { "!" };
+            on_text(format!("{not}text.contains({})", quote_code(text)))
+        }
+        AnswerCheck::Body(body) if answer == Some(&Shape::Text) => {
+            format!("answer.as_str() == {}", quote_code(body))
+        }
+        AnswerCheck::Body(body) => on_text(format!("text == {}", quote_code(body))),
+        AnswerCheck::NotEmpty => on_text("!text.is_empty()".to_owned()),
+        AnswerCheck::Json { path, test } => render_json(path, test),
+        AnswerCheck::Header { name, text } if text.is_empty() => {
+            format!("answer.headers().contains_key({})", quote_code(name))
+        }
+        AnswerCheck::Header { name, text } => {
+            on_header(name, &format!("value.contains({})", quote_code(text)))
+        }
+        AnswerCheck::HeaderIs { name, text } => {
+            on_header(name, &format!("value == {}", quote_code(text)))
+        }
+        AnswerCheck::Within(time) => {
+            let millis = time.as_millis();
+            format!("answer.time() < std::time::Duration::from_millis({millis})")
+        }
+    }
+}
+
+fn on_header(name: &str, condition: &str) -> String {
+    let name = quote_code(name);
+    format!(
+        "answer.headers().get({name}).is_some_and(|value| value.to_str().is_ok_and(|value| {condition}))"
+    )
+}
+
+fn render_json(path: &[Key], test: &JsonTest) -> String {
+    let mut place = String::from(if path.is_empty() {
+        "answer.body()"
+    } else {
+        "answer"
+    });
+    for key in path {
+        let _ = match key {
+            Key::Field(name) => write!(place, "[{}]", quote_code(name)),
+            Key::Item(at) => write!(place, "[{at}]"),
+        };
+    }
+    match test {
+        JsonTest::Is(Value::Null) => format!("{place}.is_null()"),
+        JsonTest::Exists | JsonTest::IsNot(Value::Null) => format!("!{place}.is_null()"),
+        JsonTest::Is(value) => format!("{} == {}", compared(&place, path), render_value(value)),
+        JsonTest::IsNot(value) => {
+            format!("{} != {}", compared(&place, path), render_value(value))
+        }
+        JsonTest::Compares {
+            is_length: true,
+            operator,
+            number,
+        } => format!(
+            "{place}.as_array().map(Vec::len).or({place}.as_str().map(str::len))\
+             .is_some_and(|length| length {operator} {number})"
+        ),
+        JsonTest::Compares {
+            operator, number, ..
+        } => {
+            format!("{place}.as_f64().is_some_and(|number| number {operator} {number}_f64)")
+        }
+    }
+}
+
+fn compared(place: &str, path: &[Key]) -> String {
+    let star = if path.is_empty() { "*" } else { "" };
+    format!("{star}{place}")
+}
+
+fn render_value(value: &Value) -> String {
+    match value {
+        Value::String(text) => quote_code(text),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(number) if number.is_i64() => format!("{number}_i64"),
+        Value::Number(number) if number.is_u64() => format!("{number}_u64"),
+        Value::Number(number) => format!("{number}_f64"),
+        other => format!("json!({other})"),
+    }
+}
