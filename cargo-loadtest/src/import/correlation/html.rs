@@ -6,7 +6,7 @@ use super::kind::{ValueKind, kind};
 use super::label::Label;
 use super::{parts_by, url_parts};
 use loadtest::Page;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The place of a value.
 pub(super) struct Found {
@@ -71,19 +71,27 @@ pub(super) fn find_values(
     all
 }
 
+/// The places of addresses among those that match a pattern, by the pattern.
+type Places<'p> = HashMap<String, HashMap<&'p str, usize>>;
+
 /// Returns the addresses of a page, and how each is found again.
 pub(super) fn find_links(page: &Page, names: &CreatedNames) -> Vec<(String, PageFind)> {
     let mut all = Vec::new();
     let mut seen = HashSet::new();
+    let mut places = Places::new();
+    let mut addresses_of_texts: HashMap<&str, HashSet<&str>> = HashMap::new();
     for link in page.links() {
-        let mut same = page.links().filter(|other| other.text == link.text);
-        let is_only_text = same.all(|other| other.href == link.href);
+        let addresses = addresses_of_texts.entry(&link.text).or_default();
+        addresses.insert(&link.href);
+    }
+    for link in page.links() {
+        let is_only_text = addresses_of_texts[&*link.text].len() == 1;
         // A link of many to such places has the text of its thing, which another instance does not have, unless the
         // journey made it.
         let name = names.text_of(&link.text);
-        let is_of_many = || {
-            make_pattern(&link.href)
-                .is_some_and(|(pattern, _)| page.addresses(&pattern).nth(1).is_some())
+        let mut is_of_many = || {
+            let pattern = make_pattern(&link.href);
+            pattern.is_some_and(|(pattern, _)| places_of(&pattern, page, &mut places).len() > 1)
         };
         let is_found = is_only_text && !link.text.is_empty() && (name.is_some() || !is_of_many());
         if is_found && seen.insert(&*link.href) {
@@ -95,12 +103,26 @@ pub(super) fn find_links(page: &Page, names: &CreatedNames) -> Vec<(String, Page
         let Some((pattern, _)) = make_pattern(address) else {
             continue;
         };
-        let number = page.addresses(&pattern).position(|known| known == address);
+        let number = places_of(&pattern, page, &mut places).get(address).copied();
         if let Some(number) = number.filter(|_| seen.insert(address)) {
             all.push((address.to_owned(), PageFind::Address { pattern, number }));
         }
     }
     all
+}
+
+/// Returns the places of the addresses that match a pattern, each of which is looked for once.
+fn places_of<'m, 'p>(
+    pattern: &str,
+    page: &'p Page,
+    known: &'m mut Places<'p>,
+) -> &'m HashMap<&'p str, usize> {
+    known.entry(pattern.to_owned()).or_insert_with(|| {
+        let addresses = page.addresses(pattern).enumerate();
+        addresses
+            .map(|(number, address)| (address, number))
+            .collect()
+    })
 }
 
 /// Returns the values by their names, in the order of the names.
