@@ -10,13 +10,8 @@ use crate::store::{self, Measured, Store};
 use crate::workspace::Workspace;
 use jiff::Timestamp;
 use loadtest_model::card::Validity;
-use loadtest_model::display;
 use loadtest_model::plan::GradingDefaults;
-use loadtest_model::record::{RunRecord, ScenarioRecord, Trust, merge_shards};
-use std::time::Duration;
-
-/// Shards that start further apart than this measured a target under less load than planned.
-const START_SPREAD: Duration = Duration::from_secs(1);
+use loadtest_model::record::{RunRecord, ScenarioRecord, ShardRun, Trust, merge_shards};
 
 /// Joins the records, grades the whole, and keeps it as a run of its own.
 ///
@@ -34,13 +29,14 @@ pub(crate) fn merge(args: &MergeArgs, cli: &Cli) -> Result<u8, Error> {
     let opened = args.runs.iter().map(|run| store::open(run, open_store));
     let records = opened.map(|opened| opened.map(|(_, record)| record));
     let records: Vec<RunRecord> = records.collect::<Result<_, _>>()?;
-    let scenarios = merge_shards(&records).map_err(|errors| {
+    let mut scenarios = merge_shards(&records).map_err(|errors| {
         let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
         Error::usage(lines.join("\n"))
             .with_help("give the runs of all shards: `cargo loadtest merge RUN RUN ..`")
     })?;
+    scenarios.iter_mut().for_each(note_starts);
     if !cli.quiet {
-        describe_doubts(&records, &scenarios);
+        describe_doubts(&records);
     }
     let folder = store.create()?;
     let first = records.first().map(|record| record.environment.clone());
@@ -73,8 +69,8 @@ pub(crate) fn merge(args: &MergeArgs, cli: &Cli) -> Result<u8, Error> {
     publish::conclude(&store, &folder, result, record.scenarios.len(), &exports)
 }
 
-/// Prints what makes the sum less than the load that was planned.
-fn describe_doubts(records: &[RunRecord], merged: &[ScenarioRecord]) {
+/// Prints which shards measured themselves.
+fn describe_doubts(records: &[RunRecord]) {
     for record in records {
         for scenario in &record.scenarios {
             let validity = Validity::so_far(scenario);
@@ -91,19 +87,19 @@ fn describe_doubts(records: &[RunRecord], merged: &[ScenarioRecord]) {
             }
         }
     }
-    for scenario in merged {
-        let starts = scenario.shards.iter();
-        let starts = starts.filter_map(|shard| shard.started_at.parse::<Timestamp>().ok());
-        let (first, last) = (starts.clone().min(), starts.max());
-        let ends = first.zip(last);
-        let spread = ends.map(|(first, last)| last.duration_since(first).unsigned_abs());
-        if let Some(spread) = spread.filter(|spread| *spread > START_SPREAD) {
-            console::print_warning(format_args!(
-                "the shards of `{}` started {} apart, so that the target never had all of the load; `--start-at` \
-                 starts them together",
-                scenario.start.definition.identity(),
-                display::format_span(spread)
-            ));
-        }
+}
+
+/// Notes how much later than the first each shard started.
+fn note_starts(scenario: &mut ScenarioRecord) {
+    let start = |shard: &ShardRun| shard.started_at.parse::<Timestamp>().ok();
+    let Some(first) = scenario.shards.iter().filter_map(start).min() else {
+        return;
+    };
+    for shard in &mut scenario.shards {
+        let after = start(shard).map(|start| start.duration_since(first));
+        let after = after.map(|after| after.as_micros());
+        shard.began_after_us = after
+            .and_then(|us| u64::try_from(us).ok())
+            .unwrap_or_default();
     }
 }

@@ -139,6 +139,7 @@ fn shard(number: u32, os: &str) -> ShardRun {
         run_id: format!("20261105-100000-000{number}"),
         shard: Shard::new(number, 2).unwrap(),
         started_at: "2026-11-05T10:00:00Z".to_owned(),
+        began_after_us: 0,
         environment: Environment {
             os: os.to_owned(),
             arch: "x86_64".to_owned(),

@@ -24,6 +24,8 @@ const OWN_ERRORS: f64 = 0.001;
 const BUSY_SECONDS: f64 = 0.05;
 /// The share of the seconds in which a worker may stall.
 const STALLED_SECONDS: f64 = 0.01;
+/// Shards of a load that start further apart put less load on the target than planned. Starts are known to the second.
+const START_SPREAD: Duration = Duration::from_secs(1);
 /// A single stalled second is chance: of a short run it is more than that share.
 const STALLS: u64 = 2;
 
@@ -76,6 +78,7 @@ impl Validity {
         } else {
             vec![
                 judge_lateness(record),
+                judge_start_spread(record),
                 judge_stalls(generator),
                 judge_busy_workers(generator),
                 judge_throttling(generator),
@@ -225,6 +228,28 @@ fn judge_lateness(record: &ScenarioRecord) -> Option<ValidityCause> {
         ),
         remedy: "use a machine with more or idle processors, a release build, or a lower rate"
             .to_owned(),
+    })
+}
+
+/// Judges whether the shards of a load ran at the same time.
+fn judge_start_spread(record: &ScenarioRecord) -> Option<ValidityCause> {
+    let spread_us = record
+        .shards
+        .iter()
+        .map(|shard| shard.began_after_us)
+        .max()?;
+    let spread = Duration::from_micros(spread_us);
+    (spread > START_SPREAD).then(|| ValidityCause {
+        trust: if spread_us >= record.end.elapsed_us {
+            Trust::Invalid
+        } else {
+            Trust::Degraded
+        },
+        what: format!(
+            "the shards started {} apart, so that the target never had all of the load",
+            display::format_span(spread)
+        ),
+        remedy: "start them together with `--start-at`".to_owned(),
     })
 }
 

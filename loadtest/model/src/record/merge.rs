@@ -14,6 +14,8 @@ pub struct ShardRun {
     pub shard: Shard,
     /// The time its load began, RFC 3339 in UTC.
     pub started_at: String,
+    /// The time from the start of the first shard to its own, in microseconds.
+    pub began_after_us: u64,
     /// Its machine and source.
     pub environment: Environment,
     /// Worker threads.
@@ -205,6 +207,7 @@ fn describe_shard(record: &RunRecord, scenario: &ScenarioRecord) -> ShardRun {
         run_id: record.run_id.clone(),
         shard: scenario.start.plan.shard,
         started_at: scenario.start.started_at.clone(),
+        began_after_us: 0,
         environment: record.environment.clone(),
         workers: scenario.start.workers,
         planned: scenario.end.planned,

@@ -17,11 +17,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The formats that `import` reads, with what is said of them.
-const FORMATS: [(&str, &str); 4] = [
+const FORMATS: [(&str, &str); 5] = [
     ("curl", "curl commands"),
     ("har", "a HAR file"),
     ("openapi", "an OpenAPI document"),
     ("postman", "a Postman collection"),
+    ("k6", "a k6 script"),
 ];
 /// How many modules of one name get a number.
 const MOST_MODULES: u32 = 100;
@@ -35,7 +36,7 @@ pub(super) fn render_form(text: &str, mistake: Option<&str>) -> Markup {
         form method="post" action=(Route::ReadImport.path()) {
             fieldset {
                 legend { "From requests" }
-                label.wide { "A copied curl command, a HAR, an OpenAPI document or a Postman collection"
+                label.wide { "A copied curl command, a HAR, an OpenAPI document, a Postman collection or a k6 script"
                     textarea name="text" rows="8" spellcheck="false" required data-drop aria-invalid=[is_invalid] aria-describedby=[mistake.map(|_| "text-error")]
                         placeholder="curl 'http://localhost:3000/products' -H 'accept: application/json'" { (text) }
                 }
@@ -128,7 +129,7 @@ pub(in crate::ui::pages) fn read(dashboard: &Dashboard, form: &Fields) -> Result
         let mistake = if text.trim().is_empty() {
             "nothing was pasted"
         } else {
-            "this is no curl command, HAR, OpenAPI document or Postman collection"
+            "this is no curl command, HAR, OpenAPI document, Postman collection or k6 script"
         };
         let entered = Entered {
             unread: Some(mistake),
@@ -182,6 +183,9 @@ fn detect_format(text: &str) -> Option<&'static str> {
             .iter()
             .find(|(key, _)| keys.contains_key(*key))
             .map(|(_, format)| *format);
+    }
+    if text.contains("k6/http") {
+        return Some("k6");
     }
     let is_key = |line: &str| line.starts_with("openapi:") || line.starts_with("swagger:");
     begin.lines().any(is_key).then_some("openapi")
@@ -245,6 +249,7 @@ mod tests {
             ("{\"swagger\": \"2.0\"}", Some("openapi")),
             ("# An API\nopenapi: 3.0.0\ninfo: {}\n", Some("openapi")),
             ("{\"info\": {}, \"item\": []}", Some("postman")),
+            ("import http from 'k6/http';\n", Some("k6")),
             ("{\"something\": 1}", None),
             ("{", None),
             ("hello", None),

@@ -1,6 +1,8 @@
 //! Whether the measurement can be trusted.
 
 use super::*;
+use crate::record::{Environment, ShardRun};
+use crate::shard::Shard;
 
 /// The validity of a run of so many seconds, of which some had this much trouble.
 fn troubled(seconds: u32, troubled: u32, trouble: &Health) -> Validity {
@@ -276,4 +278,36 @@ fn waits_and_busy_workers_degrade() {
             .what
             .starts_with("3 arrivals waited since the only virtual user was busy")
     );
+}
+
+#[test]
+fn shards_that_did_not_run_together_spoil_the_measurement() {
+    let with = |after_ms: u64| {
+        let mut record = record(&["login"]);
+        record.end.elapsed_us = 10_000_000;
+        record.shards = [0, after_ms]
+            .map(|after| ShardRun {
+                run_id: "run".to_owned(),
+                shard: Shard::WHOLE,
+                started_at: String::new(),
+                began_after_us: after * 1_000,
+                environment: Environment::default(),
+                workers: 1,
+                planned: 0,
+                started: 0,
+                dropped: 0,
+                late_p99_us: None,
+                busiest_worker: 0.0,
+            })
+            .into();
+        Card::grade(&record, None).validity
+    };
+    assert_eq!(with(1_000).trust, Trust::Valid);
+    let apart = with(3_000);
+    assert_eq!(apart.trust, Trust::Degraded);
+    assert_eq!(
+        apart.causes[0].what,
+        "the shards started 3 s apart, so that the target never had all of the load"
+    );
+    assert_eq!(with(10_000).trust, Trust::Invalid);
 }
