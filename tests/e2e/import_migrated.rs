@@ -11,11 +11,15 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials![
         a_k6_script_sends_what_it_says,
         code_of_a_script_is_a_warning_and_the_rest_compiles,
+        a_jmeter_plan_sends_what_it_says,
+        code_of_a_plan_is_a_warning_and_the_rest_compiles,
     ]
 }
 
 const SHOP: &str = include_str!("../fixtures/import/k6/shop.ts");
 const CODE: &str = include_str!("../fixtures/import/k6/code.js");
+const PLAN: &str = include_str!("../fixtures/import/jmx/shop.jmx");
+const PLAN_CODE: &str = include_str!("../fixtures/import/jmx/code.jmx");
 
 /// The scenario of a file, and the messages about it.
 fn imported(format: &str, text: &str) -> (String, String) {
@@ -110,7 +114,7 @@ fn code_of_a_script_is_a_warning_and_the_rest_compiles() {
     for part in [
         "not imported: a loop is code",
         "input:24:3",
-        "code makes `sign(last)`: give the constant `SIGN_LAST` a value",
+        "the constant `SIGN_LAST` needs a value: code makes `sign(last)`",
         "8 parts are code and are left as comments",
     ] {
         assert!(said.contains(part), "{part}: {said}");
@@ -126,4 +130,62 @@ fn code_of_a_script_is_a_warning_and_the_rest_compiles() {
         r#"{"product":"unknown","amount":2.5}"#
     );
     assert_eq!(requests.len(), 3);
+}
+
+fn a_jmeter_plan_sends_what_it_says() {
+    let (source, said) = imported("jmx", PLAN);
+    assert!(!said.contains("is code"), "{said}");
+    assert!(said.contains("Dropped Old (disabled)"), "{said}");
+    let server = Server::recording(service);
+    let secret = said.contains("Secret PASSWORD");
+    assert!(!secret, "{said}");
+    let project = Files::single("import_jmx_shop", &source)
+        .file("data/users.csv", "user,password\nada,pass word\n");
+    passes(project, &server);
+    let requests = server.recorded();
+    let login: serde_json::Value =
+        serde_json::from_slice(&sent(&requests, "POST", "/api/login").body).expect("JSON");
+    assert_eq!(
+        login,
+        serde_json::json!({ "user": "ada", "password": "pass word" })
+    );
+    let form = sent(&requests, "GET", "/api/form?q=green+tea");
+    assert_eq!(form.header("x-client"), Some("jmeter"));
+    let item = sent(&requests, "POST", "/api/carts/71/items");
+    assert_eq!(item.text(), "csrf=form-7&session=abc7&count=1");
+    assert_eq!(item.header("authorization"), Some("Bearer user-7"));
+    sent(&requests, "GET", "/api/grid");
+    assert!(requests.iter().all(|request| request.path != "/api/old"));
+}
+
+/// The service of the plan.
+fn service(request: &Request) -> Reply {
+    let html = "<form><input name=\"csrf\" value=\"form-7\"></form><script>session=abc7;</script>";
+    match (request.method.as_str(), request.path.as_str()) {
+        ("POST", "/api/login") => {
+            Reply::json(r#"{"token":"user-7","role":"buyer","cart":{"id":71}}"#)
+        }
+        ("GET", "/api/form") => Reply::text(html).header("content-type", "text/html"),
+        (_, "/api/carts/71/items" | "/api/rare" | "/api/grid" | "/api/rows") => Reply::status(200),
+        _ => Reply::status(404),
+    }
+}
+
+fn code_of_a_plan_is_a_warning_and_the_rest_compiles() {
+    let (source, said) = imported("jmx", PLAN_CODE);
+    for part in [
+        "not imported: `JSR223Sampler` is code",
+        "not imported: `IfController` is code",
+        "the constant `SIGNATURE` needs a value: code makes `signature`",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let server = Server::recording(|request| match request.path.as_str() {
+        "/products" | "/products/unknown" | "/twice" => Reply::status(200),
+        _ => Reply::status(404),
+    });
+    passes(Files::single("import_jmx_code", &source), &server);
+    let requests = server.recorded();
+    sent(&requests, "GET", "/products/unknown?signature=unknown");
+    assert_eq!(requests.len(), 4);
 }

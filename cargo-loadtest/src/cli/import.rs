@@ -49,6 +49,14 @@ pub(crate) enum ImportCommand {
         #[command(flatten)]
         to: ImportOutput,
     },
+    /// A JMeter plan, as far as it is data
+    Jmx {
+        /// Plan (JMX); `-` reads standard input
+        #[arg(value_name = "FILE", default_value = "-", value_parser = values::path())]
+        file: PathBuf,
+        #[command(flatten)]
+        to: ImportOutput,
+    },
     /// A k6 script, as far as it is data
     K6 {
         /// Script of JavaScript or TypeScript; `-` reads standard input

@@ -70,7 +70,7 @@ pub(crate) enum Command {
     /// Find the highest arrival rate at which a scenario meets an SLO
     #[command(after_help = examples::CAPACITY)]
     Capacity(Box<CapacityArgs>),
-    /// Write a scenario from recorded requests: curl, HAR, OpenAPI, Postman, k6
+    /// Write a scenario from recorded requests: curl, HAR, OpenAPI, Postman, k6, JMeter
     #[command(after_help = examples::IMPORT)]
     Import(ImportArgs),
     /// Print the definition of a scenario as JSON

@@ -182,6 +182,12 @@ fn no_collection_is_too_strange() {
 
 #[test]
 #[ignore = "fuzzing takes time; CONTRIBUTING.md has the command"]
+fn no_plan_is_too_strange() {
+    fuzz("jmx", &|input| read_jmx(input));
+}
+
+#[test]
+#[ignore = "fuzzing takes time; CONTRIBUTING.md has the command"]
 fn no_script_is_too_strange() {
     fuzz("k6", &|input| read_k6(input));
 }

@@ -10,6 +10,7 @@ mod document;
 #[cfg(test)]
 mod fuzz;
 mod har;
+mod jmx;
 mod k6;
 mod migration;
 mod naming;
@@ -29,6 +30,7 @@ pub(crate) use correlation::{LeftValue, correlate, find_left_values};
 pub(crate) use curl::{PermittedFiles, read_text, read_words};
 pub(crate) use document::format;
 pub(crate) use har::{HarOptions, read_har};
+pub(crate) use jmx::read_jmx;
 pub(crate) use k6::read_k6;
 pub(crate) use openapi::{OpenApiOptions, read_openapi};
 pub(crate) use postman::{PostmanOptions, read_environment, read_postman};

@@ -36,6 +36,7 @@ fn refusal(from: &str, given: &str, input: &Input) -> Mistake {
             };
             read_openapi(input, &options)
         }
+        "jmx" => read_jmx(input),
         "k6" => read_k6(input),
         "postman" => read_postman(
             input,
@@ -178,6 +179,26 @@ fn refusals_of_scripts() {
         (&closed, "", "nested too deeply"),
     ];
     check("k6", &rows);
+}
+
+#[test]
+fn refusals_of_plans() {
+    let none = "no HTTP request in it";
+    let deep = format!("{}«<a>", "<a>".repeat(200));
+    let rows = [
+        ("«", "", "nothing in it"),
+        ("«just a text", "", "not XML"),
+        ("<jmeterTestPlan>\n«<hashTree>", "", "not closed"),
+        ("«<html></html>", "", "no plan of JMeter"),
+        ("«<jmeterTestPlan></jmeterTestPlan>", "", none),
+        (
+            "<jmeterTestPlan><hashTree>\n«<TestPlan testname=\"a\"/><hashTree/></hashTree></jmeterTestPlan>",
+            "",
+            none,
+        ),
+        (&deep, "", "nested too deeply"),
+    ];
+    check("jmx", &rows);
 }
 
 /// An archive of these entries.

@@ -10,7 +10,7 @@ use crate::files;
 use crate::import::{
     Dropped, HarOptions, Input, Linked, Mistake, NamedSecret, OpenApiOptions, PostmanOptions,
     Recording, WrittenScenario, correlate, find_left_values, format_source, read_environment,
-    read_har, read_k6, read_openapi, read_postman, write_source,
+    read_har, read_jmx, read_k6, read_openapi, read_postman, write_source,
 };
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -61,6 +61,10 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
             };
             let output = ScenarioOutput::new(to, quiet)?;
             output.import_document(file, "har", |input| read_har(input, &options))
+        }
+        ImportCommand::Jmx { file, to } => {
+            let output = ScenarioOutput::new(to, quiet)?;
+            output.import_document(file, "jmx", read_jmx)
         }
         ImportCommand::K6 { file, to } => {
             let output = ScenarioOutput::new(to, quiet)?;

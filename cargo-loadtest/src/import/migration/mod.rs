@@ -164,7 +164,7 @@ impl Migration {
                     let name = &self.recording.constants[*at].name;
                     let expression = quote_name(&self.expressions[*at]);
                     let words =
-                        format!("code makes {expression}: give the constant `{name}` a value");
+                        format!("the constant `{name}` needs a value: code makes {expression}");
                     let note = Note::new(exchange.span.clone(), words);
                     self.recording.notes.push(note);
                 }

@@ -57,6 +57,18 @@ fn encoded(value: &str) -> String {
 
 ";
 
+const VALUE_TEXT: &str = "\
+/// Returns a value of JSON as text.
+fn value_text(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        value => Some(value.to_string()),
+    }
+}
+
+";
+
 const UNIX_MILLIS: &str = "\
 /// Returns the milliseconds since 1970.
 fn unix_millis() -> u128 {
@@ -203,6 +215,7 @@ pub(super) fn render_functions(uses: &Uses) -> String {
         ("between", BETWEEN),
         ("encoded", ENCODED),
         ("unix_millis", UNIX_MILLIS),
+        ("value_text", VALUE_TEXT),
     ];
     let called = functions
         .iter()

@@ -215,7 +215,19 @@ impl Function<'_> {
                 .answer(*exchange)
                 .filter(|shape| !matches!(shape, Shape::Text | Shape::Page))
         {
-            return self.json_path(step, shape, path, is_bare);
+            let (code, is_text) = self.json_path(step, shape, path, is_bare);
+            let is_recorded = scope.recording.exchanges[*exchange].answer.is_some();
+            return match code.strip_suffix(".as_str()?") {
+                // A value that was not seen may be a number.
+                Some(value) if !is_recorded => {
+                    self.uses.functions.insert("value_text");
+                    let borrow = if value.ends_with('?') { "" } else { "&" };
+                    let code = format!("value_text({borrow}{value})?");
+                    let text = self.hold(&format!("{}_text", origin.word()), &code);
+                    (format!("{text}.as_str()"), true)
+                }
+                _ => (code, is_text),
+            };
         }
         self.is_fallible = true;
         let is_page = scope.answer(origin.exchange()) == Some(&Shape::Page);

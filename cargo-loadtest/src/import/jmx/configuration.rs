@@ -1,0 +1,173 @@
+//! Elements that say something about all samplers at their level and below: headers, variables, data.
+
+use super::element::{Element, Item};
+use super::plan::{Around, PlanReader, SILENT};
+use super::sampler::add_headers;
+use super::variables::{Variable, Variables, numbers, resolve};
+use crate::import::recording::{Feed, FeedOrder, FeedSource, Piece, RunValue, Text};
+use crate::import::text::singular;
+
+impl PlanReader {
+    /// Adds what the elements of one level say about all samplers there and below.
+    pub(super) fn configure<'e>(&mut self, items: &[Item<'e>], around: &mut Around<'e>) {
+        for item in items.iter().filter(|item| item.element.is_enabled()) {
+            let element = item.element;
+            let class = element.class();
+            match class {
+                "HeaderManager" => add_headers(&mut around.settings.headers, element),
+                "ConfigTestElement" | "HttpDefaults" => around.settings.defaults.push(element),
+                "CookieManager" => {
+                    around.settings.keeps_cookies =
+                        !element.is_set("CookieManager.clearEachIteration");
+                }
+                "AuthManager" => around
+                    .settings
+                    .credentials
+                    .extend(element.list("AuthManager.auth_list")),
+                "Arguments" => define(&mut around.variables, element.list("Arguments.arguments")),
+                "CSVDataSet" => self.add_data(element, &mut around.variables),
+                "CounterConfig" | "RandomVariableConfig" => {
+                    self.add_numbers(element, &mut around.variables);
+                }
+                _ if class.ends_with("Timer") => around.timers.push(element),
+                _ if class.ends_with("Assertion") => around.assertions.push(element),
+                _ if SILENT.contains(&class) => {}
+                _ if class.ends_with("Extractor") || class.ends_with("PostProcessor") => {
+                    around.extractors.push(element);
+                }
+                _ if class.ends_with("PreProcessor") || class == "UserParameters" => {
+                    self.leave_code(item);
+                    for name in element.list("UserParameters.names") {
+                        around
+                            .variables
+                            .insert(name.text.clone(), Variable::Unknown);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn add_data(&mut self, element: &Element, variables: &mut Variables) {
+        let file = resolve(element.text_of("filename"), variables, &mut self.migration);
+        let names = element.text_of("variableNames");
+        let Some(file) = file
+            .as_literal()
+            .filter(|file| !file.is_empty())
+            .map(str::to_owned)
+        else {
+            self.migration.note(
+                &element.span,
+                "the name of its file is not known: write the feed",
+            );
+            return;
+        };
+        let delimiter = element.text_of("delimiter");
+        if !["", ","].contains(&delimiter) {
+            let words = format!(
+                "the cells of `{file}` are separated by `{delimiter}`: write them with commas"
+            );
+            self.migration.note(&element.span, words);
+        }
+        let stem = file.rsplit(['/', '\\']).next().unwrap_or_default();
+        let feed = Feed {
+            name: singular(stem.split('.').next().unwrap_or_default()),
+            source: FeedSource::Csv(file.clone()),
+            order: match element.text_of("shareMode") {
+                "shareMode.thread" => FeedOrder::PerUser,
+                _ => FeedOrder::Sequential,
+            },
+            stops: element.text_of("recycle") == "false"
+                && element.text_of("shareMode") != "shareMode.thread",
+        };
+        let number = self.migration.feed(format!("{:?}", element.span), feed);
+        if names.trim().is_empty() {
+            let words = format!(
+                "the columns of `{file}` are named in its first line: the variables have their names"
+            );
+            self.migration.note(&element.span, words);
+            return;
+        }
+        if !element.is_set("ignoreFirstLine") {
+            let words = format!("the first line of `{file}` has to name its columns: `{names}`");
+            self.migration.note(&element.span, words);
+        }
+        for name in names
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+        {
+            let value = RunValue::Row {
+                feed: number,
+                column: Some(name.to_owned()),
+            };
+            let text = Text::from_iter([Piece::Run(value)]);
+            variables.insert(name.to_owned(), Variable::Value(text));
+        }
+    }
+
+    fn add_numbers(&mut self, element: &Element, variables: &mut Variables) {
+        let is_counter = element.class() == "CounterConfig";
+        let (name, low, high, order) = if is_counter {
+            (
+                "CounterConfig.name",
+                "CounterConfig.start",
+                "CounterConfig.end",
+                FeedOrder::Sequential,
+            )
+        } else {
+            (
+                "variableName",
+                "minimumValue",
+                "maximumValue",
+                FeedOrder::Random,
+            )
+        };
+        let name = element.text_of(name).trim();
+        let number = |name: &str| element.text_of(name).trim().parse::<i64>().ok();
+        let low = number(low).unwrap_or(0);
+        let high = number(high).filter(|high| !is_counter || high - low < 1_000_000);
+        let high = high.or_else(|| is_counter.then_some(low.saturating_add(999_999)));
+        let is_plain = ["", "1"].contains(&element.text_of("CounterConfig.incr").trim())
+            && element.text_of("CounterConfig.format").is_empty()
+            && element.text_of("outputFormat").is_empty();
+        let value = high.filter(|_| is_plain);
+        let value = value.and_then(|high| numbers(&mut self.migration, name, low, high, order));
+        let value = value.map_or(Variable::Unknown, Variable::Value);
+        variables.insert(name.to_owned(), value);
+    }
+}
+
+/// Defines the variables of a list of arguments.
+pub(super) fn define(variables: &mut Variables, arguments: &[Element]) {
+    for argument in arguments {
+        let name = argument.text_of("Argument.name").trim().to_owned();
+        let value = argument.text_of("Argument.value").to_owned();
+        variables.insert(name, Variable::Template(value));
+    }
+}
+
+/// Returns true for an element that says something about others.
+pub(super) fn is_config(class: &str) -> bool {
+    [
+        "Manager",
+        "Timer",
+        "Assertion",
+        "Extractor",
+        "PostProcessor",
+        "PreProcessor",
+        "ThreadGroup",
+    ]
+    .iter()
+    .any(|end| class.ends_with(end))
+        || [
+            "ConfigTestElement",
+            "Arguments",
+            "CSVDataSet",
+            "CounterConfig",
+            "RandomVariableConfig",
+            "UserParameters",
+            "KeystoreConfig",
+        ]
+        .contains(&class)
+}

@@ -1,0 +1,221 @@
+//! The XML of a plan as a tree in which every element knows its place.
+
+use crate::import::source::{Input, Mistake, Span};
+use quick_xml::Reader;
+use quick_xml::escape::{resolve_predefined_entity, unescape};
+use quick_xml::events::{BytesStart, Event};
+use std::fmt::Write as _;
+
+/// Deepest nesting of elements.
+const DEEPEST: usize = 200;
+
+/// An element.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Element {
+    pub(super) tag: String,
+    pub(super) attributes: Vec<(String, String)>,
+    /// The text in it, without that of its children.
+    pub(super) text: String,
+    pub(super) children: Vec<Element>,
+    /// The place of its first tag.
+    pub(super) span: Span,
+}
+
+/// An element of a plan, with those below it.
+#[derive(Debug, Clone)]
+pub(super) struct Item<'e> {
+    pub(super) element: &'e Element,
+    pub(super) items: Vec<Item<'e>>,
+}
+
+/// Reads the tree of a plan.
+///
+/// # Errors
+/// The place where this is no XML, or no plan.
+pub(super) fn read_plan(input: &Input) -> Result<Element, Mistake> {
+    if input.text.trim().is_empty() {
+        return Err(Mistake::new(0..0, "there is nothing in it"));
+    }
+    let root = read_element(&input.text)?;
+    if root.tag != "jmeterTestPlan" {
+        let words = "this is no plan of JMeter: there is no `jmeterTestPlan` in it";
+        return Err(Mistake::new(root.span, words));
+    }
+    Ok(root)
+}
+
+fn read_element(text: &str) -> Result<Element, Mistake> {
+    let mut reader = Reader::from_str(text);
+    let mut open: Vec<Element> = Vec::new();
+    let place = |at: u64| {
+        let start = usize::try_from(at).unwrap_or(0).min(text.len());
+        start..(start + 1).min(text.len()).max(start)
+    };
+    let first = text.len() - text.trim_start().len();
+    loop {
+        let start = reader.buffer_position();
+        let event = reader.read_event().map_err(|error| {
+            let words = format!("this is not XML: {error}");
+            Mistake::new(place(reader.error_position()), words)
+        })?;
+        let (mut done, span) = (
+            None,
+            place(start).start..place(reader.buffer_position()).start,
+        );
+        match event {
+            Event::Start(tag) => {
+                if open.len() >= DEEPEST {
+                    return Err(Mistake::new(span, "this is nested too deeply"));
+                }
+                open.push(make_element(&tag, span));
+            }
+            Event::Empty(tag) => done = Some(make_element(&tag, span)),
+            Event::End(_) => done = open.pop(),
+            Event::Text(words) => {
+                if let Some(element) = open.last_mut() {
+                    element.text.push_str(&String::from_utf8_lossy(&words));
+                }
+            }
+            Event::CData(words) => {
+                if let Some(element) = open.last_mut() {
+                    element.text.push_str(&String::from_utf8_lossy(&words));
+                }
+            }
+            Event::GeneralRef(reference) => {
+                let letter = reference.resolve_char_ref().ok().flatten();
+                let name = String::from_utf8_lossy(&reference).into_owned();
+                if let Some(element) = open.last_mut() {
+                    match letter {
+                        Some(letter) => element.text.push(letter),
+                        None => element
+                            .text
+                            .push_str(resolve_predefined_entity(&name).unwrap_or("")),
+                    }
+                }
+            }
+            Event::Eof if open.is_empty() => {
+                return Err(Mistake::new(first..first + 1, "this is not XML"));
+            }
+            Event::Eof => {
+                let span = open.pop().map_or(0..0, |element| element.span);
+                return Err(Mistake::new(
+                    span,
+                    "this is not XML: this element is not closed",
+                ));
+            }
+            _ => {}
+        }
+        if let Some(element) = done {
+            match open.last_mut() {
+                Some(parent) => parent.children.push(element),
+                None => return Ok(element),
+            }
+        }
+    }
+}
+
+fn make_element(tag: &BytesStart<'_>, span: Span) -> Element {
+    let mut all = Vec::new();
+    for attribute in tag.attributes().with_checks(false).flatten() {
+        let name = String::from_utf8_lossy(attribute.key.as_ref()).into_owned();
+        let value = String::from_utf8_lossy(&attribute.value).into_owned();
+        let unescaped = unescape(&value).map(std::borrow::Cow::into_owned);
+        all.push((name, unescaped.unwrap_or(value)));
+    }
+    let name = String::from_utf8_lossy(tag.name().as_ref()).into_owned();
+    let span = span.start..span.end.min(span.start + 1 + name.len());
+    Element {
+        tag: name,
+        attributes: all,
+        span,
+        ..Element::default()
+    }
+}
+
+impl Element {
+    pub(super) fn attribute(&self, name: &str) -> &str {
+        let mut attributes = self.attributes.iter();
+        attributes
+            .find(|(known, _)| known == name)
+            .map_or("", |(_, value)| value)
+    }
+
+    /// Returns the class of the element, without its package.
+    pub(super) fn class(&self) -> &str {
+        let class = match self.attribute("testclass") {
+            "" => self.tag.as_str(),
+            class => class,
+        };
+        class.rsplit('.').next().unwrap_or_default()
+    }
+
+    /// Returns the name that users gave it.
+    pub(super) fn title(&self) -> &str {
+        self.attribute("testname").trim()
+    }
+
+    pub(super) fn is_enabled(&self) -> bool {
+        self.attribute("enabled") != "false"
+    }
+
+    /// Returns the property with a name.
+    pub(super) fn property(&self, name: &str) -> Option<&Element> {
+        self.children
+            .iter()
+            .find(|child| child.attribute("name") == name)
+    }
+
+    /// Returns the text of a property.
+    pub(super) fn text_of(&self, name: &str) -> &str {
+        self.property(name)
+            .map_or("", |property| property.text.as_str())
+    }
+
+    /// Returns true where a property is `true`.
+    pub(super) fn is_set(&self, name: &str) -> bool {
+        self.text_of(name).trim() == "true"
+    }
+
+    /// Returns the elements of a collection.
+    pub(super) fn list(&self, name: &str) -> &[Element] {
+        self.property(name).map_or(&[], |list| &list.children)
+    }
+
+    /// Returns the arguments of an element, each with its name and its value.
+    pub(super) fn arguments(&self, name: &str) -> &[Element] {
+        self.property(name)
+            .map_or(&[], |arguments| arguments.list("Arguments.arguments"))
+    }
+}
+
+/// Pairs the elements of a `hashTree` with those below them.
+pub(super) fn pair_items(tree: &Element) -> Vec<Item<'_>> {
+    let mut items: Vec<Item<'_>> = Vec::new();
+    for child in &tree.children {
+        if child.tag != "hashTree" {
+            items.push(Item {
+                element: child,
+                items: Vec::new(),
+            });
+        } else if let Some(last) = items.last_mut() {
+            last.items = pair_items(child);
+        }
+    }
+    items
+}
+
+/// Returns the name of an element and its texts: conditions, scripts.
+pub(super) fn describe(element: &Element) -> String {
+    let mut words = format!("{} {}", element.class(), element.title());
+    let mut open: Vec<&Element> = element.children.iter().rev().collect();
+    while let Some(child) = open.pop() {
+        let text = child.text.trim();
+        let name = child.attribute("name");
+        if !text.is_empty() && child.children.is_empty() && !["true", "false"].contains(&text) {
+            let name = name.rsplit('.').next().unwrap_or_default();
+            let _ = write!(words, "\n{name}: {text}");
+        }
+        open.extend(child.children.iter().rev());
+    }
+    words
+}

@@ -1,0 +1,171 @@
+//! Thread groups as loads.
+
+use super::element::Element;
+use super::variables::{Variables, resolve};
+use crate::import::migration::Migration;
+use loadtest_model::definition::{Load, Shape, Stage};
+use std::borrow::Cow;
+use std::time::Duration;
+
+/// The time of a load that ends when it is stopped.
+const UNTIL_STOPPED: Duration = Duration::from_secs(600);
+
+/// A value of a property as a number.
+fn number(
+    element: &Element,
+    name: &str,
+    variables: &Variables,
+    migration: &mut Migration,
+) -> Option<f64> {
+    let text = resolve(element.text_of(name), variables, migration);
+    let number: f64 = text.as_literal()?.trim().parse().ok()?;
+    number.is_finite().then_some(number)
+}
+
+/// Returns the load of a thread group, and what of it is not as in the plan.
+pub(super) fn read_load(
+    group: &Element,
+    variables: &Variables,
+    migration: &mut Migration,
+) -> (Option<Load>, Vec<String>) {
+    let mut read = |name: &str| number(group, name, variables, migration);
+    match group.class() {
+        "ThreadGroup" | "SetupThreadGroup" | "PostThreadGroup" => {
+            let users = read("ThreadGroup.num_threads");
+            let ramp = read("ThreadGroup.ramp_time").unwrap_or(0.0);
+            let duration =
+                read("ThreadGroup.duration").filter(|_| group.is_set("ThreadGroup.scheduler"));
+            let controller = group.property("ThreadGroup.main_controller");
+            let is_endless = controller
+                .is_some_and(|controller| controller.is_set("LoopController.continue_forever"));
+            let loops = controller.and_then(|controller| {
+                number(controller, "LoopController.loops", variables, migration)
+            });
+            let loops = loops.filter(|loops| *loops >= 0.0 && !is_endless);
+            read_threads(users, ramp, duration, loops)
+        }
+        "ConcurrencyThreadGroup" | "ArrivalsThreadGroup" => {
+            let unit = if group.text_of("Unit").trim() == "S" {
+                1.0
+            } else {
+                60.0
+            };
+            let is_rate = group.class() == "ArrivalsThreadGroup";
+            let target = read("TargetLevel");
+            let (ramp, hold) = (
+                read("RampUp").unwrap_or(0.0) * unit,
+                read("Hold").unwrap_or(0.0) * unit,
+            );
+            let Some(target) = target.filter(|target| *target > 0.0) else {
+                return unknown(group);
+            };
+            let target = if is_rate { target / unit } else { target };
+            (
+                stages(&[(0.0, target, ramp), (target, target, hold)], is_rate),
+                Vec::new(),
+            )
+        }
+        "UltimateThreadGroup" => {
+            let rows = group.list("ultimatethreadgroupdata");
+            let [row] = rows else { return unknown(group) };
+            let cells = row
+                .children
+                .iter()
+                .map(|cell| cell.text.trim().parse::<f64>().ok());
+            let cells: Option<Vec<f64>> = cells.collect();
+            match cells.as_deref() {
+                Some([users, delay, ramp, hold, end, ..]) => {
+                    let course = [
+                        (0.0, 0.0, *delay),
+                        (0.0, *users, *ramp),
+                        (*users, *users, *hold),
+                        (*users, 0.0, *end),
+                    ];
+                    (stages(&course, false), Vec::new())
+                }
+                _ => unknown(group),
+            }
+        }
+        _ => unknown(group),
+    }
+}
+
+fn unknown(group: &Element) -> (Option<Load>, Vec<String>) {
+    (
+        None,
+        vec![format!(
+            "the load of this `{}` is not known: write it",
+            group.class()
+        )],
+    )
+}
+
+fn read_threads(
+    users: Option<f64>,
+    ramp: f64,
+    duration: Option<f64>,
+    loops: Option<f64>,
+) -> (Option<Load>, Vec<String>) {
+    let mut notes = Vec::new();
+    let users = if let Some(users) = users.filter(|users| (1.0..=1e6).contains(users)) {
+        users as u32
+    } else {
+        notes.push("the number of threads is not known: 1 here".to_owned());
+        1
+    };
+    if let (Some(loops), None) = (loops, duration) {
+        if ramp > users.into() {
+            notes.push(format!(
+                "the ramp-up of {ramp} s is left out: a number of iterations has none"
+            ));
+        }
+        let count = (loops.clamp(1.0, 1e9) as u64).saturating_mul(users.into());
+        let shape = Shape::Iterations {
+            count,
+            users,
+            per_user: true,
+        };
+        return (Some(Load::new(shape)), notes);
+    }
+    let duration =
+        if let Some(duration) = duration.filter(|duration| (0.001..1e8).contains(duration)) {
+            Duration::from_secs_f64(duration)
+        } else {
+            notes.push("it runs until it is stopped: ten minutes here".to_owned());
+            UNTIL_STOPPED
+        };
+    let ramp_up = Duration::from_secs_f64(ramp.clamp(0.0, 1e8));
+    if ramp_up >= duration {
+        let ramp = duration.as_secs_f64();
+        return (stages(&[(0.0, users.into(), ramp)], false), notes);
+    }
+    let shape = Shape::Users {
+        users,
+        ramp_up,
+        duration,
+    };
+    (Some(Load::new(shape)), notes)
+}
+
+/// Makes a load of stages: from, to, and seconds.
+fn stages(course: &[(f64, f64, f64)], is_rate: bool) -> Option<Load> {
+    let stages = course
+        .iter()
+        .filter(|(_, _, seconds)| (0.001..1e8).contains(seconds));
+    let stages = stages.map(|(from, to, seconds)| Stage {
+        from: (from * 1e4).round() / 1e4,
+        to: (to * 1e4).round() / 1e4,
+        duration: Duration::from_secs_f64(*seconds),
+    });
+    let stages: Vec<Stage> = stages.collect();
+    let is_empty = stages
+        .iter()
+        .all(|stage| stage.from == 0.0 && stage.to == 0.0);
+    (!is_empty).then_some(())?;
+    let stages = Cow::Owned(stages);
+    Some(Load::new(if is_rate {
+        Shape::RateStages { stages }
+    } else {
+        Shape::UserStages { stages }
+    }))
+}

@@ -1,0 +1,251 @@
+//! HTTP requests of a plan.
+
+use super::element::Element;
+use super::variables::{Variables, resolve};
+use crate::import::migration::Migration;
+use crate::import::recording::{Body, Credentials, Exchange, Header, Part, Text};
+use crate::import::text::{URL_ENCODED, form_encode, is_token};
+use std::time::Duration;
+
+/// Redirects that JMeter follows at most.
+const REDIRECTS: u32 = 20;
+/// The content of an uploaded file, which the plan does not have.
+const PLACEHOLDER: &str = "loadtest";
+
+/// What elements around a sampler say about it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Settings<'e> {
+    /// Defaults, the nearest ones last.
+    pub(super) defaults: Vec<&'e Element>,
+    /// Headers, each with its name and its value.
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) credentials: Vec<&'e Element>,
+    /// True where cookies last from iteration to iteration.
+    pub(super) keeps_cookies: bool,
+}
+
+/// Adds the headers of a manager; they replace those of the same name.
+pub(super) fn add_headers(headers: &mut Vec<(String, String)>, manager: &Element) {
+    for header in manager.list("HeaderManager.headers") {
+        let name = header.text_of("Header.name").trim().to_owned();
+        headers.retain(|(known, _)| !known.eq_ignore_ascii_case(&name));
+        headers.push((name, header.text_of("Header.value").to_owned()));
+    }
+}
+
+/// Reads a sampler.
+///
+/// # Errors
+/// The reason why it is no request.
+pub(super) fn read_sampler(
+    element: &Element,
+    settings: &Settings<'_>,
+    variables: &Variables,
+    migration: &mut Migration,
+) -> Result<Exchange, String> {
+    let sources = || std::iter::once(element).chain(settings.defaults.iter().rev().copied());
+    let raw = |name: &str| {
+        let mut texts = sources().map(|source| source.text_of(name).trim());
+        texts
+            .find(|text| !text.is_empty())
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let text = |name: &str, migration: &mut Migration| resolve(&raw(name), variables, migration);
+    let method = text("HTTPSampler.method", migration);
+    let method = match method.as_literal() {
+        Some("") => "GET".to_owned(),
+        Some(method) if is_token(method) => method.to_ascii_uppercase(),
+        _ => return Err("its method is not known".to_owned()),
+    };
+    let mut exchange = Exchange {
+        span: element.span.clone(),
+        method,
+        name: Some(element.title().to_owned())
+            .filter(|name| !["", "HTTP Request"].contains(&name.as_str())),
+        description: Some(element.text_of("TestPlan.comments").to_owned())
+            .filter(|text| !text.is_empty()),
+        ..Exchange::default()
+    };
+    let path = text("HTTPSampler.path", migration);
+    let url = if ["http://", "https://"]
+        .iter()
+        .any(|scheme| path.start().starts_with(scheme))
+    {
+        path
+    } else {
+        let scheme = text("HTTPSampler.protocol", migration);
+        let scheme = match scheme.as_literal() {
+            Some(scheme) if scheme.eq_ignore_ascii_case("https") => "https",
+            Some("" | "http") | None => "http",
+            Some(scheme) if scheme.eq_ignore_ascii_case("http") => "http",
+            Some(_) => return Err("this is not HTTP".to_owned()),
+        };
+        let (domain, port) = (
+            text("HTTPSampler.domain", migration),
+            text("HTTPSampler.port", migration),
+        );
+        let mut url = Text::default();
+        if !domain.is_empty() {
+            url.push_str(&format!("{scheme}://"));
+            url.append(domain);
+            if !port.is_empty() {
+                url.push_str(":");
+                url.append(port);
+            }
+        }
+        if !path.start().starts_with('/') && (path.is_empty() || !path.start().is_empty()) {
+            url.push_str("/");
+        }
+        url.append(path);
+        url
+    };
+    set_request(&mut exchange, element, settings, variables, migration, &url)?;
+    let millis = raw("HTTPSampler.response_timeout");
+    exchange.timeout = millis.parse().ok().map(Duration::from_millis);
+    let is_set = |name: &str| element.is_set(name);
+    if is_set("HTTPSampler.follow_redirects") || is_set("HTTPSampler.auto_redirects") {
+        exchange.redirects = REDIRECTS;
+    }
+    if is_set("HTTPSampler.image_parser") {
+        let words = "the pictures and scripts of its page are not loaded";
+        migration.note_once(&element.span, words);
+    }
+    Ok(exchange)
+}
+
+fn set_request(
+    exchange: &mut Exchange,
+    element: &Element,
+    settings: &Settings<'_>,
+    variables: &Variables,
+    migration: &mut Migration,
+    url: &Text,
+) -> Result<(), String> {
+    for (name, value) in &settings.headers {
+        let value = resolve(value, variables, migration);
+        exchange.headers.push(Header::new(name.clone(), value));
+    }
+    let own = element.arguments("HTTPsampler.Arguments");
+    let given = settings
+        .defaults
+        .iter()
+        .flat_map(|defaults| defaults.arguments("HTTPsampler.Arguments"));
+    let is_raw = element.is_set("HTTPSampler.postBodyRaw");
+    let has_body = !["GET", "HEAD", "DELETE", "OPTIONS"].contains(&exchange.method.as_str());
+    let files = element.property("HTTPsampler.Files");
+    let files = files.map_or(&[][..], |files| files.list("HTTPFileArgs.files"));
+    let mut url = url.clone();
+    if is_raw {
+        let mut body = Text::default();
+        for argument in own {
+            body.append(resolve(
+                argument.text_of("Argument.value"),
+                variables,
+                migration,
+            ));
+        }
+        exchange.body = if body.is_empty() {
+            Body::None
+        } else {
+            Body::Text(body)
+        };
+    } else if has_body && (element.is_set("HTTPSampler.DO_MULTIPART_POST") || !files.is_empty()) {
+        let mut parts = Vec::new();
+        for argument in own {
+            parts.push(Part {
+                name: resolve(argument.text_of("Argument.name"), variables, migration),
+                content: resolve(argument.text_of("Argument.value"), variables, migration),
+                ..Part::default()
+            });
+        }
+        for file in files {
+            let path = file.text_of("File.path");
+            let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+            parts.push(Part {
+                name: resolve(file.text_of("File.paramname"), variables, migration),
+                file_name: Some(resolve(name, variables, migration)),
+                content_type: Some(file.text_of("File.mimetype").to_owned())
+                    .filter(|ty| !ty.is_empty()),
+                content: Text::literal(PLACEHOLDER),
+            });
+            let words = format!("the plan does not have the file `{path}`: a placeholder is sent");
+            migration.note(&element.span, words);
+        }
+        exchange.body = Body::Multipart(parts);
+    } else {
+        let mut pairs = Text::default();
+        for argument in given.chain(own) {
+            let is_encoded = argument.is_set("HTTPArgument.always_encode");
+            let encode = |text: &str| {
+                if is_encoded {
+                    form_encode(text)
+                } else {
+                    text.replace(' ', "+")
+                }
+            };
+            let name = resolve(argument.text_of("Argument.name"), variables, migration);
+            let value = resolve(argument.text_of("Argument.value"), variables, migration);
+            pairs.push_str(if pairs.is_empty() { "" } else { "&" });
+            pairs.append(name.map_literals(encode));
+            if !value.is_empty() || argument.text_of("Argument.metadata") == "=" {
+                pairs.push_str("=");
+                pairs.append(value.map_literals(encode));
+            }
+        }
+        if has_body && !pairs.is_empty() {
+            if exchange.header("content-type").is_none() {
+                exchange
+                    .headers
+                    .push(Header::new("Content-Type", URL_ENCODED));
+            }
+            exchange.body = Body::Text(pairs);
+        } else if !pairs.is_empty() {
+            let has_query = url.split_once("?").is_some();
+            url.push_str(if has_query { "&" } else { "?" });
+            url.append(pairs);
+        }
+    }
+    migration.set_url(exchange, &url)?;
+    set_credentials(exchange, element, settings, variables, migration, &url);
+    Ok(())
+}
+
+/// Sends the credentials of the nearest entry whose URL is the beginning of this one.
+fn set_credentials(
+    exchange: &mut Exchange,
+    element: &Element,
+    settings: &Settings<'_>,
+    variables: &Variables,
+    migration: &mut Migration,
+    url: &Text,
+) {
+    let shown = url.as_literal().unwrap_or_default();
+    let credentials = settings.credentials.iter().rev().find(|entry| {
+        let base = resolve(entry.text_of("Authorization.url"), variables, migration);
+        base.as_literal()
+            .is_some_and(|base| base.is_empty() || shown.starts_with(base))
+    });
+    if let Some(entry) = credentials {
+        match entry.text_of("Authorization.mechanism") {
+            "" | "BASIC" | "BASIC_DIGEST" => {
+                exchange.credentials = Some(Credentials {
+                    user: resolve(
+                        entry.text_of("Authorization.username"),
+                        variables,
+                        migration,
+                    ),
+                    password: resolve(
+                        entry.text_of("Authorization.password"),
+                        variables,
+                        migration,
+                    ),
+                });
+            }
+            mechanism => {
+                let words = format!("credentials of the kind `{mechanism}` are not sent");
+                migration.note_once(&element.span, words);
+            }
+        }
+    }
+}
