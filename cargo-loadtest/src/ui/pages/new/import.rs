@@ -17,12 +17,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The formats that `import` reads, with what is said of them.
-const FORMATS: [(&str, &str); 5] = [
+const FORMATS: [(&str, &str); 6] = [
     ("curl", "curl commands"),
     ("har", "a HAR file"),
     ("openapi", "an OpenAPI document"),
     ("postman", "a Postman collection"),
     ("k6", "a k6 script"),
+    ("jmx", "a JMeter plan"),
 ];
 /// How many modules of one name get a number.
 const MOST_MODULES: u32 = 100;
@@ -36,7 +37,7 @@ pub(super) fn render_form(text: &str, mistake: Option<&str>) -> Markup {
         form method="post" action=(Route::ReadImport.path()) {
             fieldset {
                 legend { "From requests" }
-                label.wide { "A copied curl command, a HAR, an OpenAPI document, a Postman collection or a k6 script"
+                label.wide { "A copied curl command, a HAR, an OpenAPI document, a Postman collection, a k6 script or a JMeter plan"
                     textarea name="text" rows="8" spellcheck="false" required data-drop aria-invalid=[is_invalid] aria-describedby=[mistake.map(|_| "text-error")]
                         placeholder="curl 'http://localhost:3000/products' -H 'accept: application/json'" { (text) }
                 }
@@ -129,7 +130,7 @@ pub(in crate::ui::pages) fn read(dashboard: &Dashboard, form: &Fields) -> Result
         let mistake = if text.trim().is_empty() {
             "nothing was pasted"
         } else {
-            "this is no curl command, HAR, OpenAPI document, Postman collection or k6 script"
+            "this is no curl command, HAR, OpenAPI document, Postman collection, k6 script or JMeter plan"
         };
         let entered = Entered {
             unread: Some(mistake),
@@ -183,6 +184,9 @@ fn detect_format(text: &str) -> Option<&'static str> {
             .iter()
             .find(|(key, _)| keys.contains_key(*key))
             .map(|(_, format)| *format);
+    }
+    if begin.starts_with('<') && text.contains("<jmeterTestPlan") {
+        return Some("jmx");
     }
     if text.contains("k6/http") {
         return Some("k6");
@@ -250,6 +254,8 @@ mod tests {
             ("# An API\nopenapi: 3.0.0\ninfo: {}\n", Some("openapi")),
             ("{\"info\": {}, \"item\": []}", Some("postman")),
             ("import http from 'k6/http';\n", Some("k6")),
+            ("<?xml version=\"1.0\"?>\n<jmeterTestPlan/>", Some("jmx")),
+            ("<html></html>", None),
             ("{\"something\": 1}", None),
             ("{", None),
             ("hello", None),
