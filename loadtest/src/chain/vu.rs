@@ -117,6 +117,11 @@ impl Vu {
         )
     }
 
+    /// The time as RFC 3339 writes it, in UTC and to the millisecond.
+    pub fn now(&self) -> String {
+        now()
+    }
+
     /// A short text that is the same in all steps of an iteration, and that no other iteration has: ten lower-case
     /// letters and digits, for names that must be new. Two runs with the same seed have the same ones.
     pub fn unique(&self) -> String {

@@ -217,6 +217,7 @@ fn a_mistake_of_a_saved_type_is_at_its_field_and_in_the_list() {
     browser.click_on("#edit button.primary");
     browser.wait_until_there_is(".diff");
     browser.click_on("form[action='/edit/save'] button");
+    browser.wait_until_there_is(".notice.t-good");
     browser.visit(&dashboard.url("/"));
     let errors = format!("a.s-bad[href='/scenarios/{name}::load::visit/edit']");
     assert!(text_of(&mut browser, &errors).contains("1 error"));

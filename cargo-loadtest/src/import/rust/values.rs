@@ -197,8 +197,10 @@ impl Function<'_> {
                 };
                 return (format!("vu.{method}()"), false);
             }
-            // No function of the library has it.
-            RunValue::Now => return ("\"unknown\"".to_owned(), true),
+            RunValue::Now => {
+                self.draws = true;
+                return ("vu.now()".to_owned(), false);
+            }
             RunValue::UnixSeconds => "(unix_millis() / 1000)",
             RunValue::UnixMillis => "unix_millis()",
         };
