@@ -1,7 +1,7 @@
 //! `cargo loadtest merge`: the runs of all shards of a load as one run.
 
-use super::{baseline, publish};
-use crate::baselines::Against;
+use super::publish;
+use crate::baselines::{Against, Baselines};
 use crate::cli::{Cli, MergeArgs};
 use crate::config::Config;
 use crate::console;
@@ -10,7 +10,6 @@ use crate::store::{self, Measured, Store};
 use crate::workspace::Workspace;
 use jiff::Timestamp;
 use loadtest_model::card::Validity;
-use loadtest_model::plan::GradingDefaults;
 use loadtest_model::record::{RunRecord, ScenarioRecord, ShardRun, Trust, merge_shards};
 
 /// Joins the records, grades the whole, and keeps it as a run of its own.
@@ -38,6 +37,19 @@ pub(crate) fn merge(args: &MergeArgs, cli: &Cli) -> Result<u8, Error> {
     if !cli.quiet {
         describe_doubts(&records);
     }
+    if args.min_grade.is_some() {
+        for scenario in &mut scenarios {
+            scenario.start.plan.min_grade = args.min_grade;
+        }
+    }
+    let against = args.baseline.as_ref().map(|name| {
+        let baseline = Baselines::from_config(&config).open(name)?;
+        let identities = scenarios.iter();
+        let identities = identities.map(|scenario| scenario.start.definition.identity());
+        Against::read(&baseline, identities)
+    });
+    let against = against.transpose()?;
+    // Nothing is kept of what cannot be merged.
     let folder = store.create()?;
     let first = records.first().map(|record| record.environment.clone());
     let mut record = RunRecord {
@@ -48,20 +60,7 @@ pub(crate) fn merge(args: &MergeArgs, cli: &Cli) -> Result<u8, Error> {
     if let Some(earliest) = starts.min() {
         record.started_at.clone_from(earliest);
     }
-    if args.min_grade.is_some() {
-        record.regrade(&GradingDefaults {
-            min_grade: args.min_grade,
-            ..GradingDefaults::default()
-        });
-    }
-    let comparison = if let Some(name) = &args.baseline {
-        let baseline = baseline::baselines(&args.cargo)?.open(name)?;
-        let scenarios = record.scenarios.iter();
-        let identities = scenarios.map(|scenario| scenario.start.definition.identity());
-        Some(Against::read(&baseline, identities)?.compare(&record))
-    } else {
-        None
-    };
+    let comparison = against.map(|against| against.compare(&record));
     let result = Measured {
         record: &record,
         comparison: comparison.as_ref(),

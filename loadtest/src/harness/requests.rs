@@ -23,7 +23,7 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 
 /// A load that waits for its start is announced this long before.
@@ -69,9 +69,14 @@ pub(super) fn run_requests(registry: &Registry, requests: &[RunRequest]) -> io::
     };
     let mut begun = Vec::new();
     for ((scenario, request), mut journal) in prepared.into_iter().zip(requests).zip(journals) {
-        let start = scenario
+        let mut start = scenario
             .ready
             .start_record(&request.executable_hash, scenario.workers.count());
+        if let Some(asked_us) = request.start_at_us {
+            // It is announced before it begins.
+            let begins = UNIX_EPOCH + Duration::from_micros(asked_us) + start.plan.start;
+            start.started_at = humantime::format_rfc3339_seconds(begins).to_string();
+        }
         let record = ScenarioRecord::new(start.clone());
         journal.write_line(&JournalLine::Start(Box::new(start)))?;
         begun.push((scenario, request, journal, record));
@@ -111,7 +116,7 @@ fn wait_for_common_start(
     let Some(asked_us) = requests.iter().find_map(|request| request.start_at_us) else {
         return Ok(soonest);
     };
-    let asked = SystemTime::UNIX_EPOCH + Duration::from_micros(asked_us);
+    let asked = UNIX_EPOCH + Duration::from_micros(asked_us);
     let Some(start) = (asked.duration_since(SystemTime::now()).ok())
         .map(|wait| Instant::now() + wait)
         .filter(|start| *start >= soonest)
