@@ -240,18 +240,18 @@ impl Browser {
         &self.events
     }
 
-    /// The value of an expression in the page.
+    /// The value of an expression in the page, as soon as the page is loaded.
     #[track_caller]
     pub(crate) fn value(&mut self, expression: &str) -> Value {
-        let answer = self.call(
-            "Runtime.evaluate",
-            json!({ "expression": expression, "returnByValue": true }),
-        );
-        assert!(
-            answer["exceptionDetails"].is_null(),
-            "{expression}: {answer}"
-        );
-        answer["result"]["value"].clone()
+        let look = format!("document.readyState === 'complete' && [{expression}]");
+        let look = json!({ "expression": look, "returnByValue": true });
+        wait_at_most(LIMIT, expression, || {
+            // A page that gives way to another one, or to itself, has no answer.
+            let answer = self.ask("Runtime.evaluate", look.clone())?;
+            let problem = &answer["exceptionDetails"];
+            assert!(problem.is_null(), "{expression}: {answer}");
+            answer["result"]["value"].get(0).cloned()
+        })
     }
 
     /// Moves the pointer, from the upper left corner of the window.

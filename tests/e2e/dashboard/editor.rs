@@ -9,7 +9,7 @@ use crate::project::{Files, Project};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Request, Server};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 
 pub(super) fn trials() -> Vec<Trial> {
@@ -98,6 +98,15 @@ pub(super) fn wait_for_words(browser: &mut Browser, words: &str) {
     });
 }
 
+/// Waits until an expression has such a value.
+#[track_caller]
+pub(super) fn wait_for_value(browser: &mut Browser, expression: &str, value: &Value) {
+    let what = format!("{expression} is {value}");
+    wait_for(&what, || {
+        (browser.value(expression) == *value).then_some(())
+    });
+}
+
 fn a_scenario_is_edited_checked_tried_and_run_in_both_versions() {
     let (name, server) = ("board", Server::start(answer));
     let project = project(name);
@@ -179,7 +188,7 @@ fn a_scenario_is_edited_checked_tried_and_run_in_both_versions() {
     assert!(message.contains("no field `tokn`"), "{message}");
     browser.press("F8");
     let has_focus = "document.activeElement.matches('#step-orders .has-error *')";
-    assert_eq!(browser.value(has_focus), true);
+    wait_for_value(&mut browser, has_focus, &json!(true));
     browser.click_on("form[action='/edit/undo'] button");
     wait_for_words(&mut browser, "The compiler accepts the file.");
     assert_eq!(source(&project), text);

@@ -2,12 +2,13 @@
 //! alone.
 
 use super::Dashboard;
-use super::editor::{project, source, wait_for_words};
+use super::editor::{project, source, wait_for_value, wait_for_words};
 use super::runs::text_of;
 use crate::browser::Browser;
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Request, Server};
+use serde_json::json;
 
 pub(super) fn trials() -> Vec<Trial> {
     trials![needing "chromium":
@@ -194,14 +195,14 @@ fn walk_through(name: &'static str, hand: Hand) {
         .wait_until_there_is("#step-get_orders .field.new");
     let weight = "#step-get_orders .field.new input[name$='.a']";
     let has_focus = format!("document.activeElement.matches({weight:?})");
-    assert_eq!(person.browser.value(&has_focus), true);
+    wait_for_value(&mut person.browser, &has_focus, &json!(true));
     person.browser.value("document.activeElement.select()");
     person.browser.write("0.5");
     person.save();
     assert!(module().contains("weight = 0.5"), "{}", module());
     if hand == Hand::Keys {
-        let focus = person.browser.value("document.activeElement.id");
-        assert_eq!(focus, "step-get_orders");
+        let focus = "document.activeElement.id";
+        wait_for_value(&mut person.browser, focus, &json!("step-get_orders"));
     }
     person.press("main p.sub a");
     person.run();
@@ -211,7 +212,7 @@ fn walk_through(name: &'static str, hand: Hand) {
     person.press(&link);
     person.browser.wait_until_there_is("h3");
     let versions = person.browser.value("[...document.querySelectorAll('section:has(> h3)')].map(one => one.querySelectorAll('tbody tr').length)");
-    assert_eq!(versions, serde_json::json!([1, 1]));
+    assert_eq!(versions, json!([1, 1]));
     assert_eq!(person.browser.complaints(), [""; 0]);
     dashboard.end().exits(0);
 }
