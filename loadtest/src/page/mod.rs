@@ -51,7 +51,18 @@ struct Document {
     words: String,
     /// In their order.
     parts: Vec<Part>,
+    /// The length of the visible text before each part.
+    places: Vec<usize>,
     rows: Vec<Row>,
+    /// The places of the texts of headings.
+    headings: Vec<Range<usize>>,
+}
+
+impl Document {
+    fn push(&mut self, part: Part) {
+        self.places.push(self.words.len());
+        self.parts.push(part);
+    }
 }
 
 /// A part of a page that a request can need.
@@ -122,7 +133,7 @@ struct FormHead {
     parts: Range<usize>,
 }
 
-/// A `<tr>`, `<li>` or `<article>`, or an element with the role of a row or of an item of a list.
+/// A `<tr>`, `<li>`, `<article>` or `<figure>`, or an element with the role of a row or of an item of a list.
 #[derive(Debug)]
 struct Row {
     words: Range<usize>,
@@ -297,30 +308,73 @@ impl Page {
         PageForm::find(self, button)
     }
 
-    /// The smallest row that has this text: a `<tr>`, `<li>` or `<article>`, or an element with the role `row` or
-    /// `listitem`. It is a page of its own, so `row("Blue shirt")?.link("Edit")?` never takes the link of another row.
+    /// The smallest row that has this text: a `<tr>`, `<li>`, `<article>` or `<figure>`, or an element with the role `row`
+    /// or `listitem`. It is a page of its own, so `row("Blue shirt")?.link("Edit")?` never takes the link of another row.
     ///
     /// # Errors
     /// When there is none.
     pub fn row(&self, text: &str) -> Result<Self, Error> {
         let wanted = join_words(text);
-        let is_inner = |row: &&Row| {
+        let with_text = self
+            .inner_rows()
+            .filter(|row| self.document.words[row.words.clone()].contains(&wanted));
+        let row = with_text.min_by_key(|row| (row.words.len(), row.words.start));
+        let row = row.ok_or_else(|| Error::msg(format!("the page has no row with `{text}`")))?;
+        Ok(self.part(row.parts.clone(), row.words.clone()))
+    }
+
+    /// All rows, each a page of its own; a row comes after those within it.
+    pub fn rows(&self) -> impl Iterator<Item = Self> {
+        self.inner_rows()
+            .map(|row| self.part(row.parts.clone(), row.words.clone()))
+    }
+
+    fn inner_rows(&self) -> impl Iterator<Item = &Row> {
+        self.document.rows.iter().filter(|row| {
             let Row { words, parts } = row;
             words.start >= self.words.start
                 && words.end <= self.words.end
                 && parts.start >= self.parts.start
                 && parts.end <= self.parts.end
-        };
-        let rows = self.document.rows.iter().filter(is_inner);
-        let row = rows
-            .filter(|row| self.document.words[row.words.clone()].contains(&wanted))
-            .min_by_key(|row| (row.words.len(), row.words.start));
-        let row = row.ok_or_else(|| Error::msg(format!("the page has no row with `{text}`")))?;
-        Ok(Self {
-            document: Arc::clone(&self.document),
-            parts: row.parts.clone(),
-            words: row.words.clone(),
         })
+    }
+
+    /// The page behind the first place of a text, such as a heading: `after("Latest orders")?.link("Edit")?`.
+    ///
+    /// ```
+    /// let page = loadtest::Page::new("<a href=/1>Edit</a><h2>Latest orders</h2><a href=/2>Edit</a>");
+    /// assert_eq!(page.after("Latest orders")?.link("Edit")?, "/2");
+    /// # Ok::<(), loadtest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the text is missing.
+    pub fn after(&self, text: &str) -> Result<Self, Error> {
+        let wanted = join_words(text);
+        let words = &self.document.words[self.words.clone()];
+        let at = words.find(&wanted);
+        let at = at.ok_or_else(|| Error::msg(format!("the page has no text `{text}`")))?;
+        let from = self.words.start + at + wanted.len();
+        let places = &self.document.places;
+        let part = places.partition_point(|place| *place < from);
+        let part = part.clamp(self.parts.start, self.parts.end);
+        Ok(self.part(part..self.parts.end, from..self.words.end))
+    }
+
+    /// The texts of `<h1>` to `<h6>`, `<caption>`, `<legend>`, `<summary>` and `<dt>`, in their order.
+    pub fn headings(&self) -> impl Iterator<Item = &str> {
+        let headings = self.document.headings.iter();
+        let inner =
+            headings.filter(|words| words.start >= self.words.start && words.end <= self.words.end);
+        inner.map(|words| self.document.words[words.clone()].trim())
+    }
+
+    fn part(&self, parts: Range<usize>, words: Range<usize>) -> Self {
+        Self {
+            document: Arc::clone(&self.document),
+            parts,
+            words,
+        }
     }
 
     fn parts(&self) -> &[Part] {

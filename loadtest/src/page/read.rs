@@ -16,6 +16,10 @@ const VOID: [&str; 14] = [
 ];
 /// How far an end tag looks for its start.
 const DEEPEST: usize = 512;
+/// Elements whose text is a heading of what comes after it.
+const HEADINGS: [&str; 10] = [
+    "caption", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "legend", "summary",
+];
 
 type Attributes = BTreeMap<HtmlString, html5gum::Spanned<HtmlString, ()>>;
 
@@ -99,7 +103,9 @@ impl Tag<'_> {
 
     fn is_row(&self) -> bool {
         let role = self.get_or_empty("role");
-        matches!(self.name, "tr" | "li" | "article") || role == "row" || role == "listitem"
+        matches!(self.name, "tr" | "li" | "article" | "figure")
+            || role == "row"
+            || role == "listitem"
     }
 
     fn label(&self) -> String {
@@ -142,12 +148,12 @@ impl Reader {
         let data = attributes
             .iter()
             .filter(|(key, _)| key.starts_with(b"data-"));
-        self.document
-            .parts
-            .extend(data.map(|(key, value)| Part::Data {
+        for (key, value) in data {
+            self.document.push(Part::Data {
                 name: String::from_utf8_lossy(key).into_owned(),
                 value: String::from_utf8_lossy(&value.value).into_owned(),
-            }));
+            });
+        }
         match name {
             "script" | "style" | "template" => self.is_hidden = true,
             "a" | "area" => self.start_link(&tag),
@@ -195,7 +201,7 @@ impl Reader {
         let part = self.document.parts.len();
         let href = href.trim().to_owned();
         let text = tag.get_or_empty("alt");
-        self.document.parts.push(Part::Link(Link { href, text }));
+        self.document.push(Part::Link(Link { href, text }));
         if tag.name == "a" {
             self.link = Some(self.open_text(part, tag));
         }
@@ -222,7 +228,7 @@ impl Reader {
         self.end_form();
         self.form = Some(self.document.parts.len());
         let names = ["id", "name"].map(|name| tag.get(name));
-        self.document.parts.push(Part::Form(FormHead {
+        self.document.push(Part::Form(FormHead {
             names: names.into_iter().flatten().collect(),
             action: tag.get_or_empty("action").trim().to_owned(),
             method: tag.get_or_empty("method"),
@@ -268,7 +274,7 @@ impl Reader {
 
     fn field(&mut self, name: String, value: String, is_sent: bool, button: Option<Button>) {
         if !name.is_empty() || button.is_some() {
-            self.document.parts.push(Part::Field(Field {
+            self.document.push(Part::Field(Field {
                 name,
                 value,
                 is_sent,
@@ -334,6 +340,9 @@ impl Reader {
                 words: open.words..self.document.words.len(),
                 parts: open.parts..self.document.parts.len(),
             });
+        } else if HEADINGS.contains(&&*open.name) {
+            let words = open.words..self.document.words.len();
+            self.document.headings.push(words);
         }
     }
 
@@ -418,8 +427,9 @@ impl Reader {
         for (choice, _) in chosen {
             self.field(name.clone(), choice.value.clone(), !is_disabled, None);
         }
-        let choices = options.into_iter().map(|(choice, _)| Part::Choice(choice));
-        self.document.parts.extend(choices);
+        for (choice, _) in options {
+            self.document.push(Part::Choice(choice));
+        }
     }
 
     fn end_form(&mut self) {

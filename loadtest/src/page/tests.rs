@@ -66,6 +66,45 @@ fn links_are_found_by_their_text_or_their_pattern() {
 }
 
 #[test]
+fn a_text_divides_a_page() {
+    let page = Page::new(
+        "<ul><li><a href=/all>Latest orders by day</a></ul><h2>Open <i>orders</i></h2><a href=/1>Edit</a>\
+         <h2>Latest orders of all</h2><p data-id=7>Two<li><a href=/2>Edit</a><li><a href=/3>Edit</a>",
+    );
+    let headings: Vec<_> = page.headings().collect();
+    assert_eq!(headings, ["Open orders", "Latest orders of all"]);
+    assert_eq!(
+        page.after("Open  orders").unwrap().link("Edit").unwrap(),
+        "/1"
+    );
+    let latest = page.after("Latest orders of all").unwrap();
+    assert_eq!(latest.link("Edit").unwrap(), "/2");
+    assert_eq!(latest.data("data-id").next(), Some("7"));
+    assert_eq!(latest.rows().count(), 2);
+    assert_eq!(latest.headings().count(), 0);
+    assert_eq!(latest.visible_text(), "Two Edit Edit");
+    let first = page.after("Latest").unwrap();
+    assert_eq!(
+        first.link("Edit").unwrap(),
+        "/1",
+        "the first place of the text"
+    );
+    let links: Vec<_> = first.links().map(|link| &*link.href).collect();
+    assert_eq!(
+        links,
+        ["/1", "/2", "/3"],
+        "a link that has the text is before it"
+    );
+    let nested = latest.row("Edit").unwrap();
+    assert_eq!(nested.link("Edit").unwrap(), "/2");
+    assert!(nested.after("Two").is_err());
+    assert_eq!(
+        latest.after("Never").unwrap_err().to_string(),
+        "the page has no text `Never`"
+    );
+}
+
+#[test]
 fn a_row_knows_only_what_is_in_it() {
     let page = Page::new(ORDERS);
     let row = page.row("Blue shirt").unwrap();
