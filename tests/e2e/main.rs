@@ -44,6 +44,7 @@ mod import_har;
 mod import_migrated;
 mod import_openapi;
 mod import_pages;
+mod import_places;
 mod import_postman;
 mod import_secrets;
 #[cfg(unix)]
@@ -131,6 +132,7 @@ fn main() -> ExitCode {
         import_har::trials(),
         import_migrated::trials(),
         import_pages::trials(),
+        import_places::trials(),
         import_postman::trials(),
         import_secrets::trials(),
         import_openapi::trials(),

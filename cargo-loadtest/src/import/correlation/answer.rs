@@ -1,14 +1,17 @@
 //! Values that answers offer to later requests.
 
 use super::super::document::{self, Node, Value};
-use super::super::recording::{Answer, Exchange, Key, Origin, PageFind, Text};
+use super::super::recording::{Answer, Exchange, Key, Origin, Text};
 use super::super::source::Input;
 use super::super::text::has_word;
 use super::created::CreatedNames;
 use super::kind::{ValueKind, kind};
 use super::label::Label;
-use super::page::{self, text_before};
-use super::{LISTS, html, parts_by, url_parts};
+use super::page::text_before;
+use super::replacements::Replacements;
+use super::request::{ValuePlace, places};
+use super::texts::{KnownTexts, names_a_thing};
+use super::{LISTS, beginnings, parts_by, url_parts};
 use loadtest::Page;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -38,7 +41,7 @@ pub(super) struct Offers {
     /// All values in requests that are looked for.
     pub(super) wanted: HashSet<String>,
     /// All URLs of requests, and their beginnings.
-    pub(super) wanted_targets: HashSet<String>,
+    wanted_targets: HashSet<String>,
     values: HashMap<String, Vec<Offer>>,
     /// The links by the URLs that they lead to.
     links: HashMap<String, Offer>,
@@ -48,14 +51,24 @@ pub(super) struct Offers {
     /// The pages so far, with the numbers of their exchanges.
     pub(super) pages: Vec<(usize, Page)>,
     pub(super) names: CreatedNames,
+    pub(super) texts: KnownTexts,
 }
 
 impl Offers {
-    pub(super) fn new(names: CreatedNames) -> Self {
-        Self {
+    /// Prepares for the answers to exchanges.
+    pub(super) fn new(names: CreatedNames, exchanges: &[Exchange]) -> Self {
+        let mut offers = Self {
             names,
             ..Self::default()
+        };
+        for exchange in exchanges {
+            let wanted = places(exchange).into_iter().map(|place| place.value);
+            let wanted = wanted.filter(|value| kind(value) > ValueKind::Plain);
+            offers.wanted.extend(wanted);
+            let targets = beginnings(exchange).map(|(_, url)| url);
+            offers.wanted_targets.extend(targets);
         }
+        offers
     }
 
     /// Returns the places from which a value could be.
@@ -68,12 +81,20 @@ impl Offers {
         self.links.get(url)
     }
 
-    /// Remembers that a value was sent: an answer that has it later is an echo.
-    pub(super) fn sent(&mut self, value: &str, label: &Rc<Label>, is_users: bool) {
-        let labels = self.sent.entry(value.to_owned()).or_default();
-        let sent = (Rc::clone(label), is_users);
-        if labels.len() < MOST && !labels.contains(&sent) {
-            labels.push(sent);
+    /// Remembers the values of a request: an answer that has one later is an echo, and a name finds its row.
+    pub(super) fn sent(&mut self, places: &[ValuePlace], replacements: &Replacements) {
+        for place in places {
+            let labels = self.sent.entry(place.value.clone()).or_default();
+            let sent = (Rc::clone(&place.label), !replacements.overlap(place));
+            if labels.len() < MOST && !labels.contains(&sent) {
+                labels.push(sent);
+            }
+            if names_a_thing(place) {
+                let text = replacements.text_of(place).cloned();
+                let literal = || Text::literal(&place.value);
+                let text = text.unwrap_or_else(literal);
+                self.texts.insert(&place.value, text);
+            }
         }
     }
 
@@ -137,15 +158,15 @@ impl Offers {
     }
 }
 
-struct Taker<'a> {
-    offers: &'a mut Offers,
-    number: usize,
+pub(super) struct Taker<'a> {
+    pub(super) offers: &'a mut Offers,
+    pub(super) number: usize,
     /// The origin of the request.
     origin: &'a str,
     /// The target of the request.
-    target: String,
+    pub(super) target: String,
     /// The open lists: which item of how many.
-    items: Vec<(usize, usize)>,
+    pub(super) items: Vec<(usize, usize)>,
 }
 
 impl Taker<'_> {
@@ -160,7 +181,14 @@ impl Taker<'_> {
         }
     }
 
-    fn put(&mut self, value: &str, origin: Origin, label: Label, is_number: bool, name: String) {
+    pub(super) fn put(
+        &mut self,
+        value: &str,
+        origin: Origin,
+        label: Label,
+        is_number: bool,
+        name: String,
+    ) {
         if !self.offers.wanted.contains(value) {
             return;
         }
@@ -178,19 +206,25 @@ impl Taker<'_> {
     }
 
     /// Offers a link, where requests went there later.
-    fn link(&mut self, url: &str, origin: Origin, name: &str) {
+    pub(super) fn link(&mut self, url: &str, origin: Origin, name: &str) {
+        if let Some(whole) = self.wanted_target(url) {
+            let offer = self.offer(origin, Label::default(), false, name.to_owned());
+            self.offers.links.insert(whole, offer);
+        }
+    }
+
+    /// Returns the URL that a link leads to, where requests went there later and no link is known.
+    pub(super) fn wanted_target(&self, url: &str) -> Option<String> {
         let url = url.split('#').next().unwrap_or_default();
         let whole = match url {
             _ if url.starts_with("http://") || url.starts_with("https://") => url.to_owned(),
             _ if url.starts_with('/') && !url.starts_with("//") => format!("{}{url}", self.origin),
-            _ => return,
+            _ => return None,
         };
         let is_known =
             self.offers.links.contains_key(&whole) || self.offers.sent_targets.contains(&whole);
-        if !is_known && self.offers.wanted_targets.contains(&whole) {
-            let offer = self.offer(origin, Label::default(), false, name.to_owned());
-            self.offers.links.insert(whole, offer);
-        }
+        let is_wanted = !is_known && self.offers.wanted_targets.contains(&whole);
+        is_wanted.then_some(whole)
     }
 
     /// Takes the leaves of JSON; returns false where it is none.
@@ -240,71 +274,6 @@ impl Taker<'_> {
         }
         if !is_number && value.contains('/') {
             self.link(value, origin(), &format!("the link `{}`", spell_path(path)));
-        }
-    }
-
-    /// Takes the values of a page: of its forms, its head and its scripts.
-    fn page(&mut self, text: &str) {
-        let wanted = &self.offers.wanted;
-        // What a part of the page gives is found by it.
-        let is_given = |value: &str| {
-            let mut offers = self.offers.of(value).iter();
-            offers.any(|offer| offer.exchange == self.number)
-        };
-        for found in page::find_values(text, &|value| wanted.contains(value) && !is_given(value)) {
-            let origin = Origin::Between {
-                exchange: self.number,
-                before: found.before.to_owned(),
-                after: found.after.to_owned(),
-            };
-            let label = Label::parameter(found.name, &self.target);
-            let name = format!("`{}`", found.name);
-            self.put(found.value, origin, label, false, name);
-        }
-    }
-
-    /// Takes the fields, links and attributes of an HTML page: first those of rows with names that are known.
-    fn html(&mut self, text: &str) {
-        let page = Page::new(text);
-        let links = html::find_links(&page, &self.offers.names);
-        let is_named = |(_, find): &(String, PageFind)| matches!(find, PageFind::Link { text } if text.has_values());
-        let (named, others): (Vec<_>, Vec<_>) = links.into_iter().partition(is_named);
-        self.links_of_page(None, named);
-        let known = self.offers.names.iter();
-        let rows = known.filter_map(|(name, text)| Some((text.clone(), page.row(name).ok()?)));
-        for (text, row) in rows.collect::<Vec<_>>() {
-            self.values_of_page(Some(&text), &row);
-            let links = html::find_links(&row, &self.offers.names);
-            self.links_of_page(Some(&text), links);
-        }
-        self.values_of_page(None, &page);
-        self.links_of_page(None, others);
-        self.offers.pages.push((self.number, page));
-    }
-
-    fn values_of_page(&mut self, row: Option<&Text>, page: &Page) {
-        for (value, label, found) in html::find_values(page, &self.target, &self.offers.wanted) {
-            let name = found.find.describe();
-            self.items.extend(found.item);
-            let origin = self.of_page(row, found.find);
-            self.put(&value, origin, label, false, name);
-            self.items.clear();
-        }
-    }
-
-    fn links_of_page(&mut self, row: Option<&Text>, links: Vec<(String, PageFind)>) {
-        for (address, find) in links {
-            let name = find.describe();
-            let origin = self.of_page(row, find);
-            self.link(&address, origin, &name);
-        }
-    }
-
-    fn of_page(&self, row: Option<&Text>, find: PageFind) -> Origin {
-        Origin::Page {
-            exchange: self.number,
-            row: row.cloned(),
-            find,
         }
     }
 

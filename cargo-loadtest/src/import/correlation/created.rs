@@ -98,16 +98,18 @@ fn is_name(place: &ValuePlace, exchange: &Exchange) -> bool {
         .key
         .last()
         .is_some_and(|last| has_word(&LISTS.names, last) || has_word(&LISTS.titles, last));
-    let has_letter = value.chars().any(char::is_alphabetic);
-    let is_line = !value
-        .chars()
-        .any(|letter| letter.is_control() || "<>{}:/".contains(letter));
     is_in_body
         && place.form == Form::Whole
-        && has_letter
-        && is_line
-        && (3..=LONGEST).contains(&value.len())
+        && is_line_with_letters(value)
         && (is_named || is_address(value))
+}
+
+/// Returns true for a text that a thing may have as its name.
+pub(super) fn is_line_with_letters(text: &str) -> bool {
+    let is_outside = |letter: char| letter.is_control() || "<>{}:/".contains(letter);
+    (3..=LONGEST).contains(&text.len())
+        && text.chars().any(char::is_alphabetic)
+        && !text.chars().any(is_outside)
 }
 
 /// Returns true for an e-mail address.

@@ -80,7 +80,7 @@ fn find_fields(
         let time = times.entry((field, &place.value)).or_default();
         *found = find_field(page, field, &place.value, *time, names).map(|find| Origin::Page {
             exchange: *exchange,
-            row: None,
+            part: None,
             find,
         });
         *time += 1;

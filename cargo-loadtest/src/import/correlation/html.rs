@@ -74,8 +74,11 @@ pub(super) fn find_values(
 /// The places of addresses among those that match a pattern, by the pattern.
 type Places<'p> = HashMap<String, HashMap<&'p str, usize>>;
 
-/// Returns the addresses of a page, and how each is found again.
-pub(super) fn find_links(page: &Page, names: &CreatedNames) -> Vec<(String, PageFind)> {
+/// A link of a page: its address, how it is found again, and its number of how many, where only that finds it.
+pub(super) type FoundLink = (String, PageFind, Option<(usize, usize)>);
+
+/// Returns the addresses of a page.
+pub(super) fn find_links(page: &Page, names: &CreatedNames) -> Vec<FoundLink> {
     let mut all = Vec::new();
     let mut seen = HashSet::new();
     let mut places = Places::new();
@@ -96,19 +99,42 @@ pub(super) fn find_links(page: &Page, names: &CreatedNames) -> Vec<(String, Page
         let is_found = is_only_text && !link.text.is_empty() && (name.is_some() || !is_of_many());
         if is_found && seen.insert(&*link.href) {
             let text = name.cloned().unwrap_or_else(|| Text::literal(&link.text));
-            all.push((link.href.clone(), PageFind::Link { text }));
+            all.push((link.href.clone(), PageFind::Link { text }, None));
         }
     }
     for address in page.all_addresses() {
         let Some((pattern, _)) = make_pattern(address) else {
             continue;
         };
-        let number = places_of(&pattern, page, &mut places).get(address).copied();
+        let places = places_of(&pattern, page, &mut places);
+        let number = places.get(address).copied();
         if let Some(number) = number.filter(|_| seen.insert(address)) {
-            all.push((address.to_owned(), PageFind::Address { pattern, number }));
+            let item = Some((number + 1, places.len())).filter(|_| places.len() > 1);
+            let find = PageFind::Address { pattern, number };
+            all.push((address.to_owned(), find, item));
         }
     }
     all
+}
+
+/// Returns how a link behind a heading is found: the first one by a text that others have too, else by its number.
+pub(super) fn find_behind(address: &str, pattern: &str, page: &Page) -> Option<PageFind> {
+    let number = page.addresses(pattern).position(|one| one == address)?;
+    let link = page.links().find(|link| link.href == address);
+    let label = link.filter(|link| {
+        let mut alike = page.links().filter(|other| other.text == link.text);
+        let is_first = alike.next() == Some(*link);
+        is_first && !link.text.is_empty() && alike.any(|other| other.href != address)
+    });
+    Some(match label {
+        Some(link) => PageFind::Link {
+            text: Text::literal(&link.text),
+        },
+        None => PageFind::Address {
+            pattern: pattern.to_owned(),
+            number,
+        },
+    })
 }
 
 /// Returns the places of the addresses that match a pattern, each of which is looked for once.

@@ -14,10 +14,12 @@ mod label;
 mod layer;
 mod left;
 mod page;
+mod page_answer;
 mod replacements;
 mod request;
 #[cfg(test)]
 mod tests;
+mod texts;
 
 use super::recording::{
     Body, Confidence, Exchange, Flat, Origin, PageFind, Piece, Recording, Reference, Text,
@@ -71,15 +73,8 @@ pub(crate) fn correlate(recording: &mut Recording) {
     if !answers.any(|answer| !answer.is_example) {
         return;
     }
-    let mut offers = Offers::new(CreatedNames::make_unique(recording));
-    for exchange in &recording.exchanges {
-        let wanted = places(exchange).into_iter().map(|place| place.value);
-        let wanted = wanted.filter(|value| kind(value) > ValueKind::Plain);
-        offers.wanted.extend(wanted);
-        offers
-            .wanted_targets
-            .extend(beginnings(exchange).map(|(_, url)| url));
-    }
+    let names = CreatedNames::make_unique(recording);
+    let mut offers = Offers::new(names, &recording.exchanges);
     let first = recording.exchanges.first();
     let base = first.map(|first| first.origin.clone());
     let base = recording.base.clone().or(base).unwrap_or_default();
@@ -88,7 +83,7 @@ pub(crate) fn correlate(recording: &mut Recording) {
     for number in 0..recording.exchanges.len() {
         let exchange = &recording.exchanges[number];
         let mut replacements = Replacements::default();
-        let mut possible = Vec::new();
+        let (mut possible, mut chosen_texts) = (Vec::new(), Vec::new());
         let found = places(exchange);
         let chosen = found
             .iter()
@@ -117,12 +112,18 @@ pub(crate) fn correlate(recording: &mut Recording) {
         for (place, unchanged) in found.iter().zip(unchanged) {
             if let Some((origin, why)) = unchanged {
                 let is_number = place.form == Form::Number;
-                let reference = refer(&origin, is_number, Confidence::Certain, why);
+                let certain = Confidence::Certain;
+                if let Some((shown, text)) = offers.text_of_option(&origin) {
+                    let text = refer(&text, false, certain, why.clone());
+                    chosen_texts.push((shown, text));
+                }
+                let reference = refer(&origin, is_number, certain, why);
                 replacements.insert(place.slot, place.range.clone(), reference);
             }
         }
         if let Some((end, offer, confidence)) = link {
             let why = format!("{} of its answer leads there", offer.name);
+            let why = with_item(why, offer);
             replacements.insert(0, 0..end, refer(&offer.origin, false, confidence, why));
         }
         for (place, choice) in found.iter().zip(&chosen) {
@@ -150,8 +151,9 @@ pub(crate) fn correlate(recording: &mut Recording) {
             .chain(warn_of_deletion(exchange, found.iter().filter(is_left)));
         let notes = notes.map(|words| Note::new(exchange.span.clone(), words));
         recording.notes.extend(notes);
-        for place in &found {
-            offers.sent(&place.value, &place.label, !replacements.overlap(place));
+        offers.sent(&found, &replacements);
+        for (shown, text) in chosen_texts {
+            offers.texts.insert(&shown, text);
         }
         for (_, url) in beginnings(exchange) {
             offers.sent_target(url);
@@ -240,7 +242,7 @@ fn find_link<'a>(
             .peekable();
         within.peek()?;
         let is_unique = within.any(|place| kind(&place.value) == ValueKind::Unique);
-        let confidence = if is_unique {
+        let confidence = if is_unique && offer.item.is_none() {
             Confidence::Certain
         } else {
             Confidence::Likely
@@ -260,7 +262,12 @@ fn why(place: &ValuePlace, choice: &Choice<'_>) -> String {
         _ => "value".to_owned(),
     };
     let why = format!("{name} of its answer is this {what}");
-    match choice.offer.item {
+    with_item(why, choice.offer)
+}
+
+/// Adds to a reason which item of several is taken.
+fn with_item(why: String, offer: &Offer) -> String {
+    match offer.item {
         Some((item, of)) => format!("{why}; item {item} of {of} is taken"),
         None => why,
     }

@@ -21,6 +21,12 @@ impl Replacements {
             .is_some_and(|((slot, _), (start, _))| *slot == place.slot && *start < place.range.end)
     }
 
+    /// Returns the text in the place of a value.
+    pub(super) fn text_of(&self, place: &ValuePlace) -> Option<&Text> {
+        let (start, text) = self.places.get(&(place.slot, place.range.end))?;
+        (*start == place.range.start).then_some(text)
+    }
+
     /// Replaces `range` of the [flat](Text::flat) text in `slot`.
     pub(super) fn insert(&mut self, slot: usize, range: Range<usize>, text: Text) {
         self.places.insert((slot, range.end), (range.start, text));

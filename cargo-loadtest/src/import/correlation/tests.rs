@@ -1,5 +1,6 @@
 use super::super::recording::{
-    Answer, Body, Credentials, Header, Key, Origin, PageFind, Part, Piece, Reference, Text,
+    Answer, Body, Credentials, Header, Key, Origin, PageFind, PagePart, Part, Piece, Reference,
+    Text,
 };
 use super::*;
 use proptest::prelude::*;
@@ -105,7 +106,9 @@ fn body_of(exchange: &Exchange) -> Text {
 /// Returns the text with references as a person would write them.
 fn shown(text: &Text, references: &[Reference]) -> String {
     text.shown(|piece| match piece {
-        Piece::Reference(number) => format!("{{{{{}}}}}", origin(&references[*number].from)),
+        Piece::Reference(number) => {
+            format!("{{{{{}}}}}", origin(&references[*number].from, references))
+        }
         piece => user_value(piece),
     })
 }
@@ -117,18 +120,23 @@ fn user_value(piece: &Piece) -> String {
     }
 }
 
-fn origin(of: &Origin) -> String {
+fn origin(of: &Origin, references: &[Reference]) -> String {
     match of {
         Origin::Body { exchange, path } => format!("{exchange}.{}", path_of(path)),
         Origin::Page {
             exchange,
-            row,
+            part,
             find,
         } => {
-            let row = row
-                .as_ref()
-                .map(|row| format!(" row {}", row.shown(user_value)));
-            let page = format!("{exchange}{}", row.unwrap_or_default());
+            let part = part.as_ref().map(|part| {
+                let method = match part {
+                    PagePart::Row(_) => "row",
+                    PagePart::After(_) => "after",
+                };
+                let known = |piece: &Piece| shown(&Text::from_iter([piece.clone()]), references);
+                format!(" {method} {}", part.text().shown(known))
+            });
+            let page = format!("{exchange}{}", part.unwrap_or_default());
             match find {
                 PageFind::Field { name, number } => format!("{page} field {name} {number}"),
                 PageFind::Link { text } => format!("{page} link {}", text.shown(user_value)),
@@ -136,6 +144,7 @@ fn origin(of: &Origin) -> String {
                     format!("{page} option {name} {}", text.shown(user_value))
                 }
                 PageFind::OptionAt { name, number } => format!("{page} option {name} {number}"),
+                PageFind::OptionText { name, number } => format!("{page} text {name} {number}"),
                 PageFind::Address { pattern, number } => format!("{page} {pattern} {number}"),
                 PageFind::Id { pattern, number } => format!("{page} id {pattern} {number}"),
                 PageFind::Data { name, number } => format!("{page} {name} {number}"),
@@ -207,7 +216,7 @@ fn measured(text: &str) -> ([usize; 3], String) {
     ([right, missed, wrong], other)
 }
 
-const RECORDINGS: [(&str, &str); 26] = [
+const RECORDINGS: [(&str, &str); 27] = [
     ("shop", include_str!("recordings/shop.txt")),
     ("pages", include_str!("recordings/pages.txt")),
     ("cookies", include_str!("recordings/cookies.txt")),
@@ -234,6 +243,7 @@ const RECORDINGS: [(&str, &str); 26] = [
     ("pagination", include_str!("recordings/pagination.txt")),
     ("rows", include_str!("recordings/rows.txt")),
     ("items", include_str!("recordings/items.txt")),
+    ("places", include_str!("recordings/places.txt")),
 ];
 
 #[test]
@@ -502,11 +512,11 @@ fn any_script() -> impl Strategy<Value = String> {
 }
 
 /// The value that a reference had.
-fn recorded(reference: &Reference, exchanges: &[Exchange]) -> String {
-    value_of(&reference.from, exchanges)
+fn recorded(reference: &Reference, references: &[Reference], exchanges: &[Exchange]) -> String {
+    value_of(&reference.from, references, exchanges)
 }
 
-fn value_of(origin: &Origin, exchanges: &[Exchange]) -> String {
+fn value_of(origin: &Origin, references: &[Reference], exchanges: &[Exchange]) -> String {
     let answer = |exchange: usize| exchanges[exchange].answer.as_ref().unwrap();
     let between = |text: &str, before: &str, after: &str| {
         let start = text.find(before)? + before.len();
@@ -541,18 +551,25 @@ fn value_of(origin: &Origin, exchanges: &[Exchange]) -> String {
         }
         Origin::Page {
             exchange,
-            row,
+            part,
             find,
         } => {
             let page = loadtest::Page::new(&String::from_utf8_lossy(&answer(*exchange).body));
-            let page = row
-                .as_ref()
-                .map_or(page.clone(), |row| page.row(&recorded_text(row)).unwrap());
+            let recorded_text = |text: &Text| recorded_text(text, references, exchanges);
+            let page = match part {
+                None => page,
+                Some(PagePart::Row(text)) => page.row(&recorded_text(text)).unwrap(),
+                Some(PagePart::After(text)) => page.after(&recorded_text(text)).unwrap(),
+            };
             let found = match find {
                 PageFind::Field { name, number } => page.values(name).nth(*number),
                 PageFind::Link { text } => page.link(&recorded_text(text)).ok(),
                 PageFind::Option { name, text } => page.option(name, &recorded_text(text)).ok(),
                 PageFind::OptionAt { name, number } => page.options(name).nth(*number),
+                PageFind::OptionText { name, number } => {
+                    let mut choices = page.choices().filter(|choice| choice.name == *name);
+                    choices.nth(*number).map(|choice| &*choice.text)
+                }
                 PageFind::Address { pattern, number } => page.addresses(pattern).nth(*number),
                 PageFind::Id { pattern, number } => page.ids_in(pattern).nth(*number),
                 PageFind::Data { name, number } => page.data(name).nth(*number),
@@ -586,8 +603,11 @@ fn in_json(json: &serde_json::Value, path: &[Key]) -> String {
 }
 
 /// Returns a text as it was before its names became unique.
-fn recorded_text(text: &Text) -> String {
-    without_unique(&text.shown(user_value))
+fn recorded_text(text: &Text, references: &[Reference], exchanges: &[Exchange]) -> String {
+    without_unique(&text.shown(|piece| match piece {
+        Piece::Reference(number) => recorded(&references[*number], references, exchanges),
+        piece => user_value(piece),
+    }))
 }
 
 fn without_unique(text: &str) -> String {
@@ -599,7 +619,7 @@ fn without_unique(text: &str) -> String {
 fn restored(exchange: &Exchange, references: &[Reference], exchanges: &[Exchange]) -> String {
     let fill = |text: &Text| {
         text.shown(|piece| match piece {
-            Piece::Reference(number) => recorded(&references[*number], exchanges),
+            Piece::Reference(number) => recorded(&references[*number], references, exchanges),
             piece => user_value(piece),
         })
     };

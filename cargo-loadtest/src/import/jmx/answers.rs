@@ -240,7 +240,7 @@ pub(super) fn apply_extractor(
             let is_value = ["value", "content"].contains(&text("HtmlExtractor.attribute"));
             let origin = name.filter(|_| is_value).map(|(name, _)| Origin::Page {
                 exchange,
-                row: None,
+                part: None,
                 find: PageFind::Field {
                     name: name.trim_matches(['"', '\'']).to_owned(),
                     number: 0,

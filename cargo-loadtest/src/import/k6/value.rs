@@ -240,7 +240,7 @@ impl<'t> Interpreter<'_, 't> {
                 };
                 let from = Origin::Page {
                     exchange: *exchange,
-                    row: None,
+                    part: None,
                     find,
                 };
                 self.migration.refer(from, false)

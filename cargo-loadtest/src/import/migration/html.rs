@@ -45,7 +45,7 @@ pub(crate) fn find_between(exchange: usize, before: &str, after: &str) -> Option
         };
         return Some(Origin::Page {
             exchange,
-            row: None,
+            part: None,
             find,
         });
     }

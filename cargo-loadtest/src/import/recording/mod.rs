@@ -13,7 +13,7 @@ pub(crate) use settings::{
     AnswerCheck, CodePart, Feed, FeedOrder, FeedSource, JsonTest, RunValue, Runs, ScenarioSettings,
     StepSettings,
 };
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 pub(crate) use text::{Flat, Piece, Text, UserValue};
 
@@ -89,6 +89,19 @@ impl Recording {
         words
     }
 
+    /// Returns the references of an exchange, and those by which their parts of pages are found.
+    pub(crate) fn references_of(&self, exchange: &Exchange) -> BTreeSet<usize> {
+        let mut all = BTreeSet::new();
+        let texts = exchange.texts().into_iter();
+        let mut open: Vec<usize> = texts.flat_map(Text::references).collect();
+        while let Some(at) = open.pop() {
+            if all.insert(at) {
+                open.extend(self.references[at].from.references());
+            }
+        }
+        all
+    }
+
     /// Returns how many parts are code, in words.
     pub(crate) fn describe_code(&self) -> Option<String> {
         match self.code.len() {
@@ -102,7 +115,12 @@ impl Recording {
     /// anywhere.
     pub(crate) fn drop_unused(&mut self) {
         let texts = self.exchanges.iter().flat_map(Exchange::texts);
-        let used: HashSet<Piece> = texts.flat_map(Text::pieces).cloned().collect();
+        let mut used: HashSet<Piece> = texts.flat_map(Text::pieces).cloned().collect();
+        let references = self
+            .exchanges
+            .iter()
+            .flat_map(|one| self.references_of(one));
+        used.extend(references.map(Piece::Reference));
         let mut renumbered = HashMap::new();
         let mut secrets = Vec::new();
         for (number, secret) in self.secrets.drain(..).enumerate() {
@@ -120,7 +138,21 @@ impl Recording {
                 references.push(reference);
             }
         }
-        for text in self.exchanges.iter_mut().flat_map(Exchange::texts_mut) {
+        let parts = references
+            .iter_mut()
+            .filter_map(|reference| match &mut reference.from {
+                Origin::Page {
+                    part: Some(PagePart::Row(text) | PagePart::After(text)),
+                    ..
+                } => Some(text),
+                _ => None,
+            });
+        for text in self
+            .exchanges
+            .iter_mut()
+            .flat_map(Exchange::texts_mut)
+            .chain(parts)
+        {
             let pieces = text.pieces().iter();
             *text = pieces
                 .map(|piece| renumbered.get(piece).unwrap_or(piece).clone())
@@ -178,10 +210,10 @@ pub(crate) struct Reference {
 pub(crate) enum Origin {
     /// A value in the JSON of an answer.
     Body { exchange: usize, path: Vec<Key> },
-    /// A part of an HTML page, or of its row with a text.
+    /// A value of an HTML page, or of a part of it.
     Page {
         exchange: usize,
-        row: Option<Text>,
+        part: Option<PagePart>,
         find: PageFind,
     },
     /// The first text between two others, in an answer that is not JSON.
@@ -222,6 +254,15 @@ impl Origin {
         }
     }
 
+    /// Returns the references by which it is found.
+    fn references(&self) -> impl Iterator<Item = usize> {
+        let part = match self {
+            Self::Page { part, .. } => part.as_ref(),
+            _ => None,
+        };
+        part.into_iter().flat_map(|part| part.text().references())
+    }
+
     /// Returns the number of the exchange whose answer has the value.
     pub(crate) fn exchange(&self) -> usize {
         match self {
@@ -234,7 +275,25 @@ impl Origin {
     }
 }
 
-/// A part of an HTML page, by the method of [`loadtest::Page`] that finds it again.
+/// A part of an HTML page that has its own links.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum PagePart {
+    /// The row with this text.
+    Row(Text),
+    /// What is behind this text.
+    After(Text),
+}
+
+impl PagePart {
+    /// Returns the text by which it is found.
+    pub(crate) fn text(&self) -> &Text {
+        match self {
+            Self::Row(text) | Self::After(text) => text,
+        }
+    }
+}
+
+/// A value of an HTML page, by the method of [`loadtest::Page`] that finds it again.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum PageFind {
     /// The value of the field with this name and number, from zero.
@@ -245,6 +304,8 @@ pub(crate) enum PageFind {
     Option { name: String, text: Text },
     /// The value of the option with this number.
     OptionAt { name: String, number: usize },
+    /// The text of the option with this number.
+    OptionText { name: String, number: usize },
     /// The address with this number of those that match a pattern.
     Address { pattern: String, number: usize },
     /// The text with this number of those that the last `*` of a pattern stands for.
@@ -257,9 +318,10 @@ impl PageFind {
     /// Returns a word for the value: `csrf`, `edit`, `order`.
     fn word(&self) -> &str {
         match self {
-            Self::Field { name, .. } | Self::Option { name, .. } | Self::OptionAt { name, .. } => {
-                naming_words(name).next_back().unwrap_or("value")
-            }
+            Self::Field { name, .. }
+            | Self::Option { name, .. }
+            | Self::OptionAt { name, .. }
+            | Self::OptionText { name, .. } => naming_words(name).next_back().unwrap_or("value"),
             Self::Link { .. } | Self::Address { .. } => "address",
             Self::Id { .. } => "id",
             Self::Data { name, .. } => name.strip_prefix("data-").unwrap_or(name),
@@ -270,9 +332,9 @@ impl PageFind {
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Field { name, .. } => format!("`{name}`"),
-            Self::Option { name, .. } | Self::OptionAt { name, .. } => {
-                format!("an option of `{name}`")
-            }
+            Self::Option { name, .. }
+            | Self::OptionAt { name, .. }
+            | Self::OptionText { name, .. } => format!("an option of `{name}`"),
             Self::Link { text } => {
                 let text = text.shown(|_| "..".to_owned());
                 format!("the link `{text}`")

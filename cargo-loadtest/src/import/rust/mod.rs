@@ -36,7 +36,7 @@ use literal::quote_text;
 use partition::Scenario;
 pub(crate) use scope::Linked;
 use scope::Scope;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use types::Types;
 
@@ -161,7 +161,7 @@ impl Writer<'_> {
                 comment::write_comment(&mut self.body, "    //", &words);
             }
             self.explain_unique_names(exchange, &mut scope);
-            let references: BTreeSet<usize> = partition::references_of(exchange).collect();
+            let references = recording.references_of(exchange);
             scope.write_doubts(&mut self.body, &references);
             step::write_step(&mut self.body, *number, self.base, &scope, &mut self.uses);
             for link in scope.links(*number, &references) {

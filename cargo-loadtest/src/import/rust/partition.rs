@@ -1,7 +1,7 @@
 //! Plans scenarios: their requests, in an order in which each follows those whose answers it needs, and their names.
 
 use crate::import::naming;
-use crate::import::recording::{Exchange, Recording, ScenarioSettings, Text};
+use crate::import::recording::{Exchange, Recording, ScenarioSettings};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A scenario to write.
@@ -25,19 +25,15 @@ impl Scenario {
         let mut above = HashSet::new();
         let mut references = BTreeSet::new();
         for step in &self.steps {
-            let own = references_of(&recording.exchanges[*step]);
+            let own = recording.references_of(&recording.exchanges[*step]);
             references.extend(
-                own.filter(|at| above.contains(&recording.references[*at].from.exchange())),
+                own.into_iter()
+                    .filter(|at| above.contains(&recording.references[*at].from.exchange())),
             );
             above.insert(*step);
         }
         references
     }
-}
-
-/// Returns the references of an exchange.
-pub(super) fn references_of(exchange: &Exchange) -> impl Iterator<Item = usize> {
-    exchange.texts().into_iter().flat_map(Text::references)
 }
 
 /// Plans the scenarios of a recording, each with a name of its own.
@@ -99,8 +95,10 @@ fn plan_scenario(
 
 /// Returns the exchanges whose answers an exchange needs.
 fn needs_of(recording: &Recording, number: usize) -> BTreeSet<usize> {
-    let references = references_of(&recording.exchanges[number]);
-    let origins = references.map(|at| recording.references[at].from.exchange());
+    let references = recording.references_of(&recording.exchanges[number]);
+    let origins = references
+        .into_iter()
+        .map(|at| recording.references[at].from.exchange());
     origins
         .filter(|origin| *origin < recording.exchanges.len() && *origin != number)
         .collect()

@@ -2,7 +2,7 @@
 
 use super::comment;
 use super::literal::quote_text;
-use super::partition::{Scenario, references_of};
+use super::partition::Scenario;
 use super::types::{Shape, Types, path_in_template};
 use crate::import::recording::{
     Confidence, Exchange, FeedSource, Header, Origin, Piece, Recording, RunValue, Text,
@@ -125,7 +125,7 @@ impl<'a> Scope<'a> {
             .settings
             .after
             .filter(|at| self.above.contains(at))?;
-        let mut references = references_of(exchange);
+        let mut references = self.recording.references_of(exchange).into_iter();
         if references.any(|at| self.recording.references[at].from.exchange() == after) {
             return None;
         }

@@ -3,7 +3,9 @@
 use super::function::Function;
 use super::literal::{quote_bytes, quote_code, quote_text};
 use super::types::{Shape, identifier};
-use crate::import::recording::{Exchange, Key, Origin, PageFind, Piece, RunValue, Text, UserValue};
+use crate::import::recording::{
+    Exchange, Key, Origin, PageFind, PagePart, Piece, RunValue, Text, UserValue,
+};
 use std::fmt::Write as _;
 
 /// The place of a value, which says how it is encoded.
@@ -249,14 +251,15 @@ impl Function<'_> {
                 let answer = self.hold("answer", &format!("{text}.parse::<Value>().ok()?"));
                 return self.json_path(&answer, &Shape::Any, path, is_bare);
             }
-            Origin::Page { row, find, .. } => {
-                let part = row.as_ref().map_or_else(
-                    || step.to_owned(),
-                    |row| {
-                        let code = format!("{step}.row({}).ok()?", self.argument(row));
-                        self.hold("row", &code)
-                    },
-                );
+            Origin::Page { part, find, .. } => {
+                let (name, method) = match part {
+                    None => return (self.find_in_page(step, find), true),
+                    Some(PagePart::Row(_)) => ("row", "row"),
+                    Some(PagePart::After(_)) => ("section", "after"),
+                };
+                let text = part.as_ref().map(|part| self.argument(part.text()));
+                let text = text.unwrap_or_default();
+                let part = self.hold(name, &format!("{step}.{method}({text}).ok()?"));
                 self.find_in_page(&part, find)
             }
             Origin::Between { before, after, .. } => call("between", &[before, after]),
@@ -339,6 +342,12 @@ impl Function<'_> {
             PageFind::Option { name, text } => {
                 let (name, text) = (quote_code(name), self.argument(text));
                 return format!("{page}.option({name}, {text}).ok()?");
+            }
+            PageFind::OptionText { name, number } => {
+                let name = quote_code(name);
+                return format!(
+                    "{page}.choices().filter(|choice| choice.name == {name}).nth({number})?.text.as_str()"
+                );
             }
             PageFind::Field { name, number } => ("values", name, number),
             PageFind::OptionAt { name, number } => ("options", name, number),

@@ -1,0 +1,132 @@
+//! Texts that a journey knows when it reads a page: names that it sent or chose before, and headings of the page.
+
+use super::super::recording::Text;
+use super::super::text::has_word;
+use super::LISTS;
+use super::created::is_line_with_letters;
+use super::kind::{ValueKind, kind};
+use super::request::{Form, ValuePlace};
+use loadtest::Page;
+use std::collections::HashSet;
+
+/// The most texts that are looked for in pages.
+const MOST: usize = 64;
+
+/// Recorded texts, each with what a run has in its place.
+#[derive(Debug, Default)]
+pub(super) struct KnownTexts(Vec<(String, Text)>);
+
+impl KnownTexts {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &(String, Text)> {
+        self.0.iter()
+    }
+
+    /// Returns what a run has in the place of a text.
+    pub(super) fn text_of(&self, recorded: &str) -> Option<&Text> {
+        let mut known = self.0.iter();
+        known
+            .find(|(known, _)| known == recorded)
+            .map(|(_, text)| text)
+    }
+
+    /// Remembers a text that names a thing; the newest one counts.
+    pub(super) fn insert(&mut self, recorded: &str, text: Text) {
+        self.0.retain(|(known, _)| known != recorded);
+        if is_line_with_letters(recorded) && self.0.len() < MOST {
+            self.0.push((recorded.to_owned(), text));
+        }
+    }
+}
+
+/// Returns true for a value that names a thing: a title, or a text of several words.
+pub(super) fn names_a_thing(place: &ValuePlace) -> bool {
+    let last = place.label.key.last();
+    let is_named =
+        last.is_some_and(|last| has_word(&LISTS.names, last) || has_word(&LISTS.titles, last));
+    let has_words = place.value.trim().contains(' ');
+    place.form == Form::Whole
+        && place.field.is_some()
+        && (is_named || has_words)
+        && kind(&place.value) <= ValueKind::Word
+}
+
+/// Returns the row with a text, unless another row with it leads elsewhere.
+pub(super) fn find_row(page: &Page, text: &str) -> Option<Page> {
+    page.visible_text().contains(text).then_some(())?;
+    let row = page.row(text).ok()?;
+    let own = contents_of(&row);
+    let mut others = page.rows().filter(|row| row.visible_text().contains(text));
+    let is_only = others.all(|other| {
+        let others = contents_of(&other);
+        own.is_subset(&others) || others.is_subset(&own)
+    });
+    is_only.then_some(row)
+}
+
+/// Returns the addresses and the data of a part of a page.
+fn contents_of(page: &Page) -> HashSet<String> {
+    let data = page.data_attributes().map(|(_, value)| value);
+    page.all_addresses()
+        .chain(data)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A heading that only one place of a page has, outside of rows and links.
+#[derive(Debug)]
+pub(super) struct Heading {
+    pub(super) text: String,
+    /// What is behind it.
+    pub(super) page: Page,
+    /// The number of the first address behind it, of [`Page::all_addresses`].
+    start: usize,
+}
+
+/// Returns the headings of a page.
+pub(super) fn find_headings(page: &Page) -> Vec<Heading> {
+    let rows: Vec<Page> = page.rows().collect();
+    let links: HashSet<&str> = page.links().map(|link| &*link.text).collect();
+    let count = page.all_addresses().count();
+    let headings = page.headings().filter(|text| {
+        let is_in_row = || {
+            rows.iter()
+                .any(|row| row.headings().any(|inner| inner == *text))
+        };
+        is_line_with_letters(text)
+            && page.visible_text().matches(text).count() == 1
+            && !links.contains(text)
+            && !is_in_row()
+    });
+    let headings = headings.filter_map(|text| {
+        let page = page.after(text).ok()?;
+        Some(Heading {
+            text: text.to_owned(),
+            start: count - page.all_addresses().count(),
+            page,
+        })
+    });
+    headings.collect()
+}
+
+/// Returns the heading of the section that has an address first.
+pub(super) fn heading_of<'h>(
+    address: &str,
+    page: &Page,
+    headings: &'h [Heading],
+) -> Option<&'h Heading> {
+    let place = page.all_addresses().position(|other| other == address)?;
+    headings.iter().rfind(|heading| heading.start <= place)
+}
+
+/// Returns true where headings divide lists: a section has several addresses of a pattern. If each has one, the headings
+/// are the names of things, which another instance does not have.
+pub(super) fn divide_lists(headings: &[Heading], page: &Page, pattern: &str) -> bool {
+    let all: Vec<&str> = page.all_addresses().collect();
+    let alike: HashSet<&str> = page.addresses(pattern).collect();
+    let ends = headings.iter().skip(1).map(|next| next.start);
+    let mut sections = headings.iter().zip(ends.chain([all.len()]));
+    sections.any(|(heading, end)| {
+        let section: HashSet<&&str> = all[heading.start..end.max(heading.start)].iter().collect();
+        section.iter().filter(|one| alike.contains(**one)).count() > 1
+    })
+}
