@@ -1,6 +1,7 @@
 //! The secrets pass: replaces secret literals of requests by [`Piece::Secret`], and redacts the words around requests.
 
 use super::forms::{collect_values, has_form_names, is_prose, is_usual_form, names_of, quote_bare};
+use super::random::is_random_header;
 use super::rules::{NameKind, is_secret_segment, is_secret_user};
 use super::{
     FindSecrets, encodings_of, find_base64_texts, find_evident_secrets, find_secrets, has_found,
@@ -218,11 +219,14 @@ impl Finder {
         if name == "cookie" && has_named_values(&header.value) {
             return header.value.clone();
         }
-        self.hide_named(
-            &header.value,
-            &name,
-            &format!("the header {}", quote_name(&name)),
-        )
+        let what = format!("the header {}", quote_name(&name));
+        let value = header.value.as_literal().unwrap_or_default();
+        let hidden = self.hide_named(&header.value, &name, &what);
+        let is_random = || is_random_header(value, NameKind::new(&name));
+        if hidden == header.value && !self.is_described && is_random() {
+            return self.hide_whole(&header.value, &name, &what);
+        }
+        hidden
     }
 
     fn hide_in_part(&mut self, part: &mut Part) {
@@ -348,8 +352,18 @@ impl Finder {
         keys.any(|key| key.eq_ignore_ascii_case(name)) || is_secret_name(name)
     }
 
-    /// Hides the secrets of a value with a name.
+    /// Hides the secrets of a value with a name; one of content only looks random.
     fn hide_named(&mut self, text: &Text, name: &str, what: &str) -> Text {
+        let find = self.find;
+        if NameKind::new(name) == NameKind::Content {
+            self.find = find_evident_secrets;
+        }
+        let hidden = self.hide_value(text, name, what);
+        self.find = find;
+        hidden
+    }
+
+    fn hide_value(&mut self, text: &Text, name: &str, what: &str) -> Text {
         let value = text.shown(|_| String::new());
         let is_prose = is_prose(&value) && NameKind::new(name) != NameKind::Harmless;
         match () {

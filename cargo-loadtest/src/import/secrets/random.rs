@@ -7,15 +7,26 @@ use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use std::collections::HashSet;
 
-/// The longest value of a recording that is secret for its look alone.
-const LONGEST: usize = 512;
+/// The longest value that is secret for its look alone.
+const LONGEST: usize = 128;
+/// The longest such value of a header.
+const LONGEST_HEADER: usize = 512;
 /// The shortest text in Base64.
 const SHORTEST_TEXT: usize = 8;
 
 /// Returns true where one of the words of a value with such a name is random.
 pub(super) fn is_random(value: &str, kind: NameKind) -> bool {
+    is_random_up_to(LONGEST, value, kind)
+}
+
+/// Returns true where one of the words of a header is random.
+pub(super) fn is_random_header(value: &str, kind: NameKind) -> bool {
+    is_random_up_to(LONGEST_HEADER, value, kind)
+}
+
+fn is_random_up_to(longest: usize, value: &str, kind: NameKind) -> bool {
     let value = value.trim();
-    let is_value = value.len() <= LONGEST && !value.starts_with("data:");
+    let is_value = value.len() <= longest && !value.starts_with("data:");
     is_value
         && split_words(value).any(|word| match decode_base64_text(word) {
             _ if is_uuid(word) => kind == NameKind::Doubtful,
@@ -55,7 +66,7 @@ fn is_random_part(part: &str, kind: NameKind) -> bool {
         // Firestore, nanoid, xid, cuid, ULID and KSUID are shorter, or 27 characters long.
         NameKind::Identifier if has_upper && has_lower => length >= 24 && length != 27,
         NameKind::Identifier => length >= 28,
-        NameKind::Harmless => false,
+        NameKind::Content | NameKind::Harmless => false,
     };
     let least_different = match length {
         ..20 => 7,

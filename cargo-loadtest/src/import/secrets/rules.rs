@@ -26,6 +26,7 @@ pub(super) struct Rules {
     leading: Vec<String>,
     prefixes: Vec<String>,
     doubtful: Vec<String>,
+    content: Vec<String>,
     harmless: Vec<String>,
     harmless_joined: Vec<String>,
     identifiers: Vec<String>,
@@ -50,6 +51,8 @@ pub(super) enum NameKind {
     Plain,
     /// The value identifies a thing, and is random, too: a name that ends with `id`, a path.
     Identifier,
+    /// The value is a file or a page: `html`, `image`.
+    Content,
     /// The value gives no access, such as a trace.
     Harmless,
 }
@@ -68,6 +71,7 @@ impl NameKind {
         match () {
             () if has_secret_words(name, &words) => Self::Secret,
             () if is_last(&RULES.harmless) || ends_harmless() => Self::Harmless,
+            () if is_last(&RULES.content) => Self::Content,
             () if is_last(&RULES.doubtful) => Self::Doubtful,
             () if is_last(&RULES.identifiers) => Self::Identifier,
             () => Self::Plain,

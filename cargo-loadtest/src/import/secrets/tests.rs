@@ -300,3 +300,35 @@ fn values_of_descriptions_are_secrets_by_name_and_form_alone() {
     );
     assert!(!hide(false).contains(random));
 }
+
+#[test]
+fn long_values_and_content_are_not_secrets_for_their_look() {
+    let random = "q7Rb2xVn9KzLm4Tp8Ws1";
+    let long = random.repeat(10);
+    let body = format!(
+        "{{\"html\":\"{random}\",\"markdown\":\"see {random}a now\",\"draft\":\"{long}\",\"made_of\":\"{random}b\",\"image\":\"sk_live_4eC39HqLyjWDarjtT1zdp7dc\"}}"
+    );
+    let mut recording = Recording {
+        exchanges: vec![Exchange {
+            method: "POST".to_owned(),
+            target: "/pages".into(),
+            headers: vec![Header::new("x-app", &*format!("{long}c"))],
+            body: Body::Text(body.into()),
+            ..Exchange::default()
+        }],
+        ..Recording::default()
+    };
+    hide_secrets(&mut recording);
+    let exchange = &recording.exchanges[0];
+    let shown = |text: &Text| text.shown(|_| "<>".to_owned());
+    assert_eq!(shown(&exchange.headers[0].value), "<>");
+    let Body::Text(body) = &exchange.body else {
+        panic!("{exchange:?}");
+    };
+    assert_eq!(
+        shown(body),
+        format!(
+            "{{\"html\":\"{random}\",\"markdown\":\"see {random}a now\",\"draft\":\"{long}\",\"made_of\":\"<>\",\"image\":\"<>\"}}"
+        )
+    );
+}
