@@ -1,7 +1,7 @@
 //! Thread groups as loads.
 
 use super::element::Element;
-use super::variables::{Variables, resolve};
+use super::variables::{Variables, read_number};
 use crate::import::migration::Migration;
 use loadtest_model::definition::{Load, Shape, Stage};
 use std::borrow::Cow;
@@ -10,25 +10,13 @@ use std::time::Duration;
 /// The time of a load that ends when it is stopped.
 const UNTIL_STOPPED: Duration = Duration::from_secs(600);
 
-/// A value of a property as a number.
-fn number(
-    element: &Element,
-    name: &str,
-    variables: &Variables,
-    migration: &mut Migration,
-) -> Option<f64> {
-    let text = resolve(element.text_of(name), variables, migration);
-    let number: f64 = text.as_literal()?.trim().parse().ok()?;
-    number.is_finite().then_some(number)
-}
-
 /// Returns the load of a thread group, and what of it is not as in the plan.
 pub(super) fn read_load(
     group: &Element,
     variables: &Variables,
     migration: &mut Migration,
 ) -> (Option<Load>, Vec<String>) {
-    let mut read = |name: &str| number(group, name, variables, migration);
+    let mut read = |name: &str| read_number(group, name, variables, migration);
     match group.class() {
         "ThreadGroup" | "SetupThreadGroup" | "PostThreadGroup" => {
             let users = read("ThreadGroup.num_threads");
@@ -39,7 +27,7 @@ pub(super) fn read_load(
             let is_endless = controller
                 .is_some_and(|controller| controller.is_set("LoopController.continue_forever"));
             let loops = controller.and_then(|controller| {
-                number(controller, "LoopController.loops", variables, migration)
+                read_number(controller, "LoopController.loops", variables, migration)
             });
             let loops = loops.filter(|loops| *loops >= 0.0 && !is_endless);
             read_threads(users, ramp, duration, loops)

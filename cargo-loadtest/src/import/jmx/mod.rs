@@ -4,6 +4,7 @@
 
 mod answers;
 mod configuration;
+mod controllers;
 mod element;
 mod load;
 mod plan;

@@ -1,20 +1,16 @@
-//! Follows a plan: its groups of threads, controllers and samplers, in their order.
+//! Follows a plan: its groups of threads and their samplers, in their order.
 
 use super::answers::{apply_assertion, apply_extractor};
 use super::configuration::{define, is_config};
 use super::element::{Element, Item, describe};
 use super::load::read_load;
 use super::sampler::{Settings, read_sampler};
-use super::variables::{Variable, Variables, resolve};
+use super::variables::{Variable, Variables, read_number};
 use crate::import::migration::Migration;
 use crate::import::recording::{Dropped, Group, Runs, ScenarioSettings};
-use loadtest_model::definition::Think;
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Most repetitions of a loop that are written.
-const MOST_LOOPS: u32 = 10;
 /// Most requests.
 const MOST_REQUESTS: usize = 2000;
 /// Elements that show or store results, or change nothing.
@@ -35,9 +31,9 @@ pub(super) struct PlanReader {
     pub(super) migration: Migration,
     /// Elements that are switched off.
     pub(super) disabled: usize,
-    transactions: Vec<String>,
-    runs: Runs,
-    choices: usize,
+    pub(super) transactions: Vec<String>,
+    pub(super) runs: Runs,
+    pub(super) choices: usize,
 }
 
 /// What the elements around an item say about it.
@@ -116,14 +112,8 @@ impl PlanReader {
         self.run_items(&item.items, &around, &mut variables);
         self.drop_lonely_choices();
         self.set_throughput(&around, load.as_mut());
-        let delay = resolve(
-            element.text_of("ThreadGroup.delay"),
-            &variables,
-            &mut self.migration,
-        );
-        let delay = delay
-            .as_literal()
-            .and_then(|delay| delay.trim().parse::<f64>().ok());
+        let name = "ThreadGroup.delay";
+        let delay = read_number(element, name, &variables, &mut self.migration);
         let start = delay
             .filter(|delay| (0.001..1e8).contains(delay))
             .map(Duration::from_secs_f64);
@@ -140,7 +130,7 @@ impl PlanReader {
     }
 
     /// Returns true for an element that is not switched off, and counts those that are.
-    fn is_enabled(&mut self, item: &Item<'_>) -> bool {
+    pub(super) fn is_enabled(&mut self, item: &Item<'_>) -> bool {
         if !item.element.is_enabled() {
             self.disabled += 1;
             self.drop_samplers(item);
@@ -162,7 +152,7 @@ impl PlanReader {
     }
 
     /// Follows the samplers and controllers of one level.
-    fn run_items<'e>(
+    pub(super) fn run_items<'e>(
         &mut self,
         items: &[Item<'e>],
         around: &Around<'e>,
@@ -180,118 +170,12 @@ impl PlanReader {
         }
     }
 
-    fn run_item<'e>(&mut self, item: &Item<'e>, around: &Around<'e>, variables: &mut Variables) {
-        let element = item.element;
-        let class = element.class();
-        let first = self.migration.recording.exchanges.len();
-        match class {
-            "HTTPSamplerProxy" | "HTTPSampler" | "HTTPSampler2" => {
-                self.run_sampler(item, around, variables);
-            }
-            "TestAction" if element.text_of("ActionProcessor.action") == "1" => {
-                let time = resolve(
-                    element.text_of("ActionProcessor.duration"),
-                    variables,
-                    &mut self.migration,
-                );
-                let time = time.as_literal().and_then(|time| time.trim().parse().ok());
-                match time.filter(|_| !self.migration.scenario_mut().is_empty()) {
-                    Some(millis) => self.think(&Think::Uniform {
-                        min: Duration::from_millis(millis),
-                        max: Duration::from_millis(millis),
-                    }),
-                    None => self.leave_code(item),
-                }
-            }
-            "GenericController" | "RecordingController" | "CriticalSectionController" => {
-                self.run_below(item, around, variables);
-            }
-            "TransactionController" => {
-                self.transactions.push(element.title().to_owned());
-                self.run_below(item, around, variables);
-                self.transactions.pop();
-            }
-            "OnceOnlyController" => {
-                let before = std::mem::replace(&mut self.runs, Runs::Once);
-                self.run_below(item, around, variables);
-                self.runs = before;
-            }
-            "LoopController" => {
-                let loops = resolve(
-                    element.text_of("LoopController.loops"),
-                    variables,
-                    &mut self.migration,
-                );
-                let loops = loops
-                    .as_literal()
-                    .and_then(|loops| loops.trim().parse::<u32>().ok());
-                let count = loops.filter(|loops| *loops <= MOST_LOOPS);
-                if count.is_none() {
-                    let words = "a loop without a small, fixed number: its steps are there once";
-                    self.migration.note(&element.span, words);
-                }
-                for _ in 0..count.unwrap_or(1) {
-                    self.run_below(item, around, variables);
-                }
-            }
-            "ThroughputController" if element.text_of("ThroughputController.style") == "1" => {
-                self.run_below(item, around, variables);
-                let share = element.property("ThroughputController.percentThroughput");
-                let share = share.or(element
-                    .children
-                    .iter()
-                    .find(|child| child.tag == "FloatProperty"));
-                let share = share.map(|share| match share.children.last() {
-                    Some(value) => value.text.trim(),
-                    None => share.text.trim(),
-                });
-                match share.and_then(|share| share.parse::<f64>().ok()) {
-                    Some(share) if (0.0..100.0).contains(&share) => {
-                        self.weigh(first, &(share / 100.0).to_string(), None);
-                    }
-                    Some(_) => {}
-                    None => self
-                        .migration
-                        .note(&element.span, "its share is not known: write a `weight`"),
-                }
-            }
-            "RandomController" | "InterleaveControl" | "InterleaveController" => {
-                self.choices += 1;
-                let choice = format!("choice_{}", self.choices);
-                if class != "RandomController" {
-                    let words = "its requests take turns in the plan, and are drawn here";
-                    self.migration.note(&element.span, words);
-                }
-                let mut inner = around.clone();
-                self.configure(&item.items, &mut inner);
-                for below in &item.items {
-                    let first = self.migration.recording.exchanges.len();
-                    if self.is_enabled(below) {
-                        self.run_item(below, &inner, variables);
-                    }
-                    self.weigh(first, "1", Some(&choice));
-                }
-            }
-            "RandomOrderController" => {
-                let words = "its requests have a random order in the plan";
-                self.migration.note(&element.span, words);
-                self.run_below(item, around, variables);
-            }
-            _ if is_config(class) || SILENT.contains(&class) => {}
-            _ => self.leave_code(item),
-        }
-    }
-
-    fn run_below<'e>(&mut self, item: &Item<'e>, around: &Around<'e>, variables: &mut Variables) {
-        let mut inner = around.clone();
-        inner.variables.clone_from(variables);
-        self.configure(&item.items, &mut inner);
-        let mut own = inner.variables.clone();
-        self.run_items(&item.items, &inner, &mut own);
-        *variables = own;
-    }
-
-    fn run_sampler<'e>(&mut self, item: &Item<'e>, around: &Around<'e>, variables: &mut Variables) {
+    pub(super) fn run_sampler<'e>(
+        &mut self,
+        item: &Item<'e>,
+        around: &Around<'e>,
+        variables: &mut Variables,
+    ) {
         let mut around = around.clone();
         around.variables.clone_from(variables);
         self.configure(&item.items, &mut around);
@@ -338,41 +222,6 @@ impl PlanReader {
             for (name, value) in found {
                 let value = value.map_or(Variable::Unknown, Variable::Value);
                 variables.insert(name, value);
-            }
-        }
-    }
-
-    /// Gives the exchanges since one a weight: the first has it, the others follow that.
-    fn weigh(&mut self, first: usize, weight: &str, choice: Option<&str>) {
-        let exchanges = &mut self.migration.recording.exchanges;
-        for (at, exchange) in exchanges.iter_mut().enumerate().skip(first) {
-            if at > first {
-                exchange.settings.after.get_or_insert(first);
-            } else if exchange.settings.runs == Runs::Always {
-                exchange.settings.weight = Some(weight.to_owned());
-                exchange.settings.choice = choice.map(str::to_owned);
-            }
-        }
-    }
-
-    /// Removes choices with one step, which is then in every journey.
-    fn drop_lonely_choices(&mut self) {
-        let mut counts: HashMap<String, usize> = HashMap::new();
-        let scenario = self.migration.scenario_mut();
-        for choice in scenario
-            .iter()
-            .filter_map(|exchange| exchange.settings.choice.clone())
-        {
-            *counts.entry(choice).or_default() += 1;
-        }
-        for exchange in scenario {
-            let settings = &mut exchange.settings;
-            if settings
-                .choice
-                .as_ref()
-                .is_some_and(|choice| counts[choice] == 1)
-            {
-                (settings.choice, settings.weight) = (None, None);
             }
         }
     }

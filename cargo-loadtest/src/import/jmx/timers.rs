@@ -2,7 +2,7 @@
 
 use super::element::Element;
 use super::plan::{Around, PlanReader};
-use super::variables::{Variables, resolve};
+use super::variables::{Variables, read_number};
 use loadtest_model::definition::{Load, Shape, Think, ThinkLaw};
 use std::time::Duration;
 
@@ -10,8 +10,7 @@ impl PlanReader {
     /// Adds the pause of a timer after the request before.
     pub(super) fn run_timer(&mut self, timer: &Element, variables: &Variables) {
         let mut millis = |name: &str| {
-            let text = resolve(timer.text_of(name), variables, &mut self.migration);
-            let millis: Option<f64> = text.as_literal().and_then(|text| text.trim().parse().ok());
+            let millis = read_number(timer, name, variables, &mut self.migration);
             millis.filter(|millis| (0.0..1e9).contains(millis))
         };
         let time = |millis: f64| Duration::from_secs_f64(millis / 1e3);

@@ -1,5 +1,6 @@
 //! Variables and functions in the texts of a plan: `${name}`, `${__P(name,default)}`.
 
+use super::element::Element;
 use crate::import::migration::Migration;
 use crate::import::recording::{Feed, FeedOrder, FeedSource, Piece, RunValue, Text, UserValue};
 use std::collections::HashMap;
@@ -26,6 +27,18 @@ pub(super) type Variables = HashMap<String, Variable>;
 /// Returns a text with its variables.
 pub(super) fn resolve(text: &str, variables: &Variables, migration: &mut Migration) -> Text {
     resolve_within(text, variables, migration, 0)
+}
+
+/// Returns a property with its variables as a number.
+pub(super) fn read_number(
+    element: &Element,
+    name: &str,
+    variables: &Variables,
+    migration: &mut Migration,
+) -> Option<f64> {
+    let text = resolve(element.text_of(name), variables, migration);
+    let number: f64 = text.as_literal()?.trim().parse().ok()?;
+    number.is_finite().then_some(number)
 }
 
 fn resolve_within(
