@@ -4,7 +4,6 @@ use super::super::document::{self, Node, Value};
 use super::super::recording::{Answer, Exchange, Key, Origin, Text};
 use super::super::source::Input;
 use super::super::text::has_word;
-use super::created::CreatedNames;
 use super::kind::{ValueKind, kind};
 use super::label::Label;
 use super::page::text_before;
@@ -50,13 +49,13 @@ pub(super) struct Offers {
     sent_targets: HashSet<String>,
     /// The pages so far, with the numbers of their exchanges.
     pub(super) pages: Vec<(usize, Page)>,
-    pub(super) names: CreatedNames,
+    pub(super) names: KnownTexts,
     pub(super) texts: KnownTexts,
 }
 
 impl Offers {
     /// Prepares for the answers to exchanges.
-    pub(super) fn new(names: CreatedNames, exchanges: &[Exchange]) -> Self {
+    pub(super) fn new(names: KnownTexts, exchanges: &[Exchange]) -> Self {
         let mut offers = Self {
             names,
             ..Self::default()

@@ -5,6 +5,7 @@ use super::super::recording::{Exchange, Recording, Text, UserValue};
 use super::super::text::has_word;
 use super::replacements::Replacements;
 use super::request::{Form, ValuePlace, places};
+use super::texts::{KnownTexts, is_line_with_letters};
 use super::{LISTS, Piece};
 use loadtest::Page;
 use std::borrow::Cow;
@@ -12,81 +13,60 @@ use std::collections::HashSet;
 
 /// The most names that are looked for in answers.
 const MOST: usize = 64;
-/// The longest name.
-const LONGEST: usize = 200;
 
-/// The recorded names of what was created, each with the text that is sent in its place.
-#[derive(Debug, Default)]
-pub(super) struct CreatedNames(Vec<(String, Text)>);
-
-impl CreatedNames {
-    /// Finds the names in a recording, and makes them different in each journey.
-    ///
-    /// A name is an e-mail address or the value of a field such as `slug` that was unknown before, and that the answer
-    /// has with status 201, or that a page or list has afterwards and had not before. The value of `name` or `title` is
-    /// one where a row of a page has it: there it finds the row again.
-    pub(super) fn make_unique(recording: &mut Recording) -> Self {
-        let mut names = Self::default();
-        let mut sent: HashSet<String> = HashSet::new();
-        let mut left = MOST;
-        for number in 0..recording.exchanges.len() {
-            let exchange = &recording.exchanges[number];
-            let found = places(exchange);
-            let changes = ["POST", "PUT", "PATCH"].contains(&exchange.method.as_str());
-            for place in found
-                .iter()
-                .filter(|place| changes && is_name(place, exchange))
-            {
-                let is_new = !sent.contains(&place.value) && names.text_of(&place.value).is_none();
-                if is_new && left > 0 {
-                    left -= 1;
-                    let has_password = found.iter().any(is_password);
-                    let creation = Creation {
-                        recording,
-                        number,
-                        has_password,
-                    };
-                    if creation.is_of(place) {
-                        names
-                            .0
-                            .push((place.value.clone(), unique_text(&place.value)));
-                    }
+/// Finds the names in a recording, and makes them different in each journey.
+///
+/// A name is an e-mail address or the value of a field such as `slug` that was unknown before, and that the answer
+/// has with status 201, or that a page or list has afterwards and had not before. The value of `name` or `title` is
+/// one where a row of a page has it: there it finds the row again.
+pub(super) fn make_names_unique(recording: &mut Recording) -> KnownTexts {
+    let mut names = KnownTexts::default();
+    let mut sent: HashSet<String> = HashSet::new();
+    let mut left = MOST;
+    for number in 0..recording.exchanges.len() {
+        let exchange = &recording.exchanges[number];
+        let found = places(exchange);
+        let changes = ["POST", "PUT", "PATCH"].contains(&exchange.method.as_str());
+        for place in found
+            .iter()
+            .filter(|place| changes && is_name(place, exchange))
+        {
+            let is_new = !sent.contains(&place.value) && names.text_of(&place.value).is_none();
+            if is_new && left > 0 {
+                left -= 1;
+                let has_password = found.iter().any(is_password);
+                let creation = Creation {
+                    recording,
+                    number,
+                    has_password,
+                };
+                if creation.is_of(place) {
+                    names.insert(&place.value, unique_text(&place.value));
                 }
             }
-            let found = found.into_iter().map(|place| place.value);
-            sent.extend(found.filter(|value| names.text_of(value).is_none()));
-            names.put_into(&mut recording.exchanges[number]);
         }
-        names
+        let found = found.into_iter().map(|place| place.value);
+        sent.extend(found.filter(|value| names.text_of(value).is_none()));
+        put_into(&mut recording.exchanges[number], &names);
     }
+    names
+}
 
-    /// Returns the names and their texts.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &(String, Text)> {
-        self.0.iter()
+/// Writes the texts in the place of the names of a request.
+fn put_into(exchange: &mut Exchange, names: &KnownTexts) {
+    if names.iter().next().is_none() {
+        return;
     }
-
-    /// Returns the text in the place of a name.
-    pub(super) fn text_of(&self, name: &str) -> Option<&Text> {
-        let mut known = self.0.iter();
-        known.find(|(known, _)| known == name).map(|(_, text)| text)
-    }
-
-    /// Writes the texts in the place of the names of a request.
-    fn put_into(&self, exchange: &mut Exchange) {
-        if self.0.is_empty() {
-            return;
+    let mut replacements = Replacements::default();
+    let texts = exchange.texts();
+    for place in places(exchange) {
+        if place.form == Form::Whole && names.text_of(&place.value).is_some() {
+            let raw = &texts[place.slot].flat().text[place.range.clone()];
+            let end = place.range.start + end_of_name(raw);
+            replacements.insert(place.slot, end..end, suffix(&place.value));
         }
-        let mut replacements = Replacements::default();
-        let texts = exchange.texts();
-        for place in places(exchange) {
-            if place.form == Form::Whole && self.text_of(&place.value).is_some() {
-                let raw = &texts[place.slot].flat().text[place.range.clone()];
-                let end = place.range.start + end_of_name(raw);
-                replacements.insert(place.slot, end..end, suffix(&place.value));
-            }
-        }
-        replacements.apply(exchange);
     }
+    replacements.apply(exchange);
 }
 
 /// Returns true for the name of a thing in the body of a request.
@@ -102,14 +82,6 @@ fn is_name(place: &ValuePlace, exchange: &Exchange) -> bool {
         && place.form == Form::Whole
         && is_line_with_letters(value)
         && (is_named || is_address(value))
-}
-
-/// Returns true for a text that a thing may have as its name.
-pub(super) fn is_line_with_letters(text: &str) -> bool {
-    let is_outside = |letter: char| letter.is_control() || "<>{}:/".contains(letter);
-    (3..=LONGEST).contains(&text.len())
-        && text.chars().any(char::is_alphabetic)
-        && !text.chars().any(is_outside)
 }
 
 /// Returns true for an e-mail address.

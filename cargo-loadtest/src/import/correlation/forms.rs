@@ -4,9 +4,9 @@
 use super::super::recording::{Exchange, Key, Origin, PageFind};
 use super::answer::Offers;
 use super::choice::Choice;
-use super::created::CreatedNames;
 use super::kind::{ValueKind, kind};
 use super::request::{Form, ValuePlace};
+use super::texts::KnownTexts;
 use loadtest::{Field, Page};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -54,7 +54,7 @@ impl Forms {
 fn find_fields(
     places: &[ValuePlace],
     pages: &[(usize, Page)],
-    names: &CreatedNames,
+    names: &KnownTexts,
 ) -> Vec<Option<Origin>> {
     let sent: HashSet<&str> = places
         .iter()
@@ -94,7 +94,7 @@ fn find_field(
     name: &str,
     value: &str,
     time: usize,
-    names: &CreatedNames,
+    names: &KnownTexts,
 ) -> Option<PageFind> {
     let mut fields = page.fields().filter(|field| field.name == name).enumerate();
     // A word that nobody sees is the program's own.

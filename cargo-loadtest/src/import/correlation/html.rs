@@ -1,9 +1,9 @@
 //! Links, forms, fields and attributes of HTML pages, as [`Page`] finds them again.
 
 use super::super::recording::{PageFind, Text};
-use super::created::CreatedNames;
 use super::kind::{ValueKind, kind};
 use super::label::Label;
+use super::texts::KnownTexts;
 use super::{parts_by, url_parts};
 use loadtest::Page;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -78,7 +78,7 @@ type Places<'p> = HashMap<String, HashMap<&'p str, usize>>;
 pub(super) type FoundLink = (String, PageFind, Option<(usize, usize)>);
 
 /// Returns the addresses of a page.
-pub(super) fn find_links(page: &Page, names: &CreatedNames) -> Vec<FoundLink> {
+pub(super) fn find_links(page: &Page, names: &KnownTexts) -> Vec<FoundLink> {
     let mut all = Vec::new();
     let mut seen = HashSet::new();
     let mut places = Places::new();

@@ -28,7 +28,7 @@ use super::source::Note;
 use super::text::{has_word, place_of};
 use answer::{Offer, Offers};
 use choice::{Choice, choose};
-use created::CreatedNames;
+use created::make_names_unique;
 use forms::Forms;
 use kind::{ValueKind, kind};
 pub(crate) use left::{LeftValue, find_left_values};
@@ -66,18 +66,18 @@ const MOST_BEGINNINGS: usize = 32;
 
 /// Puts references in the place of values that earlier answers have; what is not certain enough is left, and noted.
 pub(crate) fn correlate(recording: &mut Recording) {
-    let mut answers = recording
-        .exchanges
-        .iter()
-        .filter_map(|exchange| exchange.answer.as_ref());
-    if !answers.any(|answer| !answer.is_example) {
+    if !has_answers(recording) {
         return;
     }
-    let names = CreatedNames::make_unique(recording);
+    let names = make_names_unique(recording);
     let mut offers = Offers::new(names, &recording.exchanges);
-    let first = recording.exchanges.first();
-    let base = first.map(|first| first.origin.clone());
-    let base = recording.base.clone().or(base).unwrap_or_default();
+    let first = recording.exchanges.first().map(|first| &first.origin);
+    let base = recording
+        .base
+        .as_ref()
+        .or(first)
+        .cloned()
+        .unwrap_or_default();
     let mut references = HashMap::new();
     let mut forms = Forms::default();
     for number in 0..recording.exchanges.len() {
@@ -122,8 +122,7 @@ pub(crate) fn correlate(recording: &mut Recording) {
             }
         }
         if let Some((end, offer, confidence)) = link {
-            let why = format!("{} of its answer leads there", offer.name);
-            let why = with_item(why, offer);
+            let why = with_item(format!("{} of its answer leads there", offer.name), offer);
             replacements.insert(0, 0..end, refer(&offer.origin, false, confidence, why));
         }
         for (place, choice) in found.iter().zip(&chosen) {
@@ -165,6 +164,12 @@ pub(crate) fn correlate(recording: &mut Recording) {
         exchange.pattern = pattern;
         replacements.apply(exchange);
     }
+}
+
+/// Returns true where a service has answered.
+fn has_answers(recording: &Recording) -> bool {
+    let mut answers = recording.exchanges.iter().flat_map(|one| &one.answer);
+    answers.any(|answer| !answer.is_example)
 }
 
 /// Returns the ends of what a target begins with - all of it, the path, whole segments - and the URLs up to there.

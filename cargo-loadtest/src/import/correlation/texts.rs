@@ -3,7 +3,6 @@
 use super::super::recording::Text;
 use super::super::text::has_word;
 use super::LISTS;
-use super::created::is_line_with_letters;
 use super::kind::{ValueKind, kind};
 use super::request::{Form, ValuePlace};
 use loadtest::Page;
@@ -11,6 +10,8 @@ use std::collections::HashSet;
 
 /// The most texts that are looked for in pages.
 const MOST: usize = 64;
+/// The longest one.
+const LONGEST: usize = 200;
 
 /// Recorded texts, each with what a run has in its place.
 #[derive(Debug, Default)]
@@ -36,6 +37,14 @@ impl KnownTexts {
             self.0.push((recorded.to_owned(), text));
         }
     }
+}
+
+/// Returns true for a text that a thing may have as its name.
+pub(super) fn is_line_with_letters(text: &str) -> bool {
+    let is_outside = |letter: char| letter.is_control() || "<>{}:/".contains(letter);
+    (3..=LONGEST).contains(&text.len())
+        && text.chars().any(char::is_alphabetic)
+        && !text.chars().any(is_outside)
 }
 
 /// Returns true for a value that names a thing: a title, or a text of several words.
