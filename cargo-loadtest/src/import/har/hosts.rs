@@ -7,7 +7,7 @@
 use super::entry::HarEntry;
 use super::kinds::EntryKind;
 use super::lists::{is_listed, list_patterns};
-use std::collections::HashMap;
+use crate::import::text::most_frequent;
 use url::{Host, Url};
 
 /// Hosts whose requests are kept.
@@ -65,20 +65,6 @@ fn normalize_host(host: &str) -> String {
     let host = host.split_once("://").map_or(host, |(_, rest)| rest);
     let host = host.split('/').next().unwrap_or_default();
     host.to_ascii_lowercase()
-}
-
-/// Returns the most frequent item. Of several, the one that reached that number first.
-fn most_frequent<T: Clone + Eq + std::hash::Hash>(items: impl Iterator<Item = T>) -> Option<T> {
-    let mut counts: HashMap<T, usize> = HashMap::new();
-    let mut most: Option<(usize, T)> = None;
-    for item in items {
-        let count = counts.entry(item.clone()).or_default();
-        *count += 1;
-        if most.as_ref().is_none_or(|(most, _)| *count > *most) {
-            most = Some((*count, item));
-        }
-    }
-    most.map(|(_, item)| item)
 }
 
 /// Returns the most frequent origin, unless it is the first one.

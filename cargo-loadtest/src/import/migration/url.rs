@@ -1,7 +1,7 @@
 //! URLs with values in them.
 
 use crate::import::recording::{Credentials, Piece, Text};
-use crate::import::text::{percent_decode, percent_encode};
+use crate::import::text::percent_encode;
 
 /// A URL in parts.
 #[derive(Debug, Default)]
@@ -102,13 +102,7 @@ impl UrlParts {
             Some((who, host)) => (Some(who), host),
             None => (None, authority.clone()),
         };
-        self.credentials = who.map(|who| {
-            let (user, password) = who.split_once(":").unwrap_or((who, Text::default()));
-            Credentials {
-                user: user.map_literals(percent_decode),
-                password: password.map_literals(percent_decode),
-            }
-        });
+        self.credentials = who.map(Credentials::of_url);
         let Some(host) = host.as_literal() else {
             self.variables = Some(host);
             return Ok(());

@@ -7,10 +7,10 @@ use super::wants::plain_name;
 use crate::import::naming::field_name;
 use crate::import::recording::{Constant, Text};
 use crate::import::secrets::looks_secret;
-use crate::import::text::{percent_decode, singular};
+use crate::import::text::{most_frequent, percent_decode, singular};
 use crate::suggestion::join_some;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 /// Names that say nothing without the collection before them.
 const GENERAL: [&str; 9] = [
@@ -46,7 +46,7 @@ pub(super) fn share_values<'a>(
         }
     }
     let shared = places.into_iter().filter_map(|(name, mut places)| {
-        let value = most_frequent(&places)?;
+        let value = most_frequent(places.iter().map(|place| &place.value))?.clone();
         places.retain(|place| place.value == value);
         let requests: HashSet<usize> = places.iter().map(|place| place.draft).collect();
         (requests.len() > 1).then_some((requests.len(), name, value, places))
@@ -178,18 +178,6 @@ fn name_path_constant(draft: &RequestDraft<'_>, piece: usize, name: &str) -> Opt
         "{} {name}",
         singular(&field_name(last))
     )))
-}
-
-/// Returns the most frequent value; of several the first.
-fn most_frequent(places: &[SharedPlace]) -> Option<String> {
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    for place in places {
-        *counts.entry(&place.value).or_default() += 1;
-    }
-    let most = counts.values().max()?;
-    let mut places = places.iter();
-    let place = places.find(|place| counts[place.value.as_str()] == *most);
-    place.map(|place| place.value.clone())
 }
 
 fn set_value(draft: &mut RequestDraft<'_>, place: ValuePlace, value: Text) {

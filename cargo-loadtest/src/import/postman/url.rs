@@ -3,7 +3,7 @@
 use super::super::document::Node;
 use super::super::recording::{Credentials, Piece, SOMEWHERE, Text};
 use super::super::source::Span;
-use super::super::text::{percent_decode, percent_encode};
+use super::super::text::percent_encode;
 use super::environment::{is_disabled, value_text};
 use super::variables::{VariableScope, find_variable};
 use super::{CollectionReader, dynamic};
@@ -170,13 +170,7 @@ impl RequestUrl {
         let url = url::Url::parse(&format!("{scheme}://{host}/"))
             .map_err(|error| format!("the host of this URL is none ({error})"))?;
         self.origin = url.origin().ascii_serialization();
-        self.credentials = who.map(|who| {
-            let (user, password) = who.split_once(":").unwrap_or((who, Text::default()));
-            Credentials {
-                user: user.map_literals(percent_decode),
-                password: password.map_literals(percent_decode),
-            }
-        });
+        self.credentials = who.map(Credentials::of_url);
         Ok(path)
     }
 }

@@ -7,6 +7,7 @@ mod settings;
 mod text;
 
 use super::source::{Note, Span};
+use super::text::percent_decode;
 pub(crate) use base::SOMEWHERE;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 pub(crate) use settings::{
@@ -520,6 +521,17 @@ pub(crate) struct Header {
 pub(crate) struct Credentials {
     pub(crate) user: Text,
     pub(crate) password: Text,
+}
+
+impl Credentials {
+    /// Reads what a URL has before its host: `user:password`.
+    pub(crate) fn of_url(text: Text) -> Self {
+        let (user, password) = text.split_once(":").unwrap_or((text, Text::default()));
+        Self {
+            user: user.map_literals(percent_decode),
+            password: password.map_literals(percent_decode),
+        }
+    }
 }
 
 /// A body.

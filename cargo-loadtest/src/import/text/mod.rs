@@ -1,5 +1,6 @@
 //! Small functions on text that all readers and passes share: encodings, forms, English words.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -133,6 +134,22 @@ pub(super) fn split_name(name: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
+}
+
+/// Returns the most frequent item. Of several, the one that reached that number first.
+pub(super) fn most_frequent<T: Clone + Eq + std::hash::Hash>(
+    items: impl Iterator<Item = T>,
+) -> Option<T> {
+    let mut counts: HashMap<T, usize> = HashMap::new();
+    let mut most: Option<(usize, T)> = None;
+    for item in items {
+        let count = counts.entry(item.clone()).or_default();
+        *count += 1;
+        if most.as_ref().is_none_or(|(most, _)| *count > *most) {
+            most = Some((*count, item));
+        }
+    }
+    most.map(|(_, item)| item)
 }
 
 #[cfg(test)]
