@@ -6,6 +6,8 @@ mod archive;
 mod baselines;
 mod ci;
 mod cli;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod commands;
 mod config;
 mod console;
@@ -185,6 +187,10 @@ fn dispatch(cli: &Cli) -> Result<u8, error::Error> {
         Command::Merge(args) => commands::merge::merge(args, cli),
         Command::Setup(args) => commands::setup::setup(args, cli),
         Command::Teardown(args) => commands::setup::teardown(args, cli),
+        #[cfg(feature = "cluster")]
+        Command::Agent(args) => commands::agent::agent(args, cli),
+        #[cfg(feature = "cluster")]
+        Command::Agents(args) => commands::agent::list(args),
         Command::Compare(args) => commands::compare::compare(args),
         Command::History(args) => commands::history::history(args),
         #[cfg(feature = "ui")]

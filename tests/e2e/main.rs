@@ -18,6 +18,7 @@ mod choices;
 #[cfg(unix)]
 mod ci;
 mod client;
+mod cluster;
 mod configuration;
 mod copied;
 mod curl;
@@ -163,6 +164,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         reports::trials(),
         secrets::trials(),
+        cluster::trials(),
         shards::trials(),
         senders::trials(),
         smoke::trials(),

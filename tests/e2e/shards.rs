@@ -250,7 +250,7 @@ fn own() {
 loadtest::main!();
 "#;
 
-fn divided(name: &'static str) -> Project {
+pub(crate) fn divided(name: &'static str) -> Project {
     let project = Files::single(name, DIVIDED)
         .file("loadtest.toml", "[store]\ndirectory = \"runs\"\n")
         .create();
@@ -259,7 +259,7 @@ fn divided(name: &'static str) -> Project {
     project
 }
 
-fn accounts(request: &Request) -> Reply {
+pub(crate) fn accounts(request: &Request) -> Reply {
     match &*request.method {
         "POST" => Reply::text("ada"),
         _ => Reply::text("ok"),

@@ -163,6 +163,7 @@ pub(crate) fn builds(command: &str) -> bool {
             | "export"
             | "duplicate"
             | "ui"
+            | "agent"
             | "setup"
             | "teardown"
     )

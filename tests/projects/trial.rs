@@ -1,6 +1,7 @@
 //! Trials: test functions under their names.
 
 use libtest_mimic::{Completion, Trial};
+use std::path::PathBuf;
 
 /// Makes a trial of each function, named after its module; `needing "program"` ignores them where
 /// there is no such program.
@@ -34,7 +35,32 @@ pub(crate) fn is_installed(program: &str) -> bool {
         std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
     });
     // In many a container it is there and may do nothing.
-    found && (program != "unshare" || unshares())
+    match program {
+        "unshare" => found && unshares(),
+        "nats-server" => nats_server().is_some(),
+        _ => found,
+    }
+}
+
+/// Returns a server of clusters that is not too old: `LOADTEST_NATS_SERVER`, else the first in `PATH`.
+pub(crate) fn nats_server() -> Option<PathBuf> {
+    if let Some(given) = std::env::var_os("LOADTEST_NATS_SERVER") {
+        return Some(given.into());
+    }
+    let path = std::env::var_os("PATH")?;
+    let mut programs = std::env::split_paths(&path).map(|folder| folder.join("nats-server"));
+    programs.find(|program| {
+        let told = std::process::Command::new(program)
+            .arg("--version")
+            .output();
+        told.is_ok_and(|told| {
+            let text = String::from_utf8_lossy(&told.stdout);
+            !["v2.9.", "v2.8.", "v2.7."]
+                .iter()
+                .any(|old| text.contains(old))
+                && told.status.success()
+        })
+    })
 }
 
 fn unshares() -> bool {

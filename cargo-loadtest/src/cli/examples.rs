@@ -48,6 +48,17 @@ Examples:
   cargo loadtest run checkout --shard 2/2    on another
   cargo loadtest merge shard-1/record.json shard-2/record.json --min-grade B";
 
+#[cfg(feature = "cluster")]
+pub(super) const AGENT: &str = "\
+Examples:
+  cargo loadtest agent --cluster tls://nats.example.com:4222
+  cargo loadtest run checkout --cluster tls://nats.example.com:4222 --agents 3    on the machine of the controller";
+
+#[cfg(feature = "cluster")]
+pub(super) const AGENTS: &str = "\
+Examples:
+  cargo loadtest agents --cluster tls://nats.example.com:4222";
+
 pub(super) const SETUP: &str = "\
 Examples:
   cargo loadtest setup checkout

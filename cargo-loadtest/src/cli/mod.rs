@@ -6,6 +6,8 @@ mod examples;
 mod import;
 pub(crate) mod values;
 
+#[cfg(feature = "cluster")]
+use crate::cluster::AgentLoss;
 use crate::suggestion::find_similar;
 use crate::units;
 use crate::{console, process};
@@ -88,6 +90,14 @@ pub(crate) enum Command {
     Setup(Box<SetupArgs>),
     /// Run the teardowns of a scenario whose setups ran with `setup`
     Teardown(Box<SetupArgs>),
+    /// Wait for controllers, and make parts of their loads
+    #[cfg(feature = "cluster")]
+    #[command(after_help = examples::AGENT)]
+    Agent(Box<AgentArgs>),
+    /// List the agents of a cluster
+    #[cfg(feature = "cluster")]
+    #[command(after_help = examples::AGENTS)]
+    Agents(AgentsArgs),
     /// Compare a run with a baseline or with another run
     #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
@@ -131,6 +141,9 @@ pub(crate) struct RunArgs {
     pub(crate) mix: bool,
     #[command(flatten)]
     pub(crate) part: ShardArgs,
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     /// Take `stop` and `abort` from standard input, whose end means `stop`; print the name of the run first
     #[arg(long, hide = true)]
     pub(crate) watched: bool,
@@ -157,6 +170,56 @@ pub(crate) struct ShardArgs {
     /// Start the load at this time, such as `2026-01-31T12:00:00Z`
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) start_at: Option<Timestamp>,
+}
+
+/// The machines that make a load together.
+#[cfg(feature = "cluster")]
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Several machines")]
+pub(crate) struct ClusterArgs {
+    /// Let agents make the load: the address of their NATS server, such as `tls://nats.example.com:4222`
+    #[arg(long, value_name = "URL", conflicts_with_all = ["shard", "start_at"])]
+    pub(crate) cluster: Option<String>,
+    /// Agents that make the load together, of `--cluster` or the `url` in `[cluster]` of `loadtest.toml`
+    #[arg(long, value_name = "N", conflicts_with_all = ["shard", "start_at"], value_parser = values::agents)]
+    pub(crate) agents: Option<usize>,
+    /// Wait for agents for so long [default: 60s]
+    #[arg(long, value_name = "TIME", requires = "agents", value_parser = units::duration)]
+    pub(crate) wait: Option<Duration>,
+    /// End the run when an agent is lost, or continue without its load [default: fail]
+    #[arg(long, value_name = "WHAT", requires = "agents", value_enum)]
+    pub(crate) on_agent_loss: Option<AgentLoss>,
+}
+
+/// `cargo loadtest agent`.
+#[cfg(feature = "cluster")]
+#[derive(Debug, Args)]
+pub(crate) struct AgentArgs {
+    /// Address of the NATS server [default: `url` in `[cluster]` of `loadtest.toml`]
+    #[arg(long, value_name = "URL")]
+    pub(crate) cluster: Option<String>,
+    /// End after one run
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Share of each load, beside the weights of the other agents
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) weight: u32,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+}
+
+/// `cargo loadtest agents`.
+#[cfg(feature = "cluster")]
+#[derive(Debug, Args)]
+pub(crate) struct AgentsArgs {
+    /// Address of the NATS server [default: `url` in `[cluster]` of `loadtest.toml`]
+    #[arg(long, value_name = "URL")]
+    pub(crate) cluster: Option<String>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t, value_name = "FMT")]
+    pub(crate) format: ResultFormat,
+    #[command(flatten)]
+    pub(crate) cargo: CargoArgs,
 }
 
 /// Conditions to pass, besides the thresholds of the scenarios.
@@ -856,7 +919,7 @@ mod tests {
                 "{text}"
             );
         }
-        let error = parse("cargo-loadtest loadtest daemon").unwrap_err();
+        let error = parse("cargo-loadtest loadtest zzzz").unwrap_err();
         assert!(!error.to_string().contains("similar"), "{error}");
     }
 

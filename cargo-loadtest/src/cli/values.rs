@@ -51,6 +51,13 @@ pub(super) fn path() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().map(|path| process::resolve(&path))
 }
 
+/// Parses a number of agents.
+#[cfg(feature = "cluster")]
+pub(super) fn agents(text: &str) -> Result<usize, String> {
+    let agents = text.parse().ok().filter(|agents| *agents > 0);
+    agents.ok_or_else(|| "is no number of agents; write for example `3`".to_owned())
+}
+
 /// Parses a time of RFC 3339.
 pub(super) fn time(text: &str) -> Result<Timestamp, String> {
     let wrong = |_| "is no time; write for example `2026-01-31T12:00:00Z`".to_owned();

@@ -1,7 +1,11 @@
 //! What each command does, a file each, and how scenarios are found.
 
+#[cfg(feature = "cluster")]
+pub(crate) mod agent;
 pub(crate) mod baseline;
 pub(crate) mod capacity;
+#[cfg(feature = "cluster")]
+mod cluster_run;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod config;

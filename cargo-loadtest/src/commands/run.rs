@@ -1,8 +1,12 @@
 //! `cargo loadtest run`: one scenario after another or all at once, one record of all.
 
+#[cfg(feature = "cluster")]
+use super::cluster_run::DividedRun;
 use super::{Project, mix, publish, recorded, warn_of_unjudged_gate, words};
 use crate::baselines::{Against, Baseline, Baselines};
 use crate::cli::{Cli, RunArgs};
+#[cfg(feature = "cluster")]
+use crate::cluster::Cluster;
 use crate::config::Config;
 use crate::console;
 use crate::error::{Error, Kind};
@@ -76,6 +80,8 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let shard = args.part.shard.unwrap_or_default();
     let draw_seed = || shard.is_whole().then(random_seed).unwrap_or(SHARD_SEED);
     let seed = args.load.seed.unwrap_or_else(draw_seed);
+    #[cfg(feature = "cluster")]
+    let cluster = super::cluster_run::open_cluster(args, &config)?;
     let setup_values = find_setup_values(&args.part.setup_values, &chosen)?;
     let (mut overrides, binary) = shares(&chosen, args.mix, overrides)?;
     for one in &mut overrides {
@@ -102,10 +108,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     if args.watched {
         console::print_result(format_args!("{WATCHED_RUN}{}", folder.identifier()))?;
     }
-    let planned = chosen.iter().zip(&plans);
-    let planned = planned
-        .map(|(found, plan)| Planned::new(&found.definition, display::format_planned_load(plan)));
-    let told = webhooks.started(Run::new(&record, planned.collect()));
+    let told = webhooks.started(Run::new(&record, describe_plans(&chosen, &plans)));
     let spare = tempfile::Builder::new().prefix("loadtest-").tempdir();
     let series = Series {
         folder: &folder,
@@ -113,6 +116,8 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         args,
         overrides: &overrides,
         setup_values: &setup_values,
+        #[cfg(feature = "cluster")]
+        cluster: cluster.as_ref(),
         config: &config,
         seed,
         interrupts: &project.interrupts,
@@ -141,6 +146,14 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         &project.interrupts,
     );
     concluded
+}
+
+/// Describes the load of each scenario.
+fn describe_plans(chosen: &[Found], plans: &[Plan]) -> Vec<Planned> {
+    let planned = chosen.iter().zip(plans);
+    planned
+        .map(|(found, plan)| Planned::new(&found.definition, display::format_planned_load(plan)))
+        .collect()
 }
 
 /// Returns the baseline to compare with; a shard is compared with none.
@@ -393,6 +406,9 @@ struct Series<'a> {
     overrides: &'a [Overrides],
     /// The files with the values of setups, by the identity of the scenario.
     setup_values: &'a BTreeMap<String, PathBuf>,
+    /// The machines that make the load, in place of this one.
+    #[cfg(feature = "cluster")]
+    cluster: Option<&'a Cluster>,
     config: &'a Config,
     seed: u64,
     interrupts: &'a Interrupts,
@@ -463,6 +479,16 @@ impl Series<'_> {
             files::write_json(&self.folder.request(i + 1), &one)?;
         }
         let mut live = Live::new(self.is_unseen(), requests.len());
+        #[cfg(feature = "cluster")]
+        if let Some(cluster) = self.cluster {
+            let results = self
+                .cluster_run(chosen, &requests)
+                .make(cluster, &mut live)?;
+            for (found, result) in chosen.iter().zip(results) {
+                keep_result(found, result, record);
+            }
+            return Ok(());
+        }
         let results = session::mix(
             Program::from_binary(binary, self.offline),
             &requests,
@@ -479,13 +505,39 @@ impl Series<'_> {
     fn run(&self, found: &Found, at: usize) -> Result<ScenarioRecord, Error> {
         let hash = workspace::hash(&found.binary.executable)?;
         let mut live = Live::new(self.is_unseen(), 1);
+        let request = self.request(found, at, hash);
+        #[cfg(feature = "cluster")]
+        if let Some(cluster) = self.cluster {
+            let chosen = std::slice::from_ref(found);
+            let requests = std::slice::from_ref(&request);
+            let results = self
+                .cluster_run(chosen, requests)
+                .make(cluster, &mut live)?;
+            let result = results.into_iter().next();
+            return result.unwrap_or_else(|| Err(Error::failure("the cluster made no run")));
+        }
         session::run(
             Program::from_binary(&found.binary, self.offline),
-            &self.request(found, at, hash),
+            &request,
             &self.folder.request(at + 1),
             self.interrupts,
             &mut live,
         )
+    }
+
+    #[cfg(feature = "cluster")]
+    fn cluster_run<'b>(
+        &'b self,
+        chosen: &'b [Found],
+        requests: &'b [RunRequest],
+    ) -> DividedRun<'b> {
+        DividedRun {
+            folder: self.folder,
+            chosen,
+            requests,
+            interrupts: self.interrupts,
+            offline: self.offline,
+        }
     }
 
     fn request(&self, found: &Found, at: usize, executable_hash: String) -> RunRequest {
@@ -502,6 +554,7 @@ impl Series<'_> {
             spare_record: self.spare.map(|folder| folder.join(format!("{at}.json"))),
             setup_values: self.setup_values.get(&found.definition.identity()).cloned(),
             start_at_us: self.args.part.start_at.map(to_micros),
+            has_controller: false,
         }
     }
 }

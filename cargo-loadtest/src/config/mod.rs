@@ -3,6 +3,7 @@
 //! What is built in gives way to the file, the file to the environment, and that to the command line.
 
 mod build;
+mod cluster;
 mod environment;
 mod grading;
 mod key;
@@ -20,6 +21,7 @@ use crate::console;
 use crate::error::Error;
 use crate::files;
 pub(crate) use build::BuildConfig;
+pub(crate) use cluster::ClusterConfig;
 pub(crate) use environment::{ConfigEnvironment, variable};
 pub(crate) use key::{BuiltIn, Key, ValueKind};
 use key::{ConfigTable as _, keys_of};
@@ -53,6 +55,8 @@ pub(crate) struct Config {
     pub(crate) build: BuildConfig,
     /// `[grading]`: the policy for steps that declare none.
     pub(crate) grading: GradingDefaults,
+    /// `[cluster]`.
+    pub(crate) cluster: ClusterConfig,
     /// `[run]`: what `run` does where its command line says nothing.
     pub(crate) run: RunDefaults,
     /// The same with `--ci`: `[ci]`, and `[run]` where that says nothing.
@@ -103,7 +107,7 @@ pub(crate) enum SettingOrigin {
 
 /// The keys that every layer has, in the order in which they are shown.
 pub(crate) fn layered() -> Vec<Key> {
-    let sections = ["store", "build", "grading", "run"].into_iter();
+    let sections = ["store", "build", "grading", "cluster", "run"].into_iter();
     let ci = keys_of("run").map(|key| Key {
         section: "ci",
         ..*key
@@ -235,6 +239,10 @@ impl Config {
                     "grading",
                     reader.keys_of("grading", value, &mut self.grading),
                 ),
+                "cluster" => (
+                    "cluster",
+                    reader.keys_of("cluster", value, &mut self.cluster),
+                ),
                 // What is in force is known when all layers are.
                 "run" => ("run", reader.keys_of("run", value, &mut unused)),
                 "ci" => ("ci", reader.keys_of("ci", value, &mut unused)),
@@ -275,6 +283,7 @@ impl Config {
         let mut settings = environment.read("store", &mut self.store);
         settings.extend(environment.read("build", &mut self.build));
         settings.extend(environment.read("grading", &mut self.grading));
+        settings.extend(environment.read("cluster", &mut self.cluster));
         settings.extend(environment.read("run", &mut unused));
         settings.extend(environment.read("ci", &mut unused));
         self.settings.extend(settings);
@@ -354,10 +363,11 @@ impl Config {
 }
 
 /// The tables of the file.
-const TABLES: [&str; 9] = [
+const TABLES: [&str; 10] = [
     "store",
     "build",
     "grading",
+    "cluster",
     "run",
     "ci",
     "load",

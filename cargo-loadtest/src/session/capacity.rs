@@ -119,6 +119,7 @@ impl Running {
                 JournalLine::Start(start) => self.live.start(0, *start, elapsed),
                 JournalLine::Frame(frame) => self.live.frame(0, *frame),
                 JournalLine::End(_) | JournalLine::Failed(_) => self.live.end_one(),
+                JournalLine::Ready => {}
             }
         }
         self.live.tick(elapsed);

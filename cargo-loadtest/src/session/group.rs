@@ -16,7 +16,7 @@ const LAST_OUTPUT: Duration = Duration::from_millis(200);
 
 /// A running child, its control pipe and its output.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(crate) struct Group {
     child: Child,
     control: Option<ChildStdin>,
     output: Receiver<String>,
@@ -25,7 +25,7 @@ pub(super) struct Group {
 
 impl Group {
     /// Starts `command` as the leader of a group of its own, so that Ctrl-C is ours to pass on.
-    pub(super) fn spawn(mut command: Command) -> Result<Self, Error> {
+    pub(crate) fn spawn(mut command: Command) -> Result<Self, Error> {
         let failed = Error::spawn(&command);
         let (reader, writer) = io::pipe().map_err(&failed)?;
         let twin = writer.try_clone().map_err(&failed)?;
@@ -54,7 +54,7 @@ impl Group {
     }
 
     /// Writes a line to the control pipe.
-    pub(super) fn say(&mut self, word: &str) {
+    pub(crate) fn say(&mut self, word: &str) {
         if let Some(control) = &mut self.control {
             // A child that has ended already needs no word.
             let _ = writeln!(control, "{word}").and_then(|()| control.flush());
@@ -62,17 +62,17 @@ impl Group {
     }
 
     /// Returns the output since the last call.
-    pub(super) fn output(&self) -> Vec<String> {
+    pub(crate) fn output(&self) -> Vec<String> {
         self.output.try_iter().collect()
     }
 
     /// Returns the last output of an ended child.
-    pub(super) fn last_output(&self) -> Vec<String> {
+    pub(crate) fn last_output(&self) -> Vec<String> {
         std::iter::from_fn(|| self.output.recv_timeout(LAST_OUTPUT).ok()).collect()
     }
 
     /// The status of the child if it has ended; then nothing of its group is left.
-    pub(super) fn poll(&mut self) -> io::Result<Option<ExitStatus>> {
+    pub(crate) fn poll(&mut self) -> io::Result<Option<ExitStatus>> {
         if !self.ended && !has_ended(&mut self.child)? {
             return Ok(None);
         }
@@ -85,7 +85,7 @@ impl Group {
     }
 
     /// Ends the child and all that it started, at once.
-    pub(super) fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         if !self.ended {
             kill_group(&mut self.child);
         }

@@ -124,6 +124,7 @@ impl Folded {
                 self.ended = true;
             }
             (JournalLine::Failed(failure), _) => self.failure = Some(failure),
+            (JournalLine::Ready, _) => {}
             // Without a start there is nothing to add to.
             (JournalLine::Frame(_) | JournalLine::End(_), None) => self.damaged += 1,
         }

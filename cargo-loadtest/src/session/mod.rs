@@ -15,7 +15,7 @@ use crate::live::Live;
 use crate::workspace::Binary;
 pub(crate) use capacity::capacity;
 pub(crate) use debug::{debug, run_hooks};
-use group::Group;
+pub(crate) use group::Group;
 use loadtest_model::protocol::{JournalLine, Listing, Request, RunRequest};
 use loadtest_model::record::{EndReason, ScenarioRecord};
 use loadtest_model::redacted::Redacted;
@@ -147,14 +147,17 @@ fn follow_child(
 
 /// The end of a child.
 #[derive(Debug, Clone, Copy)]
-struct ChildEnded {
-    status: ExitStatus,
-    aborted: bool,
+pub(crate) struct ChildEnded {
+    pub(crate) status: ExitStatus,
+    pub(crate) aborted: bool,
 }
 
 impl ChildEnded {
     /// Returns the record of a scenario, or the reason why there is none.
-    fn result(
+    ///
+    /// # Errors
+    /// That reason.
+    pub(crate) fn result(
         self,
         request: &RunRequest,
         interrupts: &Interrupts,
@@ -220,6 +223,7 @@ fn watch_child(
                     JournalLine::Start(start) => live.start(at, *start, begin.elapsed()),
                     JournalLine::Frame(frame) => live.frame(at, *frame),
                     JournalLine::End(_) | JournalLine::Failed(_) => live.end_one(),
+                    JournalLine::Ready => {}
                 }
             }
         }
@@ -264,7 +268,7 @@ fn lost(scenario: &str, reason: &str) -> Error {
     Error::failure(format!("`{scenario}` ended without a result: {reason}"))
 }
 
-fn in_words(status: ExitStatus) -> String {
+pub(crate) fn in_words(status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return format!("killed by signal {signal}");

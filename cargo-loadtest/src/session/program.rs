@@ -40,7 +40,7 @@ impl Program {
     ///
     /// # Errors
     /// When the file cannot be written, or the program not be started.
-    pub(super) fn ask(mut self, request: &Request, path: &Path) -> Result<Group, Error> {
+    pub(crate) fn ask(mut self, request: &Request, path: &Path) -> Result<Group, Error> {
         files::write_json(path, request)?;
         self.command.env(REQUEST_VARIABLE, path);
         let mut group = Group::spawn(self.command)?;

@@ -47,6 +47,7 @@ impl Fixture {
             spare_record: None,
             setup_values: None,
             start_at_us: None,
+            has_controller: false,
         };
         let mut live = Live::new(true, 1);
         let program = Program {

@@ -192,7 +192,7 @@ impl WatchedState {
                 *self = Self::Failed(message.clone());
                 vec![message]
             }
-            (JournalLine::Frame(_) | JournalLine::End(_), _) => Vec::new(),
+            (JournalLine::Ready | JournalLine::Frame(_) | JournalLine::End(_), _) => Vec::new(),
         }
     }
 }

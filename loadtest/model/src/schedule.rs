@@ -192,6 +192,23 @@ impl Schedule {
         })
     }
 
+    /// Returns the number of iterations that arrive before a time from the start; `None` where none arrive by a rate.
+    pub fn arrivals_until(&self, time: Duration) -> Option<u64> {
+        if !matches!(self.model(), Model::Open) {
+            return None;
+        }
+        let (mut least, mut most) = (0, self.arrivals());
+        while least < most {
+            let middle = least + (most - least) / 2;
+            if self.arrival(middle) < time {
+                least = middle + 1;
+            } else {
+                most = middle;
+            }
+        }
+        Some(least)
+    }
+
     /// Open model: when arrival `index` is due; arrivals up to a time are the integral of the rate.
     pub fn arrival(&self, index: u64) -> Duration {
         let index = index as f64;

@@ -1,7 +1,6 @@
 //! Adds up the frames of all workers, watches the run and decides when to give it up.
 
 use super::POLL_INTERVAL;
-use super::abort_thresholds::AbortThresholds;
 use super::control::{Control, RunPhase};
 use super::panics::PanicRate;
 use super::watchdog::BlockingStepDetector;
@@ -10,7 +9,7 @@ use super::worker_state::ThreadOccupancy;
 use crate::machine::ContentionMeter;
 use loadtest_model::card::describe_broken;
 use loadtest_model::definition::ScenarioDef;
-use loadtest_model::metrics::{Broken, Frame};
+use loadtest_model::metrics::{AbortThresholds, Broken, Frame};
 use loadtest_model::plan::Plan;
 use loadtest_model::record::{EndReason, RunEnd};
 use loadtest_model::redacted::Redacted;
@@ -49,7 +48,7 @@ pub(super) struct Collector<'a> {
     definition: &'a ScenarioDef,
     plan: &'a Plan,
     schedule: &'a Schedule,
-    thresholds: AbortThresholds<'a>,
+    thresholds: AbortThresholds,
     occupancies: &'a [Arc<ThreadOccupancy>],
     start: Instant,
     controls: Controls<'a>,
@@ -80,7 +79,7 @@ impl<'a> Collector<'a> {
             definition,
             plan,
             schedule,
-            thresholds: AbortThresholds::new(plan, schedule, definition.steps.len()),
+            thresholds: AbortThresholds::new(plan, definition.steps.len()),
             occupancies,
             start,
             controls,

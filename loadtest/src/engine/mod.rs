@@ -5,7 +5,6 @@
 //! thread that called [`LoadRun::run`] adds them up. The engine is generic over the transport, and its clock
 //! can be paused, so that tests count exactly without waiting.
 
-mod abort_thresholds;
 mod closed;
 mod collector;
 pub(crate) mod control;

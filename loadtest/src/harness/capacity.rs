@@ -36,7 +36,7 @@ pub(super) fn run_capacity_search(
 ) -> io::Result<()> {
     let mut course = JournalWriter::create(&request.search)?;
     let control = Control::new();
-    listen_to_control_pipe(control.clone());
+    let _starts = listen_to_control_pipe(control.clone());
     let begun = prepare_search(registry, request);
     let (definition, mut ready) = match begun {
         Ok(begun) if control.phase() == RunPhase::Running => begun,

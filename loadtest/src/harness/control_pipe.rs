@@ -1,10 +1,11 @@
-//! The control pipe: the tool writes `stop` or `abort` to the standard input of a run.
+//! The control pipe: the tool writes `stop`, `abort` or `start` with a time to the standard input of a run.
 
 use super::print_error;
 use crate::engine::Control;
 use crate::{secrets, targets};
 use std::io::{self, BufRead as _};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -35,8 +36,10 @@ impl Drop for ActiveLoad {
     }
 }
 
-/// Listens to the control pipe until it closes, which means `stop`.
-pub(super) fn listen_to_control_pipe(control: Control) {
+/// Listens to the control pipe until it closes, which means `stop`. Returns the starts that it gives, in microseconds
+/// after 1970.
+pub(super) fn listen_to_control_pipe(control: Control) -> Receiver<u64> {
+    let (sender, starts) = channel();
     let listener = thread::Builder::new()
         .name("loadtest-control".to_owned())
         .spawn(move || {
@@ -45,7 +48,13 @@ pub(super) fn listen_to_control_pipe(control: Control) {
                 match line.trim() {
                     "stop" => stop_run(&control, &mut is_stopped),
                     "abort" => control.abort(),
-                    _ => {}
+                    line => {
+                        let start = line.strip_prefix("start ").map(str::parse);
+                        if let Some(Ok(start)) = start {
+                            // Only a run with a controller waits for it.
+                            let _ = sender.send(start);
+                        }
+                    }
                 }
             }
             stop_run(&control, &mut is_stopped);
@@ -55,6 +64,7 @@ pub(super) fn listen_to_control_pipe(control: Control) {
             "warning: the run cannot be stopped early: {error}"
         ));
     }
+    starts
 }
 
 /// Ends the run, or the wait for a target that it is to begin with.

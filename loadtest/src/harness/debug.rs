@@ -17,7 +17,7 @@ use std::io;
 pub(super) fn run_debug_request(registry: &Registry, request: &DebugRequest) -> io::Result<()> {
     let mut output = JournalWriter::create(&request.output)?;
     let control = Control::new();
-    listen_to_control_pipe(control.clone());
+    let _starts = listen_to_control_pipe(control.clone());
     let mut written = Ok(());
     let mut tell = |event: DebugEvent| {
         if written.is_ok() {

@@ -22,12 +22,15 @@ use serde::Serialize;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 
 /// A load that waits for its start is announced this long before.
 const ANNOUNCEMENT: Duration = Duration::from_millis(200);
+/// The interval between two looks at whether a run with a controller was stopped before its start.
+const CONTROL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Runs the scenarios at once, and writes the journal and the record of each. Either all begin, or none
 /// does and nothing is sent.
@@ -37,7 +40,7 @@ pub(super) fn run_requests(registry: &Registry, requests: &[RunRequest]) -> io::
         .map(|request| JournalWriter::create(&request.journal))
         .collect::<io::Result<Vec<_>>>()?;
     let control = Control::new();
-    listen_to_control_pipe(control.clone());
+    let starts = listen_to_control_pipe(control.clone());
     let prepared = begin_all(registry, requests, &control)
         .and_then(share_feeds)
         .and_then(assign_workers);
@@ -55,8 +58,23 @@ pub(super) fn run_requests(registry: &Registry, requests: &[RunRequest]) -> io::
             return Ok(());
         }
     };
-    let at = match wait_for_common_start(requests, &control) {
-        Ok(at) => at,
+    let has_controller = requests.iter().any(|request| request.has_controller);
+    let start = if has_controller {
+        for journal in &mut journals {
+            journal.write_line(&JournalLine::Ready)?;
+        }
+        wait_for_controller(&starts, &control).map(Some)
+    } else {
+        Ok(requests.iter().find_map(|request| request.start_at_us))
+    };
+    let begun = start.and_then(|asked_us| {
+        Ok((
+            asked_us,
+            wait_for_common_start(requests.len(), asked_us, &control)?,
+        ))
+    });
+    let (asked_us, at) = match begun {
+        Ok(begun) => begun,
         Err(failure) => {
             for scenario in prepared {
                 scenario.ready.tear_down_unused();
@@ -72,7 +90,7 @@ pub(super) fn run_requests(registry: &Registry, requests: &[RunRequest]) -> io::
         let mut start = scenario
             .ready
             .start_record(&request.executable_hash, scenario.workers.count());
-        if let Some(asked_us) = request.start_at_us {
+        if let Some(asked_us) = asked_us {
             // It is announced before it begins.
             let begins = UNIX_EPOCH + Duration::from_micros(asked_us) + start.plan.start;
             start.started_at = humantime::format_rfc3339_seconds(begins).to_string();
@@ -106,14 +124,30 @@ pub(super) fn run_requests(registry: &Registry, requests: &[RunRequest]) -> io::
     })
 }
 
-/// Returns the start of the loads: the one that is asked for, shortly before it, or else as soon as all can meet it.
+/// Waits for the start that the controller of the run gives.
+fn wait_for_controller(starts: &Receiver<u64>, control: &Control) -> Result<u64, RunFailure> {
+    loop {
+        if control.phase() > RunPhase::Running {
+            return Err(interrupted_failure());
+        }
+        match starts.recv_timeout(CONTROL_INTERVAL) {
+            Ok(asked_us) => return Ok(asked_us),
+            Err(RecvTimeoutError::Timeout) => {}
+            // Nobody listens to the control pipe, so nobody can give a start.
+            Err(RecvTimeoutError::Disconnected) => return Err(interrupted_failure()),
+        }
+    }
+}
+
+/// Returns the start of so many loads: the one that is asked for, shortly before it, or else as soon as all can meet it.
 fn wait_for_common_start(
-    requests: &[RunRequest],
+    loads: usize,
+    asked_us: Option<u64>,
     control: &Control,
 ) -> Result<Instant, RunFailure> {
-    let loads = u32::try_from(requests.len()).unwrap_or(u32::MAX);
+    let loads = u32::try_from(loads).unwrap_or(u32::MAX);
     let soonest = engine::common_start(loads);
-    let Some(asked_us) = requests.iter().find_map(|request| request.start_at_us) else {
+    let Some(asked_us) = asked_us else {
         return Ok(soonest);
     };
     let asked = UNIX_EPOCH + Duration::from_micros(asked_us);
@@ -218,7 +252,7 @@ fn begin_one(
         request.seed,
     )?;
     let given = request.base_url.clone().or_else(given_base_url);
-    let values = if plan.shard.is_whole() {
+    let values = if plan.shard.is_whole() && !request.has_controller {
         SetupSource::Run
     } else {
         given_values(scenario, request.setup_values.as_deref())?
@@ -338,8 +372,11 @@ fn measure_and_record(
 ) -> io::Result<()> {
     let at = at + scenario.ready.plan().start;
     engine::wait_for_start(at, control);
-    let PreparedScenario { ready, workers } = scenario;
+    let PreparedScenario { mut ready, workers } = scenario;
     let mut written = Ok(());
+    if request.has_controller {
+        ready.leave_thresholds_to_controller();
+    }
     let end = ready.run_load(workers, at, control, |frame| {
         record.absorb(&frame);
         if written.is_ok() {
@@ -506,6 +543,7 @@ mod tests {
             spare_record: None,
             setup_values: None,
             start_at_us: None,
+            has_controller: false,
         };
         no_thread(&request, &io::Error::other("busy")).unwrap();
         let journal = std::fs::read_to_string(file.path()).unwrap();

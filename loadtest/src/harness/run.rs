@@ -153,6 +153,13 @@ impl PreparedRun {
         self.plan.rows = fewest([self.plan.rows.take(), limit]);
     }
 
+    /// Keeps broken thresholds from ending this part of a load, of which a controller sees all.
+    pub(super) fn leave_thresholds_to_controller(&mut self) {
+        for scoped in &mut self.plan.thresholds {
+            scoped.threshold.abort_after = None;
+        }
+    }
+
     /// Returns the identity of the scenario.
     pub(super) fn identity(&self) -> String {
         self.scenario.definition.identity()

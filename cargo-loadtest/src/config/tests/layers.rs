@@ -63,11 +63,12 @@ fn a_key_of_the_file_has_the_same_effect_as_its_variable() {
                 store,
                 build,
                 grading,
+                cluster,
                 run,
                 ci,
                 ..
             } = config.clone();
-            (store, build, grading, run, ci)
+            (store, build, grading, cluster, run, ci)
         };
         assert_eq!(alike(&by_file), alike(&by_variable), "{section}.{name}");
         assert_ne!(

@@ -30,13 +30,29 @@ pub(super) fn build_generators(card: &Card) -> Option<Section> {
     Some(Section::new("Generators", vec![Block::Table(table)]))
 }
 
+/// Formats the machine of a shard: `one: linux x86_64, 4 processors, clock +1.20 ms ± 35 µs`.
+fn describe_machine(shard: &ShardRun) -> String {
+    let machine = &shard.environment;
+    let cpus = display::format_counted(machine.cpus as u64, "processor");
+    let system = format!("{} {}, {cpus}", machine.os, machine.arch);
+    let Some(agent) = &shard.agent else {
+        return system;
+    };
+    let sign = if agent.clock_offset_us < 0 {
+        "−"
+    } else {
+        "+"
+    };
+    let [offset, error] = [agent.clock_offset_us.unsigned_abs(), agent.clock_error_us]
+        .map(|us| display::format_duration(Duration::from_micros(us)));
+    format!("{}: {system}, clock {sign}{offset} ± {error}", agent.host)
+}
+
 fn build_cells(shard: &ShardRun) -> Vec<TableCell> {
-    let host = &shard.environment;
-    let cpus = display::format_counted(host.cpus as u64, "processor");
     vec![
         TableCell::figure(shard.shard.to_string()),
         TableCell::new(Form::Name, &*shard.run_id),
-        TableCell::new(Form::Name, format!("{} {}, {cpus}", host.os, host.arch)),
+        TableCell::new(Form::Name, describe_machine(shard)),
         TableCell::new(Form::Name, &*shard.started_at),
         TableCell::figure(display::format_count(shard.planned)),
         TableCell::figure(display::format_count(shard.dropped)),

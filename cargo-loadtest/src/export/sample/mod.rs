@@ -12,7 +12,7 @@ use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Cell, GroupSample, Panicked};
 use loadtest_model::plan::ScopedThreshold;
 use loadtest_model::record::{
-    EndReason, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord, ShardRun,
+    AgentRun, EndReason, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord, ShardRun,
 };
 use loadtest_model::redacted::Redacted;
 use loadtest_model::shard::Shard;
@@ -152,6 +152,12 @@ fn shard(number: u32, os: &str) -> ShardRun {
         dropped: 2,
         late_p99_us: (number == 1).then_some(180),
         busiest_worker: 0.31,
+        agent: Some(AgentRun {
+            host: format!("load-{number}"),
+            clock_offset_us: 1_200 - 1_800 * i64::from(number - 1),
+            clock_error_us: 35,
+            lost: None,
+        }),
     }
 }
 

@@ -48,7 +48,7 @@ impl Accounts {
         let planned = record.end.planned.saturating_sub(warmed);
         let unknown = matches!(
             record.end.ending,
-            EndReason::Died { .. } | EndReason::Stuck { .. }
+            EndReason::Died { .. } | EndReason::Stuck { .. } | EndReason::AgentLost { .. }
         );
         let accounts = Self {
             planned: if unknown {

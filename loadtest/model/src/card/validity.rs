@@ -65,7 +65,7 @@ impl Validity {
         generator: &Generator,
     ) -> Self {
         let known = [
-            judge_stuck_worker(record),
+            judge_lost_part(record),
             judge_accounts(record, accounts),
             own_errors(record),
             target_death(record),
@@ -102,15 +102,22 @@ fn switched_off() -> ValidityCause {
     }
 }
 
-fn judge_stuck_worker(record: &ScenarioRecord) -> Option<ValidityCause> {
-    let EndReason::Stuck { reason } = &record.end.ending else {
-        return None;
+fn judge_lost_part(record: &ScenarioRecord) -> Option<ValidityCause> {
+    let (reason, remedy) = match &record.end.ending {
+        EndReason::Stuck { reason } => (
+            reason,
+            "a step must not block: use no endless loop, no blocking call; the engine sends",
+        ),
+        EndReason::AgentLost { reason } => (
+            reason,
+            "look at what the agent printed; what it measured is in its own store",
+        ),
+        _ => return None,
     };
     Some(ValidityCause {
         trust: Trust::Invalid,
         what: reason.to_string(),
-        remedy: "a step must not block: use no endless loop, no blocking call; the engine sends"
-            .to_owned(),
+        remedy: remedy.to_owned(),
     })
 }
 

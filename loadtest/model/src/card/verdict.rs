@@ -258,6 +258,7 @@ fn explain_interruption(ending: &EndReason) -> Vec<String> {
     let reason = match ending {
         EndReason::Completed
         | EndReason::Stuck { .. }
+        | EndReason::AgentLost { .. }
         | EndReason::Panicked
         | EndReason::Halted { .. }
         | EndReason::ThresholdBroken { .. } => return Vec::new(),

@@ -3,6 +3,7 @@
 //! Percentiles only ever come from merged histograms. Merging is associative and commutative, so the
 //! order in which workers report does not matter.
 
+mod abort_thresholds;
 mod aggregate;
 mod cells;
 mod dependency;
@@ -17,6 +18,7 @@ mod slowest;
 mod tally;
 mod traffic;
 
+pub use abort_thresholds::AbortThresholds;
 pub use aggregate::{Aggregate, journey_error_rate, request_rate, sent, times};
 pub use cells::{Cell, CellStep, Cells, CompactHistogram};
 pub use dependency::{Cause, RootCause};

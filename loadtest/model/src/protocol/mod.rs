@@ -2,7 +2,8 @@
 //!
 //! The tool starts the binary with [`REQUEST_VARIABLE`] set to the path of a [`Request`] in JSON. The
 //! answer goes into files that the request names; standard output is not used. Standard input
-//! is the control pipe: a line `stop` or `abort`; its end means `stop`.
+//! is the control pipe: a line `stop` or `abort`, or `start MICROSECONDS` for a run with a controller; its end means
+//! `stop`.
 
 mod debug;
 mod replay;
@@ -200,6 +201,10 @@ pub struct RunRequest {
     /// The start of the load, in microseconds after 1970-01-01 in UTC; as soon as it can where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_at_us: Option<u64>,
+    /// Whether a controller of several processes decides about this one: it gives the start on the control pipe once
+    /// the journal says [`JournalLine::Ready`], and ends the load where a threshold is broken.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_controller: bool,
 }
 
 /// A request to run the setups or the teardowns of one scenario, without a load.
@@ -264,6 +269,8 @@ pub struct Listing {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JournalLine {
+    /// Everything is ready for the start, which a controller is to give.
+    Ready,
     /// The run begins.
     Start(Box<RunStart>),
     /// A second passed.

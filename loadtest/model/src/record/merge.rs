@@ -2,6 +2,7 @@
 
 use super::{EndReason, Environment, RunEnd, RunRecord, ScenarioRecord};
 use crate::metrics::Panicked;
+use crate::redacted::Redacted;
 use crate::shard::{Shard, UniteError};
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,23 @@ pub struct ShardRun {
     pub late_p99_us: Option<u64>,
     /// The highest share of one core that any one worker used in a second, a share of one.
     pub busiest_worker: f64,
+    /// The machine that made it for a controller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentRun>,
+}
+
+/// The agent that made a shard for a controller.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentRun {
+    /// The name of its machine.
+    pub host: String,
+    /// What its clock showed more than that of the controller, in microseconds.
+    pub clock_offset_us: i64,
+    /// The most by which that can be wrong, in microseconds.
+    pub clock_error_us: u64,
+    /// The reason why it did not make all of its part, or not all that it measured is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<Redacted>,
 }
 
 /// The reason why records are not the shards of one load.
@@ -217,6 +235,7 @@ fn describe_shard(record: &RunRecord, scenario: &ScenarioRecord) -> ShardRun {
         busiest_worker: busiest
             .map(|cell| cell.health.busiest_worker)
             .fold(0.0, f64::max),
+        agent: None,
     }
 }
 
@@ -275,5 +294,6 @@ const fn severity(ending: &EndReason) -> u8 {
         EndReason::Aborted => 5,
         EndReason::Stuck { .. } => 6,
         EndReason::Died { .. } => 7,
+        EndReason::AgentLost { .. } => 8,
     }
 }

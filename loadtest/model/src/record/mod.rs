@@ -7,7 +7,7 @@ mod regrade;
 mod trust;
 
 pub use check::{Impossible, from_json};
-pub use merge::{MergeError, ShardRun, merge_shards};
+pub use merge::{AgentRun, MergeError, ShardRun, merge_shards};
 pub use permit::{Offline, Permit, PermittedBy};
 pub use trust::Trust;
 
@@ -147,6 +147,11 @@ pub enum EndReason {
     /// A step blocked a worker thread beyond the hard end; what that worker did is unknown.
     Stuck {
         /// The step, as far as it is known.
+        reason: Redacted,
+    },
+    /// An agent did not make its part of a load, or not all that it measured is known.
+    AgentLost {
+        /// The agent, and what is not known.
         reason: Redacted,
     },
     /// The process ended without saying so; this record comes from its journal.

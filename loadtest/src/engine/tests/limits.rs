@@ -1,11 +1,9 @@
 //! Thresholds that end a run: when they are looked at, and what the run does then.
 
 use super::*;
-use crate::engine::abort_thresholds::AbortThresholds;
 use loadtest_model::definition::{Bound, Comparator, Metric, Subject, Threshold};
-use loadtest_model::metrics::Broken;
+use loadtest_model::metrics::{AbortThresholds, Broken};
 use loadtest_model::plan::ScopedThreshold;
-use loadtest_model::schedule::Schedule;
 
 fn errors_below(share: f64, after: Duration) -> Threshold {
     Threshold {
@@ -40,8 +38,7 @@ fn given_up(
     for (step, threshold) in limits {
         watch(&mut plan, *step, threshold.clone());
     }
-    let schedule = Schedule::new(&plan.load);
-    let limits = RefCell::new(AbortThresholds::new(&plan, &schedule, 2));
+    let limits = RefCell::new(AbortThresholds::new(&plan, 2));
     let (broken, windows) = (RefCell::new(None), RefCell::new(Windows::default()));
     let (control, own) = (Control::new(), Control::new());
     let done = block_on_paused_clock(async {

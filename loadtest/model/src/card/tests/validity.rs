@@ -298,6 +298,7 @@ fn shards_that_did_not_run_together_spoil_the_measurement() {
                 dropped: 0,
                 late_p99_us: None,
                 busiest_worker: 0.0,
+                agent: None,
             })
             .into();
         Card::grade(&record, None).validity

@@ -1,41 +1,43 @@
 //! Thresholds that end a run once they fail, evaluated once a second.
 
-use loadtest_model::definition::{Better, GaugeFigure, Metric, Statistic, Threshold};
-use loadtest_model::metrics::{Aggregate, Broken, Frame, Tally};
-use loadtest_model::plan::{Plan, ScopedThreshold};
-use loadtest_model::schedule::Schedule;
-use loadtest_model::shard::Shard;
+use super::{Aggregate, Broken, Frame, Tally};
+use crate::definition::{Better, GaugeFigure, Metric, Statistic, Threshold};
+use crate::plan::{Plan, ScopedThreshold};
+use crate::schedule::Schedule;
+use crate::shard::Shard;
 use std::time::Duration;
 
 /// Without `after`, a threshold needs this many samples before it may abort the run.
-pub(crate) const MIN_SAMPLES: u64 = 100;
+const MIN_SAMPLES: u64 = 100;
 
 /// Looks at the steady part so far, with the figures that the card has at the end.
 #[derive(Debug)]
-pub(super) struct AbortThresholds<'a> {
+pub struct AbortThresholds {
     /// The thresholds that may end the run, with their numbers in the plan and their delays.
-    watched: Vec<(usize, &'a ScopedThreshold, Duration)>,
-    schedule: &'a Schedule,
+    watched: Vec<(usize, ScopedThreshold, Duration)>,
+    schedule: Schedule,
     shard: Shard,
     steady: Tally,
 }
 
-impl<'a> AbortThresholds<'a> {
-    /// The limits of a scenario of `steps` steps.
-    pub(super) fn new(plan: &'a Plan, schedule: &'a Schedule, steps: usize) -> Self {
+impl AbortThresholds {
+    /// Prepares the limits of a scenario of so many steps.
+    pub fn new(plan: &Plan, steps: usize) -> Self {
         let all = plan.thresholds.iter().enumerate();
         Self {
             watched: all
-                .filter_map(|(at, scoped)| Some((at, scoped, scoped.threshold.abort_after?)))
+                .filter_map(|(at, scoped)| {
+                    Some((at, scoped.clone(), scoped.threshold.abort_after?))
+                })
                 .collect(),
-            schedule,
+            schedule: Schedule::new(&plan.load),
             shard: plan.shard,
             steady: Tally::new(steps),
         }
     }
 
-    /// Adds a second, and says what is broken after it.
-    pub(super) fn check_second(&mut self, frame: &Frame) -> Option<Broken> {
+    /// Adds a second, and returns what is broken after it.
+    pub fn check_second(&mut self, frame: &Frame) -> Option<Broken> {
         if self.watched.is_empty() {
             return None;
         }

@@ -1,0 +1,241 @@
+//! An agent: waits for controllers, and makes its part of their runs.
+
+use super::clock::now_us;
+use super::connection::{ANSWER_LIMIT, ClusterAddress};
+use super::messages::{
+    AGENTS, AgentInfo, Answer, Beat, Order, PROTOCOL, Phase, Question, agent_subject,
+    control_subject, decode,
+};
+use super::work::Work;
+use crate::console;
+use crate::error::Error;
+use crate::interrupt::Interrupts;
+use crate::selection::Found;
+use crate::store::Store;
+use crate::workspace;
+use async_nats::{Client, Message, Subscriber};
+use futures_util::StreamExt as _;
+use loadtest_model::record::Environment;
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+/// The interval between two looks at the child and the signals.
+const POLL: Duration = Duration::from_millis(20);
+
+/// What an agent runs, and how.
+pub(crate) struct AgentSetting<'a> {
+    /// The scenarios that it can run.
+    pub(crate) scenarios: Vec<Found>,
+    /// Where its own runs are kept.
+    pub(crate) store: &'a Store,
+    /// The machine and the source.
+    pub(crate) environment: Environment,
+    /// Its share of a load, beside those of the others.
+    pub(crate) weight: u32,
+    /// True to end after one run.
+    pub(crate) once: bool,
+    /// True if traffic stays within a network namespace of its own.
+    pub(crate) offline: bool,
+    /// What the user asks.
+    pub(crate) interrupts: &'a Interrupts,
+}
+
+/// Serves runs until it is stopped, or until the first is over.
+///
+/// # Errors
+/// When there is no server, or the first run was none and there is to be only one.
+pub(crate) fn serve(setting: &AgentSetting<'_>, address: &ClusterAddress) -> Result<u8, Error> {
+    let scenarios = hash_programs(&setting.scenarios)?;
+    super::block_on(async {
+        let host = host_name();
+        let random = RandomState::new().hash_one("agent") & 0xff_ffff;
+        let word: String = host
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .take(20)
+            .collect();
+        let agent = format!("{word}-{random:06x}");
+        let client = address.connect(&format!("loadtest agent {agent}")).await?;
+        let info = AgentInfo {
+            agent: agent.clone(),
+            protocol: PROTOCOL,
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            host,
+            environment: setting.environment.clone(),
+            weight: setting.weight,
+            scenarios,
+            run: None,
+        };
+        let all = subscribe(&client, AGENTS.to_owned()).await?;
+        let own = subscribe(&client, agent_subject(&agent)).await?;
+        let count = info.scenarios.len();
+        console::print_status(
+            "Waiting",
+            format_args!("for runs as agent {agent}, with {count} scenarios"),
+        );
+        let mut agent = Agent {
+            setting,
+            client,
+            info,
+            work: None,
+            beats: None,
+        };
+        agent.run(all, own).await
+    })?
+}
+
+/// Returns the scenarios with the SHA-256 of the programs that hold them.
+fn hash_programs(scenarios: &[Found]) -> Result<BTreeMap<String, String>, Error> {
+    let mut known: BTreeMap<&std::path::Path, String> = BTreeMap::new();
+    let mut hashes = BTreeMap::new();
+    for found in scenarios {
+        let program = found.binary.executable.as_path();
+        let hash = match known.get(program) {
+            Some(hash) => hash.clone(),
+            None => workspace::hash(program)?,
+        };
+        known.insert(program, hash.clone());
+        hashes.insert(found.definition.identity(), hash);
+    }
+    Ok(hashes)
+}
+
+pub(super) async fn subscribe(client: &Client, subject: String) -> Result<Subscriber, Error> {
+    let failed =
+        |reason: String| Error::failure(format!("the server does not let us listen: {reason}"));
+    let subscriber = client
+        .subscribe(subject)
+        .await
+        .map_err(|error| failed(error.to_string()))?;
+    match timeout(ANSWER_LIMIT, client.flush()).await {
+        Ok(Ok(())) => Ok(subscriber),
+        Ok(Err(error)) => Err(failed(error.to_string())),
+        Err(_) => Err(failed(format!("no answer in {ANSWER_LIMIT:?}"))),
+    }
+}
+
+struct Agent<'a> {
+    setting: &'a AgentSetting<'a>,
+    client: Client,
+    info: AgentInfo,
+    work: Option<Work>,
+    beats: Option<Subscriber>,
+}
+
+impl Agent<'_> {
+    async fn run(&mut self, mut all: Subscriber, mut own: Subscriber) -> Result<u8, Error> {
+        loop {
+            tokio::select! {
+                Some(asked) = all.next() => self.reply(&asked, serde_json::to_vec(&self.info)).await,
+                Some(asked) = own.next() => {
+                    let answer = self.answer(&asked.payload).await;
+                    self.reply(&asked, serde_json::to_vec(&answer)).await;
+                }
+                Some(beat) = next_beat(&mut self.beats) => {
+                    if let (Ok(beat), Some(work)) = (decode::<Beat>(&beat.payload), &mut self.work) {
+                        work.obey(&beat);
+                    }
+                }
+                () = sleep(POLL) => {}
+            }
+            if let Some(work) = &mut self.work
+                && work.look(&self.client, self.setting.interrupts)?
+            {
+                let code = self.finish();
+                if self.setting.once {
+                    return code;
+                }
+                if let Err(error) = code {
+                    console::print_error(&error);
+                }
+            }
+            if self.work.is_none() && self.setting.interrupts.count() > 0 {
+                console::print_status("Stopped", "by request; no run is under way");
+                return Ok(0);
+            }
+        }
+    }
+
+    async fn reply(&self, asked: &Message, answer: serde_json::Result<Vec<u8>>) {
+        if let (Some(inbox), Ok(answer)) = (&asked.reply, answer) {
+            // Who asks again gets another answer.
+            let _ = self.client.publish(inbox.clone(), answer.into()).await;
+        }
+    }
+
+    async fn answer(&mut self, question: &[u8]) -> Answer {
+        let refused = |message: String| Answer::Refused { message };
+        match decode(question) {
+            Err(wrong) => refused(format!("the question is of another version: {wrong}")),
+            Ok(Question::Clock) => Answer::Clock { now_us: now_us() },
+            Ok(Question::Prepare(_)) if self.work.is_some() => Answer::Busy,
+            Ok(Question::Prepare(order)) => match self.begin(*order).await {
+                Ok(()) => Answer::Accepted,
+                Err(error) => refused(error.to_string()),
+            },
+        }
+    }
+
+    async fn begin(&mut self, order: Order) -> Result<(), Error> {
+        if order.run.is_empty()
+            || !order
+                .run
+                .chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
+        {
+            return Err(Error::failure("the name of the run is none"));
+        }
+        let beats = subscribe(&self.client, control_subject(&order.run)).await?;
+        let (run, place) = (order.run.clone(), order.place);
+        let work = Work::begin(order, self.setting, &self.info, &self.client)?;
+        console::print_status("Running", format_args!("part {} of {run}", place + 1));
+        self.info.run = Some(run);
+        self.work = Some(work);
+        self.beats = Some(beats);
+        Ok(())
+    }
+
+    /// Ends the work on a run; the result is about its part.
+    fn finish(&mut self) -> Result<u8, Error> {
+        self.beats = None;
+        self.info.run = None;
+        match self.work.take() {
+            Some(work) => work.finish(self.setting),
+            None => Ok(0),
+        }
+    }
+}
+
+/// Waits for the next beat of the run, if there is one.
+async fn next_beat(beats: &mut Option<Subscriber>) -> Option<Message> {
+    match beats {
+        Some(beats) => beats.next().await,
+        None => pending().await,
+    }
+}
+
+/// Returns the name of this machine.
+fn host_name() -> String {
+    #[cfg(unix)]
+    let name = rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned();
+    #[cfg(not(unix))]
+    let name = crate::process::variable_os("COMPUTERNAME")
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    if name.is_empty() {
+        "agent".to_owned()
+    } else {
+        name
+    }
+}
+
+/// Returns true if a run that is in this phase may go on.
+pub(super) fn goes_on(phase: Phase) -> bool {
+    phase <= Phase::Run
+}

@@ -1,0 +1,207 @@
+//! The connection to NATS, and the stream that keeps what agents measured.
+
+use super::messages::ALL_PARCELS;
+use crate::config::ClusterConfig;
+use crate::error::Error;
+use async_nats::jetstream::stream::{Config as StreamConfig, StorageType, Stream};
+use async_nats::{Client, ConnectOptions, ServerAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+use url::Host;
+
+/// The oldest server whose consumers do not stall.
+const OLDEST_SERVER: [u32; 3] = [2, 10, 27];
+/// The name of the stream.
+const STREAM: &str = "loadtest";
+/// Messages of a run are kept for so long; nothing deletes them earlier.
+const MAX_AGE: Duration = Duration::from_secs(15 * 60);
+/// The most bytes that the stream keeps.
+const MAX_BYTES: i64 = 1 << 30;
+/// The time to wait for a server, and for each of its answers.
+pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+
+/// The server, and how to be let in.
+#[derive(Debug, Clone)]
+pub(crate) struct ClusterAddress {
+    url: String,
+    server: ServerAddr,
+    /// The certificates of its authority, beside those of the system.
+    authority: Option<PathBuf>,
+    /// The `.creds` file.
+    credentials: Option<PathBuf>,
+}
+
+impl ClusterAddress {
+    /// Takes the URL of the command line, else that of the configuration.
+    ///
+    /// # Errors
+    /// When there is none, or one that is not safe to use.
+    pub(crate) fn new(given: Option<&str>, config: &ClusterConfig) -> Result<Self, Error> {
+        let Some(url) = given.or(config.url.as_deref()) else {
+            return Err(Error::usage("no cluster is given").with_help(
+                "give `--cluster nats://HOST:4222`, or `url` in `[cluster]` of `loadtest.toml`",
+            ));
+        };
+        let server: ServerAddr = url.parse().map_err(|error| {
+            Error::usage(format!("`{url}` is no address of a NATS server: {error}")).with_help(
+                "write for example `nats://127.0.0.1:4222` or `tls://nats.example.com:4222`",
+            )
+        })?;
+        if server.scheme() != "tls" && !is_loopback(server.host()) {
+            return Err(Error::usage(format!(
+                "`{url}` is not encrypted: without TLS only servers of this machine are used"
+            ))
+            .with_help("write `tls://` in place of the scheme; `[cluster] ca` names the file of a private authority"));
+        }
+        if server.has_user_pass() {
+            return Err(Error::usage(
+                "the URL of the cluster holds a password, which process lists show",
+            )
+            .with_help(
+                "name a file with `[cluster] credentials`, or set LOADTEST_CLUSTER_CREDENTIALS",
+            ));
+        }
+        Ok(Self {
+            url: url.to_owned(),
+            server,
+            authority: config.ca.clone(),
+            credentials: config.credentials.clone(),
+        })
+    }
+
+    /// Connects.
+    ///
+    /// # Errors
+    /// When the server does not answer, refuses us, or is too old.
+    pub(super) async fn connect(&self, name: &str) -> Result<Client, Error> {
+        let mut options = ConnectOptions::new()
+            .name(name)
+            .connection_timeout(ANSWER_LIMIT)
+            .request_timeout(Some(ANSWER_LIMIT))
+            .ping_interval(Duration::from_secs(2))
+            .reconnect_delay_callback(|tries| {
+                Duration::from_millis(u64::try_from(tries.min(20)).unwrap_or(20) * 50)
+            });
+        if self.server.scheme() == "tls" {
+            options = options.require_tls(true);
+        }
+        if let Some(file) = &self.authority {
+            options = options.add_root_certificates(file.clone());
+        }
+        if let Some(file) = &self.credentials {
+            options = options
+                .credentials_file(file)
+                .await
+                .map_err(Error::io("read the credentials", file))?;
+        }
+        let client = options
+            .connect(self.server.clone())
+            .await
+            .map_err(|error| {
+                Error::failure(format!("no NATS server answers at `{}`: {error}", self.url))
+                    .with_help("start one with `nats-server -js`")
+            })?;
+        let version = client.server_info().version;
+        if !is_current(&version) {
+            let [major, minor, patch] = OLDEST_SERVER;
+            return Err(Error::usage(format!(
+                "the NATS server at `{}` is {version}, whose consumers stall",
+                self.url
+            ))
+            .with_help(format!("use {major}.{minor}.{patch} or newer")));
+        }
+        Ok(client)
+    }
+}
+
+/// Returns the stream, which is made where it is not there yet.
+///
+/// # Errors
+/// When the server keeps no streams.
+pub(super) async fn open_stream(client: &Client) -> Result<Stream, Error> {
+    let config = StreamConfig {
+        name: STREAM.to_owned(),
+        subjects: vec![ALL_PARCELS.to_owned()],
+        storage: StorageType::File,
+        max_age: MAX_AGE,
+        max_bytes: MAX_BYTES,
+        ..StreamConfig::default()
+    };
+    let context = async_nats::jetstream::new(client.clone());
+    let stream = tokio::time::timeout(ANSWER_LIMIT, context.get_or_create_stream(config)).await;
+    let failed = |reason: String| {
+        Error::failure(format!("the NATS server keeps no stream: {reason}"))
+            .with_help("start it with JetStream: `nats-server -js -sd FOLDER`")
+    };
+    match stream {
+        Ok(stream) => stream.map_err(|error| failed(error.to_string())),
+        Err(_) => Err(failed(format!("no answer in {ANSWER_LIMIT:?}"))),
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    match Host::parse(host) {
+        Ok(Host::Domain(name)) => name == "localhost",
+        Ok(Host::Ipv4(address)) => address.is_loopback(),
+        Ok(Host::Ipv6(address)) => address.is_loopback(),
+        Err(_) => host
+            .parse()
+            .is_ok_and(|address: std::net::IpAddr| address.is_loopback()),
+    }
+}
+
+fn is_current(version: &str) -> bool {
+    let core = version.split('-').next().unwrap_or_default();
+    let numbers: Vec<u32> = core
+        .split('.')
+        .map_while(|number| number.parse().ok())
+        .collect();
+    numbers >= OLDEST_SERVER.to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(url: &str) -> Result<ClusterAddress, Error> {
+        ClusterAddress::new(Some(url), &ClusterConfig::default())
+    }
+
+    #[test]
+    fn only_servers_of_this_machine_are_used_without_encryption() {
+        for url in [
+            "nats://127.0.0.1:4222",
+            "localhost",
+            "nats://[::1]:4222",
+            "tls://nats.example.com",
+        ] {
+            assert!(address(url).is_ok(), "{url}");
+        }
+        for url in ["nats://10.0.0.1:4222", "nats.example.com"] {
+            assert!(
+                address(url)
+                    .unwrap_err()
+                    .to_string()
+                    .contains("is not encrypted"),
+                "{url}"
+            );
+        }
+        let wrong = address("nats://u:secret@127.0.0.1")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            wrong.contains("holds a password") && !wrong.contains("secret"),
+            "{wrong}"
+        );
+    }
+
+    #[test]
+    fn the_version_of_a_server_is_compared_number_by_number() {
+        for old in ["2.9.10", "2.10.26", "1.99.99", "nonsense"] {
+            assert!(!is_current(old), "{old}");
+        }
+        for current in ["2.10.27", "2.11.0-preview.2", "2.15.1", "3.0.0"] {
+            assert!(is_current(current), "{current}");
+        }
+    }
+}

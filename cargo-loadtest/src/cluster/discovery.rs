@@ -1,0 +1,210 @@
+//! The agents of a cluster, and the choice of those that can make a run.
+
+use super::connection::{ANSWER_LIMIT, ClusterAddress};
+use super::messages::{AGENTS, AgentInfo, PROTOCOL, decode};
+use crate::console;
+use crate::error::Error;
+use crate::interrupt::Interrupts;
+use async_nats::Client;
+use futures_util::StreamExt as _;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::time::{Instant, timeout, timeout_at};
+
+/// The time for agents to answer all.
+const ROUND: Duration = Duration::from_millis(500);
+/// The most agents of a cluster.
+const MAX_AGENTS: usize = 10_000;
+
+/// Asks who is there, and returns the agents in the order of their names.
+///
+/// # Errors
+/// When the server does not take the question.
+pub(super) async fn find_agents(client: &Client) -> Result<Vec<AgentInfo>, Error> {
+    let failed = |reason: String| Error::failure(format!("the agents cannot be asked: {reason}"));
+    let inbox = client.new_inbox();
+    let answers = client.subscribe(inbox.clone()).await;
+    let mut answers = answers.map_err(|error| failed(error.to_string()))?;
+    let asked = client
+        .publish_with_reply(AGENTS, inbox, Vec::new().into())
+        .await;
+    asked.map_err(|error| failed(error.to_string()))?;
+    let flushed = timeout(ANSWER_LIMIT, client.flush()).await;
+    let flushed = flushed.map_err(|_| failed(format!("no answer in {ANSWER_LIMIT:?}")))?;
+    flushed.map_err(|error| failed(error.to_string()))?;
+    let end = Instant::now() + ROUND;
+    let mut agents = BTreeMap::new();
+    while let Ok(Some(answer)) = timeout_at(end, answers.next()).await {
+        // An empty answer is the server's: nobody listens.
+        if answer.payload.is_empty() || agents.len() >= MAX_AGENTS {
+            break;
+        }
+        match decode::<AgentInfo>(&answer.payload) {
+            Ok(info) => _ = agents.insert(info.agent.clone(), info),
+            Err(wrong) => console::print_warning(format_args!(
+                "an agent of another version answered, and is left out: {wrong}"
+            )),
+        }
+    }
+    Ok(agents.into_values().collect())
+}
+
+/// Returns the agents that can run all of `scenarios` now.
+///
+/// # Errors
+/// When the server does not take the question.
+pub(super) async fn find_usable(
+    client: &Client,
+    scenarios: &BTreeMap<String, String>,
+) -> Result<Vec<AgentInfo>, Error> {
+    let mut agents = find_agents(client).await?;
+    agents.retain(|agent| find_obstacle(agent, scenarios).is_none());
+    Ok(agents)
+}
+
+/// Waits for so many agents that can run all of `scenarios`, each with the SHA-256 of its program.
+///
+/// # Errors
+/// When they do not come in time, with the reason for each that is there.
+pub(super) async fn wait_for_agents(
+    client: &Client,
+    wanted: usize,
+    wait: Duration,
+    scenarios: &BTreeMap<String, String>,
+    interrupts: &Interrupts,
+) -> Result<Vec<AgentInfo>, Error> {
+    let begin = Instant::now();
+    let mut has_told = false;
+    loop {
+        let all = find_agents(client).await?;
+        let (mut usable, mut refused) = (Vec::new(), Vec::new());
+        for agent in all {
+            match find_obstacle(&agent, scenarios) {
+                None => usable.push(agent),
+                Some(reason) => refused.push(format!(
+                    "{} ({}) {reason}",
+                    agent.agent,
+                    console::clean(&agent.host)
+                )),
+            }
+        }
+        if usable.len() >= wanted {
+            usable.truncate(wanted);
+            return Ok(usable);
+        }
+        interrupts.check()?;
+        if begin.elapsed() >= wait {
+            let mut message = format!("{} of {wanted} agents came in {wait:?}", usable.len());
+            for reason in refused {
+                message.push_str("\n  ");
+                message.push_str(&reason);
+            }
+            return Err(Error::failure(message).with_help(
+                "start agents with `cargo loadtest agent --cluster URL`; `cargo loadtest agents` lists those that are there",
+            ));
+        }
+        if !std::mem::replace(&mut has_told, true) {
+            console::print_status(
+                "Waiting",
+                format_args!("for {wanted} agents, {} are there", usable.len()),
+            );
+        }
+    }
+}
+
+/// Returns the reason why an agent cannot make a run.
+fn find_obstacle(agent: &AgentInfo, scenarios: &BTreeMap<String, String>) -> Option<String> {
+    let ours = env!("CARGO_PKG_VERSION");
+    if agent.protocol != PROTOCOL || agent.tool_version != ours {
+        return Some(format!(
+            "has version {} of the tool, and the controller {ours}: install the same",
+            console::clean(&agent.tool_version)
+        ));
+    }
+    for (scenario, program) in scenarios {
+        match agent.scenarios.get(scenario) {
+            None => {
+                return Some(format!(
+                    "has no scenario `{scenario}`: start it with the same bundle"
+                ));
+            }
+            Some(theirs) if theirs != program => {
+                return Some(format!(
+                    "has another build of `{scenario}`: give all the same program, with `bundle` or `--binary`"
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    let run = agent.run.as_ref()?;
+    Some(format!("is busy with the run {}", console::clean(run)))
+}
+
+/// Returns the agents of a cluster, for people to see.
+///
+/// # Errors
+/// When there is no server.
+pub(crate) fn list_agents(address: &ClusterAddress) -> Result<Vec<AgentInfo>, Error> {
+    super::block_on(async {
+        let client = address.connect("loadtest agents").await?;
+        find_agents(&client).await
+    })?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent() -> AgentInfo {
+        AgentInfo {
+            agent: "a-1".to_owned(),
+            protocol: PROTOCOL,
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            host: "one".to_owned(),
+            environment: loadtest_model::record::Environment::default(),
+            weight: 1,
+            scenarios: [("p::s".to_owned(), "abc".to_owned())].into(),
+            run: None,
+        }
+    }
+
+    #[test]
+    fn an_agent_that_differs_is_refused_with_the_remedy() {
+        let wanted: BTreeMap<_, _> = [("p::s".to_owned(), "abc".to_owned())].into();
+        assert_eq!(find_obstacle(&agent(), &wanted), None);
+        let cases: [(AgentInfo, &str); 4] = [
+            (
+                AgentInfo {
+                    tool_version: "0.0.1".to_owned(),
+                    ..agent()
+                },
+                "install the same",
+            ),
+            (
+                AgentInfo {
+                    scenarios: BTreeMap::new(),
+                    ..agent()
+                },
+                "start it with the same bundle",
+            ),
+            (
+                AgentInfo {
+                    scenarios: [("p::s".to_owned(), "abd".to_owned())].into(),
+                    ..agent()
+                },
+                "give all the same program",
+            ),
+            (
+                AgentInfo {
+                    run: Some("r-1".to_owned()),
+                    ..agent()
+                },
+                "is busy with the run r-1",
+            ),
+        ];
+        for (agent, expected) in cases {
+            let obstacle = find_obstacle(&agent, &wanted).unwrap();
+            assert!(obstacle.contains(expected), "{obstacle}");
+        }
+    }
+}

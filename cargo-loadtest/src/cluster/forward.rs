@@ -1,0 +1,152 @@
+//! The way of an agent's journals to the controller: from the disk, so that the load never waits for the network.
+
+use super::messages::{AgentEnd, ParcelHead, encode_parcel, parcel_subject};
+use async_nats::HeaderMap;
+use async_nats::jetstream::Context;
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::time::{Instant, sleep, timeout};
+
+/// The most bytes of a parcel; a server takes 1 MB.
+const CHUNK: u64 = 256 * 1024;
+/// The interval between two looks at the journals.
+const POLL: Duration = Duration::from_millis(50);
+/// An agent says at least so often that it is there.
+const WORD: Duration = Duration::from_secs(1);
+/// The time for a server to take a parcel.
+const ACK_LIMIT: Duration = Duration::from_secs(2);
+/// What the controller does not have so long after the server took it is sent again.
+const RESEND_AFTER: Duration = Duration::from_secs(3);
+
+/// The part of an agent in a run, as far as its journals travel.
+#[derive(Debug, Default)]
+pub(super) struct Delivery {
+    /// Set once the child has ended.
+    pub(super) end: Option<AgentEnd>,
+    /// How much of each journal the controller has.
+    pub(super) received: Vec<u64>,
+}
+
+/// Journals on their way.
+pub(super) struct Forwarder {
+    pub(super) context: Context,
+    pub(super) run: String,
+    pub(super) place: usize,
+    pub(super) agent: String,
+    pub(super) journals: Vec<PathBuf>,
+    pub(super) delivery: Rc<RefCell<Delivery>>,
+}
+
+/// A journal on its way.
+struct Source {
+    file: Option<File>,
+    /// The bytes that the server took.
+    sent: u64,
+    /// The time since which the controller lacks some of them, and how many it has.
+    lacking: Option<(Instant, u64)>,
+}
+
+impl Forwarder {
+    /// Sends what the journals hold, until it is dropped.
+    pub(super) async fn forward(self) {
+        let mut sources: Vec<Source> = self
+            .journals
+            .iter()
+            .map(|_| Source {
+                file: None,
+                sent: 0,
+                lacking: None,
+            })
+            .collect();
+        let (mut number, mut last_word) = (0_u64, None::<Instant>);
+        loop {
+            let mut has_sent = false;
+            for (journal, source) in sources.iter_mut().enumerate() {
+                self.rewind(journal, source);
+                let bytes = read_chunk(source, &self.journals[journal]);
+                if bytes.is_empty() {
+                    continue;
+                }
+                let length = bytes.len() as u64;
+                self.send(&mut number, journal, source.sent, &bytes).await;
+                source.sent += length;
+                has_sent = true;
+            }
+            let is_due = last_word.is_none_or(|last| last.elapsed() >= WORD);
+            if has_sent {
+                last_word = Some(Instant::now());
+            } else if is_due {
+                let sent = sources.first().map_or(0, |source| source.sent);
+                self.send(&mut number, 0, sent, &[]).await;
+                last_word = Some(Instant::now());
+            } else {
+                sleep(POLL).await;
+            }
+        }
+    }
+
+    /// Goes back to what the controller has, if the rest got lost.
+    fn rewind(&self, journal: usize, source: &mut Source) {
+        let received = self.delivery.borrow().received.get(journal).copied();
+        let Some(received) = received.filter(|received| *received < source.sent) else {
+            source.lacking = None;
+            return;
+        };
+        match source.lacking {
+            Some((since, known)) if known == received => {
+                if since.elapsed() >= RESEND_AFTER {
+                    source.sent = received;
+                    source.lacking = None;
+                }
+            }
+            _ => source.lacking = Some((Instant::now(), received)),
+        }
+    }
+
+    /// Sends a parcel, again and again until the server has it.
+    async fn send(&self, number: &mut u64, journal: usize, offset: u64, bytes: &[u8]) {
+        *number += 1;
+        let identifier = format!("{}.{}.{}.{number}", self.run, self.place, self.agent);
+        loop {
+            let head = ParcelHead {
+                agent: self.agent.clone(),
+                journal,
+                offset,
+                end: self.delivery.borrow().end.clone(),
+            };
+            let Ok(parcel) = encode_parcel(&head, bytes) else {
+                return;
+            };
+            let mut headers = HeaderMap::new();
+            headers.insert("Nats-Msg-Id", identifier.as_str());
+            let subject = parcel_subject(&self.run, self.place);
+            let sent = self
+                .context
+                .publish_with_headers(subject, headers, parcel.into());
+            let taken = timeout(ACK_LIMIT, async { sent.await?.await }).await;
+            if matches!(taken, Ok(Ok(_))) {
+                return;
+            }
+            sleep(POLL).await;
+        }
+    }
+}
+
+/// Reads what follows in a journal; nothing where there is none yet.
+fn read_chunk(source: &mut Source, path: &Path) -> Vec<u8> {
+    if source.file.is_none() {
+        source.file = File::open(path).ok();
+    }
+    let mut bytes = Vec::new();
+    if let Some(file) = &mut source.file
+        && file.seek(SeekFrom::Start(source.sent)).is_ok()
+    {
+        // What cannot be read now is read in the next round.
+        let _ = file.take(CHUNK).read_to_end(&mut bytes);
+    }
+    bytes
+}

@@ -1,0 +1,217 @@
+//! The messages between a controller and its agents. All come from another machine, so each is checked when it is read.
+
+use loadtest_model::protocol::{RunRequest, SetupValues};
+use loadtest_model::record::Environment;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of these messages.
+pub(super) const PROTOCOL: u32 = 1;
+
+/// The subject on which all agents answer with their [`AgentInfo`].
+pub(super) const AGENTS: &str = "lt.agents";
+
+/// The subjects that the stream keeps.
+pub(super) const ALL_PARCELS: &str = "lt.run.*.parcels.*";
+
+/// The most bytes of the head of a parcel.
+const MAX_HEAD: usize = 16 * 1024;
+
+/// Returns the subject on which an agent takes questions.
+pub(super) fn agent_subject(agent: &str) -> String {
+    format!("lt.agent.{agent}")
+}
+
+/// Returns the subject of the [`Beat`]s of a run.
+pub(super) fn control_subject(run: &str) -> String {
+    format!("lt.run.{run}.control")
+}
+
+/// Returns the subject of the parcels of one agent of a run; `*` for all.
+pub(super) fn parcel_subject(run: &str, place: impl std::fmt::Display) -> String {
+    format!("lt.run.{run}.parcels.{place}")
+}
+
+/// An agent as it presents itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct AgentInfo {
+    /// The name, which an agent that comes back does not have again.
+    pub(crate) agent: String,
+    /// [`PROTOCOL`].
+    pub(crate) protocol: u32,
+    /// The version of the tool.
+    pub(crate) tool_version: String,
+    /// The name of the machine.
+    pub(crate) host: String,
+    /// The machine and the source.
+    pub(crate) environment: Environment,
+    /// Its share of a load, beside those of the others.
+    pub(crate) weight: u32,
+    /// The scenarios that it can run, each with the SHA-256 of its program.
+    pub(crate) scenarios: BTreeMap<String, String>,
+    /// The run that it makes.
+    pub(crate) run: Option<String>,
+}
+
+/// A question to one agent.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Question {
+    /// The time of its clock.
+    Clock,
+    /// Whether it takes a part of a run.
+    Prepare(Box<Order>),
+}
+
+/// A part of a run.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Order {
+    /// The name of the run on the subjects.
+    pub(super) run: String,
+    /// The number of the part, from 0.
+    pub(super) place: usize,
+    /// The scenarios, which run at once; their files are the agent's own.
+    pub(super) requests: Vec<RunRequest>,
+    /// The values of their setups, in the order of the requests.
+    pub(super) setup_values: Vec<SetupValues>,
+    /// Seconds without a server after which the agent stops.
+    pub(super) orphan_after_s: u64,
+}
+
+/// An answer of an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Answer {
+    /// Its clock, in microseconds after 1970.
+    Clock {
+        /// The time.
+        now_us: u64,
+    },
+    /// It prepares.
+    Accepted,
+    /// It makes another run.
+    Busy,
+    /// It does not.
+    Refused {
+        /// Why.
+        message: String,
+    },
+}
+
+/// What the controller wants, said again and again: a message that is lost does no harm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Beat {
+    /// What agents are to do.
+    pub(super) phase: Phase,
+    /// The start of the load by the clock of each agent, in microseconds after 1970.
+    pub(super) starts_us: Vec<u64>,
+    /// How many bytes of its journals the controller has of each agent.
+    pub(super) received: Vec<Vec<u64>>,
+}
+
+/// What agents are to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Phase {
+    /// Prepare, and wait.
+    Prepare,
+    /// Begin at the time given, and run to the end.
+    Run,
+    /// Start nothing more.
+    Stop,
+    /// End everything at once.
+    Abort,
+    /// The run is over for the controller.
+    Done,
+}
+
+/// The head of a parcel: a line of JSON before bytes of a journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct ParcelHead {
+    /// The agent.
+    pub(super) agent: String,
+    /// The number of the journal.
+    pub(super) journal: usize,
+    /// The place of the first byte in it.
+    pub(super) offset: u64,
+    /// Set once the child has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) end: Option<AgentEnd>,
+}
+
+/// The end of an agent's part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct AgentEnd {
+    /// The length of each journal.
+    pub(super) lengths: Vec<u64>,
+    /// How the child ended: `exit code 0`.
+    pub(super) status: String,
+    /// Why the agent ended it by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) gave_up: Option<String>,
+    /// The last lines that the child printed.
+    pub(super) output: Vec<String>,
+}
+
+/// Joins a head and bytes of a journal.
+pub(super) fn encode_parcel(head: &ParcelHead, bytes: &[u8]) -> serde_json::Result<Vec<u8>> {
+    let mut parcel = serde_json::to_vec(head)?;
+    parcel.push(b'\n');
+    parcel.extend_from_slice(bytes);
+    Ok(parcel)
+}
+
+/// Takes a parcel apart.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn decode_parcel(parcel: &[u8]) -> Result<(ParcelHead, &[u8]), String> {
+    let searched = &parcel[..parcel.len().min(MAX_HEAD)];
+    let end = searched.iter().position(|byte| *byte == b'\n');
+    let end = end.ok_or("a parcel without a head")?;
+    Ok((decode(&parcel[..end])?, &parcel[end + 1..]))
+}
+
+/// Reads a message.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn decode<T: DeserializeOwned>(message: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(message).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head() -> ParcelHead {
+        ParcelHead {
+            agent: "a-1".to_owned(),
+            journal: 0,
+            offset: 7,
+            end: None,
+        }
+    }
+
+    #[test]
+    fn a_parcel_keeps_its_bytes_whatever_they_are() {
+        let bytes = b"{\"frame\":1}\n\0\xff\n";
+        let parcel = encode_parcel(&head(), bytes).unwrap();
+        assert_eq!(decode_parcel(&parcel).unwrap(), (head(), &bytes[..]));
+    }
+
+    #[test]
+    fn a_parcel_is_never_too_strange() {
+        let parcel = encode_parcel(&head(), b"{}\n").unwrap();
+        let text = String::from_utf8(parcel).unwrap();
+        loadtest_tests::fuzz::fuzz_texts([text.as_str(), "{}\n", "\n"], |text| {
+            let _ = decode_parcel(text.as_bytes());
+            let _ = decode::<Beat>(text.as_bytes());
+            let _ = decode::<Question>(text.as_bytes());
+            let _ = decode::<AgentInfo>(text.as_bytes());
+        });
+        let long = vec![b'x'; MAX_HEAD + 1];
+        assert_eq!(decode_parcel(&long).unwrap_err(), "a parcel without a head");
+    }
+}

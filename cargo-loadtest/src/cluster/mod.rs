@@ -1,0 +1,36 @@
+//! One load of many machines: a controller divides it, agents run their parts, and NATS carries what they say.
+//!
+//! An agent starts the load test as its child, as a run on one machine does, and passes on the bytes of its journal.
+//! The controller keeps these journals, adds their seconds up for the live view, and merges their records at the end.
+
+mod agent;
+mod clock;
+mod connection;
+mod controller;
+mod course;
+mod discovery;
+mod forward;
+mod messages;
+mod mirror;
+mod parcels;
+mod seconds;
+mod work;
+
+use crate::error::Error;
+pub(crate) use agent::{AgentSetting, serve};
+pub(crate) use connection::ClusterAddress;
+pub(crate) use controller::{AgentLoss, Cluster, ClusterRun};
+pub(crate) use discovery::list_agents;
+pub(crate) use messages::AgentInfo;
+use std::future::Future;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::LocalSet;
+
+fn make_runtime() -> Result<Runtime, Error> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| Error::failure(format!("no runtime for the cluster: {error}")))
+}
+
+fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Error> {
+    Ok(LocalSet::new().block_on(&make_runtime()?, work))
+}

@@ -1,0 +1,304 @@
+//! The part of one run that an agent makes: its child, its journals, and when it ends by itself.
+
+use super::agent::{AgentSetting, goes_on};
+use super::forward::{Delivery, Forwarder};
+use super::messages::{AgentEnd, AgentInfo, Beat, Order, Phase};
+use crate::console;
+use crate::error::Error;
+use crate::files;
+use crate::interrupt::Interrupts;
+use crate::session::{self, ChildEnded, Group, Program};
+use crate::store::{Measured, RunFolder};
+use async_nats::Client;
+use async_nats::connection::State;
+use loadtest_model::protocol::{Request, RunRequest};
+use loadtest_model::record::RunRecord;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::Duration;
+use tempfile::NamedTempFile;
+use tokio::task::{JoinHandle, spawn_local};
+use tokio::time::Instant;
+
+/// A controller that says nothing for so long is gone.
+const SILENCE: Duration = Duration::from_secs(5);
+/// The time for a child to end after `abort`.
+const ABORT_LIMIT: Duration = Duration::from_secs(5);
+/// The time for the journals to get to the controller after the end.
+const DELIVERY_LIMIT: Duration = Duration::from_secs(60);
+/// The lines of the child that the controller is told.
+const LAST_LINES: usize = 20;
+
+/// A part of a run under way.
+pub(super) struct Work {
+    order: Order,
+    folder: RunFolder,
+    /// The files with the values of setups, which go with this.
+    _setup_values: Vec<NamedTempFile>,
+    group: Group,
+    delivery: Rc<RefCell<Delivery>>,
+    forwarding: JoinHandle<()>,
+    output: VecDeque<String>,
+    phase: Phase,
+    has_started: bool,
+    stopped: Option<Phase>,
+    aborted_at: Option<Instant>,
+    gave_up: Option<String>,
+    last_beat: Instant,
+    disconnected_at: Option<Instant>,
+    ended: Option<(ChildEnded, Instant)>,
+}
+
+impl Work {
+    /// Starts the child, which prepares and waits.
+    ///
+    /// # Errors
+    /// When it cannot be started, or has not the scenario.
+    pub(super) fn begin(
+        mut order: Order,
+        setting: &AgentSetting<'_>,
+        info: &AgentInfo,
+        client: &Client,
+    ) -> Result<Self, Error> {
+        let mut binaries = order.requests.iter().map(|request| {
+            let mut all = setting.scenarios.iter();
+            let found = all.find(|found| found.definition.identity() == request.scenario);
+            let found = found.ok_or_else(|| {
+                Error::failure(format!("it has no scenario `{}`", request.scenario))
+            })?;
+            if info.scenarios.get(&request.scenario) != Some(&request.executable_hash) {
+                return Err(Error::failure(format!(
+                    "it has another build of `{}`",
+                    request.scenario
+                )));
+            }
+            Ok(&found.binary)
+        });
+        let binary = binaries
+            .next()
+            .ok_or_else(|| Error::failure("the order has no scenario"))??;
+        if let Some(wrong) = binaries.find_map(Result::err) {
+            return Err(wrong);
+        }
+        let folder = setting.store.create()?;
+        let header: RunRecord = folder.new_record(setting.environment.clone());
+        folder.open(&header)?;
+        if order.setup_values.len() != order.requests.len() {
+            return Err(Error::failure(
+                "the order has no setup values for each scenario",
+            ));
+        }
+        let mut setup_values = Vec::new();
+        for (at, (request, values)) in order
+            .requests
+            .iter_mut()
+            .zip(&order.setup_values)
+            .enumerate()
+        {
+            // Only we can read it: it may hold what a login returned.
+            let file = NamedTempFile::new()
+                .map_err(Error::io("create a file in", std::env::temp_dir()))?;
+            files::write_json(file.path(), values)?;
+            take_over(request, &folder, at + 1);
+            request.setup_values = Some(file.path().to_path_buf());
+            setup_values.push(file);
+        }
+        let asked = match order.requests.as_slice() {
+            [one] => Request::Run(Box::new(one.clone())),
+            all => Request::Mix {
+                scenarios: all.to_vec(),
+            },
+        };
+        let group =
+            Program::from_binary(binary, setting.offline).ask(&asked, &folder.request(1))?;
+        let delivery = Rc::new(RefCell::new(Delivery::default()));
+        let forwarder = Forwarder {
+            context: async_nats::jetstream::new(client.clone()),
+            run: order.run.clone(),
+            place: order.place,
+            agent: info.agent.clone(),
+            journals: order
+                .requests
+                .iter()
+                .map(|request| request.journal.clone())
+                .collect(),
+            delivery: Rc::clone(&delivery),
+        };
+        Ok(Self {
+            order,
+            folder,
+            _setup_values: setup_values,
+            group,
+            delivery,
+            forwarding: spawn_local(forwarder.forward()),
+            output: VecDeque::new(),
+            phase: Phase::Prepare,
+            has_started: false,
+            stopped: None,
+            aborted_at: None,
+            gave_up: None,
+            last_beat: Instant::now(),
+            disconnected_at: None,
+            ended: None,
+        })
+    }
+
+    /// Does what the controller wants.
+    pub(super) fn obey(&mut self, beat: &Beat) {
+        self.last_beat = Instant::now();
+        self.phase = self.phase.max(beat.phase);
+        if let Some(received) = beat.received.get(self.order.place) {
+            self.delivery.borrow_mut().received.clone_from(received);
+        }
+        match self.phase {
+            Phase::Run if !self.has_started => {
+                if let Some(start) = beat.starts_us.get(self.order.place) {
+                    self.group.say(&format!("start {start}"));
+                    self.has_started = true;
+                }
+            }
+            phase @ (Phase::Stop | Phase::Abort) => self.stop(phase),
+            _ => {}
+        }
+    }
+
+    /// Stops or aborts the load, once each.
+    fn stop(&mut self, how: Phase) {
+        if self.ended.is_some() || self.stopped.is_some_and(|before| before >= how) {
+            return;
+        }
+        self.stopped = Some(how);
+        if how == Phase::Abort {
+            self.group.say("abort");
+            self.aborted_at = Some(Instant::now());
+        } else {
+            self.group.say("stop");
+        }
+    }
+
+    /// Looks at the child and the connection; returns true once everything is over.
+    ///
+    /// # Errors
+    /// When the child cannot be waited for.
+    pub(super) fn look(&mut self, client: &Client, interrupts: &Interrupts) -> Result<bool, Error> {
+        if let Some((_, at)) = self.ended {
+            let is_over = self.phase == Phase::Done
+                || at.elapsed() > DELIVERY_LIMIT
+                || interrupts.count() > 1;
+            return Ok(is_over);
+        }
+        for line in self.group.output() {
+            self.keep_output(line);
+        }
+        let status = self.group.poll().map_err(|error| {
+            Error::failure(format!("could not wait for the load test: {error}"))
+        })?;
+        if let Some(status) = status {
+            for line in self.group.last_output() {
+                self.keep_output(line);
+            }
+            let lengths =
+                self.order.requests.iter().map(|request| {
+                    std::fs::metadata(&request.journal).map_or(0, |file| file.len())
+                });
+            self.delivery.borrow_mut().end = Some(AgentEnd {
+                lengths: lengths.collect(),
+                status: session::in_words(status),
+                gave_up: self.gave_up.clone(),
+                output: self.output.iter().cloned().collect(),
+            });
+            let aborted = self.aborted_at.is_some();
+            self.ended = Some((ChildEnded { status, aborted }, Instant::now()));
+            return Ok(false);
+        }
+        if self.aborted_at.is_some_and(|at| at.elapsed() > ABORT_LIMIT) {
+            self.group.kill();
+        }
+        if let Some(reason) = self.find_reason_to_give_up(client, interrupts)
+            && self.gave_up.is_none()
+        {
+            console::print_warning(format_args!("the load is stopped: {reason}"));
+            self.gave_up = Some(reason);
+            self.stop(Phase::Stop);
+        }
+        if interrupts.count() > 1 {
+            self.stop(Phase::Abort);
+        }
+        Ok(false)
+    }
+
+    /// Returns why nobody would notice what this load does, or that it is not wanted here.
+    fn find_reason_to_give_up(
+        &mut self,
+        client: &Client,
+        interrupts: &Interrupts,
+    ) -> Option<String> {
+        if interrupts.count() > 0 {
+            return Some("the agent was told to stop".to_owned());
+        }
+        if !goes_on(self.phase) {
+            return None;
+        }
+        if client.connection_state() == State::Connected {
+            if self.disconnected_at.take().is_some() {
+                // Nothing could come before.
+                self.last_beat = Instant::now();
+            }
+            let is_silent = self.last_beat.elapsed() > SILENCE;
+            return is_silent.then(|| format!("the controller said nothing for {SILENCE:?}"));
+        }
+        let since = *self.disconnected_at.get_or_insert_with(Instant::now);
+        let orphan_after = Duration::from_secs(self.order.orphan_after_s);
+        (since.elapsed() > orphan_after)
+            .then(|| format!("no NATS server answered for {orphan_after:?}"))
+    }
+
+    fn keep_output(&mut self, line: String) {
+        console::print_progress(&line);
+        if self.output.len() == LAST_LINES {
+            self.output.pop_front();
+        }
+        self.output.push_back(line);
+    }
+
+    /// Keeps the part as a run of its own, which `merge` takes too.
+    ///
+    /// # Errors
+    /// When nothing was measured, or the record cannot be written.
+    pub(super) fn finish(self, setting: &AgentSetting<'_>) -> Result<u8, Error> {
+        self.forwarding.abort();
+        let Some((ended, _)) = self.ended else {
+            return Ok(0);
+        };
+        let mut record = self.folder.new_record(setting.environment.clone());
+        for request in &self.order.requests {
+            record
+                .scenarios
+                .push(ended.result(request, setting.interrupts)?);
+        }
+        let result = Measured {
+            record: &record,
+            comparison: None,
+        };
+        self.folder.close(result, record.scenarios.len())?;
+        setting.store.mark_latest(&self.folder)?;
+        console::print_status(
+            "Finished",
+            format_args!("part {} of {}", self.order.place + 1, self.order.run),
+        );
+        match self.gave_up {
+            Some(reason) => Err(Error::with_exit_code(102, reason)),
+            None => Ok(0),
+        }
+    }
+}
+
+/// Gives a request the files of this machine.
+fn take_over(request: &mut RunRequest, folder: &RunFolder, number: usize) {
+    request.journal = folder.journal(number);
+    request.record = folder.scenario_record(number);
+    request.spare_record = None;
+    request.has_controller = true;
+    request.start_at_us = None;
+}

@@ -1,0 +1,77 @@
+//! `cargo loadtest agent` and `agents`: the machines of a cluster.
+
+use super::Project;
+use crate::cli::{AgentArgs, AgentsArgs, Cli, ResultFormat};
+use crate::cluster::{AgentInfo, AgentSetting, ClusterAddress, list_agents, serve};
+use crate::config::Config;
+use crate::console;
+use crate::error::Error;
+use crate::policy::{self, Action};
+use crate::store::Store;
+use crate::workspace::{self, Workspace};
+use loadtest_model::display;
+
+/// Serves runs of controllers with the load tests of the project.
+///
+/// # Errors
+/// When there is no server, or nothing to run.
+pub(crate) fn agent(args: &AgentArgs, cli: &Cli) -> Result<u8, Error> {
+    let project = Project::open(&args.project, cli)?;
+    let config = project.config()?;
+    let address = ClusterAddress::new(args.cluster.as_deref(), &config.cluster)?;
+    project.permits(Action::Run, &config)?;
+    let scenarios = project.scenarios()?;
+    policy::permits_tests(&config, &scenarios)?;
+    let store = Store::in_workspace(&project.workspace, &config);
+    let setting = AgentSetting {
+        scenarios,
+        environment: workspace::environment(project.workspace.root(), &store.outputs()),
+        store: &store,
+        weight: args.weight,
+        once: args.once,
+        offline: project.offline,
+        interrupts: &project.interrupts,
+    };
+    serve(&setting, &address)
+}
+
+/// Prints the agents that are there.
+///
+/// # Errors
+/// When there is no server.
+pub(crate) fn list(args: &AgentsArgs) -> Result<u8, Error> {
+    let workspace = Workspace::load_or_folder(&args.cargo)?;
+    let config = Config::load(&workspace.start, workspace.root())?;
+    let address = ClusterAddress::new(args.cluster.as_deref(), &config.cluster)?;
+    let agents = list_agents(&address)?;
+    match args.format {
+        ResultFormat::Json => console::print_json(
+            serde_json::to_string_pretty(&agents).map_err(Error::encode("the agents"))?,
+        )?,
+        ResultFormat::Human if agents.is_empty() => console::print_result(
+            "no agent is there; start one with `cargo loadtest agent --cluster URL`",
+        )?,
+        ResultFormat::Human => {
+            for agent in &agents {
+                console::print_result(describe(agent))?;
+            }
+        }
+    }
+    Ok(0)
+}
+
+/// Formats an agent as a line.
+fn describe(agent: &AgentInfo) -> String {
+    let machine = &agent.environment;
+    let cpus = display::format_counted(machine.cpus as u64, "processor");
+    let scenarios = display::format_counted(agent.scenarios.len() as u64, "scenario");
+    let state = agent
+        .run
+        .as_ref()
+        .map_or("idle".to_owned(), |run| format!("runs {run}"));
+    let line = format!(
+        "{}  {}, {} {}, {cpus}, version {}, weight {}, {scenarios}, {state}",
+        agent.agent, agent.host, machine.os, machine.arch, agent.tool_version, agent.weight
+    );
+    console::clean(&line)
+}

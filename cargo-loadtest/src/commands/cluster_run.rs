@@ -1,0 +1,136 @@
+//! A run whose load the agents of a cluster make; its setups and teardowns run here.
+
+use crate::cli::RunArgs;
+use crate::cluster::{Cluster, ClusterRun};
+use crate::config::Config;
+use crate::console;
+use crate::error::Error;
+use crate::files;
+use crate::interrupt::Interrupts;
+use crate::live::Live;
+use crate::selection::Found;
+use crate::session::{self, Program};
+use crate::store::RunFolder;
+use loadtest_model::protocol::{Request, RunRequest, SetupRequest, SetupValues};
+use loadtest_model::record::{Environment, ScenarioRecord};
+use std::path::Path;
+
+/// Returns the cluster that makes the load, if one does.
+///
+/// # Errors
+/// When it is not described in full, or cannot make such a run.
+pub(super) fn open_cluster(args: &RunArgs, config: &Config) -> Result<Option<Cluster>, Error> {
+    let given = &args.cluster;
+    if given.cluster.is_none() && given.agents.is_none() {
+        return Ok(None);
+    }
+    if args.curl.file.is_some() || !args.curl.command.is_empty() {
+        return Err(Error::usage("agents have no copied request, but a program")
+            .with_help("make a scenario of it: `cargo loadtest import curl`"));
+    }
+    let cluster = Cluster::new(
+        given.cluster.as_deref(),
+        given.agents,
+        given.wait,
+        given.on_agent_loss,
+        config,
+    )?;
+    Ok(Some(cluster))
+}
+
+/// Scenarios that agents run at once.
+pub(super) struct DividedRun<'a> {
+    pub(super) folder: &'a RunFolder,
+    pub(super) chosen: &'a [Found],
+    /// The request of each, for the whole load.
+    pub(super) requests: &'a [RunRequest],
+    pub(super) interrupts: &'a Interrupts,
+    pub(super) offline: bool,
+}
+
+impl DividedRun<'_> {
+    /// Waits for agents, sets up, lets them make the load, and tears down.
+    ///
+    /// # Errors
+    /// What prevents the whole; the result has what became of each scenario.
+    pub(super) fn make(
+        &self,
+        cluster: &Cluster,
+        live: &mut Live,
+    ) -> Result<Vec<Result<ScenarioRecord, Error>>, Error> {
+        let run = ClusterRun {
+            name: format!("{}-{}", self.folder.identifier(), number_of(self.requests)),
+            requests: self.requests,
+            header: &self.folder.new_record(Environment::default()),
+            folder: self.folder.path().to_path_buf(),
+        };
+        let crew = cluster.gather(&run, self.interrupts)?;
+        let folder =
+            tempfile::tempdir().map_err(Error::io("create a folder in", std::env::temp_dir()))?;
+        let hooks = self.hooks(folder.path());
+        let mut values = Vec::new();
+        let set_up = self.set_up(&hooks, &mut values);
+        let results = set_up.and_then(|()| crew.make_run(&values, self.interrupts, live));
+        // What was set up is torn down, also of a run that the user stopped.
+        for (found, hook) in self.chosen.iter().zip(&hooks).take(values.len()) {
+            let patient = Interrupts::default();
+            if let Err(error) = self.run_hooks(found, hook, Request::Teardown, &patient) {
+                console::print_error(&error);
+            }
+        }
+        results
+    }
+
+    /// Returns a request for the setups of each scenario, with files in `folder`.
+    fn hooks(&self, folder: &Path) -> Vec<SetupRequest> {
+        let requests = self.requests.iter().enumerate();
+        requests
+            .map(|(at, request)| SetupRequest {
+                scenario: request.scenario.clone(),
+                overrides: request.overrides.clone(),
+                base_url: request.base_url.clone(),
+                seed: request.seed,
+                values: folder.join(format!("setup-values-{at}.json")),
+                output: folder.join(format!("setup-{at}.jsonl")),
+            })
+            .collect()
+    }
+
+    /// Runs the setups in turn, and keeps the values of those that succeeded.
+    fn set_up(&self, hooks: &[SetupRequest], values: &mut Vec<SetupValues>) -> Result<(), Error> {
+        for (found, hook) in self.chosen.iter().zip(hooks) {
+            self.run_hooks(found, hook, Request::Setup, self.interrupts)?;
+            let text = files::read(&hook.values).map_err(Error::io("read", &hook.values))?;
+            let read = serde_json::from_slice(&text);
+            values.push(read.map_err(|error| {
+                Error::failure(format!("the values of setups cannot be read: {error}"))
+            })?);
+        }
+        Ok(())
+    }
+
+    fn run_hooks(
+        &self,
+        found: &Found,
+        hook: &SetupRequest,
+        asked: fn(Box<SetupRequest>) -> Request,
+        interrupts: &Interrupts,
+    ) -> Result<(), Error> {
+        let program = Program::from_binary(&found.binary, self.offline);
+        // The answer to what was asked before is not taken for this one.
+        let _ = std::fs::remove_file(&hook.output);
+        let request = hook.output.with_extension("request.json");
+        session::run_hooks(program, asked, hook, &request, interrupts).map(|_| ())
+    }
+}
+
+/// Returns the number of the first scenario in its run, from which the subjects of a cluster are named.
+fn number_of(requests: &[RunRequest]) -> String {
+    let journal = requests
+        .first()
+        .and_then(|request| request.journal.file_stem());
+    let name = journal
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    name.trim_start_matches("journal-").to_owned()
+}

@@ -1,0 +1,58 @@
+//! `[cluster]`: the machines that make a load together.
+
+use super::key::{ConfigTable, Given};
+use crate::units;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The server of a cluster, and how a run uses it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ClusterConfig {
+    /// `url` of the NATS server.
+    pub(crate) url: Option<String>,
+    /// `agents` that make a load.
+    pub(crate) agents: Option<usize>,
+    /// `wait`: for so long for them.
+    pub(crate) wait: Option<Duration>,
+    /// `on_agent_loss`: true for `continue`.
+    pub(crate) continues_on_loss: Option<bool>,
+    /// `orphan_after`: the time without a server after which an agent stops.
+    pub(crate) orphan_after: Option<Duration>,
+    /// `ca`: certificates of an authority in PEM.
+    pub(crate) ca: Option<PathBuf>,
+    /// `credentials`: a `.creds` file.
+    pub(crate) credentials: Option<PathBuf>,
+}
+
+impl ConfigTable for ClusterConfig {
+    const SECTION: &'static str = "cluster";
+
+    fn set_key(&mut self, name: &str, given: &Given<'_>) -> Result<(), String> {
+        match name {
+            "url" => self.url = Some(given.name()?),
+            "agents" => {
+                let agents = given.text().parse().ok().filter(|agents| *agents > 0);
+                self.agents =
+                    Some(agents.ok_or("is no number of agents; write `3`, at least `1`")?);
+            }
+            "wait" => self.wait = Some(units::duration(given.text())?),
+            "on_agent_loss" => {
+                self.continues_on_loss = Some(match given.text() {
+                    "fail" => false,
+                    "continue" => true,
+                    _ => return Err("is neither `fail` nor `continue`".to_owned()),
+                });
+            }
+            "orphan_after" => match units::duration(given.text())? {
+                short if short < Duration::from_secs(1) => {
+                    return Err("is too short; write `1s` or longer".to_owned());
+                }
+                time => self.orphan_after = Some(time),
+            },
+            "ca" => self.ca = Some(given.path(&given.name()?)),
+            "credentials" => self.credentials = Some(given.path(&given.name()?)),
+            _ => return Err("is no key of this table".to_owned()),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! A real NATS server, which can be killed and come back.
+
+use crate::call::wait_for;
+use crate::trial::nats_server;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+fn program() -> PathBuf {
+    nats_server().expect("the test is left out without one")
+}
+
+/// A server of our own; it is killed when it is dropped.
+pub(crate) struct Broker {
+    folder: TempDir,
+    child: Child,
+    port: u16,
+}
+
+impl Broker {
+    pub(crate) fn start() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (child, port) = launch(&program(), &folder, "-1");
+        Self {
+            folder,
+            child,
+            port,
+        }
+    }
+
+    /// The server of the distribution, which is too old; `None` where it is not installed.
+    pub(crate) fn start_old() -> Option<Self> {
+        let program = Path::new("/usr/sbin/nats-server");
+        let folder = tempfile::tempdir().expect("a folder");
+        let (child, port) = program.is_file().then(|| launch(program, &folder, "-1"))?;
+        Some(Self {
+            folder,
+            child,
+            port,
+        })
+    }
+
+    /// Its address, as an option of the tool.
+    pub(crate) fn option(&self) -> String {
+        format!("--cluster nats://127.0.0.1:{}", self.port)
+    }
+
+    /// Ends it at once.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().expect("our own child");
+        self.child.wait().expect("our own child");
+    }
+
+    /// Starts it again where it was, with the messages that it kept.
+    pub(crate) fn restart(&mut self) {
+        let (child, port) = launch(&program(), &self.folder, &self.port.to_string());
+        assert_eq!(port, self.port);
+        self.child = child;
+    }
+
+    /// Everything that it wrote to its disk.
+    pub(crate) fn written(&self) -> Vec<u8> {
+        let mut all = Vec::new();
+        let mut folders = vec![self.folder.path().to_path_buf()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).expect("our own folder").flatten() {
+                if entry.path().is_dir() {
+                    folders.push(entry.path());
+                } else {
+                    all.extend(fs::read(entry.path()).expect("our own file"));
+                }
+            }
+        }
+        all
+    }
+}
+
+/// Starts a server, and waits until it tells its port.
+fn launch(program: &Path, folder: &TempDir, port: &str) -> (Child, u16) {
+    let ports = folder.path().join("ports");
+    let _ = fs::remove_dir_all(&ports);
+    fs::create_dir(&ports).expect("our own folder");
+    let mut child = Command::new(program)
+        .args(["-a", "127.0.0.1", "-p", port, "-js", "-sd"])
+        .arg(folder.path().join("store"))
+        .arg("--ports_file_dir")
+        .arg(&ports)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("nats-server");
+    let port = wait_for("nats-server", || {
+        assert!(
+            child.try_wait().expect("our own child").is_none(),
+            "nats-server ended"
+        );
+        let file = fs::read_dir(&ports).ok()?.flatten().next()?;
+        let text = fs::read_to_string(file.path()).ok()?;
+        let told: serde_json::Value = serde_json::from_str(&text).ok()?;
+        let address = told["nats"][0].as_str()?;
+        address.rsplit(':').next()?.parse().ok()
+    });
+    (child, port)
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
