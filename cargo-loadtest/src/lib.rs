@@ -4,6 +4,7 @@
 
 mod archive;
 mod baselines;
+mod bundle;
 mod ci;
 mod cli;
 #[cfg(feature = "cluster")]
@@ -182,6 +183,7 @@ fn dispatch(cli: &Cli) -> Result<u8, error::Error> {
         Command::Capacity(args) => commands::capacity::capacity(args, cli),
         Command::Import(args) => commands::import::import(args, cli.quiet),
         Command::Export(args) => commands::export::export(args, cli),
+        Command::Bundle(args) => commands::bundle::bundle(args, cli),
         Command::Duplicate(args) => commands::duplicate::duplicate(args, cli),
         Command::Report(args) => commands::report::report(args, cli),
         Command::Merge(args) => commands::merge::merge(args, cli),

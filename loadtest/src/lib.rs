@@ -50,6 +50,7 @@ mod debug;
 mod engine;
 pub mod harness;
 mod machine;
+mod package_folder;
 mod page;
 mod panic_message;
 mod registry;

@@ -13,6 +13,8 @@ mod bodies;
 #[cfg(unix)]
 mod browser;
 #[cfg(unix)]
+mod bundles;
+#[cfg(unix)]
 mod canary;
 mod choices;
 #[cfg(unix)]
@@ -102,6 +104,8 @@ fn main() -> ExitCode {
         applications::trials(),
         baselines::trials(),
         bodies::trials(),
+        #[cfg(unix)]
+        bundles::trials(),
         #[cfg(unix)]
         canary::trials(),
         choices::trials(),

@@ -165,6 +165,7 @@ pub(crate) fn builds(command: &str) -> bool {
             | "ui"
             | "agent"
             | "setup"
+            | "bundle"
             | "teardown"
     )
 }

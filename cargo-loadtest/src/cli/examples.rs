@@ -59,6 +59,11 @@ pub(super) const AGENTS: &str = "\
 Examples:
   cargo loadtest agents --cluster tls://nats.example.com:4222";
 
+pub(super) const BUNDLE: &str = "\
+Examples:
+  cargo loadtest bundle checkout -o checkout.bundle
+  cargo loadtest run checkout --bundle checkout.bundle --shard 1/2    on another machine";
+
 pub(super) const SETUP: &str = "\
 Examples:
   cargo loadtest setup checkout
@@ -104,7 +109,8 @@ mod tests {
     #[test]
     fn every_example_is_a_command_line() {
         for text in [
-            LIST, PLAN, RUN, DEBUG, CAPACITY, IMPORT, REPORT, COMPARE, BASELINE,
+            LIST, PLAN, RUN, DEBUG, CAPACITY, IMPORT, REPORT, MERGE, BUNDLE, SETUP, COMPARE,
+            BASELINE,
         ] {
             for line in text.lines().skip(1) {
                 let words = words(line).into_iter().skip(1);

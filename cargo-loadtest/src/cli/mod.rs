@@ -98,6 +98,9 @@ pub(crate) enum Command {
     #[cfg(feature = "cluster")]
     #[command(after_help = examples::AGENTS)]
     Agents(AgentsArgs),
+    /// Pack scenarios into one file that runs without their source and without a toolchain
+    #[command(after_help = examples::BUNDLE)]
+    Bundle(Box<BundleArgs>),
     /// Compare a run with a baseline or with another run
     #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
@@ -165,7 +168,7 @@ pub(crate) struct ShardArgs {
     #[arg(long, value_name = "K/N")]
     pub(crate) shard: Option<Shard>,
     /// Values of setups, from `cargo loadtest setup`; a shard runs no setup and no teardown
-    #[arg(long, value_name = "FILE", requires = "shard", value_parser = values::path())]
+    #[arg(long, value_name = "FILE", requires = "shard", value_parser = values::absolute_path())]
     pub(crate) setup_values: Vec<PathBuf>,
     /// Start the load at this time, such as `2026-01-31T12:00:00Z`
     #[arg(long, value_name = "TIME", value_parser = values::time)]
@@ -311,6 +314,21 @@ pub(crate) struct SetupArgs {
     pub(crate) values: PathBuf,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+}
+
+/// `cargo loadtest bundle`.
+#[derive(Debug, Args)]
+pub(crate) struct BundleArgs {
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+    /// Output file
+    #[arg(short, long, value_name = "PATH", default_value = "loadtest.bundle", value_parser = values::path())]
+    pub(crate) output: PathBuf,
+    /// Add a data file of the package, or all files of a folder, that the source does not show; repeatable
+    #[arg(long, value_name = "PATH", value_parser = values::path())]
+    pub(crate) include: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
 }
@@ -608,6 +626,15 @@ pub(crate) struct ProjectArgs {
         value_parser = values::path()
     )]
     pub(crate) binaries: Vec<PathBuf>,
+    /// Use the load tests of this bundle, from `cargo loadtest bundle`, and build nothing
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Package Selection",
+        conflicts_with_all = ["packages", "workspace", "binaries", "profile", "release", "features", "all_features", "no_default_features"],
+        value_parser = values::path()
+    )]
+    pub(crate) bundle: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) cargo: CargoArgs,
     #[command(flatten)]
@@ -655,6 +682,7 @@ impl ProjectArgs {
             packages,
             workspace,
             binaries,
+            bundle,
             cargo,
             compilation,
         } = self;
@@ -670,6 +698,8 @@ impl ProjectArgs {
         flags.extend(packages.iter().map(|name| format!("--package={name}")));
         let paths = binaries.iter();
         flags.extend(paths.map(|path| format!("--binary={}", path.display())));
+        let bundle = bundle.iter();
+        flags.extend(bundle.map(|path| format!("--bundle={}", path.display())));
         flags.extend(
             compilation
                 .profile

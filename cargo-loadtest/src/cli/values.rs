@@ -58,6 +58,11 @@ pub(super) fn agents(text: &str) -> Result<usize, String> {
     agents.ok_or_else(|| "is no number of agents; write for example `3`".to_owned())
 }
 
+/// A path that processes in other folders find too.
+pub(super) fn absolute_path() -> impl TypedValueParser<Value = PathBuf> {
+    path().try_map(|path| process::directory().map(|folder| folder.join(path)))
+}
+
 /// Parses a time of RFC 3339.
 pub(super) fn time(text: &str) -> Result<Timestamp, String> {
     let wrong = |_| "is no time; write for example `2026-01-31T12:00:00Z`".to_owned();

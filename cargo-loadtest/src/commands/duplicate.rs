@@ -211,6 +211,7 @@ mod tests {
                     target: "test `load`".to_owned(),
                     executable: PathBuf::new(),
                     script: None,
+                    packages: None,
                 },
                 also_in: Vec::new(),
             }

@@ -179,6 +179,7 @@ mod tests {
             target: "test `load`".to_owned(),
             executable: PathBuf::new(),
             script: None,
+            packages: None,
         }
     }
 

@@ -76,6 +76,7 @@ mod tests {
             target: "test `load`".to_owned(),
             executable: PathBuf::from(package),
             script: None,
+            packages: None,
         }
     }
 

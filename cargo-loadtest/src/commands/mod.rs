@@ -3,6 +3,7 @@
 #[cfg(feature = "cluster")]
 pub(crate) mod agent;
 pub(crate) mod baseline;
+pub(crate) mod bundle;
 pub(crate) mod capacity;
 #[cfg(feature = "cluster")]
 mod cluster_run;
@@ -27,6 +28,7 @@ pub(crate) mod setup;
 mod weights;
 mod words;
 
+use crate::bundle::{OpenedBundle, open_bundle};
 use crate::cli::{CargoArgs, Cli, ProjectArgs, SelectionArgs};
 use crate::config::Config;
 use crate::console;
@@ -41,6 +43,8 @@ use loadtest_model::protocol::{
     Listing, OFFLINE_VARIABLE, VALIDITY_VARIABLE, is_offline_wanted, is_validity_off,
 };
 use recorded::ImportedRequests;
+use std::path::Path;
+use tempfile::TempDir;
 
 /// The common start of commands about scenarios: the workspace, its load tests and their scenarios.
 pub(crate) struct Project<'a> {
@@ -50,6 +54,26 @@ pub(crate) struct Project<'a> {
     pub(crate) interrupts: Interrupts,
     /// True if traffic stays within a network namespace of its own.
     offline: bool,
+    bundle: Option<UnpackedBundle>,
+}
+
+/// The bundle of `--bundle`, in a folder that goes with it.
+struct UnpackedBundle {
+    opened: OpenedBundle,
+    _folder: TempDir,
+}
+
+impl UnpackedBundle {
+    fn open(path: &Path) -> Result<Self, Error> {
+        let folder = tempfile::Builder::new()
+            .prefix("loadtest-bundle-")
+            .tempdir();
+        let folder = folder.map_err(Error::io("create a folder in", std::env::temp_dir()))?;
+        Ok(Self {
+            opened: open_bundle(path, folder.path())?,
+            _folder: folder,
+        })
+    }
 }
 
 impl<'a> Project<'a> {
@@ -85,15 +109,23 @@ impl<'a> Project<'a> {
             args,
             cli,
             interrupts: Interrupts::install()?,
-            workspace: match args.binaries.as_slice() {
-                [] => load(&args.cargo)?,
+            workspace: match (args.binaries.as_slice(), &args.bundle) {
+                ([], None) => load(&args.cargo)?,
                 _ => Workspace::load_or_folder(&args.cargo)?,
             },
+            bundle: args
+                .bundle
+                .as_deref()
+                .map(UnpackedBundle::open)
+                .transpose()?,
         })
     }
 
-    /// The `loadtest.toml` that holds for it.
+    /// The `loadtest.toml` that holds for it; that of the bundle, where there is one.
     pub(crate) fn config(&self) -> Result<Config, Error> {
+        if let Some(UnpackedBundle { opened, .. }) = &self.bundle {
+            return Config::of_bundle(&opened.config(), self.workspace.root());
+        }
         Config::load(&self.workspace.start, self.workspace.root())
     }
 
@@ -142,7 +174,9 @@ impl<'a> Project<'a> {
     /// Builds the load tests of its packages, and asks them for all their scenarios.
     fn scenarios(&self) -> Result<Vec<Found>, Error> {
         let packages = &self.packages();
-        let binaries = if self.args.binaries.is_empty() {
+        let binaries = if let Some(UnpackedBundle { opened, .. }) = &self.bundle {
+            opened.binaries.clone()
+        } else if self.args.binaries.is_empty() {
             let tests = self.workspace.load_tests(packages)?;
             let profile = self.config()?.build.profile;
             let profile = profile.as_deref().unwrap_or("release");
@@ -161,10 +195,15 @@ impl<'a> Project<'a> {
             }
             listings.push((binary, listing));
         }
-        let all = join_listings(listings)?;
+        let mut all = join_listings(listings)?;
+        if let Some(UnpackedBundle { opened, .. }) = &self.bundle {
+            // The files of the others are not there.
+            all.retain(|found| opened.scenarios.contains(&found.definition.identity()));
+        }
         if all.is_empty() {
-            let place = match self.args.binaries.as_slice() {
-                [] => workspace::place(packages),
+            let place = match (self.args.binaries.as_slice(), &self.bundle) {
+                ([], None) => workspace::place(packages),
+                ([], Some(_)) => "`--bundle`".to_owned(),
                 _ => "`--binary`".to_owned(),
             };
             let message = format!("no scenario is linked into the load tests of {place}");
@@ -274,6 +313,7 @@ mod tests {
             target: "test `load`".to_owned(),
             executable: PathBuf::new(),
             script: None,
+            packages: None,
         }
     }
 

@@ -249,6 +249,7 @@ impl ImportedRequests {
                 target: "curl command".to_owned(),
                 executable: session::own_program()?,
                 script: Some(Script(replayed.script)),
+                packages: None,
             },
             definition: replayed.definition,
             also_in: Vec::new(),

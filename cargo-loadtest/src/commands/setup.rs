@@ -5,8 +5,10 @@ use crate::cli::{Cli, SetupArgs};
 use crate::console;
 use crate::error::Error;
 use crate::policy::{self, Action};
+use crate::process;
 use crate::session::{self, Program};
 use loadtest_model::protocol::{Request, SetupRequest};
+use std::path::PathBuf;
 
 /// Runs the setups of a scenario, and writes their values.
 ///
@@ -43,6 +45,7 @@ fn run_hooks(
     project.permits(Action::Run, &config)?;
     let found = project.one(Some(&args.scenario), None)?;
     policy::permits_tests(&config, std::slice::from_ref(&found))?;
+    let here = process::directory().map_err(Error::io("enter", PathBuf::from(".")))?;
     let folder =
         tempfile::tempdir().map_err(Error::io("create a folder in", std::env::temp_dir()))?;
     let request = SetupRequest {
@@ -50,7 +53,8 @@ fn run_hooks(
         overrides,
         base_url: load.base_url.clone(),
         seed: load.seed.unwrap_or(run::SHARD_SEED),
-        values: args.values.clone(),
+        // The program runs in the folder of its package.
+        values: here.join(&args.values),
         output: folder.path().join("setup.jsonl"),
     };
     session::run_hooks(

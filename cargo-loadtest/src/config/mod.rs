@@ -129,6 +129,20 @@ impl Config {
         Ok(config)
     }
 
+    /// Reads the configuration in a bundle; baselines and runs are in `folder`.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub(crate) fn of_bundle(path: &Path, folder: &Path) -> Result<Self, Error> {
+        let bytes = files::read(path).map_err(Error::io("read", path))?;
+        let environment = ConfigEnvironment::of_process();
+        let (config, doubts) = Self::decode(Some(&bytes), &folder.join(FILE_NAME), environment)?;
+        for doubt in doubts {
+            console::print_warning(doubt);
+        }
+        Ok(config)
+    }
+
     fn layers(
         start: &Path,
         root: &Path,

@@ -5,7 +5,9 @@ use super::group::Group;
 use crate::error::Error;
 use crate::files;
 use crate::workspace::{Binary, Script, clean};
-use loadtest_model::protocol::{BASE_URL_VARIABLE, OFFLINE_VARIABLE, REQUEST_VARIABLE, Request};
+use loadtest_model::protocol::{
+    BASE_URL_VARIABLE, OFFLINE_VARIABLE, PACKAGES_VARIABLE, REQUEST_VARIABLE, Request,
+};
 use std::path::Path;
 use std::process::Command;
 
@@ -26,6 +28,9 @@ impl Program {
         clean(&mut command);
         if binary.script.is_some() {
             command.arg(REPLAY).env_remove(BASE_URL_VARIABLE);
+        }
+        if let Some(packages) = &binary.packages {
+            command.env(PACKAGES_VARIABLE, packages);
         }
         if offline {
             command.env(OFFLINE_VARIABLE, "1");

@@ -25,6 +25,8 @@ pub(crate) struct Binary {
     pub(crate) executable: PathBuf,
     /// The requests to send, if this tool itself is the program.
     pub(crate) script: Option<Script>,
+    /// The folder with a folder for each package, if a bundle holds the program.
+    pub(crate) packages: Option<PathBuf>,
 }
 
 /// A scenario as data: one line, which goes to the program that sends it and nowhere else, since there are secrets in
@@ -52,6 +54,7 @@ impl Binary {
             target: format!("program `{}`", path.display()),
             executable,
             script: None,
+            packages: None,
         };
         let unreadable =
             |error| Error::usage(format!("could not open `{}`: {error}", path.display()));
@@ -107,7 +110,7 @@ impl Binary {
     ///
     /// # Errors
     /// When there is none, or one of another version of the protocol.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         let file = File::open(&self.executable).map_err(Error::io("open", &self.executable))?;
         let found = find_protocol(file).map_err(Error::io("read", &self.executable))?;
         match found {
@@ -255,6 +258,7 @@ mod tests {
             target: "test `load`".to_owned(),
             executable: PathBuf::new(),
             script: None,
+            packages: None,
         };
         let help = |theirs| binary.wrong_protocol(theirs).help().unwrap().to_owned();
         assert!(help(VERSION + 1).contains("update this tool"));

@@ -185,6 +185,7 @@ fn run_build(
                 target: format!("{} `{}`", test.kind, test.name),
                 executable: executable.into_std_path_buf(),
                 script: None,
+                packages: None,
             })
         })
         .collect()

@@ -45,6 +45,7 @@ pub(crate) use unmet::Unmet;
 pub(crate) use vu::Vu;
 pub(crate) use vu::{Figure, Purpose};
 
+use crate::package_folder::find_package_folder;
 use crate::targets::Target;
 use loadtest_model::definition::ScenarioDef;
 use std::any::Any;
@@ -110,6 +111,13 @@ pub struct Scenario {
     pub chain: fn(&Shared, &mut Vu) -> Box<dyn Chain>,
     /// Runs the `#[teardown]` functions.
     pub teardown: fn(&Shared, &SetupContext) -> Result<(), String>,
+}
+
+impl Scenario {
+    /// Returns the folder of the package that holds the scenario, on this machine.
+    pub(crate) fn folder(&self) -> PathBuf {
+        find_package_folder(&self.definition.package, self.root)
+    }
 }
 
 /// The values of the `#[setup]` functions, which all virtual users of a run share.

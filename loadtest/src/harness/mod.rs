@@ -14,6 +14,7 @@ mod setup;
 mod setup_client;
 mod smoke;
 
+use crate::package_folder::find_package_folder;
 use crate::registry::Registry;
 use crate::secrets;
 use crate::targets::{offline, set_running_package};
@@ -71,13 +72,17 @@ pub const MARKER: &[u8; 28] = b"\0loadtest-binary\0protocol=02";
 /// Runs what is asked for; `package` is the one that holds the program, in the folder `root`.
 #[doc(hidden)]
 pub fn main(package: &str, root: &str) -> ExitCode {
-    set_running_package(Path::new(root));
+    let root = find_package_folder(package, root);
+    set_running_package(&root);
     with_guarded_output(|| {
         let registry = Registry::collect();
         let Some(request) = std::env::var_os(REQUEST_VARIABLE) else {
             return smoke::run_smoke_tests(&registry);
         };
-        let program = ProgramOrigin { package, root };
+        let program = ProgramOrigin {
+            package,
+            root: &root,
+        };
         to_exit_code(answer_request(&registry, &program, Path::new(&request)))
     })
 }
@@ -85,7 +90,7 @@ pub fn main(package: &str, root: &str) -> ExitCode {
 /// The package that holds the program.
 struct ProgramOrigin<'a> {
     package: &'a str,
-    root: &'a str,
+    root: &'a Path,
 }
 
 /// Does the same with a scenario that comes as data: a [`Replay`] in JSON, the first line of standard input,
@@ -109,7 +114,7 @@ pub fn replay() -> ExitCode {
         };
         let program = ProgramOrigin {
             package: "",
-            root: "",
+            root: Path::new(""),
         };
         answer_request(&registry, &program, Path::new(&request))
     };

@@ -13,7 +13,6 @@ use http::{HeaderValue, Uri};
 use loadtest_model::definition::{Expect, Reads, ScenarioDef};
 use loadtest_model::plan::Plan;
 use std::cell::Cell;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
@@ -48,7 +47,7 @@ pub(super) async fn permit_known_hosts(
     let permissions = Permissions::of_package(&running_package(), is_offline)?;
     let mut network = Network::permitting(permissions, base, sender.run_id()).await?;
     sender.share_licence(&mut network);
-    network.configure(&scenario.definition.client(), Path::new(scenario.root))?;
+    network.configure(&scenario.definition.client(), &scenario.folder())?;
     for url in absolute_urls(scenario) {
         network.admit(url).await?;
     }

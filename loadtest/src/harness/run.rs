@@ -30,7 +30,6 @@ use loadtest_model::protocol::{
 use loadtest_model::record::{RunEnd, RunStart};
 use loadtest_model::redacted::Redacted;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::runtime;
@@ -245,7 +244,7 @@ impl PreparedRun {
             base_url: base.as_deref().map(redact::redact),
             own_target: self.prepared.target.is_some(),
         })));
-        let tls = CurlTls::from_client(&definition.client(), Path::new(self.scenario.root));
+        let tls = CurlTls::from_client(&definition.client(), &self.scenario.folder());
         let mut watcher = DebugObserver::new(definition, base.as_deref(), tls, &mut tell);
         let user = HttpTransport::new(Arc::clone(&self.network), place.user).watched();
         let (shared, plan) = (&self.prepared.shared, &self.plan);
@@ -465,7 +464,7 @@ pub(super) fn setup_context(
 ) -> SetupContext {
     SetupContext {
         base_url,
-        root: scenario.root.into(),
+        root: scenario.folder(),
         seed: engine::scenario_seed(plan, &scenario.definition),
         users: plan.max_users,
         first_rows: false,

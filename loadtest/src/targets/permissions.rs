@@ -119,6 +119,11 @@ impl Permissions {
         })
     }
 
+    /// Returns the file they were read from, if there is one.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
     fn read(bytes: &[u8], path: PathBuf, offline: bool) -> Result<Self, PermissionsError> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let before = &bytes[..error.valid_up_to()];

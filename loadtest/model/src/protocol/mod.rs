@@ -39,6 +39,10 @@ pub const BASE_URL_VARIABLE: &str = "LOADTEST_BASE_URL";
 /// `cargo test` too.
 pub const OFFLINE_VARIABLE: &str = "LOADTEST_OFFLINE";
 
+/// The environment variable that names the folder of a bundle with a folder for each package. Without it, files are
+/// read from the folders where the packages were compiled.
+pub const PACKAGES_VARIABLE: &str = "LOADTEST_PACKAGES";
+
 /// Returns true if a value of [`OFFLINE_VARIABLE`] asks to be kept from the network.
 ///
 /// # Errors
