@@ -186,7 +186,7 @@ fn dispatch(cli: &Cli) -> Result<u8, error::Error> {
         Command::Bundle(args) => commands::bundle::bundle(args, cli),
         Command::Duplicate(args) => commands::duplicate::duplicate(args, cli),
         Command::Report(args) => commands::report::report(args, cli),
-        Command::Merge(args) => commands::merge::merge(args, cli),
+        Command::Merge(args) => commands::merge::merge(args),
         Command::Setup(args) => commands::setup::setup(args, cli),
         Command::Teardown(args) => commands::setup::teardown(args, cli),
         #[cfg(feature = "cluster")]

@@ -2,21 +2,20 @@
 
 use super::publish;
 use crate::baselines::{Against, Baselines};
-use crate::cli::{Cli, MergeArgs};
+use crate::cli::MergeArgs;
 use crate::config::Config;
-use crate::console;
 use crate::error::Error;
 use crate::store::{self, Measured, Store};
 use crate::workspace::Workspace;
 use jiff::Timestamp;
 use loadtest_model::card::Validity;
-use loadtest_model::record::{RunRecord, ScenarioRecord, ShardRun, Trust, merge_shards};
+use loadtest_model::record::{RunRecord, ScenarioRecord, ShardRun, merge_shards};
 
 /// Joins the records, grades the whole, and keeps it as a run of its own.
 ///
 /// # Errors
 /// When a run cannot be read, or they are not the shards of one load.
-pub(crate) fn merge(args: &MergeArgs, cli: &Cli) -> Result<u8, Error> {
+pub(crate) fn merge(args: &MergeArgs) -> Result<u8, Error> {
     let mut exports = publish::Exports::check(&args.export, &args.reports)?;
     let workspace = Workspace::load_or_folder(&args.cargo)?;
     if args.ci {
@@ -33,9 +32,9 @@ pub(crate) fn merge(args: &MergeArgs, cli: &Cli) -> Result<u8, Error> {
         Error::usage(lines.join("\n"))
             .with_help("give the runs of all shards: `cargo loadtest merge RUN RUN ..`")
     })?;
-    scenarios.iter_mut().for_each(note_starts);
-    if !cli.quiet {
-        describe_doubts(&records);
+    for scenario in &mut scenarios {
+        note_starts(scenario);
+        note_doubts(scenario, &records);
     }
     if args.min_grade.is_some() {
         for scenario in &mut scenarios {
@@ -68,23 +67,16 @@ pub(crate) fn merge(args: &MergeArgs, cli: &Cli) -> Result<u8, Error> {
     publish::conclude(&store, &folder, result, record.scenarios.len(), &exports)
 }
 
-/// Prints which shards measured themselves.
-fn describe_doubts(records: &[RunRecord]) {
-    for record in records {
-        for scenario in &record.scenarios {
-            let validity = Validity::so_far(scenario);
-            if validity.trust != Trust::Valid
-                && let Some(cause) = validity.causes.first()
-            {
-                console::print_warning(format_args!(
-                    "{} ({}) is {}: {}",
-                    scenario.start.plan.shard,
-                    record.run_id,
-                    validity.trust.name(),
-                    console::clean(&cause.what)
-                ));
-            }
-        }
+/// Notes what the process of each shard saw that speaks against its part.
+fn note_doubts(scenario: &mut ScenarioRecord, records: &[RunRecord]) {
+    let identity = scenario.start.definition.identity();
+    for shard in &mut scenario.shards {
+        let own = records
+            .iter()
+            .filter(|record| record.run_id == shard.run_id);
+        let mut parts = own.flat_map(|record| &record.scenarios);
+        let part = parts.find(|part| part.start.definition.identity() == identity);
+        shard.doubts = part.map(Validity::list_doubts).unwrap_or_default();
     }
 }
 

@@ -1,5 +1,5 @@
-//! The figures as one table: a row per journey, group, step, request, metric of the scenario's own, reason, figure beside the
-//! baseline, and trial.
+//! The figures as one table: a row per journey, group, step, request, metric of the scenario's own, shard, reason, figure
+//! beside the baseline, and trial.
 //!
 //! The header is published: columns are added at its end, and none is renamed or moved. Every text is on one
 //! line, and none is a formula to a spreadsheet.
@@ -8,8 +8,10 @@ use super::labels::{
     describe_regrading, label_scenarios, label_steps, outcome_name, round_to_micros,
 };
 use crate::console::clean;
-use loadtest_model::card::{Card, GroupRow, Quantiles, Report, StepGrade, StepRow, Verdict};
+use loadtest_model::card::{Card, GroupRow, Quantiles, Report, StepGrade, StepRow};
 use loadtest_model::comparison::{BaselineComparison, ComparisonOutcome};
+use loadtest_model::record::ShardRun;
+use serde::Serialize;
 use std::time::Duration;
 
 /// The header. Times are in microseconds, rates per second, ratios shares of one.
@@ -19,7 +21,8 @@ const HEADER: &str = "\
     error_ratio,per_second,target_per_second,time_share,samples,mean_us,p50_us,p90_us,p95_us,p99_us,\
     p99_9_us,max_us,service_p50_us,service_p95_us,service_p99_us,requests,sent_bytes,received_bytes,\
     min_grade,regraded,reason,words,baseline,outcome,figure,base_value,new_value,change,change_low,\
-    change_high,detectable,tags,gauge_last,gauge_min,gauge_max,gauge_mean";
+    change_high,detectable,tags,gauge_last,gauge_min,gauge_max,gauge_mean,\
+    planned,started,began_after_us,late_p99_us,busiest_worker,validity";
 
 /// The report as CSV.
 pub(crate) fn render(report: &Report) -> String {
@@ -71,6 +74,9 @@ fn build_rows(report: &Report) -> Vec<Vec<String>> {
                     .number("gauge_max", Some(gauge.max))
                     .number("gauge_mean", Some(gauge.mean)),
             );
+        }
+        for shard in &card.generators {
+            rows.push(begin("generator").generator(shard));
         }
         for reason in &card.reasons {
             let row = begin("reason").text("reason", reason.kind.name());
@@ -215,6 +221,19 @@ impl CsvRow {
             .times(&group.response)
     }
 
+    fn generator(self, shard: &ShardRun) -> Self {
+        let doubts = shard.doubts.iter().map(|doubt| &*doubt.what);
+        self.text("name", &shard.shard.to_string())
+            .text("words", &doubts.collect::<Vec<_>>().join("; "))
+            .count("dropped", shard.dropped)
+            .count("planned", shard.planned)
+            .count("started", shard.started)
+            .count("began_after_us", shard.began_after_us)
+            .time("late_p99_us", shard.late_p99_us.map(Duration::from_micros))
+            .number("busiest_worker", Some(shard.busiest_worker))
+            .text("validity", &name_in_json(shard.trust()))
+    }
+
     fn grade(self, grade: Option<&StepGrade>) -> Self {
         self.text("grade", grade.map_or("", |grade| grade.letter.name()))
             .number("score", grade.map(|grade| grade.score))
@@ -262,8 +281,8 @@ impl CsvRow {
 }
 
 /// Returns the name of a verdict in JSON.
-fn name_in_json(verdict: Verdict) -> String {
-    let name = serde_json::to_value(verdict).expect("a name");
+fn name_in_json(value: impl Serialize) -> String {
+    let name = serde_json::to_value(value).expect("a name");
     name.as_str().unwrap_or_default().to_owned()
 }
 

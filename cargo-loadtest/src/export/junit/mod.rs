@@ -16,7 +16,7 @@ use crate::export::labels::{
 use loadtest_model::card::{Capacity, Card, ReasonKind, Report, StepRow, ThresholdRow, Verdict};
 use loadtest_model::definition::Metric;
 use loadtest_model::display;
-use loadtest_model::record::NotRun;
+use loadtest_model::record::{NotRun, ShardRun};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -94,6 +94,9 @@ fn build_suite(report: &Report, card: &Card, identity: &str) -> TestSuite {
         add_property(&mut suite, "baseline", &beside.baseline);
     }
     add_property(&mut suite, "validity", card.validity.trust.name());
+    for shard in &card.generators {
+        add_property(&mut suite, &shard.shard.to_string(), &describe_shard(shard));
+    }
     add_property(&mut suite, "load", &setting.load);
     add_property(&mut suite, "seed", &setting.seed.to_string());
     add_property(&mut suite, "fingerprint", &setting.fingerprint);
@@ -106,6 +109,22 @@ fn build_suite(report: &Report, card: &Card, identity: &str) -> TestSuite {
     add_property(&mut suite, "source", &card.source);
     suite.add_test_cases(build_cases(report, card, identity));
     suite
+}
+
+/// `20261105-100000-0001: 300 planned, 2 dropped, p99 of late starts 180 µs, busiest worker 31 %, VALID`.
+fn describe_shard(shard: &ShardRun) -> String {
+    let late = shard.late_p99_us.map(Duration::from_micros);
+    let late = late.map(|late| format!("p99 of late starts {}", display::format_duration(late)));
+    let worker = display::format_whole_percent(shard.busiest_worker);
+    let parts = [
+        Some(format!("{} planned", display::format_count(shard.planned))),
+        Some(format!("{} dropped", display::format_count(shard.dropped))),
+        late,
+        Some(format!("busiest worker {worker}")),
+        Some(shard.trust().name().to_owned()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("{}: {}", shard.run_id, parts.join(", "))
 }
 
 /// The cases of a scenario; in a search the trials decide, and the gate of one of them does not.

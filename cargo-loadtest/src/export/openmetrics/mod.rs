@@ -12,7 +12,9 @@ mod tests;
 use crate::console::clean;
 use crate::export::labels::{describe_regrading, label_scenarios, label_steps, unique_names};
 use loadtest_model::card::{Capacity, Card, Report, StepRow, Trust};
+use loadtest_model::record::ShardRun;
 use page::{Labels, MetricsText, add_up, flag_value};
+use std::time::Duration;
 
 /// The report as the text of OpenMetrics.
 pub(crate) fn render(report: &Report) -> String {
@@ -30,6 +32,7 @@ pub(crate) fn render(report: &Report) -> String {
         .collect();
     write_run(&mut text, report, &cards);
     write_verdicts(&mut text, report, &names, &cards);
+    write_generators(&mut text, &cards);
     write_journeys(&mut text, &cards);
     steps::write_steps(&mut text, &cards);
     steps::write_groups(&mut text, &cards);
@@ -139,6 +142,57 @@ fn write_verdicts(
             "capacity_per_second",
             [(labels, search.finding.confirmed_per_second)],
         );
+    }
+}
+
+/// A family with a sample per shard: its name and the figure.
+type ShardFamily = (&'static str, fn(&ShardRun) -> Option<f64>);
+
+/// Writes what each shard of a load made.
+fn write_generators(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
+    let shards: Vec<(&ShardRun, Labels)> = cards
+        .iter()
+        .flat_map(|scenario| {
+            let shards = scenario.card.generators.iter();
+            shards.map(|shard| {
+                let name = shard.shard.to_string();
+                let name = name.strip_prefix("shard ").unwrap_or(&name);
+                (shard, scenario.labels(&[("shard", name)]))
+            })
+        })
+        .collect();
+    let counts = shards.iter().flat_map(|(shard, labels)| {
+        [
+            ("planned", shard.planned),
+            ("started", shard.started),
+            ("dropped", shard.dropped),
+        ]
+        .map(|(result, count)| {
+            let mut labels = labels.clone();
+            labels.push(("result", result.to_owned()));
+            (labels, Some(count as f64))
+        })
+    });
+    text.optional_family("shard_iterations", counts.collect());
+    let figures: [ShardFamily; 4] = [
+        ("shard_began_after_seconds", |shard| {
+            Some(Duration::from_micros(shard.began_after_us).as_secs_f64())
+        }),
+        ("shard_late_p99_seconds", |shard| {
+            let late = shard.late_p99_us.map(Duration::from_micros);
+            late.map(|late| late.as_secs_f64())
+        }),
+        ("shard_busiest_worker_ratio", |shard| {
+            Some(shard.busiest_worker)
+        }),
+        ("shard_valid", |shard| {
+            Some(flag_value(shard.trust() == Trust::Valid))
+        }),
+    ];
+    for (name, figure) in figures {
+        let samples = shards.iter();
+        let samples = samples.map(|(shard, labels)| (labels.clone(), figure(shard)));
+        text.optional_family(name, samples.collect());
     }
 }
 

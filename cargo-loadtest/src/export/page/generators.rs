@@ -20,6 +20,7 @@ pub(super) fn build_generators(card: &Card) -> Option<Section> {
         Column::figure("Dropped"),
         Column::figure("Late p99"),
         Column::figure("Busiest worker").leaves(1),
+        Column::word("Validity"),
     ];
     let caption =
         "Late is the delay of starts by the generator; the busiest worker is a share of one core";
@@ -58,5 +59,6 @@ fn build_cells(shard: &ShardRun) -> Vec<TableCell> {
         TableCell::figure(display::format_count(shard.dropped)),
         TableCell::time(shard.late_p99_us.map(Duration::from_micros)),
         TableCell::figure(display::format_whole_percent(shard.busiest_worker)),
+        TableCell::figure(shard.trust().name()),
     ]
 }

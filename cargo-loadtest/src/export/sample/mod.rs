@@ -12,7 +12,8 @@ use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Cell, GroupSample, Panicked};
 use loadtest_model::plan::ScopedThreshold;
 use loadtest_model::record::{
-    AgentRun, EndReason, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord, ShardRun,
+    AgentRun, EndReason, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord, ShardDoubt,
+    ShardRun, Trust,
 };
 use loadtest_model::redacted::Redacted;
 use loadtest_model::shard::Shard;
@@ -131,6 +132,12 @@ pub(super) fn single() -> Report {
 pub(super) fn merged() -> Report {
     let mut record = ping();
     record.shards = [1, 2].map(|number| shard(number, "linux")).into();
+    record.shards[1].doubts = vec![ShardDoubt {
+        trust: Trust::Degraded,
+        what: "a worker thread used over 90 % of its core in 12 of 60 seconds, up to 97 %"
+            .to_owned(),
+        remedy: "use a machine with more processors, a release build, or a lower load".to_owned(),
+    }];
     report(vec![record])
 }
 
@@ -150,6 +157,7 @@ fn shard(number: u32, os: &str) -> ShardRun {
         planned: 300,
         started: 298,
         dropped: 2,
+        doubts: Vec::new(),
         late_p99_us: (number == 1).then_some(180),
         busiest_worker: 0.31,
         agent: Some(AgentRun {
@@ -272,6 +280,11 @@ pub(super) fn hostile(text: &str) -> Report {
     record.shards = vec![ShardRun {
         run_id: text(),
         started_at: text(),
+        doubts: vec![ShardDoubt {
+            trust: Trust::Degraded,
+            what: text(),
+            remedy: text(),
+        }],
         ..shard(1, &text())
     }];
     record.end.panics = vec![panicked(text())];

@@ -6,7 +6,7 @@ use super::step::share_of;
 use crate::display;
 use crate::metrics::Health;
 use crate::protocol::VALIDITY_VARIABLE;
-use crate::record::{EndReason, ScenarioRecord, Trust};
+use crate::record::{EndReason, ScenarioRecord, ShardDoubt, Trust};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -59,6 +59,21 @@ impl Validity {
         )
     }
 
+    /// Judges the process that made a shard of a load, for [`ShardRun::doubts`](crate::record::ShardRun).
+    pub fn list_doubts(shard: &ScenarioRecord) -> Vec<ShardDoubt> {
+        if shard.start.validity_off {
+            return Vec::new();
+        }
+        let mut causes = judge_health(shard, &Generator::from_record(shard));
+        causes.sort_by_key(|cause| std::cmp::Reverse(cause.trust));
+        let doubts = causes.into_iter().map(|cause| ShardDoubt {
+            trust: cause.trust,
+            what: cause.what,
+            remedy: cause.remedy,
+        });
+        doubts.collect()
+    }
+
     pub(super) fn from_record(
         record: &ScenarioRecord,
         accounts: &Accounts,
@@ -72,26 +87,49 @@ impl Validity {
             in_process(record),
             judge_waits(record),
         ];
-        // A busy machine can cause these, whatever is tested.
-        let seen = if record.start.validity_off {
-            vec![Some(switched_off())]
+        let mut causes: Vec<ValidityCause> = known.into_iter().flatten().collect();
+        if record.start.validity_off {
+            causes.push(switched_off());
         } else {
-            vec![
-                judge_lateness(record),
-                judge_start_spread(record),
-                judge_stalls(generator),
-                judge_busy_workers(generator),
-                judge_throttling(generator),
-                judge_stolen_time(generator),
-            ]
-        };
-        let mut causes: Vec<ValidityCause> = known.into_iter().chain(seen).flatten().collect();
+            causes.extend(judge_start_spread(record));
+            let named = name_shards(record);
+            // All shards together see what one of them saw.
+            causes.extend(if named.is_empty() {
+                judge_health(record, generator)
+            } else {
+                named
+            });
+        }
         causes.sort_by_key(|cause| std::cmp::Reverse(cause.trust));
         Self {
             trust: causes.first().map_or(Trust::Valid, |cause| cause.trust),
             causes,
         }
     }
+}
+
+/// Judges what a busy machine can cause, whatever is tested.
+fn judge_health(record: &ScenarioRecord, generator: &Generator) -> Vec<ValidityCause> {
+    let seen = [
+        judge_lateness(record),
+        judge_stalls(generator),
+        judge_busy_workers(generator),
+        judge_throttling(generator),
+        judge_stolen_time(generator),
+    ];
+    seen.into_iter().flatten().collect()
+}
+
+/// Returns what the shards saw of themselves, each with its name.
+fn name_shards(record: &ScenarioRecord) -> Vec<ValidityCause> {
+    let shards = record.shards.iter();
+    let doubts = shards.flat_map(|run| run.doubts.iter().map(move |doubt| (run, doubt)));
+    let named = doubts.map(|(run, doubt)| ValidityCause {
+        trust: doubt.trust,
+        what: format!("{}: {}", run.shard, doubt.what),
+        remedy: doubt.remedy.clone(),
+    });
+    named.collect()
 }
 
 fn switched_off() -> ValidityCause {

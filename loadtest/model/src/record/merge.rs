@@ -1,6 +1,6 @@
 //! Joins the records of shards into the record of their load.
 
-use super::{EndReason, Environment, RunEnd, RunRecord, ScenarioRecord};
+use super::{EndReason, Environment, RunEnd, RunRecord, ScenarioRecord, Trust};
 use crate::metrics::Panicked;
 use crate::redacted::Redacted;
 use crate::shard::{Shard, UniteError};
@@ -27,6 +27,9 @@ pub struct ShardRun {
     pub started: u64,
     /// Those for which no user was free.
     pub dropped: u64,
+    /// What its own process saw that speaks against the measurement, the worst first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<ShardDoubt>,
     /// p99 of the delay of starts by the generator, in microseconds.
     pub late_p99_us: Option<u64>,
     /// The highest share of one core that any one worker used in a second, a share of one.
@@ -48,6 +51,25 @@ pub struct AgentRun {
     /// The reason why it did not make all of its part, or not all that it measured is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<Redacted>,
+}
+
+/// Something that speaks against the part of a measurement that a shard made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShardDoubt {
+    /// The severity.
+    pub trust: Trust,
+    /// The observation.
+    pub what: String,
+    /// The remedy.
+    pub remedy: String,
+}
+
+impl ShardRun {
+    /// Returns the trust in its part.
+    pub fn trust(&self) -> Trust {
+        let worst = self.doubts.iter().map(|doubt| doubt.trust).max();
+        worst.unwrap_or(Trust::Valid)
+    }
 }
 
 /// The reason why records are not the shards of one load.
@@ -231,6 +253,7 @@ fn describe_shard(record: &RunRecord, scenario: &ScenarioRecord) -> ShardRun {
         planned: scenario.end.planned,
         started: journeys.clone().map(|journey| journey.started).sum(),
         dropped: journeys.map(|journey| journey.dropped).sum(),
+        doubts: Vec::new(),
         late_p99_us: lateness.map(|time| u64::try_from(time.as_micros()).unwrap_or(u64::MAX)),
         busiest_worker: busiest
             .map(|cell| cell.health.busiest_worker)

@@ -7,7 +7,7 @@ mod regrade;
 mod trust;
 
 pub use check::{Impossible, from_json};
-pub use merge::{AgentRun, MergeError, ShardRun, merge_shards};
+pub use merge::{AgentRun, MergeError, ShardDoubt, ShardRun, merge_shards};
 pub use permit::{Offline, Permit, PermittedBy};
 pub use trust::Trust;
 

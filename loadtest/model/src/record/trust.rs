@@ -1,9 +1,9 @@
 //! The trust in a measurement.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How far a measurement can be trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
     /// Nothing speaks against it.

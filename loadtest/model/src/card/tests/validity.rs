@@ -1,7 +1,7 @@
 //! Whether the measurement can be trusted.
 
 use super::*;
-use crate::record::{Environment, ShardRun};
+use crate::record::{Environment, ShardDoubt, ShardRun};
 use crate::shard::Shard;
 
 /// The validity of a run of so many seconds, of which some had this much trouble.
@@ -280,6 +280,52 @@ fn waits_and_busy_workers_degrade() {
     );
 }
 
+fn shard(number: u32, doubts: Vec<ShardDoubt>) -> ShardRun {
+    ShardRun {
+        run_id: "run".to_owned(),
+        shard: Shard::new(number, 2).unwrap(),
+        started_at: String::new(),
+        began_after_us: 0,
+        environment: Environment::default(),
+        workers: 1,
+        planned: 0,
+        started: 0,
+        dropped: 0,
+        doubts,
+        late_p99_us: None,
+        busiest_worker: 0.0,
+        agent: None,
+    }
+}
+
+#[test]
+fn the_shard_whose_generator_was_too_slow_is_named() {
+    let slow = |late: u64| {
+        let mut record = record(&["login"]);
+        let journey = &mut record.windows.steady.journey;
+        journey.lateness.record_n(Duration::from_millis(late), 300);
+        record
+    };
+    let doubts = Validity::list_doubts(&slow(48));
+    assert_eq!(doubts.len(), 1);
+    let mut whole = slow(48);
+    whole.shards = vec![shard(1, Vec::new()), shard(2, doubts)];
+    assert_eq!(whole.shards[1].trust(), Trust::Invalid);
+    let validity = Card::grade(&whole, None).validity;
+    assert_eq!((validity.trust, validity.causes.len()), (Trust::Invalid, 1));
+    let words = &validity.causes[0].what;
+    assert!(
+        words.starts_with("shard 2/2: the generator fell behind: 300 of 300"),
+        "{words}"
+    );
+    // Where no shard alone is at fault, all of them together are judged.
+    whole.shards[1].doubts.clear();
+    let words = &Card::grade(&whole, None).validity.causes[0].what;
+    assert!(words.starts_with("the generator fell behind"), "{words}");
+    whole.start.validity_off = true;
+    assert!(Validity::list_doubts(&whole).is_empty());
+}
+
 #[test]
 fn shards_that_did_not_run_together_spoil_the_measurement() {
     let with = |after_ms: u64| {
@@ -287,18 +333,8 @@ fn shards_that_did_not_run_together_spoil_the_measurement() {
         record.end.elapsed_us = 10_000_000;
         record.shards = [0, after_ms]
             .map(|after| ShardRun {
-                run_id: "run".to_owned(),
-                shard: Shard::WHOLE,
-                started_at: String::new(),
                 began_after_us: after * 1_000,
-                environment: Environment::default(),
-                workers: 1,
-                planned: 0,
-                started: 0,
-                dropped: 0,
-                late_p99_us: None,
-                busiest_worker: 0.0,
-                agent: None,
+                ..shard(1, Vec::new())
             })
             .into();
         Card::grade(&record, None).validity
