@@ -57,6 +57,8 @@ mod init;
 #[cfg(unix)]
 mod keyboard;
 mod language;
+#[cfg(target_os = "linux")]
+mod launchers;
 mod libraries;
 mod limits;
 #[cfg(target_os = "linux")]
@@ -146,6 +148,8 @@ fn main() -> ExitCode {
         import_writer::trials(),
         init::trials(),
         language::trials(),
+        #[cfg(target_os = "linux")]
+        launchers::trials(),
         libraries::trials(),
         limits::trials(),
         #[cfg(target_os = "linux")]

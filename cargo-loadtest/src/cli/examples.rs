@@ -64,6 +64,13 @@ Examples:
   cargo loadtest bundle checkout -o checkout.bundle
   cargo loadtest run checkout --bundle checkout.bundle --shard 1/2    on another machine";
 
+pub(super) const EXPORT: &str = "\
+Examples:
+  cargo loadtest export checkout -o checkout.json
+  cargo loadtest export slurm checkout --shards 8 -o checkout.slurm.sh
+  cargo loadtest export kubernetes checkout --agents 8 --image registry.example.com/loadtest@sha256:5f70bf18 -o checkout.yaml
+  cargo loadtest export compose checkout --agents 3 --image loadtest -o compose.yaml";
+
 pub(super) const SETUP: &str = "\
 Examples:
   cargo loadtest setup checkout
@@ -109,8 +116,8 @@ mod tests {
     #[test]
     fn every_example_is_a_command_line() {
         for text in [
-            LIST, PLAN, RUN, DEBUG, CAPACITY, IMPORT, REPORT, MERGE, BUNDLE, SETUP, COMPARE,
-            BASELINE,
+            LIST, PLAN, RUN, DEBUG, CAPACITY, IMPORT, REPORT, MERGE, BUNDLE, EXPORT, SETUP,
+            COMPARE, BASELINE,
         ] {
             for line in text.lines().skip(1) {
                 let words = words(line).into_iter().skip(1);

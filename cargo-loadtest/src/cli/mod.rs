@@ -3,6 +3,7 @@
 mod capacity;
 mod curl;
 mod examples;
+mod export;
 mod import;
 pub(crate) mod values;
 
@@ -16,6 +17,7 @@ use clap::builder::styling::Styles;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 pub(crate) use curl::CurlArgs;
+pub(crate) use export::{ExportArgs, LauncherArgs, LauncherCommand};
 pub(crate) use import::{ImportArgs, ImportCommand, ImportOutput};
 use jiff::Timestamp;
 use loadtest_model::definition::Letter;
@@ -75,8 +77,9 @@ pub(crate) enum Command {
     /// Write a scenario from recorded requests: curl, HAR, OpenAPI, Postman, k6, JMeter
     #[command(after_help = examples::IMPORT)]
     Import(ImportArgs),
-    /// Print the definition of a scenario as JSON
-    Export(ExportArgs),
+    /// Print the definition of a scenario as JSON, or write a launcher for several machines
+    #[command(after_help = examples::EXPORT)]
+    Export(Box<ExportArgs>),
     /// Copy the source of a scenario below itself, as a new version
     Duplicate(DuplicateArgs),
     /// Grade and export an earlier run
@@ -355,19 +358,6 @@ pub(crate) struct MergeArgs {
     pub(crate) reports: ReportOptions,
     #[command(flatten)]
     pub(crate) cargo: CargoArgs,
-}
-
-/// `cargo loadtest export`.
-#[derive(Debug, Args)]
-pub(crate) struct ExportArgs {
-    /// Scenario name (`package::module::function`), its end, or any unique part
-    #[arg(value_name = "SCENARIO")]
-    pub(crate) scenario: String,
-    /// Output file; `-` writes to standard output
-    #[arg(short, long, value_name = "PATH", default_value = "-", value_parser = values::path())]
-    pub(crate) output: PathBuf,
-    #[command(flatten)]
-    pub(crate) project: ProjectArgs,
 }
 
 /// `cargo loadtest duplicate`.

@@ -1,6 +1,7 @@
-//! `cargo loadtest export`: a scenario as data, in the shape of `docs/scenario.schema.json`.
+//! `cargo loadtest export`: a scenario as data, in the shape of `docs/scenario.schema.json`, or a launcher for it.
 
 mod document;
+mod launchers;
 
 use super::Project;
 use crate::cli::{Cli, ExportArgs};
@@ -11,28 +12,37 @@ use crate::selection::one;
 use document::describe_scenario;
 use std::path::Path;
 
-/// Writes the scenario to the file that was asked for, or prints it.
+/// Writes the scenario, or a launcher for it, to the file that was asked for, or prints it.
 ///
 /// # Errors
 /// When it cannot be found or written; there is then no file, or the one that was there.
 pub(crate) fn export(args: &ExportArgs, cli: &Cli) -> Result<u8, Error> {
-    let to_file = args.output != Path::new("-");
+    let (name, output, project) = if let Some(launcher) = &args.launcher {
+        let args = launcher.args();
+        (&*args.scenario, &args.output, &args.project)
+    } else {
+        let name = args.scenario.as_deref().unwrap_or_default();
+        (name, &args.output, &args.project)
+    };
+    let to_file = output != Path::new("-");
     if to_file {
-        super::publish::check_path(&args.output)?;
+        super::publish::check_path(output)?;
     }
-    let project = Project::open(&args.project, cli)?;
+    let project = Project::open(project, cli)?;
     let all = project.scenarios()?;
-    let found = one(&all, &args.scenario)?;
-    let text = format!("{:#}", describe_scenario(&found.definition));
+    let definition = &one(&all, name)?.definition;
+    let text = match &args.launcher {
+        Some(launcher) => launcher.render(definition)?,
+        None => format!("{:#}\n", describe_scenario(definition)),
+    };
     if to_file {
-        files::write(&args.output, format!("{text}\n").as_bytes())?;
+        files::write(output, text.as_bytes())?;
         if !cli.quiet {
-            let identity = found.definition.identity();
-            let to = args.output.display();
+            let (identity, to) = (definition.identity(), output.display());
             console::print_status("Exported", format_args!("`{identity}` to {to}"));
         }
     } else {
-        console::print_result(text)?;
+        console::print_result(text.trim_end_matches('\n'))?;
     }
     Ok(0)
 }
