@@ -11,11 +11,11 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// Every secret of the scenario `secretive` and of its server begins so.
-const CANARY: &str = "canary-7f3a";
+pub(crate) const CANARY: &str = "canary-7f3a";
 /// Base64 of what a `Basic` authorization would make of it: `canary-7f3`.
-const CANARY_BASE64: &str = "Y2FuYXJ5LTdmM";
+pub(crate) const CANARY_BASE64: &str = "Y2FuYXJ5LTdmM";
 
-fn leaky(request: &Request) -> Reply {
+pub(crate) fn leaky(request: &Request) -> Reply {
     let echo = request.text();
     match request.path.as_str() {
         "/login" => Reply::json(

@@ -9,7 +9,7 @@ use crate::console;
 use crate::error::Error;
 use crate::live::Live;
 use crate::session::journal;
-use loadtest_model::card::describe_broken;
+use loadtest_model::card::{Validity, describe_broken};
 use loadtest_model::display;
 use loadtest_model::failure::RunFailure;
 use loadtest_model::metrics::{AbortThresholds, Broken, Frame};
@@ -297,8 +297,10 @@ impl<'a> RunCourse<'a> {
         let Some(mut record) = merged.into_iter().next() else {
             return Ok(Err(Error::failure(format!("nothing came of `{identity}`"))));
         };
-        for (shard, (agent, clock)) in record.shards.iter_mut().zip(self.agents.iter().zip(clocks))
-        {
+        let parts = parts.iter().flat_map(|part| &part.scenarios);
+        let agents = self.agents.iter().zip(clocks).zip(parts);
+        for (shard, ((agent, clock), part)) in record.shards.iter_mut().zip(agents) {
+            shard.doubts = Validity::list_doubts(part);
             shard.agent = Some(AgentRun {
                 host: agent.info.host.clone(),
                 clock_offset_us: clock.offset_us,

@@ -3,6 +3,7 @@
 use super::broker::Broker;
 use super::{Agent, assert_is_sum};
 use crate::call::{Running, wait_for};
+use crate::secrets::{CANARY, CANARY_BASE64, leaky};
 use crate::site::{Sandbox, assert_balanced, shop};
 use crate::trials;
 use libtest_mimic::Trial;
@@ -205,18 +206,19 @@ fn a_run_is_stopped_by_its_user() {
 }
 
 fn what_a_secret_holds_is_in_no_message() {
-    let (broker, server) = (Broker::start(), Server::recording(shop));
+    let (broker, server) = (Broker::start(), Server::recording(leaky));
     let _agents: [Agent; 2] = Agent::start_all(&broker);
-    let run = ClusterRun::start(
-        &broker,
-        &server,
-        "journey --iterations 20 --users 4 --agents 2",
-    );
-    run.running.output().exits(0);
+    let line = "secretive --iterations 10 --users 2 --agents 2";
+    let run = ClusterRun::start(&broker, &server, line);
+    run.running.output().exits(99);
+    assert_eq!(server.requests_to("/refused"), 10);
     let written = broker.written();
-    let holds = |word: &[u8]| written.windows(word.len()).any(|part| part == word);
-    assert!(holds(b"journey"), "the messages are there");
-    assert!(!holds(b"canary"));
+    let holds = |word: &str| {
+        let mut parts = written.windows(word.len());
+        parts.any(|part| part == word.as_bytes())
+    };
+    assert!(holds("see the manual"), "what is no secret is there");
+    assert!(!holds(CANARY) && !holds(CANARY_BASE64));
 }
 
 fn an_agent_that_stood_still_is_lost_and_delivers_what_it_measured() {

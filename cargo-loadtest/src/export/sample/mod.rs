@@ -12,8 +12,8 @@ use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Cell, GroupSample, Panicked};
 use loadtest_model::plan::ScopedThreshold;
 use loadtest_model::record::{
-    AgentRun, EndReason, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord, ShardDoubt,
-    ShardRun, Trust,
+    AgentRun, EndReason, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord,
+    ShardDoubt, ShardRun, Trust,
 };
 use loadtest_model::redacted::Redacted;
 use loadtest_model::shard::Shard;
