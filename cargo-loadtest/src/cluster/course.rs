@@ -240,11 +240,15 @@ impl<'a> RunCourse<'a> {
     /// # Errors
     /// When they cannot be read.
     pub(super) fn conclude(
-        &mut self,
+        &self,
         clocks: &[ClockOffset],
     ) -> Result<Vec<Result<ScenarioRecord, Error>>, Error> {
         let results = (0..self.scenarios.len()).map(|number| self.conclude_one(number, clocks));
-        results.collect()
+        let results = results.collect::<Result<_, _>>()?;
+        for agent in self.agents.iter().filter(|agent| agent.is_complete()) {
+            agent.remove_files();
+        }
+        Ok(results)
     }
 
     fn conclude_one(

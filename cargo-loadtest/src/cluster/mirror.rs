@@ -119,6 +119,14 @@ impl Mirror {
             .is_some_and(|end| end.lengths == self.received())
     }
 
+    /// Removes the files, which the record of the run has taken the place of.
+    pub(super) fn remove_files(&self) {
+        for journal in &self.journals {
+            // One that stays does no harm.
+            let _ = std::fs::remove_file(&journal.path);
+        }
+    }
+
     /// Returns the path of a journal.
     pub(super) fn path(&self, journal: usize) -> &Path {
         &self.journals[journal].path

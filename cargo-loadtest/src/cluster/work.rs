@@ -183,7 +183,10 @@ impl Work {
     /// When the child cannot be waited for.
     pub(super) fn look(&mut self, client: &Client, interrupts: &Interrupts) -> Result<bool, Error> {
         if let Some((_, at)) = self.ended {
+            // A controller that gave the run up does not say that it has everything.
+            let is_given_up = self.phase == Phase::Abort && self.last_beat.elapsed() > SILENCE;
             let is_over = self.phase == Phase::Done
+                || is_given_up
                 || at.elapsed() > DELIVERY_LIMIT
                 || interrupts.count() > 1;
             return Ok(is_over);

@@ -199,8 +199,8 @@ fn what_happens_in_a_run_is_spoken() {
     start_run(&mut browser, "site::load::single", &server, &load);
     browser.wait_until_there_is("#live-figures .tiles");
     browser.value(
-        "globalThis.spoken = []; new MutationObserver(() => spoken.push(document.getElementById('status').textContent))\
-         .observe(document.querySelector('#status[role=status]'), { childList: true }); 1",
+        "globalThis.spoken = [], new MutationObserver(() => spoken.push(document.getElementById('status').textContent))\
+         .observe(document.querySelector('#status[role=status]'), { childList: true })",
     );
     FAILS.store(true, Ordering::SeqCst);
     let spoken = wait_for("a spoken line", || {
