@@ -7,8 +7,6 @@ mod export;
 mod import;
 pub(crate) mod values;
 
-#[cfg(feature = "cluster")]
-use crate::cluster::AgentLoss;
 use crate::suggestion::find_similar;
 use crate::units;
 use crate::{console, process};
@@ -120,6 +118,16 @@ pub(crate) enum Command {
     Config(ConfigArgs),
     /// Print the completion script of a shell
     Completions(CompletionsArgs),
+}
+
+/// What becomes of a run that loses an agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AgentLoss {
+    /// It stops.
+    #[default]
+    Fail,
+    /// It goes on without the load of that agent.
+    Continue,
 }
 
 /// The values of `--color`, as cargo has them.

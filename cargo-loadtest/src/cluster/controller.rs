@@ -8,6 +8,7 @@ use super::messages::{
     AgentInfo, Answer, Beat, Order, Phase, Question, agent_subject, control_subject, decode,
 };
 use super::parcels::Parcels;
+use crate::cli::AgentLoss;
 use crate::config::Config;
 use crate::console;
 use crate::error::Error;
@@ -41,16 +42,6 @@ const REPLACEMENT_LIMIT: Duration = Duration::from_secs(10);
 /// The least time between the moment when all are ready and the start.
 const NOTICE: Duration = Duration::from_secs(1);
 
-/// What becomes of a run that loses an agent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum AgentLoss {
-    /// It stops.
-    #[default]
-    Fail,
-    /// It goes on without the load of that agent.
-    Continue,
-}
-
 /// A cluster, and how a run uses it.
 #[derive(Debug)]
 pub(crate) struct Cluster {
@@ -78,18 +69,11 @@ impl Cluster {
             Error::usage("how many agents make the load is not given")
                 .with_help("give `--agents 3`, or `agents = 3` in `[cluster]` of `loadtest.toml`")
         })?;
-        let configured = config.continues_on_loss.map(|continues| {
-            if continues {
-                AgentLoss::Continue
-            } else {
-                AgentLoss::Fail
-            }
-        });
         Ok(Self {
             address: ClusterAddress::new(url, config)?,
             agents,
             wait: wait.or(config.wait).unwrap_or(Duration::from_secs(60)),
-            on_loss: on_loss.or(configured).unwrap_or_default(),
+            on_loss: on_loss.or(config.on_agent_loss).unwrap_or_default(),
             orphan_after: config.orphan_after.unwrap_or(Duration::from_secs(15)),
         })
     }

@@ -19,7 +19,7 @@ mod work;
 use crate::error::Error;
 pub(crate) use agent::{AgentSetting, serve};
 pub(crate) use connection::ClusterAddress;
-pub(crate) use controller::{AgentLoss, Cluster, ClusterRun};
+pub(crate) use controller::{Cluster, ClusterRun};
 pub(crate) use discovery::list_agents;
 pub(crate) use messages::AgentInfo;
 use std::future::Future;

@@ -1,6 +1,7 @@
 //! `[cluster]`: the machines that make a load together.
 
 use super::key::{ConfigTable, Given};
+use crate::cli::AgentLoss;
 use crate::units;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,8 +15,8 @@ pub(crate) struct ClusterConfig {
     pub(crate) agents: Option<usize>,
     /// `wait`: for so long for them.
     pub(crate) wait: Option<Duration>,
-    /// `on_agent_loss`: true for `continue`.
-    pub(crate) continues_on_loss: Option<bool>,
+    /// `on_agent_loss`.
+    pub(crate) on_agent_loss: Option<AgentLoss>,
     /// `orphan_after`: the time without a server after which an agent stops.
     pub(crate) orphan_after: Option<Duration>,
     /// `ca`: certificates of an authority in PEM.
@@ -37,9 +38,9 @@ impl ConfigTable for ClusterConfig {
             }
             "wait" => self.wait = Some(units::duration(given.text())?),
             "on_agent_loss" => {
-                self.continues_on_loss = Some(match given.text() {
-                    "fail" => false,
-                    "continue" => true,
+                self.on_agent_loss = Some(match given.text() {
+                    "fail" => AgentLoss::Fail,
+                    "continue" => AgentLoss::Continue,
                     _ => return Err("is neither `fail` nor `continue`".to_owned()),
                 });
             }
