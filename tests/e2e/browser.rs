@@ -26,6 +26,8 @@ pub(crate) struct Browser {
     /// Each with its session.
     tabs: Vec<(String, String)>,
     last: u64,
+    /// The clicks on parts of pages so far.
+    clicks: u64,
     /// What the page did since it was opened.
     events: Vec<Value>,
     folder: TempDir,
@@ -69,6 +71,7 @@ impl Browser {
             session: None,
             tabs: Vec::new(),
             last: 0,
+            clicks: 0,
             events: Vec::new(),
             folder,
         };
@@ -275,12 +278,24 @@ impl Browser {
         self.place_of(selector);
     }
 
-    /// Clicks on the middle of a part of the page, once it is there.
+    /// Clicks on the middle of a part of the page, once it is there; again if the page gave way to another one, or to
+    /// itself, before the click came.
     #[track_caller]
     pub(crate) fn click_on(&mut self, selector: &str) {
-        let place = self.place_of(selector);
-        let [x, y] = [0, 1].map(|at| place[at].as_f64().expect("a place"));
-        self.click(x, y);
+        self.clicks += 1;
+        let number = self.clicks;
+        let listen = format!(
+            "document.querySelector({})?.addEventListener('click', () => sessionStorage.setItem('clicks', {number}), {{ capture: true }})",
+            json!(selector)
+        );
+        wait_at_most(LIMIT, selector, || {
+            let place = self.place_of(selector);
+            let [x, y] = [0, 1].map(|at| place[at].as_f64().expect("a place"));
+            self.value(&listen);
+            self.click(x, y);
+            let clicks = self.value("sessionStorage.getItem('clicks')");
+            (clicks == json!(number.to_string())).then_some(())
+        });
     }
 
     /// Clicks on a field, and types.
