@@ -203,6 +203,9 @@ pub(crate) struct ClusterArgs {
     /// End the run when an agent is lost, or continue without its load [default: fail]
     #[arg(long, value_name = "WHAT", requires = "agents", value_enum)]
     pub(crate) on_agent_loss: Option<AgentLoss>,
+    /// With `--on-agent-loss continue`: take a run in which so much of the load was started as DEGRADED, not as INVALID
+    #[arg(long, value_name = "SHARE", requires = "agents", value_parser = units::share)]
+    pub(crate) min_share: Option<f64>,
 }
 
 /// `cargo loadtest agent`.

@@ -29,6 +29,8 @@ const POLL: Duration = Duration::from_millis(20);
 pub(crate) struct AgentSetting<'a> {
     /// The scenarios that it can run.
     pub(crate) scenarios: Vec<Found>,
+    /// The hash of the bundle that they are from.
+    pub(crate) bundle: Option<String>,
     /// Where its own runs are kept.
     pub(crate) store: &'a Store,
     /// The machine and the source.
@@ -67,6 +69,7 @@ pub(crate) fn serve(setting: &AgentSetting<'_>, address: &ClusterAddress) -> Res
             environment: setting.environment.clone(),
             weight: setting.weight,
             scenarios,
+            bundle: setting.bundle.clone(),
             run: None,
         };
         let all = subscribe(&client, AGENTS.to_owned()).await?;

@@ -25,10 +25,65 @@ impl ClockOffset {
     }
 }
 
+/// What is known of the clock of an agent in a run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AgentClock {
+    /// Before the load: the start is set by it.
+    before: ClockOffset,
+    /// The best of those about the start.
+    at_start: ClockOffset,
+    /// The newest since.
+    newest: Option<ClockOffset>,
+}
+
+impl AgentClock {
+    pub(super) fn new(before: ClockOffset) -> Self {
+        Self {
+            before,
+            at_start: before,
+            newest: None,
+        }
+    }
+
+    /// Adds a measurement; the first of a run is one about the start.
+    pub(super) fn add(&mut self, found: ClockOffset) {
+        if self.newest.is_none() && found.error_us < self.at_start.error_us {
+            self.at_start = found;
+        }
+        self.newest = Some(found);
+    }
+
+    /// Returns the offset about the start of the load.
+    pub(super) fn at_start(&self) -> ClockOffset {
+        self.at_start
+    }
+
+    /// Returns how much later than it was to the agent began, in microseconds: less than 0 if earlier.
+    pub(super) fn began_late_us(&self) -> i64 {
+        self.before.offset_us - self.at_start.offset_us
+    }
+
+    /// Returns what the clock has gained since the start, in microseconds.
+    pub(super) fn drift_us(&self) -> Option<i64> {
+        Some(self.newest?.offset_us - self.at_start.offset_us)
+    }
+}
+
 /// Returns our time in microseconds after 1970.
 pub(super) fn now_us() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(0, |now| u64::try_from(now.as_micros()).unwrap_or(u64::MAX))
+}
+
+/// Measures the clocks of all agents at once; that of one that does not answer stays unknown.
+pub(super) async fn measure_clocks(
+    client: Client,
+    agents: Vec<String>,
+) -> Vec<Option<ClockOffset>> {
+    let clocks = agents
+        .iter()
+        .map(async |agent| measure_clock(&client, agent).await.ok());
+    futures_util::future::join_all(clocks).await
 }
 
 /// Asks an agent for its time, and keeps the answer that took the shortest time.
@@ -62,4 +117,28 @@ pub(super) async fn measure_clock(client: &Client, agent: &str) -> Result<ClockO
             .min_by_key(|offset| offset.error_us);
     }
     best.ok_or_else(|| failed("no answer came".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offset(offset_us: i64, error_us: u64) -> ClockOffset {
+        ClockOffset {
+            offset_us,
+            error_us,
+        }
+    }
+
+    #[test]
+    fn a_start_is_told_by_the_better_measurement_and_the_drift_by_the_newest() {
+        let mut clock = AgentClock::new(offset(1_000, 80));
+        assert_eq!((clock.began_late_us(), clock.drift_us()), (0, None));
+        // The agent began when its clock showed 1,000 µs more than ours, which was 30 µs too late.
+        clock.add(offset(970, 20));
+        assert_eq!((clock.began_late_us(), clock.drift_us()), (30, Some(0)));
+        clock.add(offset(1_470, 10));
+        assert_eq!((clock.began_late_us(), clock.drift_us()), (30, Some(500)));
+        assert_eq!(clock.at_start(), offset(970, 20));
+    }
 }

@@ -16,6 +16,15 @@ const ROUND: Duration = Duration::from_millis(500);
 /// The most agents of a cluster.
 const MAX_AGENTS: usize = 10_000;
 
+/// What agents need for a run.
+#[derive(Debug)]
+pub(super) struct RunNeeds {
+    /// The scenarios, each with the SHA-256 of its program.
+    pub(super) scenarios: BTreeMap<String, String>,
+    /// The hash of the controller's bundle.
+    pub(super) bundle: Option<String>,
+}
+
 /// Asks who is there, and returns the agents in the order of their names.
 ///
 /// # Errors
@@ -49,20 +58,20 @@ pub(super) async fn find_agents(client: &Client) -> Result<Vec<AgentInfo>, Error
     Ok(agents.into_values().collect())
 }
 
-/// Returns the agents that can run all of `scenarios` now.
+/// Returns the agents that can make a run now.
 ///
 /// # Errors
 /// When the server does not take the question.
 pub(super) async fn find_usable(
     client: &Client,
-    scenarios: &BTreeMap<String, String>,
+    needs: &RunNeeds,
 ) -> Result<Vec<AgentInfo>, Error> {
     let mut agents = find_agents(client).await?;
-    agents.retain(|agent| find_obstacle(agent, scenarios).is_none());
+    agents.retain(|agent| find_obstacle(agent, needs).is_none());
     Ok(agents)
 }
 
-/// Waits for so many agents that can run all of `scenarios`, each with the SHA-256 of its program.
+/// Waits for so many agents that can make a run.
 ///
 /// # Errors
 /// When they do not come in time, with the reason for each that is there.
@@ -70,7 +79,7 @@ pub(super) async fn wait_for_agents(
     client: &Client,
     wanted: usize,
     wait: Duration,
-    scenarios: &BTreeMap<String, String>,
+    needs: &RunNeeds,
     interrupts: &Interrupts,
 ) -> Result<Vec<AgentInfo>, Error> {
     let begin = Instant::now();
@@ -79,7 +88,7 @@ pub(super) async fn wait_for_agents(
         let all = find_agents(client).await?;
         let (mut usable, mut refused) = (Vec::new(), Vec::new());
         for agent in all {
-            match find_obstacle(&agent, scenarios) {
+            match find_obstacle(&agent, needs) {
                 None => usable.push(agent),
                 Some(reason) => refused.push(format!(
                     "{} ({}) {reason}",
@@ -113,7 +122,7 @@ pub(super) async fn wait_for_agents(
 }
 
 /// Returns the reason why an agent cannot make a run.
-fn find_obstacle(agent: &AgentInfo, scenarios: &BTreeMap<String, String>) -> Option<String> {
+fn find_obstacle(agent: &AgentInfo, needs: &RunNeeds) -> Option<String> {
     let ours = env!("CARGO_PKG_VERSION");
     if agent.protocol != PROTOCOL || agent.tool_version != ours {
         return Some(format!(
@@ -121,7 +130,7 @@ fn find_obstacle(agent: &AgentInfo, scenarios: &BTreeMap<String, String>) -> Opt
             console::clean(&agent.tool_version)
         ));
     }
-    for (scenario, program) in scenarios {
+    for (scenario, program) in &needs.scenarios {
         match agent.scenarios.get(scenario) {
             None => {
                 return Some(format!(
@@ -135,6 +144,12 @@ fn find_obstacle(agent: &AgentInfo, scenarios: &BTreeMap<String, String>) -> Opt
             }
             Some(_) => {}
         }
+    }
+    // Programs may be the same and their data files not.
+    if let (Some(ours), Some(theirs)) = (&needs.bundle, &agent.bundle)
+        && ours != theirs
+    {
+        return Some("has another bundle: give all the same file".to_owned());
     }
     let run = agent.run.as_ref()?;
     Some(format!("is busy with the run {}", console::clean(run)))
@@ -164,15 +179,26 @@ mod tests {
             environment: loadtest_model::record::Environment::default(),
             weight: 1,
             scenarios: [("p::s".to_owned(), "abc".to_owned())].into(),
+            bundle: Some("b".to_owned()),
             run: None,
         }
     }
 
     #[test]
     fn an_agent_that_differs_is_refused_with_the_remedy() {
-        let wanted: BTreeMap<_, _> = [("p::s".to_owned(), "abc".to_owned())].into();
+        let wanted = RunNeeds {
+            scenarios: [("p::s".to_owned(), "abc".to_owned())].into(),
+            bundle: Some("b".to_owned()),
+        };
         assert_eq!(find_obstacle(&agent(), &wanted), None);
-        let cases: [(AgentInfo, &str); 4] = [
+        let cases: [(AgentInfo, &str); 5] = [
+            (
+                AgentInfo {
+                    bundle: Some("c".to_owned()),
+                    ..agent()
+                },
+                "give all the same file",
+            ),
             (
                 AgentInfo {
                     tool_version: "0.0.1".to_owned(),

@@ -50,6 +50,9 @@ pub(crate) struct AgentInfo {
     pub(crate) weight: u32,
     /// The scenarios that it can run, each with the SHA-256 of its program.
     pub(crate) scenarios: BTreeMap<String, String>,
+    /// The hash of its bundle, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) bundle: Option<String>,
     /// The run that it makes.
     pub(crate) run: Option<String>,
 }

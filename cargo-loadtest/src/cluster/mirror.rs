@@ -148,6 +148,7 @@ mod tests {
             environment: loadtest_model::record::Environment::default(),
             weight: 1,
             scenarios: BTreeMap::new(),
+            bundle: None,
             run: None,
         };
         Mirror::create(info, &[folder.join("journal")]).unwrap()

@@ -5,14 +5,18 @@
 
 mod agent;
 mod clock;
+mod conclude;
+mod conduct;
 mod connection;
 mod controller;
 mod course;
 mod discovery;
+mod engage;
 mod forward;
 mod messages;
 mod mirror;
 mod parcels;
+mod scenario_course;
 mod seconds;
 mod work;
 

@@ -25,6 +25,7 @@ pub(crate) fn agent(args: &AgentArgs, cli: &Cli) -> Result<u8, Error> {
     let store = Store::in_workspace(&project.workspace, &config);
     let setting = AgentSetting {
         scenarios,
+        bundle: project.bundle_hash(),
         environment: workspace::environment(project.workspace.root(), &store.outputs()),
         store: &store,
         weight: args.weight,

@@ -33,6 +33,7 @@ pub(super) fn open_cluster(args: &RunArgs, config: &Config) -> Result<Option<Clu
         given.agents,
         given.wait,
         given.on_agent_loss,
+        given.min_share,
         config,
     )?;
     Ok(Some(cluster))
@@ -44,6 +45,8 @@ pub(super) struct DividedRun<'a> {
     pub(super) chosen: &'a [Found],
     /// The request of each, for the whole load.
     pub(super) requests: &'a [RunRequest],
+    /// The hash of the bundle that they are from.
+    pub(super) bundle: Option<String>,
     pub(super) interrupts: &'a Interrupts,
     pub(super) offline: bool,
 }
@@ -61,6 +64,7 @@ impl DividedRun<'_> {
         let run = ClusterRun {
             name: format!("{}-{}", self.folder.identifier(), number_of(self.requests)),
             requests: self.requests,
+            bundle: self.bundle.clone(),
             header: &self.folder.new_record(Environment::default()),
             folder: self.folder.path().to_path_buf(),
         };

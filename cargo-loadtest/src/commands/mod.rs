@@ -129,6 +129,13 @@ impl<'a> Project<'a> {
         Config::load(&self.workspace.start, self.workspace.root())
     }
 
+    /// The hash of its bundle.
+    #[cfg(feature = "cluster")]
+    fn bundle_hash(&self) -> Option<String> {
+        let bundle = self.bundle.as_ref()?;
+        Some(bundle.opened.hash.clone())
+    }
+
     /// The webhooks of `config`: this tool itself would send them, from outside of such a network.
     fn webhooks(&self, config: &Config) -> Result<Webhooks, Error> {
         if !self.offline {

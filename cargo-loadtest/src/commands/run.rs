@@ -122,6 +122,8 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         seed,
         interrupts: &project.interrupts,
         offline: project.offline,
+        #[cfg(feature = "cluster")]
+        bundle: project.bundle_hash(),
         quiet: cli.quiet,
     };
     let ran = if let Some(binary) = binary {
@@ -413,6 +415,8 @@ struct Series<'a> {
     seed: u64,
     interrupts: &'a Interrupts,
     offline: bool,
+    #[cfg(feature = "cluster")]
+    bundle: Option<String>,
     quiet: bool,
     /// A folder for records that the folder of the run does not take.
     spare: Option<&'a Path>,
@@ -535,6 +539,7 @@ impl Series<'_> {
             folder: self.folder,
             chosen,
             requests,
+            bundle: self.bundle.clone(),
             interrupts: self.interrupts,
             offline: self.offline,
         }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// The server of a cluster, and how a run uses it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ClusterConfig {
     /// `url` of the NATS server.
     pub(crate) url: Option<String>,
@@ -17,6 +17,8 @@ pub(crate) struct ClusterConfig {
     pub(crate) wait: Option<Duration>,
     /// `on_agent_loss`.
     pub(crate) on_agent_loss: Option<AgentLoss>,
+    /// `min_share`: the share of a load that is enough where an agent is lost.
+    pub(crate) min_share: Option<f64>,
     /// `orphan_after`: the time without a server after which an agent stops.
     pub(crate) orphan_after: Option<Duration>,
     /// `ca`: certificates of an authority in PEM.
@@ -44,6 +46,7 @@ impl ConfigTable for ClusterConfig {
                     _ => return Err("is neither `fail` nor `continue`".to_owned()),
                 });
             }
+            "min_share" => self.min_share = Some(units::share(given.text())?),
             "orphan_after" => match units::duration(given.text())? {
                 short if short < Duration::from_secs(1) => {
                     return Err("is too short; write `1s` or longer".to_owned());

@@ -66,7 +66,7 @@ fn a_killed_agent_ends_the_run_and_is_named() {
     second.running.signal(Signal::KILL);
     let output = run.running.output().exits(102);
     let record = run.sandbox.record();
-    let EndReason::AgentLost { reason } = &record.end.ending else {
+    let EndReason::AgentLost { reason, .. } = &record.end.ending else {
         panic!("{:?}", record.end.ending);
     };
     assert!(

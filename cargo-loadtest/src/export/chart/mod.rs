@@ -10,7 +10,7 @@ use super::scene::{Paint, Scene};
 
 pub(crate) use shares::{draw_shares, paint_of};
 pub(crate) use slowest::draw_slowest;
-pub(crate) use time::draw_over_time;
+pub(crate) use time::{draw_delays, draw_over_time};
 
 /// A chart and what it shows.
 #[derive(Debug)]
@@ -59,11 +59,13 @@ mod tests {
             sample::huge(),
             sample::single(),
             sample::compared(),
+            sample::merged(),
         ] {
             let card = &report.cards[0];
             let mut charts = draw_over_time(card);
             charts.extend(draw_shares(card));
             charts.push(draw_slowest(card));
+            charts.extend(draw_delays(card));
             assert!(charts.len() >= 3, "{}", charts.len());
             for chart in charts {
                 let (wide, high) = chart.scene.size;

@@ -64,6 +64,22 @@ fn draw_step_times(course: &Timeline) -> Option<Chart> {
     (!series.is_empty()).then(draw)
 }
 
+/// The delays of starts by the shards that made a load; none where one process made it.
+pub(crate) fn draw_delays(card: &Card) -> Option<Chart> {
+    let course = &card.course;
+    let series = course.generators.iter().map(|generator| PlotSeries {
+        values: generator
+            .latest_us
+            .iter()
+            .map(|latest| Some(*latest as f64 / 1e6))
+            .collect(),
+        ..PlotSeries::new(&generator.name, paint_of(generator.place), course, |_| None)
+    });
+    let series: Vec<_> = series.collect();
+    let draw = || draw_seconds("Longest delay of a start", course, &series, &[]);
+    (course.points.len() > 1 && !series.is_empty()).then(draw)
+}
+
 fn draw_seconds(title: &str, course: &Timeline, series: &[PlotSeries], bounds: &[Bound]) -> Chart {
     let time = |seconds: f64| Duration::from_nanos((seconds * 1e9).round() as u64);
     let tick = |seconds| display::format_span(time(seconds));

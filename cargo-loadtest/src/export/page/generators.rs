@@ -1,9 +1,11 @@
 //! The section of the processes that made a load together.
 
 use super::{Block, Column, Form, Section, Table, TableCell};
+use crate::export::chart::draw_delays;
 use loadtest_model::card::Card;
 use loadtest_model::display;
 use loadtest_model::record::ShardRun;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 /// Builds a row for each shard; nothing where one process made the load.
@@ -22,13 +24,34 @@ pub(super) fn build_generators(card: &Card) -> Option<Section> {
         Column::figure("Busiest worker").leaves(1),
         Column::word("Validity"),
     ];
-    let caption =
-        "Late is the delay of starts by the generator; the busiest worker is a share of one core";
-    let mut table = Table::new(caption, columns);
+    let mut caption =
+        "Late is the delay of starts by the generator; the busiest worker is a share of one core"
+            .to_owned();
+    if let Some(spread) = find_start_spread(&card.generators) {
+        let spread = display::format_duration(spread);
+        write!(caption, ". All began within {spread}, by the clocks").expect("a string");
+    }
+    let mut table = Table::new(&caption, columns);
     for shard in &card.generators {
         table.push(build_cells(shard));
     }
-    Some(Section::new("Generators", vec![Block::Table(table)]))
+    let charts = draw_delays(card).map(|chart| Block::Charts(vec![chart]));
+    let blocks = charts.into_iter().chain([Block::Table(table)]);
+    Some(Section::new("Generators", blocks.collect()))
+}
+
+/// Returns the time within which the agents of a run began, with the errors of their clocks.
+fn find_start_spread(shards: &[ShardRun]) -> Option<Duration> {
+    let times = shards.iter().map(|shard| {
+        let error = i128::from(shard.agent.as_ref()?.clock_error_us);
+        let began = i128::from(shard.began_after_us);
+        Some((began - error, began + error))
+    });
+    let times: Option<Vec<_>> = times.collect();
+    let times = times?;
+    let first = times.iter().map(|(earliest, _)| *earliest).min()?;
+    let last = times.iter().map(|(_, latest)| *latest).max()?;
+    u64::try_from(last - first).ok().map(Duration::from_micros)
 }
 
 /// Formats the machine of a shard: `one: linux x86_64, 4 processors, clock +1.20 ms ± 35 µs`.

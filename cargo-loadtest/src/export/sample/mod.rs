@@ -131,7 +131,13 @@ pub(super) fn single() -> Report {
 /// A load that two processes made.
 pub(super) fn merged() -> Report {
     let mut record = ping();
-    record.shards = [1, 2].map(|number| shard(number, "linux")).into();
+    let cells = record.cells.cells.len() as u64;
+    record.shards = [1, 2]
+        .map(|number| ShardRun {
+            latest_us: (0..cells).map(|second| 90 + second % 7 * 60).collect(),
+            ..shard(number, "linux")
+        })
+        .into();
     record.shards[1].doubts = vec![ShardDoubt {
         trust: Trust::Degraded,
         what: "a worker thread used over 90 % of its core in 12 of 60 seconds, up to 97 %"
@@ -159,11 +165,13 @@ fn shard(number: u32, os: &str) -> ShardRun {
         dropped: 2,
         doubts: Vec::new(),
         late_p99_us: (number == 1).then_some(180),
+        latest_us: Vec::new(),
         busiest_worker: 0.31,
         agent: Some(AgentRun {
             host: format!("load-{number}"),
             clock_offset_us: 1_200 - 1_800 * i64::from(number - 1),
             clock_error_us: 35,
+            clock_drift_us: Some(12),
             lost: None,
         }),
     }

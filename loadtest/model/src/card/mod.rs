@@ -50,7 +50,7 @@ pub use slowest::{SlowRow, SlowStepRow};
 pub use spectrum::SpectrumPoint;
 pub use step::{Phases, Quantiles, StepRow};
 pub use threshold::{ThresholdRow, describe_broken};
-pub use timeline::{Point, StepCourse, Timeline};
+pub use timeline::{GeneratorCourse, Point, StepCourse, Timeline};
 pub use trial::judge_trial;
 pub use validity::{Validity, ValidityCause};
 pub(crate) use validity::{judge_busy_workers, judge_throttling};
@@ -291,7 +291,13 @@ impl Card {
             accounts,
             validity,
             generator,
-            generators: record.shards.clone(),
+            // The delays over time are in the course.
+            generators: (record.shards.iter().cloned())
+                .map(|shard| ShardRun {
+                    latest_us: Vec::new(),
+                    ..shard
+                })
+                .collect(),
             setting: Setting::from_record(record),
             notes: Vec::new(),
             course: Timeline::from_record(record),

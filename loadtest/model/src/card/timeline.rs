@@ -4,7 +4,7 @@ use crate::definition::{Load, Shape, Stage, micros};
 use crate::metrics::ErrorKind;
 use crate::metrics::{Cell, CompactSum};
 use crate::plan::Plan;
-use crate::record::ScenarioRecord;
+use crate::record::{ScenarioRecord, ShardRun};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,6 +15,8 @@ use std::time::Duration;
 const POINTS: u32 = 300;
 /// The most steps with a course of their own.
 const STEPS: usize = 6;
+/// The same of shards.
+const GENERATORS: usize = 6;
 
 /// The course of a run over time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -28,6 +30,21 @@ pub struct Timeline {
     pub points: Vec<Point>,
     /// The courses of the steps, of which there are two or more: of the six that take longest.
     pub steps: Vec<StepCourse>,
+    /// The courses of the shards that made the load, of which there are two or more: of the six that started
+    /// iterations latest.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub generators: Vec<GeneratorCourse>,
+}
+
+/// The delay of starts by one shard over time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GeneratorCourse {
+    /// The place of the shard, from 0.
+    pub place: usize,
+    /// The shard: `shard 2/3`.
+    pub name: String,
+    /// The longest delay of a start in each point, in microseconds.
+    pub latest_us: Vec<u64>,
 }
 
 /// The response time of one step over time.
@@ -124,8 +141,32 @@ impl Timeline {
             steady_from: ramp_length(&record.start.plan.load).map(|ramp| ramp.as_secs_f64()),
             points,
             steps: measure_steps(record, &ranges),
+            generators: measure_generators(record, &ranges),
         }
     }
+}
+
+/// Measures the shards that started latest, in their order, within these seconds.
+fn measure_generators(record: &ScenarioRecord, ranges: &[Range<u32>]) -> Vec<GeneratorCourse> {
+    let shards = record.shards.iter().enumerate();
+    let mut latest: Vec<(usize, &ShardRun)> = shards
+        .filter(|(_, shard)| !shard.latest_us.is_empty())
+        .collect();
+    latest.sort_by_key(|(place, shard)| (Reverse(shard.latest_us.iter().max()), *place));
+    latest.truncate(GENERATORS);
+    latest.sort_by_key(|(place, _)| *place);
+    let cells = &record.cells.cells;
+    let measure = |shard: &ShardRun, range: &Range<u32>| {
+        let own = cells.iter().zip(&shard.latest_us);
+        let within = own.filter(|(cell, _)| range.contains(&cell.second));
+        within.map(|(_, latest)| *latest).max().unwrap_or_default()
+    };
+    let courses = latest.into_iter().map(|(place, shard)| GeneratorCourse {
+        place,
+        name: shard.shard.to_string(),
+        latest_us: ranges.iter().map(|range| measure(shard, range)).collect(),
+    });
+    courses.collect()
 }
 
 /// Measures the steps that take longest, in the order of the scenario, within these seconds.

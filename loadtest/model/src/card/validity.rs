@@ -141,19 +141,25 @@ fn switched_off() -> ValidityCause {
 }
 
 fn judge_lost_part(record: &ScenarioRecord) -> Option<ValidityCause> {
-    let (reason, remedy) = match &record.end.ending {
+    let (trust, reason, remedy) = match &record.end.ending {
         EndReason::Stuck { reason } => (
+            Trust::Invalid,
             reason,
             "a step must not block: use no endless loop, no blocking call; the engine sends",
         ),
-        EndReason::AgentLost { reason } => (
+        EndReason::AgentLost { reason, is_enough } => (
+            if *is_enough {
+                Trust::Degraded
+            } else {
+                Trust::Invalid
+            },
             reason,
             "look at what the agent printed; what it measured is in its own store",
         ),
         _ => return None,
     };
     Some(ValidityCause {
-        trust: Trust::Invalid,
+        trust,
         what: reason.to_string(),
         remedy: remedy.to_owned(),
     })

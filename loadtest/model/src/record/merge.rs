@@ -1,7 +1,7 @@
 //! Joins the records of shards into the record of their load.
 
 use super::{EndReason, Environment, RunEnd, RunRecord, ScenarioRecord, Trust};
-use crate::metrics::Panicked;
+use crate::metrics::{Cells, Panicked};
 use crate::redacted::Redacted;
 use crate::shard::{Shard, UniteError};
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,9 @@ pub struct ShardRun {
     pub doubts: Vec<ShardDoubt>,
     /// p99 of the delay of starts by the generator, in microseconds.
     pub late_p99_us: Option<u64>,
+    /// The longest of these delays in each cell of the record, in microseconds; 0 where it has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latest_us: Vec<u64>,
     /// The highest share of one core that any one worker used in a second, a share of one.
     pub busiest_worker: f64,
     /// The machine that made it for a controller.
@@ -48,6 +51,10 @@ pub struct AgentRun {
     pub clock_offset_us: i64,
     /// The most by which that can be wrong, in microseconds.
     pub clock_error_us: u64,
+    /// What its clock gained on that of the controller by the last measurement, in microseconds; `None` of a run too
+    /// short for another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_drift_us: Option<i64>,
     /// The reason why it did not make all of its part, or not all that it measured is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<Redacted>,
@@ -129,12 +136,13 @@ pub fn merge_shards(records: &[RunRecord]) -> Result<Vec<ScenarioRecord>, Vec<Me
             own.map(move |scenario| (*record, scenario))
         });
         let own = parts.filter(|(_, part)| part.start.definition.identity() == identity);
-        let shards = own
-            .clone()
-            .map(|(record, part)| describe_shard(record, part))
-            .collect();
-        let parts = own.map(|(_, part)| part.clone());
+        let parts = own.clone().map(|(_, part)| part.clone());
         let mut whole = parts.reduce(join_parts).unwrap_or_else(|| first.clone());
+        let shards = own.map(|(record, part)| ShardRun {
+            latest_us: find_latest(&part.cells, &whole.cells),
+            ..describe_shard(record, part)
+        });
+        let shards = shards.collect();
         whole.start.plan.shard = Shard::WHOLE;
         whole.shards = shards;
         whole
@@ -255,11 +263,26 @@ fn describe_shard(record: &RunRecord, scenario: &ScenarioRecord) -> ShardRun {
         dropped: journeys.map(|journey| journey.dropped).sum(),
         doubts: Vec::new(),
         late_p99_us: lateness.map(|time| u64::try_from(time.as_micros()).unwrap_or(u64::MAX)),
+        latest_us: Vec::new(),
         busiest_worker: busiest
             .map(|cell| cell.health.busiest_worker)
             .fold(0.0, f64::max),
         agent: None,
     }
+}
+
+/// Returns the longest delay of starts of a part in each cell of the whole.
+fn find_latest(part: &Cells, whole: &Cells) -> Vec<u64> {
+    let mut latest = vec![0; whole.cells.len()];
+    for cell in &part.cells {
+        let place = whole
+            .cells
+            .partition_point(|wide| wide.second <= cell.second);
+        if let Some(wide) = latest.get_mut(place.saturating_sub(1)) {
+            *wide = cell.latest_us.max(*wide);
+        }
+    }
+    latest
 }
 
 /// Adds what another shard measured of a scenario.
@@ -318,5 +341,31 @@ const fn severity(ending: &EndReason) -> u8 {
         EndReason::Stuck { .. } => 6,
         EndReason::Died { .. } => 7,
         EndReason::AgentLost { .. } => 8,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::Cell;
+
+    fn cells(width: u32, latest: &[u64]) -> Cells {
+        let cells = latest.iter().zip(0..).map(|(latest_us, at)| Cell {
+            second: at * width,
+            seconds: width,
+            latest_us: *latest_us,
+            ..Cell::default()
+        });
+        Cells {
+            width,
+            cells: cells.collect(),
+        }
+    }
+
+    #[test]
+    fn the_delays_of_a_part_are_those_of_its_seconds_in_each_cell_of_the_whole() {
+        let whole = cells(2, &[0, 0, 0]);
+        let part = cells(1, &[5, 9, 1, 0]);
+        assert_eq!(find_latest(&part, &whole), [9, 1, 0]);
     }
 }

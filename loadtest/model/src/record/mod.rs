@@ -153,6 +153,9 @@ pub enum EndReason {
     AgentLost {
         /// The agent, and what is not known.
         reason: Redacted,
+        /// True if what the others made is enough of the load for the user.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_enough: bool,
     },
     /// The process ended without saying so; this record comes from its journal.
     Died {

@@ -293,8 +293,23 @@ fn shard(number: u32, doubts: Vec<ShardDoubt>) -> ShardRun {
         dropped: 0,
         doubts,
         late_p99_us: None,
+        latest_us: Vec::new(),
         busiest_worker: 0.0,
         agent: None,
+    }
+}
+
+#[test]
+fn a_load_without_a_lost_agent_counts_where_its_user_says_that_it_is_enough() {
+    for (is_enough, trust) in [(false, Trust::Invalid), (true, Trust::Degraded)] {
+        let mut record = record(&["login"]);
+        record.end.ending = EndReason::AgentLost {
+            reason: "agent b was lost".into(),
+            is_enough,
+        };
+        let validity = Card::grade(&record, None).validity;
+        assert_eq!(validity.trust, trust);
+        assert_eq!(validity.causes[0].what, "agent b was lost");
     }
 }
 

@@ -1,0 +1,172 @@
+//! The record of a run of agents, of the journals that they sent.
+
+use super::clock::AgentClock;
+use super::course::RunCourse;
+use crate::console;
+use crate::error::Error;
+use crate::session::journal;
+use loadtest_model::card::{Validity, describe_broken};
+use loadtest_model::definition::Shape;
+use loadtest_model::display;
+use loadtest_model::protocol::JournalLine;
+use loadtest_model::record::{AgentRun, EndReason, RunRecord, ScenarioRecord, merge_shards};
+use loadtest_model::redacted::Redacted;
+use loadtest_model::schedule::Schedule;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// What is not known of a load.
+struct Missing {
+    /// The agents, and how much of their parts.
+    reason: Redacted,
+    /// The share of the load that is known; `None` of a load whose length in iterations nobody knows.
+    share: Option<f64>,
+}
+
+impl RunCourse<'_> {
+    /// Joins the journals of all agents into the record of each scenario; `enough` is the share of the load without
+    /// which a lost agent makes it INVALID.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub(super) fn conclude(
+        &self,
+        clocks: &[AgentClock],
+        enough: Option<f64>,
+    ) -> Result<Vec<Result<ScenarioRecord, Error>>, Error> {
+        let numbers = 0..self.scenarios.len();
+        let results = numbers.map(|number| self.conclude_one(number, clocks, enough));
+        let results = results.collect::<Result<_, _>>()?;
+        for agent in self.agents.iter().filter(|agent| agent.is_complete()) {
+            agent.remove_files();
+        }
+        Ok(results)
+    }
+
+    fn conclude_one(
+        &self,
+        number: usize,
+        clocks: &[AgentClock],
+        enough: Option<f64>,
+    ) -> Result<Result<ScenarioRecord, Error>, Error> {
+        let scenario = &self.scenarios[number];
+        let identity = &self.run.requests[number].scenario;
+        let mut parts = Vec::new();
+        for (place, agent) in self.agents.iter().enumerate() {
+            let path = agent.path(number);
+            let folded = journal::fold(path).map_err(Error::io("read", path))?;
+            if let Some(failure) = &folded.failure {
+                return Ok(Err(Error::refused(identity, failure)));
+            }
+            let reason = agent.lost.clone().unwrap_or_else(|| {
+                let status = agent.end.as_ref().map_or("no end", |end| &end.status);
+                format!(
+                    "agent {} did not deliver all that it measured ({})",
+                    self.name(place),
+                    console::clean(status)
+                )
+            });
+            let died = EndReason::Died {
+                reason: Redacted::assume(reason),
+            };
+            let Some(record) = folded.into_record(died) else {
+                return Ok(Err(Error::failure(format!(
+                    "nothing came of `{identity}` from agent {}",
+                    self.name(place)
+                ))));
+            };
+            parts.push(RunRecord {
+                run_id: agent.info.agent.clone(),
+                environment: agent.info.environment.clone(),
+                scenarios: vec![record],
+                not_run: Vec::new(),
+                ..self.run.header.clone()
+            });
+        }
+        let merged = if let [only] = parts.as_slice() {
+            only.scenarios.clone()
+        } else {
+            merge_shards(&parts).map_err(|errors| {
+                let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+                Error::failure(lines.join("\n"))
+            })?
+        };
+        let Some(mut record) = merged.into_iter().next() else {
+            return Ok(Err(Error::failure(format!("nothing came of `{identity}`"))));
+        };
+        let parts = parts.iter().flat_map(|part| &part.scenarios);
+        let first_us = clocks.iter().map(AgentClock::began_late_us).min();
+        let agents = self.agents.iter().zip(clocks).zip(parts);
+        for (shard, ((agent, clock), part)) in record.shards.iter_mut().zip(agents) {
+            shard.doubts = Validity::list_doubts(part);
+            let after_us = clock.began_late_us() - first_us.unwrap_or_default();
+            shard.began_after_us = after_us.unsigned_abs();
+            shard.agent = Some(AgentRun {
+                host: agent.info.host.clone(),
+                clock_offset_us: clock.at_start().offset_us,
+                clock_error_us: clock.at_start().error_us,
+                clock_drift_us: clock.drift_us(),
+                lost: agent.lost.clone().map(Redacted::assume),
+            });
+        }
+        if let Some(missing) = self.describe_missing(&record) {
+            let is_enough = enough.is_some_and(|enough| missing.share >= Some(enough));
+            record.end.ending = EndReason::AgentLost {
+                reason: missing.reason,
+                is_enough,
+            };
+        } else if let Some(broken) = &scenario.broken
+            && record.end.ending == EndReason::Interrupted
+        {
+            record.end.ending = EndReason::ThresholdBroken {
+                threshold: broken.threshold,
+                after_us: u64::try_from(broken.after.as_micros()).unwrap_or(u64::MAX),
+                reason: Redacted::assume(describe_broken(
+                    broken,
+                    &record.start.plan,
+                    &record.start.definition,
+                )),
+            };
+        }
+        // The journal of the whole ends as the record does, for who reads it without that.
+        scenario.keep(&JournalLine::End(record.end.clone()))?;
+        Ok(Ok(record))
+    }
+
+    /// Describes what is missing of agents that did not make their part, or of which not all is here.
+    fn describe_missing(&self, record: &ScenarioRecord) -> Option<Missing> {
+        let elapsed = Duration::from_micros(record.end.elapsed_us);
+        let load = &record.start.plan.load;
+        let due = match load.shape {
+            Shape::Iterations { count, .. } => Some(count),
+            _ => Schedule::new(load).arrivals_until(elapsed),
+        };
+        let mut words = Vec::new();
+        let mut not_run = due.map(|_| 0);
+        for (place, agent) in self.agents.iter().enumerate() {
+            let mut reason = match &agent.lost {
+                Some(reason) => reason.clone(),
+                None if agent.is_complete() => continue,
+                None => format!(
+                    "agent {} did not deliver all that it measured",
+                    self.name(place)
+                ),
+            };
+            let own = record.shards.get(place).zip(due).map(|(part, due)| {
+                let known = part.started + part.dropped;
+                part.shard.count_of(due).saturating_sub(known)
+            });
+            not_run = not_run.zip(own).map(|(sum, own)| sum + own);
+            if let Some(count) = own.filter(|count| *count > 0) {
+                let count = display::format_counted(count, "iteration");
+                write!(reason, "; {count} of its part were not run").expect("a string");
+            }
+            words.push(reason);
+        }
+        (!words.is_empty()).then(|| Missing {
+            reason: Redacted::assume(words.join("; ")),
+            share: (due.zip(not_run))
+                .map(|(due, not_run)| 1.0 - not_run as f64 / due.max(1) as f64),
+        })
+    }
+}

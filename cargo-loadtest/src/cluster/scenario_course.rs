@@ -1,0 +1,157 @@
+//! One scenario of several agents as one: its seconds for the live view and the journal.
+
+use super::seconds::Seconds;
+use crate::console;
+use crate::error::Error;
+use crate::live::Live;
+use loadtest_model::card::describe_broken;
+use loadtest_model::failure::RunFailure;
+use loadtest_model::metrics::{AbortThresholds, Broken, Frame};
+use loadtest_model::protocol::JournalLine;
+use loadtest_model::record::{RunStart, ScenarioRecord};
+use loadtest_model::shard::Shard;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::PathBuf;
+use tokio::time::Instant;
+
+/// One scenario of all agents.
+pub(super) struct ScenarioCourse {
+    journal: PathBuf,
+    file: File,
+    seconds: Seconds,
+    /// Agents whose load is ready, and those of which no more comes.
+    pub(super) ready: Vec<bool>,
+    finished: Vec<bool>,
+    starts: Vec<Option<RunStart>>,
+    thresholds: Option<AbortThresholds>,
+    pub(super) broken: Option<Broken>,
+    pub(super) failure: Option<(usize, RunFailure)>,
+    has_ended: bool,
+}
+
+impl ScenarioCourse {
+    /// Prepares that of so many agents, with a journal of the whole.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub(super) fn create(journal: PathBuf, agents: usize) -> Result<Self, Error> {
+        Ok(Self {
+            file: File::create(&journal).map_err(Error::io("write", &journal))?,
+            journal,
+            seconds: Seconds::new(agents),
+            ready: vec![false; agents],
+            finished: vec![false; agents],
+            starts: vec![None; agents],
+            thresholds: None,
+            broken: None,
+            failure: None,
+            has_ended: false,
+        })
+    }
+
+    /// Adds a line of an agent's journal.
+    pub(super) fn add(&mut self, place: usize, line: JournalLine) -> Result<(), String> {
+        match line {
+            JournalLine::Ready => self.ready[place] = true,
+            JournalLine::Start(start) => {
+                let record = ScenarioRecord::new(*start);
+                record.check().map_err(|wrong| wrong.to_string())?;
+                self.starts[place] = Some(record.start);
+            }
+            JournalLine::Frame(frame) => {
+                let start = self.starts[place]
+                    .as_ref()
+                    .ok_or("a second before the start")?;
+                frame
+                    .check(start.definition.steps.len())
+                    .map_err(|wrong| wrong.to_string())?;
+                self.seconds.add(place, *frame);
+            }
+            JournalLine::End(_) => self.finish(place),
+            JournalLine::Failed(failure) => {
+                self.failure = self.failure.take().or(Some((place, failure)));
+                self.finish(place);
+            }
+        }
+        Ok(())
+    }
+
+    /// Expects nothing more of an agent.
+    pub(super) fn finish(&mut self, place: usize) {
+        if !std::mem::replace(&mut self.finished[place], true) {
+            self.seconds.finish(place);
+        }
+    }
+
+    /// Shows the seconds that all have told, and keeps them. Returns the words on a threshold that ends the run.
+    pub(super) fn show(
+        &mut self,
+        number: usize,
+        live: &mut Live,
+        begin: Instant,
+    ) -> Result<Option<String>, Error> {
+        if self.thresholds.is_none() {
+            let told = |(place, start): (usize, &Option<RunStart>)| {
+                start.is_some() || self.finished[place]
+            };
+            if !self.starts.iter().enumerate().all(told) {
+                return Ok(None);
+            }
+            let Some(start) = join_starts(&self.starts) else {
+                return Ok(None);
+            };
+            self.thresholds = Some(AbortThresholds::new(
+                &start.plan,
+                start.definition.steps.len(),
+            ));
+            self.keep(&JournalLine::Start(Box::new(start.clone())))?;
+            live.start(number, start, begin.elapsed());
+        }
+        let mut words = None;
+        while let Some(mut frame) = self.seconds.next_complete() {
+            if self.broken.is_none() {
+                frame.broken = self
+                    .thresholds
+                    .as_mut()
+                    .and_then(|limits| limits.check_second(&frame));
+                self.broken = frame.broken;
+                if let (Some(broken), Some(start)) = (&self.broken, join_starts(&self.starts)) {
+                    words = Some(console::clean(&describe_broken(
+                        broken,
+                        &start.plan,
+                        &start.definition,
+                    )));
+                }
+            }
+            self.keep(&JournalLine::Frame(Box::new(frame.clone())))?;
+            live.frame(number, Frame { ..frame });
+        }
+        if !self.has_ended && self.finished.iter().all(|finished| *finished) {
+            self.has_ended = true;
+            live.end_one();
+        }
+        Ok(words.filter(|_| self.broken.is_some()))
+    }
+
+    /// Adds a line to the journal of the whole.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn keep(&self, line: &JournalLine) -> Result<(), Error> {
+        let mut bytes = serde_json::to_vec(line).map_err(Error::encode("a second"))?;
+        bytes.push(b'\n');
+        (&self.file)
+            .write_all(&bytes)
+            .map_err(Error::io("write", &self.journal))
+    }
+}
+
+/// Returns the start of the whole: that of the first part, with all workers.
+fn join_starts(starts: &[Option<RunStart>]) -> Option<RunStart> {
+    let mut all = starts.iter().flatten();
+    let mut whole = all.next()?.clone();
+    whole.workers += all.map(|start| start.workers).sum::<u32>();
+    whole.plan.shard = Shard::WHOLE;
+    Some(whole)
+}
