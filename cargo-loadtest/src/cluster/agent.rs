@@ -191,7 +191,7 @@ impl Agent<'_> {
         {
             return Err(Error::failure("the name of the run is none"));
         }
-        let beats = subscribe(&self.client, control_subject(&order.run)).await?;
+        let beats = subscribe(&self.client, control_subject(&order.run, order.place)).await?;
         let (run, place) = (order.run.clone(), order.place);
         let work = Work::begin(order, self.setting, &self.info, &self.client)?;
         console::print_status("Running", format_args!("part {} of {run}", place + 1));

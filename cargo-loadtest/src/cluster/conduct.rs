@@ -3,7 +3,7 @@
 use super::clock::{AgentClock, ClockOffset, measure_clocks, now_us};
 use super::controller::{BEAT, Crew};
 use super::course::RunCourse;
-use super::messages::Phase;
+use super::messages::{Beat, Phase};
 use super::parcels::Parcels;
 use crate::cli::AgentLoss;
 use crate::error::Error;
@@ -244,8 +244,13 @@ impl<'a> Control<'a> {
 
     async fn beat(&mut self) {
         self.last_beat = Some(Instant::now());
-        let received = self.course.received();
-        self.crew.beat(self.phase, &self.starts_us, received).await;
+        let mut starts = self.starts_us.iter().copied();
+        let beats = self.course.received().map(|received| Beat {
+            phase: self.phase,
+            start_us: starts.next(),
+            received,
+        });
+        self.crew.beat(beats).await;
     }
 
     fn obey(&mut self, interrupts: &Interrupts, live: &mut Live) {

@@ -152,7 +152,8 @@ impl Crew<'_> {
             let mut engaged = Engaged::default();
             if let Err(error) = self.engage(setup_values, &mut engaged, interrupts).await {
                 // Those that prepare in vain are told.
-                self.beat(Phase::Abort, &[], Vec::new()).await;
+                self.beat((0..self.agents.len()).map(|_| Beat::of(Phase::Abort)))
+                    .await;
                 return Err(error);
             }
             let journals = self.run.requests.iter();
@@ -179,18 +180,18 @@ impl Crew<'_> {
         made
     }
 
-    /// Says what is wanted.
-    pub(super) async fn beat(&self, phase: Phase, starts_us: &[u64], received: Vec<Vec<u64>>) {
-        let beat = Beat {
-            phase,
-            starts_us: starts_us.to_vec(),
-            received,
+    /// Says what is wanted of each agent. What is lost is said again.
+    pub(super) async fn beat(&self, beats: impl Iterator<Item = Beat>) {
+        let publish = async {
+            for (place, beat) in beats.enumerate() {
+                let Ok(beat) = serde_json::to_vec(&beat) else {
+                    continue;
+                };
+                let subject = control_subject(&self.run.name, place);
+                let _ = self.client.publish(subject, beat.into()).await;
+            }
+            let _ = self.client.flush().await;
         };
-        if let Ok(beat) = serde_json::to_vec(&beat) {
-            // What is lost is said again.
-            let subject = control_subject(&self.run.name);
-            let _ = timeout(BEAT, self.client.publish(subject, beat.into())).await;
-            let _ = timeout(BEAT, self.client.flush()).await;
-        }
+        let _ = timeout(BEAT, publish).await;
     }
 }

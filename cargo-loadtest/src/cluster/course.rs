@@ -180,8 +180,8 @@ impl<'a> RunCourse<'a> {
     }
 
     /// Returns how much of each journal is here, by agent.
-    pub(super) fn received(&self) -> Vec<Vec<u64>> {
-        self.agents.iter().map(Mirror::received).collect()
+    pub(super) fn received(&self) -> impl Iterator<Item = Vec<u64>> {
+        self.agents.iter().map(Mirror::received)
     }
 
     /// Returns true once all that all agents measured is here.

@@ -2,9 +2,9 @@
 
 use super::clock::{ClockOffset, measure_clock};
 use super::connection::ANSWER_LIMIT;
-use super::controller::Crew;
+use super::controller::{BEAT, Crew};
 use super::discovery::find_usable;
-use super::messages::{AgentInfo, Answer, Order, Phase, Question, agent_subject, decode};
+use super::messages::{AgentInfo, Answer, Beat, Order, Phase, Question, agent_subject, decode};
 use crate::console;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
@@ -38,10 +38,16 @@ impl Crew<'_> {
         let clocks = self.clocks.iter().copied();
         let mut candidates: VecDeque<_> = self.agents.iter().cloned().zip(clocks).collect();
         let begin = Instant::now();
+        let mut last_beat = None::<Instant>;
         for (place, shard) in shards.into_iter().enumerate() {
             let question = self.encode_order(place, shard, setup_values)?;
             loop {
-                self.beat(Phase::Prepare, &[], Vec::new()).await;
+                // Those that prepare already hear that somebody is there.
+                if last_beat.is_none_or(|last| last.elapsed() >= BEAT) {
+                    self.beat((0..place).map(|_| Beat::of(Phase::Prepare)))
+                        .await;
+                    last_beat = Some(Instant::now());
+                }
                 let Some((agent, clock)) = candidates.pop_front() else {
                     if begin.elapsed() > REPLACEMENT_LIMIT {
                         return Err(Error::failure("other runs took the agents before this one")

@@ -23,9 +23,9 @@ pub(super) fn agent_subject(agent: &str) -> String {
     format!("lt.agent.{agent}")
 }
 
-/// Returns the subject of the [`Beat`]s of a run.
-pub(super) fn control_subject(run: &str) -> String {
-    format!("lt.run.{run}.control")
+/// Returns the subject of the [`Beat`]s for one agent of a run.
+pub(super) fn control_subject(run: &str, place: usize) -> String {
+    format!("lt.run.{run}.control.{place}")
 }
 
 /// Returns the subject of the parcels of one agent of a run; `*` for all.
@@ -102,15 +102,27 @@ pub(super) enum Answer {
     },
 }
 
-/// What the controller wants, said again and again: a message that is lost does no harm.
+/// What the controller wants of one agent, said again and again: a message that is lost does no harm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Beat {
-    /// What agents are to do.
+    /// What it is to do.
     pub(super) phase: Phase,
-    /// The start of the load by the clock of each agent, in microseconds after 1970.
-    pub(super) starts_us: Vec<u64>,
-    /// How many bytes of its journals the controller has of each agent.
-    pub(super) received: Vec<Vec<u64>>,
+    /// The start of the load by its clock, in microseconds after 1970, once that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) start_us: Option<u64>,
+    /// How many bytes of its journals the controller has.
+    pub(super) received: Vec<u64>,
+}
+
+impl Beat {
+    /// Returns one that says what to do, and nothing else.
+    pub(super) const fn of(phase: Phase) -> Self {
+        Self {
+            phase,
+            start_us: None,
+            received: Vec::new(),
+        }
+    }
 }
 
 /// What agents are to do.

@@ -18,6 +18,8 @@ mod mirror;
 mod parcels;
 mod scenario_course;
 mod seconds;
+#[cfg(test)]
+mod simulation;
 mod work;
 
 use crate::error::Error;

@@ -148,12 +148,13 @@ impl Work {
     pub(super) fn obey(&mut self, beat: &Beat) {
         self.last_beat = Instant::now();
         self.phase = self.phase.max(beat.phase);
-        if let Some(received) = beat.received.get(self.order.place) {
-            self.delivery.borrow_mut().received.clone_from(received);
+        if !beat.received.is_empty() {
+            let mut delivery = self.delivery.borrow_mut();
+            delivery.received.clone_from(&beat.received);
         }
         match self.phase {
             Phase::Run if !self.has_started => {
-                if let Some(start) = beat.starts_us.get(self.order.place) {
+                if let Some(start) = beat.start_us {
                     self.group.say(&format!("start {start}"));
                     self.has_started = true;
                 }
