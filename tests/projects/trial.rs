@@ -37,19 +37,20 @@ pub(crate) fn is_installed(program: &str) -> bool {
     // In many a container it is there and may do nothing.
     match program {
         "unshare" => found && unshares(),
-        "nats-server" => nats_server().is_some(),
+        "nats-server" => !nats_servers().is_empty(),
         _ => found,
     }
 }
 
-/// Returns a server of clusters that is not too old: `LOADTEST_NATS_SERVER`, else the first in `PATH`.
-pub(crate) fn nats_server() -> Option<PathBuf> {
+/// Returns the servers of clusters: those that `LOADTEST_NATS_SERVER` lists as `PATH` does, else the first in `PATH`
+/// that is not too old.
+pub(crate) fn nats_servers() -> Vec<PathBuf> {
     if let Some(given) = std::env::var_os("LOADTEST_NATS_SERVER") {
-        return Some(given.into());
+        return std::env::split_paths(&given).collect();
     }
-    let path = std::env::var_os("PATH")?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
     let mut programs = std::env::split_paths(&path).map(|folder| folder.join("nats-server"));
-    programs.find(|program| {
+    let is_current = |program: &PathBuf| {
         let told = std::process::Command::new(program)
             .arg("--version")
             .output();
@@ -60,7 +61,8 @@ pub(crate) fn nats_server() -> Option<PathBuf> {
                 .any(|old| text.contains(old))
                 && told.status.success()
         })
-    })
+    };
+    programs.find(is_current).into_iter().collect()
 }
 
 fn unshares() -> bool {

@@ -269,13 +269,11 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Notes who said nothing for too long, while we could have heard it.
+    /// Notes who gave up, and who said nothing for too long while we could have heard it.
     fn find_lost_agents(&mut self) {
-        if self
+        let could_hear = self
             .outage
-            .is_none_or(|last| last.elapsed() > SILENCE_AFTER_OUTAGE)
-        {
-            self.course.note_silence(SILENCE);
-        }
+            .is_none_or(|last| last.elapsed() > SILENCE_AFTER_OUTAGE);
+        self.course.note_losses(could_hear.then_some(SILENCE));
     }
 }

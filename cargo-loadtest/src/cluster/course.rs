@@ -147,16 +147,16 @@ impl<'a> RunCourse<'a> {
         failed.or_else(ended)
     }
 
-    /// Notes the agents that said nothing for so long.
-    pub(super) fn note_silence(&mut self, limit: Duration) {
+    /// Notes the agents that gave up, and those that said nothing for longer than `limit`, where there is one.
+    pub(super) fn note_losses(&mut self, limit: Option<Duration>) {
         for place in 0..self.agents.len() {
             let name = self.name(place);
             let agent = &mut self.agents[place];
-            let is_silent = agent.last_word.elapsed() > limit;
+            let silence = limit.filter(|limit| agent.last_word.elapsed() > *limit);
             let gave_up = agent.end.as_ref().and_then(|end| end.gave_up.as_ref());
-            let reason = match (&agent.end, gave_up) {
-                (_, Some(reason)) => format!("agent {name} gave up: {}", console::clean(reason)),
-                (None, None) if is_silent => {
+            let reason = match (&agent.end, gave_up, silence) {
+                (_, Some(reason), _) => format!("agent {name} gave up: {}", console::clean(reason)),
+                (None, None, Some(limit)) => {
                     format!("agent {name} was lost: it said nothing for {limit:?}")
                 }
                 _ => continue,

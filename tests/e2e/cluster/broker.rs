@@ -1,49 +1,66 @@
 //! A real NATS server, which can be killed and come back.
 
 use crate::call::wait_for;
-use crate::trial::nats_server;
+use crate::trial::nats_servers;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
-fn program() -> PathBuf {
-    nats_server().expect("the test is left out without one")
-}
-
 /// A server of our own; it is killed when it is dropped.
 pub(crate) struct Broker {
+    program: PathBuf,
     folder: TempDir,
     child: Child,
     port: u16,
+    scheme: &'static str,
 }
 
 impl Broker {
     pub(crate) fn start() -> Self {
+        let mut programs = nats_servers().into_iter();
+        Self::of(&programs.next().expect("the test is left out without one"))
+    }
+
+    /// Starts this program.
+    pub(crate) fn of(program: &Path) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let (child, port) = launch(&program(), &folder, "-1");
+        Self::configured(program, folder, "nats")
+    }
+
+    /// Starts one that lets in whom the configuration names, which is in a folder with all that it names.
+    pub(crate) fn guarded(folder: TempDir, scheme: &'static str) -> Self {
+        let mut programs = nats_servers().into_iter();
+        let program = programs.next().expect("the test is left out without one");
+        Self::configured(&program, folder, scheme)
+    }
+
+    fn configured(program: &Path, folder: TempDir, scheme: &'static str) -> Self {
+        let (child, port) = launch(program, &folder, "-1");
         Self {
+            program: program.to_path_buf(),
             folder,
             child,
             port,
+            scheme,
         }
     }
 
     /// The server of the distribution, which is too old; `None` where it is not installed.
     pub(crate) fn start_old() -> Option<Self> {
         let program = Path::new("/usr/sbin/nats-server");
-        let folder = tempfile::tempdir().expect("a folder");
-        let (child, port) = program.is_file().then(|| launch(program, &folder, "-1"))?;
-        Some(Self {
-            folder,
-            child,
-            port,
-        })
+        program.is_file().then(|| Self::of(program))
     }
 
     /// Its address, as an option of the tool.
     pub(crate) fn option(&self) -> String {
-        format!("--cluster nats://127.0.0.1:{}", self.port)
+        format!("--cluster {}://{}", self.scheme, self.address())
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        ([127, 0, 0, 1], self.port).into()
     }
 
     /// Ends it at once.
@@ -54,7 +71,7 @@ impl Broker {
 
     /// Starts it again where it was, with the messages that it kept.
     pub(crate) fn restart(&mut self) {
-        let (child, port) = launch(&program(), &self.folder, &self.port.to_string());
+        let (child, port) = launch(&self.program, &self.folder, &self.port.to_string());
         assert_eq!(port, self.port);
         self.child = child;
     }
@@ -81,7 +98,12 @@ fn launch(program: &Path, folder: &TempDir, port: &str) -> (Child, u16) {
     let ports = folder.path().join("ports");
     let _ = fs::remove_dir_all(&ports);
     fs::create_dir(&ports).expect("our own folder");
-    let mut child = Command::new(program)
+    let configuration = folder.path().join("server.conf");
+    let mut command = Command::new(program);
+    if configuration.is_file() {
+        command.arg("-c").arg(configuration);
+    }
+    let mut child = command
         .args(["-a", "127.0.0.1", "-p", port, "-js", "-sd"])
         .arg(folder.path().join("store"))
         .arg("--ports_file_dir")

@@ -1,68 +1,39 @@
 //! What breaks while agents make a load, and what becomes of the run.
 
 use super::broker::Broker;
-use super::{Agent, assert_is_sum};
-use crate::call::{Running, wait_for};
+use super::run::{Cluster, ClusterRun};
 use crate::secrets::{CANARY, CANARY_BASE64, leaky};
-use crate::site::{Sandbox, assert_balanced, shop};
-use crate::trials;
+use crate::site::{Sandbox, assert_balanced, total};
+use crate::trial::{nats_servers, trials};
 use libtest_mimic::Trial;
-use loadtest_model::record::{EndReason, ScenarioRecord};
-use loadtest_tests::Server;
+use loadtest_model::record::EndReason;
+use loadtest_tests::{Reply, Server};
 use rustix::process::Signal;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(crate) fn trials() -> Vec<Trial> {
     trials![needing "nats-server":
         a_killed_agent_ends_the_run_and_is_named,
         a_run_may_go_on_without_a_lost_agent,
         a_server_that_is_killed_and_comes_back_loses_nothing,
-        agents_stop_without_their_controller,
+        what_agents_measured_without_their_controller_is_merged,
         an_agent_that_is_told_to_stop_says_so,
         a_threshold_of_the_whole_ends_the_run,
         an_agent_that_stood_still_is_lost_and_delivers_what_it_measured,
         agents_stop_without_their_server,
+        agents_that_stopped_without_their_server_deliver_when_it_is_back,
         a_server_that_is_too_old_is_refused,
         a_run_is_stopped_by_its_user,
+        a_run_is_aborted_by_its_user,
         what_a_secret_holds_is_in_no_message,
     ]
 }
 
-/// A run of agents under way.
-struct ClusterRun {
-    sandbox: Sandbox,
-    running: Running,
-}
-
-impl ClusterRun {
-    fn start(broker: &Broker, server: &Server, line: &str) -> Self {
-        let sandbox = Sandbox::new();
-        let line = format!("{line} {}", broker.option());
-        let running = sandbox.run(&line, server).start();
-        Self { sandbox, running }
-    }
-}
-
-/// Waits until so many requests came.
-#[track_caller]
-fn wait_for_load(server: &Server, requests: usize) {
-    wait_for("the load", || {
-        (server.recorded().len() >= requests).then_some(())
-    });
-}
-
-fn parts<const N: usize>(agents: &[Agent; N]) -> [ScenarioRecord; N] {
-    agents.each_ref().map(Agent::part)
-}
-
 fn a_killed_agent_ends_the_run_and_is_named() {
-    let (broker, server) = (Broker::start(), Server::recording(shop));
-    let [first, second] = Agent::start_all(&broker);
-    let run = ClusterRun::start(
-        &broker,
-        &server,
-        "single --rate 40/s --duration 60s --agents 2",
-    );
-    wait_for_load(&server, 40);
+    let cluster = Cluster::<2>::start();
+    let [first, second] = &cluster.agents;
+    let run = cluster.run("single --rate 40/s --duration 60s");
+    cluster.wait_for_load(40);
     second.running.signal(Signal::KILL);
     let output = run.running.output().exits(102);
     let record = run.sandbox.record();
@@ -89,14 +60,10 @@ fn a_killed_agent_ends_the_run_and_is_named() {
 }
 
 fn a_run_may_go_on_without_a_lost_agent() {
-    let (broker, server) = (Broker::start(), Server::recording(shop));
-    let [first, second] = Agent::start_all(&broker);
-    let run = ClusterRun::start(
-        &broker,
-        &server,
-        "single --rate 40/s --duration 8s --agents 2 --on-agent-loss continue",
-    );
-    wait_for_load(&server, 40);
+    let cluster = Cluster::<2>::start();
+    let [first, second] = &cluster.agents;
+    let run = cluster.run("single --rate 40/s --duration 8s --on-agent-loss continue");
+    cluster.wait_for_load(40);
     second.running.signal(Signal::KILL);
     run.running.output().exits(102);
     // The other one made all of its part.
@@ -105,61 +72,52 @@ fn a_run_may_go_on_without_a_lost_agent() {
 }
 
 fn a_server_that_is_killed_and_comes_back_loses_nothing() {
-    let (mut broker, server) = (Broker::start(), Server::recording(shop));
-    let agents: [Agent; 2] = Agent::start_all(&broker);
-    let run = ClusterRun::start(
-        &broker,
-        &server,
-        "single --rate 40/s --duration 10s --agents 2",
-    );
-    wait_for_load(&server, 80);
-    broker.kill();
-    wait_for_load(&server, 160);
-    broker.restart();
-    run.running.output().exits(0);
-    let record = run.sandbox.record();
-    assert_balanced(&record);
-    assert_eq!(record.end.planned, 400);
-    assert_eq!(record.windows.steady.journey.started, 400);
-    assert_is_sum(&record, &parts(&agents));
+    for program in nats_servers() {
+        let mut cluster = Cluster::<2>::on(Broker::of(&program));
+        let run = cluster.run("single --rate 40/s --duration 10s");
+        cluster.wait_for_load(80);
+        cluster.broker.kill();
+        cluster.wait_for_load(160);
+        cluster.broker.restart();
+        run.running.output().exits(0);
+        let record = run.sandbox.record();
+        assert_balanced(&record);
+        assert_eq!(record.end.planned, 400);
+        assert_eq!(record.windows.steady.journey.started, 400);
+        cluster.assert_is_sum(&record);
+    }
 }
 
-fn agents_stop_without_their_controller() {
-    let (broker, server) = (Broker::start(), Server::recording(shop));
-    let mut agents: [Agent; 2] = Agent::start_all(&broker);
-    let run = ClusterRun::start(
-        &broker,
-        &server,
-        "single --rate 40/s --duration 600s --agents 2",
-    );
-    wait_for_load(&server, 40);
+fn what_agents_measured_without_their_controller_is_merged() {
+    let mut cluster = Cluster::<2>::start();
+    let run = cluster.run("single --rate 40/s --duration 600s");
+    cluster.wait_for_load(40);
     run.running.signal(Signal::KILL);
-    for agent in &mut agents {
+    for agent in &mut cluster.agents {
         agent
             .running
             .wait_until_it_says("the load is stopped: the controller said nothing for 5s");
+        agent.running.signal(Signal::INT);
+        agent.running.signal(Signal::INT);
     }
-    let parts = agents.each_ref().map(|agent| {
-        agent.running.signal(Signal::INT);
-        agent.running.signal(Signal::INT);
-        agent.part()
-    });
-    for part in parts {
+    for part in cluster.parts() {
         assert_eq!(part.end.ending, EndReason::Interrupted);
         assert_balanced(&part);
     }
+    let kept = cluster.agents.each_ref();
+    let kept = kept.map(|agent| agent.sandbox.only_run().0.join("record.json"));
+    let sandbox = Sandbox::new();
+    sandbox.tool("merge", "").args(kept).run().exits(105);
+    let merged = sandbox.record();
+    assert_balanced(&merged);
+    cluster.assert_is_sum(&merged);
 }
 
 fn an_agent_that_is_told_to_stop_says_so() {
-    let (broker, server) = (Broker::start(), Server::recording(shop));
-    let agents: [Agent; 2] = Agent::start_all(&broker);
-    let run = ClusterRun::start(
-        &broker,
-        &server,
-        "single --rate 40/s --duration 600s --agents 2",
-    );
-    wait_for_load(&server, 40);
-    agents[0].running.signal(Signal::TERM);
+    let cluster = Cluster::<2>::start();
+    let run = cluster.run("single --rate 40/s --duration 600s");
+    cluster.wait_for_load(40);
+    cluster.agents[0].running.signal(Signal::TERM);
     let output = run.running.output();
     assert!(
         output
@@ -169,15 +127,14 @@ fn an_agent_that_is_told_to_stop_says_so() {
     );
     let record = run.sandbox.record();
     assert_balanced(&record);
-    assert_is_sum(&record, &parts(&agents));
+    cluster.assert_is_sum(&record);
     output.exits(102);
 }
 
 fn a_threshold_of_the_whole_ends_the_run() {
-    let (broker, server) = (Broker::start(), Server::recording(shop));
-    let agents: [Agent; 2] = Agent::start_all(&broker);
-    let line = "given_up --rate 100/s --duration 600s --agents 2";
-    let run = ClusterRun::start(&broker, &server, line);
+    let cluster = Cluster::<2>::start();
+    let line = "given_up --rate 100/s --duration 600s";
+    let run = cluster.run(line);
     run.running.output().exits(99);
     let record = run.sandbox.record();
     assert!(
@@ -185,34 +142,51 @@ fn a_threshold_of_the_whole_ends_the_run() {
         "{:?}",
         record.end.ending
     );
-    assert_is_sum(&record, &parts(&agents));
+    cluster.assert_is_sum(&record);
 }
 
 fn a_run_is_stopped_by_its_user() {
-    let (broker, server) = (Broker::start(), Server::recording(shop));
-    let agents: [Agent; 2] = Agent::start_all(&broker);
-    let run = ClusterRun::start(
-        &broker,
-        &server,
-        "single --rate 40/s --duration 600s --agents 2",
-    );
-    wait_for_load(&server, 40);
+    let cluster = Cluster::<2>::start();
+    let run = cluster.run("single --rate 40/s --duration 600s");
+    cluster.wait_for_load(40);
     run.running.signal(Signal::INT);
     run.running.output().exits(105).says(&["stopping"]);
     let record = run.sandbox.record();
     assert_balanced(&record);
     assert_eq!(record.end.ending, EndReason::Interrupted);
-    assert_is_sum(&record, &parts(&agents));
+    cluster.assert_is_sum(&record);
+}
+
+fn a_run_is_aborted_by_its_user() {
+    let mut cluster = Cluster::<2>::start();
+    let answered = AtomicUsize::new(0);
+    cluster.target = Server::recording(move |_| {
+        if answered.fetch_add(1, Ordering::SeqCst) < 20 {
+            Reply::text("ok")
+        } else {
+            Reply::hang()
+        }
+    });
+    let mut run = cluster.run("single --iterations 1000 --users 4");
+    cluster.wait_for_load(24);
+    run.running.signal(Signal::INT);
+    run.running.wait_until_it_says("stopping");
+    run.running.signal(Signal::INT);
+    run.running.output().exits(105).says(&["aborting"]);
+    let record = run.sandbox.record();
+    assert_balanced(&record);
+    let journey = total(&record).journey;
+    assert_eq!((journey.ok, journey.cancelled), (20, 4));
+    cluster.assert_is_sum(&record);
 }
 
 fn what_a_secret_holds_is_in_no_message() {
-    let (broker, server) = (Broker::start(), Server::recording(leaky));
-    let _agents: [Agent; 2] = Agent::start_all(&broker);
-    let line = "secretive --iterations 10 --users 2 --agents 2";
-    let run = ClusterRun::start(&broker, &server, line);
+    let mut cluster = Cluster::<2>::start();
+    cluster.target = Server::recording(leaky);
+    let run = cluster.run("secretive --iterations 10 --users 2");
     run.running.output().exits(99);
-    assert_eq!(server.requests_to("/refused"), 10);
-    let written = broker.written();
+    assert_eq!(cluster.target.requests_to("/refused"), 10);
+    let written = cluster.broker.written();
     let holds = |word: &str| {
         let mut parts = written.windows(word.len());
         parts.any(|part| part == word.as_bytes())
@@ -222,40 +196,51 @@ fn what_a_secret_holds_is_in_no_message() {
 }
 
 fn an_agent_that_stood_still_is_lost_and_delivers_what_it_measured() {
-    let (broker, server) = (Broker::start(), Server::recording(shop));
-    let agents: [Agent; 2] = Agent::start_all(&broker);
-    let line = "single --rate 40/s --duration 600s --agents 2";
-    let mut run = ClusterRun::start(&broker, &server, line);
-    wait_for_load(&server, 40);
-    agents[0].running.signal(Signal::STOP);
+    let cluster = Cluster::<2>::start();
+    let line = "single --rate 40/s --duration 600s";
+    let mut run = cluster.run(line);
+    cluster.wait_for_load(40);
+    cluster.agents[0].running.signal(Signal::STOP);
     run.running
         .wait_until_it_says("was lost: it said nothing for 3.5s");
-    agents[0].running.signal(Signal::CONT);
+    cluster.agents[0].running.signal(Signal::CONT);
     run.running.output().exits(102);
     let record = run.sandbox.record();
     assert!(matches!(record.end.ending, EndReason::AgentLost { .. }));
-    assert_is_sum(&record, &parts(&agents));
+    cluster.assert_is_sum(&record);
 }
 
-fn agents_stop_without_their_server() {
-    let (mut broker, server) = (Broker::start(), Server::recording(shop));
-    let mut agents: [Agent; 2] = Agent::start_all(&broker);
+/// A run whose server is killed, and whose agents have stopped for that reason.
+fn run_without_server() -> (Cluster<2>, ClusterRun) {
+    let mut cluster = Cluster::<2>::start();
     let sandbox = Sandbox::with("[cluster]\norphan_after = \"2s\"\n");
-    let line = format!(
-        "single --rate 40/s --duration 600s --agents 2 {}",
-        broker.option()
-    );
-    let run = sandbox.run(&line, &server).start();
+    let run = cluster.run_in(sandbox, "single --rate 40/s --duration 600s");
     // So that the controller has a second of each.
-    wait_for_load(&server, 160);
-    broker.kill();
-    for agent in &mut agents {
+    cluster.wait_for_load(160);
+    cluster.broker.kill();
+    for agent in &mut cluster.agents {
         agent
             .running
             .wait_until_it_says("the load is stopped: no NATS server answered for 2s");
     }
+    (cluster, run)
+}
+
+fn agents_stop_without_their_server() {
+    let (_cluster, run) = run_without_server();
     let words = "no NATS server answers any more";
-    run.output().exits(102).says(&[words]);
+    run.running.output().exits(102).says(&[words]);
+}
+
+fn agents_that_stopped_without_their_server_deliver_when_it_is_back() {
+    let (mut cluster, run) = run_without_server();
+    cluster.broker.restart();
+    let reason = "gave up: no NATS server answered for 2s";
+    run.running.output().exits(102).says(&[reason]);
+    let record = run.sandbox.record();
+    assert_balanced(&record);
+    assert!(matches!(record.end.ending, EndReason::AgentLost { .. }));
+    cluster.assert_is_sum(&record);
 }
 
 fn a_server_that_is_too_old_is_refused() {

@@ -2,16 +2,16 @@
 
 mod broker;
 mod failures;
+mod run;
 
-use crate::call::{Running, wait_for};
 use crate::shards::{accounts, divided};
 use crate::site::{Sandbox, assert_balanced, shop};
-use crate::trials;
+use crate::trial::{nats_servers, trials};
 use broker::Broker;
 use libtest_mimic::Trial;
-use loadtest_model::metrics::Windows;
 use loadtest_model::record::ScenarioRecord;
 use loadtest_tests::Server;
+use run::{Agent, Cluster, assert_is_sum};
 
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = trials![needing "nats-server":
@@ -25,53 +25,6 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials
 }
 
-/// An agent with a folder and a store of its own.
-pub(crate) struct Agent {
-    sandbox: Sandbox,
-    pub(crate) running: Running,
-}
-
-impl Agent {
-    /// Starts one, and waits until it listens.
-    #[track_caller]
-    pub(crate) fn start(broker: &Broker, line: &str) -> Self {
-        let sandbox = Sandbox::new();
-        let call = sandbox.tool("agent", &broker.option()).line(line);
-        let mut running = call.start();
-        running.wait_until_it_says("Waiting for runs");
-        Self { sandbox, running }
-    }
-
-    pub(crate) fn start_all<const N: usize>(broker: &Broker) -> [Self; N] {
-        std::array::from_fn(|_| Self::start(broker, ""))
-    }
-
-    /// What it kept of its only part.
-    #[track_caller]
-    pub(crate) fn part(&self) -> ScenarioRecord {
-        let part = wait_for("the record of an agent", || {
-            let run = self.sandbox.runs().pop()?;
-            let is_there = run.files().iter().any(|file| file.ends_with("record.json"));
-            is_there.then_some(run)
-        });
-        part.scenario()
-    }
-}
-
-/// Checks that a record is the sum of what the agents kept, bucket by bucket.
-#[track_caller]
-pub(crate) fn assert_is_sum(record: &ScenarioRecord, parts: &[ScenarioRecord]) {
-    let mut windows = Windows::default();
-    for part in parts {
-        windows.merge(&part.windows);
-    }
-    assert_eq!(record.windows, windows, "bucket by bucket");
-    assert_eq!(
-        record.end.planned,
-        parts.iter().map(|part| part.end.planned).sum::<u64>()
-    );
-}
-
 fn sent(server: &Server) -> Vec<String> {
     let recorded = server.recorded();
     let all = recorded
@@ -83,44 +36,30 @@ fn sent(server: &Server) -> Vec<String> {
 }
 
 fn agents_make_the_load_of_one_process() {
-    let (broker, server) = (Broker::start(), Server::recording(shop));
-    let agents: [Agent; 3] = Agent::start_all(&broker);
-    let controller = Sandbox::new();
     let load = "journey --iterations 50 --users 6 --seed 7";
-    let cluster = format!("{} --agents 3", broker.option());
-    controller
-        .run(&format!("{load} {cluster}"), &server)
-        .run()
-        .exits(0);
-    let record = controller.record();
-    assert_balanced(&record);
-    assert_eq!(record.end.planned, 50);
-    let parts = agents.each_ref().map(Agent::part);
-    assert_is_sum(&record, &parts);
-    let told = record
-        .shards
-        .iter()
-        .filter_map(|shard| shard.agent.as_ref());
-    assert_eq!(told.filter(|agent| agent.lost.is_none()).count(), 3);
-    let by_agents = sent(&server);
-
     let alone = Server::recording(shop);
     Sandbox::new().run(load, &alone).run().exits(0);
-    assert_eq!(sent(&alone), by_agents);
+    for program in nats_servers() {
+        let cluster = Cluster::<3>::on(Broker::of(&program));
+        let run = cluster.run(load);
+        run.running.output().exits(0);
+        let record = run.sandbox.record();
+        assert_balanced(&record);
+        assert_eq!(record.end.planned, 50);
+        cluster.assert_is_sum(&record);
+        let shards = record.shards.iter();
+        let told = shards.filter_map(|shard| shard.agent.as_ref());
+        assert_eq!(told.filter(|agent| agent.lost.is_none()).count(), 3);
+        assert_eq!(sent(&alone), sent(&cluster.target));
 
-    // They serve the next run as well: one of a rate, whose seconds are added up as they come.
-    let output = controller.run(
-        &format!("single --rate 60/s --duration 3s {cluster}"),
-        &server,
-    );
-    output.run().exits(0);
-    let last = controller.runs().pop().expect("a run").scenario();
-    assert_balanced(&last);
-    assert_eq!(last.end.planned, 180);
-    let parts = agents
-        .each_ref()
-        .map(|agent| agent.sandbox.runs().pop().expect("a run").scenario());
-    assert_is_sum(&last, &parts);
+        // They serve the next run as well: one of a rate, whose seconds are added up as they come.
+        let run = cluster.run_in(run.sandbox, "single --rate 60/s --duration 3s");
+        run.running.output().exits(0);
+        let last = run.sandbox.runs().pop().expect("a run").scenario();
+        assert_balanced(&last);
+        assert_eq!(last.end.planned, 180);
+        cluster.assert_is_sum(&last);
+    }
 }
 
 fn agents_are_listed_and_refused_by_name() {
@@ -128,7 +67,7 @@ fn agents_are_listed_and_refused_by_name() {
     let sandbox = Sandbox::new();
     let list = || sandbox.call().arg("agents").line(&broker.option());
     list().run().exits(0).prints(&["no agent is there"]);
-    let agent = Agent::start(&broker, "--weight 3");
+    let agent = Agent::start(&broker.option(), "--weight 3");
     list().run().exits(0).prints(&["weight 3", "idle"]);
     let wait = format!("single {} --agents 2 --wait 1s", broker.option());
     sandbox
@@ -200,18 +139,12 @@ fn setups_run_once_on_the_controller() {
 }
 
 fn a_mix_is_made_by_agents_at_once() {
-    let (broker, server) = (Broker::start(), Server::recording(shop));
-    let agents: [Agent; 2] = Agent::start_all(&broker);
-    let controller = Sandbox::new();
-    let line = format!(
-        "--mix single journey --rate 40/s --duration 3s {} --agents 2",
-        broker.option()
-    );
-    controller.run(&line, &server).run().exits(0);
-    let record = controller.only_run().record();
-    let parts = agents
-        .each_ref()
-        .map(|agent| agent.sandbox.only_run().record());
+    let cluster = Cluster::<2>::start();
+    let run = cluster.run("--mix single journey --rate 40/s --duration 3s");
+    run.running.output().exits(0);
+    let record = run.sandbox.only_run().record();
+    let agents = cluster.agents.each_ref();
+    let parts = agents.map(|agent| agent.sandbox.only_run().record());
     for (at, scenario) in record.scenarios.iter().enumerate() {
         assert_balanced(scenario);
         let own: Vec<ScenarioRecord> = parts
@@ -225,8 +158,9 @@ fn a_mix_is_made_by_agents_at_once() {
 }
 
 fn two_runs_have_agents_of_their_own() {
-    let (broker, server) = (Broker::start(), Server::start(shop));
-    let agents: [Agent; 4] = Agent::start_all(&broker);
+    let broker = Broker::start();
+    let agents = [(); 4].map(|()| Agent::start(&broker.option(), ""));
+    let server = Server::start(shop);
     let line = format!(
         "single --rate 20/s --duration 4s {} --agents 2",
         broker.option()
