@@ -16,6 +16,8 @@ use tokio::spawn;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
+/// The interval between two beats until the load begins: what is lost then may come too late.
+const NOTICE_BEAT: Duration = Duration::from_millis(100);
 /// An agent that says nothing for so long is lost.
 const SILENCE: Duration = Duration::from_millis(3_500);
 /// The same after our own connection came back.
@@ -43,9 +45,11 @@ pub(super) struct Control<'a> {
     measured_at: Option<Instant>,
     parcels: Parcels,
     phase: Phase,
+    /// The start by our own clock, and by that of each agent.
+    start_us: u64,
     starts_us: Vec<u64>,
     last_beat: Option<Instant>,
-    /// The last time at which our own connection was down.
+    /// The last time at which we could hear no agent.
     outage: Option<Instant>,
     /// The time since which it is down.
     outage_since: Option<Instant>,
@@ -69,6 +73,7 @@ impl<'a> Control<'a> {
             measured_at: None,
             parcels,
             phase: Phase::Prepare,
+            start_us: 0,
             starts_us: Vec::new(),
             last_beat: None,
             outage: None,
@@ -175,8 +180,10 @@ impl<'a> Control<'a> {
         let clocks = self.clocks.iter().map(AgentClock::at_start);
         let slowest = clocks.clone().map(|clock| clock.error_us).max();
         let notice = NOTICE.max(Duration::from_micros(slowest.unwrap_or_default() * 20));
-        let start = now_us() + u64::try_from(notice.as_micros()).unwrap_or_default();
-        self.starts_us = clocks.map(|clock| clock.to_agent(start)).collect();
+        self.start_us = now_us() + u64::try_from(notice.as_micros()).unwrap_or_default();
+        self.starts_us = clocks
+            .map(|clock| clock.to_agent(self.start_us))
+            .collect();
         self.end_with(Phase::Run);
     }
 
@@ -190,7 +197,9 @@ impl<'a> Control<'a> {
 
     /// Says what is wanted, if it is time, and takes what has come.
     async fn turn(&mut self) -> Result<(), Error> {
-        if self.last_beat.is_none_or(|last| last.elapsed() >= BEAT) {
+        let is_notice = self.phase == Phase::Run && now_us() < self.start_us;
+        let interval = if is_notice { NOTICE_BEAT } else { BEAT };
+        if self.last_beat.is_none_or(|last| last.elapsed() >= interval) {
             self.beat().await;
         }
         if self.crew.client.connection_state() != State::Connected {
@@ -202,6 +211,10 @@ impl<'a> Control<'a> {
         self.outage_since = None;
         for parcel in self.parcels.next().await {
             self.course.take(&parcel)?;
+        }
+        if !self.parcels.is_hearing() {
+            // A connection that broke and is back already, for example.
+            self.outage = Some(Instant::now());
         }
         Ok(())
     }

@@ -3,6 +3,8 @@
 use super::messages::{AgentEnd, ParcelHead, encode_parcel, parcel_subject};
 use async_nats::HeaderMap;
 use async_nats::jetstream::Context;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -17,8 +19,8 @@ const CHUNK: u64 = 256 * 1024;
 const POLL: Duration = Duration::from_millis(50);
 /// An agent says at least so often that it is there.
 const WORD: Duration = Duration::from_secs(1);
-/// The time for a server to take a parcel.
-const ACK_LIMIT: Duration = Duration::from_secs(2);
+/// A parcel that the server did not take in this time is sent again.
+const ACK_LIMIT: Duration = Duration::from_secs(1);
 /// What the controller does not have so long after the server took it is sent again.
 const RESEND_AFTER: Duration = Duration::from_secs(3);
 
@@ -111,6 +113,8 @@ impl Forwarder {
     async fn send(&self, number: &mut u64, journal: usize, offset: u64, bytes: &[u8]) {
         *number += 1;
         let identifier = format!("{}.{}.{}.{number}", self.run, self.place, self.agent);
+        // The answer to the first may come after the second was sent.
+        let mut answers = FuturesUnordered::new();
         loop {
             let head = ParcelHead {
                 agent: self.agent.clone(),
@@ -127,11 +131,12 @@ impl Forwarder {
             let sent = self
                 .context
                 .publish_with_headers(subject, headers, parcel.into());
-            let taken = timeout(ACK_LIMIT, async { sent.await?.await }).await;
-            if matches!(taken, Ok(Ok(_))) {
-                return;
+            answers.push(async { sent.await?.await });
+            match timeout(ACK_LIMIT, answers.next()).await {
+                Ok(Some(Ok(_))) => return,
+                Ok(_) => sleep(POLL).await,
+                Err(_) => {}
             }
-            sleep(POLL).await;
         }
     }
 }

@@ -16,6 +16,8 @@ const WAIT: Duration = Duration::from_millis(100);
 const BATCH: usize = 500;
 /// Agents send more often than this; where nothing comes, the consumer is made anew.
 const STALL: Duration = Duration::from_secs(2);
+/// The time for each answer of the server: an answer that a broken connection lost must not keep beats from agents.
+const CONSUMER_LIMIT: Duration = Duration::from_secs(1);
 
 /// The reading end of the stream.
 pub(super) struct Parcels {
@@ -52,6 +54,11 @@ impl Parcels {
         })
     }
 
+    /// Returns true if the last parcels that were asked for could be heard.
+    pub(super) fn is_hearing(&self) -> bool {
+        self.consumer.is_some()
+    }
+
     /// Returns the parcels that came, after a short wait. A server that is gone has none.
     pub(super) async fn next(&mut self) -> Vec<Vec<u8>> {
         let mut parcels = Vec::new();
@@ -68,7 +75,7 @@ impl Parcels {
             .max_messages(BATCH)
             .expires(WAIT)
             .messages();
-        let Ok(Ok(mut batch)) = timeout(ANSWER_LIMIT, batch).await else {
+        let Ok(Ok(mut batch)) = timeout(CONSUMER_LIMIT, batch).await else {
             self.consumer = None;
             return parcels;
         };
@@ -91,7 +98,10 @@ impl Parcels {
     }
 
     async fn make_consumer(&mut self) -> Option<Consumer<PullConfig>> {
-        let info = timeout(ANSWER_LIMIT, self.stream.info()).await.ok()?.ok()?;
+        let info = timeout(CONSUMER_LIMIT, self.stream.info())
+            .await
+            .ok()?
+            .ok()?;
         if info.state.last_sequence + 1 < self.next {
             // The server lost its stream and began another one.
             self.next = 1;
@@ -105,7 +115,7 @@ impl Parcels {
             inactive_threshold: Duration::from_secs(30),
             ..PullConfig::default()
         };
-        timeout(ANSWER_LIMIT, self.stream.create_consumer(config))
+        timeout(CONSUMER_LIMIT, self.stream.create_consumer(config))
             .await
             .ok()?
             .ok()

@@ -14,7 +14,6 @@ pub(crate) struct Broker {
     folder: TempDir,
     child: Child,
     port: u16,
-    scheme: &'static str,
 }
 
 impl Broker {
@@ -26,24 +25,16 @@ impl Broker {
     /// Starts this program.
     pub(crate) fn of(program: &Path) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        Self::configured(program, folder, "nats")
+        Self::configured(program, folder)
     }
 
-    /// Starts one that lets in whom the configuration names, which is in a folder with all that it names.
-    pub(crate) fn guarded(folder: TempDir, scheme: &'static str) -> Self {
-        let mut programs = nats_servers().into_iter();
-        let program = programs.next().expect("the test is left out without one");
-        Self::configured(&program, folder, scheme)
-    }
-
-    fn configured(program: &Path, folder: TempDir, scheme: &'static str) -> Self {
+    fn configured(program: &Path, folder: TempDir) -> Self {
         let (child, port) = launch(program, &folder, "-1");
         Self {
             program: program.to_path_buf(),
             folder,
             child,
             port,
-            scheme,
         }
     }
 
@@ -55,7 +46,7 @@ impl Broker {
 
     /// Its address, as an option of the tool.
     pub(crate) fn option(&self) -> String {
-        format!("--cluster {}://{}", self.scheme, self.address())
+        format!("--cluster nats://{}", self.address())
     }
 
     /// Where it listens.

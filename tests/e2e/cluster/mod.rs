@@ -2,6 +2,8 @@
 
 mod broker;
 mod failures;
+mod messages;
+mod proxy;
 mod run;
 
 use crate::shards::{accounts, divided};
@@ -22,6 +24,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         two_runs_have_agents_of_their_own,
     ];
     trials.extend(failures::trials());
+    trials.extend(messages::trials());
     trials
 }
 
