@@ -181,9 +181,7 @@ impl<'a> Control<'a> {
         let slowest = clocks.clone().map(|clock| clock.error_us).max();
         let notice = NOTICE.max(Duration::from_micros(slowest.unwrap_or_default() * 20));
         self.start_us = now_us() + u64::try_from(notice.as_micros()).unwrap_or_default();
-        self.starts_us = clocks
-            .map(|clock| clock.to_agent(self.start_us))
-            .collect();
+        self.starts_us = clocks.map(|clock| clock.to_agent(self.start_us)).collect();
         self.end_with(Phase::Run);
     }
 

@@ -58,8 +58,9 @@ fn messages_that_are_lost_are_sent_again() {
     let beats = AtomicUsize::new(0);
     assert_exact(true, move |passing| {
         let is_beat = passing.subject.ends_with(".control");
-        let is_every_other =
-            is_beat && passing.is_published && beats.fetch_add(1, Ordering::SeqCst) % 2 == 0;
+        let is_every_other = is_beat
+            && passing.is_published
+            && beats.fetch_add(1, Ordering::SeqCst).is_multiple_of(2);
         if passing.parcel % 3 == 1 || is_every_other {
             Fate::Lost
         } else {

@@ -58,12 +58,12 @@ impl Proxy {
                 let Ok(server) = TcpStream::connect(server) else {
                     continue;
                 };
-                let ways = [(&client, &server), (&server, &client)];
-                for ((from, to), parcels) in ways.into_iter().zip(&parcels) {
+                let ways = [(&client, &server, true), (&server, &client, false)];
+                for ((from, to, is_published), parcels) in ways.into_iter().zip(&parcels) {
                     let mut way = Way {
                         from: from.try_clone().expect("a socket"),
                         to: to.try_clone().expect("a socket"),
-                        is_published: std::ptr::eq(from, &client),
+                        is_published,
                         parcels: Arc::clone(parcels),
                         script: Arc::clone(&script),
                     };
