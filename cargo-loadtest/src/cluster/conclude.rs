@@ -2,17 +2,22 @@
 
 use super::clock::AgentClock;
 use super::course::RunCourse;
+use super::mirror::Mirror;
 use crate::console;
 use crate::error::Error;
+use crate::files;
 use crate::session::journal;
 use loadtest_model::card::{Validity, describe_broken};
 use loadtest_model::definition::Shape;
 use loadtest_model::display;
 use loadtest_model::protocol::JournalLine;
-use loadtest_model::record::{AgentRun, EndReason, RunRecord, ScenarioRecord, merge_shards};
+use loadtest_model::record::{
+    AgentRun, EndReason, RunRecord, ScenarioRecord, from_json, merge_shards,
+};
 use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::Schedule;
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
 /// What is not known of a load.
@@ -53,7 +58,15 @@ impl RunCourse<'_> {
         let identity = &self.run.requests[number].scenario;
         let mut parts = Vec::new();
         for (place, agent) in self.agents.iter().enumerate() {
-            let path = agent.path(number);
+            if let Some(path) = agent.record(number) {
+                let record = read_record(path).map_err(|wrong| {
+                    let name = self.name(place);
+                    Error::failure(format!("agent {name} tells what cannot be: {wrong}"))
+                })?;
+                parts.push(self.describe_part(agent, record));
+                continue;
+            }
+            let path = agent.journal(number);
             let folded = journal::fold(path).map_err(Error::io("read", path))?;
             if let Some(failure) = &folded.failure {
                 return Ok(Err(Error::refused(identity, failure)));
@@ -75,13 +88,7 @@ impl RunCourse<'_> {
                     self.name(place)
                 ))));
             };
-            parts.push(RunRecord {
-                run_id: agent.info.agent.clone(),
-                environment: agent.info.environment.clone(),
-                scenarios: vec![record],
-                not_run: Vec::new(),
-                ..self.run.header.clone()
-            });
+            parts.push(self.describe_part(agent, record));
         }
         let merged = if let [only] = parts.as_slice() {
             only.scenarios.clone()
@@ -133,6 +140,17 @@ impl RunCourse<'_> {
         Ok(Ok(record))
     }
 
+    /// Returns the record of an agent as that of a run.
+    fn describe_part(&self, agent: &Mirror, record: ScenarioRecord) -> RunRecord {
+        RunRecord {
+            run_id: agent.info.agent.clone(),
+            environment: agent.info.environment.clone(),
+            scenarios: vec![record],
+            not_run: Vec::new(),
+            ..self.run.header.clone()
+        }
+    }
+
     /// Describes what is missing of agents that did not make their part, or of which not all is here.
     fn describe_missing(&self, record: &ScenarioRecord) -> Option<Missing> {
         let elapsed = Duration::from_micros(record.end.elapsed_us);
@@ -169,4 +187,12 @@ impl RunCourse<'_> {
                 .map(|(due, not_run)| 1.0 - not_run as f64 / due.max(1) as f64),
         })
     }
+}
+
+/// Reads the record that the process of an agent wrote.
+fn read_record(path: &Path) -> Result<ScenarioRecord, String> {
+    let bytes = files::read(path).map_err(|error| error.to_string())?;
+    let record: ScenarioRecord = from_json(&bytes).map_err(|error| error.to_string())?;
+    record.check().map_err(|wrong| wrong.to_string())?;
+    Ok(record)
 }

@@ -33,12 +33,8 @@ impl<'a> RunCourse<'a> {
         journals: Vec<PathBuf>,
     ) -> Result<Self, Error> {
         let count = agents.len();
-        let mirrors = agents.iter().enumerate().map(|(place, info)| {
-            let paths = (1..=journals.len()).map(|number| {
-                run.folder
-                    .join(format!("agent-{}-journal-{number}.jsonl", place + 1))
-            });
-            Mirror::create(info.clone(), &paths.collect::<Vec<_>>())
+        let mirrors = (1..).zip(agents).map(|(number, info)| {
+            Mirror::create(info.clone(), &run.folder, number, journals.len())
         });
         let mirrors = mirrors.collect::<Result<_, _>>()?;
         let scenarios = journals

@@ -1,4 +1,4 @@
-//! The way of an agent's journals to the controller: from the disk, so that the load never waits for the network.
+//! The way of an agent's files to the controller: from the disk, so that the load never waits for the network.
 
 use super::messages::{AgentEnd, ParcelHead, encode_parcel, parcel_subject};
 use async_nats::HeaderMap;
@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 /// The most bytes of a parcel; a server takes 1 MB.
 const CHUNK: u64 = 256 * 1024;
-/// The interval between two looks at the journals.
+/// The interval between two looks at the files.
 const POLL: Duration = Duration::from_millis(50);
 /// An agent says at least so often that it is there.
 const WORD: Duration = Duration::from_secs(1);
@@ -24,26 +24,27 @@ const ACK_LIMIT: Duration = Duration::from_secs(1);
 /// What the controller does not have so long after the server took it is sent again.
 const RESEND_AFTER: Duration = Duration::from_secs(3);
 
-/// The part of an agent in a run, as far as its journals travel.
+/// The part of an agent in a run, as far as its files travel.
 #[derive(Debug, Default)]
 pub(super) struct Delivery {
     /// Set once the child has ended.
     pub(super) end: Option<AgentEnd>,
-    /// How much of each journal the controller has.
+    /// How much of each file the controller has.
     pub(super) received: Vec<u64>,
 }
 
-/// Journals on their way.
+/// Files on their way.
 pub(super) struct Forwarder {
     pub(super) context: Context,
     pub(super) run: String,
     pub(super) place: usize,
     pub(super) agent: String,
-    pub(super) journals: Vec<PathBuf>,
+    /// The journals of all scenarios, and then their records.
+    pub(super) files: Vec<PathBuf>,
     pub(super) delivery: Rc<RefCell<Delivery>>,
 }
 
-/// A journal on its way.
+/// A file on its way.
 struct Source {
     file: Option<File>,
     /// The bytes that the server took.
@@ -53,10 +54,10 @@ struct Source {
 }
 
 impl Forwarder {
-    /// Sends what the journals hold, until it is dropped.
+    /// Sends what the files hold, until it is dropped.
     pub(super) async fn forward(self) {
         let mut sources: Vec<Source> = self
-            .journals
+            .files
             .iter()
             .map(|_| Source {
                 file: None,
@@ -67,14 +68,14 @@ impl Forwarder {
         let (mut number, mut last_word) = (0_u64, None::<Instant>);
         loop {
             let mut has_sent = false;
-            for (journal, source) in sources.iter_mut().enumerate() {
-                self.rewind(journal, source);
-                let bytes = read_chunk(source, &self.journals[journal]);
+            for (file, source) in sources.iter_mut().enumerate() {
+                self.rewind(file, source);
+                let bytes = read_chunk(source, &self.files[file]);
                 if bytes.is_empty() {
                     continue;
                 }
                 let length = bytes.len() as u64;
-                self.send(&mut number, journal, source.sent, &bytes).await;
+                self.send(&mut number, file, source.sent, &bytes).await;
                 source.sent += length;
                 has_sent = true;
             }
@@ -92,8 +93,8 @@ impl Forwarder {
     }
 
     /// Goes back to what the controller has, if the rest got lost.
-    fn rewind(&self, journal: usize, source: &mut Source) {
-        let received = self.delivery.borrow().received.get(journal).copied();
+    fn rewind(&self, file: usize, source: &mut Source) {
+        let received = self.delivery.borrow().received.get(file).copied();
         let Some(received) = received.filter(|received| *received < source.sent) else {
             source.lacking = None;
             return;
@@ -110,7 +111,7 @@ impl Forwarder {
     }
 
     /// Sends a parcel, again and again until the server has it.
-    async fn send(&self, number: &mut u64, journal: usize, offset: u64, bytes: &[u8]) {
+    async fn send(&self, number: &mut u64, file: usize, offset: u64, bytes: &[u8]) {
         *number += 1;
         let identifier = format!("{}.{}.{}.{number}", self.run, self.place, self.agent);
         // The answer to the first may come after the second was sent.
@@ -118,7 +119,7 @@ impl Forwarder {
         loop {
             let head = ParcelHead {
                 agent: self.agent.clone(),
-                journal,
+                file,
                 offset,
                 end: self.delivery.borrow().end.clone(),
             };
@@ -141,7 +142,7 @@ impl Forwarder {
     }
 }
 
-/// Reads what follows in a journal; nothing where there is none yet.
+/// Reads what follows in a file; nothing where there is none yet.
 fn read_chunk(source: &mut Source, path: &Path) -> Vec<u8> {
     if source.file.is_none() {
         source.file = File::open(path).ok();

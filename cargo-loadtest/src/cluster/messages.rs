@@ -110,7 +110,7 @@ pub(super) struct Beat {
     /// The start of the load by its clock, in microseconds after 1970, once that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) start_us: Option<u64>,
-    /// How many bytes of its journals the controller has.
+    /// How many bytes of each of its files the controller has.
     pub(super) received: Vec<u64>,
 }
 
@@ -141,13 +141,13 @@ pub(super) enum Phase {
     Done,
 }
 
-/// The head of a parcel: a line of JSON before bytes of a journal.
+/// The head of a parcel: a line of JSON before bytes of a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ParcelHead {
     /// The agent.
     pub(super) agent: String,
-    /// The number of the journal.
-    pub(super) journal: usize,
+    /// The number of the file: the journals of all scenarios, and then their records.
+    pub(super) file: usize,
     /// The place of the first byte in it.
     pub(super) offset: u64,
     /// Set once the child has ended.
@@ -158,7 +158,7 @@ pub(super) struct ParcelHead {
 /// The end of an agent's part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct AgentEnd {
-    /// The length of each journal.
+    /// The length of each journal, and then of each record.
     pub(super) lengths: Vec<u64>,
     /// How the child ended: `exit code 0`.
     pub(super) status: String,
@@ -169,7 +169,7 @@ pub(super) struct AgentEnd {
     pub(super) output: Vec<String>,
 }
 
-/// Joins a head and bytes of a journal.
+/// Joins a head and bytes of a file.
 pub(super) fn encode_parcel(head: &ParcelHead, bytes: &[u8]) -> serde_json::Result<Vec<u8>> {
     let mut parcel = serde_json::to_vec(head)?;
     parcel.push(b'\n');
@@ -203,7 +203,7 @@ mod tests {
     fn head() -> ParcelHead {
         ParcelHead {
             agent: "a-1".to_owned(),
-            journal: 0,
+            file: 0,
             offset: 7,
             end: None,
         }

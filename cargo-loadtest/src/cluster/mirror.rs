@@ -1,4 +1,4 @@
-//! The journals of one agent, as far as they have come.
+//! The journals and records of one agent, as far as they have come.
 
 use super::messages::{AgentEnd, AgentInfo, ParcelHead};
 use crate::error::Error;
@@ -13,12 +13,15 @@ use tokio::time::Instant;
 const MAX_LINE: usize = 16 << 20;
 /// The most bytes of a journal: a day of a large scenario.
 const MAX_JOURNAL: u64 = 32 << 30;
+/// The most bytes of a record: 600 cells of a scenario with a thousand steps.
+const MAX_RECORD: u64 = 256 << 20;
 
 /// One agent of a run.
 #[derive(Debug)]
 pub(super) struct Mirror {
     pub(super) info: AgentInfo,
-    journals: Vec<MirroredJournal>,
+    /// The journals of all scenarios, and then their records.
+    files: Vec<MirroredFile>,
     /// How its part ended, once that is known.
     pub(super) end: Option<AgentEnd>,
     /// The time of its last parcel.
@@ -28,32 +31,67 @@ pub(super) struct Mirror {
 }
 
 #[derive(Debug)]
-struct MirroredJournal {
+struct MirroredFile {
     path: PathBuf,
     file: File,
     length: u64,
     /// Bytes since the last end of a line.
     line: usize,
-    tail: Tail<JournalLine>,
+    /// The lines of a journal; a record is read at the end.
+    tail: Option<Tail<JournalLine>>,
+}
+
+impl MirroredFile {
+    fn create(path: PathBuf, is_journal: bool) -> Result<Self, Error> {
+        Ok(Self {
+            file: File::create(&path).map_err(Error::io("write", &path))?,
+            length: 0,
+            line: 0,
+            tail: is_journal.then(|| Tail::new(&path)),
+            path,
+        })
+    }
+
+    /// Returns why it cannot have these bytes at its end, so that it is `length` long.
+    fn find_excess(&mut self, new: &[u8], length: u64) -> Option<&'static str> {
+        if self.tail.is_none() {
+            return (length > MAX_RECORD).then_some("sends more than a record can hold");
+        }
+        if length > MAX_JOURNAL {
+            return Some("sends more than a journal can hold");
+        }
+        for part in new.split_inclusive(|byte| *byte == b'\n') {
+            self.line += part.len();
+            if self.line > MAX_LINE {
+                return Some("sends a line that no journal has");
+            }
+            if part.ends_with(b"\n") {
+                self.line = 0;
+            }
+        }
+        None
+    }
 }
 
 impl Mirror {
-    /// Prepares empty journals at `paths`.
+    /// Prepares empty files for the journals and records of so many scenarios in `folder`; `number` is that of the agent.
     ///
     /// # Errors
     /// When a file cannot be made.
-    pub(super) fn create(info: AgentInfo, paths: &[PathBuf]) -> Result<Self, Error> {
-        let journals = paths.iter().map(|path| {
-            Ok(MirroredJournal {
-                file: File::create(path).map_err(Error::io("write", path))?,
-                path: path.clone(),
-                length: 0,
-                line: 0,
-                tail: Tail::new(path),
-            })
-        });
+    pub(super) fn create(
+        info: AgentInfo,
+        folder: &Path,
+        number: usize,
+        scenarios: usize,
+    ) -> Result<Self, Error> {
+        let path =
+            |what: &str, scenario: usize| folder.join(format!("agent-{number}-{what}-{scenario}"));
+        let journals =
+            (1..=scenarios).map(|scenario| MirroredFile::create(path("journal", scenario), true));
+        let records =
+            (1..=scenarios).map(|scenario| MirroredFile::create(path("record", scenario), false));
         Ok(Self {
-            journals: journals.collect::<Result<_, Error>>()?,
+            files: journals.chain(records).collect::<Result<_, _>>()?,
             info,
             end: None,
             last_word: Instant::now(),
@@ -68,33 +106,24 @@ impl Mirror {
     pub(super) fn add(&mut self, head: ParcelHead, bytes: &[u8]) -> Result<(), Error> {
         self.last_word = Instant::now();
         let wrong = |what: &str| Error::failure(format!("{} {what}", self.info.agent));
-        let journals = self.journals.len();
-        let journal = self.journals.get_mut(head.journal);
-        let journal = journal.ok_or_else(|| wrong("tells of a scenario that does not run"))?;
+        let files = self.files.len();
+        let file = self.files.get_mut(head.file);
+        let file = file.ok_or_else(|| wrong("tells of a scenario that does not run"))?;
         if let Some(end) = &head.end
-            && end.lengths.len() != journals
+            && end.lengths.len() != files
         {
             return Err(wrong("tells the end of other scenarios"));
         }
         let end_of_parcel = head.offset.saturating_add(bytes.len() as u64);
-        if end_of_parcel > MAX_JOURNAL {
-            return Err(wrong("sends more than a journal can hold"));
-        }
-        if head.offset <= journal.length && end_of_parcel > journal.length {
-            let known = usize::try_from(journal.length - head.offset).unwrap_or(usize::MAX);
+        if head.offset <= file.length && end_of_parcel > file.length {
+            let known = usize::try_from(file.length - head.offset).unwrap_or(usize::MAX);
             let new = bytes.get(known..).unwrap_or_default();
-            for part in new.split_inclusive(|byte| *byte == b'\n') {
-                journal.line += part.len();
-                if journal.line > MAX_LINE {
-                    return Err(wrong("sends a line that no journal has"));
-                }
-                if part.ends_with(b"\n") {
-                    journal.line = 0;
-                }
+            if let Some(excess) = file.find_excess(new, end_of_parcel) {
+                return Err(wrong(excess));
             }
-            let written = journal.file.write_all(new);
-            written.map_err(Error::io("write", &journal.path))?;
-            journal.length = end_of_parcel;
+            let written = file.file.write_all(new);
+            written.map_err(Error::io("write", &file.path))?;
+            file.length = end_of_parcel;
         }
         if head.end.is_some() {
             self.end = head.end;
@@ -103,13 +132,14 @@ impl Mirror {
     }
 
     /// Returns the lines of a journal that are new.
-    pub(super) fn lines(&mut self, journal: usize) -> impl Iterator<Item = JournalLine> + use<> {
-        self.journals[journal].tail.read()
+    pub(super) fn lines(&mut self, scenario: usize) -> impl Iterator<Item = JournalLine> + use<> {
+        let tail = self.files[scenario].tail.as_mut();
+        tail.map(Tail::read).into_iter().flatten()
     }
 
-    /// Returns how many bytes of each journal are here.
+    /// Returns how many bytes of each file are here.
     pub(super) fn received(&self) -> Vec<u64> {
-        self.journals.iter().map(|journal| journal.length).collect()
+        self.files.iter().map(|file| file.length).collect()
     }
 
     /// Returns true once the part has ended and all that it measured is here.
@@ -121,15 +151,22 @@ impl Mirror {
 
     /// Removes the files, which the record of the run has taken the place of.
     pub(super) fn remove_files(&self) {
-        for journal in &self.journals {
+        for file in &self.files {
             // One that stays does no harm.
-            let _ = std::fs::remove_file(&journal.path);
+            let _ = std::fs::remove_file(&file.path);
         }
     }
 
-    /// Returns the path of a journal.
-    pub(super) fn path(&self, journal: usize) -> &Path {
-        &self.journals[journal].path
+    /// Returns the path of the journal of a scenario.
+    pub(super) fn journal(&self, scenario: usize) -> &Path {
+        &self.files[scenario].path
+    }
+
+    /// Returns the path of the record of a scenario, which its process wrote at the end; `None` if there is none, or not
+    /// all of it.
+    pub(super) fn record(&self, scenario: usize) -> Option<&Path> {
+        let file = &self.files[self.files.len() / 2 + scenario];
+        (self.is_complete() && file.length > 0).then_some(&*file.path)
     }
 }
 
@@ -151,13 +188,13 @@ mod tests {
             bundle: None,
             run: None,
         };
-        Mirror::create(info, &[folder.join("journal")]).unwrap()
+        Mirror::create(info, folder, 1, 1).unwrap()
     }
 
     fn head(offset: u64) -> ParcelHead {
         ParcelHead {
             agent: "a-1".to_owned(),
-            journal: 0,
+            file: 0,
             offset,
             end: None,
         }
@@ -171,8 +208,8 @@ mod tests {
         for (from, to) in [(0, 5), (0, 5), (9, 12), (3, 9), (5, 20), (20, 26), (0, 26)] {
             mirror.add(head(from as u64), &text[from..to]).unwrap();
         }
-        assert_eq!(mirror.received(), [26]);
-        assert_eq!(std::fs::read(mirror.path(0)).unwrap(), text);
+        assert_eq!(mirror.received(), [26, 0]);
+        assert_eq!(std::fs::read(mirror.journal(0)).unwrap(), text);
         assert_eq!(mirror.lines(0).count(), 2);
         let end = |lengths| ParcelHead {
             end: Some(AgentEnd {
@@ -183,10 +220,10 @@ mod tests {
             }),
             ..head(26)
         };
-        mirror.add(end(vec![27]), b"").unwrap();
+        mirror.add(end(vec![27, 0]), b"").unwrap();
         assert!(!mirror.is_complete());
-        mirror.add(end(vec![26]), b"").unwrap();
-        assert!(mirror.is_complete());
+        mirror.add(end(vec![26, 0]), b"").unwrap();
+        assert!(mirror.is_complete() && mirror.record(0).is_none());
         assert!(mirror.add(end(vec![]), b"").is_err());
     }
 
@@ -194,12 +231,8 @@ mod tests {
     async fn what_no_agent_sends_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let mut mirror = mirror(folder.path());
-        let elsewhere = ParcelHead {
-            journal: 1,
-            ..head(0)
-        };
+        let elsewhere = ParcelHead { file: 2, ..head(0) };
         assert!(mirror.add(elsewhere, b"").is_err());
-        assert!(mirror.add(head(MAX_JOURNAL), b"x").is_err());
         let chunk = vec![b'x'; 1 << 20];
         let sent = (0..17).map(|at| mirror.add(head(at << 20), &chunk));
         let refused: Vec<bool> = sent.map(|sent| sent.is_err()).collect();

@@ -22,7 +22,9 @@ use loadtest_model::definition::{Load, ScenarioDef, Shape, StepDef};
 use loadtest_model::metrics::{Frame, Tally, Windows};
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use loadtest_model::protocol::{JournalLine, RunRequest, SetupValues};
-use loadtest_model::record::{EndReason, Environment, RunEnd, RunRecord, RunStart, SCHEMA_VERSION};
+use loadtest_model::record::{
+    EndReason, Environment, RunEnd, RunRecord, RunStart, SCHEMA_VERSION, ScenarioRecord,
+};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -93,7 +95,8 @@ struct Simulation {
     start: RunStart,
     /// The lines of all seconds.
     frames: Vec<String>,
-    end: RunEnd,
+    /// The record of all of them.
+    record: ScenarioRecord,
     folder: PathBuf,
     address: ClusterAddress,
 }
@@ -153,12 +156,13 @@ async fn act_as_agent(simulation: Rc<Simulation>, number: u32) {
     };
     journal.write(&JournalLine::Ready);
     let delivery = Rc::new(RefCell::new(Delivery::default()));
+    let record_path = journal.path.with_extension("record");
     let forwarder = Forwarder {
         context: async_nats::jetstream::new(client.clone()),
         run: order.run,
         place: order.place,
         agent,
-        journals: vec![journal.path.clone()],
+        files: vec![journal.path.clone(), record_path.clone()],
         delivery: Rc::clone(&delivery),
     };
     let forwarding = spawn_local(forwarder.forward());
@@ -180,10 +184,13 @@ async fn act_as_agent(simulation: Rc<Simulation>, number: u32) {
         }
         journal.write_text(line);
     }
-    journal.write(&JournalLine::End(simulation.end.clone()));
-    let length = std::fs::metadata(&journal.path).unwrap().len();
+    journal.write(&JournalLine::End(simulation.record.end.clone()));
+    let mut record = simulation.record.clone();
+    record.start.plan.shard = shard;
+    std::fs::write(&record_path, serde_json::to_vec(&record).unwrap()).unwrap();
+    let lengths = [&journal.path, &record_path].map(|path| std::fs::metadata(path).unwrap().len());
     delivery.borrow_mut().end = Some(AgentEnd {
-        lengths: vec![length],
+        lengths: lengths.to_vec(),
         status: "exit code 0".to_owned(),
         gave_up: None,
         output: Vec::new(),
@@ -264,6 +271,19 @@ fn request(start: &RunStart, folder: &Path) -> RunRequest {
     }
 }
 
+fn header(start: &RunStart) -> RunRecord {
+    RunRecord {
+        schema_version: SCHEMA_VERSION,
+        run_id: "simulated".to_owned(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: start.started_at.clone(),
+        environment: Environment::default(),
+        scenarios: Vec::new(),
+        not_run: Vec::new(),
+        capacity: None,
+    }
+}
+
 #[test]
 #[ignore = "takes a NATS server (LOADTEST_CLUSTER_URL) and a minute; loadtest/benches/agents.sh runs it"]
 fn a_controller_adds_up_what_a_thousand_agents_measure() {
@@ -280,6 +300,11 @@ fn a_controller_adds_up_what_a_thousand_agents_measure() {
         ..sample::end()
     };
     let frames: Vec<Frame> = (0..seconds).map(frame).collect();
+    let mut record = ScenarioRecord::new(start.clone());
+    for frame in &frames {
+        record.absorb(frame);
+    }
+    record.finish(end);
     let lines = frames
         .iter()
         .map(|frame| serde_json::to_string(&JournalLine::Frame(Box::new(frame.clone()))).unwrap());
@@ -288,7 +313,7 @@ fn a_controller_adds_up_what_a_thousand_agents_measure() {
     let simulation = Simulation {
         start: start.clone(),
         frames: lines,
-        end,
+        record,
         folder: folder.path().to_path_buf(),
         address: address.clone(),
     };
@@ -302,16 +327,7 @@ fn a_controller_adds_up_what_a_thousand_agents_measure() {
         orphan_after: Duration::from_secs(15),
     };
     let requests = [request(&start, folder.path())];
-    let header = RunRecord {
-        schema_version: SCHEMA_VERSION,
-        run_id: "simulated".to_owned(),
-        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_at: start.started_at.clone(),
-        environment: Environment::default(),
-        scenarios: Vec::new(),
-        not_run: Vec::new(),
-        capacity: None,
-    };
+    let header = header(&start);
     let run = ClusterRun {
         name: "simulated".to_owned(),
         requests: &requests,

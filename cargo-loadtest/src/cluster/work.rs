@@ -15,6 +15,7 @@ use loadtest_model::protocol::{Request, RunRequest};
 use loadtest_model::record::RunRecord;
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 use tempfile::NamedTempFile;
@@ -118,11 +119,7 @@ impl Work {
             run: order.run.clone(),
             place: order.place,
             agent: info.agent.clone(),
-            journals: order
-                .requests
-                .iter()
-                .map(|request| request.journal.clone())
-                .collect(),
+            files: list_files(&order.requests).cloned().collect(),
             delivery: Rc::clone(&delivery),
         };
         Ok(Self {
@@ -202,10 +199,8 @@ impl Work {
             for line in self.group.last_output() {
                 self.keep_output(line);
             }
-            let lengths =
-                self.order.requests.iter().map(|request| {
-                    std::fs::metadata(&request.journal).map_or(0, |file| file.len())
-                });
+            let lengths = list_files(&self.order.requests)
+                .map(|path| std::fs::metadata(path).map_or(0, |file| file.len()));
             self.delivery.borrow_mut().end = Some(AgentEnd {
                 lengths: lengths.collect(),
                 status: session::in_words(status),
@@ -296,6 +291,12 @@ impl Work {
             None => Ok(0),
         }
     }
+}
+
+/// Returns the files that the controller gets: the journals, and then the records.
+fn list_files(requests: &[RunRequest]) -> impl Iterator<Item = &PathBuf> {
+    let journals = requests.iter().map(|request| &request.journal);
+    journals.chain(requests.iter().map(|request| &request.record))
 }
 
 /// Gives a request the files of this machine.
