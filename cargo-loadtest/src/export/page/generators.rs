@@ -13,11 +13,12 @@ pub(super) fn build_generators(card: &Card) -> Option<Section> {
     if card.generators.is_empty() {
         return None;
     }
+    let are_agents = card.generators.iter().all(|shard| shard.agent.is_some());
     let columns = vec![
         Column::word("Shard"),
-        Column::text("Run", 1.0).leaves(4),
+        Column::text(if are_agents { "Agent" } else { "Run" }, 1.0).leaves(4),
         Column::text("Machine", 1.0).leaves(3),
-        Column::text("Began", 1.0).leaves(2),
+        Column::figure("Began after").leaves(2),
         Column::figure("Planned"),
         Column::figure("Dropped"),
         Column::figure("Late p99"),
@@ -77,7 +78,7 @@ fn build_cells(shard: &ShardRun) -> Vec<TableCell> {
         TableCell::figure(shard.shard.to_string()),
         TableCell::new(Form::Name, &*shard.run_id),
         TableCell::new(Form::Name, describe_machine(shard)),
-        TableCell::new(Form::Name, &*shard.started_at),
+        TableCell::time(Some(Duration::from_micros(shard.began_after_us))),
         TableCell::figure(display::format_count(shard.planned)),
         TableCell::figure(display::format_count(shard.dropped)),
         TableCell::time(shard.late_p99_us.map(Duration::from_micros)),

@@ -126,7 +126,10 @@ fn name_shards(record: &ScenarioRecord) -> Vec<ValidityCause> {
     let doubts = shards.flat_map(|run| run.doubts.iter().map(move |doubt| (run, doubt)));
     let named = doubts.map(|(run, doubt)| ValidityCause {
         trust: doubt.trust,
-        what: format!("{}: {}", run.shard, doubt.what),
+        what: match run.agent {
+            Some(_) => format!("agent {}, {}: {}", run.run_id, run.shard, doubt.what),
+            None => format!("{}: {}", run.shard, doubt.what),
+        },
         remedy: doubt.remedy.clone(),
     });
     named.collect()
