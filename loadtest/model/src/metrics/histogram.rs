@@ -164,8 +164,13 @@ fn to_nanoseconds(duration: Duration) -> u64 {
 
 impl Inner {
     fn new() -> Self {
+        Self::with_room(ROOM_NS)
+    }
+
+    /// Makes an empty one that takes durations of so many nanoseconds without growing.
+    fn with_room(longest_ns: u64) -> Self {
         Self {
-            counts: new_growing_histogram(DIGITS),
+            counts: new_growing_histogram(DIGITS, longest_ns.clamp(ROOM_NS, HIGHEST_NS)),
             clipped: 0,
             min_ns: u64::MAX,
             max_ns: 0,
@@ -177,9 +182,9 @@ impl Inner {
 /// All that is recorded is at most [`HIGHEST_NS`].
 const GROWS: &str = "a histogram grows up to an hour";
 
-fn new_growing_histogram(digits: u8) -> Hdr<u64> {
+fn new_growing_histogram(digits: u8, room_ns: u64) -> Hdr<u64> {
     let mut counts =
-        Hdr::new_with_bounds(LOWEST_NS, ROOM_NS, digits).expect("the bounds are valid");
+        Hdr::new_with_bounds(LOWEST_NS, room_ns, digits).expect("the bounds are valid");
     counts.auto(true);
     counts
 }
@@ -215,7 +220,7 @@ impl<'de> Deserialize<'de> for Histogram {
         let Some(encoded) = Option::<Encoded>::deserialize(deserializer)? else {
             return Ok(Self(None));
         };
-        let mut inner = Inner::new();
+        let mut inner = Inner::with_room(encoded.max_ns);
         decode_histogram(&encoded.hdr_v2, &mut inner.counts)
             .ok_or_else(|| D::Error::custom("not an HdrHistogram of durations"))?;
         if inner.counts.len() != encoded.count
@@ -245,7 +250,7 @@ impl Histogram {
         let Some(inner) = &self.0 else {
             return Encoding::new();
         };
-        let mut coarse = new_growing_histogram(COARSE_DIGITS);
+        let mut coarse = new_growing_histogram(COARSE_DIGITS, ROOM_NS);
         for value in inner.counts.iter_recorded() {
             // The end of the last bucket is beyond an hour.
             let ns = value.value_iterated_to().min(HIGHEST_NS);
@@ -258,7 +263,7 @@ impl Histogram {
     /// Decodes what [`compact`](Self::compact) made; a damaged encoding is an empty histogram.
     pub(super) fn expand(encoding: &Encoding) -> Self {
         let mut histogram = Self::default();
-        let mut read = new_growing_histogram(COARSE_DIGITS);
+        let mut read = new_growing_histogram(COARSE_DIGITS, ROOM_NS);
         if decode_histogram(encoding, &mut read).is_none() {
             return histogram;
         }
@@ -277,7 +282,7 @@ pub struct CompactSum(Hdr<u64>);
 impl CompactSum {
     /// The sum of these histograms; what is damaged counts for nothing.
     pub fn of<'a>(histograms: impl IntoIterator<Item = &'a CompactHistogram>) -> Self {
-        let mut sum = new_growing_histogram(COARSE_DIGITS);
+        let mut sum = new_growing_histogram(COARSE_DIGITS, ROOM_NS);
         for histogram in histograms {
             let _damaged = decode_histogram(&histogram.0, &mut sum);
         }
