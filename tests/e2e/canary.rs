@@ -35,7 +35,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 /// Beside the shortest runs that are kept as a baseline.
 const MINUTE: &str = "leaky --rate 2/s --duration 61s";
 
-fn project() -> &'static Project {
+pub(crate) fn project() -> &'static Project {
     static PROJECT: OnceLock<Project> = OnceLock::new();
     PROJECT.get_or_init(|| {
         let manifest = format!(

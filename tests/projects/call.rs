@@ -342,7 +342,7 @@ pub(crate) fn send(id: u32, signal: rustix::process::Signal) {
 }
 
 #[cfg(unix)]
-fn pid(id: u32) -> Option<rustix::process::Pid> {
+pub(crate) fn pid(id: u32) -> Option<rustix::process::Pid> {
     i32::try_from(id)
         .ok()
         .and_then(rustix::process::Pid::from_raw)

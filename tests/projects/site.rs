@@ -98,7 +98,11 @@ impl Sandbox {
 
     /// `cargo loadtest <command> <line>` from here.
     pub(crate) fn tool(&self, command: &str, line: &str) -> Call {
-        let call = self.call().arg(command);
+        self.complete(self.call(), command, line)
+    }
+
+    fn complete(&self, call: Call, command: &str, line: &str) -> Call {
+        let call = call.arg(command);
         let call = if builds(command) {
             call.arg("--binary").arg(&self.binary)
         } else {
@@ -114,6 +118,17 @@ impl Sandbox {
             .args(arguments)
             .arg(tool())
             .arg("loadtest")
+    }
+
+    /// `<program> <arguments> cargo loadtest <command> <line>` from here.
+    #[cfg(unix)]
+    pub(crate) fn wrapped_tool(&self, wrapper: (&str, &[&str]), command: &str, line: &str) -> Call {
+        self.complete(self.wrapped(wrapper.0, wrapper.1), command, line)
+    }
+
+    /// The load test of the project.
+    pub(crate) fn binary(&self) -> &Path {
+        &self.binary
     }
 
     /// `cargo loadtest run <line>` where `ulimit <limit>` holds: `-n 400`, or `-S -n 128` until the tool raises it.

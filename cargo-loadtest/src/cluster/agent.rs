@@ -4,7 +4,7 @@ use super::clock::now_us;
 use super::connection::{ANSWER_LIMIT, ClusterAddress};
 use super::messages::{
     AGENTS, AgentInfo, Answer, Beat, Order, PROTOCOL, Phase, Question, agent_subject,
-    control_subject, decode,
+    control_subject, decode, is_name,
 };
 use super::work::Work;
 use crate::console;
@@ -183,12 +183,7 @@ impl Agent<'_> {
     }
 
     async fn begin(&mut self, order: Order) -> Result<(), Error> {
-        if order.run.is_empty()
-            || !order
-                .run
-                .chars()
-                .all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
-        {
+        if !is_name(&order.run) {
             return Err(Error::failure("the name of the run is none"));
         }
         let beats = subscribe(&self.client, control_subject(&order.run, order.place)).await?;

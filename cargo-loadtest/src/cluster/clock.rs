@@ -9,6 +9,9 @@ use tokio::time::Instant;
 /// Questions to each agent, of which the fastest answer counts.
 const PROBES: usize = 40;
 
+/// No clock is so far from ours: 35 years, in microseconds.
+const MAX_OFFSET_US: u64 = 1 << 50;
+
 /// The clock of an agent beside ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ClockOffset {
@@ -106,9 +109,11 @@ pub(super) async fn measure_clock(client: &Client, agent: &str) -> Result<ClockO
             return Err(failed("it answered something else".to_owned()));
         };
         let middle_us = sent_us.saturating_add(took / 2);
-        let offset_us = i64::try_from(i128::from(now_us) - i128::from(middle_us));
+        let offset_us = i64::try_from(i128::from(now_us) - i128::from(middle_us)).ok();
+        let offset_us = offset_us.filter(|offset| offset.unsigned_abs() < MAX_OFFSET_US);
         let found = ClockOffset {
-            offset_us: offset_us.map_err(|error| failed(error.to_string()))?,
+            offset_us: offset_us
+                .ok_or_else(|| failed("its clock is that of another age".to_owned()))?,
             error_us: took.div_ceil(2),
         };
         best = best

@@ -2,12 +2,11 @@
 
 use super::clock::AgentClock;
 use super::course::RunCourse;
-use super::mirror::Mirror;
 use crate::console;
 use crate::error::Error;
 use crate::files;
 use crate::session::journal;
-use loadtest_model::card::{Validity, describe_broken};
+use loadtest_model::card::{Accounts, Validity, describe_broken};
 use loadtest_model::definition::Shape;
 use loadtest_model::display;
 use loadtest_model::protocol::JournalLine;
@@ -26,6 +25,16 @@ struct Missing {
     reason: Redacted,
     /// The share of the load that is known; `None` of a load whose length in iterations nobody knows.
     share: Option<f64>,
+}
+
+/// Checks that what an agent tells of its end is what it told before.
+fn check_totals(record: &ScenarioRecord) -> Result<(), String> {
+    record.check().map_err(|wrong| wrong.to_string())?;
+    let accounts = Accounts::from_record(record);
+    match accounts.mismatch(record) {
+        Some(mismatch) if accounts.balanced == Some(false) => Err(mismatch),
+        _ => Ok(()),
+    }
 }
 
 impl RunCourse<'_> {
@@ -59,11 +68,8 @@ impl RunCourse<'_> {
         let mut parts = Vec::new();
         for (place, agent) in self.agents.iter().enumerate() {
             if let Some(path) = agent.record(number) {
-                let record = read_record(path).map_err(|wrong| {
-                    let name = self.name(place);
-                    Error::failure(format!("agent {name} tells what cannot be: {wrong}"))
-                })?;
-                parts.push(self.describe_part(agent, record));
+                let record = read_record(path).map_err(|wrong| self.accuse(place, &wrong))?;
+                parts.push(self.take_part(place, number, record)?);
                 continue;
             }
             let path = agent.journal(number);
@@ -88,7 +94,7 @@ impl RunCourse<'_> {
                     self.name(place)
                 ))));
             };
-            parts.push(self.describe_part(agent, record));
+            parts.push(self.take_part(place, number, record)?);
         }
         let merged = if let [only] = parts.as_slice() {
             only.scenarios.clone()
@@ -141,14 +147,28 @@ impl RunCourse<'_> {
     }
 
     /// Returns the record of an agent as that of a run.
-    fn describe_part(&self, agent: &Mirror, record: ScenarioRecord) -> RunRecord {
-        RunRecord {
-            run_id: agent.info.agent.clone(),
-            environment: agent.info.environment.clone(),
+    /// Takes what an agent measured of a scenario, if that can be.
+    fn take_part(
+        &self,
+        place: usize,
+        number: usize,
+        mut record: ScenarioRecord,
+    ) -> Result<RunRecord, Error> {
+        check_totals(&record).map_err(|wrong| self.accuse(place, &wrong))?;
+        self.scenarios[number].correct_time(&mut record.start);
+        let info = &self.agents[place].info;
+        Ok(RunRecord {
+            run_id: info.agent.clone(),
+            environment: info.environment.clone(),
             scenarios: vec![record],
             not_run: Vec::new(),
             ..self.run.header.clone()
-        }
+        })
+    }
+
+    fn accuse(&self, place: usize, wrong: &str) -> Error {
+        let name = self.name(place);
+        Error::failure(format!("agent {name} tells what cannot be: {wrong}"))
     }
 
     /// Describes what is missing of agents that did not make their part, or of which not all is here.
@@ -192,7 +212,5 @@ impl RunCourse<'_> {
 /// Reads the record that the process of an agent wrote.
 fn read_record(path: &Path) -> Result<ScenarioRecord, String> {
     let bytes = files::read(path).map_err(|error| error.to_string())?;
-    let record: ScenarioRecord = from_json(&bytes).map_err(|error| error.to_string())?;
-    record.check().map_err(|wrong| wrong.to_string())?;
-    Ok(record)
+    from_json(&bytes).map_err(|error| error.to_string())
 }

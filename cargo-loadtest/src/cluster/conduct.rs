@@ -182,6 +182,7 @@ impl<'a> Control<'a> {
         let notice = NOTICE.max(Duration::from_micros(slowest.unwrap_or_default() * 20));
         self.start_us = now_us() + u64::try_from(notice.as_micros()).unwrap_or_default();
         self.starts_us = clocks.map(|clock| clock.to_agent(self.start_us)).collect();
+        self.course.note_start(self.start_us);
         self.end_with(Phase::Run);
     }
 

@@ -3,12 +3,14 @@
 use super::controller::ClusterRun;
 use super::messages::{AgentInfo, decode_parcel};
 use super::mirror::Mirror;
+use super::parcels::Parcel;
 use super::scenario_course::ScenarioCourse;
 use crate::console;
 use crate::error::Error;
 use crate::live::Live;
 use loadtest_model::failure::RunFailure;
 use loadtest_model::redacted::Redacted;
+use std::iter;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -48,18 +50,27 @@ impl<'a> RunCourse<'a> {
         })
     }
 
-    /// Takes a parcel, if it is of one of the agents.
+    /// Takes what came under the subject of an agent.
     ///
     /// # Errors
-    /// When it cannot be what an agent sends.
-    pub(super) fn take(&mut self, parcel: &[u8]) -> Result<(), Error> {
-        let (head, bytes) = decode_parcel(parcel)
-            .map_err(|wrong| Error::failure(format!("a parcel cannot be read: {wrong}")))?;
-        let mut agents = self.agents.iter_mut();
-        // One of an agent that is not of this run may have the right subject.
-        match agents.find(|agent| agent.info.agent == head.agent) {
-            Some(agent) => agent.add(head, bytes),
-            None => Ok(()),
+    /// When it cannot be what that agent sends.
+    pub(super) fn take(&mut self, parcel: &Parcel) -> Result<(), Error> {
+        let Some(place) = parcel.place.filter(|place| *place < self.agents.len()) else {
+            return Ok(());
+        };
+        let liar = |what: &str| Error::failure(format!("agent {} {what}", self.name(place)));
+        let (head, bytes) = decode_parcel(&parcel.bytes)
+            .map_err(|wrong| liar(&format!("sends what cannot be read: {wrong}")))?;
+        if head.agent != self.agents[place].info.agent {
+            return Err(liar("sends in the name of another"));
+        }
+        self.agents[place].add(head, bytes)
+    }
+
+    /// Notes when the load begins, in microseconds after 1970: what agents tell of that is by clocks of their own.
+    pub(super) fn note_start(&mut self, start_us: u64) {
+        for scenario in &mut self.scenarios {
+            scenario.start_us = start_us;
         }
     }
 
@@ -75,14 +86,20 @@ impl<'a> RunCourse<'a> {
         let mut broken = None;
         for (number, scenario) in self.scenarios.iter_mut().enumerate() {
             for (place, agent) in self.agents.iter_mut().enumerate() {
-                for line in agent.lines(number) {
-                    let liar = |what: String| {
-                        Error::failure(format!(
-                            "agent {} tells what cannot be: {what}",
-                            agent.info.agent
-                        ))
-                    };
-                    scenario.add(place, line).map_err(liar)?;
+                let name = agent.info.agent.clone();
+                let liar = |what: String| {
+                    Error::failure(format!("agent {name} tells what cannot be: {what}"))
+                };
+                // A long journal is read in pieces.
+                for line in iter::from_fn(|| agent.next_lines(number)).flatten() {
+                    let request = &self.run.requests[number];
+                    let added = line.and_then(|line| scenario.add(place, line, request));
+                    added.map_err(&liar)?;
+                }
+                if agent.is_complete() && agent.lost.is_none() && !scenario.ended[place] {
+                    let reason = agent.describe_early_end();
+                    self.news.push(reason.clone());
+                    agent.lost = Some(reason);
                 }
                 if agent.lost.is_some() || agent.is_complete() {
                     scenario.finish(place);

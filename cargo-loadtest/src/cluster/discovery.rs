@@ -1,11 +1,11 @@
 //! The agents of a cluster, and the choice of those that can make a run.
 
 use super::connection::{ANSWER_LIMIT, ClusterAddress};
-use super::messages::{AGENTS, AgentInfo, PROTOCOL, decode};
+use super::messages::{AGENTS, AgentInfo, PROTOCOL, decode, is_name};
 use crate::console;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
-use async_nats::Client;
+use async_nats::{Client, StatusCode};
 use futures_util::StreamExt as _;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -44,14 +44,19 @@ pub(super) async fn find_agents(client: &Client) -> Result<Vec<AgentInfo>, Error
     let end = Instant::now() + ROUND;
     let mut agents = BTreeMap::new();
     while let Ok(Some(answer)) = timeout_at(end, answers.next()).await {
-        // An empty answer is the server's: nobody listens.
-        if answer.payload.is_empty() || agents.len() >= MAX_AGENTS {
+        // This answer is the server's: nobody listens.
+        if answer.status == Some(StatusCode::NO_RESPONDERS) || agents.len() >= MAX_AGENTS {
             break;
         }
         match decode::<AgentInfo>(&answer.payload) {
+            Ok(info) if !is_name(&info.agent) => console::print_warning(format_args!(
+                "an agent is left out, whose name is none: {}",
+                console::clean(&info.agent)
+            )),
             Ok(info) => _ = agents.insert(info.agent.clone(), info),
             Err(wrong) => console::print_warning(format_args!(
-                "an agent of another version answered, and is left out: {wrong}"
+                "an agent of another version answered, and is left out: {}",
+                console::clean(&wrong)
             )),
         }
     }

@@ -18,6 +18,15 @@ pub(super) const ALL_PARCELS: &str = "lt.run.*.parcels.*";
 /// The most bytes of the head of a parcel.
 const MAX_HEAD: usize = 16 * 1024;
 
+/// The most letters of a name within a subject.
+const MAX_NAME: usize = 200;
+
+/// Returns true if this can be a part of a subject, and is harmless on every screen.
+pub(super) fn is_name(text: &str) -> bool {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    !text.is_empty() && text.len() <= MAX_NAME && text.chars().all(is_letter)
+}
+
 /// Returns the subject on which an agent takes questions.
 pub(super) fn agent_subject(agent: &str) -> String {
     format!("lt.agent.{agent}")

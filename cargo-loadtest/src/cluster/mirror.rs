@@ -1,9 +1,11 @@
 //! The journals and records of one agent, as far as they have come.
 
 use super::messages::{AgentEnd, AgentInfo, ParcelHead};
+use crate::console;
 use crate::error::Error;
 use crate::session::journal::Tail;
 use loadtest_model::protocol::JournalLine;
+use loadtest_model::record;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -131,10 +133,31 @@ impl Mirror {
         Ok(())
     }
 
-    /// Returns the lines of a journal that are new.
-    pub(super) fn lines(&mut self, scenario: usize) -> impl Iterator<Item = JournalLine> + use<> {
-        let tail = self.files[scenario].tail.as_mut();
-        tail.map(Tail::read).into_iter().flatten()
+    /// Returns lines of a journal that are new, each or what is wrong with it; `None` if there are no more.
+    pub(super) fn next_lines(
+        &mut self,
+        scenario: usize,
+    ) -> Option<impl Iterator<Item = Result<JournalLine, String>> + use<>> {
+        let tail = self.files[scenario].tail.as_mut()?;
+        let mut lines = tail.read_lines().peekable();
+        lines.peek()?;
+        Some(lines.map(|line| {
+            let read = record::from_json(&line);
+            read.map_err(|wrong| format!("a line of its journal cannot be read: {wrong}"))
+        }))
+    }
+
+    /// Describes the end of a load test whose journal does not end.
+    pub(super) fn describe_early_end(&self) -> String {
+        let mut words = format!("the load test of agent {} ended too early", self.info.agent);
+        if let Some(end) = &self.end {
+            let error = end.output.iter().rfind(|line| line.contains("error"));
+            for part in [Some(&end.status), error].into_iter().flatten() {
+                words.push_str(": ");
+                words.push_str(&console::clean(part));
+            }
+        }
+        words
     }
 
     /// Returns how many bytes of each file are here.
@@ -182,7 +205,7 @@ mod tests {
             protocol: PROTOCOL,
             tool_version: String::new(),
             host: String::new(),
-            environment: loadtest_model::record::Environment::default(),
+            environment: record::Environment::default(),
             weight: 1,
             scenarios: BTreeMap::new(),
             bundle: None,
@@ -210,7 +233,9 @@ mod tests {
         }
         assert_eq!(mirror.received(), [26, 0]);
         assert_eq!(std::fs::read(mirror.journal(0)).unwrap(), text);
-        assert_eq!(mirror.lines(0).count(), 2);
+        let lines = mirror.next_lines(0).into_iter().flatten();
+        let readable: Vec<bool> = lines.map(|line| line.is_ok()).collect();
+        assert_eq!(readable, [true, false, true]);
         let end = |lengths| ParcelHead {
             end: Some(AgentEnd {
                 lengths,

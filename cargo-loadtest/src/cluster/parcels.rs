@@ -14,10 +14,19 @@ use tokio::time::{Instant, sleep, timeout};
 const WAIT: Duration = Duration::from_millis(100);
 /// The most parcels at once.
 const BATCH: usize = 500;
+/// The most bytes at once, which is more than a message of a server can have.
+const BATCH_BYTES: usize = 64 << 20;
 /// Agents send more often than this; where nothing comes, the consumer is made anew.
 const STALL: Duration = Duration::from_secs(2);
 /// The time for each answer of the server: an answer that a broken connection lost must not keep beats from agents.
 const CONSUMER_LIMIT: Duration = Duration::from_secs(1);
+
+/// What came under the subject of an agent.
+pub(super) struct Parcel {
+    /// The number of its part, from 0, if the subject names one.
+    pub(super) place: Option<usize>,
+    pub(super) bytes: Vec<u8>,
+}
 
 /// The reading end of the stream.
 pub(super) struct Parcels {
@@ -60,7 +69,7 @@ impl Parcels {
     }
 
     /// Returns the parcels that came, after a short wait. A server that is gone has none.
-    pub(super) async fn next(&mut self) -> Vec<Vec<u8>> {
+    pub(super) async fn next(&mut self) -> Vec<Parcel> {
         let mut parcels = Vec::new();
         if self.consumer.is_none() || self.last_parcel.elapsed() > STALL {
             self.consumer = self.make_consumer().await;
@@ -73,6 +82,7 @@ impl Parcels {
         let batch = consumer
             .batch()
             .max_messages(BATCH)
+            .max_bytes(BATCH_BYTES)
             .expires(WAIT)
             .messages();
         let Ok(Ok(mut batch)) = timeout(CONSUMER_LIMIT, batch).await else {
@@ -86,7 +96,11 @@ impl Parcels {
                         self.next = info.stream_sequence + 1;
                     }
                     self.last_parcel = Instant::now();
-                    parcels.push(message.payload.to_vec());
+                    let place = message.subject.rsplit('.').next();
+                    parcels.push(Parcel {
+                        place: place.and_then(|place| place.parse().ok()),
+                        bytes: message.payload.to_vec(),
+                    });
                 }
                 Ok(None) => return parcels,
                 Ok(Some(Err(_))) | Err(_) => {

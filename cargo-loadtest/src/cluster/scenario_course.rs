@@ -4,15 +4,17 @@ use super::seconds::Seconds;
 use crate::console;
 use crate::error::Error;
 use crate::live::Live;
+use jiff::Timestamp;
 use loadtest_model::card::describe_broken;
 use loadtest_model::failure::RunFailure;
 use loadtest_model::metrics::{AbortThresholds, Broken, Frame};
-use loadtest_model::protocol::JournalLine;
+use loadtest_model::protocol::{JournalLine, RunRequest};
 use loadtest_model::record::{RunStart, ScenarioRecord};
 use loadtest_model::shard::Shard;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// One scenario of all agents.
@@ -23,11 +25,15 @@ pub(super) struct ScenarioCourse {
     /// Agents whose load is ready, and those of which no more comes.
     pub(super) ready: Vec<bool>,
     finished: Vec<bool>,
+    /// Those whose journal has an end.
+    pub(super) ended: Vec<bool>,
     starts: Vec<Option<RunStart>>,
     thresholds: Option<AbortThresholds>,
     pub(super) broken: Option<Broken>,
     pub(super) failure: Option<(usize, RunFailure)>,
     has_ended: bool,
+    /// The start of the load by our own clock, in microseconds after 1970; 0 until it is set.
+    pub(super) start_us: u64,
 }
 
 impl ScenarioCourse {
@@ -42,21 +48,39 @@ impl ScenarioCourse {
             seconds: Seconds::new(agents),
             ready: vec![false; agents],
             finished: vec![false; agents],
+            ended: vec![false; agents],
             starts: vec![None; agents],
             thresholds: None,
             broken: None,
             failure: None,
             has_ended: false,
+            start_us: 0,
         })
     }
 
-    /// Adds a line of an agent's journal.
-    pub(super) fn add(&mut self, place: usize, line: JournalLine) -> Result<(), String> {
+    /// Adds a line of an agent's journal, who was asked for a part of `request`.
+    pub(super) fn add(
+        &mut self,
+        place: usize,
+        line: JournalLine,
+        request: &RunRequest,
+    ) -> Result<(), String> {
         match line {
             JournalLine::Ready => self.ready[place] = true,
             JournalLine::Start(start) => {
-                let record = ScenarioRecord::new(*start);
+                let mut record = ScenarioRecord::new(*start);
                 record.check().map_err(|wrong| wrong.to_string())?;
+                if record.start.plan.seed != request.seed
+                    || record.start.definition.identity() != request.scenario
+                    || record.start.executable_hash != request.executable_hash
+                {
+                    return Err("another load than it was asked for".to_owned());
+                }
+                let mut others = self.starts.iter().flatten();
+                if let Some(what) = others.find_map(|other| record.start.find_difference(other)) {
+                    return Err(format!("the agents differ in {what}"));
+                }
+                self.correct_time(&mut record.start);
                 self.starts[place] = Some(record.start);
             }
             JournalLine::Frame(frame) => {
@@ -68,13 +92,26 @@ impl ScenarioCourse {
                     .map_err(|wrong| wrong.to_string())?;
                 self.seconds.add(place, *frame);
             }
-            JournalLine::End(_) => self.finish(place),
+            JournalLine::End(_) => {
+                self.ended[place] = true;
+                self.finish(place);
+            }
             JournalLine::Failed(failure) => {
+                self.ended[place] = true;
                 self.failure = self.failure.take().or(Some((place, failure)));
                 self.finish(place);
             }
         }
         Ok(())
+    }
+
+    /// Sets the time of the start by our own clock.
+    pub(super) fn correct_time(&self, start: &mut RunStart) {
+        let begins_us = Duration::from_micros(self.start_us) + start.plan.start;
+        let begins = Timestamp::UNIX_EPOCH.checked_add(begins_us);
+        if let Ok(begins) = begins {
+            start.started_at = begins.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        }
     }
 
     /// Expects nothing more of an agent.

@@ -37,6 +37,12 @@ impl<L: DeserializeOwned> Tail<L> {
     /// read is left out. Each is decoded when it is asked for: decoded, a line
     /// takes many times the room of its text.
     pub(crate) fn read(&mut self) -> impl Iterator<Item = L> + use<L> {
+        self.read_lines()
+            .filter_map(|line| serde_json::from_slice(&line).ok())
+    }
+
+    /// Returns the same as they are.
+    pub(crate) fn read_lines(&mut self) -> impl Iterator<Item = Vec<u8>> + use<L> {
         if self.file.is_none() {
             // The process makes the file when it gets that far.
             self.file = File::open(&self.path).ok();
@@ -54,14 +60,10 @@ impl<L: DeserializeOwned> Tail<L> {
         let text = std::mem::replace(&mut self.pending, rest);
         let mut at = 0;
         std::iter::from_fn(move || {
-            loop {
-                let rest = &text[at..];
-                let length = rest.iter().position(|byte| *byte == b'\n')?;
-                at += length + 1;
-                if let Ok(line) = serde_json::from_slice(&rest[..length]) {
-                    return Some(line);
-                }
-            }
+            let rest = &text[at..];
+            let length = rest.iter().position(|byte| *byte == b'\n')?;
+            at += length + 1;
+            Some(rest[..length].to_vec())
         })
     }
 }

@@ -14,6 +14,7 @@ pub(crate) struct Broker {
     folder: TempDir,
     child: Child,
     port: u16,
+    scheme: &'static str,
 }
 
 impl Broker {
@@ -25,16 +26,24 @@ impl Broker {
     /// Starts this program.
     pub(crate) fn of(program: &Path) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        Self::configured(program, folder)
+        Self::configured(program, folder, "nats")
     }
 
-    fn configured(program: &Path, folder: TempDir) -> Self {
+    /// Starts one that lets in whom the configuration names, which is in a folder with all that it names.
+    pub(crate) fn guarded(folder: TempDir, scheme: &'static str) -> Self {
+        let mut programs = nats_servers().into_iter();
+        let program = programs.next().expect("the test is left out without one");
+        Self::configured(&program, folder, scheme)
+    }
+
+    fn configured(program: &Path, folder: TempDir, scheme: &'static str) -> Self {
         let (child, port) = launch(program, &folder, "-1");
         Self {
             program: program.to_path_buf(),
             folder,
             child,
             port,
+            scheme,
         }
     }
 
@@ -46,7 +55,7 @@ impl Broker {
 
     /// Its address, as an option of the tool.
     pub(crate) fn option(&self) -> String {
-        format!("--cluster nats://{}", self.address())
+        format!("--cluster {}://{}", self.scheme, self.address())
     }
 
     /// Where it listens.
@@ -112,7 +121,8 @@ fn launch(program: &Path, folder: &TempDir, port: &str) -> (Child, u16) {
         let file = fs::read_dir(&ports).ok()?.flatten().next()?;
         let text = fs::read_to_string(file.path()).ok()?;
         let told: serde_json::Value = serde_json::from_str(&text).ok()?;
-        let address = told["nats"][0].as_str()?;
+        let addresses = [&told["nats"][0], &told["tls"][0]];
+        let address = addresses.into_iter().find_map(|address| address.as_str())?;
         address.rsplit(':').next()?.parse().ok()
     });
     (child, port)

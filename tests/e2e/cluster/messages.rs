@@ -57,11 +57,11 @@ fn messages_that_come_three_times_count_once() {
 fn messages_that_are_lost_are_sent_again() {
     let beats = AtomicUsize::new(0);
     assert_exact(true, move |passing| {
-        let is_beat = passing.subject.ends_with(".control");
-        let is_every_other = is_beat
+        let is_beat = passing.subject.contains(".control.");
+        let is_third = is_beat
             && passing.is_published
-            && beats.fetch_add(1, Ordering::SeqCst).is_multiple_of(2);
-        if passing.parcel % 3 == 1 || is_every_other {
+            && beats.fetch_add(1, Ordering::SeqCst).is_multiple_of(3);
+        if passing.parcel % 3 == 1 || is_third {
             Fate::Lost
         } else {
             Fate::Pass

@@ -1,10 +1,16 @@
 //! One load of several agents, by a real NATS server: `agent`, `agents`, `run --cluster`.
 
+mod access;
 mod broker;
 mod failures;
+#[cfg(target_os = "linux")]
+mod liar;
+#[cfg(target_os = "linux")]
+mod machines;
 mod messages;
 mod proxy;
 mod run;
+mod wire;
 
 use crate::shards::{accounts, divided};
 use crate::site::{Sandbox, assert_balanced, shop};
@@ -25,6 +31,9 @@ pub(crate) fn trials() -> Vec<Trial> {
     ];
     trials.extend(failures::trials());
     trials.extend(messages::trials());
+    trials.extend(access::trials());
+    #[cfg(target_os = "linux")]
+    trials.extend([liar::trials(), machines::trials()].into_iter().flatten());
     trials
 }
 

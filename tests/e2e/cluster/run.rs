@@ -34,6 +34,27 @@ impl Agent {
         Self { sandbox, running }
     }
 
+    /// Its name.
+    #[track_caller]
+    pub(crate) fn name(&self) -> String {
+        let said = self.running.said();
+        let after = said.split("as agent ").nth(1);
+        let name = after.and_then(|after| after.split(',').next());
+        name.expect("it says its name").to_owned()
+    }
+
+    /// The process that makes its load.
+    #[track_caller]
+    pub(crate) fn child(&self) -> u32 {
+        let process = self.running.process();
+        let path = format!("/proc/{process}/task/{process}/children");
+        let children = std::fs::read_to_string(path).expect("a process that runs");
+        let mut children = children.split_whitespace();
+        let child = children.next().expect("a load test under way");
+        assert_eq!(children.next(), None, "one child");
+        child.parse().expect("the number of a process")
+    }
+
     /// What it kept of its last part.
     #[track_caller]
     pub(crate) fn part(&self) -> ScenarioRecord {

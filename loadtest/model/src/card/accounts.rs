@@ -28,7 +28,8 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    pub(super) fn from_record(record: &ScenarioRecord) -> Self {
+    /// Adds up where the iterations of a record went.
+    pub fn from_record(record: &ScenarioRecord) -> Self {
         let Windows {
             warm_up,
             ramp,
@@ -77,7 +78,7 @@ impl Accounts {
     }
 
     /// The equations that do not hold, with their figures.
-    pub(super) fn mismatch(&self, record: &ScenarioRecord) -> Option<String> {
+    pub fn mismatch(&self, record: &ScenarioRecord) -> Option<String> {
         if self.balanced != Some(false) {
             return None;
         }

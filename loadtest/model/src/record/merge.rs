@@ -1,6 +1,6 @@
 //! Joins the records of shards into the record of their load.
 
-use super::{EndReason, Environment, RunEnd, RunRecord, ScenarioRecord, Trust};
+use super::{EndReason, Environment, RunEnd, RunRecord, RunStart, ScenarioRecord, Trust};
 use crate::metrics::{Cells, Panicked};
 use crate::redacted::Redacted;
 use crate::shard::{Shard, UniteError};
@@ -212,37 +212,39 @@ fn compare(one: &RunRecord, other: &RunRecord) -> Vec<MergeError> {
         let Some(theirs) = known(other, &ours.start.definition.identity()) else {
             continue;
         };
-        errors.extend(
-            find_difference(ours, &theirs).map(|what| MergeError::Different {
+        errors.extend(ours.start.find_difference(&theirs.start).map(|what| {
+            MergeError::Different {
                 one: one.run_id.clone(),
                 other: other.run_id.clone(),
                 what,
-            }),
-        );
+            }
+        }));
     }
     errors.dedup();
     errors
 }
 
-fn find_difference(one: &ScenarioRecord, other: &ScenarioRecord) -> Option<&'static str> {
-    let (ours, theirs) = (&one.start, &other.start);
-    let plan_of = |scenario: &ScenarioRecord| {
-        let mut plan = scenario.start.plan.clone();
-        plan.shard = Shard::WHOLE;
-        plan
-    };
-    if ours.definition.revision() != theirs.definition.revision() {
-        Some("the version of their scenario")
-    } else if ours.executable_hash != theirs.executable_hash {
-        Some("their program, which has to be the same file")
-    } else if ours.plan.seed != theirs.plan.seed {
-        Some("their seed")
-    } else if plan_of(one) != plan_of(other) {
-        Some("their load or limits")
-    } else if ours.base_url != theirs.base_url {
-        Some("their target")
-    } else {
-        None
+impl RunStart {
+    /// Returns what it does not have alike with the start of another shard of the same load: `their seed`.
+    pub fn find_difference(&self, other: &Self) -> Option<&'static str> {
+        let plan_of = |start: &Self| {
+            let mut plan = start.plan.clone();
+            plan.shard = Shard::WHOLE;
+            plan
+        };
+        if self.definition.revision() != other.definition.revision() {
+            Some("the version of their scenario")
+        } else if self.executable_hash != other.executable_hash {
+            Some("their program, which has to be the same file")
+        } else if self.plan.seed != other.plan.seed {
+            Some("their seed")
+        } else if plan_of(self) != plan_of(other) {
+            Some("their load or limits")
+        } else if self.base_url != other.base_url {
+            Some("their target")
+        } else {
+            None
+        }
     }
 }
 

@@ -1,0 +1,164 @@
+//! Who may speak with the server: TLS, credentials, and the permissions of each role.
+
+use super::broker::Broker;
+use super::run::{Agent, Cluster, ClusterRun};
+use crate::site::{Sandbox, assert_balanced};
+use crate::trials;
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use libtest_mimic::Trial;
+use loadtest_tests::Authority;
+use nkeys::KeyPair;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    trials![needing "nats-server":
+        a_run_is_made_by_an_encrypted_server,
+        each_role_needs_no_more_than_its_permissions,
+    ]
+}
+
+const LOAD: &str = "single --rate 40/s --duration 3s";
+
+/// Makes a run of two agents, with these lines of configuration for agents and for the controller.
+#[track_caller]
+fn make_run(broker: Broker, agents: &str, controller: &str) {
+    let address = broker.option();
+    let start = |_| Agent::within(Sandbox::with(agents), |one| one.tool("agent", &address));
+    let cluster = Cluster::of(broker, [0, 1].map(start));
+    let ClusterRun { sandbox, running } = cluster.run_in(Sandbox::with(controller), LOAD);
+    running.output().exits(0).says_no("ermission");
+    let record = sandbox.record();
+    assert_balanced(&record);
+    assert_eq!(record.end.planned, 120);
+    cluster.assert_is_sum(&record);
+    for agent in &cluster.agents {
+        let said = agent.running.said();
+        assert!(!said.contains("ermission"), "{said}");
+    }
+}
+
+/// A line of `[cluster]` that names a file.
+fn naming(key: &str, file: &Path) -> String {
+    format!("[cluster]\n{key} = {:?}\n", file.display().to_string())
+}
+
+fn a_run_is_made_by_an_encrypted_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let authority = Authority::new();
+    let (certificate, key) = authority.issue("127.0.0.1", 4000);
+    let path = |name: &str| folder.path().join(name);
+    for (name, text) in [
+        ("server.pem", certificate.as_str()),
+        ("server.key", &key),
+        ("ca.pem", authority.pem()),
+        (
+            "server.conf",
+            "tls { cert_file: \"./server.pem\", key_file: \"./server.key\" }\n",
+        ),
+    ] {
+        let text = text.replace("./", &format!("{}/", folder.path().display()));
+        fs::write(path(name), text).expect("our own file");
+    }
+    let trusting = naming("ca", &path("ca.pem"));
+    let broker = Broker::guarded(folder, "tls");
+    let sandbox = Sandbox::new();
+    let list = sandbox.call().arg("agents").line(&broker.option());
+    list.run()
+        .exits(1)
+        .says(&["no NATS server answers at `tls://"]);
+    make_run(broker, &trusting, &trusting);
+}
+
+/// What one key says of another, signed.
+fn sign(issuer: &KeyPair, subject: &KeyPair, name: &str, claims: &Value) -> String {
+    let text = |value: Value| BASE64_URL_SAFE_NO_PAD.encode(value.to_string());
+    let head = text(json!({"typ": "JWT", "alg": "ed25519-nkey"}));
+    let body = text(json!({
+        "jti": name,
+        "iat": 1_700_000_000,
+        "iss": issuer.public_key(),
+        "sub": subject.public_key(),
+        "name": name,
+        "nats": claims,
+    }));
+    let signed = format!("{head}.{body}");
+    let signature = issuer.sign(signed.as_bytes()).expect("a key that signs");
+    format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature))
+}
+
+/// Writes the credentials of a user who may publish and subscribe to these subjects.
+fn let_in(
+    folder: &TempDir,
+    account: &KeyPair,
+    name: &str,
+    publish: &[&str],
+    subscribe: &[&str],
+) -> String {
+    let user = KeyPair::new_user();
+    let claims = json!({
+        "pub": {"allow": publish},
+        "sub": {"allow": subscribe},
+        "subs": -1, "data": -1, "payload": -1,
+        "type": "user", "version": 2,
+    });
+    let token = sign(account, &user, name, &claims);
+    let seed = user.seed().expect("a key of our own");
+    let text = format!(
+        "-----BEGIN NATS USER JWT-----\n{token}\n------END NATS USER JWT------\n\n\
+         -----BEGIN USER NKEY SEED-----\n{seed}\n------END USER NKEY SEED------\n"
+    );
+    let path = folder.path().join(format!("{name}.creds"));
+    fs::write(&path, text).expect("our own file");
+    naming("credentials", &path)
+}
+
+/// As `docs/scale.md` has them.
+fn each_role_needs_no_more_than_its_permissions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let operator = KeyPair::new_operator();
+    // The server's own account, and that of the cluster.
+    let [system, account] = [(); 2].map(|()| KeyPair::new_account());
+    let claims = json!({"type": "operator", "version": 2});
+    let mut configuration = format!(
+        "operator: {}\nsystem_account: {}\nresolver: MEMORY\nresolver_preload: {{\n",
+        sign(&operator, &operator, "operator", &claims),
+        system.public_key(),
+    );
+    let plenty = json!({
+        "subs": -1, "data": -1, "payload": -1, "imports": -1, "exports": -1, "wildcards": true,
+        "conn": -1, "leaf": -1, "mem_storage": -1, "disk_storage": -1, "streams": -1, "consumer": -1,
+    });
+    for (one, limits) in [(&system, json!({"conn": -1})), (&account, plenty)] {
+        let claims = json!({"limits": limits, "type": "account", "version": 2});
+        let token = sign(&operator, one, "account", &claims);
+        let line = [&one.public_key(), ": ", &token, "\n"];
+        configuration.extend(line);
+    }
+    configuration.push_str("}\n");
+    fs::write(folder.path().join("server.conf"), configuration).expect("our own file");
+    let agent = let_in(
+        &folder,
+        &account,
+        "agent",
+        &["lt.run.*.parcels.*", "_INBOX.>"],
+        &["lt.agents", "lt.agent.>", "lt.run.*.control.*", "_INBOX.>"],
+    );
+    let controller = let_in(
+        &folder,
+        &account,
+        "controller",
+        &["lt.agents", "lt.agent.>", "lt.run.*.control.*", "$JS.API.>"],
+        &["_INBOX.>"],
+    );
+    let broker = Broker::guarded(folder, "nats");
+    let sandbox = Sandbox::new();
+    let list = sandbox.call().arg("agents").line(&broker.option());
+    list.run()
+        .exits(1)
+        .says(&["no NATS server answers", "authorization violation"]);
+    make_run(broker, &agent, &controller);
+}
