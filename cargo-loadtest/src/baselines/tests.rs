@@ -59,6 +59,7 @@ fn run(number: u32) -> RunRecord {
         scenarios: vec![scenario(60)],
         not_run: Vec::new(),
         capacity: None,
+        telemetry: Vec::new(),
     }
 }
 

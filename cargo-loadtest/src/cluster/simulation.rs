@@ -281,6 +281,7 @@ fn header(start: &RunStart) -> RunRecord {
         scenarios: Vec::new(),
         not_run: Vec::new(),
         capacity: None,
+        telemetry: Vec::new(),
     }
 }
 

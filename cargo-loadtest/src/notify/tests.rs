@@ -26,6 +26,7 @@ fn run(report: &Report) -> Run {
         scenarios: Vec::new(),
         not_run: Vec::new(),
         capacity: None,
+        telemetry: Vec::new(),
     };
     let ran = report.cards.iter().map(|card| Planned {
         identity: card.identity.clone(),

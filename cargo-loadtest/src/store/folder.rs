@@ -82,6 +82,7 @@ impl RunFolder {
             scenarios: Vec::new(),
             not_run: Vec::new(),
             capacity: None,
+            telemetry: Vec::new(),
         }
     }
 

@@ -212,6 +212,7 @@ mod tests {
             scenarios: Vec::new(),
             not_run: Vec::new(),
             capacity: None,
+            telemetry: Vec::new(),
         }
     }
 

@@ -39,6 +39,7 @@ fn run(hour: u8, p95_ms: u64) -> RunRecord {
         scenarios: vec![record],
         not_run: Vec::new(),
         capacity: None,
+        telemetry: Vec::new(),
     }
 }
 

@@ -474,6 +474,7 @@ fn run(scenarios: Vec<ScenarioRecord>) -> RunRecord {
     RunRecord {
         not_run: Vec::new(),
         capacity: None,
+        telemetry: Vec::new(),
         schema_version: SCHEMA_VERSION,
         run_id: "20261105-100000-4f2a".to_owned(),
         tool_version: "0.1.0".to_owned(),

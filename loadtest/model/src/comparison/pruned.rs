@@ -38,6 +38,7 @@ impl RunRecord {
             scenarios: vec![prune_record(scenario)],
             not_run: Vec::new(),
             capacity: None,
+            telemetry: Vec::new(),
         }
     }
 }

@@ -26,6 +26,17 @@ const COARSE_DIGITS: u8 = 2;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Histogram(Option<Box<Inner>>);
 
+/// A bucket of a [`Histogram`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FilledBucket {
+    /// The shortest duration that it holds.
+    pub lowest_ns: u64,
+    /// The middle of those that it can hold, within the exact minimum and maximum.
+    pub middle_ns: u64,
+    /// The number of durations.
+    pub count: u64,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 struct Inner {
     counts: Hdr<u64>,
@@ -147,6 +158,21 @@ impl Histogram {
                 value.value_iterated_to(),
                 value.count_since_last_iteration(),
             )
+        })
+    }
+
+    /// The buckets that hold something, in the order of their durations.
+    pub fn filled_buckets(&self) -> impl Iterator<Item = FilledBucket> + '_ {
+        self.0.iter().flat_map(|inner| {
+            inner.counts.iter_recorded().map(|value| {
+                let top = value.value_iterated_to();
+                let middle_ns = inner.counts.median_equivalent(top);
+                FilledBucket {
+                    lowest_ns: inner.counts.lowest_equivalent(top),
+                    middle_ns: middle_ns.clamp(inner.min_ns, inner.max_ns),
+                    count: value.count_since_last_iteration(),
+                }
+            })
         })
     }
 
@@ -302,6 +328,26 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn filled_buckets_hold_all_and_say_how_many_are_within_a_limit(
+            us in proptest::collection::vec(0..4_000_000_000_u64, 0..50), limit in 0..4_000_000_u64,
+        ) {
+            let mut histogram = Histogram::default();
+            for us in &us {
+                histogram.record(Duration::from_micros(*us));
+            }
+            let buckets: Vec<FilledBucket> = histogram.filled_buckets().collect();
+            let all: u64 = buckets.iter().map(|bucket| bucket.count).sum();
+            prop_assert_eq!(all, us.len() as u64);
+            let limit = Duration::from_micros(limit);
+            let within = buckets.iter().filter(|bucket| u128::from(bucket.lowest_ns) <= limit.as_nanos());
+            let within: u64 = within.map(|bucket| bucket.count).sum();
+            prop_assert_eq!(within, histogram.count_at_most(limit));
+            for bucket in buckets {
+                prop_assert!(bucket.middle_ns <= bucket.lowest_ns.max(histogram.max().unwrap().as_nanos() as u64));
+            }
+        }
+
         #[test]
         fn a_sum_of_compact_histograms_has_the_quantiles_of_the_decoded_ones(
             all in proptest::collection::vec(proptest::collection::vec(0_u64..3_500_000_000, 0..40), 0..4),

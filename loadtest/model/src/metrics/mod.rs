@@ -24,7 +24,7 @@ pub use cells::{Cell, CellStep, Cells, CompactHistogram};
 pub use dependency::{Cause, RootCause};
 pub use error_kind::ErrorKind;
 pub use health::Health;
-pub use histogram::{CompactSum, Histogram};
+pub use histogram::{CompactSum, FilledBucket, Histogram};
 pub use inner::OTHERS;
 pub use number::Number;
 pub use own::{GaugeTally, OwnTally};

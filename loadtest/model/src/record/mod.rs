@@ -4,11 +4,13 @@ mod check;
 mod merge;
 mod permit;
 mod regrade;
+mod telemetry;
 mod trust;
 
 pub use check::{Impossible, from_json};
 pub use merge::{AgentRun, MergeError, ShardDoubt, ShardRun, merge_shards};
 pub use permit::{Offline, Permit, PermittedBy};
+pub use telemetry::TelemetryDelivery;
 pub use trust::Trust;
 
 use crate::capacity::Search;
@@ -45,6 +47,9 @@ pub struct RunRecord {
     /// the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Search>,
+    /// What arrived where the figures were sent while it went on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub telemetry: Vec<TelemetryDelivery>,
 }
 
 /// A scenario that was selected and did not run.

@@ -115,6 +115,7 @@ mod tests {
             scenarios: vec![scenario.clone()],
             not_run: Vec::new(),
             capacity: None,
+            telemetry: Vec::new(),
         };
         let policy = |apdex, budget| GradingDefaults {
             apdex,

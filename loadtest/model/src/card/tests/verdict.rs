@@ -236,6 +236,7 @@ fn the_report_takes_the_worst_card() {
         scenarios: vec![passed, failed],
         not_run: Vec::new(),
         capacity: None,
+        telemetry: Vec::new(),
     };
     assert_eq!(Report::grade(&run, None).exit_code(), 99);
     run.not_run.push(NotRun {
