@@ -24,6 +24,7 @@ mod interrupt;
 mod live;
 mod notify;
 mod policy;
+mod post;
 mod process;
 mod selection;
 mod session;
@@ -36,6 +37,11 @@ mod soak;
 mod source;
 mod store;
 mod suggestion;
+#[cfg_attr(
+    not(feature = "telemetry"),
+    expect(dead_code, reason = "the formats of protobuf use the rest")
+)]
+mod telemetry;
 #[cfg(feature = "ui")]
 mod ui;
 mod units;
@@ -186,6 +192,7 @@ fn dispatch(cli: &Cli) -> Result<u8, error::Error> {
         Command::Bundle(args) => commands::bundle::bundle(args, cli),
         Command::Duplicate(args) => commands::duplicate::duplicate(args, cli),
         Command::Report(args) => commands::report::report(args, cli),
+        Command::Send(args) => commands::send::send(args, cli),
         Command::Merge(args) => commands::merge::merge(args),
         Command::Setup(args) => commands::setup::setup(args, cli),
         Command::Teardown(args) => commands::setup::teardown(args, cli),

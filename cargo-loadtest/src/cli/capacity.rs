@@ -1,6 +1,6 @@
 //! `cargo loadtest capacity`.
 
-use super::{CurlArgs, Export, ProjectArgs, ReportOptions, values};
+use super::{CurlArgs, Export, ProjectArgs, ReportOptions, TelemetryArgs, values};
 use clap::Args;
 use loadtest_model::threshold::{Condition, parse_conditions};
 use std::str::FromStr;
@@ -26,6 +26,8 @@ pub(crate) struct CapacityArgs {
     pub(crate) rates: RateArgs,
     #[command(flatten)]
     pub(crate) trials: TrialArgs,
+    #[command(flatten)]
+    pub(crate) telemetry: TelemetryArgs,
     /// Run for CI: plain lines, reports, job summary, outputs and annotations
     #[arg(long, help_heading = "Gate")]
     pub(crate) ci: bool,

@@ -42,6 +42,11 @@ Examples:
   cargo loadtest report 20260131 --export pdf=report.pdf
   cargo loadtest report --apdex 200ms --min-grade B";
 
+pub(super) const SEND: &str = "\
+Examples:
+  cargo loadtest send --to 2
+  cargo loadtest send 20260131 --send otlp=http://127.0.0.1:4318";
+
 pub(super) const MERGE: &str = "\
 Examples:
   cargo loadtest run checkout --shard 1/2    on one machine
@@ -116,7 +121,7 @@ mod tests {
     #[test]
     fn every_example_is_a_command_line() {
         for text in [
-            LIST, PLAN, RUN, DEBUG, CAPACITY, IMPORT, REPORT, MERGE, BUNDLE, EXPORT, SETUP,
+            LIST, PLAN, RUN, DEBUG, CAPACITY, IMPORT, REPORT, SEND, MERGE, BUNDLE, EXPORT, SETUP,
             COMPARE, BASELINE,
         ] {
             for line in text.lines().skip(1) {

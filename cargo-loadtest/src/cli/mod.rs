@@ -83,6 +83,9 @@ pub(crate) enum Command {
     /// Grade and export an earlier run
     #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
+    /// Send the figures of an earlier run to the sinks of `[telemetry]`
+    #[command(after_help = examples::SEND)]
+    Send(SendArgs),
     /// Join the runs of all shards of a load into one
     #[command(after_help = examples::MERGE)]
     Merge(MergeArgs),
@@ -166,9 +169,39 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) load: LoadArgs,
     #[command(flatten)]
+    pub(crate) telemetry: TelemetryArgs,
+    #[command(flatten)]
     pub(crate) gate: GateArgs,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
+}
+
+/// Where figures are sent while a run goes on, beside `[[telemetry.to]]` of `loadtest.toml`.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Telemetry")]
+pub(crate) struct TelemetryArgs {
+    /// Send figures each second: `prometheus=ADDRESS` to be scraped, `remote-write=URL`, `otlp=URL`, `influx=URL`, `statsd=ADDRESS`, `json=PATH`; repeatable
+    // Not parsed here: a message about it would repeat what may be a secret.
+    #[arg(long, value_name = "FORMAT=WHERE")]
+    pub(crate) send: Vec<String>,
+    /// Send nothing to the sinks of `loadtest.toml`
+    #[arg(long)]
+    pub(crate) no_telemetry: bool,
+}
+
+/// `cargo loadtest send`.
+#[derive(Debug, Args)]
+pub(crate) struct SendArgs {
+    /// Run identifier or its beginning, path, or `latest`
+    #[arg(value_name = "RUN", default_value = "latest")]
+    pub(crate) run: String,
+    /// Send to this `[[telemetry.to]]` alone, counted from 1
+    #[arg(long, value_name = "N", value_parser = values::at_least_one, conflicts_with_all = ["send", "no_telemetry"])]
+    pub(crate) to: Option<usize>,
+    #[command(flatten)]
+    pub(crate) telemetry: TelemetryArgs,
+    #[command(flatten)]
+    pub(crate) cargo: CargoArgs,
 }
 
 /// The part of a load that this process makes.

@@ -166,7 +166,7 @@ impl ScenarioCourse {
         }
         if !self.has_ended && self.finished.iter().all(|finished| *finished) {
             self.has_ended = true;
-            live.end_one();
+            live.end_one(number);
         }
         Ok(words.filter(|_| self.broken.is_some()))
     }

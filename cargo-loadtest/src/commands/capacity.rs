@@ -12,6 +12,7 @@ use crate::selection::Found;
 use crate::session::{self, Program};
 use crate::store::{Measured, Store};
 use crate::suggestion::find_similar;
+use crate::telemetry::RunFacts;
 use crate::workspace;
 use loadtest_model::capacity::{Goal, Purpose, Search, Trial, TrialOutcome};
 use loadtest_model::definition::{Bound, Load, Metric, Part, ScenarioDef, Subject, Threshold};
@@ -39,6 +40,8 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     let project = Project::open_for(given.as_ref(), &args.project, cli)?;
     let config = project.config()?;
     let webhooks = project.webhooks(&config)?;
+    let telemetry = project.telemetry(&config, &args.telemetry)?;
+    exports = exports.beside(&telemetry);
     if args.ci {
         exports = exports.for_ci(project.workspace.root());
     }
@@ -74,6 +77,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     folder.open(&record)?;
     let planned = Planned::new(&found.definition, describe_search(&goal, &record));
     let told = webhooks.started(Run::new(&record, vec![planned]));
+    let hub = telemetry.start(RunFacts::from(&record), &[&found.definition], None);
     let request = CapacityRequest {
         scenario: found.definition.identity(),
         run_id: folder.identifier(),
@@ -96,6 +100,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         &folder.request(1),
         &project.interrupts,
         cli.quiet,
+        hub.feed(0).as_ref(),
         |trial| {
             if !cli.quiet {
                 print_trial(trial, &request);
@@ -108,6 +113,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         record.not_run.push(run::not_run(found, &error));
         record.capacity = None;
     }
+    record.telemetry = hub.finish(cli.quiet, &project.interrupts);
     let trials = record
         .capacity
         .as_ref()

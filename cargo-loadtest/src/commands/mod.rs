@@ -24,12 +24,13 @@ mod publish;
 mod recorded;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod send;
 pub(crate) mod setup;
 mod weights;
 mod words;
 
 use crate::bundle::{OpenedBundle, open_bundle};
-use crate::cli::{CargoArgs, Cli, ProjectArgs, SelectionArgs};
+use crate::cli::{CargoArgs, Cli, ProjectArgs, SelectionArgs, TelemetryArgs};
 use crate::config::Config;
 use crate::console;
 use crate::error::Error;
@@ -38,6 +39,7 @@ use crate::notify::Webhooks;
 use crate::policy::{self, Action};
 use crate::selection::{Found, one, select};
 use crate::session;
+use crate::telemetry::Telemetry;
 use crate::workspace::{self, Binary, Workspace, build};
 use loadtest_model::protocol::{
     Listing, OFFLINE_VARIABLE, VALIDITY_VARIABLE, is_offline_wanted, is_validity_off,
@@ -147,6 +149,11 @@ impl<'a> Project<'a> {
             );
         }
         Webhooks::from_config(&[])
+    }
+
+    /// The sinks of a run: this tool serves them, from outside of a network of the run's own.
+    fn telemetry(&self, config: &Config, args: &TelemetryArgs) -> Result<Telemetry, Error> {
+        Telemetry::prepare(&config.telemetry, args, self.offline)
     }
 
     /// Returns the flags of the project, for another command.

@@ -11,6 +11,7 @@ use crate::export::terminal::Extent;
 use crate::files;
 use crate::store::{self, Measured, RunFolder, Store};
 use crate::suggestion::join_some;
+use crate::telemetry::Telemetry;
 use jiff::Timestamp;
 use loadtest_model::card::{Report, worst_exit_code};
 use loadtest_model::display;
@@ -31,6 +32,8 @@ pub(super) struct Exports {
     added: usize,
     /// True where the browser opens the page.
     opens_page: bool,
+    /// True where something else goes to standard output.
+    hides_card: bool,
 }
 
 impl Exports {
@@ -71,6 +74,7 @@ impl Exports {
             sources: None,
             added: 0,
             opens_page: options.open,
+            hides_card: false,
         };
         if options.open {
             checked.add(Format::Html);
@@ -85,6 +89,14 @@ impl Exports {
         }
         self.sources = Some(root.to_path_buf());
         self
+    }
+
+    /// Leaves standard output to lines of telemetry, where they go there.
+    pub(super) fn beside(self, telemetry: &Telemetry) -> Self {
+        Self {
+            hides_card: telemetry.takes_output(),
+            ..self
+        }
     }
 
     /// Refuses files that would take the place of one another, or of a record, now that the folder of the
@@ -279,6 +291,7 @@ pub(super) fn publish(
     }
     let printed = match result {
         Some(file) => console::print_file(&file),
+        None if exports.hides_card => Ok(()),
         None => {
             console::print_result(render_card(&report, exports.extent, folder, &written).trim_end())
         }

@@ -19,6 +19,7 @@ use crate::policy::{self, Action};
 use crate::selection::Found;
 use crate::session::{self, Program};
 use crate::store::{self, Measured, RunFolder, Store};
+use crate::telemetry::{Hub, RunFacts};
 use crate::workspace::{self, Binary};
 use jiff::Timestamp;
 use loadtest::redact;
@@ -62,6 +63,8 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let overrides = config.overrides(&args.load)?;
     config.grading.min_grade = args.gate.min_grade;
     let webhooks = project.webhooks(&config)?;
+    let telemetry = project.telemetry(&config, &args.telemetry)?;
+    exports = exports.beside(&telemetry);
     project.permits(Action::Run, &config)?;
     let store = Store::in_workspace(&project.workspace, &config);
     check_overrides(&overrides)?;
@@ -88,11 +91,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         one.shard = shard;
     }
     let plans = plan(&chosen, &overrides, &config.grading, seed)?;
-    for (found, plan) in chosen.iter().zip(&plans) {
-        if let Some(remark) = words::describe_unused_start(&found.definition, plan) {
-            console::print_warning(remark);
-        }
-    }
+    warn_of_unused_starts(&chosen, &plans);
     let environment = workspace::environment(project.workspace.root(), &store.outputs());
     let against = baseline.map(|baseline| against(&baseline, &chosen, &plans, args, &environment));
     let against = against.transpose()?;
@@ -100,15 +99,15 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let folder = store.create()?;
     let mut record = folder.new_record(environment);
     // Until it has begun, each is one that was interrupted: so a run that is killed is read.
-    let expected = chosen.iter().map(before_its_load).collect();
     folder.open(&RunRecord {
-        not_run: expected,
+        not_run: chosen.iter().map(before_its_load).collect(),
         ..record.clone()
     })?;
     if args.watched {
         console::print_result(format_args!("{WATCHED_RUN}{}", folder.identifier()))?;
     }
     let told = webhooks.started(Run::new(&record, describe_plans(&chosen, &plans)));
+    let hub = telemetry.start(RunFacts::from(&record), &list_definitions(&chosen), None);
     let spare = tempfile::Builder::new().prefix("loadtest-").tempdir();
     let series = Series {
         folder: &folder,
@@ -116,6 +115,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         args,
         overrides: &overrides,
         setup_values: &setup_values,
+        hub: &hub,
         #[cfg(feature = "cluster")]
         cluster: cluster.as_ref(),
         config: &config,
@@ -132,6 +132,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         series.run_in_turn(&chosen, &mut record);
         Ok(())
     };
+    record.telemetry = hub.finish(cli.quiet, &project.interrupts);
     let comparison = against.map(|against| against.compare(&record));
     let result = Measured {
         record: &record,
@@ -148,6 +149,19 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         &project.interrupts,
     );
     concluded
+}
+
+fn list_definitions(chosen: &[Found]) -> Vec<&ScenarioDef> {
+    chosen.iter().map(|found| &found.definition).collect()
+}
+
+/// Warns of scenarios that would start later in a mix.
+fn warn_of_unused_starts(chosen: &[Found], plans: &[Plan]) {
+    for (found, plan) in chosen.iter().zip(plans) {
+        if let Some(remark) = words::describe_unused_start(&found.definition, plan) {
+            console::print_warning(remark);
+        }
+    }
 }
 
 /// Describes the load of each scenario.
@@ -408,6 +422,8 @@ struct Series<'a> {
     overrides: &'a [Overrides],
     /// The files with the values of setups, by the identity of the scenario.
     setup_values: &'a BTreeMap<String, PathBuf>,
+    /// Gets the figures of each scenario.
+    hub: &'a Hub,
     /// The machines that make the load, in place of this one.
     #[cfg(feature = "cluster")]
     cluster: Option<&'a Cluster>,
@@ -426,6 +442,11 @@ impl Series<'_> {
     /// Returns true if the course of the run is shown elsewhere, or nowhere.
     fn is_unseen(&self) -> bool {
         self.quiet || self.args.watched
+    }
+
+    /// Creates the view of so many scenarios at once, from the one with this number.
+    fn live(&self, first: usize, scenarios: usize) -> Live {
+        Live::new(self.is_unseen(), scenarios).with_feed(self.hub.feed(first))
     }
 
     /// Runs the scenarios one after another; prints the error of each that fails.
@@ -482,7 +503,7 @@ impl Series<'_> {
             let one = Request::Run(Box::new(request.clone()));
             files::write_json(&self.folder.request(i + 1), &one)?;
         }
-        let mut live = Live::new(self.is_unseen(), requests.len());
+        let mut live = self.live(0, requests.len());
         #[cfg(feature = "cluster")]
         if let Some(cluster) = self.cluster {
             let results = self
@@ -508,7 +529,7 @@ impl Series<'_> {
 
     fn run(&self, found: &Found, at: usize) -> Result<ScenarioRecord, Error> {
         let hash = workspace::hash(&found.binary.executable)?;
-        let mut live = Live::new(self.is_unseen(), 1);
+        let mut live = self.live(at, 1);
         let request = self.request(found, at, hash);
         #[cfg(feature = "cluster")]
         if let Some(cluster) = self.cluster {

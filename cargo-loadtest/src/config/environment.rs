@@ -1,6 +1,6 @@
 //! `LOADTEST_TABLE_KEY`: the layer between the file and the command line.
 
-use super::key::{ConfigTable, Given, ValueKind, keys_of};
+use super::key::{ConfigTable, Given, keys_of};
 use super::{ConfigSetting, SettingOrigin};
 use crate::console::clean;
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ impl ConfigEnvironment {
             let Some((_, text)) = self.variables.iter().find(|(name, _)| *name == variable) else {
                 continue;
             };
-            let words = if key.kind == ValueKind::List {
+            let words = if key.kind.is_several() {
                 let words = text
                     .split(',')
                     .map(str::trim)
@@ -87,7 +87,7 @@ impl ConfigEnvironment {
                     origin: SettingOrigin::Environment { variable },
                 }),
                 Err(mistake) => {
-                    let colon = if key.kind == ValueKind::List { ":" } else { "" };
+                    let colon = if key.kind.is_several() { ":" } else { "" };
                     let mistake = format!("`{variable}={text}`{colon} {mistake}");
                     self.mistakes.push(clean(&mistake));
                 }

@@ -34,6 +34,9 @@ impl Key {
             section,
             name,
             kind: match kind.split_once(' ').unwrap_or((kind, "")) {
+                ("private", "table") => ValueKind::Table { is_private: true },
+                ("table", _) => ValueKind::Table { is_private: false },
+                ("flag", _) => ValueKind::Flag,
                 ("private", _) => ValueKind::Private,
                 ("whole", _) => ValueKind::Whole,
                 ("number", _) => ValueKind::Number,
@@ -83,6 +86,20 @@ pub(crate) enum ValueKind {
     Number,
     /// A list of texts.
     List,
+    /// `true` or `false`.
+    Flag,
+    /// A table of texts: each word is `name=text`.
+    Table {
+        /// True if it is not repeated in a message, as it may hold a secret.
+        is_private: bool,
+    },
+}
+
+impl ValueKind {
+    /// Returns true if a value has several words.
+    pub(crate) fn is_several(self) -> bool {
+        matches!(self, Self::List | Self::Table { .. })
+    }
 }
 
 /// The default of a key.
@@ -117,6 +134,23 @@ impl Given<'_> {
             "" => Err("is empty".to_owned()),
             text => Ok(text.to_owned()),
         }
+    }
+
+    /// `true` or `false`.
+    pub(crate) fn flag(&self) -> Result<bool, String> {
+        let flag = self.text().parse();
+        flag.map_err(|_| "is neither `true` nor `false`".to_owned())
+    }
+
+    /// The names and texts of a table.
+    pub(crate) fn pairs(&self) -> Result<Vec<(String, String)>, String> {
+        let pair = |word: &String| {
+            let (name, text) = word
+                .split_once('=')
+                .ok_or("is no list of names and values; write `name=value,name=value`")?;
+            Ok((name.trim().to_owned(), text.trim().to_owned()))
+        };
+        self.words.iter().map(pair).collect()
     }
 
     /// A path, made absolute.

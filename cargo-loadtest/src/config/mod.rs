@@ -12,7 +12,9 @@ mod notify;
 mod organisation;
 mod reader;
 mod run;
+mod sink;
 mod store;
+mod telemetry;
 #[cfg(test)]
 mod tests;
 
@@ -34,9 +36,15 @@ pub(crate) use organisation::Member;
 pub(crate) use organisation::{Level, Organisation, Plan};
 use reader::ConfigReader;
 pub(crate) use run::RunDefaults;
+pub(crate) use sink::{
+    HistogramForm, OPEN_SECRET, SinkConfig, SinkFormat, StatsdDialect, is_open_to_others, sink_url,
+};
+#[cfg(feature = "telemetry")]
+pub(crate) use sink::{OtlpEncoding, Temporality};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 pub(crate) use store::StoreConfig;
+pub(crate) use telemetry::TelemetryConfig;
 use toml::de::DeTable;
 
 /// The name of the file.
@@ -57,6 +65,8 @@ pub(crate) struct Config {
     pub(crate) grading: GradingDefaults,
     /// `[cluster]`.
     pub(crate) cluster: ClusterConfig,
+    /// `[telemetry]`.
+    pub(crate) telemetry: TelemetryConfig,
     /// `[run]`: what `run` does where its command line says nothing.
     pub(crate) run: RunDefaults,
     /// The same with `--ci`: `[ci]`, and `[run]` where that says nothing.
@@ -107,7 +117,7 @@ pub(crate) enum SettingOrigin {
 
 /// The keys that every layer has, in the order in which they are shown.
 pub(crate) fn layered() -> Vec<Key> {
-    let sections = ["store", "build", "grading", "cluster", "run"].into_iter();
+    let sections = ["store", "build", "grading", "cluster", "telemetry", "run"].into_iter();
     let ci = keys_of("run").map(|key| Key {
         section: "ci",
         ..*key
@@ -257,6 +267,10 @@ impl Config {
                     "cluster",
                     reader.keys_of("cluster", value, &mut self.cluster),
                 ),
+                "telemetry" => (
+                    "telemetry",
+                    telemetry::read(value, &mut self.telemetry, reader),
+                ),
                 // What is in force is known when all layers are.
                 "run" => ("run", reader.keys_of("run", value, &mut unused)),
                 "ci" => ("ci", reader.keys_of("ci", value, &mut unused)),
@@ -298,6 +312,7 @@ impl Config {
         settings.extend(environment.read("build", &mut self.build));
         settings.extend(environment.read("grading", &mut self.grading));
         settings.extend(environment.read("cluster", &mut self.cluster));
+        settings.extend(environment.read("telemetry", &mut self.telemetry));
         settings.extend(environment.read("run", &mut unused));
         settings.extend(environment.read("ci", &mut unused));
         self.settings.extend(settings);
@@ -377,11 +392,12 @@ impl Config {
 }
 
 /// The tables of the file.
-const TABLES: [&str; 10] = [
+const TABLES: [&str; 11] = [
     "store",
     "build",
     "grading",
     "cluster",
+    "telemetry",
     "run",
     "ci",
     "load",

@@ -152,7 +152,7 @@ pub(crate) fn destination(text: &str) -> Result<Url, String> {
 }
 
 /// The name of a variable, not its value.
-fn read_variable(text: &str, example: &str) -> Result<String, String> {
+pub(super) fn read_variable(text: &str, example: &str) -> Result<String, String> {
     let is_name = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && text
             .chars()

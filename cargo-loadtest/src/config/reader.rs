@@ -207,7 +207,7 @@ impl<'a> ConfigReader<'a> {
         };
         if let Err(mistake) = target.set_key(name, &given) {
             let message = match (key.kind, self.text.get(value.span())) {
-                (ValueKind::List, _) => format!("`{name}`: {mistake}"),
+                (ValueKind::List | ValueKind::Table { .. }, _) => format!("`{name}`: {mistake}"),
                 (ValueKind::Private, _) | (_, None) => format!("`{name}` {mistake}"),
                 (_, Some(source)) => format!("`{name} = {source}` {mistake}"),
             };
@@ -250,6 +250,25 @@ impl<'a> ConfigReader<'a> {
                     return Ok(vec![text.to_owned()]);
                 }
                 ("text", format!("write `{name} = {example}`"))
+            }
+            ValueKind::Flag => {
+                if let Some(flag) = found.as_bool() {
+                    return Ok(vec![flag.to_string()]);
+                }
+                ("`true` or `false`", format!("write `{name} = {example}`"))
+            }
+            ValueKind::Table { .. } => {
+                let pairs = found.as_table().and_then(|table| {
+                    let pairs = table.iter().map(|(name, text)| {
+                        let text = text.get_ref().as_str()?;
+                        Some(format!("{}={text}", name.get_ref()))
+                    });
+                    pairs.collect()
+                });
+                if let Some(pairs) = pairs {
+                    return Ok(pairs);
+                }
+                ("a table of texts", format!("write `{name} = {example}`"))
             }
             ValueKind::Whole | ValueKind::Number => {
                 let wanted = if *kind == ValueKind::Whole {

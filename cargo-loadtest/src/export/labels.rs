@@ -13,7 +13,7 @@ pub(crate) const NOT_RUN: &str = "DID NOT RUN";
 pub(crate) const JOURNEY: &str = "journey";
 
 /// Numbers names that have occurred before.
-pub(super) fn unique_names(names: impl IntoIterator<Item = String>) -> Vec<String> {
+pub(crate) fn unique_names(names: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut taken = HashSet::new();
     let unique = names.into_iter().map(|name| {
         let numbered = (2..).map(|number| format!("{name} ({number})"));

@@ -7,6 +7,7 @@ mod plain;
 
 use crate::console::{self, clean};
 use crate::course::Course;
+use crate::telemetry::Feed;
 use block::LiveBlock;
 use loadtest_model::metrics::Frame;
 use loadtest_model::record::RunStart;
@@ -22,6 +23,8 @@ pub(crate) struct Live {
     ended: usize,
     /// Nothing is left to report about the end.
     is_ending: bool,
+    /// Gets the same frames.
+    feed: Option<Feed>,
 }
 
 /// A run may go on for so long after its end without a word.
@@ -49,7 +52,13 @@ impl Live {
             courses: (0..scenarios).map(|_| None).collect(),
             ended: 0,
             is_ending: false,
+            feed: None,
         }
+    }
+
+    /// Hands every frame on.
+    pub(crate) fn with_feed(self, feed: Option<Feed>) -> Self {
+        Self { feed, ..self }
     }
 
     /// The same for one of many short runs, of which a log gets a line each from elsewhere.
@@ -65,6 +74,9 @@ impl Live {
             View::Plain(_) => console::print_progress(plain::start(&course)),
             View::Block(block) => block.start(at, &course),
         }
+        if let Some(feed) = &self.feed {
+            feed.start(at, &course);
+        }
         self.courses[at] = Some(course);
     }
 
@@ -74,12 +86,18 @@ impl Live {
         let Some(course) = &mut self.courses[at] else {
             return;
         };
-        if matches!(self.view, View::Quiet) {
+        if matches!(self.view, View::Quiet) && self.feed.is_none() {
             return;
         }
         let mut lines = course.first_errors(&frame);
         let broken = course.broken(&frame);
-        course.add(frame);
+        match &self.feed {
+            None => course.add(frame),
+            Some(feed) => {
+                course.add(frame.clone());
+                feed.frame(at, &frame, course);
+            }
+        }
         match &mut self.view {
             View::Plain(plain) => {
                 lines.extend(course.first_doubts());
@@ -87,7 +105,7 @@ impl Live {
             }
             // A doubt has a place of its own there, for as long as it is one.
             View::Block(block) => block.update(at, course),
-            View::Quiet => {}
+            View::Quiet => return,
         }
         for line in lines.into_iter().chain(broken) {
             self.print(&format!("{name}{line}"));
@@ -120,6 +138,9 @@ impl Live {
                 self.is_ending = true;
             }
         }
+        for line in self.feed.iter().flat_map(Feed::take_news) {
+            self.print(&format!("warning: {line}"));
+        }
         if let View::Block(block) = &mut self.view {
             block.draw(&self.courses, elapsed);
         }
@@ -138,8 +159,11 @@ impl Live {
         self.is_ending = true;
     }
 
-    /// A scenario has ended: nothing of it is in flight any more.
-    pub(crate) fn end_one(&mut self) {
+    /// The scenario with the number `at` has ended: nothing of it is in flight any more.
+    pub(crate) fn end_one(&mut self, at: usize) {
+        if let Some(feed) = &self.feed {
+            feed.end(at);
+        }
         self.ended += 1;
         self.is_ending |= self.ended >= self.courses.len();
     }

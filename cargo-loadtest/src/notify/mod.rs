@@ -3,7 +3,6 @@
 //! No run waits for them but for a few seconds at its end, and none comes to anything else for them. A URL
 //! may be a secret: only its scheme and host are ever shown.
 
-mod client;
 mod deliveries;
 mod job;
 mod outbox;
@@ -15,9 +14,9 @@ mod tests;
 use crate::config::{Event, Notify, NotifyFormat, destination};
 use crate::error::Error;
 use crate::interrupt::Interrupts;
+use crate::post::PostRequest;
 use crate::store::{self, Measured};
 use crate::{console, process};
-use client::WebhookRequest;
 use deliveries::DeliveryOutcome;
 #[cfg(any(test, feature = "ui"))]
 pub(crate) use deliveries::read_deliveries;
@@ -134,21 +133,22 @@ impl Webhook {
         self.url.origin().ascii_serialization()
     }
 
-    fn letter(&self, payload: &Payload<'_>) -> WebhookRequest {
+    fn letter(&self, payload: &Payload<'_>) -> PostRequest {
         let body = match self.format {
             NotifyFormat::Json => serde_json::to_vec(payload),
             NotifyFormat::Slack => serde_json::to_vec(&slack::slack_message(payload)),
         };
         let body = body.expect("an event has no maps with odd keys");
         let mut headers = vec![
-            ("loadtest-event", payload.event.word().to_owned()),
-            ("loadtest-delivery", payload.id.clone()),
+            ("loadtest-event".to_owned(), payload.event.word().to_owned()),
+            ("loadtest-delivery".to_owned(), payload.id.clone()),
         ];
         if let Some(key) = &self.key {
-            headers.push(("x-hub-signature-256", signature(key, &body)));
+            headers.push(("x-hub-signature-256".to_owned(), signature(key, &body)));
         }
-        WebhookRequest {
+        PostRequest {
             url: self.url.clone(),
+            content_type: "application/json",
             headers,
             body,
         }

@@ -1,20 +1,16 @@
 //! Deliveries under way, a thread each: the run goes on meanwhile.
 
-use super::client::{self, Attempt, WebhookRequest};
 use crate::interrupt::Interrupts;
-use std::hash::{BuildHasher as _, RandomState};
+use crate::post::{
+    ATTEMPT, ATTEMPTS, PostRequest, Undelivered, build_agent, pause_after, random_share,
+    send_request,
+};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The most attempts of a delivery.
-const ATTEMPTS: u32 = 5;
-/// The longest time of an attempt.
-const ATTEMPT: Duration = Duration::from_secs(10);
 /// After how long no further one begins.
 const ALL: Duration = Duration::from_secs(30);
-/// The pause after the first failure; each further one is twice as long.
-const PAUSE: Duration = Duration::from_millis(500);
 /// The interval of looking for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -58,7 +54,7 @@ impl Outbox {
     }
 
     /// Begins a delivery; its number counts from 0.
-    pub(super) fn post(&mut self, request: WebhookRequest) {
+    pub(super) fn post(&mut self, request: PostRequest) {
         let number = self.deliveries.len();
         let sender = self.sender.clone();
         let deliver = move || {
@@ -120,14 +116,15 @@ impl Delivery {
 }
 
 /// Tries until the receiver has it, or refuses it, or for long enough.
-fn deliver_in_attempts(request: &WebhookRequest, tell: impl Fn(News)) {
+fn deliver_in_attempts(request: &PostRequest, tell: impl Fn(News)) {
     let begin = now();
     for attempt in 1.. {
         let limit = ATTEMPT.min(ALL.saturating_sub(begin.elapsed()));
-        let (why, pause) = match client::send_request(request, limit) {
-            Attempt::Delivered => (None, None),
-            Attempt::Refused(why) => (Some(why), None),
-            Attempt::Failed { why, after } => {
+        let agent = build_agent(&request.url, limit);
+        let (why, pause) = match send_request(&agent, request) {
+            Ok(_) => (None, None),
+            Err(Undelivered::Refused(why)) => (Some(why), None),
+            Err(Undelivered::Failed { why, after }) => {
                 let pause = pause_before(attempt, after, begin.elapsed(), random_share());
                 (Some(why), pause)
             }
@@ -142,23 +139,16 @@ fn deliver_in_attempts(request: &WebhookRequest, tell: impl Fn(News)) {
 }
 
 /// Returns the pause after a failed attempt, the first of which is 1; `None` when there is no
-/// further one. `random`, from 0 to 1, keeps many runs from asking a receiver at the same moment.
+/// further one.
 fn pause_before(
     attempt: u32,
     asked: Option<Duration>,
     elapsed: Duration,
     random: f64,
 ) -> Option<Duration> {
-    let longest = PAUSE * 2_u32.pow(attempt.min(ATTEMPTS) - 1);
-    let pause = longest.mul_f64(0.5 + random / 2.0);
-    // A receiver that names a time knows better, and is never asked before it.
-    let pause = asked.map_or(pause, |asked| asked.max(pause));
+    let pause = pause_after(attempt, asked, random);
     let is_time = elapsed.checked_add(pause).is_some_and(|then| then < ALL);
     (attempt < ATTEMPTS && is_time).then_some(pause)
-}
-
-fn random_share() -> f64 {
-    RandomState::new().hash_one("pause") as f64 / u64::MAX as f64
 }
 
 #[expect(
@@ -172,6 +162,7 @@ fn now() -> Instant {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::post::PAUSE;
     use proptest::prelude::*;
 
     const NOTHING: Duration = Duration::ZERO;

@@ -5,6 +5,7 @@ use super::{ABORT_LIMIT, KILLED, POLL, Program, in_words, lost, now, poll};
 use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
+use crate::telemetry::Feed;
 use loadtest_model::capacity::Trial;
 use loadtest_model::protocol::{CapacityRequest, JournalLine, Request, SearchLine};
 use std::path::Path;
@@ -28,6 +29,7 @@ pub(crate) fn capacity(
     request_path: &Path,
     interrupts: &Interrupts,
     quiet: bool,
+    feed: Option<&Feed>,
     mut tell: impl FnMut(&Trial),
 ) -> Result<(), Error> {
     let asked = Request::Capacity(Box::new(request.clone()));
@@ -63,7 +65,7 @@ pub(crate) fn capacity(
                 SearchLine::Begin { .. } => {
                     running = request.trials.get(begun).map(|files| Running {
                         tail: Tail::new(&files.journal),
-                        live: Live::of_trial(quiet),
+                        live: Live::of_trial(quiet).with_feed(feed.cloned()),
                         begin: now(),
                     });
                     begun += 1;
@@ -118,7 +120,7 @@ impl Running {
             match line {
                 JournalLine::Start(start) => self.live.start(0, *start, elapsed),
                 JournalLine::Frame(frame) => self.live.frame(0, *frame),
-                JournalLine::End(_) | JournalLine::Failed(_) => self.live.end_one(),
+                JournalLine::End(_) | JournalLine::Failed(_) => self.live.end_one(0),
                 JournalLine::Ready => {}
             }
         }

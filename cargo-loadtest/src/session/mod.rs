@@ -222,7 +222,7 @@ fn watch_child(
                 match line {
                     JournalLine::Start(start) => live.start(at, *start, begin.elapsed()),
                     JournalLine::Frame(frame) => live.frame(at, *frame),
-                    JournalLine::End(_) | JournalLine::Failed(_) => live.end_one(),
+                    JournalLine::End(_) | JournalLine::Failed(_) => live.end_one(at),
                     JournalLine::Ready => {}
                 }
             }

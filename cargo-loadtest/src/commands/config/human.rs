@@ -1,7 +1,10 @@
 //! What is in force, for people.
 
-use super::{InForce, View, describe_place, event_names, format_name, place_in_file, webhook_host};
-use crate::config::Organisation;
+use super::{
+    InForce, View, describe_place, event_names, format_name, place_in_file, place_of_sink,
+    webhook_host,
+};
+use crate::config::{Organisation, SinkConfig};
 use crate::export::terminal::table::{TextColumn, TextTable};
 use crate::export::terminal::text::{ACCENT, BOLD, DIM, Line, PLAIN};
 use crate::units;
@@ -121,6 +124,8 @@ fn render_lists(view: &View<'_>) -> Vec<ConfigTable> {
         );
         row(format_name(notify), words, *line)
     });
+    let sinks = config.telemetry.sinks.iter().zip(&config.telemetry.lines);
+    let sinks = sinks.map(|(sink, line)| row(sink.format.word(), describe_sink(view, sink), *line));
     let targets = config
         .targets
         .iter()
@@ -138,9 +143,10 @@ fn render_lists(view: &View<'_>) -> Vec<ConfigTable> {
             .chain(members)
             .chain(caller(view, organisation))
     });
-    let tables: [(&str, &'static str, Vec<ConfigRow>); 4] = [
+    let tables: [(&str, &'static str, Vec<ConfigRow>); 5] = [
         ("[load]", "  chosen by --load NAME", presets.collect()),
         ("[[notify]]", "", notify.collect()),
+        ("[[telemetry.to]]", "", sinks.collect()),
         ("[[targets]]", "", targets.collect()),
         ("[organisation]", "", organisation.collect()),
     ];
@@ -153,6 +159,28 @@ fn render_lists(view: &View<'_>) -> Vec<ConfigTable> {
             rows,
         })
         .collect()
+}
+
+/// `https://mimir.example.com; interval 5s; with $MIMIR_TOKEN`.
+fn describe_sink(view: &View<'_>, sink: &SinkConfig) -> String {
+    let place = match place_of_sink(view, sink) {
+        place if place.is_empty() => "$OTEL_EXPORTER_OTLP_ENDPOINT".to_owned(),
+        place => place,
+    };
+    let options = sink.options();
+    let options = options.map(|(name, value)| format!("{name} {value}"));
+    let variables = sink.secret_variables().map(|name| {
+        if (view.is_set)(name) {
+            format!("with ${name}")
+        } else {
+            format!("${name} is not set")
+        }
+    });
+    let parts: Vec<_> = std::iter::once(place)
+        .chain(options)
+        .chain(variables)
+        .collect();
+    parts.join("; ")
 }
 
 fn caller(view: &View<'_>, organisation: &Organisation) -> Option<ConfigRow> {

@@ -9,14 +9,15 @@ pub(crate) use human::ConfigTable;
 
 use crate::cli::{ConfigArgs, ResultFormat};
 use crate::config::{
-    BuiltIn, Config, Event, FILE_NAME, Key, Level, Notify, NotifyFormat, SettingOrigin, ValueKind,
-    layered, variable,
+    BuiltIn, Config, Event, FILE_NAME, Key, Level, Notify, NotifyFormat, SettingOrigin, SinkConfig,
+    ValueKind, layered, variable,
 };
 use crate::console;
 use crate::error::Error;
 use crate::policy::Caller;
 use crate::workspace::Workspace;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use url::Url;
 
@@ -159,6 +160,14 @@ fn webhook_host(notify: &Notify) -> String {
     url.map_or_else(String::new, |url| url.origin().ascii_serialization())
 }
 
+/// Scheme and host of a sink's URL, its address, or its path.
+fn place_of_sink(view: &View<'_>, sink: &SinkConfig) -> String {
+    match &sink.path {
+        Some(path) => view.shown(path),
+        None => sink.place(),
+    }
+}
+
 fn event_names(notify: &Notify) -> Vec<&'static str> {
     notify.events.iter().copied().map(Event::word).collect()
 }
@@ -186,6 +195,13 @@ fn key_json(key: &InForce) -> Value {
     let number = |words: &[String]| words.first()?.parse::<serde_json::Number>().ok();
     let value = match &key.value {
         Some(words) if kind == ValueKind::List => json!(words),
+        Some(words) if kind == ValueKind::Flag => {
+            json!(words.first().is_some_and(|word| word == "true"))
+        }
+        Some(words) if kind.is_several() => {
+            let pairs = words.iter().filter_map(|word| word.split_once('='));
+            pairs.collect::<BTreeMap<_, _>>().into_iter().collect()
+        }
         Some(words) if matches!(kind, ValueKind::Whole | ValueKind::Number) => {
             json!(number(words))
         }
@@ -228,6 +244,23 @@ fn config_json(view: &View<'_>) -> Value {
             })
         })
         .collect();
+    let telemetry: Vec<_> = config
+        .telemetry
+        .sinks
+        .iter()
+        .zip(&config.telemetry.lines)
+        .map(|(sink, line)| {
+            let variables = sink.secret_variables();
+            let variables = variables.map(|name| (name, (view.is_set)(name)));
+            json!({
+                "line": line,
+                "format": sink.format.word(),
+                "place": place_of_sink(view, sink),
+                "options": sink.options().collect::<BTreeMap<_, _>>(),
+                "variables": variables.collect::<BTreeMap<_, _>>(),
+            })
+        })
+        .collect();
     let organisation = config.organisation.as_ref().map(|organisation| {
         let members = organisation.members.iter().map(|member| {
             json!({ "name": member.name, "level": member.level.word(), "line": member.line })
@@ -248,6 +281,7 @@ fn config_json(view: &View<'_>) -> Value {
         "keys": keys,
         "load": load,
         "notify": notify,
+        "telemetry": telemetry,
         "targets": config.targets,
         "organisation": organisation,
     })
@@ -282,6 +316,20 @@ secret_env = \"HOOK_KEY\"
 [[notify]]
 url = \"http://127.0.0.1:8080/T0SECRET\"
 events = [\"gate.failed\"]
+[telemetry]
+labels = { service = \"shop\" }
+[[telemetry.to]]
+format = \"remote-write\"
+url = \"https://mimir.example.com/T0SECRET/push?tenant=T0SECRET\"
+token_env = \"MIMIR_TOKEN\"
+headers = { X-Scope-OrgID = \"T0SECRET\" }
+interval = \"5s\"
+[[telemetry.to]]
+format = \"otlp\"
+header_env = { DD-API-KEY = \"HOOK_KEY\" }
+[[telemetry.to]]
+format = \"json\"
+path = \"target/loadtest/{run}/intervals.jsonl\"
 [[targets]]
 host = \"shop.staging.example.com\"
 scheme = \"https\"

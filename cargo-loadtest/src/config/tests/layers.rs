@@ -47,8 +47,10 @@ fn a_key_of_the_file_has_the_same_effect_as_its_variable() {
             ..
         } = known;
         let value = known.example;
-        let given = if kind == ValueKind::List {
-            value.trim_matches(['[', ']']).replace('"', "")
+        let given = if kind.is_several() {
+            value
+                .trim_matches(['[', ']', '{', '}', ' '])
+                .replace('"', "")
         } else {
             value.trim_matches('"').to_owned()
         };
@@ -64,11 +66,12 @@ fn a_key_of_the_file_has_the_same_effect_as_its_variable() {
                 build,
                 grading,
                 cluster,
+                telemetry,
                 run,
                 ci,
                 ..
             } = config.clone();
-            (store, build, grading, cluster, run, ci)
+            (store, build, grading, cluster, telemetry, run, ci)
         };
         assert_eq!(alike(&by_file), alike(&by_variable), "{section}.{name}");
         assert_ne!(

@@ -29,6 +29,10 @@ fn the_examples_of_the_page_are_what_is_read() {
     }
     assert_eq!((config.presets.len(), config.notify.len()), (2, 1));
     assert_eq!(config.organisation.unwrap().members.len(), 3);
+    let telemetry = include_str!("../../../../docs/telemetry.md");
+    let (_, example_of_sinks) = telemetry.split_once("```toml\n").unwrap();
+    let sinks = parse(example_of_sinks.split("```").next().unwrap()).unwrap();
+    assert_eq!(sinks.telemetry.sinks.len(), 6);
     let config = parse(example("`[[targets]]`")).unwrap();
     assert!(config.targets[0].to_string().contains(" in flight"));
 }
@@ -63,6 +67,10 @@ fn the_page_has_every_key_with_its_variable() {
     keys(
         "`[load.NAME]`",
         keys_of("load").map(|key| key.name).collect(),
+    );
+    keys(
+        "`[telemetry]`",
+        keys_of("telemetry.to").map(|key| key.name).collect(),
     );
     keys(
         "`[[notify]]`",

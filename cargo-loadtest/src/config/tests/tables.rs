@@ -391,3 +391,168 @@ fn a_quantity_without_a_unit_is_quoted_with_the_units_there_are() {
     let told = "line 2: `max_age = \"90\"` has no unit; write `90ms`, `90s`, `90m`, `90h` or `90d`";
     assert!(error.ends_with(told), "{error}");
 }
+
+#[test]
+fn sinks_are_read_with_what_their_format_has() {
+    let config = parse(
+        "[telemetry]\nlabels = { service = \"shop\" }\nrun_label = false\nmax_series = 500\n\
+         [[telemetry.to]]\nformat = \"remote-write\"\nurl = \"https://mimir.example.com/push\"\n\
+         token_env = \"MIMIR_TOKEN\"\nheaders = { X-Scope-OrgID = \"load\" }\ninterval = \"5s\"\n\
+         histograms = \"native\"\n[[telemetry.to]]\nformat = \"prometheus\"\nlisten = \"127.0.0.1:9646\"\n",
+    )
+    .unwrap();
+    let telemetry = config.telemetry;
+    assert_eq!(telemetry.labels["service"], "shop");
+    assert_eq!((telemetry.run_label, telemetry.max_series), (false, 500));
+    let sink = &telemetry.sinks[0];
+    assert_eq!(sink.format, SinkFormat::RemoteWrite);
+    assert_eq!(sink.interval, Some(Duration::from_secs(5)));
+    assert_eq!(sink.histograms, HistogramForm::Native);
+    assert_eq!(sink.headers["X-Scope-OrgID"], "load");
+    assert_eq!(sink.place(), "https://mimir.example.com");
+    assert!(!sink.is_local() && telemetry.sinks[1].is_local());
+    assert_eq!(telemetry.lines, [5, 12]);
+}
+
+#[test]
+fn what_is_wrong_with_a_sink_is_told_with_its_line_and_without_its_secrets() {
+    let url = "url = \"http://shop.example/hush\"\n";
+    for (sink, told) in [
+        (
+            "format = \"prometheos\"",
+            "line 3: `format = \"prometheos\"` is no format; did you mean `prometheus`?",
+        ),
+        (
+            "url = \"http://a/\"",
+            "line 2: `[[telemetry.to]]` has no `format`",
+        ),
+        (
+            "format = \"statsd\"",
+            "line 2: a sink with `format = \"statsd\"` needs `address`",
+        ),
+        (
+            "format = \"json\"\ninterval = \"5s\"\npath = \"x\"",
+            "line 2: a sink with `format = \"json\"` has no `interval`; it has `path`",
+        ),
+        (
+            "format = \"prometheus\"\nlisten = \"9646\"",
+            "is no address and port; write `127.0.0.1:9646`",
+        ),
+        (
+            "format = \"otlp\"\nurl = \"collector/hush\"",
+            "`url` is no URL",
+        ),
+        (
+            "format = \"otlp\"\nurl = \"ftp://c/hush\"",
+            "begins with neither `http://` nor `https://`",
+        ),
+        (
+            "format = \"otlp\"\nurl = \"https://ada:hush@c/\"",
+            "`url` holds a user name, a password or a token",
+        ),
+        (
+            "format = \"influx\"\nurl = \"http://c/write?u=ada&p=hush\"",
+            "`url` holds a user name, a password or a token",
+        ),
+        (
+            "format = \"influx\"\nurl = \"http://c/write?api_token=hush\"",
+            "`url` holds a user name, a password or a token",
+        ),
+        (
+            &format!("format = \"otlp\"\n{url}token_env = \"T\""),
+            "a secret would go to another host over plain `http`",
+        ),
+        (
+            &format!("format = \"otlp\"\n{url}headers = {{ Authorization = \"hush\" }}"),
+            "`Authorization` holds a secret",
+        ),
+        (
+            &format!("format = \"otlp\"\n{url}header_env = {{ DD-API-KEY = \"h ush\" }}"),
+            "is no name of a variable",
+        ),
+        (
+            &format!("format = \"otlp\"\n{url}token_env = \"hush-hush\""),
+            "is no name of a variable",
+        ),
+        (
+            "format = \"otlp\"\ninterval = \"1500ms\"",
+            "is no number of whole seconds",
+        ),
+        (
+            "format = \"otlp\"\ninsecure = \"yes\"",
+            "`insecure` is `true` or `false`, not string",
+        ),
+        (
+            "format = \"otlp\"\nheaders = [\"a\"]",
+            "`headers` is a table of texts, not array",
+        ),
+    ] {
+        let error = parse(&format!("\n[[telemetry.to]]\n{sink}\n")).unwrap_err();
+        assert!(error.contains(told), "{sink}: {error}");
+        assert!(!error.contains("hush"), "{error}");
+    }
+    let open =
+        format!("[[telemetry.to]]\nformat = \"otlp\"\n{url}token_env = \"T\"\ninsecure = true\n");
+    assert!(parse(&open).is_ok());
+    let here =
+        "[[telemetry.to]]\nformat = \"otlp\"\nurl = \"http://127.0.0.1:4318\"\ntoken_env = \"T\"\n";
+    assert!(parse(here).is_ok());
+}
+
+#[test]
+fn labels_of_every_series_are_few_and_new() {
+    let nine: Vec<_> = (0..9).map(|n| format!("l{n} = \"x\"")).collect();
+    for (line, told) in [
+        (
+            format!("labels = {{ {} }}", nine.join(", ")),
+            "9 labels are too many: at most 8",
+        ),
+        (
+            "labels = { step = \"x\" }".to_owned(),
+            "`step` is a label that the figures or their receivers have",
+        ),
+        (
+            "labels = { \"a-b\" = \"x\" }".to_owned(),
+            "`a-b` is no name of a label",
+        ),
+        (
+            "max_series = 10".to_owned(),
+            "is no number of series; write `10000`, at least `100`",
+        ),
+        ("labbels = {}".to_owned(), "did you mean `labels`?"),
+        ("to = 1".to_owned(), "`telemetry.to` is a list of tables"),
+    ] {
+        let error = parse(&format!("[telemetry]\n{line}\n")).unwrap_err();
+        assert!(error.contains(told), "{line}: {error}");
+    }
+}
+
+#[test]
+fn a_sink_of_the_command_line_is_read_like_one_of_the_file() {
+    let read = |text: &str| text.parse::<SinkConfig>();
+    assert_eq!(
+        read("otlp=http://127.0.0.1:4318").unwrap().place(),
+        "http://127.0.0.1:4318"
+    );
+    assert_eq!(
+        read("statsd=127.0.0.1:8125").unwrap().format,
+        SinkFormat::Statsd
+    );
+    assert_eq!(read("json=-").unwrap().path, Some("-".into()));
+    assert!(read("otlp").unwrap().url.is_none(), "a variable holds it");
+    for (text, told) in [
+        ("jsn=x", "`jsn` is no format; did you mean `json`?"),
+        (
+            "prometheus",
+            "`prometheus` needs a place; write `prometheus=127.0.0.1:9646`",
+        ),
+        ("otlp=http://ada:hush@c", "its url holds a user name"),
+        ("statsd=host", "its address is no host and port"),
+    ] {
+        let error = read(text).unwrap_err();
+        assert!(
+            error.contains(told) && !error.contains("hush"),
+            "{text}: {error}"
+        );
+    }
+}

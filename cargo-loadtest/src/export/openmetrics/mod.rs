@@ -13,12 +13,13 @@ use crate::console::clean;
 use crate::export::labels::{describe_regrading, label_scenarios, label_steps, unique_names};
 use loadtest_model::card::{Capacity, Card, Report, StepRow, Trust};
 use loadtest_model::record::ShardRun;
-use page::{Labels, MetricsText, add_up, flag_value};
+use page::{FAMILIES, Labels, add_up, flag_value};
+pub(crate) use page::{MetricsText, TextFormat};
 use std::time::Duration;
 
 /// The report as the text of OpenMetrics.
 pub(crate) fn render(report: &Report) -> String {
-    let mut text = MetricsText::default();
+    let mut text = MetricsText::new(FAMILIES, TextFormat::OpenMetrics);
     let names = label_scenarios(report);
     let cards: Vec<LabelledCard<'_>> = report
         .cards

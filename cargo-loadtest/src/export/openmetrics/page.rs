@@ -10,19 +10,45 @@ pub(super) type Labels = Vec<(&'static str, String)>;
 /// The labels and the value of a sample, which is left out without a finite value.
 pub(super) type Sample = (Labels, Option<f64>);
 
-/// The families: full name, kind and help.
-const FAMILIES: &str = include_str!("families.tsv");
+/// The families of the export: full name, kind and help.
+pub(super) const FAMILIES: &str = include_str!("families.tsv");
 /// Begins the name of every family.
 const PREFIX: &str = "loadtest_";
 
+/// The format of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TextFormat {
+    /// OpenMetrics 1.0.
+    OpenMetrics,
+    /// The text format 0.0.4 of Prometheus, which older readers take.
+    Prometheus,
+}
+
 /// The text so far.
-#[derive(Debug, Default)]
-pub(super) struct MetricsText(String);
+#[derive(Debug)]
+pub(crate) struct MetricsText {
+    text: String,
+    /// The known families, a line each.
+    families: &'static str,
+    format: TextFormat,
+}
 
 impl MetricsText {
+    /// Begins a text of these families: full name, kind and help, a line each.
+    pub(crate) fn new(families: &'static str, format: TextFormat) -> Self {
+        Self {
+            text: String::new(),
+            families,
+            format,
+        }
+    }
+
     /// Returns the text with its end.
-    pub(super) fn finish(self) -> String {
-        self.0 + "# EOF\n"
+    pub(crate) fn finish(self) -> String {
+        match self.format {
+            TextFormat::OpenMetrics => self.text + "# EOF\n",
+            TextFormat::Prometheus => self.text,
+        }
     }
 
     /// Writes a family with all its samples; `name` is without its prefix.
@@ -34,7 +60,7 @@ impl MetricsText {
             _ => "",
         };
         for (labels, value) in samples {
-            self.sample(&format!("{name}{suffix}"), &labels, value);
+            self.sample(&format!("{name}{suffix}"), as_pairs(&labels), value);
         }
     }
 
@@ -64,45 +90,63 @@ impl MetricsText {
                 let mut labels = labels.clone();
                 labels.push(("quantile", quantile.to_owned()));
                 let seconds = time.map(|time| round_to_micros(time) as f64 / 1e6);
-                self.sample(name, &labels, seconds);
+                self.sample(name, as_pairs(&labels), seconds);
             }
             let samples = times.samples as f64;
-            self.sample(&format!("{name}_count"), &labels, Some(samples));
+            self.sample(&format!("{name}_count"), as_pairs(&labels), Some(samples));
             let sum = times.mean.map_or(0.0, |mean| mean.as_secs_f64() * samples);
-            self.sample(&format!("{name}_sum"), &labels, Some(sum));
+            self.sample(&format!("{name}_sum"), as_pairs(&labels), Some(sum));
         }
     }
 
     /// Begins a family, and returns its full name and kind; its unit is the end of its name, where there is one.
-    fn head(&mut self, name: &str) -> (&'static str, &'static str) {
-        let mut families = FAMILIES.lines().filter_map(|line| {
+    pub(crate) fn head(&mut self, name: &str) -> (&'static str, &'static str) {
+        let mut families = self.families.lines().filter_map(|line| {
             let (full_name, rest) = line.split_once('\t')?;
             let (kind, help) = rest.split_once('\t')?;
             (full_name.strip_prefix(PREFIX)? == name).then_some((full_name, kind, help))
         });
         let (name, kind, help) = families.next().expect("a family of the list");
-        let _ = writeln!(self.0, "# TYPE {name} {kind}");
+        // The older format knows samples only, and no info.
+        let (suffix, shown_kind) = match (self.format, kind) {
+            (TextFormat::Prometheus, "counter") => ("_total", kind),
+            (TextFormat::Prometheus, "info") => ("_info", "gauge"),
+            _ => ("", kind),
+        };
+        let _ = writeln!(self.text, "# TYPE {name}{suffix} {shown_kind}");
         for unit in ["seconds", "bytes", "ratio"] {
-            if name.ends_with(&format!("_{unit}")) {
-                let _ = writeln!(self.0, "# UNIT {name} {unit}");
+            if self.format == TextFormat::OpenMetrics && name.ends_with(&format!("_{unit}")) {
+                let _ = writeln!(self.text, "# UNIT {name} {unit}");
             }
         }
-        let _ = writeln!(self.0, "# HELP {name} {}", escape_label(help));
+        let _ = writeln!(self.text, "# HELP {name}{suffix} {}", escape_label(help));
         (name, kind)
     }
 
-    fn sample(&mut self, name: &str, labels: &Labels, value: Option<f64>) {
+    /// Writes a sample, unless its value is not finite.
+    pub(crate) fn sample<'a>(
+        &mut self,
+        name: &str,
+        labels: impl IntoIterator<Item = (&'a str, &'a str)>,
+        value: Option<f64>,
+    ) {
         let Some(value) = value.filter(|value| value.is_finite()) else {
             return;
         };
-        self.0.push_str(name);
-        for (i, (label, text)) in labels.iter().enumerate() {
-            let before = if i == 0 { '{' } else { ',' };
-            let _ = write!(self.0, "{before}{label}=\"{}\"", escape_label(text));
+        self.text.push_str(name);
+        let mut end = "";
+        for (label, text) in labels {
+            let before = if end.is_empty() { '{' } else { ',' };
+            let _ = write!(self.text, "{before}{label}=\"{}\"", escape_label(text));
+            end = "}";
         }
-        let end = if labels.is_empty() { "" } else { "}" };
-        let _ = writeln!(self.0, "{end} {value}");
+        let _ = writeln!(self.text, "{end} {value}");
     }
+}
+
+/// Borrows labels.
+fn as_pairs(labels: &Labels) -> impl Iterator<Item = (&str, &str)> {
+    labels.iter().map(|(label, text)| (*label, &**text))
 }
 
 /// Adds up the samples with the same labels, in the order they came.

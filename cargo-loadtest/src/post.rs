@@ -1,7 +1,8 @@
-//! One attempt to deliver an event: an HTTP request, and what its answer means.
+//! One attempt to deliver something to another system: an HTTP POST, and what its answer means.
 
 use crate::console;
 use loadtest::redact;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::Read as _;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -11,6 +12,12 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body};
 use url::Url;
 
+/// The most attempts of a delivery.
+pub(crate) const ATTEMPTS: u32 = 5;
+/// The longest time of an attempt.
+pub(crate) const ATTEMPT: Duration = Duration::from_secs(10);
+/// The pause after the first failure; each further one is twice as long.
+pub(crate) const PAUSE: Duration = Duration::from_millis(500);
 /// The bytes of an answer that are read, for the reason of a refusal.
 const READ: u64 = 1_024;
 /// The characters of these that are shown.
@@ -20,17 +27,16 @@ const HEAD: usize = 16 * 1_024;
 
 /// A message and its receiver.
 #[derive(Clone)]
-pub(super) struct WebhookRequest {
-    pub(super) url: Url,
-    pub(super) headers: Vec<(&'static str, String)>,
-    pub(super) body: Vec<u8>,
+pub(crate) struct PostRequest {
+    pub(crate) url: Url,
+    pub(crate) content_type: &'static str,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
-/// The result of an attempt.
+/// The reason why an attempt failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Attempt {
-    /// The receiver has it.
-    Delivered,
+pub(crate) enum Undelivered {
     /// Another attempt would end in the same way.
     Refused(String),
     /// Another one may not.
@@ -41,21 +47,28 @@ pub(super) enum Attempt {
     },
 }
 
-/// Sends a request once, and waits for the answer for `limit` at most.
-pub(super) fn send_request(request: &WebhookRequest, limit: Duration) -> Attempt {
-    let mut call = build_agent(&request.url, limit)
+/// Sends a request once; the agent bounds the time. Returns the answer of a receiver that has it.
+///
+/// # Errors
+/// The reason why it was not delivered.
+pub(crate) fn send_request(
+    agent: &Agent,
+    request: &PostRequest,
+) -> Result<Response<Body>, Undelivered> {
+    let mut call = agent
         .post(request.url.as_str())
-        .header(CONTENT_TYPE, "application/json");
+        .header(CONTENT_TYPE, request.content_type);
     for (name, value) in &request.headers {
-        call = call.header(*name, value);
+        call = call.header(name, value);
     }
     match call.send(&request.body) {
         Ok(response) => judge_answer(response),
-        Err(error) => judge_error(&error),
+        Err(error) => Err(judge_error(&error)),
     }
 }
 
-fn build_agent(url: &Url, limit: Duration) -> Agent {
+/// Prepares connections for requests to `url`, each of which may take as long as `limit`.
+pub(crate) fn build_agent(url: &Url, limit: Duration) -> Agent {
     let mut config = Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
@@ -86,29 +99,31 @@ fn read_authorities() -> &'static Arc<Vec<Certificate<'static>>> {
     })
 }
 
-fn judge_answer(response: Response<Body>) -> Attempt {
+fn judge_answer(response: Response<Body>) -> Result<Response<Body>, Undelivered> {
     let status = response.status();
     if status.is_success() {
-        return Attempt::Delivered;
+        return Ok(response);
     }
     let words = status.to_string();
     if status.is_redirection() {
-        return Attempt::Refused(format!("{words}: redirects are not followed"));
+        return Err(Undelivered::Refused(format!(
+            "{words}: redirects are not followed"
+        )));
     }
     if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
         let after = response.headers().get(RETRY_AFTER);
         let after = after.and_then(|value| value.to_str().ok());
-        return Attempt::Failed {
+        return Err(Undelivered::Failed {
             why: words,
             after: after.and_then(|value| Some(Duration::from_secs(value.trim().parse().ok()?))),
-        };
+        });
     }
     let said = read_reason(response);
-    Attempt::Refused(if said.is_empty() {
+    Err(Undelivered::Refused(if said.is_empty() {
         words
     } else {
         format!("{words}: {said}")
-    })
+    }))
 }
 
 /// The first line of an answer, as it may be shown.
@@ -131,7 +146,7 @@ fn read_reason(mut response: Response<Body>) -> String {
 }
 
 /// Explains why there was no answer. No word of it comes from the URL, which may be a secret.
-fn judge_error(error: &ureq::Error) -> Attempt {
+fn judge_error(error: &ureq::Error) -> Undelivered {
     let certificate = match error {
         ureq::Error::Rustls(error) => Some(error),
         ureq::Error::Io(error) => error
@@ -140,7 +155,7 @@ fn judge_error(error: &ureq::Error) -> Attempt {
         _ => None,
     };
     if let Some(error) = certificate {
-        return Attempt::Refused(match error {
+        return Undelivered::Refused(match error {
             rustls::Error::InvalidCertificate(_) => {
                 format!("its certificate is not trusted here: {error}")
             }
@@ -163,7 +178,21 @@ fn judge_error(error: &ureq::Error) -> Attempt {
         }
         _ => "it could not be sent".to_owned(),
     };
-    Attempt::Failed { why, after: None }
+    Undelivered::Failed { why, after: None }
+}
+
+/// Returns the pause after a failed attempt, the first of which is 1. `random`, from 0 to 1, keeps many runs from
+/// asking a receiver at the same moment.
+pub(crate) fn pause_after(attempt: u32, asked: Option<Duration>, random: f64) -> Duration {
+    let longest = PAUSE * 2_u32.pow(attempt.min(ATTEMPTS) - 1);
+    let pause = longest.mul_f64(0.5 + random / 2.0);
+    // A receiver that names a time knows better, and is never asked before it.
+    asked.map_or(pause, |asked| asked.max(pause))
+}
+
+/// Returns a random number from 0 to 1.
+pub(crate) fn random_share() -> f64 {
+    RandomState::new().hash_one("pause") as f64 / u64::MAX as f64
 }
 
 #[cfg(test)]
@@ -180,7 +209,7 @@ mod tests {
             (unknown, "its name is unknown"),
             (refused, "connection refused"),
         ] {
-            let expected = Attempt::Failed {
+            let expected = Undelivered::Failed {
                 why: told.to_owned(),
                 after: None,
             };

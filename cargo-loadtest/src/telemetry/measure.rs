@@ -1,0 +1,247 @@
+//! From what a frame holds to series: the one place that says which figure is in which family.
+
+use super::bounds::Detail;
+use super::table::SeriesTable;
+use crate::console::clean;
+use crate::course::Course;
+use crate::export::labels::unique_names;
+use loadtest_model::card::{ThresholdRow, Trust};
+use loadtest_model::definition::{Bound, ScenarioDef};
+use loadtest_model::metrics::{Frame, InnerTally, OTHERS, StepTally, Tally};
+use loadtest_model::record::RunStart;
+use loadtest_model::schedule::{Schedule, Window};
+use std::time::Duration;
+
+/// The names of a scenario's parts, as labels have them.
+#[derive(Debug)]
+pub(super) struct PartNames {
+    steps: Vec<String>,
+    groups: Vec<String>,
+    detail: Detail,
+}
+
+impl PartNames {
+    pub(super) fn new(definition: &ScenarioDef, detail: Detail) -> Self {
+        let steps = definition.steps.iter().map(|step| clean(&step.name));
+        let groups = definition.groups.iter().map(|group| clean(&group.name));
+        Self {
+            steps: unique_names(steps),
+            groups: unique_names(groups),
+            detail,
+        }
+    }
+
+    fn step(&self, number: usize) -> &str {
+        self.steps.get(number).map_or("?", String::as_str)
+    }
+
+    /// Adds what a part of the load counted and timed.
+    pub(super) fn add_tally(&self, table: &mut SeriesTable, tally: &Tally) {
+        let journey = &tally.journey;
+        for (result, number) in [
+            ("ok", journey.ok),
+            ("failed", journey.failed),
+            ("dropped", journey.dropped),
+            ("cancelled", journey.cancelled),
+        ] {
+            table.count("journeys", &[("result", result)], number as f64);
+        }
+        table.time("journey_time_seconds", &[], &journey.time);
+        table.time("generator_lateness_seconds", &[], &journey.lateness);
+        for (number, name) in self.steps.iter().enumerate() {
+            let nothing = StepTally::default();
+            self.add_step(table, name, tally.steps.get(number).unwrap_or(&nothing));
+        }
+        for (name, group) in self.groups.iter().zip(&tally.groups) {
+            let ok = group.executed.saturating_sub(group.failed);
+            for (result, number) in [("ok", ok), ("failed", group.failed)] {
+                let labels = [("group", &**name), ("result", result)];
+                table.count("group_executions", &labels, number as f64);
+            }
+            table.time(
+                "group_response_seconds",
+                &[("group", name)],
+                &group.response,
+            );
+        }
+        for failure in &tally.dependencies {
+            let labels = [
+                ("step", self.step(failure.step)),
+                ("root_step", self.step(failure.cause.step)),
+                ("cause", &failure.cause.root.to_string()),
+            ];
+            table.count("dependency_failures", &labels, failure.count as f64);
+        }
+        for (name, number) in &tally.own.counters {
+            table.count("own", &[("name", &clean(name))], *number as f64);
+        }
+        for (name, times) in &tally.own.timings {
+            table.time("own_seconds", &[("name", &clean(name))], times);
+        }
+        for (name, numbers) in &tally.own.gauges {
+            table.set("own_gauge", &[("name", &clean(name))], numbers.last);
+        }
+    }
+
+    fn add_step(&self, table: &mut SeriesTable, name: &str, step: &StepTally) {
+        for (result, number) in [
+            ("ok", step.ok),
+            ("failed", step.failed),
+            ("cancelled", step.cancelled),
+            ("skipped_dependency", step.skipped),
+            ("skipped_not_drawn", step.skipped_not_drawn),
+            ("not_drawn", step.not_drawn),
+            ("left_out", step.left_out),
+            ("kept", step.kept),
+        ] {
+            let labels = [("step", name), ("result", result)];
+            table.count("step_executions", &labels, number as f64);
+        }
+        let labels = [("step", name)];
+        for (family, number) in [
+            ("step_requests", step.requests),
+            ("step_retries", step.retries),
+            ("step_sent_bytes", step.sent_bytes),
+            ("step_received_bytes", step.received_bytes),
+        ] {
+            table.count(family, &labels, number as f64);
+        }
+        table.time("step_response_seconds", &labels, &step.response);
+        table.time("step_service_seconds", &labels, &step.service);
+        table.time(
+            "step_failed_response_seconds",
+            &labels,
+            &step.failed_response,
+        );
+        let phases = [
+            ("step_first_byte_seconds", &step.phases.first_byte),
+            ("step_connect_seconds", &step.phases.connect),
+            ("step_tls_seconds", &step.phases.tls),
+        ];
+        for (family, times) in phases {
+            // A step without connections of its own never has some of them.
+            if self.detail.has_phases() && !times.is_empty() {
+                table.time(family, &labels, times);
+            }
+        }
+        for error in &step.errors {
+            let status = error.status.map(|status| status.to_string());
+            let labels = [
+                ("step", name),
+                ("kind", error.kind.name()),
+                ("status", status.as_deref().unwrap_or_default()),
+            ];
+            table.count("errors", &labels, error.count as f64);
+        }
+        for row in &step.inner {
+            self.add_row(table, name, row);
+        }
+    }
+
+    fn add_row(&self, table: &mut SeriesTable, step: &str, row: &InnerTally) {
+        let request = match self.detail {
+            Detail::All => row_label(&row.name),
+            Detail::FoldedRows | Detail::NoPhases => OTHERS.to_owned(),
+            Detail::NoRows => return,
+        };
+        let ok = row.requests.saturating_sub(row.failed);
+        for (result, number) in [("ok", ok), ("failed", row.failed)] {
+            let labels = [("step", step), ("request", &*request), ("result", result)];
+            table.count("requests", &labels, number as f64);
+        }
+        let labels = [("step", step), ("request", &*request)];
+        table.time("request_service_seconds", &labels, &row.service);
+    }
+}
+
+/// The label of requests of one name. One that was made of method and path is the method: a path can hold what a
+/// target answered.
+fn row_label(name: &str) -> String {
+    let is_method =
+        |word: &str| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase());
+    match name.split_once(' ') {
+        Some((method, path)) if is_method(method) && path.contains('/') => method.to_owned(),
+        _ => clean(name),
+    }
+}
+
+/// Sets the figures of a second that are no counts: what the load asks for, what there is, and what holds so far.
+pub(super) fn set_gauges(table: &mut SeriesTable, frame: &Frame, course: &Course) {
+    let start = &course.record.start;
+    table.set("users", &[], f64::from(frame.active_users));
+    let schedule = Schedule::new(&start.plan.load);
+    let middle = Duration::from_secs_f64(f64::from(frame.second) + 0.5);
+    if let Some(target) = schedule
+        .target(middle)
+        .filter(|_| start.plan.load.is_open())
+    {
+        table.set("target_per_second", &[], target * start.plan.shard.share());
+    }
+    let is_steady = schedule.window(middle) == Window::Steady;
+    table.set("steady", &[], flag_value(is_steady));
+    let health = &frame.health;
+    table.set("generator_cpu_ratio", &[], health.busiest_worker);
+    table.count("generator_stalls", &[], f64::from(health.stalled_seconds));
+    table.count(
+        "generator_throttled_seconds",
+        &[],
+        health.throttled_us as f64 / 1e6,
+    );
+    let is_valid = course.validity.trust == Trust::Valid;
+    table.set("generator_valid", &[], flag_value(is_valid));
+    let thresholds = start.plan.thresholds.iter();
+    for (scoped, row) in thresholds.zip(ThresholdRow::so_far(&course.record)) {
+        let step = clean(row.step.as_deref().unwrap_or_default());
+        let condition = clean(&row.condition);
+        let labels = [("step", &*step), ("condition", &*condition)];
+        let bound = match scoped.threshold.bound {
+            Bound::Time(limit) => limit.as_secs_f64(),
+            _ => row.bound,
+        };
+        table.set("threshold_bound", &labels, bound);
+        // Without samples nothing is known of it yet.
+        if row.actual.is_some() {
+            table.set("threshold_held", &labels, flag_value(row.passed));
+        }
+    }
+}
+
+fn flag_value(is_set: bool) -> f64 {
+    f64::from(u8::from(is_set))
+}
+
+/// Sets the series that says what runs.
+pub(super) fn set_info(table: &mut SeriesTable, start: &RunStart, run: &[(&'static str, &str)]) {
+    let load = clean(&loadtest_model::display::format_planned_load(&start.plan));
+    let seed = start.plan.seed.to_string();
+    let more = [
+        ("load", &*load),
+        ("seed", &*seed),
+        ("fingerprint", &*start.definition.fingerprint),
+    ];
+    table.set("run", &[run, &more].concat(), 1.0);
+}
+
+/// Adds up what is of the measured part of a second.
+pub(super) fn measured_parts(frame: &Frame) -> [&Tally; 2] {
+    [&frame.windows.ramp, &frame.windows.steady]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_no_label() {
+        for (name, label) in [
+            ("GET /users/ada", "GET"),
+            ("POST other.example:8080/x", "POST"),
+            ("pay", "pay"),
+            ("pay by card", "pay by card"),
+            ("GET quote", "GET quote"),
+            (OTHERS, OTHERS),
+        ] {
+            assert_eq!(row_label(name), label, "{name}");
+        }
+    }
+}

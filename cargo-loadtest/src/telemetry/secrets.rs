@@ -1,0 +1,130 @@
+//! The secrets of sinks, from variables of the environment or from files beside them.
+
+use crate::config::SinkConfig;
+use crate::{files, process};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use std::path::Path;
+
+/// Replaces a secret in what may be shown.
+const HIDDEN: &str = "***";
+/// Shorter values are found in any text.
+const SHORTEST: usize = 4;
+
+/// The headers of a sink, and what of them is secret.
+#[derive(Clone, Default)]
+pub(super) struct SinkHeaders {
+    pub(super) headers: Vec<(String, String)>,
+    secrets: Vec<String>,
+}
+
+impl SinkHeaders {
+    /// Reads the variables that a sink names; `scheme` begins the value of a token.
+    ///
+    /// # Errors
+    /// Every variable that holds no value that can be sent.
+    pub(super) fn read(sink: &SinkConfig, scheme: &str) -> Result<Self, Vec<String>> {
+        let headers = sink.headers.clone().into_iter().collect();
+        let mut read = Self {
+            headers,
+            ..Self::default()
+        };
+        let mut mistakes = Vec::new();
+        let mut add = |key: &str, variable: &str, header: &str, write: &dyn Fn(&str) -> String| {
+            match read_secret(variable) {
+                Ok(secret) => read.add_secret(header, &secret, write(&secret)),
+                Err(mistake) => mistakes.push(format!(
+                    "its `{key}` names the variable `{variable}`, which {mistake}"
+                )),
+            }
+        };
+        if let Some(variable) = &sink.token_env {
+            let write = |token: &str| format!("{scheme} {token}");
+            add("token_env", variable, "authorization", &write);
+        }
+        if let Some(variable) = &sink.basic_env {
+            let write = |login: &str| format!("Basic {}", BASE64_STANDARD.encode(login));
+            add("basic_env", variable, "authorization", &write);
+        }
+        for (header, variable) in &sink.header_env {
+            add("header_env", variable, header, &str::to_owned);
+        }
+        if mistakes.is_empty() {
+            Ok(read)
+        } else {
+            Err(mistakes)
+        }
+    }
+
+    /// Adds a header whose value holds a secret.
+    pub(super) fn add_secret(&mut self, header: &str, secret: &str, value: String) {
+        self.secrets.push(secret.to_owned());
+        self.secrets.extend(value.split(' ').map(str::to_owned));
+        self.secrets.extend(secret.split(':').map(str::to_owned));
+        self.headers.push((header.to_owned(), value));
+    }
+
+    /// Returns a text in which no secret is left.
+    pub(super) fn hide(&self, text: &str) -> String {
+        let mut secrets: Vec<_> = self.secrets.iter().filter(|one| is_telling(one)).collect();
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.into_iter().fold(text.to_owned(), |text, secret| {
+            text.replace(secret.as_str(), HIDDEN)
+        })
+    }
+
+    /// Returns true if a secret would be sent.
+    pub(super) fn has_secrets(&self) -> bool {
+        !self.secrets.is_empty()
+    }
+}
+
+fn is_telling(secret: &str) -> bool {
+    secret.len() >= SHORTEST && !["Bearer", "Basic", "Token"].contains(&secret)
+}
+
+/// Returns the value of a variable, or the text of the file that `NAME_FILE` names.
+fn read_secret(variable: &str) -> Result<String, String> {
+    let held = |name: &str| process::variable(name).filter(|value| !value.is_empty());
+    let value = match (held(variable), held(&format!("{variable}_FILE"))) {
+        (Some(value), _) => value,
+        (None, Some(path)) => {
+            let bytes = files::read(&process::resolve(Path::new(&path)))
+                .map_err(|error| format!("is not set, and its file cannot be read: {error}"))?;
+            let text = String::from_utf8(bytes).map_err(|_| "has a file that is no text")?;
+            text.trim_end_matches(['\n', '\r']).to_owned()
+        }
+        (None, None) => return Err("holds no value".to_owned()),
+    };
+    if value.is_empty() {
+        return Err("holds no value".to_owned());
+    }
+    if value.chars().any(char::is_control) {
+        return Err("holds a control character, which no header may".to_owned());
+    }
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_hidden_in_every_form_that_is_sent() {
+        let mut headers = SinkHeaders::default();
+        let login = "ada:hush-hush";
+        headers.add_secret(
+            "authorization",
+            login,
+            format!("Basic {}", BASE64_STANDARD.encode(login)),
+        );
+        for text in [login, "hush-hush", &BASE64_STANDARD.encode(login)] {
+            assert_eq!(
+                headers.hide(&format!("401: got {text}")),
+                "401: got ***",
+                "{text}"
+            );
+        }
+        assert_eq!(headers.hide("401: Basic ada"), "401: Basic ada");
+    }
+}

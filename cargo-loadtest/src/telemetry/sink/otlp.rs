@@ -1,0 +1,253 @@
+//! OTLP over HTTP, as protobuf or JSON: sums, gauges and exponential histograms.
+
+use super::super::family::{Family, FamilyKind};
+use super::super::histogram::ZERO_SECONDS;
+use super::super::interval::{FamilySeries, Interval, Labels, Series, SeriesValue, Times};
+use super::super::wire::otlp::{
+    AnyValue, Buckets, ExponentialHistogram, ExponentialHistogramDataPoint,
+    ExportMetricsServiceRequest, ExportMetricsServiceResponse, Gauge, InstrumentationScope,
+    KeyValue, Metric, NumberDataPoint, Resource, ResourceMetrics, ScopeMetrics, Sum,
+};
+use super::{HttpTarget, Sent, Sink};
+use crate::config::{OtlpEncoding, Temporality};
+use jiff::Timestamp;
+use prost::Message as _;
+use std::collections::HashMap;
+
+/// Sends to a collector.
+pub(crate) struct OtlpSink {
+    target: HttpTarget,
+    temporality: Temporality,
+    encoding: OtlpEncoding,
+    /// The last interval of each scenario that was delivered, for deltas.
+    before: HashMap<usize, Interval>,
+}
+
+impl OtlpSink {
+    pub(crate) fn new(
+        target: HttpTarget,
+        temporality: Temporality,
+        encoding: OtlpEncoding,
+    ) -> Self {
+        Self {
+            target,
+            temporality,
+            encoding,
+            before: HashMap::new(),
+        }
+    }
+
+    fn post(&self, request: &ExportMetricsServiceRequest) -> Sent {
+        let (content_type, body) = match self.encoding {
+            OtlpEncoding::Protobuf => ("application/x-protobuf", request.encode_to_vec()),
+            OtlpEncoding::Json => match serde_json::to_vec(request) {
+                Ok(body) => ("application/json", body),
+                Err(error) => return Sent::Rejected(error.to_string()),
+            },
+        };
+        match self.target.post(content_type, &[], body) {
+            Ok(answer) => self.read_answer(&answer),
+            Err(sent) => sent,
+        }
+    }
+
+    /// Reads what was refused of a message that was taken.
+    fn read_answer(&self, answer: &[u8]) -> Sent {
+        let (refused, words) = match self.encoding {
+            OtlpEncoding::Protobuf => {
+                let answer = ExportMetricsServiceResponse::decode(answer);
+                let partial = answer.ok().and_then(|answer| answer.partial_success);
+                let partial = partial.unwrap_or_default();
+                (partial.rejected_data_points, partial.error_message)
+            }
+            OtlpEncoding::Json => {
+                let answer: serde_json::Value = serde_json::from_slice(answer).unwrap_or_default();
+                let partial = &answer["partialSuccess"];
+                let refused = &partial["rejectedDataPoints"];
+                let text = refused.as_str().and_then(|text| text.parse().ok());
+                let words = partial["errorMessage"].as_str().unwrap_or_default();
+                (refused.as_i64().or(text).unwrap_or(0), words.to_owned())
+            }
+        };
+        if refused == 0 {
+            return Sent::Delivered;
+        }
+        let words: String = loadtest::redact::redact(&words).chars().take(100).collect();
+        Sent::Partly(format!("{refused} points refused: {words}"))
+    }
+}
+
+impl Sink for OtlpSink {
+    fn send(&mut self, interval: &Interval) -> Sent {
+        let before = self.before.get(&interval.scenario);
+        let before = before.filter(|before| before.start == interval.start);
+        let before = before.filter(|_| self.temporality == Temporality::Delta);
+        let sent = self.post(&encode_interval(interval, self.temporality, before));
+        if matches!(sent, Sent::Delivered | Sent::Partly(_))
+            && self.temporality == Temporality::Delta
+        {
+            self.before.insert(interval.scenario, interval.clone());
+        }
+        sent
+    }
+}
+
+/// Returns the message of an interval; deltas are those since the interval `before`, or since the start.
+pub(crate) fn encode_interval(
+    interval: &Interval,
+    temporality: Temporality,
+    before: Option<&Interval>,
+) -> ExportMetricsServiceRequest {
+    let scenario = interval.common.iter().find(|(name, _)| name == "scenario");
+    let scenario = scenario.map_or("", |(_, identity)| identity);
+    let resource = [
+        ("service.name", "loadtest"),
+        ("service.version", env!("CARGO_PKG_VERSION")),
+        ("service.instance.id", &interval.run),
+        ("loadtest.scenario", scenario),
+    ];
+    let values: HashMap<(usize, &Labels), &SeriesValue> = before
+        .iter()
+        .flat_map(|before| before.all_series())
+        .map(|(family, series)| ((family.place, &series.labels), &series.value))
+        .collect();
+    let writer = PointWriter {
+        interval,
+        start: nanoseconds(before.map_or(interval.start, |before| before.time)),
+        temporality: match temporality {
+            Temporality::Delta => 1,
+            Temporality::Cumulative => 2,
+        },
+        before: values,
+    };
+    ExportMetricsServiceRequest {
+        resource_metrics: vec![ResourceMetrics {
+            resource: Some(Resource {
+                attributes: attributes(resource),
+            }),
+            scope_metrics: vec![ScopeMetrics {
+                scope: Some(InstrumentationScope {
+                    name: "loadtest".to_owned(),
+                    version: env!("CARGO_PKG_VERSION").to_owned(),
+                }),
+                metrics: interval
+                    .families
+                    .iter()
+                    .map(|one| writer.metric(one))
+                    .collect(),
+            }],
+        }],
+    }
+}
+
+struct PointWriter<'a> {
+    interval: &'a Interval,
+    start: u64,
+    temporality: i32,
+    /// The values that deltas are to.
+    before: HashMap<(usize, &'a Labels), &'a SeriesValue>,
+}
+
+impl PointWriter<'_> {
+    fn metric(&self, one: &FamilySeries) -> Metric {
+        let family = one.family;
+        let mut metric = Metric {
+            name: family.dotted_name(),
+            description: family.help.to_owned(),
+            unit: family.unit().map_or("1", |unit| unit.symbol).to_owned(),
+            ..Metric::default()
+        };
+        let series = one.series.iter();
+        match family.kind {
+            FamilyKind::Counter => {
+                metric.sum = Some(Sum {
+                    data_points: series.map(|series| self.number(family, series)).collect(),
+                    aggregation_temporality: self.temporality,
+                    is_monotonic: true,
+                });
+            }
+            FamilyKind::Gauge | FamilyKind::Info => {
+                metric.gauge = Some(Gauge {
+                    data_points: series.map(|series| self.number(family, series)).collect(),
+                });
+            }
+            FamilyKind::Histogram => {
+                let points = series.filter_map(|series| self.histogram(family, series));
+                metric.exponential_histogram = Some(ExponentialHistogram {
+                    data_points: points.collect(),
+                    aggregation_temporality: self.temporality,
+                });
+            }
+        }
+        metric
+    }
+
+    fn value_before(&self, family: &Family, series: &Series) -> Option<&SeriesValue> {
+        self.before.get(&(family.place, &series.labels)).copied()
+    }
+
+    fn number(&self, family: &Family, series: &Series) -> NumberDataPoint {
+        let value = match (&series.value, self.value_before(family, series)) {
+            (
+                SeriesValue::Counter { total, .. },
+                Some(SeriesValue::Counter { total: before, .. }),
+            ) => total - before,
+            (SeriesValue::Counter { total, .. }, _) => *total,
+            (SeriesValue::Gauge(value), _) => *value,
+            (SeriesValue::Histogram(_), _) => 0.0,
+        };
+        NumberDataPoint {
+            start_time_unix_nano: self.start,
+            time_unix_nano: nanoseconds(self.interval.time),
+            as_double: Some(value),
+            attributes: self.attributes(series),
+        }
+    }
+
+    fn histogram(&self, family: &Family, series: &Series) -> Option<ExponentialHistogramDataPoint> {
+        let SeriesValue::Histogram(times) = &series.value else {
+            return None;
+        };
+        let nothing = Times::default();
+        let before = match self.value_before(family, series) {
+            Some(SeriesValue::Histogram(before)) => before,
+            _ => &nothing,
+        };
+        let own = times.exponential.since(&before.exponential);
+        Some(ExponentialHistogramDataPoint {
+            attributes: self.attributes(series),
+            start_time_unix_nano: self.start,
+            time_unix_nano: nanoseconds(self.interval.time),
+            count: times.count - before.count,
+            sum: Some(times.sum - before.sum),
+            scale: own.scale,
+            zero_count: own.zero,
+            positive: Some(Buckets {
+                offset: own.first,
+                bucket_counts: own.counts,
+            }),
+            zero_threshold: ZERO_SECONDS,
+        })
+    }
+
+    fn attributes(&self, series: &Series) -> Vec<KeyValue> {
+        let labels = self.interval.labels(series);
+        attributes(labels.filter(|(_, value)| !value.is_empty()))
+    }
+}
+
+fn attributes<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<KeyValue> {
+    let pairs = pairs.into_iter();
+    pairs
+        .map(|(key, value)| KeyValue {
+            key: key.to_owned(),
+            value: Some(AnyValue {
+                string_value: Some(value.to_owned()),
+            }),
+        })
+        .collect()
+}
+
+fn nanoseconds(time: Timestamp) -> u64 {
+    u64::try_from(time.as_nanosecond()).unwrap_or_default()
+}

@@ -1,0 +1,183 @@
+//! Intervals of a small run, what every sink makes of them, and what becomes of those that are not taken.
+
+mod deliveries;
+mod encodings;
+
+use super::bounds::{Detail, SeriesBudget};
+use super::interval::{Interval, SeriesValue};
+use super::tracker::{Tracker, TrackerSettings};
+use super::{HistogramWeight, RunFacts};
+use crate::course::Course;
+use crate::session::sample;
+use loadtest_model::metrics::{ErrorKind, ErrorTally, Frame};
+use loadtest_model::record::RunStart;
+use std::sync::Arc;
+use std::time::Duration;
+
+fn settings(run_label: bool, most: usize) -> TrackerSettings {
+    TrackerSettings {
+        facts: RunFacts {
+            run: "20261121-143005-k3f9".to_owned(),
+            tool_version: "0.1.0".to_owned(),
+            commit: Some("8e6c1d2f".to_owned()),
+        },
+        labels: vec![("service".to_owned(), "shop".to_owned())],
+        run_label,
+        weight: HistogramWeight {
+            is_classic: true,
+            is_native: false,
+        },
+        detail: Detail::All,
+        budget: Arc::new(SeriesBudget::new(most)),
+    }
+}
+
+/// A second with errors, a request of a step that sends for itself, and figures of the scenario's own.
+fn frame(second: u32) -> Frame {
+    let mut frame = sample::frame(second, 20);
+    let steady = &mut frame.windows.steady;
+    let buy = &mut steady.steps[1];
+    buy.failed = 2;
+    buy.count_error(ErrorTally {
+        kind: ErrorKind::Status,
+        status: Some(503),
+        count: 2,
+        example: "503 canary-example".into(),
+        sample: Some("canary-body".into()),
+    });
+    let row = buy.inner("GET /canary-path");
+    row.answered(200, Duration::from_millis(7), || "200".into());
+    steady.own.count("orders", 3);
+    steady.own.time("queued", Duration::from_micros(1_500));
+    frame.health.busiest_worker = 0.25;
+    frame
+}
+
+/// The intervals of these frames.
+fn intervals(start: RunStart, settings: &TrackerSettings, frames: &[Frame]) -> Vec<Interval> {
+    let mut course = Course::new(start, Duration::ZERO);
+    let mut tracker = Tracker::new(0, &course, settings);
+    let mut all = Vec::new();
+    for frame in frames {
+        course.add(frame.clone());
+        let dropped = [("2 otlp".to_owned(), f64::from(frame.second))];
+        all.extend(tracker.add(frame, &course, &dropped));
+    }
+    all.extend(tracker.finish());
+    all
+}
+
+fn two_seconds() -> Vec<Interval> {
+    intervals(
+        sample::start(),
+        &settings(true, 10_000),
+        &[frame(2), frame(3)],
+    )
+}
+
+/// The total and the own part of a counter, or count and own count of a histogram.
+fn find_value(interval: &Interval, name: &str, labels: &[(&str, &str)]) -> Option<(f64, f64)> {
+    let mut all = interval.all_series();
+    let (_, series) = all.find(|(family, series)| {
+        let given = series.labels.iter().map(|(name, text)| (*name, &**text));
+        family.short_name() == name && given.eq(labels.iter().copied())
+    })?;
+    Some(match &series.value {
+        SeriesValue::Counter { total, own } => (*total, *own),
+        SeriesValue::Gauge(value) => (*value, *value),
+        SeriesValue::Histogram(times) => (times.count as f64, times.own.count as f64),
+    })
+}
+
+#[test]
+fn an_interval_has_all_since_the_start_and_its_own_part() {
+    let all = two_seconds();
+    assert_eq!(all.len(), 2);
+    let ok = [("result", "ok")];
+    assert_eq!(find_value(&all[0], "journeys", &ok), Some((20.0, 20.0)));
+    assert_eq!(find_value(&all[1], "journeys", &ok), Some((40.0, 20.0)));
+    let login = [("step", "login")];
+    let response = find_value(&all[1], "step_response_seconds", &login);
+    assert_eq!(response, Some((40.0, 20.0)));
+    let status = [("step", "buy"), ("kind", "status"), ("status", "503")];
+    assert_eq!(find_value(&all[1], "errors", &status), Some((4.0, 2.0)));
+    let lost = [("sink", "2 otlp"), ("what", "intervals")];
+    assert_eq!(
+        find_value(&all[1], "telemetry_dropped", &lost),
+        Some((5.0, 3.0))
+    );
+    assert_eq!(all[1].time.to_string(), "2026-11-21T14:30:09Z");
+}
+
+#[test]
+fn what_is_due_in_the_warm_up_is_in_no_interval() {
+    let mut frame = sample::frame(0, 20);
+    frame.windows.warm_up = std::mem::take(&mut frame.windows.steady);
+    let all = intervals(sample::start(), &settings(true, 10_000), &[frame]);
+    assert_eq!(
+        find_value(&all[0], "journeys", &[("result", "ok")]),
+        Some((0.0, 0.0))
+    );
+}
+
+#[test]
+fn a_second_that_comes_in_parts_is_in_the_next_interval_and_nothing_is_lost() {
+    let parts = [frame(2), frame(2), frame(3), frame(1)];
+    let all = intervals(sample::start(), &settings(true, 10_000), &parts);
+    let ok = [("result", "ok")];
+    let found: Vec<_> = all
+        .iter()
+        .map(|interval| (interval.second, find_value(interval, "journeys", &ok)))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (2, Some((20.0, 20.0))),
+            (3, Some((60.0, 40.0))),
+            (4, Some((80.0, 20.0)))
+        ]
+    );
+}
+
+#[test]
+fn a_series_beyond_the_most_is_left_out_and_counted() {
+    let settings = settings(true, 60);
+    let all = intervals(sample::start(), &settings, &[frame(2), frame(3)]);
+    let series = |interval: &Interval| -> usize {
+        let all = interval.all_series();
+        all.map(|(_, series)| match &series.value {
+            SeriesValue::Histogram(times) => times.classic.len() + 3,
+            _ => 1,
+        })
+        .sum()
+    };
+    assert!(series(&all[1]) <= 60, "{}", series(&all[1]));
+    assert!(settings.budget.left_out() > 0);
+    let left_out = settings.budget.left_out();
+    assert!(left_out < 300, "each is counted once: {left_out}");
+}
+
+#[test]
+fn a_shard_and_a_run_without_a_label_are_told_apart() {
+    let mut start = sample::start();
+    start.plan.shard = "2/8".parse().unwrap();
+    let all = intervals(start, &settings(false, 10_000), &[frame(2)]);
+    let common: Vec<_> = all[0]
+        .common
+        .iter()
+        .map(|(name, text)| (&**name, &**text))
+        .collect();
+    assert_eq!(
+        common,
+        [
+            ("service", "shop"),
+            ("scenario", "shop::load::checkout"),
+            ("shard", "2/8")
+        ]
+    );
+    let mut info = all[0]
+        .all_series()
+        .filter(|(family, _)| family.short_name() == "run");
+    let (_, info) = info.next().unwrap();
+    assert_eq!(info.labels[0], ("run", "20261121-143005-k3f9".to_owned()));
+}

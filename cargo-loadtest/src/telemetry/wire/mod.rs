@@ -1,0 +1,4 @@
+//! The messages of protobuf that sinks send, as far as they send them.
+
+pub(super) mod otlp;
+pub(super) mod prometheus;
