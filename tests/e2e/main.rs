@@ -88,6 +88,8 @@ mod senders;
 mod shards;
 mod smoke;
 mod sources;
+#[cfg(unix)]
+mod telemetry;
 mod verdicts;
 #[cfg(unix)]
 mod workflows;
@@ -177,6 +179,8 @@ fn main() -> ExitCode {
         senders::trials(),
         smoke::trials(),
         sources::trials(),
+        #[cfg(unix)]
+        telemetry::trials(),
         verdicts::trials(),
         #[cfg(unix)]
         workflows::trials(),

@@ -10,6 +10,7 @@ mod key;
 mod load;
 mod notify;
 mod organisation;
+mod place;
 mod reader;
 mod run;
 mod sink;
@@ -34,11 +35,10 @@ pub(crate) use notify::{Event, Notify, NotifyFormat, destination};
 #[cfg(test)]
 pub(crate) use organisation::Member;
 pub(crate) use organisation::{Level, Organisation, Plan};
+pub(crate) use place::{OPEN_SECRET, is_open_to_others, sink_url};
 use reader::ConfigReader;
 pub(crate) use run::RunDefaults;
-pub(crate) use sink::{
-    HistogramForm, OPEN_SECRET, SinkConfig, SinkFormat, StatsdDialect, is_open_to_others, sink_url,
-};
+pub(crate) use sink::{HistogramForm, SinkConfig, SinkFormat, StatsdDialect};
 #[cfg(feature = "telemetry")]
 pub(crate) use sink::{OtlpEncoding, Temporality};
 use std::collections::BTreeSet;

@@ -2,6 +2,9 @@
 
 use super::key::{ConfigTable, Given};
 use super::notify::read_variable;
+use super::place::{
+    OPEN_SECRET, is_loopback, is_open_to_others, parse_address, parse_listen, sink_url,
+};
 use super::telemetry::{parse_header_variables, parse_headers, parse_word};
 use crate::units;
 use std::collections::BTreeMap;
@@ -9,7 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
-use url::{Host, Url};
+use url::Url;
 
 /// A place to send figures to, and how.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -358,66 +361,9 @@ impl FromStr for SinkConfig {
     }
 }
 
-/// A secret would go unencrypted to another machine.
-pub(crate) const OPEN_SECRET: &str = "a secret would go to another host over plain `http`; write `https`, or \
-                                      `insecure = true` where that is meant";
-
-/// Returns true if what is sent there can be read on the way.
-pub(crate) fn is_open_to_others(url: &Url) -> bool {
-    url.scheme() == "http" && !is_loopback(url)
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(Host::Ipv6(ip)) => ip.is_loopback(),
-        None => false,
-    }
-}
-
 /// The names of headers: a value may tell more than it should.
 fn join_names(given: &Given<'_>) -> String {
     let names = given.pairs().unwrap_or_default().into_iter();
     let names: Vec<_> = names.map(|(name, _)| name).collect();
     names.join(", ")
-}
-
-fn parse_listen(text: &str) -> Result<SocketAddr, String> {
-    text.parse()
-        .map_err(|_| "is no address and port; write `127.0.0.1:9646`".to_owned())
-}
-
-fn parse_address(text: &str) -> Result<String, String> {
-    let is_address = text.rsplit_once(':').is_some_and(|(host, port)| {
-        !host.is_empty() && port.parse().is_ok_and(|port: u16| port > 0)
-    });
-    if is_address {
-        Ok(text.to_owned())
-    } else {
-        Err("is no host and port; write `127.0.0.1:8125`".to_owned())
-    }
-}
-
-/// A URL that figures can be sent to. What is wrong is told without it: its path may be a secret.
-pub(crate) fn sink_url(text: &str) -> Result<Url, String> {
-    let example = "write for example `http://127.0.0.1:4318`";
-    let url = Url::parse(text).map_err(|error| format!("is no URL ({error}); {example}"))?;
-    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
-        return Err(format!(
-            "begins with neither `http://` nor `https://`; {example}"
-        ));
-    }
-    let is_secret = |(name, _): (std::borrow::Cow<'_, str>, _)| {
-        matches!(&*name, "u" | "p") || loadtest::redact::is_secret_name(&name)
-    };
-    let has_user = !url.username().is_empty() || url.password().is_some();
-    if has_user || url.query_pairs().any(is_secret) {
-        return Err(
-            "holds a user name, a password or a token, which it is no place for; `token_env`, `basic_env` \
-             and `header_env` name the variables of such"
-                .to_owned(),
-        );
-    }
-    Ok(url)
 }

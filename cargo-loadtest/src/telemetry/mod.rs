@@ -10,6 +10,7 @@ mod histogram;
 mod hub;
 mod interval;
 mod measure;
+mod open;
 mod prepare;
 mod queue;
 mod secrets;

@@ -2,17 +2,11 @@
 
 use super::bounds::{Detail, SeriesBudget};
 use super::hub::{Hub, HubState, Receiver, ServedSink, SinkName};
+use super::open::{LACKING, SinkTarget};
 use super::queue::SinkQueue;
 use super::secrets::SinkHeaders;
-use super::sink::influx::InfluxSink;
-use super::sink::json::JsonSink;
-#[cfg(feature = "telemetry")]
-use super::sink::otlp::OtlpSink;
+use super::sink::Sink;
 use super::sink::prometheus::ScrapePage;
-#[cfg(feature = "telemetry")]
-use super::sink::remote_write::RemoteWriteSink;
-use super::sink::statsd::StatsdSink;
-use super::sink::{HttpTarget, Sink};
 use super::tracker::TrackerSettings;
 use super::{HistogramWeight, RunFacts};
 use crate::cli::TelemetryArgs;
@@ -23,18 +17,14 @@ use crate::config::{
 use crate::console;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
-use crate::{process, store};
+use crate::process;
 use loadtest_model::definition::ScenarioDef;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use url::Url;
 
-/// Said by a build without protobuf.
-const LACKING: &str = "this build of the tool lacks the format, so that it compiles sooner; `cargo install --path \
-                       cargo-loadtest` installs the whole tool";
 /// The standard variables of OTLP.
 const OTLP_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 const OTLP_HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
@@ -123,10 +113,11 @@ impl Telemetry {
         args: &TelemetryArgs,
         to: Option<usize>,
     ) -> Result<Self, Error> {
-        let mut chosen = choose_sinks(config, args)?;
-        if !args.send.is_empty() {
-            chosen.retain(|sink| !sink.is_configured);
-        }
+        let args = TelemetryArgs {
+            no_telemetry: args.no_telemetry || !args.send.is_empty(),
+            ..args.clone()
+        };
+        let mut chosen = choose_sinks(config, &args)?;
         if let Some(to) = to {
             let all = chosen.len();
             chosen.retain(|sink| sink.number == to);
@@ -370,55 +361,4 @@ fn find_otlp_url(sink: &SinkConfig, headers: &mut SinkHeaders) -> Result<Option<
     let path = format!("{}/v1/metrics", url.path().trim_end_matches('/'));
     url.set_path(&path);
     Ok(Some(url))
-}
-
-/// A sink that gets intervals, and is yet to be opened.
-struct SinkTarget {
-    config: SinkConfig,
-    headers: Vec<(String, String)>,
-    url: Option<Url>,
-}
-
-impl SinkTarget {
-    fn open(self, run: &str) -> Result<Box<dyn Sink>, String> {
-        let http = self.url.map(|url| HttpTarget::new(url, self.headers));
-        let http = http.ok_or("it has no URL".to_owned());
-        let config = self.config;
-        Ok(match config.format {
-            SinkFormat::Influx => Box::new(InfluxSink::new(http?)),
-            SinkFormat::Statsd => {
-                let address = config.address.unwrap_or_default();
-                Box::new(StatsdSink::new(address, config.dialect))
-            }
-            SinkFormat::Json => Box::new(JsonSink::new(open_file(config.path, run)?)),
-            #[cfg(feature = "telemetry")]
-            SinkFormat::RemoteWrite => Box::new(RemoteWriteSink::new(http?, config.histograms)),
-            #[cfg(feature = "telemetry")]
-            SinkFormat::Otlp => {
-                let sink = OtlpSink::new(http?, config.temporality, config.encoding);
-                Box::new(sink)
-            }
-            #[cfg(not(feature = "telemetry"))]
-            SinkFormat::RemoteWrite | SinkFormat::Otlp => return Err(LACKING.to_owned()),
-            SinkFormat::Prometheus => return Err("it is a page to be scraped".to_owned()),
-        })
-    }
-}
-
-/// Creates the file of the lines; `None` for standard output.
-fn open_file(path: Option<PathBuf>, run: &str) -> Result<Option<File>, String> {
-    let path = path.unwrap_or_default();
-    if path == Path::new("-") {
-        return Ok(None);
-    }
-    let path = PathBuf::from(path.to_string_lossy().replace("{run}", run));
-    if store::is_of_a_run(&path) {
-        return Err("its `path` is a part of a record, which nothing may overwrite".to_owned());
-    }
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| format!("its folder: {}", error.kind()))?;
-    }
-    let file = File::create(&path);
-    file.map(Some)
-        .map_err(|error| format!("its file cannot be written: {}", error.kind()))
 }

@@ -15,11 +15,12 @@ mod wire;
 use crate::shards::{accounts, divided};
 use crate::site::{Sandbox, assert_balanced, shop};
 use crate::trial::{nats_servers, trials};
-use broker::Broker;
+pub(crate) use broker::Broker;
 use libtest_mimic::Trial;
 use loadtest_model::record::ScenarioRecord;
 use loadtest_tests::Server;
-use run::{Agent, Cluster, assert_is_sum};
+pub(crate) use run::Cluster;
+use run::{Agent, assert_is_sum};
 
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = trials![needing "nats-server":
