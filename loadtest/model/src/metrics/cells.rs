@@ -1,5 +1,6 @@
 //! The course of a run over time: a cell per second, and never more than [`Cells::LIMIT`].
 
+use super::histogram::add_compact;
 use super::{Frame, Health, Histogram, Tally};
 use crate::metrics::ErrorKind;
 use serde::{Deserialize, Serialize};
@@ -228,9 +229,7 @@ impl CompactHistogram {
         if self.0.is_empty() {
             self.0.clone_from(&other.0);
         } else if !other.0.is_empty() {
-            let mut sum = self.decode();
-            sum.merge(&other.decode());
-            *self = Self::from_histogram(&sum);
+            self.0 = add_compact(&self.0, &other.0);
         }
     }
 }
@@ -252,6 +251,25 @@ mod tests {
         (0..ok).for_each(|_| tally.steps[0].response.record(Duration::from_millis(ok)));
         frame.windows.steady = tally;
         frame
+    }
+
+    #[test]
+    fn the_sum_of_two_is_that_of_all_their_durations() {
+        let (mut one, mut other, mut all) = (
+            Histogram::default(),
+            Histogram::default(),
+            Histogram::default(),
+        );
+        for micros in [1, 7, 1_234, 56_789, 9_000_000, 4_000_000_000] {
+            let time = Duration::from_micros(micros);
+            one.record_n(time, 3);
+            other.record_n(2 * time, 2);
+            all.record_n(time, 3);
+            all.record_n(2 * time, 2);
+        }
+        let mut sum = CompactHistogram::from_histogram(&one);
+        sum.merge(&CompactHistogram::from_histogram(&other));
+        assert_eq!(sum, CompactHistogram::from_histogram(&all));
     }
 
     #[test]

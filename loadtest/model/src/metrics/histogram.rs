@@ -301,6 +301,19 @@ impl Histogram {
     }
 }
 
+/// Adds two encodings of [`Histogram::compact`]; what is damaged counts for nothing.
+pub(super) fn add_compact(one: &Encoding, other: &Encoding) -> Encoding {
+    encode_histogram(&sum_compact([one, other]))
+}
+
+fn sum_compact<'a>(encodings: impl IntoIterator<Item = &'a Encoding>) -> Hdr<u64> {
+    let mut sum = new_growing_histogram(COARSE_DIGITS, ROOM_NS);
+    for encoding in encodings {
+        let _damaged = decode_histogram(encoding, &mut sum);
+    }
+    sum
+}
+
 /// A sum of [`CompactHistogram`](super::cells::CompactHistogram)s, which costs less than decoding each.
 #[derive(Debug)]
 pub struct CompactSum(Hdr<u64>);
@@ -308,11 +321,9 @@ pub struct CompactSum(Hdr<u64>);
 impl CompactSum {
     /// The sum of these histograms; what is damaged counts for nothing.
     pub fn of<'a>(histograms: impl IntoIterator<Item = &'a CompactHistogram>) -> Self {
-        let mut sum = new_growing_histogram(COARSE_DIGITS, ROOM_NS);
-        for histogram in histograms {
-            let _damaged = decode_histogram(&histogram.0, &mut sum);
-        }
-        Self(sum)
+        Self(sum_compact(
+            histograms.into_iter().map(|histogram| &histogram.0),
+        ))
     }
 
     /// The same as [`Histogram::quantile`], to two digits.
