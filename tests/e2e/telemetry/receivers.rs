@@ -1,6 +1,7 @@
 //! Real receivers, each on a free port and in a folder of its own; they end when they are dropped.
 
 use crate::call::wait_for;
+use jiff::Timestamp;
 use serde_json::Value;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -59,8 +60,14 @@ impl Prometheus {
     /// second, which may be yet to come.
     #[track_caller]
     pub(super) fn query(&self, query: &str) -> Vec<(Value, f64)> {
+        let soon = Timestamp::now().as_second() + 3;
+        self.query_at(query, Timestamp::from_second(soon).expect("a time"))
+    }
+
+    /// The answer to a query about a time.
+    #[track_caller]
+    pub(super) fn query_at(&self, query: &str, time: Timestamp) -> Vec<(Value, f64)> {
         let query: String = form_urlencoded::byte_serialize(query.as_bytes()).collect();
-        let time = jiff::Timestamp::now().as_second() + 3;
         let path = format!("/api/v1/query?query={query}&time={time}");
         let answer = fetch(self.address, &path);
         let answer: Value = serde_json::from_str(&answer).expect("JSON");
