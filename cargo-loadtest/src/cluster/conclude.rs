@@ -66,6 +66,7 @@ impl RunCourse<'_> {
         let scenario = &self.scenarios[number];
         let identity = &self.run.requests[number].scenario;
         let mut parts = Vec::new();
+        let mut unheard = Vec::new();
         for (place, agent) in self.agents.iter().enumerate() {
             if let Some(path) = agent.record(number) {
                 let record = read_record(path).map_err(|wrong| self.accuse(place, &wrong))?;
@@ -88,13 +89,23 @@ impl RunCourse<'_> {
             let died = EndReason::Died {
                 reason: Redacted::assume(reason),
             };
-            let Some(record) = folded.into_record(died) else {
-                return Ok(Err(Error::failure(format!(
-                    "nothing came of `{identity}` from agent {}",
-                    self.name(place)
-                ))));
+            match folded.into_record(died) {
+                Some(record) => parts.push(self.take_part(place, number, record)?),
+                None => unheard.push(place),
+            }
+        }
+        // One that was lost before it told anything has made nothing.
+        for place in unheard {
+            let Some(start) = scenario.starts.iter().flatten().next() else {
+                let name = self.name(place);
+                let message = format!("nothing came of `{identity}` from agent {name}");
+                return Ok(Err(Error::failure(message)));
             };
-            parts.push(self.take_part(place, number, record)?);
+            let mut record = ScenarioRecord::new(start.clone());
+            record.start.plan.shard = self.shards[place];
+            record.mark_died(Redacted::default());
+            let part = self.take_part(place, number, record)?;
+            parts.insert(place.min(parts.len()), part);
         }
         let merged = if let [only] = parts.as_slice() {
             only.scenarios.clone()
@@ -146,7 +157,6 @@ impl RunCourse<'_> {
         Ok(Ok(record))
     }
 
-    /// Returns the record of an agent as that of a run.
     /// Takes what an agent measured of a scenario, if that can be.
     fn take_part(
         &self,

@@ -28,6 +28,8 @@ const OUTAGE_POLL: Duration = Duration::from_millis(100);
 const PREPARATION_LIMIT: Duration = Duration::from_secs(120);
 /// The time for the rest of the journals once nothing runs any more.
 const DRAIN_LIMIT: Duration = Duration::from_secs(10);
+/// Agents whose load is over have so long to deliver what they measured.
+const OVERDUE: Duration = Duration::from_secs(90);
 /// The interval between two measurements of the clocks.
 const CLOCK_INTERVAL: Duration = Duration::from_secs(30);
 /// The user is told that the server is away after so long.
@@ -54,6 +56,8 @@ pub(super) struct Control<'a> {
     /// The time since which it is down.
     outage_since: Option<Instant>,
     outage_is_told: bool,
+    /// The time when agents were first told to stop.
+    stopped_at: Option<Instant>,
     /// The number of requests to stop that were obeyed.
     stopped_by: Option<u32>,
 }
@@ -79,6 +83,7 @@ impl<'a> Control<'a> {
             outage: None,
             outage_since: None,
             outage_is_told: false,
+            stopped_at: None,
             stopped_by: None,
         }
     }
@@ -154,6 +159,9 @@ impl<'a> Control<'a> {
             if self.course.is_complete() {
                 return Ok(());
             }
+            if self.is_overdue(begin) {
+                self.course.note_overdue();
+            }
             // By then all agents have stopped by themselves.
             let patience = self.crew.cluster.orphan_after + DRAIN_LIMIT;
             if self
@@ -175,6 +183,16 @@ impl<'a> Control<'a> {
         }
     }
 
+    /// Returns true if agents had to end long ago; `begin` is the time when the start was said.
+    fn is_overdue(&self, begin: Instant) -> bool {
+        let (length, patience) = self.course.longest_end();
+        let is_past = |since: Instant, time: Duration| since.elapsed() > time + patience + OVERDUE;
+        length.is_some_and(|length| is_past(begin, length))
+            || self
+                .stopped_at
+                .is_some_and(|at| is_past(at, Duration::ZERO))
+    }
+
     /// Sets the start, by the clock of each agent.
     fn start(&mut self) {
         let clocks = self.clocks.iter().map(AgentClock::at_start);
@@ -191,6 +209,9 @@ impl<'a> Control<'a> {
         if phase > self.phase {
             self.phase = phase;
             self.last_beat = None;
+            if phase >= Phase::Stop {
+                self.stopped_at.get_or_insert_with(Instant::now);
+            }
         }
     }
 

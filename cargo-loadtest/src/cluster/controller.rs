@@ -158,7 +158,7 @@ impl Crew<'_> {
             }
             let journals = self.run.requests.iter();
             let journals = journals.map(|request| request.journal.clone()).collect();
-            let course = RunCourse::create(&engaged.agents, self.run, journals)?;
+            let course = RunCourse::create(&engaged.agents, engaged.shards, self.run, journals)?;
             let mut control = Control::new(self, course, engaged.clocks, parcels);
             let made = control.conduct(interrupts, live).await;
             // Agents that hear it need not wait for their own deadline.

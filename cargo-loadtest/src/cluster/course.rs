@@ -10,6 +10,8 @@ use crate::error::Error;
 use crate::live::Live;
 use loadtest_model::failure::RunFailure;
 use loadtest_model::redacted::Redacted;
+use loadtest_model::schedule::Schedule;
+use loadtest_model::shard::Shard;
 use std::iter;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,6 +20,8 @@ use tokio::time::Instant;
 /// All agents of a run.
 pub(super) struct RunCourse<'a> {
     pub(super) run: &'a ClusterRun<'a>,
+    /// The parts of the agents.
+    pub(super) shards: Vec<Shard>,
     pub(super) agents: Vec<Mirror>,
     pub(super) scenarios: Vec<ScenarioCourse>,
     /// Losses that were not told yet.
@@ -25,12 +29,13 @@ pub(super) struct RunCourse<'a> {
 }
 
 impl<'a> RunCourse<'a> {
-    /// Prepares the journals of all agents, and one of the whole for each scenario at `journals`.
+    /// Prepares the journals of all agents, which have these parts, and one of the whole for each scenario at `journals`.
     ///
     /// # Errors
     /// When a file cannot be made.
     pub(super) fn create(
         agents: &[AgentInfo],
+        shards: Vec<Shard>,
         run: &'a ClusterRun<'a>,
         journals: Vec<PathBuf>,
     ) -> Result<Self, Error> {
@@ -44,6 +49,7 @@ impl<'a> RunCourse<'a> {
             .map(|journal| ScenarioCourse::create(journal, count));
         Ok(Self {
             run,
+            shards,
             agents: mirrors,
             scenarios: scenarios.collect::<Result<_, Error>>()?,
             news: Vec::new(),
@@ -180,6 +186,39 @@ impl<'a> RunCourse<'a> {
                 agent.lost = Some(reason);
             }
         }
+    }
+
+    /// Notes the agents that do not end.
+    pub(super) fn note_overdue(&mut self) {
+        for place in 0..self.agents.len() {
+            let reason = format!(
+                "agent {} did not end when its load was over",
+                self.name(place)
+            );
+            let agent = &mut self.agents[place];
+            if agent.end.is_none() && agent.lost.is_none() {
+                self.news.push(reason.clone());
+                agent.lost = Some(reason);
+            }
+        }
+    }
+
+    /// Returns the length of the longest load, where loads have one, and the longest time for what is in flight then.
+    pub(super) fn longest_end(&self) -> (Option<Duration>, Duration) {
+        let plans = self.scenarios.iter().filter_map(|scenario| {
+            let start = scenario.starts.iter().flatten().next()?;
+            Some(&start.plan)
+        });
+        let lengths = plans.clone().map(|plan| {
+            let end = Schedule::new(&plan.load).end()?;
+            Some(plan.start + end)
+        });
+        let length = lengths.collect::<Option<Vec<_>>>();
+        let patience = plans.map(|plan| plan.graceful_stop).max();
+        (
+            length.and_then(|lengths| lengths.into_iter().max()),
+            patience.unwrap_or_default(),
+        )
     }
 
     /// Returns a loss that was not told yet.

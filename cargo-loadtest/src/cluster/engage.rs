@@ -23,6 +23,7 @@ const REPLACEMENT_LIMIT: Duration = Duration::from_secs(10);
 pub(super) struct Engaged {
     pub(super) agents: Vec<AgentInfo>,
     pub(super) clocks: Vec<ClockOffset>,
+    pub(super) shards: Vec<Shard>,
 }
 
 impl Crew<'_> {
@@ -63,6 +64,7 @@ impl Crew<'_> {
                 if self.ask_to_prepare(&agent, &question).await? {
                     engaged.agents.push(agent);
                     engaged.clocks.push(clock);
+                    engaged.shards.push(shard);
                     break;
                 }
             }

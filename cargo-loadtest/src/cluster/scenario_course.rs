@@ -27,7 +27,7 @@ pub(super) struct ScenarioCourse {
     finished: Vec<bool>,
     /// Those whose journal has an end.
     pub(super) ended: Vec<bool>,
-    starts: Vec<Option<RunStart>>,
+    pub(super) starts: Vec<Option<RunStart>>,
     thresholds: Option<AbortThresholds>,
     pub(super) broken: Option<Broken>,
     pub(super) failure: Option<(usize, RunFailure)>,
