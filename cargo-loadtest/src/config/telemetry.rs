@@ -33,7 +33,7 @@ const RESERVED: [&str; 19] = [
     "what",
 ];
 
-/// What all sinks have in common, and the sinks.
+/// The sinks, and the settings that they have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TelemetryConfig {
     /// `labels` of every series.

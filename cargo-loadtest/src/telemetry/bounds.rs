@@ -46,7 +46,7 @@ pub(super) fn find_boundaries(plan: &Plan) -> Arc<[Duration]> {
     boundaries.into_iter().collect()
 }
 
-/// How much of a scenario is sent, from all to least.
+/// The extent of a scenario that is sent, from all to least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Detail {
     All,

@@ -43,7 +43,7 @@ impl Feed {
         self.with_state(|state| state.end(self.first + at));
     }
 
-    /// Returns what is to be told now, a line each.
+    /// Returns the messages to print now, a line each.
     pub(crate) fn take_news(&self) -> Vec<String> {
         self.with_state(HubState::take_news)
     }

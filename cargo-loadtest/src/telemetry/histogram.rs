@@ -161,7 +161,7 @@ impl Exponential {
         }
     }
 
-    /// What came since `before`, of the same series.
+    /// Returns the difference to `before`, an earlier state of the same series.
     pub(super) fn since(&self, before: &Self) -> Self {
         let before = before.coarsen(self.scale);
         let mut own = self.clone();

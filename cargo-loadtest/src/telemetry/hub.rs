@@ -19,6 +19,8 @@ use std::time::Duration;
 
 /// The end of a run waits so long for sinks.
 const WAIT: Duration = Duration::from_secs(10);
+/// So many requests to stop abort a run, which then waits for nothing.
+const ABORT: u32 = 2;
 /// The interval of looking for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(20);
 /// Why intervals are lost that are still on their way at the end.
@@ -42,11 +44,11 @@ pub(crate) struct HubState {
 pub(super) struct ServedSink {
     pub(super) name: SinkName,
     pub(super) receiver: Receiver,
-    /// The losses that the figures have told.
-    pub(super) told: u64,
+    /// The losses that the figures hold already.
+    pub(super) counted_losses: u64,
 }
 
-/// A sink as it is told.
+/// The name of a sink in messages.
 #[derive(Debug, Clone)]
 pub(super) struct SinkName {
     pub(super) number: usize,
@@ -144,7 +146,7 @@ impl ServedSink {
             Receiver::Queue(queue) => queue.counts().dropped,
             Receiver::Page(_) => 0,
         };
-        let new = dropped - std::mem::replace(&mut self.told, dropped);
+        let new = dropped - std::mem::replace(&mut self.counted_losses, dropped);
         let SinkName { number, format, .. } = self.name;
         (format!("{number} {format}"), new as f64)
     }
@@ -236,7 +238,7 @@ impl Hub {
         } else {
             interrupts.count()
         };
-        let is_stopped = self.wait(&state.sinks, || interrupts.count() > asked);
+        let is_stopped = self.wait(&state.sinks, || interrupts.count() > asked.min(ABORT - 1));
         let why = if is_stopped {
             "Ctrl-C ended the waiting"
         } else {

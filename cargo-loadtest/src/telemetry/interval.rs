@@ -1,4 +1,4 @@
-//! What sinks get: all figures of one scenario at the end of one second.
+//! An interval: all figures of one scenario at the end of one second, as sinks get them.
 
 use super::family::Family;
 use jiff::Timestamp;
@@ -61,7 +61,7 @@ pub(super) struct Times {
     /// The number of times up to each boundary.
     pub(super) classic: Vec<(f64, u64)>,
     pub(super) exponential: Exponential,
-    /// Those of the interval alone.
+    /// The times of the interval alone.
     pub(super) own: OwnTimes,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Times {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Exponential {
     pub(super) scale: i32,
-    /// Times too short to be told from zero.
+    /// Times too short to differ from zero.
     pub(super) zero: u64,
     /// The index of the first bucket.
     pub(super) first: i32,

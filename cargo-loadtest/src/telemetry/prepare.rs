@@ -1,4 +1,4 @@
-//! Sinks before a run: what is wrong with them, told at once, and their start.
+//! Sinks before a run: all mistakes at once, then their start.
 
 use super::bounds::{Detail, SeriesBudget};
 use super::hub::{Hub, HubState, Receiver, ServedSink, SinkName};
@@ -311,7 +311,7 @@ impl PreparedSink {
         ServedSink {
             name,
             receiver,
-            told: 0,
+            counted_losses: 0,
         }
     }
 }
@@ -330,7 +330,12 @@ fn describe_place(sink: &SinkConfig, url: Option<&Url>, listener: Option<&TcpLis
     match (url, listens) {
         (Some(url), _) => url.origin().ascii_serialization(),
         (_, Some(address)) => address.to_string(),
-        _ => sink.place(),
+        _ => {
+            let place = sink.place();
+            let here = process::directory().unwrap_or_default();
+            let below = Path::new(&place).strip_prefix(&here);
+            below.map_or(place.clone(), |below| below.display().to_string())
+        }
     }
 }
 

@@ -16,14 +16,14 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Why an interval was dropped, where no attempt says more.
 const TOO_SLOW: &str = "the sink is slower than the run";
 
-/// What waits for a sink, and what became of the rest.
+/// Intervals that wait for a sink, and the counts of the rest.
 pub(super) struct SinkQueue {
     state: Mutex<QueueState>,
     changed: Condvar,
     /// The seconds between two intervals.
     every: u32,
     headers: SinkHeaders,
-    /// What stops the sending of an earlier run: that waits for the sink, and the first interval that is lost ends it.
+    /// Set while an earlier run is sent: it waits for the sink until these, and the first lost interval ends it.
     replay: Option<Interrupts>,
 }
 
@@ -34,8 +34,8 @@ struct QueueState {
     newest: BTreeMap<usize, NewestInterval>,
     counts: DeliveryCounts,
     news: Vec<String>,
-    /// An interval that was not taken as a whole was told.
-    has_told: bool,
+    /// True once an interval that was not taken as a whole was reported.
+    has_reported: bool,
     /// Nothing more comes.
     is_closed: bool,
     /// Nothing more is delivered.
@@ -55,7 +55,7 @@ enum QueueItem {
     End(Arc<Interval>),
 }
 
-/// What became of the intervals of a sink.
+/// The intervals of a sink, by what became of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct DeliveryCounts {
     pub(super) offered: u64,
@@ -158,7 +158,7 @@ impl SinkQueue {
         self.lock().counts.clone()
     }
 
-    /// Returns what is to be told now.
+    /// Returns the messages to print now.
     pub(super) fn take_news(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().news)
     }
@@ -213,7 +213,7 @@ impl SinkQueue {
                 Sent::Partly(words) => {
                     state.counts.delivered += u64::from(is_interval);
                     let words = self.headers.hide(&words);
-                    state.tell_once(
+                    state.report_once(
                         |second| format!("taken in part in second {second}: {words}"),
                         item,
                     );
@@ -223,7 +223,7 @@ impl SinkQueue {
                     let words = self.headers.hide(&words);
                     let tell =
                         |second| format!("second {second} is refused, others may follow: {words}");
-                    state.tell_once(tell, item);
+                    state.report_once(tell, item);
                     state.lose(Some(words));
                     return true;
                 }
@@ -296,10 +296,10 @@ impl QueueState {
         self.is_over = true;
     }
 
-    /// Tells the first interval that was not taken as a whole.
-    fn tell_once(&mut self, words: impl Fn(u32) -> String, item: &QueueItem) {
+    /// Reports the first interval that was not taken as a whole.
+    fn report_once(&mut self, words: impl Fn(u32) -> String, item: &QueueItem) {
         let (QueueItem::Interval(interval) | QueueItem::End(interval)) = item;
-        if !std::mem::replace(&mut self.has_told, true) {
+        if !std::mem::replace(&mut self.has_reported, true) {
             self.news.push(words(interval.second));
         }
     }

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use loadtest_model::metrics::{Frame, Tally};
 use std::sync::Arc;
 
-/// What all scenarios of a run have in common.
+/// Settings that all scenarios of a run have in common.
 #[derive(Debug)]
 pub(super) struct TrackerSettings {
     pub(super) facts: RunFacts,

@@ -68,7 +68,7 @@ fn last_line<'a>(lines: &'a [Value], scenario: &str, step: Option<&str>) -> &'a 
     found.unwrap_or_else(|| panic!("no line of {scenario} {step:?}"))
 }
 
-/// What the figures are of: everything but the warm-up.
+/// Everything but the warm-up, as the figures are.
 fn measured(record: &ScenarioRecord) -> Tally {
     let mut tally = Tally::new(record.start.definition.steps.len());
     tally.merge(&record.windows.ramp);

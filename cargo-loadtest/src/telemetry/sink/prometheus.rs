@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const MOST_HEAD: u64 = 8 * 1_024;
 const HEALTHY: &str = "healthy\n";
 
-/// What scrapes see.
+/// The page that scrapes see.
 pub(in super::super) struct ScrapePage {
     address: SocketAddr,
     linger: Duration,

@@ -15,7 +15,7 @@ use crate::config::HistogramForm;
 use prost::Message as _;
 use std::collections::{HashMap, HashSet};
 
-/// What ends a series: a NaN of its own.
+/// Bits of the NaN that ends a series.
 const STALE: u64 = 0x7ff0_0000_0000_0002;
 /// Words of receivers that do not take old samples, or not twice.
 const OF_TIMES: [&str; 7] = [
@@ -36,7 +36,7 @@ pub(crate) struct RemoteWriteSink {
     known: HashMap<usize, KnownSeries>,
 }
 
-/// What the receiver has of a scenario.
+/// Series of a scenario that the receiver has.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownSeries {
     series: HashSet<(usize, Labels)>,
@@ -189,7 +189,7 @@ impl WrittenValue<'_> {
         }
     }
 
-    /// What it was before it began; a gauge was nothing else.
+    /// Returns the value before the series began.
     fn empty_at(self, timestamp: i64) -> TimedValue {
         match self {
             Self::Number { value, is_gauge } => TimedValue::Sample(Sample {
