@@ -86,6 +86,17 @@ impl Sandbox {
         }
     }
 
+    /// Creates one outside of every project.
+    pub(crate) fn elsewhere(configuration: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = format!("[store]\ndirectory = \"runs\"\n{configuration}");
+        std::fs::write(folder.path().join("loadtest.toml"), text).expect("the configuration");
+        Self {
+            folder,
+            binary: built_load_test(site().root()),
+        }
+    }
+
     /// The folder.
     pub(crate) fn root(&self) -> &Path {
         self.folder.path()

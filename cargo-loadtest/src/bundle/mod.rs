@@ -5,6 +5,8 @@
 
 mod config;
 mod files;
+#[cfg(feature = "cluster")]
+mod limit;
 mod open;
 #[cfg(test)]
 mod tests;

@@ -239,6 +239,9 @@ pub(crate) struct ClusterArgs {
     /// With `--on-agent-loss continue`: take a run in which so much of the load was started as DEGRADED, not as INVALID
     #[arg(long, value_name = "SHARE", requires = "agents", value_parser = units::share)]
     pub(crate) min_share: Option<f64>,
+    /// Sign the bundle with the secret key in this file, from `bundle --new-key`, and send it to agents that accept it
+    #[arg(long, value_name = "FILE", requires = "bundle", value_parser = values::path())]
+    pub(crate) sign: Option<PathBuf>,
 }
 
 /// `cargo loadtest agent`.
@@ -254,6 +257,13 @@ pub(crate) struct AgentArgs {
     /// Share of each load, beside the weights of the other agents
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) weight: u32,
+    /// Run the load tests of bundles that this public key signed, from `bundle --new-key`, in place of a project
+    #[arg(
+        long,
+        value_name = "KEY",
+        conflicts_with_all = ["packages", "workspace", "binaries", "bundle", "profile", "release", "features", "all_features", "no_default_features"]
+    )]
+    pub(crate) accept_bundles: Option<String>,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
 }
@@ -376,6 +386,15 @@ pub(crate) struct BundleArgs {
     /// Add a data file of the package, or all files of a folder, that the source does not show; repeatable
     #[arg(long, value_name = "PATH", value_parser = values::path())]
     pub(crate) include: Vec<PathBuf>,
+    /// Bundle nothing: write a new secret key to this file, for `run --sign`, and print its public key
+    #[cfg(feature = "cluster")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["filters", "exact", "tags", "output", "include", "packages", "workspace", "binaries", "bundle"],
+        value_parser = values::path()
+    )]
+    pub(crate) new_key: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
 }

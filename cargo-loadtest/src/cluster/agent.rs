@@ -6,17 +6,15 @@ use super::messages::{
     AGENTS, AgentInfo, Answer, Beat, Order, PROTOCOL, Phase, Question, agent_subject,
     control_subject, decode, is_name,
 };
+use super::programs::{Acceptance, Programs, Taking};
 use super::work::Work;
 use crate::console;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
-use crate::selection::Found;
 use crate::store::Store;
-use crate::workspace;
 use async_nats::{Client, Message, Subscriber};
 use futures_util::StreamExt as _;
 use loadtest_model::record::Environment;
-use std::collections::BTreeMap;
 use std::future::pending;
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
@@ -27,10 +25,8 @@ const POLL: Duration = Duration::from_millis(20);
 
 /// What an agent runs, and how.
 pub(crate) struct AgentSetting<'a> {
-    /// The scenarios that it can run.
-    pub(crate) scenarios: Vec<Found>,
-    /// The hash of the bundle that they are from.
-    pub(crate) bundle: Option<String>,
+    /// The bundles that it takes, if it takes any.
+    pub(crate) acceptance: Option<Acceptance>,
     /// Where its own runs are kept.
     pub(crate) store: &'a Store,
     /// The machine and the source.
@@ -45,12 +41,15 @@ pub(crate) struct AgentSetting<'a> {
     pub(crate) interrupts: &'a Interrupts,
 }
 
-/// Serves runs until it is stopped, or until the first is over.
+/// Serves runs with `programs` until it is stopped, or until the first is over.
 ///
 /// # Errors
 /// When there is no server, or the first run was none and there is to be only one.
-pub(crate) fn serve(setting: &AgentSetting<'_>, address: &ClusterAddress) -> Result<u8, Error> {
-    let scenarios = hash_programs(&setting.scenarios)?;
+pub(crate) fn serve(
+    setting: &AgentSetting<'_>,
+    programs: Programs,
+    address: &ClusterAddress,
+) -> Result<u8, Error> {
     super::block_on(async {
         let host = host_name();
         let random = RandomState::new().hash_one("agent") & 0xff_ffff;
@@ -68,42 +67,32 @@ pub(crate) fn serve(setting: &AgentSetting<'_>, address: &ClusterAddress) -> Res
             host,
             environment: setting.environment.clone(),
             weight: setting.weight,
-            scenarios,
-            bundle: setting.bundle.clone(),
+            scenarios: programs.hashes.clone(),
+            bundle: programs.bundle.clone(),
+            accepts: (setting.acceptance.as_ref()).map(|accepted| accepted.key.as_str().to_owned()),
             run: None,
         };
         let all = subscribe(&client, AGENTS.to_owned()).await?;
         let own = subscribe(&client, agent_subject(&agent)).await?;
-        let count = info.scenarios.len();
+        let has = match &info.accepts {
+            Some(key) => format!("bundles that {key} signed"),
+            None => format!("{} scenarios", info.scenarios.len()),
+        };
         console::print_status(
             "Waiting",
-            format_args!("for runs as agent {agent}, with {count} scenarios"),
+            format_args!("for runs as agent {agent}, with {has}"),
         );
         let mut agent = Agent {
             setting,
             client,
             info,
+            programs,
+            taking: Taking::default(),
             work: None,
             beats: None,
         };
         agent.run(all, own).await
     })?
-}
-
-/// Returns the scenarios with the SHA-256 of the programs that hold them.
-fn hash_programs(scenarios: &[Found]) -> Result<BTreeMap<String, String>, Error> {
-    let mut known: BTreeMap<&std::path::Path, String> = BTreeMap::new();
-    let mut hashes = BTreeMap::new();
-    for found in scenarios {
-        let program = found.binary.executable.as_path();
-        let hash = match known.get(program) {
-            Some(hash) => hash.clone(),
-            None => workspace::hash(program)?,
-        };
-        known.insert(program, hash.clone());
-        hashes.insert(found.definition.identity(), hash);
-    }
-    Ok(hashes)
 }
 
 pub(super) async fn subscribe(client: &Client, subject: String) -> Result<Subscriber, Error> {
@@ -124,6 +113,8 @@ struct Agent<'a> {
     setting: &'a AgentSetting<'a>,
     client: Client,
     info: AgentInfo,
+    programs: Programs,
+    taking: Taking,
     work: Option<Work>,
     beats: Option<Subscriber>,
 }
@@ -174,12 +165,34 @@ impl Agent<'_> {
         match decode(question) {
             Err(wrong) => refused(format!("the question is of another version: {wrong}")),
             Ok(Question::Clock) => Answer::Clock { now_us: now_us() },
-            Ok(Question::Prepare(_)) if self.work.is_some() => Answer::Busy,
+            Ok(Question::Prepare(_) | Question::Take(_)) if self.work.is_some() => Answer::Busy,
+            Ok(Question::Take(bundle)) => match &self.setting.acceptance {
+                Some(acceptance) => {
+                    let (answer, programs) =
+                        self.taking.take(bundle, acceptance, &self.client).await;
+                    if let Some(programs) = programs {
+                        self.info.scenarios.clone_from(&programs.hashes);
+                        self.info.bundle.clone_from(&programs.bundle);
+                        self.programs = programs;
+                    }
+                    answer
+                }
+                None => refused("it takes no bundles: `--accept-bundles` is not given".to_owned()),
+            },
+            // Another controller gave it another bundle meanwhile.
+            Ok(Question::Prepare(order)) if self.has_other_bundle(&order) => Answer::Busy,
             Ok(Question::Prepare(order)) => match self.begin(*order).await {
                 Ok(()) => Answer::Accepted,
                 Err(error) => refused(error.to_string()),
             },
         }
+    }
+
+    /// Returns true if the scenarios for an order are still to come, or those of another bundle.
+    fn has_other_bundle(&self, order: &Order) -> bool {
+        let is_other = |sha256: &String| !self.taking.has(sha256);
+        let is_missing = order.bundle.as_ref().is_some_and(is_other);
+        self.setting.acceptance.is_some() && (self.taking.is_busy() || is_missing)
     }
 
     async fn begin(&mut self, order: Order) -> Result<(), Error> {
@@ -188,7 +201,13 @@ impl Agent<'_> {
         }
         let beats = subscribe(&self.client, control_subject(&order.run, order.place)).await?;
         let (run, place) = (order.run.clone(), order.place);
-        let work = Work::begin(order, self.setting, &self.info, &self.client)?;
+        let work = Work::begin(
+            order,
+            self.setting,
+            &self.programs,
+            &self.info.agent,
+            &self.client,
+        )?;
         console::print_status("Running", format_args!("part {} of {run}", place + 1));
         self.info.run = Some(run);
         self.work = Some(work);

@@ -127,6 +127,14 @@ pub(super) async fn open_stream(client: &Client) -> Result<Stream, Error> {
         max_bytes: MAX_BYTES,
         ..StreamConfig::default()
     };
+    make_stream(client, config).await
+}
+
+/// Returns a stream, which is made where it is not there yet.
+///
+/// # Errors
+/// When the server keeps no streams.
+pub(super) async fn make_stream(client: &Client, config: StreamConfig) -> Result<Stream, Error> {
     let context = async_nats::jetstream::new(client.clone());
     let stream = tokio::time::timeout(ANSWER_LIMIT, context.get_or_create_stream(config)).await;
     let failed = |reason: String| {

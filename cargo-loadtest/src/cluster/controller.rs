@@ -1,5 +1,6 @@
 //! The controller of a run: finds agents, gives each its part, starts them together, and joins what they measured.
 
+use super::bundles::SentBundle;
 use super::clock::{ClockOffset, measure_clock};
 use super::conduct::Control;
 use super::connection::{ClusterAddress, open_stream};
@@ -34,6 +35,8 @@ pub(crate) struct Cluster {
     /// The share of a load that is enough where an agent is lost.
     pub(crate) min_share: Option<f64>,
     pub(crate) orphan_after: Duration,
+    /// The bundle that agents get.
+    pub(crate) sent: Option<SentBundle>,
 }
 
 impl Cluster {
@@ -61,6 +64,7 @@ impl Cluster {
             on_loss: on_loss.or(config.on_agent_loss).unwrap_or_default(),
             min_share: min_share.or(config.min_share),
             orphan_after: config.orphan_after.unwrap_or(Duration::from_secs(15)),
+            sent: None,
         })
     }
 }
@@ -79,15 +83,16 @@ pub(crate) struct ClusterRun<'a> {
     pub(crate) folder: PathBuf,
 }
 
-impl ClusterRun<'_> {
-    /// Returns what agents need for it.
-    pub(super) fn needs(&self) -> RunNeeds {
-        let requests = self.requests.iter();
+impl Cluster {
+    /// Returns what agents need for a run.
+    fn needs(&self, run: &ClusterRun<'_>) -> RunNeeds {
+        let requests = run.requests.iter();
         RunNeeds {
             scenarios: requests
                 .map(|request| (request.scenario.clone(), request.executable_hash.clone()))
                 .collect(),
-            bundle: self.bundle.clone(),
+            bundle: run.bundle.clone(),
+            signer: self.sent.as_ref().map(|sent| sent.key.as_str().to_owned()),
         }
     }
 }
@@ -113,11 +118,14 @@ impl Cluster {
         interrupts: &Interrupts,
     ) -> Result<Crew<'a>, Error> {
         let runtime = super::make_runtime()?;
-        let needs = run.needs();
+        let needs = self.needs(run);
         let (client, agents, clocks) = runtime.block_on(async {
             let client = self.address.connect("loadtest controller").await?;
             let agents =
                 wait_for_agents(&client, self.agents, self.wait, &needs, interrupts).await?;
+            if let Some(sent) = &self.sent {
+                sent.send(&client, &agents, interrupts).await?;
+            }
             let clocks = agents
                 .iter()
                 .map(|agent| measure_clock(&client, &agent.agent));
@@ -136,6 +144,11 @@ impl Cluster {
 }
 
 impl Crew<'_> {
+    /// Returns what agents need for the run.
+    pub(super) fn needs(&self) -> RunNeeds {
+        self.cluster.needs(self.run)
+    }
+
     /// Makes the run; `setup_values` are those of each scenario.
     ///
     /// # Errors

@@ -23,6 +23,8 @@ pub(super) struct RunNeeds {
     pub(super) scenarios: BTreeMap<String, String>,
     /// The hash of the controller's bundle.
     pub(super) bundle: Option<String>,
+    /// The key that signs the bundle, where agents get it from the controller.
+    pub(super) signer: Option<String>,
 }
 
 /// Asks who is there, and returns the agents in the order of their names.
@@ -135,8 +137,21 @@ fn find_obstacle(agent: &AgentInfo, needs: &RunNeeds) -> Option<String> {
             console::clean(&agent.tool_version)
         ));
     }
+    match (&agent.accepts, &needs.signer) {
+        (Some(theirs), Some(ours)) if theirs == ours => return find_other_run(agent),
+        (Some(theirs), Some(ours)) => {
+            return Some(format!(
+                "accepts bundles of the key {}, and this one is signed with {ours}",
+                console::clean(theirs)
+            ));
+        }
+        _ => {}
+    }
     for (scenario, program) in &needs.scenarios {
         match agent.scenarios.get(scenario) {
+            None if agent.accepts.is_some() => {
+                return Some("has only signed bundles: give `--bundle` and `--sign`".to_owned());
+            }
             None => {
                 return Some(format!(
                     "has no scenario `{scenario}`: start it with the same bundle"
@@ -156,6 +171,10 @@ fn find_obstacle(agent: &AgentInfo, needs: &RunNeeds) -> Option<String> {
     {
         return Some("has another bundle: give all the same file".to_owned());
     }
+    find_other_run(agent)
+}
+
+fn find_other_run(agent: &AgentInfo) -> Option<String> {
     let run = agent.run.as_ref()?;
     Some(format!("is busy with the run {}", console::clean(run)))
 }
@@ -185,6 +204,7 @@ mod tests {
             weight: 1,
             scenarios: [("p::s".to_owned(), "abc".to_owned())].into(),
             bundle: Some("b".to_owned()),
+            accepts: None,
             run: None,
         }
     }
@@ -194,9 +214,35 @@ mod tests {
         let wanted = RunNeeds {
             scenarios: [("p::s".to_owned(), "abc".to_owned())].into(),
             bundle: Some("b".to_owned()),
+            signer: Some("K1".to_owned()),
         };
         assert_eq!(find_obstacle(&agent(), &wanted), None);
-        let cases: [(AgentInfo, &str); 5] = [
+        let empty = |accepts: &str| AgentInfo {
+            scenarios: BTreeMap::new(),
+            bundle: None,
+            accepts: Some(accepts.to_owned()),
+            ..agent()
+        };
+        assert_eq!(find_obstacle(&empty("K1"), &wanted), None);
+        let unsigned = RunNeeds {
+            scenarios: wanted.scenarios.clone(),
+            bundle: None,
+            signer: None,
+        };
+        let obstacle = find_obstacle(&empty("K1"), &unsigned).unwrap();
+        assert!(
+            obstacle.contains("give `--bundle` and `--sign`"),
+            "{obstacle}"
+        );
+        let cases: [(AgentInfo, &str); 7] = [
+            (empty("K2"), "of the key K2, and this one is signed with K1"),
+            (
+                AgentInfo {
+                    run: Some("r-2".to_owned()),
+                    ..empty("K1")
+                },
+                "is busy with the run r-2",
+            ),
             (
                 AgentInfo {
                     bundle: Some("c".to_owned()),

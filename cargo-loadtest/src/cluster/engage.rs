@@ -1,5 +1,6 @@
 //! The choice of agents for the parts of a run.
 
+use super::bundles::Offered;
 use super::clock::{ClockOffset, measure_clock};
 use super::connection::ANSWER_LIMIT;
 use super::controller::{BEAT, Crew};
@@ -55,7 +56,10 @@ impl Crew<'_> {
                             .with_help("run it again, or start more agents"));
                     }
                     interrupts.check()?;
-                    for agent in find_usable(&self.client, &self.run.needs()).await? {
+                    for agent in find_usable(&self.client, &self.needs()).await? {
+                        if !self.has_bundle(&agent).await? {
+                            continue;
+                        }
                         let clock = measure_clock(&self.client, &agent.agent).await?;
                         candidates.push_back((agent, clock));
                     }
@@ -70,6 +74,16 @@ impl Crew<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns true if an agent needs no bundle, or has it; else it begins to fetch it.
+    async fn has_bundle(&self, agent: &AgentInfo) -> Result<bool, Error> {
+        match &self.cluster.sent {
+            Some(sent) if sent.is_for(agent) => {
+                Ok(sent.offer(&self.client, agent).await? == Offered::Taken)
+            }
+            _ => Ok(true),
+        }
     }
 
     /// Returns the order for a part, as a message.
@@ -96,6 +110,11 @@ impl Crew<'_> {
             requests: requests.collect(),
             setup_values: setup_values.to_vec(),
             orphan_after_s: self.cluster.orphan_after.as_secs(),
+            bundle: self
+                .cluster
+                .sent
+                .as_ref()
+                .map(|sent| sent.signed.sha256.clone()),
         };
         let question = serde_json::to_vec(&Question::Prepare(Box::new(order)));
         let question = question.map_err(Error::encode("an order"))?;
@@ -124,7 +143,9 @@ impl Crew<'_> {
             Answer::Accepted => Ok(true),
             Answer::Busy => Ok(false),
             Answer::Refused { message } => Err(failed(console::clean(&message))),
-            Answer::Clock { .. } => Err(failed("it answered something else".to_owned())),
+            Answer::Clock { .. } | Answer::Fetching => {
+                Err(failed("it answered something else".to_owned()))
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The messages between a controller and its agents. All come from another machine, so each is checked when it is read.
 
+use super::signature::SignedBundle;
+use crate::error::Error;
 use loadtest_model::protocol::{RunRequest, SetupValues};
 use loadtest_model::record::Environment;
 use serde::de::DeserializeOwned;
@@ -62,6 +64,9 @@ pub(crate) struct AgentInfo {
     /// The hash of its bundle, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) bundle: Option<String>,
+    /// The key of the bundles that it takes, if it takes any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) accepts: Option<String>,
     /// The run that it makes.
     pub(crate) run: Option<String>,
 }
@@ -72,6 +77,8 @@ pub(crate) struct AgentInfo {
 pub(super) enum Question {
     /// The time of its clock.
     Clock,
+    /// Whether it takes a bundle; asked again until it has it.
+    Take(SignedBundle),
     /// Whether it takes a part of a run.
     Prepare(Box<Order>),
 }
@@ -89,6 +96,9 @@ pub(super) struct Order {
     pub(super) setup_values: Vec<SetupValues>,
     /// Seconds without a server after which the agent stops.
     pub(super) orphan_after_s: u64,
+    /// The SHA-256 of the signed bundle, for agents that have their scenarios from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) bundle: Option<String>,
 }
 
 /// An answer of an agent.
@@ -102,6 +112,8 @@ pub(super) enum Answer {
     },
     /// It prepares.
     Accepted,
+    /// The bundle is on its way.
+    Fetching,
     /// It makes another run.
     Busy,
     /// It does not.
@@ -109,6 +121,16 @@ pub(super) enum Answer {
         /// Why.
         message: String,
     },
+}
+
+impl Answer {
+    /// Returns a refusal, with the remedy.
+    pub(super) fn refuse(error: &Error) -> Self {
+        let help = error.help().map(|help| format!("; {help}"));
+        Self::Refused {
+            message: format!("{error}{}", help.unwrap_or_default()),
+        }
+    }
 }
 
 /// What the controller wants of one agent, said again and again: a message that is lost does no harm.

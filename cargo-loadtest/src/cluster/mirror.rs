@@ -209,6 +209,7 @@ mod tests {
             weight: 1,
             scenarios: BTreeMap::new(),
             bundle: None,
+            accepts: None,
             run: None,
         };
         Mirror::create(info, folder, 1, 1).unwrap()

@@ -4,6 +4,7 @@
 //! The controller keeps these journals, adds their seconds up for the live view, and merges their records at the end.
 
 mod agent;
+mod bundles;
 mod clock;
 mod conclude;
 mod conduct;
@@ -16,18 +17,23 @@ mod forward;
 mod messages;
 mod mirror;
 mod parcels;
+mod programs;
 mod scenario_course;
 mod seconds;
+mod signature;
 #[cfg(test)]
 mod simulation;
 mod work;
 
 use crate::error::Error;
 pub(crate) use agent::{AgentSetting, serve};
+pub(crate) use bundles::SentBundle;
 pub(crate) use connection::ClusterAddress;
 pub(crate) use controller::{Cluster, ClusterRun};
 pub(crate) use discovery::list_agents;
 pub(crate) use messages::AgentInfo;
+pub(crate) use programs::{Acceptance, Programs};
+pub(crate) use signature::{BundleKey, create_key};
 use std::future::Future;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;

@@ -131,6 +131,7 @@ async fn act_as_agent(simulation: Rc<Simulation>, number: u32) {
         weight: 1,
         scenarios: [(identity, simulation.start.executable_hash.clone())].into(),
         bundle: None,
+        accepts: None,
         run: None,
     };
     let mut all = subscribe(&client, AGENTS.to_owned()).await.unwrap();
@@ -140,6 +141,7 @@ async fn act_as_agent(simulation: Rc<Simulation>, number: u32) {
             Some(asked) = all.next() => answer(&client, &asked, &info).await,
             Some(asked) = own.next() => match decode(&asked.payload).unwrap() {
                 Question::Clock => answer(&client, &asked, &Answer::Clock { now_us: now_us() }).await,
+                Question::Take(_) => answer(&client, &asked, &Answer::Busy).await,
                 Question::Prepare(order) => {
                     let beats = subscribe(&client, control_subject(&order.run, order.place)).await.unwrap();
                     answer(&client, &asked, &Answer::Accepted).await;
@@ -326,6 +328,7 @@ fn a_controller_adds_up_what_a_thousand_agents_measure() {
         on_loss: AgentLoss::Fail,
         min_share: None,
         orphan_after: Duration::from_secs(15),
+        sent: None,
     };
     let requests = [request(&start, folder.path())];
     let header = header(&start);

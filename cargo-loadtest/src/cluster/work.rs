@@ -2,7 +2,8 @@
 
 use super::agent::{AgentSetting, goes_on};
 use super::forward::{Delivery, Forwarder};
-use super::messages::{AgentEnd, AgentInfo, Beat, Order, Phase};
+use super::messages::{AgentEnd, Beat, Order, Phase};
+use super::programs::Programs;
 use crate::console;
 use crate::error::Error;
 use crate::files;
@@ -59,16 +60,17 @@ impl Work {
     pub(super) fn begin(
         mut order: Order,
         setting: &AgentSetting<'_>,
-        info: &AgentInfo,
+        programs: &Programs,
+        agent: &str,
         client: &Client,
     ) -> Result<Self, Error> {
         let mut binaries = order.requests.iter().map(|request| {
-            let mut all = setting.scenarios.iter();
+            let mut all = programs.scenarios.iter();
             let found = all.find(|found| found.definition.identity() == request.scenario);
             let found = found.ok_or_else(|| {
                 Error::failure(format!("it has no scenario `{}`", request.scenario))
             })?;
-            if info.scenarios.get(&request.scenario) != Some(&request.executable_hash) {
+            if programs.hashes.get(&request.scenario) != Some(&request.executable_hash) {
                 return Err(Error::failure(format!(
                     "it has another build of `{}`",
                     request.scenario
@@ -118,7 +120,7 @@ impl Work {
             context: async_nats::jetstream::new(client.clone()),
             run: order.run.clone(),
             place: order.place,
-            agent: info.agent.clone(),
+            agent: agent.to_owned(),
             files: list_files(&order.requests).cloned().collect(),
             delivery: Rc::clone(&delivery),
         };

@@ -1,31 +1,46 @@
 //! `cargo loadtest agent` and `agents`: the machines of a cluster.
 
-use super::Project;
+use super::{Project, UnpackedBundle};
 use crate::cli::{AgentArgs, AgentsArgs, Cli, ResultFormat};
-use crate::cluster::{AgentInfo, AgentSetting, ClusterAddress, list_agents, serve};
-use crate::config::Config;
+use crate::cluster::{
+    Acceptance, AgentInfo, AgentSetting, BundleKey, ClusterAddress, Programs, list_agents, serve,
+};
+use crate::config::{Config, FILE_NAME};
 use crate::console;
 use crate::error::Error;
 use crate::policy::{self, Action};
 use crate::store::Store;
 use crate::workspace::{self, Workspace};
 use loadtest_model::display;
+use std::path::Path;
+use std::sync::Arc;
 
 /// Serves runs of controllers with the load tests of the project.
 ///
 /// # Errors
 /// When there is no server, or nothing to run.
 pub(crate) fn agent(args: &AgentArgs, cli: &Cli) -> Result<u8, Error> {
-    let project = Project::open(&args.project, cli)?;
+    let key = args.accept_bundles.as_deref();
+    let key = key.map(BundleKey::parse).transpose()?;
+    let project = match &key {
+        Some(_) => Project::open_anywhere(&args.project, cli)?,
+        None => Project::open(&args.project, cli)?,
+    };
     let config = project.config()?;
     let address = ClusterAddress::new(args.cluster.as_deref(), &config.cluster)?;
     project.permits(Action::Run, &config)?;
-    let scenarios = project.scenarios()?;
-    policy::permits_tests(&config, &scenarios)?;
+    let (programs, acceptance) = if let Some(key) = key {
+        let acceptance = accept_bundles(key, &project, &config);
+        (Programs::default(), Some(acceptance))
+    } else {
+        let scenarios = project.scenarios()?;
+        policy::permits_tests(&config, &scenarios)?;
+        let bundle = project.bundle_hash();
+        (Programs::new(scenarios, bundle, None)?, None)
+    };
     let store = Store::in_workspace(&project.workspace, &config);
     let setting = AgentSetting {
-        scenarios,
-        bundle: project.bundle_hash(),
+        acceptance,
         environment: workspace::environment(project.workspace.root(), &store.outputs()),
         store: &store,
         weight: args.weight,
@@ -33,7 +48,34 @@ pub(crate) fn agent(args: &AgentArgs, cli: &Cli) -> Result<u8, Error> {
         offline: project.offline,
         interrupts: &project.interrupts,
     };
-    serve(&setting, &address)
+    serve(&setting, programs, &address)
+}
+
+/// Takes bundles of this key, within what `config` of this machine permits.
+fn accept_bundles(key: BundleKey, project: &Project<'_>, config: &Config) -> Acceptance {
+    let (interrupts, workspace) = (project.interrupts.clone(), &project.workspace);
+    let (root, start) = (workspace.root().to_path_buf(), workspace.start.clone());
+    let config = config.clone();
+    let open = move |path: &Path| {
+        let bundle = UnpackedBundle::open(path)?;
+        if config.is_file {
+            bundle
+                .opened
+                .limit_targets(&config.folder.join(FILE_NAME))?;
+        }
+        let scenarios = bundle.scenarios(&interrupts)?;
+        let theirs = Config::of_bundle(&bundle.opened.config(), &root)?;
+        for rules in [&theirs, &config] {
+            policy::permits(Action::Run, rules, &start)?;
+            policy::permits_tests(rules, &scenarios)?;
+        }
+        let UnpackedBundle { opened, folder } = bundle;
+        Programs::new(scenarios, Some(opened.hash), Some(folder))
+    };
+    Acceptance {
+        key,
+        open: Arc::new(open),
+    }
 }
 
 /// Prints the agents that are there.
@@ -65,7 +107,10 @@ pub(crate) fn list(args: &AgentsArgs) -> Result<u8, Error> {
 fn describe(agent: &AgentInfo) -> String {
     let machine = &agent.environment;
     let cpus = display::format_counted(machine.cpus as u64, "processor");
-    let scenarios = display::format_counted(agent.scenarios.len() as u64, "scenario");
+    let scenarios = match &agent.accepts {
+        Some(_) => "signed bundles".to_owned(),
+        None => display::format_counted(agent.scenarios.len() as u64, "scenario"),
+    };
     let state = agent
         .run
         .as_ref()

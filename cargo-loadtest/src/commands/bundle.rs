@@ -14,6 +14,12 @@ use loadtest_model::display::format_bytes;
 /// # Errors
 /// When they cannot be found or built; a file that may not be bundled, or cannot be read or written.
 pub(crate) fn bundle(args: &BundleArgs, cli: &Cli) -> Result<u8, Error> {
+    #[cfg(feature = "cluster")]
+    if let Some(path) = &args.new_key {
+        let key = crate::cluster::create_key(path)?;
+        console::print_result(key.as_str())?;
+        return Ok(0);
+    }
     if args.project.bundle.is_some() {
         return Err(Error::usage(
             "a bundle is made of programs, and not of another bundle",

@@ -1,7 +1,7 @@
 //! A run whose load the agents of a cluster make; its setups and teardowns run here.
 
 use crate::cli::RunArgs;
-use crate::cluster::{Cluster, ClusterRun};
+use crate::cluster::{Cluster, ClusterRun, SentBundle};
 use crate::config::Config;
 use crate::console;
 use crate::error::Error;
@@ -22,13 +22,17 @@ use std::path::Path;
 pub(super) fn open_cluster(args: &RunArgs, config: &Config) -> Result<Option<Cluster>, Error> {
     let given = &args.cluster;
     if given.cluster.is_none() && given.agents.is_none() {
+        if given.sign.is_some() {
+            return Err(Error::usage("`--sign` is about a bundle for agents")
+                .with_help("give `--agents 3` and `--cluster URL` too"));
+        }
         return Ok(None);
     }
     if args.curl.file.is_some() || !args.curl.command.is_empty() {
         return Err(Error::usage("agents have no copied request, but a program")
             .with_help("make a scenario of it: `cargo loadtest import curl`"));
     }
-    let cluster = Cluster::new(
+    let mut cluster = Cluster::new(
         given.cluster.as_deref(),
         given.agents,
         given.wait,
@@ -36,6 +40,9 @@ pub(super) fn open_cluster(args: &RunArgs, config: &Config) -> Result<Option<Clu
         given.min_share,
         config,
     )?;
+    if let (Some(bundle), Some(key)) = (&args.project.bundle, &given.sign) {
+        cluster.sent = Some(SentBundle::sign(bundle, key)?);
+    }
     Ok(Some(cluster))
 }
 

@@ -62,10 +62,28 @@ pub(crate) struct Project<'a> {
 /// The bundle of `--bundle`, in a folder that goes with it.
 struct UnpackedBundle {
     opened: OpenedBundle,
-    _folder: TempDir,
+    #[cfg_attr(
+        not(feature = "cluster"),
+        expect(dead_code, reason = "it goes with the bundle")
+    )]
+    folder: TempDir,
 }
 
 impl UnpackedBundle {
+    /// Asks its load tests for the scenarios whose files are there.
+    fn scenarios(&self, interrupts: &Interrupts) -> Result<Vec<Found>, Error> {
+        let listings = self.opened.binaries.iter().map(|binary| {
+            let listing = session::list(binary, interrupts)?;
+            Ok((binary.clone(), listing))
+        });
+        let mut all = join_listings(listings.collect::<Result<_, Error>>()?)?;
+        all.retain(|found| {
+            let identity = found.definition.identity();
+            self.opened.scenarios.contains(&identity)
+        });
+        Ok(all)
+    }
+
     fn open(path: &Path) -> Result<Self, Error> {
         let folder = tempfile::Builder::new()
             .prefix("loadtest-bundle-")
@@ -73,7 +91,7 @@ impl UnpackedBundle {
         let folder = folder.map_err(Error::io("create a folder in", std::env::temp_dir()))?;
         Ok(Self {
             opened: open_bundle(path, folder.path())?,
-            _folder: folder,
+            folder,
         })
     }
 }
@@ -188,8 +206,8 @@ impl<'a> Project<'a> {
     /// Builds the load tests of its packages, and asks them for all their scenarios.
     fn scenarios(&self) -> Result<Vec<Found>, Error> {
         let packages = &self.packages();
-        let binaries = if let Some(UnpackedBundle { opened, .. }) = &self.bundle {
-            opened.binaries.clone()
+        let binaries = if self.bundle.is_some() {
+            Vec::new()
         } else if self.args.binaries.is_empty() {
             let tests = self.workspace.load_tests(packages)?;
             let profile = self.config()?.build.profile;
@@ -209,11 +227,10 @@ impl<'a> Project<'a> {
             }
             listings.push((binary, listing));
         }
-        let mut all = join_listings(listings)?;
-        if let Some(UnpackedBundle { opened, .. }) = &self.bundle {
-            // The files of the others are not there.
-            all.retain(|found| opened.scenarios.contains(&found.definition.identity()));
-        }
+        let all = match &self.bundle {
+            Some(bundle) => bundle.scenarios(&self.interrupts)?,
+            None => join_listings(listings)?,
+        };
         if all.is_empty() {
             let place = match (self.args.binaries.as_slice(), &self.bundle) {
                 ([], None) => workspace::place(packages),

@@ -118,6 +118,18 @@ fn let_in(
 
 /// As `docs/scale.md` has them.
 fn each_role_needs_no_more_than_its_permissions() {
+    let (broker, agent, controller) = admit_roles(&[], &[]);
+    let sandbox = Sandbox::new();
+    let list = sandbox.call().arg("agents").line(&broker.option());
+    list.run()
+        .exits(1)
+        .says(&["no NATS server answers", "authorization violation"]);
+    make_run(broker, &agent, &controller);
+}
+
+/// Starts a server that lets in agents and controllers, which may publish to further subjects; returns the
+/// configuration of each.
+pub(crate) fn admit_roles(of_agent: &[&str], of_controller: &[&str]) -> (Broker, String, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let operator = KeyPair::new_operator();
     // The server's own account, and that of the cluster.
@@ -144,21 +156,19 @@ fn each_role_needs_no_more_than_its_permissions() {
         &folder,
         &account,
         "agent",
-        &["lt.run.*.parcels.*", "_INBOX.>"],
+        &[&["lt.run.*.parcels.*", "_INBOX.>"], of_agent].concat(),
         &["lt.agents", "lt.agent.>", "lt.run.*.control.*", "_INBOX.>"],
     );
     let controller = let_in(
         &folder,
         &account,
         "controller",
-        &["lt.agents", "lt.agent.>", "lt.run.*.control.*", "$JS.API.>"],
+        &[
+            &["lt.agents", "lt.agent.>", "lt.run.*.control.*", "$JS.API.>"],
+            of_controller,
+        ]
+        .concat(),
         &["_INBOX.>"],
     );
-    let broker = Broker::guarded(folder, "nats");
-    let sandbox = Sandbox::new();
-    let list = sandbox.call().arg("agents").line(&broker.option());
-    list.run()
-        .exits(1)
-        .says(&["no NATS server answers", "authorization violation"]);
-    make_run(broker, &agent, &controller);
+    (Broker::guarded(folder, "nats"), agent, controller)
 }

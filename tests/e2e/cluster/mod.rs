@@ -2,6 +2,7 @@
 
 mod access;
 mod broker;
+mod bundles;
 mod failures;
 #[cfg(target_os = "linux")]
 mod liar;
@@ -33,6 +34,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials.extend(failures::trials());
     trials.extend(messages::trials());
     trials.extend(access::trials());
+    trials.extend(bundles::trials());
     #[cfg(target_os = "linux")]
     trials.extend([liar::trials(), machines::trials()].into_iter().flatten());
     trials
