@@ -23,6 +23,7 @@ mod import;
 mod interrupt;
 mod live;
 mod notify;
+mod observe;
 mod policy;
 mod post;
 mod process;

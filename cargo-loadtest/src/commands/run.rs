@@ -15,6 +15,7 @@ use crate::files;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
 use crate::notify::{Planned, Run};
+use crate::observe::Observer;
 use crate::policy::{self, Action};
 use crate::selection::Found;
 use crate::session::{self, Program};
@@ -503,15 +504,16 @@ impl Series<'_> {
             let one = Request::Run(Box::new(request.clone()));
             files::write_json(&self.folder.request(i + 1), &one)?;
         }
-        let mut live = self.live(0, requests.len());
+        let observer = Observer::new(requests.len());
+        let mut live = self
+            .live(0, requests.len())
+            .with_observer(observer.clone());
         #[cfg(feature = "cluster")]
         if let Some(cluster) = self.cluster {
             let results = self
                 .cluster_run(chosen, &requests)
                 .make(cluster, &mut live)?;
-            for (found, result) in chosen.iter().zip(results) {
-                keep_result(found, result, record);
-            }
+            Self::keep_results(chosen, results, &observer, record);
             return Ok(());
         }
         let results = session::mix(
@@ -521,15 +523,31 @@ impl Series<'_> {
             self.interrupts,
             &mut live,
         )?;
-        for (found, result) in chosen.iter().zip(results) {
+        Self::keep_results(chosen, results, &observer, record);
+        Ok(())
+    }
+
+    /// Keeps what became of scenarios that ran at once, with what was observed of their targets.
+    fn keep_results(
+        chosen: &[Found],
+        results: Vec<Result<ScenarioRecord, Error>>,
+        observer: &Observer,
+        record: &mut RunRecord,
+    ) {
+        let figures = observer.conclude();
+        for ((found, result), figures) in chosen.iter().zip(results).zip(figures) {
+            let result = result.map(|scenario| ScenarioRecord {
+                observed: figures,
+                ..scenario
+            });
             keep_result(found, result, record);
         }
-        Ok(())
     }
 
     fn run(&self, found: &Found, at: usize) -> Result<ScenarioRecord, Error> {
         let hash = workspace::hash(&found.binary.executable)?;
-        let mut live = self.live(at, 1);
+        let observer = Observer::new(1);
+        let mut live = self.live(at, 1).with_observer(observer.clone());
         let request = self.request(found, at, hash);
         #[cfg(feature = "cluster")]
         if let Some(cluster) = self.cluster {
@@ -539,15 +557,20 @@ impl Series<'_> {
                 .cluster_run(chosen, requests)
                 .make(cluster, &mut live)?;
             let result = results.into_iter().next();
-            return result.unwrap_or_else(|| Err(Error::failure("the cluster made no run")));
+            let mut scenario =
+                result.unwrap_or_else(|| Err(Error::failure("the cluster made no run")))?;
+            scenario.observed = observer.conclude().into_iter().flatten().collect();
+            return Ok(scenario);
         }
-        session::run(
+        let mut scenario = session::run(
             Program::from_binary(&found.binary, self.offline),
             &request,
             &self.folder.request(at + 1),
             self.interrupts,
             &mut live,
-        )
+        )?;
+        scenario.observed = observer.conclude().into_iter().flatten().collect();
+        Ok(scenario)
     }
 
     #[cfg(feature = "cluster")]

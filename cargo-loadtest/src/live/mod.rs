@@ -7,6 +7,7 @@ mod plain;
 
 use crate::console::{self, clean};
 use crate::course::Course;
+use crate::observe::Observer;
 use crate::telemetry::Feed;
 use block::LiveBlock;
 use loadtest_model::metrics::Frame;
@@ -25,6 +26,8 @@ pub(crate) struct Live {
     is_ending: bool,
     /// Gets the same frames.
     feed: Option<Feed>,
+    /// Reads the target's side at the same time.
+    observer: Option<Observer>,
 }
 
 /// A run may go on for so long after its end without a word.
@@ -53,6 +56,15 @@ impl Live {
             ended: 0,
             is_ending: false,
             feed: None,
+            observer: None,
+        }
+    }
+
+    /// Tells when scenarios begin and end.
+    pub(crate) fn with_observer(self, observer: Observer) -> Self {
+        Self {
+            observer: Some(observer),
+            ..self
         }
     }
 
@@ -68,6 +80,9 @@ impl Live {
 
     /// The load of the scenario with the number `at` begins, `elapsed` after the child was started.
     pub(crate) fn start(&mut self, at: usize, start: RunStart, elapsed: Duration) {
+        if let Some(observer) = &self.observer {
+            observer.start(at, &start);
+        }
         let course = Course::new(start, elapsed);
         match &mut self.view {
             View::Quiet => {}
@@ -163,6 +178,9 @@ impl Live {
     pub(crate) fn end_one(&mut self, at: usize) {
         if let Some(feed) = &self.feed {
             feed.end(at);
+        }
+        if let Some(observer) = &self.observer {
+            observer.end(at);
         }
         self.ended += 1;
         self.is_ending |= self.ended >= self.courses.len();

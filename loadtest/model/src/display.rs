@@ -169,6 +169,16 @@ pub fn format_exact_rate(per_second: f64) -> String {
     format!("{}/s", trimmed(per_second))
 }
 
+/// A figure of the target's side in its unit: `1.9 cores`, `512 MB`, `83 %`.
+pub fn format_observed(value: f64, unit: &str) -> String {
+    match unit {
+        "bytes" if value >= 0.0 => format_bytes(value.round() as u64),
+        "" => format_number(value),
+        "%" => format!("{} %", format_number(value)),
+        _ => format!("{} {unit}", format_number(value)),
+    }
+}
+
 /// An amount of data in powers of ten: `512 B`, `1.2 kB`, `38 MB`.
 pub fn format_bytes(number: u64) -> String {
     let mut amount = number as f64;

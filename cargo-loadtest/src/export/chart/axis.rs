@@ -25,7 +25,7 @@ pub(super) fn clock_step(seconds: f64) -> f64 {
 }
 
 /// `0:30`, `12:00`, `1:05:00`.
-pub(super) fn format_clock(seconds: f64) -> String {
+pub(crate) fn format_clock(seconds: f64) -> String {
     let seconds = seconds.round() as u64;
     let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if hours > 0 {

@@ -1,6 +1,7 @@
 //! The charts of a card, as drawings.
 
 mod axis;
+mod observed;
 mod plot;
 mod shares;
 mod slowest;
@@ -8,6 +9,7 @@ mod time;
 
 use super::scene::{Paint, Scene};
 
+pub(crate) use axis::format_clock;
 pub(crate) use shares::{draw_shares, paint_of};
 pub(crate) use slowest::draw_slowest;
 pub(crate) use time::{draw_delays, draw_over_time};

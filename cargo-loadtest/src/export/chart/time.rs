@@ -1,5 +1,6 @@
 //! The course of a run, drawn over time.
 
+use super::observed::draw_observed;
 use super::plot::{Bound, PlotSeries, draw_plot};
 use super::{Chart, paint_of};
 use crate::export::scene::Paint;
@@ -25,6 +26,7 @@ pub(crate) fn draw_over_time(card: &Card) -> Vec<Chart> {
         charts.push(draw_users(course));
     }
     charts.extend(draw_errors(course));
+    charts.extend(draw_observed(card));
     charts
 }
 

@@ -31,6 +31,7 @@ pub(super) fn build_sheet(report: &Report, card: &Card, at: usize) -> Sheet {
         Some(steps::build_steps(card)),
         steps::build_time(card),
         findings::build_over_time(card),
+        findings::build_observed(card),
         findings::build_errors(card),
         steps::build_dependency_failures(card),
         findings::build_statuses(card),

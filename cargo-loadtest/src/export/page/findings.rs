@@ -97,6 +97,43 @@ pub(super) fn build_over_time(card: &Card) -> Option<Section> {
     (!charts.is_empty()).then(|| Section::new("Over time", vec![Block::Charts(charts)]).folded())
 }
 
+/// Lists what was observed of the target's side; nothing without.
+pub(super) fn build_observed(card: &Card) -> Option<Section> {
+    let columns = vec![
+        Column::text("Figure", 1.0),
+        Column::figure("Mean"),
+        Column::figure("Max"),
+        Column::figure("At").leaves(2),
+        Column::figure("Last").leaves(1),
+        Column::word("Limit"),
+        Column::text("Source", 1.0).leaves(3),
+    ];
+    let mut table = Table::new("Of the steady part", columns);
+    for row in &card.observed {
+        let figure = |value: Option<f64>| {
+            let words = value.map(|value| display::format_observed(value, &row.unit));
+            TableCell::figure(words.unwrap_or_else(|| "–".to_owned()))
+        };
+        let at = row.max_at.map(|second| chart::format_clock(second.into()));
+        let limit = match (&row.limit, row.holds) {
+            (Some(limit), Some(true)) => format!("{limit} holds"),
+            (Some(limit), _) => format!("{limit} does not hold"),
+            (None, _) => "–".to_owned(),
+        };
+        table.push(vec![
+            TableCell::name(&*row.name),
+            figure(row.mean),
+            figure(row.max),
+            TableCell::figure(at.unwrap_or_else(|| "–".to_owned())),
+            figure(row.last),
+            TableCell::figure(limit),
+            TableCell::new(Form::Name, &*row.source),
+        ]);
+    }
+    let title = "The target's side";
+    (!table.rows.is_empty()).then(|| Section::new(title, vec![Block::Table(table)]))
+}
+
 /// Lists the usual percentiles.
 pub(super) fn build_distribution(card: &Card) -> Section {
     let time = &card.headline.time;

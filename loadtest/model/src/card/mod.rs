@@ -13,6 +13,7 @@ mod group;
 mod headline;
 mod inner;
 mod loss;
+mod observed;
 mod own;
 mod remark;
 #[cfg(any(test, feature = "fixtures"))]
@@ -44,6 +45,7 @@ pub use group::GroupRow;
 pub use headline::Headline;
 pub use inner::InnerRow;
 pub use loss::{Loss, LossKind};
+pub use observed::ObservedRow;
 pub use own::{CounterRow, GaugeRow, TimingRow};
 pub use setting::Setting;
 pub use slowest::{SlowRow, SlowStepRow};
@@ -173,6 +175,9 @@ pub struct Card {
     /// The shards, where several processes made the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub generators: Vec<ShardRun>,
+    /// The target's own side.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub observed: Vec<ObservedRow>,
     /// The settings of the run.
     pub setting: Setting,
     /// Notes that a reader needs to understand the figures.
@@ -237,6 +242,7 @@ impl Card {
                 .as_ref()
                 .is_some_and(|bottleneck| bottleneck.step != tail.step)
         });
+        let course = Timeline::from_record(record);
         let mut card = Self {
             identity: definition.identity(),
             name: definition.name.to_string(),
@@ -300,7 +306,8 @@ impl Card {
                 .collect(),
             setting: Setting::from_record(record),
             notes: Vec::new(),
-            course: Timeline::from_record(record),
+            observed: ObservedRow::all(record, &course),
+            course,
             groups: GroupRow::all(&definition.groups, &tally, &steps, seconds),
             steps,
         };

@@ -77,6 +77,7 @@ fn prune_record(record: &ScenarioRecord) -> ScenarioRecord {
         },
         cells: prune_cells(&record.cells, end.steady_us),
         shards: Vec::new(),
+        observed: Vec::new(),
         regraded: None,
     }
 }

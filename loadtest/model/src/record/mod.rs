@@ -2,6 +2,7 @@
 
 mod check;
 mod merge;
+mod observed;
 mod permit;
 mod regrade;
 mod telemetry;
@@ -9,6 +10,7 @@ mod trust;
 
 pub use check::{Impossible, from_json};
 pub use merge::{AgentRun, MergeError, ShardDoubt, ShardRun, merge_shards};
+pub use observed::{ObservedFigure, ObservedLimit, ObservedPoint, ObservedSeries};
 pub use permit::{Offline, Permit, PermittedBy};
 pub use telemetry::TelemetryDelivery;
 pub use trust::Trust;
@@ -118,6 +120,9 @@ pub struct ScenarioRecord {
     /// The shards that the record was merged of, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shards: Vec<ShardRun>,
+    /// What was read of the target's own side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observed: Vec<ObservedSeries>,
     /// The policy given to [`RunRecord::regrade`]; a record as it was written has none.
     #[serde(skip)]
     pub regraded: Option<GradingDefaults>,
@@ -249,6 +254,7 @@ impl ScenarioRecord {
             windows: Windows::default(),
             cells: Cells::default(),
             shards: Vec::new(),
+            observed: Vec::new(),
             regraded: None,
         }
     }
