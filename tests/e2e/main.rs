@@ -70,6 +70,8 @@ mod mistakes;
 mod mix;
 mod nginx;
 #[cfg(target_os = "linux")]
+mod observed;
+#[cfg(target_os = "linux")]
 mod offline;
 mod own_target;
 #[cfg(unix)]
@@ -81,7 +83,6 @@ mod plan;
 #[expect(dead_code, reason = "the fault matrix uses the rest")]
 mod projects;
 mod repeat;
-#[cfg(target_os = "linux")]
 mod reports;
 mod secrets;
 mod senders;
@@ -172,6 +173,7 @@ fn main() -> ExitCode {
         plan::trials(),
         repeat::trials(),
         #[cfg(target_os = "linux")]
+        observed::trials(),
         reports::trials(),
         secrets::trials(),
         cluster::trials(),

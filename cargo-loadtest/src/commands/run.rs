@@ -505,9 +505,7 @@ impl Series<'_> {
             files::write_json(&self.folder.request(i + 1), &one)?;
         }
         let observer = Observer::new(requests.len());
-        let mut live = self
-            .live(0, requests.len())
-            .with_observer(observer.clone());
+        let mut live = self.live(0, requests.len()).with_observer(observer.clone());
         #[cfg(feature = "cluster")]
         if let Some(cluster) = self.cluster {
             let results = self

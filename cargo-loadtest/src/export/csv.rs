@@ -22,7 +22,7 @@ const HEADER: &str = "\
     p99_9_us,max_us,service_p50_us,service_p95_us,service_p99_us,requests,sent_bytes,received_bytes,\
     min_grade,regraded,reason,words,baseline,outcome,figure,base_value,new_value,change,change_low,\
     change_high,detectable,tags,gauge_last,gauge_min,gauge_max,gauge_mean,\
-    planned,started,began_after_us,late_p99_us,busiest_worker,validity";
+    planned,started,began_after_us,late_p99_us,busiest_worker,validity,unit";
 
 /// The report as CSV.
 pub(crate) fn render(report: &Report) -> String {
@@ -73,6 +73,16 @@ fn build_rows(report: &Report) -> Vec<Vec<String>> {
                     .number("gauge_min", Some(gauge.min))
                     .number("gauge_max", Some(gauge.max))
                     .number("gauge_mean", Some(gauge.mean)),
+            );
+        }
+        for row in &card.observed {
+            let shown = begin("observed").text("name", &row.name);
+            rows.push(
+                shown
+                    .text("unit", &row.unit)
+                    .number("gauge_last", row.last)
+                    .number("gauge_max", row.max)
+                    .number("gauge_mean", row.mean),
             );
         }
         for shard in &card.generators {

@@ -2,7 +2,6 @@
 //!
 //! Every source has a thread of its own, and none is a target: what does not answer leaves a gap.
 
-mod page;
 mod process;
 mod series;
 

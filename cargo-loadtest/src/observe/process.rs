@@ -269,7 +269,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let mut group = ProcessGroup::default();
-        let (name, first) = group.read(port).unwrap();
+        assert_eq!(group.read(port), None);
+        let (name, figures) = group.read(port).unwrap();
         assert!(
             name.starts_with(&format!("process {} (", std::process::id())),
             "{name}"

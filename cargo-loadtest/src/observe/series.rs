@@ -53,8 +53,6 @@ impl Collector {
                 source: Redacted::assume(source),
                 width: 1,
                 points: Vec::new(),
-                limit: None,
-                gap: None,
             });
             self.series.len() - 1
         });

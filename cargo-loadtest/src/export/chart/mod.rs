@@ -62,6 +62,7 @@ mod tests {
             sample::single(),
             sample::compared(),
             sample::merged(),
+            sample::observed(),
         ] {
             let card = &report.cards[0];
             let mut charts = draw_over_time(card);

@@ -105,7 +105,6 @@ pub(super) fn build_observed(card: &Card) -> Option<Section> {
         Column::figure("Max"),
         Column::figure("At").leaves(2),
         Column::figure("Last").leaves(1),
-        Column::word("Limit"),
         Column::text("Source", 1.0).leaves(3),
     ];
     let mut table = Table::new("Of the steady part", columns);
@@ -115,18 +114,12 @@ pub(super) fn build_observed(card: &Card) -> Option<Section> {
             TableCell::figure(words.unwrap_or_else(|| "–".to_owned()))
         };
         let at = row.max_at.map(|second| chart::format_clock(second.into()));
-        let limit = match (&row.limit, row.holds) {
-            (Some(limit), Some(true)) => format!("{limit} holds"),
-            (Some(limit), _) => format!("{limit} does not hold"),
-            (None, _) => "–".to_owned(),
-        };
         table.push(vec![
             TableCell::name(&*row.name),
             figure(row.mean),
             figure(row.max),
             TableCell::figure(at.unwrap_or_else(|| "–".to_owned())),
             figure(row.last),
-            TableCell::figure(limit),
             TableCell::new(Form::Name, &*row.source),
         ]);
     }

@@ -12,8 +12,8 @@ use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Cell, GroupSample, Panicked};
 use loadtest_model::plan::ScopedThreshold;
 use loadtest_model::record::{
-    AgentRun, EndReason, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord,
-    ShardDoubt, ShardRun, Trust,
+    AgentRun, EndReason, Environment, NotRun, ObservedSeries, RunRecord, SCHEMA_VERSION,
+    ScenarioRecord, ShardDoubt, ShardRun, Trust,
 };
 use loadtest_model::redacted::Redacted;
 use loadtest_model::shard::Shard;
@@ -128,6 +128,30 @@ pub(super) fn single() -> Report {
     MADE.clone()
 }
 
+/// A run during which the target's side was read.
+pub(super) fn observed() -> Report {
+    let mut record = ping();
+    let seconds = record.cells.cells.len() as u32;
+    for (name, unit, base) in [
+        ("target cpu", "cores", 0.4),
+        ("target memory", "bytes", 52e6),
+        ("target threads", "", 9.0),
+    ] {
+        let mut series = ObservedSeries {
+            name: name.to_owned(),
+            unit: unit.to_owned(),
+            source: "process 4711 (shop)".into(),
+            width: 1,
+            points: Vec::new(),
+        };
+        for second in 0..seconds {
+            series.add(second, base + base * f64::from(second % 7) / 40.0);
+        }
+        record.observed.push(series);
+    }
+    report(vec![record])
+}
+
 /// A load that two processes made.
 pub(super) fn merged() -> Report {
     let mut record = ping();
@@ -209,6 +233,7 @@ fn make_all() -> Vec<(&'static str, Report)> {
         ("empty", empty()),
         ("single", single()),
         ("merged", merged()),
+        ("observed", observed()),
         ("several", several()),
         ("sender", sender()),
         ("own_metrics", own_metrics()),

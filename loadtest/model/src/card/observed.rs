@@ -1,16 +1,15 @@
-//! The target's own side on the card: figures read while the load went on, and their limits.
+//! The target's own side on the card: figures read while the load went on.
 
 use super::timeline::Timeline;
-use crate::display;
-use crate::record::{ObservedFigure, ObservedPoint, ObservedSeries, ScenarioRecord};
+use crate::record::{ObservedPoint, ObservedSeries, ScenarioRecord};
 use serde::Serialize;
 
 /// A figure of the target's side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ObservedRow {
-    /// The name: `db cpu`.
+    /// The name: `target cpu`.
     pub name: String,
-    /// The unit: `cores`, `bytes`, `%`; empty where it has none.
+    /// The unit: `cores`, `bytes`, `/s`; empty where it has none.
     pub unit: String,
     /// Where it is from.
     pub source: String,
@@ -22,14 +21,6 @@ pub struct ObservedRow {
     pub max_at: Option<u32>,
     /// The last value.
     pub last: Option<f64>,
-    /// The limit in words: `max < 3.5 cores`.
-    pub limit: Option<String>,
-    /// The bound of the limit.
-    pub bound: Option<f64>,
-    /// Whether the limit holds. Without values in at least half of the points it does not.
-    pub holds: Option<bool>,
-    /// The last reason why the source did not answer, if it did not always.
-    pub gap: Option<String>,
     /// The mean in each point of [`Timeline`]; `None` in a gap.
     pub course: Vec<Option<f64>>,
 }
@@ -66,18 +57,6 @@ impl ObservedRow {
             .iter()
             .map(|point| mean_of(series, warm_up + point.second, course.width))
             .collect();
-        let judged = course.points.iter().zip(&means);
-        let judged = judged.filter(|(point, _)| warm_up + point.second >= from);
-        let known = judged.clone().filter(|(_, mean)| mean.is_some()).count();
-        let is_known = sum.is_some() && 2 * known >= judged.count();
-        let holds = series.limit.as_ref().map(|limit| {
-            let figure = sum.map(|sum| match limit.figure {
-                ObservedFigure::Max => sum.max,
-                ObservedFigure::Mean => sum.mean,
-                ObservedFigure::Last => sum.last,
-            });
-            is_known && figure.is_some_and(|figure| limit.holds(figure))
-        });
         Self {
             name: series.name.clone(),
             unit: series.unit.clone(),
@@ -86,40 +65,8 @@ impl ObservedRow {
             max: sum.map(|sum| sum.max),
             max_at: highest.map(|point| point.second.saturating_sub(warm_up)),
             last: sum.map(|sum| sum.last),
-            limit: series.limit.as_ref().map(|limit| {
-                let sign = if limit.is_above { '>' } else { '<' };
-                let bound = display::format_observed(limit.bound, &series.unit);
-                format!("{} {sign} {bound}", limit.figure.name())
-            }),
-            bound: series.limit.as_ref().map(|limit| limit.bound),
-            holds,
-            gap: series.gap.as_ref().map(ToString::to_string),
             course: means,
         }
-    }
-
-    /// Returns why the limit does not hold, if it does not: `db cpu is at most 3.9 cores, and must be max < 3.5 cores`.
-    pub(super) fn explain_failure(&self) -> Option<String> {
-        if self.holds != Some(false) {
-            return None;
-        }
-        let limit = self.limit.as_deref().unwrap_or_default();
-        let figure = match limit.split(' ').next() {
-            Some("mean") => self.mean,
-            Some("last") => self.last,
-            _ => self.max,
-        };
-        let name = display::quote_name(&self.name);
-        Some(match (figure, &self.gap) {
-            (Some(figure), None) => format!(
-                "observed {name}: {limit} does not hold, it is {}",
-                display::format_observed(figure, &self.unit)
-            ),
-            (_, Some(gap)) => {
-                format!("observed {name}: {limit} does not hold without enough values: {gap}")
-            }
-            (None, None) => format!("observed {name}: {limit} does not hold without a value"),
-        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The verdict of a run, and the process exit code for it.
 
-use super::{Card, ObservedRow};
+use super::Card;
 use crate::comparison::ComparisonOutcome;
 use crate::display;
 use crate::metrics::ErrorKind;
@@ -90,8 +90,6 @@ pub enum ReasonKind {
     GivenUp,
     /// A threshold does not hold.
     Threshold,
-    /// A limit of what was observed of the target does not hold.
-    Observed,
     /// The overall grade is below the least that may be.
     MinGrade,
     /// A figure is worse than that of the baseline, beyond margin and chance.
@@ -111,7 +109,6 @@ impl ReasonKind {
             Self::Invalid => "invalid",
             Self::GivenUp => "given_up",
             Self::Threshold => "threshold",
-            Self::Observed => "observed",
             Self::MinGrade => "min_grade",
             Self::Regression => "regression",
             Self::NotCompared => "not_compared",
@@ -158,8 +155,7 @@ pub(super) fn judge_card(card: &Card, ending: &EndReason) -> (Verdict, Vec<Reaso
             .map(|words| Reason::new(kind, words))
             .collect()
     };
-    let observed = card.observed.iter();
-    let found: [(Verdict, Vec<Reason>); 11] = [
+    let found: [(Verdict, Vec<Reason>); 10] = [
         (
             Verdict::Internal,
             plain(ReasonKind::Internal, explain_imbalance(card)),
@@ -183,13 +179,6 @@ pub(super) fn judge_card(card: &Card, ending: &EndReason) -> (Verdict, Vec<Reaso
             plain(ReasonKind::GivenUp, given_up(card, ending)),
         ),
         (Verdict::Failed, explain_failures(card)),
-        (
-            Verdict::Failed,
-            plain(
-                ReasonKind::Observed,
-                observed.filter_map(ObservedRow::explain_failure).collect(),
-            ),
-        ),
         (Verdict::Failed, graded_too_low(card)),
         (Verdict::Failed, beside_baseline(card)),
     ];

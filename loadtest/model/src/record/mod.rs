@@ -10,7 +10,7 @@ mod trust;
 
 pub use check::{Impossible, from_json};
 pub use merge::{AgentRun, MergeError, ShardDoubt, ShardRun, merge_shards};
-pub use observed::{ObservedFigure, ObservedLimit, ObservedPoint, ObservedSeries};
+pub use observed::{ObservedPoint, ObservedSeries};
 pub use permit::{Offline, Permit, PermittedBy};
 pub use telemetry::TelemetryDelivery;
 pub use trust::Trust;

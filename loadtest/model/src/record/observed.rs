@@ -2,27 +2,20 @@
 
 use crate::redacted::Redacted;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// A figure of the target's side over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ObservedSeries {
-    /// The name: `db cpu`.
+    /// The name: `target cpu`.
     pub name: String,
-    /// The unit: `cores`, `bytes`, `%`; empty where it has none.
+    /// The unit: `cores`, `bytes`, `/s`; empty where it has none.
     pub unit: String,
-    /// Where it is from: scheme and host, or the process.
+    /// Where it is from: `process 4711 (shop)`.
     pub source: Redacted,
     /// The number of seconds per point.
     pub width: u32,
     /// The points in the order of time; a gap has none.
     pub points: Vec<ObservedPoint>,
-    /// The limit that has to hold.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<ObservedLimit>,
-    /// The last reason why the source did not answer, if it did not always.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gap: Option<Redacted>,
 }
 
 /// The values of some seconds.
@@ -38,59 +31,6 @@ pub struct ObservedPoint {
     pub max: f64,
     /// The last value.
     pub last: f64,
-}
-
-/// A limit of an observed figure: `max < 3.5`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ObservedLimit {
-    /// What is judged.
-    pub figure: ObservedFigure,
-    /// True if the figure has to be above the bound, false if it has to be below.
-    pub is_above: bool,
-    /// The bound, in the unit of the series.
-    pub bound: f64,
-}
-
-/// The figure that a limit is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ObservedFigure {
-    /// The highest value.
-    Max,
-    /// The mean over time.
-    Mean,
-    /// The last value.
-    Last,
-}
-
-impl ObservedFigure {
-    /// Returns the word in a limit.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Max => "max",
-            Self::Mean => "mean",
-            Self::Last => "last",
-        }
-    }
-}
-
-impl ObservedLimit {
-    /// Returns true if the limit holds for a value.
-    pub fn holds(&self, value: f64) -> bool {
-        if self.is_above {
-            value > self.bound
-        } else {
-            value < self.bound
-        }
-    }
-}
-
-impl fmt::Display for ObservedLimit {
-    /// Formats the limit without the unit of its bound: `max < 3.5`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = if self.is_above { '>' } else { '<' };
-        write!(f, "{} {sign} {}", self.figure.name(), self.bound)
-    }
 }
 
 impl ObservedSeries {
@@ -155,8 +95,6 @@ mod tests {
             source: "process 1".into(),
             width: 1,
             points: Vec::new(),
-            limit: None,
-            gap: None,
         }
     }
 
@@ -174,17 +112,5 @@ mod tests {
             (point.second, point.count, point.mean, point.max, point.last),
             (40, 4, 41.5, 43.0, 43.0)
         );
-    }
-
-    #[test]
-    fn a_limit_says_which_way() {
-        let limit = |is_above| ObservedLimit {
-            figure: ObservedFigure::Max,
-            is_above,
-            bound: 3.5,
-        };
-        assert!(limit(false).holds(3.4) && !limit(false).holds(3.5));
-        assert!(limit(true).holds(3.6) && !limit(true).holds(3.5));
-        assert_eq!(limit(false).to_string(), "max < 3.5");
     }
 }

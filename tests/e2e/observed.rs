@@ -1,0 +1,49 @@
+//! The target's own side, read while a load goes on.
+
+use crate::site::{Sandbox, shop};
+use crate::trials;
+use libtest_mimic::Trial;
+use loadtest_tests::Server;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    if cfg!(target_os = "linux") {
+        trials![the_process_of_a_target_is_read_without_any_configuration,]
+    } else {
+        Vec::new()
+    }
+}
+
+/// The target is a server of this process.
+fn the_process_of_a_target_is_read_without_any_configuration() {
+    let server = Server::recording(shop);
+    let sandbox = Sandbox::new();
+    let line = "single --rate 20/s --duration 4s --export json --export csv";
+    sandbox.run(line, &server).run().exits(0);
+    let record = sandbox.record();
+    let names: Vec<&str> = (record.observed.iter())
+        .map(|series| &*series.name)
+        .collect();
+    let expected = [
+        "target cpu",
+        "target memory",
+        "target threads",
+        "target open files",
+        "target context switches",
+    ];
+    assert_eq!(names, expected);
+    for series in &record.observed {
+        let process = format!("process {} (", std::process::id());
+        assert!(series.source.starts_with(&process), "{}", series.source);
+        assert!(!series.points.is_empty() && series.points.iter().all(|point| point.second < 6));
+    }
+    let memory = &record.observed[1];
+    assert!(memory.points.iter().all(|point| point.mean > 1e6));
+    let report = sandbox.runs().pop().expect("a run");
+    assert!(report.text("report.json").contains("\"target memory\""));
+    assert!(
+        report
+            .text("report.csv")
+            .contains(",observed,target memory,")
+    );
+    assert!(report.text("report.html").contains("The target&#39;s side"));
+}
