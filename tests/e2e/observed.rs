@@ -45,5 +45,5 @@ fn the_process_of_a_target_is_read_without_any_configuration() {
             .text("report.csv")
             .contains(",observed,target memory,")
     );
-    assert!(report.text("report.html").contains("The target&#39;s side"));
+    assert!(report.text("report.html").contains("target cpu"));
 }
