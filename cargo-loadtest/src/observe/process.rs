@@ -20,7 +20,8 @@ pub(super) struct ProcessFigure {
 #[derive(Debug, Default)]
 pub(super) struct ProcessGroup {
     readings: u32,
-    processes: BTreeSet<u32>,
+    /// The one that started the others is the first.
+    processes: Vec<u32>,
     /// The name of the first.
     name: String,
     before: Option<Before>,
@@ -108,11 +109,11 @@ fn growth(before: &BTreeMap<u32, u64>, now: &BTreeMap<u32, u64>) -> f64 {
     grown.sum::<u64>() as f64
 }
 
-/// Returns the processes that listen at a port, and those that they started.
-fn find_processes(port: u16) -> BTreeSet<u32> {
+/// Returns the processes that listen at a port, and those that they started, behind the one that started them.
+fn find_processes(port: u16) -> Vec<u32> {
     let sockets = find_listeners(port);
     if sockets.is_empty() {
-        return BTreeSet::new();
+        return Vec::new();
     }
     let mut parents = BTreeMap::new();
     let mut found = BTreeSet::new();
@@ -132,16 +133,22 @@ fn find_processes(port: u16) -> BTreeSet<u32> {
             found.insert(process);
         }
     }
+    let is_child = |process: &u32, found: &BTreeSet<u32>| {
+        let parent = parents.get(process);
+        parent.is_some_and(|parent| found.contains(parent))
+    };
     loop {
-        let children = parents
-            .iter()
-            .filter(|(process, parent)| found.contains(*parent) && !found.contains(*process));
-        let children: Vec<u32> = children.map(|(process, _)| *process).collect();
+        let all = parents.keys().copied();
+        let children = all.filter(|process| !found.contains(process) && is_child(process, &found));
+        let children: Vec<u32> = children.collect();
         if children.is_empty() {
-            return found;
+            break;
         }
         found.extend(children);
     }
+    let mut processes: Vec<u32> = found.iter().copied().collect();
+    processes.sort_by_key(|process| is_child(process, &found));
+    processes
 }
 
 /// Returns the names of the sockets that listen at a port, as links of `/proc/PID/fd` have them.
