@@ -21,6 +21,7 @@ mod files;
 mod fuzz;
 mod import;
 mod interrupt;
+mod journal;
 mod live;
 mod notify;
 mod observe;

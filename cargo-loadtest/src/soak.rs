@@ -1,7 +1,8 @@
 //! A run of eight hours: the tool folds its journal, grades it and makes its page in the memory of half an hour.
 
 use crate::export::Format;
-use crate::session::{journal, sample};
+use crate::journal;
+use crate::session::sample;
 use allocation_counter::measure;
 use loadtest_model::card::Report;
 use loadtest_model::metrics::{ErrorKind, ErrorTally, Frame};

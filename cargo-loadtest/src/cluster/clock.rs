@@ -61,7 +61,7 @@ impl AgentClock {
         self.at_start
     }
 
-    /// Returns how much later than it was to the agent began, in microseconds: less than 0 if earlier.
+    /// Returns how much later than it was told to the agent began, in microseconds; less than 0 if earlier.
     pub(super) fn began_late_us(&self) -> i64 {
         self.before.offset_us - self.at_start.offset_us
     }

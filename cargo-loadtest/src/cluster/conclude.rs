@@ -5,7 +5,7 @@ use super::course::RunCourse;
 use crate::console;
 use crate::error::Error;
 use crate::files;
-use crate::session::journal;
+use crate::journal;
 use loadtest_model::card::{Accounts, Validity, describe_broken};
 use loadtest_model::definition::Shape;
 use loadtest_model::display;
@@ -65,48 +65,10 @@ impl RunCourse<'_> {
     ) -> Result<Result<ScenarioRecord, Error>, Error> {
         let scenario = &self.scenarios[number];
         let identity = &self.run.requests[number].scenario;
-        let mut parts = Vec::new();
-        let mut unheard = Vec::new();
-        for (place, agent) in self.agents.iter().enumerate() {
-            if let Some(path) = agent.record(number) {
-                let record = read_record(path).map_err(|wrong| self.accuse(place, &wrong))?;
-                parts.push(self.take_part(place, number, record)?);
-                continue;
-            }
-            let path = agent.journal(number);
-            let folded = journal::fold(path).map_err(Error::io("read", path))?;
-            if let Some(failure) = &folded.failure {
-                return Ok(Err(Error::refused(identity, failure)));
-            }
-            let reason = agent.lost.clone().unwrap_or_else(|| {
-                let status = agent.end.as_ref().map_or("no end", |end| &end.status);
-                format!(
-                    "agent {} did not deliver all that it measured ({})",
-                    self.name(place),
-                    console::clean(status)
-                )
-            });
-            let died = EndReason::Died {
-                reason: Redacted::assume(reason),
-            };
-            match folded.into_record(died) {
-                Some(record) => parts.push(self.take_part(place, number, record)?),
-                None => unheard.push(place),
-            }
-        }
-        // One that was lost before it told anything has made nothing.
-        for place in unheard {
-            let Some(start) = scenario.starts.iter().flatten().next() else {
-                let name = self.name(place);
-                let message = format!("nothing came of `{identity}` from agent {name}");
-                return Ok(Err(Error::failure(message)));
-            };
-            let mut record = ScenarioRecord::new(start.clone());
-            record.start.plan.shard = self.shards[place];
-            record.mark_died(Redacted::default());
-            let part = self.take_part(place, number, record)?;
-            parts.insert(place.min(parts.len()), part);
-        }
+        let parts = match self.collect_parts(number)? {
+            Ok(parts) => parts,
+            Err(failure) => return Ok(Err(failure)),
+        };
         let merged = if let [only] = parts.as_slice() {
             only.scenarios.clone()
         } else {
@@ -155,6 +117,55 @@ impl RunCourse<'_> {
         // The journal of the whole ends as the record does, for who reads it without that.
         scenario.keep(&JournalLine::End(record.end.clone()))?;
         Ok(Ok(record))
+    }
+
+    /// Returns what each agent measured of a scenario, in the order of the parts; the inner error is about the scenario.
+    fn collect_parts(&self, number: usize) -> Result<Result<Vec<RunRecord>, Error>, Error> {
+        let scenario = &self.scenarios[number];
+        let identity = &self.run.requests[number].scenario;
+        let mut parts = Vec::new();
+        let mut unheard = Vec::new();
+        for (place, agent) in self.agents.iter().enumerate() {
+            if let Some(path) = agent.record(number) {
+                let record = read_record(path).map_err(|wrong| self.accuse(place, &wrong))?;
+                parts.push(self.take_part(place, number, record)?);
+                continue;
+            }
+            let path = agent.journal(number);
+            let folded = journal::fold(path).map_err(Error::io("read", path))?;
+            if let Some(failure) = &folded.failure {
+                return Ok(Err(Error::refused(identity, failure)));
+            }
+            let reason = agent.lost.clone().unwrap_or_else(|| {
+                let status = agent.end.as_ref().map_or("no end", |end| &end.status);
+                format!(
+                    "agent {} did not deliver all that it measured ({})",
+                    self.name(place),
+                    console::clean(status)
+                )
+            });
+            let died = EndReason::Died {
+                reason: Redacted::assume(reason),
+            };
+            match folded.into_record(died) {
+                Some(record) => parts.push(self.take_part(place, number, record)?),
+                None => unheard.push(place),
+            }
+        }
+        // One that was lost before it told anything has made nothing.
+        for place in unheard {
+            let Some(start) = scenario.starts.iter().flatten().next() else {
+                let name = self.name(place);
+                let message = format!("nothing came of `{identity}` from agent {name}");
+                return Ok(Err(Error::failure(message)));
+            };
+            let mut record = ScenarioRecord::new(start.clone());
+            record.start.plan.shard = self.shards[place];
+            record.mark_died(Redacted::default());
+            let part = self.take_part(place, number, record)?;
+            parts.insert(place.min(parts.len()), part);
+        }
+        Ok(Ok(parts))
     }
 
     /// Takes what an agent measured of a scenario, if that can be.

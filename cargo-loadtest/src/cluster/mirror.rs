@@ -3,7 +3,7 @@
 use super::messages::{AgentEnd, AgentInfo, ParcelHead};
 use crate::console;
 use crate::error::Error;
-use crate::session::journal::Tail;
+use crate::journal::Tail;
 use loadtest_model::protocol::JournalLine;
 use loadtest_model::record;
 use std::fs::File;

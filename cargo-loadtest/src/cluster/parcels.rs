@@ -12,8 +12,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 /// The time to wait for parcels at once.
 const WAIT: Duration = Duration::from_millis(100);
-/// The most parcels at once.
-const BATCH: usize = 500;
+/// The most parcels at once: what they hold is read before agents hear of us again.
+const BATCH: usize = 32;
 /// The most bytes at once, which is more than a message of a server can have.
 const BATCH_BYTES: usize = 64 << 20;
 /// Agents send more often than this; where nothing comes, the consumer is made anew.
@@ -36,6 +36,8 @@ pub(super) struct Parcels {
     /// The number of the next message.
     next: u64,
     last_parcel: Instant,
+    /// Messages that waited at the server when the last one was sent.
+    waiting: u64,
 }
 
 impl Parcels {
@@ -60,12 +62,14 @@ impl Parcels {
             consumer: None,
             next,
             last_parcel: Instant::now(),
+            waiting: 0,
         })
     }
 
-    /// Returns true if the last parcels that were asked for could be heard.
+    /// Returns true if the last parcels that were asked for could be heard, and no others wait: what an agent said last
+    /// may be among these.
     pub(super) fn is_hearing(&self) -> bool {
-        self.consumer.is_some()
+        self.consumer.is_some() && self.waiting == 0
     }
 
     /// Returns the parcels that came, after a short wait. A server that is gone has none.
@@ -94,6 +98,7 @@ impl Parcels {
                 Ok(Some(Ok(message))) => {
                     if let Ok(info) = message.info() {
                         self.next = info.stream_sequence + 1;
+                        self.waiting = info.pending;
                     }
                     self.last_parcel = Instant::now();
                     let place = message.subject.rsplit('.').next();

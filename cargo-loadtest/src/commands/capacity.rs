@@ -110,7 +110,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     let read = made.and_then(|()| folder.fold_search(&mut record));
     if let Err(error) = read {
         console::print_error(&error);
-        record.not_run.push(run::not_run(found, &error));
+        record.not_run.push(super::series::not_run(found, &error));
         record.capacity = None;
     }
     record.telemetry = hub.finish(cli.quiet, &project.interrupts);

@@ -25,6 +25,7 @@ mod recorded;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod send;
+mod series;
 pub(crate) mod setup;
 mod weights;
 mod words;

@@ -1,40 +1,26 @@
 //! `cargo loadtest run`: one scenario after another or all at once, one record of all.
 
-#[cfg(feature = "cluster")]
-use super::cluster_run::DividedRun;
+use super::series::{Series, before_its_load};
+use super::setup::find_setup_values;
 use super::{Project, mix, publish, recorded, warn_of_unjudged_gate, words};
 use crate::baselines::{Against, Baseline, Baselines};
 use crate::cli::{Cli, RunArgs};
-#[cfg(feature = "cluster")]
-use crate::cluster::Cluster;
-use crate::config::Config;
 use crate::console;
 use crate::error::{Error, Kind};
 use crate::export::Format;
-use crate::files;
-use crate::interrupt::Interrupts;
-use crate::live::Live;
 use crate::notify::{Planned, Run};
-use crate::observe::Observer;
 use crate::policy::{self, Action};
 use crate::selection::Found;
-use crate::session::{self, Program};
-use crate::store::{self, Measured, RunFolder, Store};
-use crate::telemetry::{Hub, RunFacts};
+use crate::store::{Measured, Store};
+use crate::telemetry::RunFacts;
 use crate::workspace::{self, Binary};
-use jiff::Timestamp;
 use loadtest::redact;
-use loadtest_model::card::{Card, Headline, Verdict};
 use loadtest_model::comparison::PlannedRun;
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::display;
-use loadtest_model::failure::FailureKind;
 use loadtest_model::plan::{GradingDefaults, LoadOption, Overrides, Plan, PlanError};
-use loadtest_model::protocol::{Request, RunRequest, SetupValues};
-use loadtest_model::record::{EndReason, Environment, NotRun, RunRecord, ScenarioRecord};
-use std::collections::BTreeMap;
+use loadtest_model::record::{Environment, RunRecord};
 use std::hash::{BuildHasher as _, RandomState};
-use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// Begins the line by which `run --watched` tells the dashboard the name of its run.
@@ -71,14 +57,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     check_overrides(&overrides)?;
     let baselines = Baselines::from_config(&config);
     let baseline = find_baseline(&baselines, args)?;
-    let chosen = match given {
-        Some(given) => {
-            let found = given.into_scenario(&project)?;
-            recorded::warn_of_debug_build(cli.quiet);
-            vec![found]
-        }
-        None => project.selected(&args.selection)?,
-    };
+    let chosen = choose_scenarios(given, args, &project, cli.quiet)?;
     policy::permits_tests(&config, &chosen)?;
     check_start(args, chosen.len())?;
     let shard = args.part.shard.unwrap_or_default();
@@ -150,6 +129,21 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         &project.interrupts,
     );
     concluded
+}
+
+/// Returns the scenario of a copied request, or else those that are selected.
+fn choose_scenarios(
+    given: Option<recorded::ImportedRequests>,
+    args: &RunArgs,
+    project: &Project<'_>,
+    quiet: bool,
+) -> Result<Vec<Found>, Error> {
+    let Some(given) = given else {
+        return project.selected(&args.selection);
+    };
+    let found = given.into_scenario(project)?;
+    recorded::warn_of_debug_build(quiet);
+    Ok(vec![found])
 }
 
 fn list_definitions(chosen: &[Found]) -> Vec<&ScenarioDef> {
@@ -313,336 +307,6 @@ pub(super) fn shares(
     } else {
         Ok((vec![overrides; chosen.len()], None))
     }
-}
-
-/// Prints a line on one of several scenarios when it ends: its figures, or why it does not pass. What a baseline says
-/// comes with the cards.
-fn print_end(card: &Card) {
-    let (verb, text) = match card.reasons.first() {
-        Some(reason) => (card.verdict.name(), reason.words.clone()),
-        None => ("Finished", describe_figures(&card.headline)),
-    };
-    let is_good = card.verdict == Verdict::Passed;
-    console::print_verdict(is_good, verb, format_args!("{}: {text}", card.identity));
-}
-
-/// `p95 143 µs, 500/s, errors 0 %`.
-fn describe_figures(headline: &Headline) -> String {
-    let parts = [
-        headline
-            .time
-            .p95
-            .map(|time| format!("p95 {}", display::format_duration(time))),
-        headline.achieved_per_second.map(display::format_rate),
-        headline
-            .error_rate
-            .map(|rate| format!("errors {}", display::format_percent(rate))),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
-/// Puts what became of a scenario into the record; what prevented it is printed.
-fn keep_result(found: &Found, result: Result<ScenarioRecord, Error>, record: &mut RunRecord) {
-    match result {
-        Ok(scenario) => record.scenarios.push(scenario),
-        Err(error) => {
-            console::print_error(&error);
-            record.not_run.push(not_run(found, &error));
-        }
-    }
-}
-
-/// Returns the entry of a scenario that `error` prevented.
-pub(super) fn not_run(found: &Found, error: &Error) -> NotRun {
-    let expected = NotRun::from_definition(&found.definition);
-    if let Kind::Refused(failure) = error.kind() {
-        return store::not_run(expected, failure);
-    }
-    let mut message = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        message = format!("{message}: {cause}");
-        source = cause.source();
-    }
-    NotRun {
-        exit_code: error.exit_code(),
-        message: redact::redact(&message),
-        help: error.help().map(redact::redact),
-        ..expected
-    }
-}
-
-/// The same of one that the user did not wait for.
-fn before_its_load(found: &Found) -> NotRun {
-    NotRun {
-        exit_code: Error::interrupted().exit_code(),
-        message: "interrupted before its load began".into(),
-        ..NotRun::from_definition(&found.definition)
-    }
-}
-
-/// Returns the exit code and the reason if a result ends the whole run.
-fn end_of_all(result: &Result<ScenarioRecord, Error>) -> Option<(u8, String)> {
-    match result {
-        Ok(record) => match &record.end.ending {
-            EndReason::Halted { reason } => {
-                Some((FailureKind::Withdrawn.exit_code(), reason.to_string()))
-            }
-            _ => None,
-        },
-        Err(error) => match error.kind() {
-            Kind::Refused(failure)
-                if matches!(
-                    failure.kind,
-                    FailureKind::Withdrawn | FailureKind::NotOffline
-                ) =>
-            {
-                Some((failure.kind.exit_code(), failure.message.to_string()))
-            }
-            _ => None,
-        },
-    }
-}
-
-/// Returns the entry of a scenario after the end of the whole run.
-fn after_the_end(found: &Found, exit_code: u8, reason: &str) -> NotRun {
-    NotRun {
-        exit_code,
-        message: redact::redact(&format!(
-            "not started, since the one before it ended the run: {reason}"
-        )),
-        ..NotRun::from_definition(&found.definition)
-    }
-}
-
-/// Data shared by the scenarios of one invocation.
-struct Series<'a> {
-    folder: &'a RunFolder,
-    args: &'a RunArgs,
-    /// Overrides, one per scenario.
-    overrides: &'a [Overrides],
-    /// The files with the values of setups, by the identity of the scenario.
-    setup_values: &'a BTreeMap<String, PathBuf>,
-    /// Gets the figures of each scenario.
-    hub: &'a Hub,
-    /// The machines that make the load, in place of this one.
-    #[cfg(feature = "cluster")]
-    cluster: Option<&'a Cluster>,
-    config: &'a Config,
-    seed: u64,
-    interrupts: &'a Interrupts,
-    offline: bool,
-    #[cfg(feature = "cluster")]
-    bundle: Option<String>,
-    quiet: bool,
-    /// A folder for records that the folder of the run does not take.
-    spare: Option<&'a Path>,
-}
-
-impl Series<'_> {
-    /// Returns true if the course of the run is shown elsewhere, or nowhere.
-    fn is_unseen(&self) -> bool {
-        self.quiet || self.args.watched
-    }
-
-    /// Creates the view of so many scenarios at once, from the one with this number.
-    fn live(&self, first: usize, scenarios: usize) -> Live {
-        Live::new(self.is_unseen(), scenarios).with_feed(self.hub.feed(first))
-    }
-
-    /// Runs the scenarios one after another; prints the error of each that fails.
-    fn run_in_turn(&self, chosen: &[Found], record: &mut RunRecord) {
-        let mut ended: Option<(u8, String)> = None;
-        for (i, found) in chosen.iter().enumerate() {
-            if let Some((exit_code, reason)) = &ended {
-                record
-                    .not_run
-                    .push(after_the_end(found, *exit_code, reason));
-                continue;
-            }
-            if self.interrupts.count() > 0 {
-                record.not_run.push(before_its_load(found));
-                continue;
-            }
-            if !self.quiet && chosen.len() > 1 {
-                let identity = found.definition.identity();
-                console::print_status(
-                    "Running",
-                    format_args!("{identity} ({}/{})", i + 1, chosen.len()),
-                );
-            }
-            let result = self.run(found, i);
-            ended = end_of_all(&result);
-            if !self.quiet
-                && chosen.len() > 1
-                && let Ok(scenario) = &result
-            {
-                print_end(&Card::grade(scenario, None));
-            }
-            keep_result(found, result, record);
-        }
-    }
-
-    /// All at once, in one process of `binary`.
-    fn run_at_once(
-        &self,
-        chosen: &[Found],
-        binary: &Binary,
-        record: &mut RunRecord,
-    ) -> Result<(), Error> {
-        if !self.quiet && chosen.len() > 1 {
-            console::print_status("Running", format_args!("{} at once", chosen.len()));
-        }
-        let hash = workspace::hash(&binary.executable)?;
-        let requests: Vec<_> = chosen
-            .iter()
-            .enumerate()
-            .map(|(i, found)| self.request(found, i, hash.clone()))
-            .collect();
-        for (i, request) in requests.iter().enumerate() {
-            // By these a run that was killed is read.
-            let one = Request::Run(Box::new(request.clone()));
-            files::write_json(&self.folder.request(i + 1), &one)?;
-        }
-        let observer = Observer::new(requests.len());
-        let mut live = self.live(0, requests.len()).with_observer(observer.clone());
-        #[cfg(feature = "cluster")]
-        if let Some(cluster) = self.cluster {
-            let results = self
-                .cluster_run(chosen, &requests)
-                .make(cluster, &mut live)?;
-            Self::keep_results(chosen, results, &observer, record);
-            return Ok(());
-        }
-        let results = session::mix(
-            Program::from_binary(binary, self.offline),
-            &requests,
-            &self.folder.mix(),
-            self.interrupts,
-            &mut live,
-        )?;
-        Self::keep_results(chosen, results, &observer, record);
-        Ok(())
-    }
-
-    /// Keeps what became of scenarios that ran at once, with what was observed of their targets.
-    fn keep_results(
-        chosen: &[Found],
-        results: Vec<Result<ScenarioRecord, Error>>,
-        observer: &Observer,
-        record: &mut RunRecord,
-    ) {
-        let figures = observer.conclude();
-        for ((found, result), figures) in chosen.iter().zip(results).zip(figures) {
-            let result = result.map(|scenario| ScenarioRecord {
-                observed: figures,
-                ..scenario
-            });
-            keep_result(found, result, record);
-        }
-    }
-
-    fn run(&self, found: &Found, at: usize) -> Result<ScenarioRecord, Error> {
-        let hash = workspace::hash(&found.binary.executable)?;
-        let observer = Observer::new(1);
-        let mut live = self.live(at, 1).with_observer(observer.clone());
-        let request = self.request(found, at, hash);
-        #[cfg(feature = "cluster")]
-        if let Some(cluster) = self.cluster {
-            let chosen = std::slice::from_ref(found);
-            let requests = std::slice::from_ref(&request);
-            let results = self
-                .cluster_run(chosen, requests)
-                .make(cluster, &mut live)?;
-            let result = results.into_iter().next();
-            let mut scenario =
-                result.unwrap_or_else(|| Err(Error::failure("the cluster made no run")))?;
-            scenario.observed = observer.conclude().into_iter().flatten().collect();
-            return Ok(scenario);
-        }
-        let mut scenario = session::run(
-            Program::from_binary(&found.binary, self.offline),
-            &request,
-            &self.folder.request(at + 1),
-            self.interrupts,
-            &mut live,
-        )?;
-        scenario.observed = observer.conclude().into_iter().flatten().collect();
-        Ok(scenario)
-    }
-
-    #[cfg(feature = "cluster")]
-    fn cluster_run<'b>(
-        &'b self,
-        chosen: &'b [Found],
-        requests: &'b [RunRequest],
-    ) -> DividedRun<'b> {
-        DividedRun {
-            folder: self.folder,
-            chosen,
-            requests,
-            bundle: self.bundle.clone(),
-            interrupts: self.interrupts,
-            offline: self.offline,
-        }
-    }
-
-    fn request(&self, found: &Found, at: usize, executable_hash: String) -> RunRequest {
-        RunRequest {
-            scenario: found.definition.identity(),
-            run_id: self.folder.identifier(),
-            overrides: self.overrides[at].clone(),
-            base_url: self.args.load.base_url.clone(),
-            grading: self.config.grading.clone(),
-            seed: self.seed,
-            executable_hash,
-            journal: self.folder.journal(at + 1),
-            record: self.folder.scenario_record(at + 1),
-            spare_record: self.spare.map(|folder| folder.join(format!("{at}.json"))),
-            setup_values: self.setup_values.get(&found.definition.identity()).cloned(),
-            start_at_us: self.args.part.start_at.map(to_micros),
-            has_controller: false,
-        }
-    }
-}
-
-/// Returns a time in microseconds after 1970.
-fn to_micros(time: Timestamp) -> u64 {
-    u64::try_from(time.as_microsecond()).unwrap_or_default()
-}
-
-/// Finds the file with the values of each scenario's setups, by its identity.
-///
-/// # Errors
-/// When a file cannot be read, or is about none of the scenarios.
-fn find_setup_values(
-    files: &[PathBuf],
-    chosen: &[Found],
-) -> Result<BTreeMap<String, PathBuf>, Error> {
-    let mut found = BTreeMap::new();
-    for file in files {
-        let text = std::fs::read(file).map_err(Error::io("read", file))?;
-        let values: SetupValues = serde_json::from_slice(&text).map_err(|error| {
-            let (line, column) = (error.line(), error.column());
-            Error::usage(format!(
-                "`{}` holds no values of setups (line {line}, column {column})",
-                file.display()
-            ))
-            .with_help("write it with `cargo loadtest setup`")
-        })?;
-        if !chosen
-            .iter()
-            .any(|one| one.definition.identity() == values.scenario)
-        {
-            return Err(Error::usage(format!(
-                "`{}` holds the values of `{}`, which does not run",
-                file.display(),
-                values.scenario
-            )));
-        }
-        found.insert(values.scenario, file.clone());
-    }
-    Ok(found)
 }
 
 /// The plan of each scenario; refuses, before anything is sent, overrides that one of them has no

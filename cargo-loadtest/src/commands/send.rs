@@ -6,7 +6,7 @@ use crate::console;
 use crate::course::Course;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
-use crate::session::journal::Tail;
+use crate::journal::Tail;
 use crate::store::{self, RunFolder, Store};
 use crate::telemetry::{Feed, RunFacts, Telemetry};
 use crate::workspace::Workspace;

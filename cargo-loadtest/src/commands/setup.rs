@@ -6,8 +6,10 @@ use crate::console;
 use crate::error::Error;
 use crate::policy::{self, Action};
 use crate::process;
+use crate::selection::Found;
 use crate::session::{self, Program};
-use loadtest_model::protocol::{Request, SetupRequest};
+use loadtest_model::protocol::{Request, SetupRequest, SetupValues};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Runs the setups of a scenario, and writes their values.
@@ -64,4 +66,38 @@ fn run_hooks(
         &folder.path().join("request.json"),
         &project.interrupts,
     )
+}
+
+/// Finds the file with the values of each scenario's setups, by its identity.
+///
+/// # Errors
+/// When a file cannot be read, or is about none of the scenarios.
+pub(super) fn find_setup_values(
+    files: &[PathBuf],
+    chosen: &[Found],
+) -> Result<BTreeMap<String, PathBuf>, Error> {
+    let mut found = BTreeMap::new();
+    for file in files {
+        let text = std::fs::read(file).map_err(Error::io("read", file))?;
+        let values: SetupValues = serde_json::from_slice(&text).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            Error::usage(format!(
+                "`{}` holds no values of setups (line {line}, column {column})",
+                file.display()
+            ))
+            .with_help("write it with `cargo loadtest setup`")
+        })?;
+        if !chosen
+            .iter()
+            .any(|one| one.definition.identity() == values.scenario)
+        {
+            return Err(Error::usage(format!(
+                "`{}` holds the values of `{}`, which does not run",
+                file.display(),
+                values.scenario
+            )));
+        }
+        found.insert(values.scenario, file.clone());
+    }
+    Ok(found)
 }

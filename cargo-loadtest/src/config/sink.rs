@@ -125,43 +125,32 @@ impl SinkFormat {
     }
 
     /// The keys of this format, besides `format`; the first one is required.
-    fn keys(self) -> &'static [&'static str] {
-        match self {
+    fn keys(self) -> Vec<&'static str> {
+        let own: &[&str] = match self {
             Self::Prometheus => &["listen", "linger"],
             Self::Json => &["path"],
             Self::Statsd => &["address", "dialect"],
-            Self::Influx => &[
-                "url",
-                "token_env",
-                "basic_env",
-                "header_env",
-                "headers",
-                "insecure",
-            ],
-            Self::RemoteWrite => &[
-                "url",
-                "token_env",
-                "basic_env",
-                "header_env",
-                "headers",
-                "insecure",
-                "interval",
-                "histograms",
-            ],
-            Self::Otlp => &[
-                "url",
-                "token_env",
-                "basic_env",
-                "header_env",
-                "headers",
-                "insecure",
-                "interval",
-                "temporality",
-                "encoding",
-            ],
-        }
+            Self::Influx => &[],
+            Self::RemoteWrite => &["interval", "histograms"],
+            Self::Otlp => &["interval", "temporality", "encoding"],
+        };
+        let posted: &[&str] = match self {
+            Self::Influx | Self::RemoteWrite | Self::Otlp => &POST_KEYS,
+            _ => &[],
+        };
+        [posted, own].concat()
     }
 }
+
+/// The keys of all formats that are posted to a URL.
+const POST_KEYS: [&str; 6] = [
+    "url",
+    "token_env",
+    "basic_env",
+    "header_env",
+    "headers",
+    "insecure",
+];
 
 impl ConfigTable for SinkConfig {
     const SECTION: &'static str = "telemetry.to";
@@ -253,7 +242,7 @@ impl SinkConfig {
             if !keys.contains(&&**name) {
                 mistakes.push(format!(
                     "a sink with `format = \"{word}\"` has no `{name}`; it has {}",
-                    crate::suggestion::join_names(keys)
+                    crate::suggestion::join_names(&keys)
                 ));
             }
         }

@@ -1,11 +1,10 @@
-//! The target's own side: figures read while a load goes on, of its process on this machine and of monitoring.
-//!
-//! Every source has a thread of its own, and none is a target: what does not answer leaves a gap.
+//! The target's own side: what its processes on this machine use while a load goes on.
 
 mod process;
 mod series;
 
 use loadtest_model::record::{ObservedSeries, RunStart};
+use process::ProcessGroup;
 use series::ObservedScenario;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -23,14 +22,14 @@ pub(crate) struct Observer {
 
 struct Shared {
     state: Mutex<State>,
-    /// Wakes the threads at the end.
+    /// Wakes the thread at the end.
     ended: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     scenarios: Vec<Option<ObservedScenario>>,
-    threads: Vec<JoinHandle<()>>,
+    thread: Option<JoinHandle<()>>,
     is_over: bool,
 }
 
@@ -61,12 +60,12 @@ impl Observer {
         if let Some(scenario) = state.scenarios.get_mut(at) {
             *scenario = Some(ObservedScenario::new(start, now()));
         }
-        if state.threads.is_empty() {
+        let is_here = (state.scenarios.iter().flatten()).any(|scenario| scenario.port.is_some());
+        if is_here && state.thread.is_none() {
             let shared = Arc::clone(&self.shared);
             let thread = std::thread::Builder::new().name("observe processes".to_owned());
             // Without a thread nothing is observed.
-            let thread = thread.spawn(move || shared.watch_processes());
-            state.threads.extend(thread);
+            state.thread = thread.spawn(move || shared.watch_processes()).ok();
         }
     }
 
@@ -79,24 +78,21 @@ impl Observer {
 
     /// Returns the figures of each scenario, in their order.
     pub(crate) fn conclude(&self) -> Vec<Vec<ObservedSeries>> {
-        let threads = {
+        let thread = {
             let mut state = self.shared.state();
             state.is_over = true;
             self.shared.ended.notify_all();
-            std::mem::take(&mut state.threads)
+            state.thread.take()
         };
-        for thread in threads {
+        if let Some(thread) = thread {
             // One that panicked leaves what it read before.
             let _ = thread.join();
         }
         let mut state = self.shared.state();
         let scenarios = state.scenarios.drain(..);
         scenarios
-            .map(|scenario| {
-                scenario
-                    .map(|scenario| scenario.collector.series)
-                    .unwrap_or_default()
-            })
+            .map(|scenario| scenario.map(|scenario| scenario.series))
+            .map(Option::unwrap_or_default)
             .collect()
     }
 }
@@ -116,43 +112,34 @@ impl Shared {
         !state.is_over
     }
 
+    /// Reads the processes of all targets on this machine, again and again.
     fn watch_processes(&self) {
+        let count = self.state().scenarios.len();
+        let mut groups: Vec<_> = (0..count).map(|_| ProcessGroup::default()).collect();
         loop {
-            self.look_at_processes();
+            for (at, group) in groups.iter_mut().enumerate() {
+                let port = self.with_running(at, |scenario| scenario.port);
+                // Without the lock: it reads many files.
+                let read = port.flatten().and_then(|port| group.read(port));
+                if let Some((name, figures)) = read {
+                    self.with_running(at, |scenario| scenario.add(&name, &figures, now()));
+                }
+            }
             if !self.wait(INTERVAL) {
                 return;
             }
         }
     }
 
-    /// Reads the processes of all targets on this machine.
-    fn look_at_processes(&self) {
-        let ports: Vec<Option<u16>> = {
-            let state = self.state();
-            let ports = state.scenarios.iter().map(|scenario| {
-                let running = scenario.as_ref().filter(|scenario| !scenario.has_ended)?;
-                running.port
-            });
-            ports.collect()
-        };
-        for (at, port) in ports.into_iter().enumerate() {
-            let Some(port) = port else { continue };
-            let mut group = match self.state().scenarios.get_mut(at) {
-                Some(Some(scenario)) => std::mem::take(&mut scenario.processes),
-                _ => continue,
-            };
-            // Without the lock: it reads many files.
-            let figures = group.read(port);
-            if let Some(Some(scenario)) = self.state().scenarios.get_mut(at) {
-                let second = scenario.second_of(now());
-                if let (Some(second), Some((name, figures))) = (second, figures) {
-                    for figure in figures {
-                        scenario.collector.add(&figure, &name, second);
-                    }
-                }
-                scenario.processes = group;
-            }
-        }
+    /// Uses a scenario whose load goes on.
+    fn with_running<T>(
+        &self,
+        at: usize,
+        use_it: impl FnOnce(&mut ObservedScenario) -> T,
+    ) -> Option<T> {
+        let mut state = self.state();
+        let scenario = state.scenarios.get_mut(at)?.as_mut()?;
+        (!scenario.has_ended).then(|| use_it(scenario))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The figures of one scenario, as they come.
 
-use super::process::{ProcessFigure, ProcessGroup};
+use super::process::ProcessFigure;
 use loadtest_model::record::{ObservedSeries, RunStart};
 use loadtest_model::redacted::Redacted;
 use std::time::SystemTime;
@@ -13,15 +13,8 @@ pub(super) struct ObservedScenario {
     begin: SystemTime,
     /// The port of its target, if that is a process of this machine and not the load test itself.
     pub(super) port: Option<u16>,
-    pub(super) processes: ProcessGroup,
-    pub(super) collector: Collector,
-    pub(super) has_ended: bool,
-}
-
-/// The series of a scenario.
-#[derive(Debug, Default)]
-pub(super) struct Collector {
     pub(super) series: Vec<ObservedSeries>,
+    pub(super) has_ended: bool,
 }
 
 impl ObservedScenario {
@@ -30,33 +23,31 @@ impl ObservedScenario {
         Self {
             begin: now + start.plan.start,
             port: port.filter(|_| !start.target_in_process),
-            processes: ProcessGroup::default(),
-            collector: Collector::default(),
+            series: Vec::new(),
             has_ended: false,
         }
     }
 
-    /// Returns the second of a time in the load; `None` before it.
-    pub(super) fn second_of(&self, time: SystemTime) -> Option<u32> {
-        let elapsed = time.duration_since(self.begin).ok()?;
-        u32::try_from(elapsed.as_secs()).ok()
-    }
-}
-
-impl Collector {
-    pub(super) fn add(&mut self, figure: &ProcessFigure, source: &str, second: u32) {
-        let known = self.series.iter().position(|one| one.name == figure.name);
-        let place = known.unwrap_or_else(|| {
-            self.series.push(ObservedSeries {
-                name: figure.name.to_owned(),
-                unit: figure.unit.to_owned(),
-                source: Redacted::assume(source),
-                width: 1,
-                points: Vec::new(),
+    /// Adds what was read of a source at a time; before the load nothing counts.
+    pub(super) fn add(&mut self, source: &str, figures: &[ProcessFigure], time: SystemTime) {
+        let elapsed = time.duration_since(self.begin).ok();
+        let Some(second) = elapsed.and_then(|elapsed| u32::try_from(elapsed.as_secs()).ok()) else {
+            return;
+        };
+        for figure in figures {
+            let known = self.series.iter().position(|one| one.name == figure.name);
+            let place = known.unwrap_or_else(|| {
+                self.series.push(ObservedSeries {
+                    name: figure.name.to_owned(),
+                    unit: figure.unit.to_owned(),
+                    source: Redacted::assume(source),
+                    width: 1,
+                    points: Vec::new(),
+                });
+                self.series.len() - 1
             });
-            self.series.len() - 1
-        });
-        self.series[place].add(second, figure.value);
+            self.series[place].add(second, figure.value);
+        }
     }
 }
 

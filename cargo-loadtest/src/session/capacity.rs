@@ -1,9 +1,9 @@
 //! A search in a child process, followed trial by trial.
 
-use super::journal::Tail;
 use super::{ABORT_LIMIT, KILLED, POLL, Program, in_words, lost, now, poll};
 use crate::error::Error;
 use crate::interrupt::Interrupts;
+use crate::journal::Tail;
 use crate::live::Live;
 use crate::telemetry::Feed;
 use loadtest_model::capacity::Trial;

@@ -3,7 +3,6 @@
 mod capacity;
 mod debug;
 mod group;
-pub(crate) mod journal;
 mod program;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -11,6 +10,7 @@ pub(crate) mod sample;
 use crate::error::Error;
 use crate::files;
 use crate::interrupt::Interrupts;
+use crate::journal;
 use crate::live::Live;
 use crate::workspace::Binary;
 pub(crate) use capacity::capacity;

@@ -3,7 +3,7 @@
 use super::RunFolder;
 use crate::error::{Error, Kind};
 use crate::files;
-use crate::session::journal;
+use crate::journal;
 use loadtest::redact;
 use loadtest_model::capacity::SearchEnding;
 use loadtest_model::comparison::RunComparison;

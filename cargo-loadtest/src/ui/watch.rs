@@ -4,7 +4,7 @@
 
 use crate::course::Course;
 use crate::error::Error;
-use crate::session::journal::Tail;
+use crate::journal::Tail;
 use crate::store::RunFolder;
 use loadtest_model::capacity::Search;
 use loadtest_model::display;

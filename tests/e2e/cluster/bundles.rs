@@ -9,7 +9,6 @@ use crate::site::{Sandbox, assert_balanced};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::Server;
-use std::fs;
 use std::path::PathBuf;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -161,15 +160,7 @@ fn bytes_that_changed_on_the_server_are_refused_by_name() {
 
 fn an_agent_without_a_key_takes_no_bundle() {
     let (broker, signer) = (Broker::start(), Signer::new());
-    let agent = Agent::called(|sandbox| {
-        let program = sandbox.root().join("load");
-        fs::copy(sandbox.binary(), &program).expect("our own file");
-        let mut file = fs::File::options().append(true).open(&program);
-        let file = file.as_mut().expect("our own file");
-        std::io::Write::write_all(file, b"\n").expect("our own file");
-        let call = sandbox.call().args(["agent", "--binary"]).arg(&program);
-        call.line(&broker.option())
-    });
+    let agent = Agent::of_another_build(&broker);
     let cluster = Cluster::of(broker, [agent]);
     signer
         .run("single --wait 1s", &cluster)

@@ -9,6 +9,7 @@ use libtest_mimic::Trial;
 use loadtest_model::record::EndReason;
 use loadtest_tests::{Reply, Server};
 use rustix::process::Signal;
+use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -190,7 +191,12 @@ fn a_run_is_aborted_by_its_user() {
 }
 
 fn what_a_secret_holds_is_in_no_message() {
-    let mut cluster = Cluster::<2>::start();
+    // The server keeps what agents measured, and here also logs every other message.
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("messages.log");
+    let configuration = format!("trace: true\nlog_file: {:?}\n", log.display().to_string());
+    fs::write(folder.path().join("server.conf"), configuration).expect("our own folder");
+    let mut cluster = Cluster::<2>::on(Broker::guarded(folder, "nats"));
     cluster.target = Server::recording(leaky);
     let run = cluster.run("secretive --iterations 10 --users 2");
     run.running.output().exits(99);
@@ -201,6 +207,10 @@ fn what_a_secret_holds_is_in_no_message() {
         parts.any(|part| part == word.as_bytes())
     };
     assert!(holds("see the manual"), "what is no secret is there");
+    assert!(
+        holds("prepare") && holds("executable_hash"),
+        "orders are there"
+    );
     assert!(!holds(CANARY) && !holds(CANARY_BASE64));
 }
 

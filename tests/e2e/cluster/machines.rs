@@ -10,7 +10,6 @@ use libtest_mimic::Trial;
 use loadtest_model::card::Card;
 use loadtest_model::record::{EndReason, Trust};
 use rustix::process::{Resource, Rlimit, Signal, prlimit};
-use std::fs;
 
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = trials![needing "nats-server":
@@ -25,15 +24,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 fn another_build_is_refused_by_name() {
     let broker = Broker::start();
-    let agent = Agent::called(|sandbox| {
-        let program = sandbox.root().join("load");
-        fs::copy(sandbox.binary(), &program).expect("our own file");
-        let mut file = fs::File::options().append(true).open(&program);
-        let file = file.as_mut().expect("our own file");
-        std::io::Write::write_all(file, b"\n").expect("our own file");
-        let call = sandbox.call().args(["agent", "--binary"]).arg(&program);
-        call.line(&broker.option())
-    });
+    let agent = Agent::of_another_build(&broker);
     let cluster = Cluster::of(broker, [agent]);
     let run = cluster.run("single --iterations 5 --wait 1s");
     run.running.output().exits(1).says(&[

@@ -6,6 +6,8 @@ use crate::site::{Sandbox, shop};
 use loadtest_model::metrics::Windows;
 use loadtest_model::record::ScenarioRecord;
 use loadtest_tests::Server;
+use std::fs;
+use std::io::Write as _;
 
 /// An agent with a folder and a store of its own.
 pub(crate) struct Agent {
@@ -34,6 +36,20 @@ impl Agent {
         Self { sandbox, running }
     }
 
+    /// Starts one whose program differs from that of the controller.
+    #[track_caller]
+    pub(crate) fn of_another_build(broker: &Broker) -> Self {
+        Self::called(|sandbox| {
+            let program = sandbox.root().join("load");
+            fs::copy(sandbox.binary(), &program).expect("our own file");
+            let mut file = fs::File::options().append(true).open(&program);
+            let file = file.as_mut().expect("our own file");
+            file.write_all(b"\n").expect("our own file");
+            let call = sandbox.call().args(["agent", "--binary"]).arg(&program);
+            call.line(&broker.option())
+        })
+    }
+
     /// Its name.
     #[track_caller]
     pub(crate) fn name(&self) -> String {
@@ -48,7 +64,7 @@ impl Agent {
     pub(crate) fn child(&self) -> u32 {
         let process = self.running.process();
         let path = format!("/proc/{process}/task/{process}/children");
-        let children = std::fs::read_to_string(path).expect("a process that runs");
+        let children = fs::read_to_string(path).expect("a process that runs");
         let mut children = children.split_whitespace();
         let child = children.next().expect("a load test under way");
         assert_eq!(children.next(), None, "one child");
