@@ -91,8 +91,7 @@ fn a_target_does_not_survive_a_killed_scenario() {
     let mut running = sandbox
         .tool("run", "--exact site::load::own --users 2 --duration 60s")
         .start();
-    running.wait_until_it_says("[0s] site::load::own against ");
-    let url = said_url(&running.said(), "against ");
+    let url = running.wait_for_word_after("[0s] site::load::own against ");
     let url = url.trim_end_matches(',');
     send(starter_of(url), Signal::KILL);
     running.output().exits(105);
@@ -104,8 +103,7 @@ fn a_target_does_not_survive_a_killed_tool() {
     let mut running = sandbox
         .tool("run", "--exact site::load::own --users 2 --duration 60s")
         .start();
-    running.wait_until_it_says("[0s] site::load::own against ");
-    let url = said_url(&running.said(), "against ");
+    let url = running.wait_for_word_after("[0s] site::load::own against ");
     running.signal(Signal::KILL);
     drop(running.output());
     assert_gone(url.trim_end_matches(','));
@@ -116,8 +114,7 @@ fn a_target_does_not_survive_a_killed_tool_and_scenario() {
     let mut running = sandbox
         .tool("run", "--exact site::load::own --users 2 --duration 60s")
         .start();
-    running.wait_until_it_says("[0s] site::load::own against ");
-    let url = said_url(&running.said(), "against ");
+    let url = running.wait_for_word_after("[0s] site::load::own against ");
     let url = url.trim_end_matches(',');
     let scenario = starter_of(url);
     // It has no time to notice the end of the tool.
@@ -139,8 +136,7 @@ fn a_target_does_not_survive_a_killed_program() {
 /// Ends a program in the middle of the run of a value.
 fn assert_ends_with_its_program(signal: Signal) {
     let mut running = value().cargo("test --test value").start();
-    running.wait_until_it_says("the server is at ");
-    let url = said_url(&running.said(), "the server is at ");
+    let url = running.wait_for_word_after("the server is at ");
     send(starter_of(&url), signal);
     running.output().says_no("the run came to its end");
     assert_gone(&url);

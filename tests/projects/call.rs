@@ -188,16 +188,33 @@ impl Running {
     /// Waits until standard error holds `part`.
     #[track_caller]
     pub(crate) fn wait_until_it_says(&mut self, part: &str) {
-        wait_for(&format!("{part:?} of {}", self.line), || {
-            let said = self.stderr.text();
+        self.wait_until_it_said(part, |said| said.contains(part).then_some(()));
+    }
+
+    /// Waits until standard error holds a whole word after `part`, and returns it.
+    #[track_caller]
+    pub(crate) fn wait_for_word_after(&mut self, part: &str) -> String {
+        self.wait_until_it_said(part, |said| {
+            let (_, rest) = said.split_once(part)?;
+            let (word, _) = rest.split_once(char::is_whitespace)?;
+            Some(word.to_owned())
+        })
+    }
+
+    /// Waits until standard error holds what `find` finds.
+    #[track_caller]
+    fn wait_until_it_said<T>(&mut self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
+        wait_for(&format!("{what:?} of {}", self.line), || {
             let ended = self.child.try_wait().expect("our own child");
+            let said = self.stderr.text();
+            let found = find(&said);
             assert!(
-                ended.is_none() || said.contains(part),
-                "{} ended without {part:?}\n{said}",
+                ended.is_none() || found.is_some(),
+                "{} ended without {what:?}\n{said}",
                 self.line
             );
-            said.contains(part).then_some(())
-        });
+            found
+        })
     }
 
     /// What came to standard error so far.

@@ -61,7 +61,9 @@ fn messages_that_are_lost_are_sent_again() {
         let is_third = is_beat
             && passing.is_published
             && beats.fetch_add(1, Ordering::SeqCst).is_multiple_of(3);
-        if passing.parcel % 3 == 1 || is_third {
+        // Never two parcels of an agent in succession, after which it would be silent for too long.
+        let lost = if passing.is_published { 1 } else { 3 };
+        if passing.parcel % 4 == lost || is_third {
             Fate::Lost
         } else {
             Fate::Pass

@@ -1,9 +1,10 @@
 //! A proxy of a NATS server that reads what passes, message by message, and loses, repeats, delays or cuts it.
 
+use std::collections::HashSet;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -26,7 +27,8 @@ pub(crate) struct Passing<'a> {
     /// True on the way to the server.
     pub(crate) is_published: bool,
     pub(crate) subject: &'a str,
-    /// Its number among those of its direction that hold bytes of a journal, from 1; 0 for others.
+    /// The number that its sender gave it, from 1, where it brings bytes of a file, and not for the second time; 0 for
+    /// others.
     pub(crate) parcel: u32,
 }
 
@@ -49,7 +51,7 @@ impl Proxy {
         let is_over = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&is_over);
         let script: Arc<Script> = Arc::new(script);
-        let parcels = [(); 2].map(|()| Arc::new(AtomicU32::new(0)));
+        let known = [(); 2].map(|()| Arc::new(Mutex::new(HashSet::new())));
         thread::spawn(move || {
             while let Ok((client, _)) = listener.accept() {
                 if ends.load(Ordering::SeqCst) {
@@ -59,12 +61,12 @@ impl Proxy {
                     continue;
                 };
                 let ways = [(&client, &server, true), (&server, &client, false)];
-                for ((from, to, is_published), parcels) in ways.into_iter().zip(&parcels) {
+                for ((from, to, is_published), known) in ways.into_iter().zip(&known) {
                     let mut way = Way {
                         from: from.try_clone().expect("a socket"),
                         to: to.try_clone().expect("a socket"),
                         is_published,
-                        parcels: Arc::clone(parcels),
+                        known: Arc::clone(known),
                         script: Arc::clone(&script),
                     };
                     thread::spawn(move || {
@@ -97,7 +99,8 @@ struct Way {
     from: TcpStream,
     to: TcpStream,
     is_published: bool,
-    parcels: Arc<AtomicU32>,
+    /// The parcels that went this way.
+    known: Arc<Mutex<HashSet<String>>>,
     script: Arc<Script>,
 }
 
@@ -122,19 +125,26 @@ impl Way {
         Ok(())
     }
 
-    fn pass_message(&mut self, subject: &str, head: &[u8], body: &[u8]) -> io::Result<()> {
+    /// Returns the number of a parcel, unless it has none or went this way before.
+    fn number_of_parcel(&self, subject: &str, body: &[u8]) -> Option<u32> {
         // The head of a parcel is a line, and so is each that follows it.
         let lines = body.windows(2).filter(|pair| pair == b"}\n").count();
-        let has_journal = subject.contains(".parcels.") && lines > 1;
-        let parcel = if has_journal {
-            self.parcels.fetch_add(1, Ordering::SeqCst) + 1
-        } else {
-            0
-        };
+        if !subject.contains(".parcels.") || lines < 2 {
+            return None;
+        }
+        let text = String::from_utf8_lossy(body);
+        let (_, identifier) = text.split_once("Nats-Msg-Id: ")?;
+        let identifier = identifier.split_whitespace().next()?;
+        let number = identifier.rsplit('.').next()?.parse().ok()?;
+        let is_new = self.known.lock().ok()?.insert(identifier.to_owned());
+        is_new.then_some(number)
+    }
+
+    fn pass_message(&mut self, subject: &str, head: &[u8], body: &[u8]) -> io::Result<()> {
         let fate = (self.script)(&Passing {
             is_published: self.is_published,
             subject,
-            parcel,
+            parcel: self.number_of_parcel(subject, body).unwrap_or(0),
         });
         match fate {
             Fate::Pass => {}

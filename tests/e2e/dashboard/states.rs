@@ -3,7 +3,7 @@
 use super::editor::{LOAD, project};
 use super::{Dashboard, status};
 use crate::call::{send, wait_for};
-use crate::own_target::{said_url, starter_of};
+use crate::own_target::starter_of;
 use crate::project::{Files, LOAD_TEST, dependency, write};
 use crate::site::{Sandbox, shop};
 use crate::trials;
@@ -160,8 +160,7 @@ fn a_run_says_what_it_waits_for_and_why_it_died() {
 
     let line = "--exact site::load::own --users 2 --duration 60s";
     let mut dying = sandbox.tool("run", line).start();
-    dying.wait_until_it_says("[0s] site::load::own against ");
-    let url = said_url(&dying.said(), "against ");
+    let url = dying.wait_for_word_after("[0s] site::load::own against ");
     send(starter_of(url.trim_end_matches(',')), Signal::KILL);
     dying.output().exits(105);
     let run = format!("/runs/{}", sandbox.runs()[1].name());
