@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// No call takes so long, however busy the machine; the first one compiles everything.
-const LIMIT: Duration = Duration::from_secs(600);
+pub(crate) const LIMIT: Duration = Duration::from_secs(600);
 /// How long a pipe may stay open after the end of the process it was made for.
 const LEFT_OPEN: Duration = Duration::from_secs(10);
 /// The pause between two looks at something that is bound to come.
@@ -336,17 +336,18 @@ pub(crate) fn wait_for<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
 
 /// Looks again and again, for `limit` at most, until `look` finds something.
 #[track_caller]
-pub(crate) fn wait_at_most<T>(
-    limit: Duration,
-    what: &str,
-    mut look: impl FnMut() -> Option<T>,
-) -> T {
+pub(crate) fn wait_at_most<T>(limit: Duration, what: &str, look: impl FnMut() -> Option<T>) -> T {
+    look_for(limit, look).unwrap_or_else(|| panic!("{what} did not come in {limit:?}"))
+}
+
+/// Does the same, and returns `None` where nothing was found.
+pub(crate) fn look_for<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let begin = Instant::now();
     loop {
-        if let Some(found) = look() {
+        let found = look();
+        if found.is_some() || begin.elapsed() > limit {
             return found;
         }
-        assert!(begin.elapsed() < limit, "{what} did not come in {limit:?}");
         thread::sleep(PAUSE);
     }
 }

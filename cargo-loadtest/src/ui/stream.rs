@@ -124,8 +124,8 @@ fn make_update(dashboard: &Arc<Dashboard>, query: &Fields) -> Update {
             parts.push((pages::scenarios::STATE, part));
         }
     }
-    if let (Some(identity), Some(state)) = (query.get("edit"), query.get("check"))
-        && pages::edit::check_state(dashboard, identity) != state
+    if let (Some(identity), Some(version)) = (query.get("edit"), query.parsed::<u64>("check"))
+        && pages::edit::check_version(dashboard, identity) != version
     {
         return Update::Reload;
     }

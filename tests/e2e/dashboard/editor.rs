@@ -4,7 +4,7 @@ use super::Dashboard;
 use super::pages::wait_for_scenarios;
 use super::runs::text_of;
 use crate::browser::Browser;
-use crate::call::wait_for;
+use crate::call::{LIMIT, look_for, wait_for};
 use crate::project::{Files, Project};
 use crate::trials;
 use libtest_mimic::Trial;
@@ -91,11 +91,16 @@ fn save(browser: &mut Browser, added: &[&str]) {
 #[track_caller]
 pub(super) fn wait_for_words(browser: &mut Browser, words: &str) {
     let look = json!({ "expression": "document.body?.textContent", "returnByValue": true });
-    wait_for(words, || {
+    let mut text = String::new();
+    let found = look_for(LIMIT, || {
         let answer = browser.ask("Runtime.evaluate", look.clone())?;
-        let text = answer["result"]["value"].as_str()?;
+        answer["result"]["value"].as_str()?.clone_into(&mut text);
         text.contains(words).then_some(())
     });
+    assert!(
+        found.is_some(),
+        "{words:?} did not come in {LIMIT:?}, but:\n{text}"
+    );
 }
 
 /// Waits until an expression has such a value.

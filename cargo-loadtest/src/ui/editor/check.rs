@@ -11,11 +11,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The checks of files, by their path.
 #[derive(Debug, Clone, Default)]
-pub(in crate::ui) struct Checks(Arc<Mutex<BTreeMap<PathBuf, SourceCheck>>>);
+pub(in crate::ui) struct Checks(Arc<Mutex<BTreeMap<PathBuf, VersionedCheck>>>);
+
+/// The check of a file, and the number of its changes so far.
+#[derive(Debug)]
+struct VersionedCheck {
+    version: u64,
+    check: SourceCheck,
+}
 
 /// The check of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,21 +52,43 @@ impl Finding {
 }
 
 impl Checks {
-    fn set(&self, path: &Path, check: SourceCheck) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(path.to_path_buf(), check);
+    fn all(&self) -> MutexGuard<'_, BTreeMap<PathBuf, VersionedCheck>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A check begins; returns its version.
+    fn begin(&self, path: &Path) -> u64 {
+        let mut all = self.all();
+        let version = all.get(path).map_or(0, |known| known.version) + 1;
+        let check = SourceCheck::Running;
+        all.insert(path.to_path_buf(), VersionedCheck { version, check });
+        version
+    }
+
+    /// A check is over, unless another one has begun since: that one has seen what was written last.
+    fn end(&self, path: &Path, version: u64, check: SourceCheck) {
+        if let Some(known) = self.all().get_mut(path)
+            && known.version == version
+        {
+            known.version += 1;
+            known.check = check;
+        }
     }
 
     pub(in crate::ui) fn get(&self, path: &Path) -> Option<SourceCheck> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(path).cloned()
+        self.all().get(path).map(|known| known.check.clone())
+    }
+
+    /// Returns a number that grows with each change of the check of a file.
+    pub(in crate::ui) fn version(&self, path: &Path) -> u64 {
+        self.all().get(path).map_or(0, |known| known.version)
     }
 
     /// Returns true if a check runs, and the number of errors that the others found.
     pub(in crate::ui) fn summarize(&self) -> (bool, usize) {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_running = all.values().any(|check| *check == SourceCheck::Running);
-        let errors = all.values().map(|check| match check {
+        let all = self.all();
+        let is_running = (all.values()).any(|known| known.check == SourceCheck::Running);
+        let errors = all.values().map(|known| match &known.check {
             SourceCheck::Ended(findings) => findings.iter().filter(|one| one.is_error).count(),
             SourceCheck::Running | SourceCheck::Failed(_) => 0,
         });
@@ -68,29 +97,27 @@ impl Checks {
 
     /// Checks a file on a thread of its own, and lists the scenarios again where it is in order.
     pub(in crate::ui) fn start(&self, dashboard: &Arc<Dashboard>, path: &Path, package: &str) {
-        if self.get(path) == Some(SourceCheck::Running) {
-            return;
-        }
-        self.set(path, SourceCheck::Running);
+        let version = self.begin(path);
         let (checks, dashboard) = (self.clone(), Arc::clone(dashboard));
         let (path, package) = (path.to_path_buf(), package.to_owned());
         let failed = (self.clone(), path.clone());
         let check = move || match run_check(&dashboard, &package) {
             Ok(diagnoses) => {
                 checks.keep(&dashboard, &package, &diagnoses);
-                checks.set(&path, SourceCheck::Ended(findings_of(&path, &diagnoses)));
+                let check = SourceCheck::Ended(findings_of(&path, &diagnoses));
+                checks.end(&path, version, check);
                 if !diagnoses.iter().any(|one| one.finding.is_error) {
                     dashboard.refresh_listing();
                 }
             }
-            Err(error) => checks.set(&path, SourceCheck::Failed(error.to_string())),
+            Err(error) => checks.end(&path, version, SourceCheck::Failed(error.to_string())),
         };
         if let Err(error) = std::thread::Builder::new()
             .name("check".to_owned())
             .spawn(check)
         {
             let (checks, path) = failed;
-            checks.set(&path, SourceCheck::Failed(error.to_string()));
+            checks.end(&path, version, SourceCheck::Failed(error.to_string()));
         }
     }
 
@@ -102,21 +129,29 @@ impl Checks {
         }
     }
 
-    /// Keeps what was found in the files of a package, also that nothing was.
+    /// Keeps what was found in the files of a package, also that nothing was, apart from those that a check of their
+    /// own is about.
     fn keep(&self, dashboard: &Dashboard, package: &str, diagnoses: &[Diagnosis]) {
         let workspace = dashboard.workspace();
         let packages = workspace.packages();
         let package = packages.iter().find(|one| one.name.as_str() == package);
-        let Some(folder) = package.map(|package| folder(package)) else {
-            return;
-        };
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = all.keys().filter(|path| path.starts_with(&folder)).cloned();
+        if let Some(package) = package {
+            self.keep_below(&folder(package), diagnoses);
+        }
+    }
+
+    fn keep_below(&self, folder: &Path, diagnoses: &[Diagnosis]) {
+        let mut all = self.all();
+        let known = all.keys().filter(|path| path.starts_with(folder)).cloned();
         let found = diagnoses.iter().filter_map(|one| one.path.clone());
         let paths: BTreeSet<PathBuf> = known.chain(found).collect();
         for path in paths {
             let check = SourceCheck::Ended(findings_of(&path, diagnoses));
-            all.insert(path, check);
+            let version = match all.get(&path) {
+                Some(known) if [&SourceCheck::Running, &check].contains(&&known.check) => continue,
+                known => known.map_or(0, |known| known.version) + 1,
+            };
+            all.insert(path, VersionedCheck { version, check });
         }
     }
 }
@@ -219,4 +254,40 @@ fn find_own(mut span: &DiagnosticSpan, is_own: impl Fn(&str) -> bool) -> Option<
         span = &span.expansion.as_ref()?.span;
     }
     Some(span)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_that_another_one_overtook_says_nothing() {
+        let (checks, path) = (Checks::default(), Path::new("/shop/tests/load.rs"));
+        let finding = Finding {
+            is_error: true,
+            text: "cannot find type `Missing`".to_owned(),
+            lines: Some((3, 3)),
+        };
+        let diagnoses = [Diagnosis {
+            path: Some(path.to_path_buf()),
+            place: "tests/load.rs:3".to_owned(),
+            finding: finding.clone(),
+        }];
+        let mistaken = SourceCheck::Ended(vec![finding]);
+        let (first, second) = (checks.begin(path), checks.begin(path));
+        checks.end(path, first, mistaken.clone());
+        checks.keep_below(Path::new("/shop"), &diagnoses);
+        assert_eq!(checks.get(path), Some(SourceCheck::Running));
+        let before = checks.version(path);
+        checks.end(path, second, SourceCheck::Ended(Vec::new()));
+        assert_eq!(checks.get(path), Some(SourceCheck::Ended(Vec::new())));
+        assert!(checks.version(path) > before);
+        // A later look at the whole package.
+        let before = checks.version(path);
+        for _ in 0..2 {
+            checks.keep_below(Path::new("/shop"), &diagnoses);
+            assert_eq!(checks.get(path), Some(mistaken.clone()));
+            assert_eq!(checks.version(path), before + 1);
+        }
+    }
 }

@@ -22,6 +22,8 @@ pub(super) fn render_form(
     draft: &Draft,
 ) -> Content {
     let scenario = &file.scenario;
+    // First, so that what changes meanwhile loads the page again.
+    let version = dashboard.checks.version(&file.path);
     let check = dashboard.checks.get(&file.path);
     let findings = match &check {
         Some(SourceCheck::Ended(findings)) => findings.as_slice(),
@@ -43,16 +45,11 @@ pub(super) fn render_form(
         }
         _ => Vec::new(),
     };
-    let state = match check {
-        Some(SourceCheck::Running) => "running",
-        Some(_) => "ended",
-        None => "none",
-    };
     let encoded: String = url::form_urlencoded::byte_serialize(identity.as_bytes()).collect();
     Content {
         title: scenario.function.clone(),
         section: Section::Scenarios,
-        stream: format!("edit={encoded}&check={state}"),
+        stream: format!("edit={encoded}&check={version}"),
         body: html! {
             h1 { (scenario.function) }
             p.sub { a href=(Route::Scenario(identity.to_owned()).path()) { (identity) } " · " (render_place(dashboard, &file.path, scenario.line)) }

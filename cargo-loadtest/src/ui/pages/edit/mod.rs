@@ -37,14 +37,10 @@ pub(super) fn render(dashboard: &Arc<Dashboard>, identity: &str) -> Result<Conte
     Ok(render_form(dashboard, identity, &file, &Draft::default()))
 }
 
-/// Returns a word that changes with the check of the scenario's file.
-pub(in crate::ui) fn check_state(dashboard: &Dashboard, identity: &str) -> &'static str {
+/// Returns a number that grows with each change of the check of the scenario's file.
+pub(in crate::ui) fn check_version(dashboard: &Dashboard, identity: &str) -> u64 {
     let file = find_scenario(dashboard, identity);
-    match file.ok().and_then(|file| dashboard.checks.get(&file.path)) {
-        Some(SourceCheck::Running) => "running",
-        Some(_) => "ended",
-        None => "none",
-    }
+    file.map_or(0, |file| dashboard.checks.version(&file.path))
 }
 
 /// Answers the difference that the sent form would make, or the form again with what is in its way.
@@ -324,11 +320,10 @@ pub(super) fn undo(dashboard: &Arc<Dashboard>, identity: &str) -> Result<String,
 /// # Errors
 /// When it has none that can be edited here.
 pub(super) fn check(dashboard: &Arc<Dashboard>, identity: &str) -> Result<String, Error> {
-    start_check(
-        dashboard,
-        identity,
-        &find_scenario(dashboard, identity)?.path,
-    );
+    let path = find_scenario(dashboard, identity)?.path;
+    if dashboard.checks.get(&path) != Some(SourceCheck::Running) {
+        start_check(dashboard, identity, &path);
+    }
     Ok(Route::Edit(identity.to_owned()).path())
 }
 
