@@ -32,6 +32,7 @@ fn frame(second: u32) -> Frame {
         count: started,
         example: "expected 2xx, got 503 Service Unavailable".into(),
         sample: Some("busy".into()),
+        traced: None,
     }];
     frame
 }

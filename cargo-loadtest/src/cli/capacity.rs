@@ -1,6 +1,6 @@
 //! `cargo loadtest capacity`.
 
-use super::{CurlArgs, Export, ProjectArgs, ReportOptions, TelemetryArgs, values};
+use super::{CurlArgs, Export, ProjectArgs, ReportOptions, TelemetryArgs, TraceArgs, values};
 use clap::Args;
 use loadtest_model::threshold::{Condition, parse_conditions};
 use std::str::FromStr;
@@ -28,6 +28,8 @@ pub(crate) struct CapacityArgs {
     pub(crate) trials: TrialArgs,
     #[command(flatten)]
     pub(crate) telemetry: TelemetryArgs,
+    #[command(flatten)]
+    pub(crate) trace: TraceArgs,
     /// Run for CI: plain lines, reports, job summary, outputs and annotations
     #[arg(long, help_heading = "Gate")]
     pub(crate) ci: bool,

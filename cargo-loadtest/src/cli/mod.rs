@@ -171,6 +171,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) telemetry: TelemetryArgs,
     #[command(flatten)]
+    pub(crate) trace: TraceArgs,
+    #[command(flatten)]
     pub(crate) gate: GateArgs,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
@@ -187,6 +189,15 @@ pub(crate) struct TelemetryArgs {
     /// Send nothing to the sinks of `loadtest.toml`
     #[arg(long)]
     pub(crate) no_telemetry: bool,
+}
+
+/// The traces of one run, in place of `[traces]` in `loadtest.toml`.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Telemetry")]
+pub(crate) struct TraceArgs {
+    /// Send `traceparent` with every request, and sample this share of journeys
+    #[arg(id = "trace", long = "trace", value_name = "SHARE", value_parser = crate::units::share, allow_hyphen_values = true)]
+    pub(crate) share: Option<f64>,
 }
 
 /// `cargo loadtest send`.
@@ -352,6 +363,9 @@ pub(crate) struct DebugArgs {
     /// Output format; `json` prints an event per line
     #[arg(long, value_enum, default_value_t, value_name = "FMT")]
     pub(crate) format: ResultFormat,
+    /// Send `traceparent` with every request, and sample the journey
+    #[arg(long)]
+    pub(crate) trace: bool,
     #[command(flatten)]
     pub(crate) curl: CurlArgs,
     #[command(flatten)]

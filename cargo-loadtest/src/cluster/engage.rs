@@ -98,6 +98,7 @@ impl Crew<'_> {
                 journal: PathBuf::new(),
                 record: PathBuf::new(),
                 spare_record: None,
+                spans: None,
                 has_controller: true,
                 ..request.clone()
             };

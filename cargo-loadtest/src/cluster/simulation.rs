@@ -267,6 +267,7 @@ fn request(start: &RunStart, folder: &Path) -> RunRequest {
         journal: folder.join("journal-1.jsonl"),
         record: folder.join("record.json"),
         spare_record: None,
+        spans: None,
         setup_values: None,
         start_at_us: None,
         has_controller: true,

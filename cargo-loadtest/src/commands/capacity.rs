@@ -83,6 +83,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         run_id: folder.identifier(),
         base_url: args.trials.base_url.clone(),
         grading: config.grading.clone(),
+        tracing: config.traces.tracing(args.trace.share),
         seed,
         executable_hash: hash,
         goal,

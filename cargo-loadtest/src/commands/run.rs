@@ -47,7 +47,10 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     if args.gate.ci {
         exports = exports.for_ci(project.workspace.root());
     }
-    let overrides = config.overrides(&args.load)?;
+    let overrides = Overrides {
+        tracing: config.traces.tracing(args.trace.share),
+        ..config.overrides(&args.load)?
+    };
     config.grading.min_grade = args.gate.min_grade;
     let webhooks = project.webhooks(&config)?;
     let telemetry = project.telemetry(&config, &args.telemetry)?;
@@ -283,6 +286,7 @@ fn against(
         .map(|((found, plan), (given, base))| PlannedRun {
             definition: &found.definition,
             load: &plan.load,
+            tracing: plan.tracing.as_ref(),
             base_url: base.as_deref(),
             may_start_target: given.is_none() && found.definition.starts_target,
             environment,

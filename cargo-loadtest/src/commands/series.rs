@@ -308,6 +308,9 @@ impl Series<'_> {
             journal: self.folder.journal(at + 1),
             record: self.folder.scenario_record(at + 1),
             spare_record: self.spare.map(|folder| folder.join(format!("{at}.json"))),
+            spans: (self.overrides[at].tracing.as_ref())
+                .filter(|tracing| tracing.sample > 0.0)
+                .map(|_| self.folder.spans(at + 1)),
             setup_values: self.setup_values.get(&found.definition.identity()).cloned(),
             start_at_us: self.args.part.start_at.map(to_micros),
             has_controller: false,

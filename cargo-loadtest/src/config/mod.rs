@@ -18,6 +18,7 @@ mod store;
 mod telemetry;
 #[cfg(test)]
 mod tests;
+mod traces;
 
 use crate::cli::LoadArgs;
 use crate::console;
@@ -46,6 +47,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use store::StoreConfig;
 pub(crate) use telemetry::TelemetryConfig;
 use toml::de::DeTable;
+pub(crate) use traces::TracesConfig;
 
 /// The name of the file.
 pub(crate) const FILE_NAME: &str = "loadtest.toml";
@@ -67,6 +69,8 @@ pub(crate) struct Config {
     pub(crate) cluster: ClusterConfig,
     /// `[telemetry]`.
     pub(crate) telemetry: TelemetryConfig,
+    /// `[traces]`.
+    pub(crate) traces: TracesConfig,
     /// `[run]`: what `run` does where its command line says nothing.
     pub(crate) run: RunDefaults,
     /// The same with `--ci`: `[ci]`, and `[run]` where that says nothing.
@@ -117,7 +121,16 @@ pub(crate) enum SettingOrigin {
 
 /// The keys that every layer has, in the order in which they are shown.
 pub(crate) fn layered() -> Vec<Key> {
-    let sections = ["store", "build", "grading", "cluster", "telemetry", "run"].into_iter();
+    let sections = [
+        "store",
+        "build",
+        "grading",
+        "cluster",
+        "telemetry",
+        "traces",
+        "run",
+    ]
+    .into_iter();
     let ci = keys_of("run").map(|key| Key {
         section: "ci",
         ..*key
@@ -271,6 +284,7 @@ impl Config {
                     "telemetry",
                     telemetry::read(value, &mut self.telemetry, reader),
                 ),
+                "traces" => ("traces", reader.keys_of("traces", value, &mut self.traces)),
                 // What is in force is known when all layers are.
                 "run" => ("run", reader.keys_of("run", value, &mut unused)),
                 "ci" => ("ci", reader.keys_of("ci", value, &mut unused)),
@@ -313,6 +327,7 @@ impl Config {
         settings.extend(environment.read("grading", &mut self.grading));
         settings.extend(environment.read("cluster", &mut self.cluster));
         settings.extend(environment.read("telemetry", &mut self.telemetry));
+        settings.extend(environment.read("traces", &mut self.traces));
         settings.extend(environment.read("run", &mut unused));
         settings.extend(environment.read("ci", &mut unused));
         self.settings.extend(settings);
@@ -384,20 +399,25 @@ impl Config {
     /// When there is none.
     pub(crate) fn overrides(&self, load: &LoadArgs) -> Result<Overrides, Error> {
         let flags = load.overrides();
-        match &load.preset {
-            Some(name) => Ok(load::override_load(&self.preset(name)?.overrides, &flags)),
-            None => Ok(flags),
-        }
+        let overrides = match &load.preset {
+            Some(name) => load::override_load(&self.preset(name)?.overrides, &flags),
+            None => flags,
+        };
+        Ok(Overrides {
+            tracing: self.traces.tracing(None),
+            ..overrides
+        })
     }
 }
 
 /// The tables of the file.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 12] = [
     "store",
     "build",
     "grading",
     "cluster",
     "telemetry",
+    "traces",
     "run",
     "ci",
     "load",

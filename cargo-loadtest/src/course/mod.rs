@@ -414,6 +414,7 @@ mod tests {
             count: 3,
             example: "127.0.0.1:1 refused".into(),
             sample: None,
+            traced: None,
         });
         assert_eq!(
             course.first_errors(&frame),

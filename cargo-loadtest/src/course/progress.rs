@@ -176,6 +176,7 @@ mod tests {
             count,
             example: "x".into(),
             sample: None,
+            traced: None,
         };
         frame.windows.steady.steps[0].count_error(error(ErrorKind::ConnectRefused, None, 4));
         frame

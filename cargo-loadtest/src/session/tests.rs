@@ -45,6 +45,7 @@ impl Fixture {
             journal: self.path("journal"),
             record: self.path("record"),
             spare_record: None,
+            spans: None,
             setup_values: None,
             start_at_us: None,
             has_controller: false,

@@ -110,6 +110,7 @@ impl RunFolder {
             "journal-",
             "record-",
             "request-",
+            "spans-",
             "run.",
             "search.",
             "comparison.",
@@ -148,6 +149,11 @@ impl RunFolder {
     /// Its journal.
     pub(crate) fn journal(&self, number: usize) -> PathBuf {
         self.path.join(format!("journal-{number}.jsonl"))
+    }
+
+    /// Returns the path of the spans of that scenario.
+    pub(crate) fn spans(&self, number: usize) -> PathBuf {
+        self.path.join(format!("spans-{number}.jsonl"))
     }
 
     /// The record of that scenario alone, until the run has one.
@@ -262,7 +268,7 @@ pub(crate) fn is_of_a_run(path: &Path) -> bool {
     let path = path.canonicalize().unwrap_or(path.to_path_buf());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_part = [RECORD, HEADER, COMPARISON, "mix.json", "search.jsonl"].contains(&&*name)
-        || ["journal-", "record-", "request-"]
+        || ["journal-", "record-", "request-", "spans-"]
             .iter()
             .any(|begin| name.starts_with(begin));
     let is_there = |name: &str| path.with_file_name(name).exists();

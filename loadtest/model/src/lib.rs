@@ -39,3 +39,5 @@ pub mod schedule;
 #[cfg(feature = "data")]
 pub mod shard;
 pub mod threshold;
+#[cfg(feature = "data")]
+pub mod trace;

@@ -1,6 +1,7 @@
 //! The virtual user, as scenario code sees it.
 
 use loadtest_model::random::{GOLDEN, mix_bits};
+use loadtest_model::trace::{TraceId, TraceParent};
 use std::borrow::Cow;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
@@ -18,6 +19,10 @@ pub struct Vu {
     state: u64,
     given: Vec<Given>,
     origin: Arc<str>,
+    /// The trace of the iteration, and true if it is sampled; none where requests carry no trace.
+    trace: Option<(TraceId, bool)>,
+    /// The step that runs, by its zero-based number.
+    step: Option<usize>,
 }
 
 /// A count, a time or a number that the scenario's code recorded.
@@ -47,6 +52,8 @@ impl Vu {
             state: 0,
             given: Vec::new(),
             origin: Arc::default(),
+            trace: None,
+            step: None,
         }
     }
 
@@ -138,6 +145,23 @@ impl Vu {
     /// a base URL.
     pub fn origin(&self) -> &str {
         &self.origin
+    }
+
+    /// The value of a W3C `traceparent` header for clients of the scenario's own, such as the header of a message or
+    /// the comment of a query: the span of the step that runs. `None` unless the run has `[traces]`.
+    ///
+    /// Requests carry one without it.
+    pub fn traceparent(&self) -> Option<String> {
+        let (trace, is_sampled) = self.trace?;
+        let span = self
+            .step
+            .map_or_else(|| trace.journey(), |step| trace.step(step));
+        let parent = TraceParent {
+            trace,
+            span,
+            is_sampled,
+        };
+        Some(parent.to_string())
     }
 
     /// Adds `number` to the counter `name` of the scenario, which the report shows with its rate.
@@ -263,8 +287,16 @@ impl Vu {
         self.turn = turn;
     }
 
+    /// Takes the trace of the current iteration.
+    pub(crate) fn set_trace(&mut self, trace: Option<(TraceId, bool)>) {
+        self.trace = trace;
+    }
+
     /// Makes [`random`](Self::random) the source of `purpose` in `step` of the current iteration.
     pub(crate) fn reseed(&mut self, step: usize, purpose: Purpose) {
+        if let Purpose::Scenario = purpose {
+            self.step = (step != usize::MAX).then_some(step);
+        }
         let place = (step as u64) << 8 | purpose as u64;
         self.state = mix_bits(mix_bits(self.seed ^ mix_bits(self.iteration)) ^ place);
     }

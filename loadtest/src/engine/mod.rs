@@ -18,9 +18,11 @@ mod rendezvous;
 mod request_loop;
 mod single;
 pub(crate) mod smoke;
+mod spans;
 mod step_client;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod users;
 mod vu_guard;
 mod watchdog;
@@ -35,6 +37,8 @@ use loadtest_model::redacted::Redacted;
 pub(crate) use outcome::StepOutcome;
 pub(crate) use panics::catch_panic;
 pub(crate) use single::{IterationPosition, run_single_iteration};
+pub(crate) use spans::SpanWriter;
+pub(crate) use trace::RunTracing;
 
 use crate::chain::{Scenario, Shared};
 use crate::transport::Transport;
@@ -177,6 +181,8 @@ pub(crate) struct LoadRun<'a> {
     pub(crate) start: Instant,
     /// Stops or aborts the run.
     pub(crate) control: &'a Control,
+    /// The traces of its journeys, if requests carry them.
+    pub(crate) tracing: Option<RunTracing>,
 }
 
 impl LoadRun<'_> {
@@ -199,6 +205,7 @@ impl LoadRun<'_> {
             workers,
             start,
             control,
+            tracing,
         } = self;
         let make_transport: Arc<dyn Fn(u64) -> T + Send + Sync> = Arc::new(make_transport);
         let (sender, receiver) = channel();
@@ -217,6 +224,7 @@ impl LoadRun<'_> {
                 crowded: workers.crowded,
                 occupancy: Arc::clone(&occupancies[number as usize]),
                 meeting_points: Arc::clone(&meeting_points),
+                tracing: tracing.clone(),
                 make_transport: Arc::clone(&make_transport),
             };
             let (sender, panics) = (sender.clone(), panics.clone());
@@ -235,7 +243,7 @@ impl LoadRun<'_> {
                     let _collected = sender.send(WorkerMessage::Done(summary));
                 })?;
         }
-        drop(sender);
+        drop((sender, tracing));
         let schedule = Schedule::new(&plan.load);
         let controls = Controls {
             requested: control,

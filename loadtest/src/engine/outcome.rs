@@ -3,9 +3,10 @@
 use super::worker_state::WorkerState;
 use crate::chain::Unmet;
 use crate::transport::Failure;
-use loadtest_model::metrics::{Cause, RootCause};
+use loadtest_model::metrics::{Cause, ErrorKind, RootCause};
 use loadtest_model::metrics::{DependencyTally, ErrorTally, StepTally, Tally};
 use loadtest_model::redacted::Redacted;
+use loadtest_model::trace::TracePoint;
 use std::time::Duration;
 
 /// The outcome of a step.
@@ -22,6 +23,14 @@ pub(crate) enum StepOutcome {
 }
 
 impl StepOutcome {
+    /// Returns the kind of its failure, if it was executed and failed.
+    pub(super) fn error_kind(&self) -> Option<ErrorKind> {
+        match self {
+            Self::Failed(failure) => Some(failure.kind),
+            _ => None,
+        }
+    }
+
     /// Returns whether the iteration fails with it.
     pub(crate) fn is_failure(&self) -> bool {
         match self {
@@ -32,8 +41,13 @@ impl StepOutcome {
     }
 }
 
-/// Tallies a step for which no request was sent.
-pub(super) fn tally_not_sent(tally: &mut Tally, step: usize, outcome: &StepOutcome) {
+/// Tallies a step for which no request was sent; `traced` is its place in a trace that is kept.
+pub(super) fn tally_not_sent(
+    tally: &mut Tally,
+    step: usize,
+    outcome: &StepOutcome,
+    traced: Option<TracePoint>,
+) {
     let step_tally = &mut tally.steps[step];
     match outcome {
         StepOutcome::Ok => {}
@@ -43,7 +57,7 @@ pub(super) fn tally_not_sent(tally: &mut Tally, step: usize, outcome: &StepOutco
             tally.count_dependency(skip.clone());
         }
         StepOutcome::AlreadyRun => step_tally.kept += 1,
-        StepOutcome::Failed(failure) => tally_failure(step_tally, failure),
+        StepOutcome::Failed(failure) => tally_failure(step_tally, failure, traced),
         StepOutcome::Skipped(skip) => {
             if skip.cause.root.counts() {
                 step_tally.skipped += 1;
@@ -55,7 +69,7 @@ pub(super) fn tally_not_sent(tally: &mut Tally, step: usize, outcome: &StepOutco
     }
 }
 
-pub(super) fn tally_failure(tally: &mut StepTally, failure: &Failure) {
+pub(super) fn tally_failure(tally: &mut StepTally, failure: &Failure, traced: Option<TracePoint>) {
     tally.executed += 1;
     tally.failed += 1;
     let status = failure.status.map(|status| status.as_u16());
@@ -64,13 +78,17 @@ pub(super) fn tally_failure(tally: &mut StepTally, failure: &Failure) {
         .iter_mut()
         .find(|error| (error.kind, error.status) == (failure.kind, status))
     {
-        Some(error) => error.count += 1,
+        Some(error) => {
+            error.count += 1;
+            TracePoint::keep_earlier(&mut error.traced, traced);
+        }
         None => tally.errors.push(ErrorTally {
             kind: failure.kind,
             status,
             count: 1,
             example: crate::redact::redact_message(&failure.message),
             sample: failure.sample.clone(),
+            traced,
         }),
     }
 }
@@ -81,6 +99,7 @@ pub(super) fn tally_without_request(
     tally: &mut StepTally,
     result: &Result<(), Failure>,
     checks: (u64, u64),
+    traced: Option<TracePoint>,
 ) {
     tally.checks_passed += checks.0;
     tally.checks_failed += checks.1;
@@ -90,7 +109,7 @@ pub(super) fn tally_without_request(
             tally.ok += 1;
             tally.satisfied += 1;
         }
-        Err(failure) => tally_failure(tally, failure),
+        Err(failure) => tally_failure(tally, failure, traced),
     }
 }
 
@@ -103,6 +122,8 @@ pub(super) struct StepSample {
     pub(super) target: Duration,
     /// Passed and failed.
     pub(super) checks: (u64, u64),
+    /// Its place in a trace that is kept.
+    pub(super) traced: Option<TracePoint>,
 }
 
 impl StepSample {
@@ -119,13 +140,14 @@ impl StepSample {
                     tally.tolerating += 1;
                 }
             }
-            Err(failure) => tally_failure(tally, failure),
+            Err(failure) => tally_failure(tally, failure, self.traced),
         }
         if result
             .as_ref()
             .err()
             .is_none_or(|failure| failure.kind.is_timeout())
         {
+            TracePoint::keep_slower(&mut tally.traced, self.traced);
             if self.response == self.service {
                 tally.response_and_service.record(self.service);
             } else {

@@ -152,6 +152,7 @@ mod tests {
                 count: panics,
                 example: Redacted::default(),
                 sample: None,
+                traced: None,
             });
             let mut frame = Frame::default();
             frame.windows.ramp.steps = vec![StepTally::default(), step];

@@ -55,6 +55,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
             requests: 0,
             failures: 0,
         };
+        let requests = Cell::new(0);
         loop {
             let cut = UnfinishedRequestGuard {
                 unfinished: Cell::default(),
@@ -67,6 +68,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                 timeout: self.request.timeout.unwrap_or(self.context.def.timeout),
                 redirects: self.context.def.redirects,
                 unfinished: &cut.unfinished,
+                trace: (self.context.trace).map(|trace| trace.call(self.context.step, &requests)),
             };
             // An exchange is large, and is not kept across a wait.
             let pause = {
@@ -105,12 +107,16 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
     /// The pause before the next request, where there is one.
     fn tally_exchange(
         &mut self,
-        exchange: Exchange,
+        mut exchange: Exchange,
         deadline: Option<Instant>,
         attempt: &mut AttemptSummary,
     ) -> Option<Duration> {
         self.observer
             .on_exchange(self.context.step, self.request, &exchange);
+        if let Some(trace) = self.context.trace {
+            let sent = std::mem::take(&mut exchange.requests);
+            trace.add_requests(self.context.step, sent, None);
+        }
         let is_repeated = attempt.requests > 0;
         self.context.state.with_tally(self.context.window, |tally| {
             count_exchange(&mut tally.steps[self.context.step], &exchange, is_repeated);

@@ -3,12 +3,14 @@
 use super::closed::iteration_number;
 use super::iteration::{Arrival, IterationObserver, VirtualUser};
 use super::scenario_seed;
+use super::trace::WorkerTracing;
 use super::worker_state::{WorkerState, closed_feed_index};
 use crate::chain::{Scenario, Shared, Vu};
 use crate::transport::Transport;
 use loadtest_model::metrics::Number;
 use loadtest_model::plan::Plan;
 use loadtest_model::schedule::{Model, Schedule};
+use loadtest_model::trace::RunIds;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -108,7 +110,7 @@ impl IterationPosition {
 }
 
 /// Goes through the steps of `scenario` once, as the iteration at `place` in a run by `plan` would, and
-/// then through those that are the last of a user.
+/// then through those that are the last of a user. With `ids`, its requests carry its trace.
 ///
 /// # Errors
 /// The panic of a `#[state]` or of a feed, in words; no step ran then.
@@ -118,6 +120,7 @@ pub(crate) async fn run_single_iteration<T: Transport, O: IterationObserver>(
     plan: &Plan,
     transport: T,
     place: IterationPosition,
+    ids: Option<RunIds>,
     observer: &mut O,
 ) -> Result<(), String> {
     let definition = &scenario.definition;
@@ -128,6 +131,7 @@ pub(crate) async fn run_single_iteration<T: Transport, O: IterationObserver>(
         start,
         Arc::default(),
         Arc::default(),
+        |_| ids.map(|ids| WorkerTracing::of_single_journey(ids, start)),
     ));
     let vu = Vu::new(place.user, scenario_seed(plan, definition));
     let mut user = VirtualUser::new(scenario, Shared::clone(shared), vu, transport);

@@ -33,7 +33,16 @@ pub(crate) async fn run_smoke_test<T: Transport>(
         problems: String::new(),
     };
     let place = IterationPosition::default();
-    let ran = run_single_iteration(scenario, shared, plan, transport, place, &mut transcript).await;
+    let ran = run_single_iteration(
+        scenario,
+        shared,
+        plan,
+        transport,
+        place,
+        None,
+        &mut transcript,
+    )
+    .await;
     if let Err(message) = ran {
         let _ = writeln!(transcript.problems, "{message}");
     }
@@ -214,6 +223,7 @@ mod tests {
             traffic: Traffic::default(),
             redirected_to: None,
             hops: Vec::new(),
+            requests: Vec::new(),
         };
         let direct = "  > GET /start\n  < no response (0.0ns)\n";
         assert_eq!(render_exchange(&request, &exchange), direct);

@@ -2,7 +2,9 @@
 //! the step is one sample and each request name a row.
 
 use super::control::RunPhase;
+use super::iteration::StepContext;
 use super::request_loop::is_withdrawn;
+use super::trace::JourneyTrace;
 use super::worker_state::WorkerState;
 use crate::chain::{
     Error, Fault, HttpError, Local, RawResponse, RequestBuf, RequestTarget, StepSender,
@@ -10,7 +12,7 @@ use crate::chain::{
 use crate::redact;
 use crate::transport::{AnswerDetails, Call, Exchange, Failure, Transport};
 use http::StatusCode;
-use loadtest_model::definition::{Expect, Reads, StepDef};
+use loadtest_model::definition::{Expect, Reads};
 use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
 use loadtest_model::metrics::{OTHERS, StepTally};
 use loadtest_model::redacted::Redacted;
@@ -35,6 +37,9 @@ pub(super) struct StepClient<T> {
     transport: T,
     timeout: Duration,
     redirects: u32,
+    /// The trace of the journey, and the number of requests of the step so far.
+    trace: Option<Rc<JourneyTrace>>,
+    requests: Cell<u32>,
     request_log: RequestLog,
 }
 
@@ -130,11 +135,13 @@ struct OpenRequest<'a> {
 struct PauseGuard<'a>(&'a RequestLog);
 
 impl<T: Transport> StepClient<T> {
-    pub(super) fn new(transport: T, def: &StepDef, request_log: RequestLog) -> Self {
+    pub(super) fn new(transport: T, context: StepContext<'_>, request_log: RequestLog) -> Self {
         Self {
             transport,
-            timeout: def.timeout,
-            redirects: def.redirects,
+            timeout: context.def.timeout,
+            redirects: context.def.redirects,
+            trace: context.trace.cloned(),
+            requests: Cell::default(),
             request_log,
         }
     }
@@ -163,8 +170,15 @@ impl<T: Transport> StepSender for StepClient<T> {
                 timeout: request.timeout.unwrap_or(self.timeout),
                 redirects: self.redirects,
                 unfinished: &open.unfinished,
+                trace: (self.trace.as_ref())
+                    .map(|trace| trace.call(self.request_log.step, &self.requests)),
             };
-            let exchange = self.transport.send(call).await;
+            let mut exchange = self.transport.send(call).await;
+            if let Some(trace) = &self.trace {
+                let sent = std::mem::take(&mut exchange.requests);
+                let log = self.request_log.log.borrow();
+                trace.add_requests(self.request_log.step, sent, Some(&log.rows[open.row]));
+            }
             if is_withdrawn(&self.transport, &exchange) {
                 self.request_log.state.advance_phase(RunPhase::Stopping);
                 self.request_log.cut_off.set(true);

@@ -5,6 +5,7 @@ use super::iteration::VirtualUser;
 use super::pacer::Pacer;
 use super::partition::Partition;
 use super::rendezvous::MeetingPoints;
+use super::trace::{RunTracing, WorkerTracing};
 use super::users::UserTasks;
 use super::watchdog::Watchdog;
 use super::worker_state::{ThreadOccupancy, WorkerState};
@@ -35,6 +36,8 @@ pub(super) struct WorkerSpec<T> {
     pub(super) occupancy: Arc<ThreadOccupancy>,
     /// The places where users of all workers wait for each other.
     pub(super) meeting_points: Arc<MeetingPoints>,
+    /// The traces of journeys, if requests carry them.
+    pub(super) tracing: Option<RunTracing>,
     /// Makes the transport of the user with a number.
     pub(super) make_transport: Arc<dyn Fn(u64) -> T + Send + Sync>,
 }
@@ -93,6 +96,11 @@ pub(super) async fn run_worker<T: Transport + 'static>(
         start,
         Arc::clone(&spec.occupancy),
         Arc::clone(&spec.meeting_points),
+        |schedule| {
+            let (plan, workers) = (&spec.plan, spec.partition.all_workers());
+            let run = spec.tracing.clone()?;
+            WorkerTracing::new(run, plan, schedule, spec.seed, start, workers)
+        },
     ));
     let mut users = UserTasks::new();
     let mut clock = FrameClock {

@@ -2,14 +2,17 @@
 //! current second. It never leaves its thread, so nothing here is locked.
 
 use super::control::RunPhase;
+use super::iteration::Arrival;
 use super::panics;
 use super::rendezvous::MeetingPoints;
+use super::trace::{EndedTrace, JourneyTrace, WorkerTracing};
 use loadtest_model::definition::{Draw, ScenarioDef};
 use loadtest_model::metrics::{Frame, GroupSample, Tally, Windows};
 use loadtest_model::plan::Plan;
 use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::{Schedule, Window};
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -71,6 +74,8 @@ pub(crate) struct WorkerState {
     /// The group that each step is in.
     pub(crate) groups: Vec<Option<usize>>,
     pub(crate) schedule: Schedule,
+    /// The traces of journeys, if requests carry them.
+    tracing: Option<WorkerTracing>,
     /// The start of the run: second 0.
     pub(crate) start: Instant,
     /// The window that was asked for last, and a stretch of time that lies in it.
@@ -97,6 +102,7 @@ impl WorkerState {
         start: Instant,
         busy: Arc<ThreadOccupancy>,
         meeting_points: Arc<MeetingPoints>,
+        make_tracing: impl FnOnce(&Schedule) -> Option<WorkerTracing>,
     ) -> Self {
         let schedule = Schedule::new(&plan.load);
         Self {
@@ -105,6 +111,7 @@ impl WorkerState {
             groups: (definition.steps.iter())
                 .map(|step| definition.group_index(step))
                 .collect(),
+            tracing: make_tracing(&schedule),
             schedule,
             cached_window: Cell::new((Window::Steady, start, start)),
             start,
@@ -243,6 +250,22 @@ impl WorkerState {
             Window::Ramp => &mut windows.ramp,
             Window::Steady => &mut windows.steady,
         })
+    }
+
+    /// Begins the trace of an iteration, if requests carry one.
+    pub(super) fn begin_trace(
+        &self,
+        arrival: Arrival,
+        started: Instant,
+    ) -> Option<Rc<JourneyTrace>> {
+        let tracing = self.tracing.as_ref()?;
+        let due = arrival.due.saturating_duration_since(self.start);
+        Some(tracing.begin(&self.schedule, arrival.iteration, due, started))
+    }
+
+    /// Goes on with the trace of a user's last iteration.
+    pub(super) fn resume_trace(&self, ended: Option<EndedTrace>) -> Option<Rc<JourneyTrace>> {
+        Some(self.tracing.as_ref()?.resume(ended?))
     }
 
     /// A user begins an iteration.

@@ -100,6 +100,10 @@ fn plan_trial(
             None,
         )
     })
+    .map(|plan| Plan {
+        tracing: request.tracing.clone(),
+        ..plan
+    })
 }
 
 fn try_rates(
@@ -180,7 +184,7 @@ fn run_trial(
     let mut record = ScenarioRecord::new(start.clone());
     journal.write_line(&JournalLine::Start(Box::new(start)))?;
     let mut written = Ok(());
-    let end = ready.run_load(workers, engine::common_start(1), control, |frame| {
+    let end = ready.run_load(workers, engine::common_start(1), control, None, |frame| {
         record.absorb(&frame);
         if written.is_ok() {
             written = journal.write_line(&JournalLine::Frame(Box::new(frame)));

@@ -133,6 +133,7 @@ async fn fetch_authorization(
         timeout: FETCH_TIMEOUT,
         redirects: 0,
         unfinished: &unfinished,
+        trace: None,
     };
     let user = HttpTransport::new(Arc::clone(network), 0);
     let exchange = LocalSet::new().run_until(user.send(call)).await;

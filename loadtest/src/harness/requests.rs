@@ -377,7 +377,7 @@ fn measure_and_record(
     if request.has_controller {
         ready.leave_thresholds_to_controller();
     }
-    let end = ready.run_load(workers, at, control, |frame| {
+    let end = ready.run_load(workers, at, control, request.spans.as_deref(), |frame| {
         record.absorb(&frame);
         if written.is_ok() {
             written = journal.write_line(&JournalLine::Frame(Box::new(frame)));
@@ -541,6 +541,7 @@ mod tests {
             journal: file.path().to_owned(),
             record: PathBuf::new(),
             spare_record: None,
+            spans: None,
             setup_values: None,
             start_at_us: None,
             has_controller: false,

@@ -13,7 +13,9 @@ use crate::chain::{
     Prepared, RowLimit, Scenario, SetupContext, SetupError, SetupSource, SharedFeed,
 };
 use crate::debug::{CurlTls, DebugObserver};
-use crate::engine::{self, Control, IterationPosition, LoadRun, RunPhase, Workers};
+use crate::engine::{
+    self, Control, IterationPosition, LoadRun, RunPhase, RunTracing, SpanWriter, Workers,
+};
 use crate::machine::{self, MachineNeed, MachineShortage};
 use crate::redact;
 use crate::secrets::{self, MissingSecret};
@@ -29,7 +31,9 @@ use loadtest_model::protocol::{
 };
 use loadtest_model::record::{RunEnd, RunStart};
 use loadtest_model::redacted::Redacted;
+use loadtest_model::trace::RunIds;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::runtime;
@@ -248,12 +252,13 @@ impl PreparedRun {
         let mut watcher = DebugObserver::new(definition, base.as_deref(), tls, &mut tell);
         let user = HttpTransport::new(Arc::clone(&self.network), place.user).watched();
         let (shared, plan) = (&self.prepared.shared, &self.plan);
+        let ids = self.trace_ids();
         let mut phase = control.subscribe();
         let ran = LocalSet::new().block_on(&runtime, async {
             tokio::select! {
                 biased;
                 _ = phase.wait_for(|phase| *phase > RunPhase::Running) => None,
-                ran = engine::run_single_iteration(self.scenario, shared, plan, user, place, &mut watcher) => Some(ran),
+                ran = engine::run_single_iteration(self.scenario, shared, plan, user, place, ids, &mut watcher) => Some(ran),
             }
         });
         let has_failed = watcher.has_failed;
@@ -275,6 +280,15 @@ impl PreparedRun {
         Ok(())
     }
 
+    /// Returns the ids of its traces, if requests carry them.
+    fn trace_ids(&self) -> Option<RunIds> {
+        let run_id = self.sender.run_id();
+        self.plan
+            .tracing
+            .is_some()
+            .then(|| RunIds::new(run_id, &self.identity(), self.plan.seed))
+    }
+
     /// Runs the load and the teardowns; `report` gets a frame a second.
     pub(crate) fn run_and_tear_down(
         self,
@@ -283,19 +297,23 @@ impl PreparedRun {
         control: &Control,
         report: impl FnMut(Frame),
     ) -> Result<RunEnd, RunFailure> {
-        let end = self.run_load(workers, start, control, report);
+        let end = self.run_load(workers, start, control, None, report);
         self.tear_down_unused();
         end
     }
 
-    /// Runs the load; what was set up stays as it is.
+    /// Runs the load, and writes the spans of sampled journeys to a file where it is given; what was set up stays as
+    /// it is.
     pub(super) fn run_load(
         &self,
         workers: Workers,
         start: Instant,
         control: &Control,
+        spans: Option<&Path>,
         mut report: impl FnMut(Frame),
     ) -> Result<RunEnd, RunFailure> {
+        let spans = spans.filter(|_| self.plan.tracing.is_some());
+        let spans = spans.and_then(|path| start_spans(path, start));
         let _measured = ActiveLoad::begin();
         let network = Arc::clone(&self.network);
         let watched = Arc::clone(&self.network);
@@ -308,6 +326,10 @@ impl PreparedRun {
             workers,
             start,
             control,
+            tracing: self.trace_ids().map(|ids| RunTracing {
+                ids,
+                spans: spans.as_ref().map(SpanWriter::outlet),
+            }),
         };
         let ended = load.run(
             move |user| HttpTransport::new(Arc::clone(&network), user),
@@ -329,6 +351,9 @@ impl PreparedRun {
                 }
             },
         );
+        if let Some(spans) = spans {
+            spans.finish();
+        }
         if let Some(failure) = missing_secret_failure() {
             return Err(failure);
         }
@@ -365,6 +390,13 @@ impl PreparedRun {
             _ => Ok(()),
         }
     }
+}
+
+/// Starts the file of spans; without one the load runs all the same.
+fn start_spans(path: &Path, start: Instant) -> Option<SpanWriter> {
+    let writer = SpanWriter::start(path, start);
+    let print = |error: &_| print_error(&format!("warning: spans cannot be written: {error}"));
+    writer.inspect_err(print).ok()
 }
 
 /// Prepares the machine for simultaneous loads, and prints what may become a problem.

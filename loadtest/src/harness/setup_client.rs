@@ -91,6 +91,7 @@ impl StepSender for SetupWire {
                 timeout: request.timeout.unwrap_or(DEFAULT_TIMEOUT),
                 redirects: self.redirects,
                 unfinished: &unfinished,
+                trace: None,
             };
             let exchange = self.transport.send(call).await;
             if let Err(failure) = &exchange.result

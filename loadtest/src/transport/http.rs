@@ -6,6 +6,7 @@ use super::network::{Addresses, Network};
 use super::progress::CallProgress;
 use super::redirect::Redirect;
 use super::route::{Route, UserParts};
+use super::trace::SentRequests;
 use super::{Call, ErrorKind, Exchange, Failure, Received, Transport, body};
 use crate::redact;
 use crate::targets::Allowance;
@@ -137,6 +138,8 @@ impl Transport for HttpTransport {
             .min(MAX_TIMEOUT);
         let mut progress = CallProgress::new(start, call.unfinished);
         progress.hops = self.is_watched.then(Box::default);
+        progress.sent =
+            (call.trace.filter(|trace| trace.is_kept)).map(|_| Box::new(SentRequests::new(start)));
         let idle = self.lanes.borrow_mut().pop();
         // A call that is dropped takes its lane along: the connection is of no more use.
         let mut lane = idle.unwrap_or_else(|| Lane::new(&self.network, self.number));
@@ -153,6 +156,9 @@ impl Transport for HttpTransport {
             Ok(Err(failure)) => Err(failure),
             Err(DeadlinePassed) => Err(progress.timeout_failure(timeout)),
         };
+        if let (Some(sent), Err(failure)) = (&mut progress.sent, &result) {
+            sent.fail(failure.kind);
+        }
         self.owes_a_turn.set(progress.traffic.requests == 0);
         Exchange {
             result,
@@ -162,6 +168,7 @@ impl Transport for HttpTransport {
             traffic: progress.traffic,
             redirected_to: progress.redirected_to.take(),
             hops: progress.hops.take().unwrap_or_default().0,
+            requests: progress.sent.take().map_or_else(Vec::new, |sent| sent.all),
         }
     }
 }
@@ -349,6 +356,7 @@ mod tests {
             timeout: Duration::ZERO,
             redirects: 0,
             unfinished: &Cell::default(),
+            trace: None,
         };
         // Every user has one, and what is large is moved about.
         let size = size_of_val(&user.send(call));

@@ -25,6 +25,7 @@ mod route;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod trace;
 
 pub(crate) use self::http::HttpTransport;
 pub(crate) use body::sample_of_body;
@@ -35,6 +36,7 @@ pub(crate) use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
 pub(crate) use lookup::Resolver;
 pub(crate) use message::{AnswerDetails, NO_URL, RawResponse, RequestBuf, RequestTarget};
 pub(crate) use network::{Network, NetworkError};
+pub(crate) use trace::{CallTrace, SentRequest};
 
 use ::http::{HeaderMap, HeaderName, StatusCode, Uri, Version};
 use bytes::Bytes;
@@ -83,6 +85,8 @@ pub(crate) struct Call<'a> {
     pub(crate) redirects: u32,
     /// Takes what the call had put on the wire, where it is dropped before it is answered.
     pub(crate) unfinished: &'a Cell<Traffic>,
+    /// Its place in the trace of the journey, where requests carry one.
+    pub(crate) trace: Option<CallTrace<'a>>,
 }
 
 /// The result of a [`Call`].
@@ -102,6 +106,8 @@ pub(crate) struct Exchange {
     pub(crate) redirected_to: Option<Box<Uri>>,
     /// Every request and its answer; empty unless the transport is watched.
     pub(crate) hops: Vec<Hop>,
+    /// The requests on the wire as their spans tell them; empty unless these are kept.
+    pub(crate) requests: Vec<SentRequest>,
 }
 
 /// An answer with an expected status, read to its end.

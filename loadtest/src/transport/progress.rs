@@ -3,9 +3,11 @@
 use super::compression::Encoding;
 use super::hop::{self, Hop, Hops};
 use super::meter::Meter;
-use super::{ErrorKind, Failure, HopAnswer, Phases, Received, Traffic, body};
+use super::trace::SentRequests;
+use super::{Call, ErrorKind, Failure, HopAnswer, Phases, Received, Traffic, body};
+use crate::targets::Origin;
 use crate::transport::RequestTarget;
-use http::{StatusCode, Uri};
+use http::{HeaderValue, Method, StatusCode, Uri};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -30,6 +32,10 @@ pub(super) struct CallProgress<'a> {
     pub(super) encoding: Encoding,
     /// The requests and responses, if the call is observed.
     pub(super) hops: Option<Box<Hops>>,
+    /// The requests as their spans tell them, if these are kept.
+    pub(super) sent: Option<Box<SentRequests>>,
+    /// The number of the present request within its step, if it carries a trace.
+    number: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -57,12 +63,46 @@ impl<'a> CallProgress<'a> {
             received: None,
             encoding: Encoding::NONE,
             hops: None,
+            sent: None,
+            number: 0,
         }
     }
 
     /// Returns the response to the last request, if the call is observed.
     fn watched_answer(&mut self) -> Option<&mut HopAnswer> {
         self.hops.as_mut()?.0.last_mut()?.answer.as_mut()
+    }
+
+    /// Another request begins, before any connecting.
+    pub(super) fn number_request(&mut self, call: &Call<'_>, method: &Method, origin: &Origin) {
+        if let Some(trace) = &call.trace {
+            self.number = trace.next_number();
+            if let Some(sent) = &mut self.sent {
+                sent.begin(self.number, method, origin, self.traffic.redirects);
+            }
+        }
+    }
+
+    /// Returns the header by which the present request carries its trace.
+    pub(super) fn traceparent(&self, call: &Call<'_>) -> Option<HeaderValue> {
+        call.trace.as_ref()?.header(self.number)
+    }
+
+    /// A new connection is ready for the present request.
+    pub(super) fn connected(&mut self, now: Instant) {
+        self.usable_at = now;
+        if let Some(sent) = &mut self.sent {
+            sent.connected(now, &self.phases);
+        }
+    }
+
+    /// The present request was lost, and is sent again.
+    pub(super) fn lose_request(&mut self, error: ErrorKind) {
+        self.settle_traffic();
+        if let Some(sent) = &mut self.sent {
+            sent.end(Instant::now(), None, None);
+            sent.fail(error);
+        }
     }
 
     /// A request is about to be written.
@@ -127,6 +167,9 @@ impl<'a> CallProgress<'a> {
     /// Ends the present request of the call, whose last byte came at `end`.
     fn end_request(&mut self, end: Instant) {
         self.settle_traffic();
+        if let Some(sent) = &mut self.sent {
+            sent.end(end, self.head_at, self.status);
+        }
         if let Some(head_at) = self.head_at.take() {
             add_phase(&mut self.phases.first_byte, head_at - self.usable_at);
             add_phase(&mut self.phases.body, end - head_at);

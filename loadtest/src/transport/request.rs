@@ -1,6 +1,7 @@
 //! Builds the request on the wire from that of a step.
 
 use super::compression;
+use super::trace::TRACEPARENT_HEADER;
 use super::{ErrorKind, Failure, cookies};
 use crate::redact;
 use crate::transport::{RequestBuf, RequestTarget};
@@ -38,6 +39,8 @@ pub(super) struct RequestSurroundings<'a> {
     pub(super) reads_body: bool,
     /// The cookies of the user's jar, without those that the step sets.
     pub(super) cookie: Option<HeaderValue>,
+    /// The trace of the journey, where requests carry one.
+    pub(super) traceparent: Option<HeaderValue>,
 }
 
 impl<'a> OutgoingRequest<'a> {
@@ -85,6 +88,9 @@ impl<'a> OutgoingRequest<'a> {
             default(ACCEPT_ENCODING, &compression::ACCEPTED_ENCODINGS);
         }
         default(RUN_HEADER, around.run_id);
+        if let Some(traceparent) = &around.traceparent {
+            default(TRACEPARENT_HEADER, traceparent);
+        }
         let mut cookie = around.cookie.as_ref();
         if let Some(cookie) = cookie {
             default(COOKIE, cookie);

@@ -111,6 +111,7 @@ impl Route {
     ) -> Result<Option<Redirect>, Failure> {
         // Before connecting too: that sends something.
         let mut pass = self.take_pass(&lent)?;
+        progress.number_request(call, &request.method, &self.origin);
         if let Some(mut kept) = self.kept.take() {
             if kept.ready().await {
                 match self
@@ -119,21 +120,23 @@ impl Route {
                 {
                     Ok(redirect) => return Ok(redirect),
                     Err(UnansweredRequest { failure, again }) => match again {
-                        Repeatability::Always => {}
-                        Repeatability::IfIdempotent if is_idempotent(&request.method) => {}
+                        Repeatability::Always => progress.lose_request(failure.kind),
+                        Repeatability::IfIdempotent if is_idempotent(&request.method) => {
+                            progress.lose_request(failure.kind);
+                        }
                         _ => return Err(failure),
                     },
                 }
-                progress.settle_traffic();
                 drop(pass);
                 pass = self.take_pass(&lent)?;
+                progress.number_request(call, &request.method, &self.origin);
             } else {
                 progress.traffic.unsolicited += u32::from(kept.is_spoilt());
             }
         }
         // In a box, so that the requests of all others stay small.
         let connection = Box::pin(self.connect(lent.network, progress)).await?;
-        progress.usable_at = Instant::now();
+        progress.connected(Instant::now());
         let answered = self.send_over(connection, &lent, request, call, progress, false);
         let answered = answered.await.map_err(|lost| lost.failure);
         drop(pass);
@@ -186,6 +189,7 @@ impl Route {
         lent: &UserParts<'a>,
         request: &'a RequestBuf,
         call: &Call<'_>,
+        progress: &CallProgress<'_>,
     ) -> Result<OutgoingRequest<'a>, Failure> {
         let prefix = base_prefix(lent.network);
         let cookie = match lent.jar.map(RefCell::borrow_mut) {
@@ -207,6 +211,7 @@ impl Route {
             run_id: lent.run_id,
             reads_body: call.reads.body,
             cookie,
+            traceparent: progress.traceparent(call),
         };
         OutgoingRequest::new(request, around)
     }
@@ -229,7 +234,7 @@ impl Route {
             Protocol::Http1(http1) => {
                 let unsent = {
                     let outgoing = self
-                        .outgoing(lent, request, call)
+                        .outgoing(lent, request, call, progress)
                         .map_err(UnansweredRequest::not_repeatable)?;
                     progress.show_request(|| {
                         Hop::from_request(
@@ -249,7 +254,7 @@ impl Route {
             Protocol::Http2(http2) => {
                 let sent = {
                     let outgoing = self
-                        .outgoing(lent, request, call)
+                        .outgoing(lent, request, call, progress)
                         .map_err(UnansweredRequest::not_repeatable)?;
                     let sent = outgoing.to_http2(self.origin.https, &self.authority);
                     let sent = sent.map_err(UnansweredRequest::not_repeatable)?;

@@ -8,6 +8,7 @@ use crate::console;
 use crate::error::Error;
 use crate::policy::{self, Action};
 use crate::session::{self, Program};
+use loadtest_model::plan::Overrides;
 use loadtest_model::protocol::DebugRequest;
 use transcript::Transcript;
 
@@ -23,7 +24,10 @@ pub(crate) fn debug(args: &DebugArgs, cli: &Cli) -> Result<u8, Error> {
     let project = Project::open_for(given.as_ref(), &args.project, cli)?;
     let config = project.config()?;
     let load = config.run.load_args(&args.load);
-    let overrides = config.overrides(&load)?;
+    let overrides = Overrides {
+        tracing: config.traces.tracing(args.trace.then_some(1.0)),
+        ..config.overrides(&load)?
+    };
     run::check_overrides(&overrides)?;
     project.permits(Action::Debug, &config)?;
     let found = project.one(args.scenario.as_deref(), given)?;

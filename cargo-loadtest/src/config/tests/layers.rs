@@ -67,11 +67,12 @@ fn a_key_of_the_file_has_the_same_effect_as_its_variable() {
                 grading,
                 cluster,
                 telemetry,
+                traces,
                 run,
                 ci,
                 ..
             } = config.clone();
-            (store, build, grading, cluster, telemetry, run, ci)
+            (store, build, grading, cluster, telemetry, traces, run, ci)
         };
         assert_eq!(alike(&by_file), alike(&by_variable), "{section}.{name}");
         assert_ne!(

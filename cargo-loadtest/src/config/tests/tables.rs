@@ -51,6 +51,54 @@ fn runs_are_kept_by_number_and_by_age() {
 }
 
 #[test]
+fn traces_are_read_and_what_is_wrong_is_told_with_what_to_write_instead() {
+    let read = |lines: &str| parse(&format!("[traces]\n{lines}\n"));
+    assert_eq!(read("sample = \"5%\"").unwrap().traces.tracing(None), None);
+    let all =
+        "propagate = true\nsample = \"0.5%\"\nat_most = \"30/m\"\nlink = \"https://h/{trace_id}\"";
+    let tracing = read(all).unwrap().traces.tracing(None).unwrap();
+    assert_eq!(
+        (tracing.sample, tracing.at_most_per_second),
+        (0.005, Some(0.5))
+    );
+    assert_eq!(tracing.link.as_deref(), Some("https://h/{trace_id}"));
+    for (line, told) in [
+        (
+            "propagate = \"yes\"",
+            "`propagate` is `true` or `false`, not string",
+        ),
+        ("sample = 1", "write it in quotes: `sample = \"1%\"`"),
+        ("sample = \"101%\"", "is more than all"),
+        ("at_most = \"10\"", "has no unit; write `10/s`"),
+        ("at_most = \"0/s\"", "is too few; write `sample = \"0%\"`"),
+        (
+            "link = \"ftp://h/{trace_id}\"",
+            "neither `http://` nor `https://`; write for example",
+        ),
+        (
+            "link = \"http://h/{trace}\"",
+            "unknown placeholder `{trace}`; there is `{trace_id}`",
+        ),
+        (
+            "link = \"http://ada:pw@h/{trace_id}\"",
+            "holds a user name, a password or a token",
+        ),
+        (
+            "link = \"http://h/{trace_id}?token=abc\"",
+            "holds a user name, a password or a token",
+        ),
+        ("samples = \"1%\"", "did you mean `sample`?"),
+    ] {
+        let error = read(line).unwrap_err();
+        assert!(
+            error.contains("line 2: ") && error.contains(told),
+            "{line}: {error}"
+        );
+        assert!(!error.contains("pw@") && !error.contains("abc"), "{error}");
+    }
+}
+
+#[test]
 fn webhooks_are_read_with_what_goes_without_saying() {
     let config = parse(
         "[[notify]]\nurl = \"https://hooks.example.com/x\"\n\n[[notify]]\n\

@@ -6,7 +6,7 @@ use loadtest_model::definition::{
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Cause, RootCause};
 use loadtest_model::metrics::{
-    DependencyTally, ErrorTally, Frame, Health, SlowJourney, SlowStep, Tally,
+    DependencyTally, ErrorTally, Frame, Health, JourneyTally, SlowJourney, SlowStep, Tally,
 };
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use loadtest_model::record::{EndReason, RunEnd, RunStart, ScenarioRecord};
@@ -256,13 +256,18 @@ fn journey(tally: &mut Tally, dice: &mut Dice, target: &Target, slower: f64) {
         time_us: time.as_micros() as u64,
         ok: login && order,
         steps: ran,
+        ..SlowJourney::default()
     });
-    if login && order {
-        tally.journey.ok += 1;
-        tally.journey.time.record(time);
+    count_journey(&mut tally.journey, time, login && order);
+}
+
+fn count_journey(journeys: &mut JourneyTally, time: Duration, is_ok: bool) {
+    if is_ok {
+        journeys.ok += 1;
+        journeys.time.record(time);
     } else {
-        tally.journey.failed += 1;
-        tally.journey.failed_time.record(time);
+        journeys.failed += 1;
+        journeys.failed_time.record(time);
     }
 }
 
@@ -294,6 +299,7 @@ fn error(status: u16, example: &str, sample: Option<&str>) -> ErrorTally {
         count: 1,
         example: Redacted::assume(example),
         sample: sample.map(Redacted::assume),
+        traced: None,
     }
 }
 

@@ -44,6 +44,7 @@ fn frame(second: u32) -> Frame {
         count: 2,
         example: "503 canary-example".into(),
         sample: Some("canary-body".into()),
+        traced: None,
     });
     let row = buy.inner("GET /canary-path");
     row.answered(200, Duration::from_millis(7), || "200".into());

@@ -1,12 +1,12 @@
 //! Checks that two runs can be compared: that a difference would be the target's.
 
+use super::refusal::Refusal;
 use crate::definition::{Load, ScenarioDef, Shape};
 use crate::display;
 use crate::record::Trust;
 use crate::record::{EndReason, Environment, ScenarioRecord};
 use crate::schedule::Schedule;
-use crate::shard::Shard;
-use serde::{Deserialize, Serialize};
+use crate::trace::Tracing;
 use std::fmt;
 use std::time::Duration;
 
@@ -33,81 +33,14 @@ pub struct PlannedRun<'a> {
     pub definition: &'a ScenarioDef,
     /// The load it will get.
     pub load: &'a Load,
+    /// The tracing of that load.
+    pub tracing: Option<&'a Tracing>,
     /// The base URL that the run is given, or that the scenario declares; without secrets.
     pub base_url: Option<&'a str>,
     /// Its setup may start a target of its own, since no base URL is given.
     pub may_start_target: bool,
     /// The machine it will run on.
     pub environment: &'a Environment,
-}
-
-/// The reason why two runs are not compared.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Refusal {
-    /// They are of different scenarios.
-    Scenario {
-        /// The scenario of the baseline.
-        base: String,
-        /// The other one.
-        new: String,
-    },
-    /// A run ended early.
-    Unfinished {
-        /// Which.
-        run_id: String,
-    },
-    /// A run measured the generator.
-    Invalid {
-        /// Which.
-        run_id: String,
-    },
-    /// A run has too short a steady part.
-    TooShort {
-        /// Which.
-        run_id: String,
-        /// The length of its steady part, in microseconds.
-        steady_us: u64,
-    },
-    /// The run that is to come would have too short a steady part.
-    PlannedTooShort {
-        /// The length of its steady part, in microseconds.
-        steady_us: u64,
-    },
-    /// They are one and the same.
-    Same {
-        /// Which.
-        run_id: String,
-    },
-    /// Their loads differ in more than how long they last.
-    Load {
-        /// The load of the baseline, in words.
-        base: String,
-        /// The other one.
-        new: String,
-    },
-    /// A run made a part of its load.
-    Shard {
-        /// Which.
-        run_id: String,
-        /// The part.
-        shard: Shard,
-    },
-    /// They asked different targets.
-    Target {
-        /// The target of the baseline, in words.
-        base: String,
-        /// The other one.
-        new: String,
-    },
-    /// They ran on machines that differ, with the target on the same one.
-    Machine {
-        /// The machine of the baseline, in words.
-        base: String,
-        /// The other one.
-        new: String,
-    },
 }
 
 /// Everything that speaks against comparing `new` with `base`.
@@ -150,6 +83,10 @@ pub(super) fn find_refusals(base: &Side<'_>, new: &Side<'_>) -> Vec<Refusal> {
         &theirs.start.plan.load,
         &ours.start.plan.load,
     ));
+    all.extend(compare_traces(
+        theirs.start.plan.tracing.as_ref(),
+        ours.start.plan.tracing.as_ref(),
+    ));
     let (one, other) = (describe_target(theirs), describe_target(ours));
     if one != other {
         all.push(Refusal::Target {
@@ -169,6 +106,8 @@ pub enum Differs {
     Version,
     /// The load.
     Load,
+    /// The tracing of its requests.
+    Traces,
     /// The target.
     Target,
     /// The machine, which the target ran on too.
@@ -180,6 +119,7 @@ impl fmt::Display for Differs {
         f.write_str(match self {
             Self::Version => "an older version",
             Self::Load => "another load",
+            Self::Traces => "other traces",
             Self::Target => "another target",
             Self::Machine => "another machine",
         })
@@ -193,6 +133,11 @@ pub fn find_difference(old: &Side<'_>, new: &Side<'_>) -> Option<Differs> {
         Some(Differs::Version)
     } else if !is_same_load(&was.start.plan.load, &is.start.plan.load) {
         Some(Differs::Load)
+    } else if !is_same_tracing(
+        was.start.plan.tracing.as_ref(),
+        is.start.plan.tracing.as_ref(),
+    ) {
+        Some(Differs::Traces)
     } else if describe_target(was) != describe_target(is) {
         Some(Differs::Target)
     } else if is.start.own_target
@@ -217,6 +162,8 @@ pub fn refuse_planned_run(base: &[Side<'_>], planned: &PlannedRun<'_>) -> Vec<Re
     for side in base {
         let scenario = side.scenario;
         all.extend(compare_loads(&scenario.start.plan.load, planned.load));
+        let traced = scenario.start.plan.tracing.as_ref();
+        all.extend(compare_traces(traced, planned.tracing));
         let is_own = scenario.start.own_target || scenario.start.target_in_process;
         // Which of the two it will be, only its setup knows.
         let will_be = if planned.may_start_target && is_own {
@@ -250,6 +197,23 @@ fn compare_loads(base: &Load, new: &Load) -> Option<Refusal> {
         base: display::format_load(base),
         new: display::format_load(new),
     })
+}
+
+fn compare_traces(base: Option<&Tracing>, new: Option<&Tracing>) -> Option<Refusal> {
+    let describe = |tracing: Option<&Tracing>| {
+        tracing.map_or_else(|| "no traces".to_owned(), ToString::to_string)
+    };
+    (!is_same_tracing(base, new)).then(|| Refusal::Traces {
+        base: describe(base),
+        new: describe(new),
+    })
+}
+
+fn is_same_tracing(base: Option<&Tracing>, new: Option<&Tracing>) -> bool {
+    match (base, new) {
+        (Some(base), Some(new)) => base.is_same_load(new),
+        (base, new) => base.is_none() && new.is_none(),
+    }
 }
 
 fn compare_machines(base: &Environment, new: &Environment) -> Option<Refusal> {
@@ -308,78 +272,4 @@ pub(super) fn bare_url(url: &str) -> String {
 fn describe_machine(environment: &Environment) -> String {
     let processors = display::format_counted(environment.cpus as u64, "processor");
     format!("{} {}, {processors}", environment.os, environment.arch)
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Scenario { base, new } => {
-                write!(
-                    f,
-                    "the runs are of different scenarios: `{base}` and `{new}`"
-                )
-            }
-            Self::Unfinished { run_id } => write!(f, "the run {run_id} did not come to its end"),
-            Self::Invalid { run_id } => {
-                write!(
-                    f,
-                    "the run {run_id} is INVALID: the generator measured itself"
-                )
-            }
-            Self::TooShort { run_id, steady_us } => {
-                let steady = display::format_micros(*steady_us);
-                let least = display::format_span(SHORTEST_STEADY_PART);
-                write!(
-                    f,
-                    "the run {run_id} measured {steady} after its ramp, and chance needs {least} to be told apart"
-                )
-            }
-            Self::PlannedTooShort { steady_us } => {
-                let steady = display::format_span(Duration::from_micros(*steady_us));
-                let least = display::format_span(SHORTEST_STEADY_PART);
-                write!(
-                    f,
-                    "its load lasts {steady} after the ramp, and chance needs {least} to be told apart"
-                )
-            }
-            Self::Same { run_id } => write!(f, "the run {run_id} is that of the baseline itself"),
-            Self::Load { base, new } => write!(f, "the loads differ: {base}, and now {new}"),
-            Self::Shard { run_id, shard } => {
-                write!(f, "the run {run_id} is {shard}, a part of its load")
-            }
-            Self::Target { base, new } => write!(f, "the targets differ: {base}, and now {new}"),
-            Self::Machine { base, new } => write!(
-                f,
-                "the machines differ, and the target ran on them too: {base}, and now {new}"
-            ),
-        }
-    }
-}
-
-impl Refusal {
-    /// Returns the remedy.
-    pub fn help(&self) -> &'static str {
-        match self {
-            Self::Scenario { .. } => "compare runs of the same scenario",
-            Self::Unfinished { .. } => "compare a run that came to its end",
-            Self::Invalid { .. } => {
-                "give the generator what it lacks, as its report says, and run it again"
-            }
-            Self::TooShort { .. } | Self::PlannedTooShort { .. } => {
-                "run it longer, such as with `--duration 2m`"
-            }
-            Self::Same { .. } => "compare another run with it",
-            Self::Load { .. } => {
-                "run it with the load of the baseline; or, if the load changed for good, save a run with \
-                 the new one: `cargo loadtest baseline save NAME RUN`"
-            }
-            Self::Shard { .. } => "join the runs of all shards with `cargo loadtest merge`",
-            Self::Target { .. } => {
-                "run it against the target of the baseline, or keep a baseline for each target"
-            }
-            Self::Machine { .. } => {
-                "run it on a machine as that of the baseline, or keep a baseline for each kind of machine"
-            }
-        }
-    }
 }

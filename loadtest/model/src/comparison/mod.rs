@@ -9,6 +9,7 @@ mod chance;
 mod comparable;
 mod compared;
 mod pruned;
+mod refusal;
 mod series;
 #[cfg(test)]
 mod tests;
@@ -19,10 +20,11 @@ use crate::random::mix_bits;
 use bootstrap::Drawn;
 use comparable::find_refusals;
 pub use comparable::{
-    Differs, PlannedRun, Refusal, SHORTEST_STEADY_PART, Side, find_difference, refuse_planned_run,
+    Differs, PlannedRun, SHORTEST_STEADY_PART, Side, find_difference, refuse_planned_run,
 };
 use compared::Common;
 pub use compared::{Change, Compared, Figure, Margin};
+pub use refusal::Refusal;
 use serde::{Deserialize, Serialize};
 use series::Series;
 use std::collections::BTreeMap;

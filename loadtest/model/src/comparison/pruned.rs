@@ -11,6 +11,7 @@ use crate::metrics::{
 use crate::plan::Plan;
 use crate::record::{Environment, RunEnd, RunRecord, RunStart, SCHEMA_VERSION, ScenarioRecord};
 use crate::redacted::Redacted;
+use crate::trace::Tracing;
 
 /// A cell of a baseline holds at least so many seconds.
 const LEAST_SECONDS: u32 = 5;
@@ -114,6 +115,10 @@ fn prune_plan(plan: &Plan) -> Plan {
         min_grade: None,
         rows: None,
         shard: plan.shard,
+        tracing: plan.tracing.as_ref().map(|tracing| Tracing {
+            link: None,
+            ..*tracing
+        }),
     }
 }
 
@@ -138,6 +143,7 @@ fn counted_step(step: &StepTally) -> StepTally {
     let error = |error: &ErrorTally| ErrorTally {
         example: Redacted::default(),
         sample: None,
+        traced: None,
         ..error.clone()
     };
     StepTally {

@@ -5,6 +5,7 @@ use crate::definition::{Load, Rate, ScenarioDef, Shape};
 use crate::metrics::{Frame, Histogram, Tally};
 use crate::plan::{GradingDefaults, Overrides, Plan};
 use crate::record::{EndReason, Environment, RunEnd, RunStart, ScenarioRecord};
+use crate::trace::Tracing;
 use std::time::Duration;
 
 const SECONDS: u32 = 90;
@@ -394,6 +395,47 @@ fn a_longer_run_at_the_same_rate_is_comparable() {
 }
 
 #[test]
+fn a_run_with_other_traces_is_not_comparable_and_another_link_is_no_difference() {
+    let environment = environment();
+    let traced = |sample, at_most_per_second, link: &str| {
+        let mut record = run(USUAL);
+        record.start.plan.tracing = Some(Tracing {
+            sample,
+            at_most_per_second,
+            link: Some(link.to_owned()),
+        });
+        record
+    };
+    let refused = |base: &ScenarioRecord, new: &ScenarioRecord| {
+        let sides = (
+            side("one", base, &environment),
+            side("two", new, &environment),
+        );
+        let differs = find_difference(&sides.0, &sides.1);
+        let all = find_refusals(&sides.0, &sides.1);
+        (
+            differs,
+            all.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        )
+    };
+    let one = traced(0.01, Some(10.0), "http://a/{trace_id}");
+    let same = traced(0.01, Some(10.0), "http://b/{trace_id}");
+    assert_eq!(refused(&one, &same), (None, vec![]));
+    let words = "the traces differ: no traces, and now `traceparent` with 1 % of journeys sampled, at most 10/s";
+    assert_eq!(
+        refused(&run(USUAL), &one),
+        (Some(Differs::Traces), vec![words.to_owned()])
+    );
+    let more = traced(0.5, None, "http://a/{trace_id}");
+    let words = "the traces differ: `traceparent` with 1 % of journeys sampled, at most 10/s, and now \
+                 `traceparent` with 50 % of journeys sampled";
+    assert_eq!(
+        refused(&one, &more),
+        (Some(Differs::Traces), vec![words.to_owned()])
+    );
+}
+
+#[test]
 fn blocks_go_round_and_quantiles_are_told_within_a_bucket() {
     let stretches = (0..10_u64).map(|i| {
         let mut times = Histogram::default();
@@ -569,6 +611,7 @@ fn what_is_known_before_the_load_is_refused_before_it() {
         let planned = PlannedRun {
             definition: &definition,
             load,
+            tracing: None,
             base_url,
             may_start_target: base_url.is_none() && starts_target,
             environment: &environment,

@@ -47,6 +47,7 @@ impl InnerTally {
             count: 1,
             example: describe(),
             sample: None,
+            traced: None,
         });
     }
 
@@ -64,6 +65,7 @@ impl InnerTally {
             count: 1,
             example: message,
             sample: None,
+            traced: None,
         });
     }
 

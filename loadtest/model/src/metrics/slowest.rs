@@ -1,5 +1,6 @@
 //! The slowest journeys, whole, so that one can be looked at step by step.
 
+use crate::trace::TraceId;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
@@ -21,6 +22,9 @@ pub struct SlowJourney {
     pub time_us: u64,
     /// True if every step was ok and none was skipped for want of a value.
     pub ok: bool,
+    /// Its trace, if it is sampled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<TraceId>,
     /// The steps that were executed, in the order they ran.
     pub steps: Vec<SlowStep>,
 }

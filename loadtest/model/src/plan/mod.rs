@@ -13,13 +13,14 @@ use crate::definition::{
     Bound, Comparator, Load, Metric, Rendezvous, ScenarioDef, Shape, Subject, Threshold,
 };
 use crate::shard::Shard;
+use crate::trace::Tracing;
 pub use error::{LoadOption, PlanError};
 use load::{check_load, max_users, override_load};
 pub use rows::RowLimit;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The changes of a declared load from the command line.
+/// The changes of a declared load from the command line, and the tracing of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Overrides {
@@ -41,6 +42,9 @@ pub struct Overrides {
     /// `--shard`: the part of the load to make.
     #[serde(skip_serializing_if = "Shard::is_whole")]
     pub shard: Shard,
+    /// `[traces]` and `--trace`; `None` where requests carry no trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tracing: Option<Tracing>,
 }
 
 /// A number of iterations to make.
@@ -101,6 +105,9 @@ pub struct Plan {
     /// The part of all this that the run makes; load, users and rows are those of the whole.
     #[serde(default, skip_serializing_if = "Shard::is_whole")]
     pub shard: Shard,
+    /// The tracing of its journeys; `None` where requests carry no trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracing: Option<Tracing>,
 }
 
 /// The grading of a step.
@@ -181,6 +188,7 @@ impl Plan {
             graceful_stop: GRACEFUL_STOP,
             rows: None,
             shard: overrides.shard,
+            tracing: overrides.tracing.clone(),
             grading: scenario
                 .steps
                 .iter()

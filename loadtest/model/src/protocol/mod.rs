@@ -21,6 +21,7 @@ use crate::failure::RunFailure;
 use crate::metrics::{Frame, Number};
 use crate::plan::{GradingDefaults, Overrides};
 use crate::record::{RunEnd, RunStart};
+use crate::trace::Tracing;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -118,6 +119,9 @@ pub struct CapacityRequest {
     pub base_url: Option<String>,
     /// The grading policy of the workspace.
     pub grading: GradingDefaults,
+    /// The traces of its requests, where they carry some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracing: Option<Tracing>,
     /// The seed of the first trial; each further one has the next.
     pub seed: u64,
     /// SHA-256 of the executable, for the record.
@@ -199,6 +203,9 @@ pub struct RunRequest {
     /// The file for it where that one cannot be written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spare_record: Option<PathBuf>,
+    /// The file for the spans of sampled journeys: a [`SpanLine`](crate::trace::SpanLine) in JSON per line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spans: Option<PathBuf>,
     /// The file of the [`SetupValues`] of a shard, which runs no setup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup_values: Option<PathBuf>,

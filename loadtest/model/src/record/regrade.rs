@@ -95,6 +95,7 @@ mod tests {
                 count: timeouts,
                 example: Redacted::default(),
                 sample: None,
+                traced: None,
             });
         }
         let within = |limit| times.iter().filter(|time| ms(**time) <= limit).count() as u64;

@@ -5,6 +5,7 @@ mod progress;
 mod step;
 
 use super::outcome::tally_failure;
+use super::trace::{EndedTrace, JourneyTrace};
 use super::vu_guard::VuGuard;
 use super::worker_state::WorkerState;
 use crate::chain::{Chain, Purpose, RequestBuf, Scenario, Shared, Vu};
@@ -40,6 +41,8 @@ pub(crate) struct VirtualUser<T> {
     pub(super) ended_at: Instant,
     /// True if the last iteration sent no request, and so never yielded the thread.
     pub(super) sent_nothing: bool,
+    /// The trace of the last iteration.
+    last_trace: Option<EndedTrace>,
 }
 
 /// The intended and the possible start of an iteration.
@@ -80,6 +83,7 @@ impl<T: Transport> VirtualUser<T> {
             completed_once: vec![false; steps],
             ended_at: Instant::now(),
             sent_nothing: false,
+            last_trace: None,
         }
     }
 
@@ -103,19 +107,25 @@ impl<T: Transport> VirtualUser<T> {
             in_step: Cell::new(None),
             ended: Cell::new(false),
         };
-        state.with_tally(window, |tally| record_start(tally, arrival, started));
+        let trace = state.begin_trace(arrival, started);
+        self.last_trace = trace.as_deref().map(JourneyTrace::ended);
+        let sampled = trace.as_deref().and_then(JourneyTrace::sampled_id);
+        state.with_tally(window, |tally| {
+            record_start(tally, arrival, started);
+            tally.journey.sampled += u64::from(sampled.is_some());
+        });
         let start_delay = elapsed_between(arrival.due, started);
         let mut progress = IterationProgress::new(
             Some(start_delay),
             std::mem::take(&mut self.executed),
             std::mem::take(&mut self.groups),
         );
-        let begun = self.prepare_chain(arrival, window, state);
+        let begun = self.prepare_chain(arrival, window, state, self.last_trace);
         if begun.is_ok() {
             let steps = self.scenario.definition.steps.iter().enumerate();
             for (step, def) in steps.filter(|(_, def)| !def.last) {
                 running.in_step.set(Some(step));
-                let context = StepContext::new(step, def, window, state);
+                let context = StepContext::new(step, def, window, state, trace.as_ref());
                 let step_over = self.run_step(context, &mut progress, observer);
                 let ControlFlow::Continue(executed) = step_over.await else {
                     self.sent_nothing = false;
@@ -143,6 +153,7 @@ impl<T: Transport> VirtualUser<T> {
                 tally_failure(
                     &mut tally.steps[0],
                     &Failure::new(ErrorKind::StepPanic, message.as_str()),
+                    None,
                 );
             }
             let journeys = &mut tally.journey;
@@ -165,6 +176,7 @@ impl<T: Transport> VirtualUser<T> {
                     delay_us: micros(start_delay),
                     time_us,
                     ok: !progress.failed,
+                    trace_id: sampled,
                     steps: progress
                         .executed
                         .iter()
@@ -174,6 +186,9 @@ impl<T: Transport> VirtualUser<T> {
             }
         });
         state.record_groups(window, &progress.groups);
+        if let Some(trace) = &trace {
+            trace.finish(self.ended_at, progress.failed);
+        }
         self.executed = progress.executed;
         self.groups = progress.groups;
         self.sent_nothing = !progress.sent;
@@ -186,12 +201,14 @@ impl<T: Transport> VirtualUser<T> {
         arrival: Arrival,
         window: Window,
         state: &WorkerState,
+        trace: Option<EndedTrace>,
     ) -> Result<(), String> {
         self.transport
             .as_mut()
             .unwrap_or_else(missing_transport)
             .begin();
         self.vu.begin(arrival.iteration, arrival.feed_index);
+        self.vu.set_trace(trace.map(EndedTrace::id));
         self.vu.reseed(usize::MAX, Purpose::Scenario);
         let Self {
             scenario,
@@ -227,10 +244,11 @@ impl<T: Transport> VirtualUser<T> {
         }
         // A step outside of iterations delays no arrival.
         let mut alone = IterationProgress::new(None, Vec::new(), Vec::new());
+        let trace = state.resume_trace(self.last_trace);
         for step in state.last_step_indices() {
             let def = &self.scenario.definition.steps[step];
             // They are not cut short: only the hard end comes before theirs, and drops them.
-            let context = StepContext::new(step, def, Window::Steady, state);
+            let context = StepContext::new(step, def, Window::Steady, state, trace.as_ref());
             if self
                 .run_step(context, &mut alone, observer)
                 .await

@@ -117,6 +117,13 @@ impl IterationProgress {
         self.failed |= outcome.is_failure();
         observer.on_step_end(step, outcome);
         let is_executed = matches!(outcome, StepOutcome::Ok | StepOutcome::Failed(_));
+        if let Some(trace) = context.trace.filter(|_| is_executed) {
+            trace.end_step(
+                step,
+                timing.map(|timing| timing.begun),
+                outcome.error_kind(),
+            );
+        }
         if let Some(group) = state.groups[step].and_then(|group| self.groups.get_mut(group)) {
             group.executed |= is_executed;
             group.failed |= outcome.is_failure();

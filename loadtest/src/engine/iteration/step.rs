@@ -5,6 +5,7 @@ use super::super::outcome::{
 };
 use super::super::request_loop::RequestLoop;
 use super::super::step_client::{OwnWaits, RequestLog, StepClient};
+use super::super::trace::JourneyTrace;
 use super::super::vu_guard::VuGuard;
 use super::super::worker_state::WorkerState;
 use super::VirtualUser;
@@ -18,12 +19,15 @@ use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Cause, RootCause};
 use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::Window;
+use loadtest_model::trace::TracePoint;
 use std::any::Any;
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::task::Poll;
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// A step of an iteration: its definition, the window it counts in, and the state of its worker.
 #[derive(Clone, Copy)]
@@ -33,6 +37,8 @@ pub(crate) struct StepContext<'a> {
     pub(crate) def: &'a StepDef,
     pub(crate) window: Window,
     pub(crate) state: &'a Rc<WorkerState>,
+    /// The trace of the journey, if requests carry one.
+    pub(crate) trace: Option<&'a Rc<JourneyTrace>>,
 }
 
 impl<'a> StepContext<'a> {
@@ -43,13 +49,21 @@ impl<'a> StepContext<'a> {
         def: &'a StepDef,
         window: Window,
         state: &'a Rc<WorkerState>,
+        trace: Option<&'a Rc<JourneyTrace>>,
     ) -> Self {
         Self {
             step,
             def,
             window: state.step_window(step, window),
             state,
+            trace,
         }
+    }
+
+    /// Returns the place in a trace that is kept of the step that took so long.
+    fn trace_point(&self, begun: Option<Instant>, time: Duration) -> Option<TracePoint> {
+        let begun = begun.unwrap_or_else(Instant::now);
+        self.trace?.point(self.step, begun, time)
     }
 }
 
@@ -71,6 +85,7 @@ impl<T: Transport> VirtualUser<T> {
             def,
             window,
             state,
+            ..
         } = context;
         if def.sends_itself {
             // In a box, so that the journeys of all others stay small.
@@ -99,6 +114,7 @@ impl<T: Transport> VirtualUser<T> {
                     response,
                     target: state.plan.grading[step].target,
                     checks: (0, 0),
+                    traced: context.trace_point(attempt.begun, response),
                 };
                 let result = attempt
                     .result
@@ -109,7 +125,10 @@ impl<T: Transport> VirtualUser<T> {
                 result.map_or_else(StepOutcome::Failed, |()| StepOutcome::Ok)
             }
             Err(outcome) => {
-                state.with_tally(window, |tally| tally_not_sent(tally, step, &outcome));
+                let traced = context.trace_point(None, Duration::ZERO);
+                state.with_tally(window, |tally| {
+                    tally_not_sent(tally, step, &outcome, traced);
+                });
                 outcome
             }
         };
@@ -149,9 +168,13 @@ impl<T: Transport> VirtualUser<T> {
             def,
             window,
             state,
+            ..
         } = context;
         if let Err(outcome) = self.draw_step(context, progress.stopped, O::FORCES_ALL_STEPS) {
-            state.with_tally(window, |tally| tally_not_sent(tally, step, &outcome));
+            let traced = context.trace_point(None, Duration::ZERO);
+            state.with_tally(window, |tally| {
+                tally_not_sent(tally, step, &outcome, traced);
+            });
             let executed = progress.record_step(context, &outcome, None, observer);
             return ControlFlow::Continue(executed);
         }
@@ -159,7 +182,7 @@ impl<T: Transport> VirtualUser<T> {
         let transport = self.transport.take().unwrap_or_else(missing_transport);
         let account = RequestLog::new(state, window, step, O::KEPT_EXCHANGES);
         let (cut_off, waits) = (account.cut_off(), account.waits());
-        let line = StepClient::new(transport, def, account);
+        let line = StepClient::new(transport, context, account);
         let mut http = Http::new(Box::new(line));
         let running = self.poll_step_function(context, &mut http, &cut_off, &waits);
         let ran = running.await;
@@ -202,14 +225,17 @@ impl<T: Transport> VirtualUser<T> {
         progress.sent |= service.is_some();
         let mut sample = None;
         if let (Some(service), Some(_)) = (service, &result) {
+            // A step that sent nothing leaves the delay to the next one.
+            let response = service + progress.start_delay.take().unwrap_or_default();
             sample = Some(StepSample {
                 service,
-                // A step that sent nothing leaves the delay to the next one.
-                response: service + progress.start_delay.take().unwrap_or_default(),
+                response,
                 target: state.plan.grading[step].target,
                 checks,
+                traced: context.trace_point(first, response),
             });
         }
+        let traced = context.trace_point(first, Duration::ZERO);
         let timing = first
             .zip(sample.as_ref())
             .map(|(begun, sample)| StepTiming {
@@ -221,8 +247,8 @@ impl<T: Transport> VirtualUser<T> {
             let steps = &mut tally.steps[step];
             match (sample, result) {
                 (Some(sample), Some(result)) => sample.tally(steps, &result),
-                (_, Some(result)) => tally_without_request(steps, &result, checks),
-                (_, None) => tally_not_sent(tally, step, &outcome),
+                (_, Some(result)) => tally_without_request(steps, &result, checks, traced),
+                (_, None) => tally_not_sent(tally, step, &outcome, traced),
             }
         });
         self.completed_once[step] |= def.once && matches!(outcome, StepOutcome::Ok);
@@ -244,6 +270,7 @@ impl<T: Transport> VirtualUser<T> {
             def,
             window,
             state,
+            ..
         } = context;
         let Self {
             chain: Some(chain),

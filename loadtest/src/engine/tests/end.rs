@@ -146,6 +146,7 @@ fn run_until_told(load: Load, last: u64) -> (RunEnd, Tally, u64) {
         workers: Workers::new(1, 1).unwrap(),
         start: engine::common_start(1),
         control: &Control::new(),
+        tracing: None,
     };
     let ended = run.run(
         move |user| HttpTransport::new(Arc::clone(&network), user),
@@ -213,6 +214,7 @@ fn servers_that_drip_or_say_nothing_do_not_outlast_the_hard_end() {
             workers: Workers::new(1, 1).unwrap(),
             start: engine::common_start(1),
             control: &Control::new(),
+            tracing: None,
         }
         .run(
             move |user| HttpTransport::new(Arc::clone(&network), user),

@@ -50,6 +50,7 @@ pub(super) fn run(scenario: &'static Scenario, count: u64, server: &Server) -> T
         workers: Workers::new(1, 1).unwrap(),
         start: engine::common_start(1),
         control: &Control::new(),
+        tracing: None,
     }
     .run(
         move |user| HttpTransport::new(Arc::clone(&network), user),

@@ -20,6 +20,7 @@ mod senders;
 mod shards;
 mod slowest;
 mod soak;
+mod traces;
 
 use super::control::{Control, RunPhase, StopSignals};
 use super::pacer::Pacer;
@@ -181,6 +182,7 @@ impl Transport for Scripted {
             },
             redirected_to: None,
             hops: Vec::new(),
+            requests: Vec::new(),
         }
     }
 }
@@ -274,6 +276,7 @@ fn worker_spec<T>(
         occupancy: Arc::default(),
         meeting_points: MeetingPoints::new(&scenario.definition, plan),
         make_transport: Arc::new(move |_| make_transport()),
+        tracing: None,
     }
 }
 

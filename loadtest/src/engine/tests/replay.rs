@@ -87,6 +87,7 @@ fn sent_by_shard(load: &Load, seed: u64, workers: u32, shard: Shard) -> Vec<Stri
         workers: Workers::new(workers, workers).unwrap(),
         start: engine::common_start(1),
         control: &Control::new(),
+        tracing: None,
     }
     .run(
         move |user| HttpTransport::new(Arc::clone(&network), user),

@@ -19,6 +19,7 @@ fn journey(iteration: u64, due_ms: u64, time_ms: u64, steps: Vec<SlowStep>) -> S
         delay_us: 0,
         time_us: time_ms * 1_000,
         ok: true,
+        trace_id: None,
         steps,
     }
 }

@@ -156,6 +156,7 @@ async fn ours(answer: &[u8], piece: usize, method: &Method) -> Result<Read, Erro
         run_id: &host,
         reads_body: false,
         cookie: None,
+        traceparent: None,
     };
     let client = async {
         meter.begin();

@@ -362,6 +362,7 @@ mod tests {
                 run_id: &host,
                 reads_body: false,
                 cookie: None,
+                traceparent: None,
             };
             let mut out = Vec::new();
             encode_request_head(&OutgoingRequest::new(&buffer, around).unwrap(), &mut out);

@@ -28,6 +28,7 @@ async fn send_within(
         timeout,
         redirects: 0,
         unfinished: &Cell::default(),
+        trace: None,
     };
     user.send(call).await
 }

@@ -199,6 +199,7 @@ fn what_is_said_around_chunks_may_have_no_end_but_the_deadline() {
                 timeout: Duration::from_millis(200),
                 redirects: 0,
                 unfinished: &Cell::default(),
+                trace: None,
             };
             let exchange = user.send(call).await;
             assert!(exchange.traffic.received_bytes > 64 * 1024, "{start:?}");

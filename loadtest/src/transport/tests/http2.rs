@@ -22,18 +22,18 @@ use tokio::task::spawn_local;
 
 /// A request as a server of HTTP/2 gets it.
 #[derive(Debug, Clone, Default)]
-struct Arrived {
+pub(super) struct Arrived {
     line: String,
     authority: String,
-    headers: Vec<String>,
+    pub(super) headers: Vec<String>,
     body: Vec<u8>,
     connection: usize,
 }
 
-type Log = Rc<RefCell<Vec<Arrived>>>;
+pub(super) type Log = Rc<RefCell<Vec<Arrived>>>;
 
 /// A server that answers properly; runs as long as the test does.
-async fn serve(
+pub(super) async fn serve(
     answer: impl Fn(&str) -> (Response<()>, Vec<u8>) + Clone + 'static,
 ) -> (SocketAddr, Log) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -92,12 +92,12 @@ async fn one(
     }
 }
 
-fn fine(path: &str) -> (Response<()>, Vec<u8>) {
+pub(super) fn fine(path: &str) -> (Response<()>, Vec<u8>) {
     let builder = Response::builder().header("x-path", path);
     (builder.body(()).unwrap(), b"fine".to_vec())
 }
 
-fn http2() -> Client {
+pub(super) fn http2() -> Client {
     Client {
         http: HttpVersion::Http2,
         ..Client::DEFAULT
@@ -594,6 +594,7 @@ fn a_deadline_ends_a_request_and_its_connection() {
                     timeout: Duration::from_millis(100),
                     redirects: 0,
                     unfinished: &Cell::default(),
+                    trace: None,
                 })
                 .await;
             assert!(exchange.service_time < PATIENCE);

@@ -17,3 +17,4 @@ mod lookups;
 mod network;
 mod redirects;
 mod tls;
+mod traces;

@@ -263,6 +263,7 @@ fn one_deadline_and_one_service_time_cover_the_whole_way() {
                 timeout: Duration::from_millis(100),
                 redirects: 5,
                 unfinished: &Cell::default(),
+                trace: None,
             })
             .await;
         assert!(exchange.service_time < PATIENCE);

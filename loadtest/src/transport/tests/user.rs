@@ -97,6 +97,7 @@ pub(crate) async fn follow(
         timeout: PATIENCE,
         redirects,
         unfinished: &Cell::default(),
+        trace: None,
     };
     user.send(call).await
 }

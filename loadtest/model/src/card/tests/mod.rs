@@ -26,6 +26,7 @@ fn error(kind: ErrorKind, count: u64) -> ErrorTally {
         count,
         example: "as an example".into(),
         sample: None,
+        traced: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What became of journeys, and how the time of the slow ones divides among their steps.
 
-use crate::metrics::{Histogram, Slowest, micros};
+use crate::metrics::{Histogram, Slowest, is_zero, micros};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -18,6 +18,9 @@ pub struct JourneyTally {
     pub cancelled: u64,
     /// Arrivals that never began: none was free before the end.
     pub dropped: u64,
+    /// Iterations that began and are sampled: their requests say so to the target.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub sampled: u64,
     /// Journey time of ok journeys: intended start to end, less think time.
     pub time: Histogram,
     /// Journey time of failed journeys.
@@ -56,6 +59,7 @@ impl JourneyTally {
         self.failed += other.failed;
         self.cancelled += other.cancelled;
         self.dropped += other.dropped;
+        self.sampled += other.sampled;
         self.time.merge(&other.time);
         self.failed_time.merge(&other.failed_time);
         self.lateness.merge(&other.lateness);

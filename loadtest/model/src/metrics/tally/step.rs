@@ -3,6 +3,7 @@
 use crate::metrics::{ErrorKind, Phases, Traffic};
 use crate::metrics::{Histogram, is_zero};
 use crate::redacted::Redacted;
+use crate::trace::TracePoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -64,6 +65,9 @@ pub struct StepTally {
     pub errors: Vec<ErrorTally>,
     /// The requests of a step that sends for itself, a row per name.
     pub inner: Vec<InnerTally>,
+    /// The slowest execution of those in `response` whose journey is sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traced: Option<TracePoint>,
     /// Times that are yet to be added to both `response` and `service`, which are the same but for the first
     /// request of a journey that began late.
     #[serde(skip)]
@@ -119,6 +123,9 @@ pub struct ErrorTally {
     pub example: Redacted,
     /// The start of the first one's body.
     pub sample: Option<Redacted>,
+    /// The first one whose journey is sampled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traced: Option<TracePoint>,
 }
 
 impl PhaseTally {
@@ -178,6 +185,7 @@ impl StepTally {
         for (status, count) in &other.statuses {
             *self.statuses.entry(*status).or_default() += count;
         }
+        TracePoint::keep_slower(&mut self.traced, other.traced);
         for theirs in &other.errors {
             self.count_error(theirs.clone());
         }
@@ -190,7 +198,10 @@ impl StepTally {
     pub fn count_error(&mut self, error: ErrorTally) {
         let same = |ours: &&mut ErrorTally| (ours.kind, ours.status) == (error.kind, error.status);
         match self.errors.iter_mut().find(same) {
-            Some(ours) => ours.count += error.count,
+            Some(ours) => {
+                ours.count += error.count;
+                TracePoint::keep_earlier(&mut ours.traced, error.traced);
+            }
             None => self.errors.push(error),
         }
     }

@@ -42,6 +42,7 @@ fn happen(tally: &mut Tally, what: u8, us: u64) {
         count: 1,
         example: "as an example".into(),
         sample: None,
+        traced: None,
     };
     match what {
         0 => {
@@ -163,6 +164,7 @@ fn errors_and_dependency_failures_of_one_kind_are_one_line() {
         count,
         example: Redacted::assume(count.to_string()),
         sample: None,
+        traced: None,
     };
     let mut step = StepTally::default();
     step.count_error(error(ErrorKind::TimeoutHead, 2));
