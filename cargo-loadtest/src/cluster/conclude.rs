@@ -19,6 +19,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+/// The time of a run in which its agents were to make load, until the controller stopped them; `None` where it did not.
+pub(super) type StoppedAfter = Option<Duration>;
+
 /// What is not known of a load.
 struct Missing {
     /// The agents, and how much of their parts.
@@ -47,9 +50,10 @@ impl RunCourse<'_> {
         &self,
         clocks: &[AgentClock],
         enough: Option<f64>,
+        stopped: StoppedAfter,
     ) -> Result<Vec<Result<ScenarioRecord, Error>>, Error> {
         let numbers = 0..self.scenarios.len();
-        let results = numbers.map(|number| self.conclude_one(number, clocks, enough));
+        let results = numbers.map(|number| self.conclude_one(number, clocks, enough, stopped));
         let results = results.collect::<Result<_, _>>()?;
         for agent in self.agents.iter().filter(|agent| agent.is_complete()) {
             agent.remove_files();
@@ -62,6 +66,7 @@ impl RunCourse<'_> {
         number: usize,
         clocks: &[AgentClock],
         enough: Option<f64>,
+        stopped: StoppedAfter,
     ) -> Result<Result<ScenarioRecord, Error>, Error> {
         let scenario = &self.scenarios[number];
         let identity = &self.run.requests[number].scenario;
@@ -82,8 +87,8 @@ impl RunCourse<'_> {
         };
         let parts = parts.iter().flat_map(|part| &part.scenarios);
         let first_us = clocks.iter().map(AgentClock::began_late_us).min();
-        let agents = self.agents.iter().zip(clocks).zip(parts);
-        for (shard, ((agent, clock), part)) in record.shards.iter_mut().zip(agents) {
+        let agents = self.agents.iter().zip(clocks).zip(parts).enumerate();
+        for (shard, (place, ((agent, clock), part))) in record.shards.iter_mut().zip(agents) {
             shard.doubts = Validity::list_doubts(part);
             let after_us = clock.began_late_us() - first_us.unwrap_or_default();
             shard.began_after_us = after_us.unsigned_abs();
@@ -92,10 +97,11 @@ impl RunCourse<'_> {
                 clock_offset_us: clock.at_start().offset_us,
                 clock_error_us: clock.at_start().error_us,
                 clock_drift_us: clock.drift_us(),
-                lost: agent.lost.clone().map(Redacted::assume),
+                lost: self.describe_loss_of(place).map(Redacted::assume),
+                not_run: 0,
             });
         }
-        if let Some(missing) = self.describe_missing(&record) {
+        if let Some(missing) = find_missing_parts(&mut record, stopped) {
             let is_enough = enough.is_some_and(|enough| missing.share >= Some(enough));
             record.end.ending = EndReason::AgentLost {
                 reason: missing.reason,
@@ -192,42 +198,55 @@ impl RunCourse<'_> {
         Error::failure(format!("agent {name} tells what cannot be: {wrong}"))
     }
 
-    /// Describes what is missing of agents that did not make their part, or of which not all is here.
-    fn describe_missing(&self, record: &ScenarioRecord) -> Option<Missing> {
-        let elapsed = Duration::from_micros(record.end.elapsed_us);
-        let load = &record.start.plan.load;
-        let due = match load.shape {
-            Shape::Iterations { count, .. } => Some(count),
-            _ => Schedule::new(load).arrivals_until(elapsed),
-        };
-        let mut words = Vec::new();
-        let mut not_run = due.map(|_| 0);
-        for (place, agent) in self.agents.iter().enumerate() {
-            let mut reason = match &agent.lost {
-                Some(reason) => reason.clone(),
-                None if agent.is_complete() => continue,
-                None => format!(
-                    "agent {} did not deliver all that it measured",
-                    self.name(place)
-                ),
-            };
-            let own = record.shards.get(place).zip(due).map(|(part, due)| {
-                let known = part.started + part.dropped;
-                part.shard.count_of(due).saturating_sub(known)
-            });
-            not_run = not_run.zip(own).map(|(sum, own)| sum + own);
-            if let Some(count) = own.filter(|count| *count > 0) {
-                let count = display::format_counted(count, "iteration");
-                write!(reason, "; {count} of its part were not run").expect("a string");
-            }
-            words.push(reason);
+    /// Returns why an agent did not make its part, or why not all of it is here.
+    fn describe_loss_of(&self, place: usize) -> Option<String> {
+        let agent = &self.agents[place];
+        match &agent.lost {
+            Some(reason) => Some(reason.clone()),
+            None if agent.is_complete() => None,
+            None => Some(format!(
+                "agent {} did not deliver all that it measured",
+                self.name(place)
+            )),
         }
-        (!words.is_empty()).then(|| Missing {
-            reason: Redacted::assume(words.join("; ")),
-            share: (due.zip(not_run))
-                .map(|(due, not_run)| 1.0 - not_run as f64 / due.max(1) as f64),
-        })
     }
+}
+
+/// Finds what is missing of agents that did not make their part, or of which not all is here, and notes it beside
+/// what they made.
+fn find_missing_parts(record: &mut ScenarioRecord, stopped: StoppedAfter) -> Option<Missing> {
+    let plan = &record.start.plan;
+    let due = match plan.load.shape {
+        Shape::Iterations { count, .. } => Some(count),
+        _ => Schedule::new(&plan.load).arrivals_until(stopped.unwrap_or(Duration::MAX)),
+    };
+    let rows = plan.rows.as_ref().map_or(u64::MAX, |limit| limit.rows);
+    let due = due.map(|due| due.min(rows));
+    let mut words = Vec::new();
+    let mut not_run = due.map(|_| 0);
+    for part in &mut record.shards {
+        let Some(agent) = &mut part.agent else {
+            continue;
+        };
+        let Some(mut reason) = agent.lost.as_deref().map(str::to_owned) else {
+            continue;
+        };
+        let known = part.started + part.dropped;
+        let own = due.map(|due| part.shard.count_of(due).saturating_sub(known));
+        not_run = not_run.zip(own).map(|(sum, own)| sum + own);
+        if let Some(count) = own.filter(|count| *count > 0) {
+            agent.not_run = count;
+            part.planned = known + count;
+            let verb = if count == 1 { "is" } else { "are" };
+            let count = display::format_counted(count, "iteration");
+            write!(reason, "; {count} of its part {verb} not known to have run").expect("a string");
+        }
+        words.push(reason);
+    }
+    (!words.is_empty()).then(|| Missing {
+        reason: Redacted::assume(words.join("; ")),
+        share: (due.zip(not_run)).map(|(due, not_run)| 1.0 - not_run as f64 / due.max(1) as f64),
+    })
 }
 
 /// Reads the record that the process of an agent wrote.

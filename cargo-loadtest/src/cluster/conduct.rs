@@ -1,6 +1,7 @@
 //! A run of agents under way: its start, what is heard, who is lost, and its end.
 
 use super::clock::{AgentClock, ClockOffset, measure_clocks, now_us};
+use super::conclude::StoppedAfter;
 use super::controller::{BEAT, Crew};
 use super::course::RunCourse;
 use super::messages::{Beat, Phase};
@@ -10,6 +11,7 @@ use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
 use async_nats::connection::State;
+use loadtest_model::display;
 use loadtest_model::record::ScenarioRecord;
 use std::time::Duration;
 use tokio::spawn;
@@ -18,9 +20,7 @@ use tokio::time::{Instant, sleep};
 
 /// The interval between two beats until the load begins: what is lost then may come too late.
 const NOTICE_BEAT: Duration = Duration::from_millis(100);
-/// An agent that says nothing for so long is lost.
-const SILENCE: Duration = Duration::from_millis(3_500);
-/// The same after our own connection came back.
+/// The time for agents to be heard after our own connection came back.
 const SILENCE_AFTER_OUTAGE: Duration = Duration::from_secs(4);
 /// The interval between two looks at a connection that is down.
 const OUTAGE_POLL: Duration = Duration::from_millis(100);
@@ -56,8 +56,9 @@ pub(super) struct Control<'a> {
     /// The time since which it is down.
     outage_since: Option<Instant>,
     outage_is_told: bool,
-    /// The time when agents were first told to stop.
+    /// The time when agents were first told to stop, and how long after the start of the load that was.
     stopped_at: Option<Instant>,
+    stopped_after: StoppedAfter,
     /// The number of requests to stop that were obeyed.
     stopped_by: Option<u32>,
 }
@@ -84,13 +85,14 @@ impl<'a> Control<'a> {
             outage_since: None,
             outage_is_told: false,
             stopped_at: None,
+            stopped_after: None,
             stopped_by: None,
         }
     }
 
     /// Tells the agents that the run is over, again and again: nobody answers.
-    pub(super) async fn dismiss(&mut self, end: Phase) {
-        self.phase = end;
+    pub(super) async fn dismiss(&mut self) {
+        self.phase = Phase::Done;
         for _ in 0..3 {
             self.beat().await;
             sleep(Duration::from_millis(50)).await;
@@ -105,7 +107,8 @@ impl<'a> Control<'a> {
         &self,
         enough: Option<f64>,
     ) -> Result<Vec<Result<ScenarioRecord, Error>>, Error> {
-        self.course.conclude(&self.clocks, enough)
+        self.course
+            .conclude(&self.clocks, enough, self.stopped_after)
     }
 
     /// Prepares, starts, follows and ends it.
@@ -173,7 +176,15 @@ impl<'a> Control<'a> {
             }
             // Who is lost may still deliver what it measured, and who was told to abort has its own limit.
             if self.course.all_ended_or_lost() || self.stopped_by.is_some_and(|count| count > 2) {
-                let since = *drained_since.get_or_insert_with(Instant::now);
+                let since = *drained_since.get_or_insert_with(|| {
+                    let (limit, owing) =
+                        (display::format_span(DRAIN_LIMIT), self.course.undelivered());
+                    let owing = owing.join(", ");
+                    live.print(&format!(
+                        "waiting {limit} for what {owing} may still deliver"
+                    ));
+                    Instant::now()
+                });
                 if since.elapsed() > DRAIN_LIMIT || interrupts.count() > 2 {
                     return Ok(());
                 }
@@ -211,6 +222,8 @@ impl<'a> Control<'a> {
             self.last_beat = None;
             if phase >= Phase::Stop {
                 self.stopped_at.get_or_insert_with(Instant::now);
+                let after_us = now_us().saturating_sub(self.start_us);
+                (self.stopped_after).get_or_insert(Duration::from_micros(after_us));
             }
         }
     }
@@ -232,7 +245,7 @@ impl<'a> Control<'a> {
         for parcel in self.parcels.next().await {
             self.course.take(&parcel)?;
         }
-        if !self.parcels.is_hearing() {
+        if self.parcels.heard_until().is_none() {
             // A connection that broke and is back already, for example.
             self.outage = Some(Instant::now());
         }
@@ -307,6 +320,7 @@ impl<'a> Control<'a> {
         let could_hear = self
             .outage
             .is_none_or(|last| last.elapsed() > SILENCE_AFTER_OUTAGE);
-        self.course.note_losses(could_hear.then_some(SILENCE));
+        let heard_until = self.parcels.heard_until().filter(|_| could_hear);
+        self.course.note_losses(heard_until);
     }
 }

@@ -165,7 +165,7 @@ impl Crew<'_> {
             let mut engaged = Engaged::default();
             if let Err(error) = self.engage(setup_values, &mut engaged, interrupts).await {
                 // Those that prepare in vain are told.
-                self.beat((0..self.agents.len()).map(|_| Beat::of(Phase::Abort)))
+                self.beat((0..self.agents.len()).map(|_| Beat::of(Phase::Done)))
                     .await;
                 return Err(error);
             }
@@ -175,12 +175,7 @@ impl Crew<'_> {
             let mut control = Control::new(self, course, engaged.clocks, parcels);
             let made = control.conduct(interrupts, live).await;
             // Agents that hear it need not wait for their own deadline.
-            let end = if made.is_ok() {
-                Phase::Done
-            } else {
-                Phase::Abort
-            };
-            control.dismiss(end).await;
+            control.dismiss().await;
             made.and_then(|()| {
                 let Cluster {
                     on_loss, min_share, ..

@@ -8,6 +8,7 @@ use super::scenario_course::ScenarioCourse;
 use crate::console;
 use crate::error::Error;
 use crate::live::Live;
+use loadtest_model::display;
 use loadtest_model::failure::RunFailure;
 use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::Schedule;
@@ -16,6 +17,9 @@ use std::iter;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::time::Instant;
+
+/// An agent that says nothing for so long is lost.
+const SILENCE: Duration = Duration::from_millis(3_500);
 
 /// All agents of a run.
 pub(super) struct RunCourse<'a> {
@@ -70,6 +74,7 @@ impl<'a> RunCourse<'a> {
         if head.agent != self.agents[place].info.agent {
             return Err(liar("sends in the name of another"));
         }
+        self.agents[place].last_word = parcel.said_at;
         self.agents[place].add(head, bytes)
     }
 
@@ -166,17 +171,19 @@ impl<'a> RunCourse<'a> {
         failed.or_else(ended)
     }
 
-    /// Notes the agents that gave up, and those that said nothing for longer than `limit`, where there is one.
-    pub(super) fn note_losses(&mut self, limit: Option<Duration>) {
+    /// Notes the agents that gave up, and those that said nothing for too long, if all was heard until `heard_until`.
+    pub(super) fn note_losses(&mut self, heard_until: Option<Instant>) {
         for place in 0..self.agents.len() {
             let name = self.name(place);
             let agent = &mut self.agents[place];
-            let silence = limit.filter(|limit| agent.last_word.elapsed() > *limit);
+            let silence = heard_until.map(|until| until.saturating_duration_since(agent.last_word));
+            let is_silent = silence.is_some_and(|silence| silence > SILENCE);
             let gave_up = agent.end.as_ref().and_then(|end| end.gave_up.as_ref());
-            let reason = match (&agent.end, gave_up, silence) {
-                (_, Some(reason), _) => format!("agent {name} gave up: {}", console::clean(reason)),
-                (None, None, Some(limit)) => {
-                    format!("agent {name} was lost: it said nothing for {limit:?}")
+            let reason = match (&agent.end, gave_up) {
+                (_, Some(reason)) => format!("agent {name} gave up: {}", console::clean(reason)),
+                (None, None) if is_silent => {
+                    let limit = display::format_span(SILENCE);
+                    format!("agent {name} was lost: it said nothing for {limit}")
                 }
                 _ => continue,
             };
@@ -246,6 +253,13 @@ impl<'a> RunCourse<'a> {
         self.agents
             .iter()
             .all(|agent| agent.end.is_some() || agent.lost.is_some())
+    }
+
+    /// Returns the agents that have not delivered all that they measured, as messages name them.
+    pub(super) fn undelivered(&self) -> Vec<String> {
+        let places = 0..self.agents.len();
+        let owing = places.filter(|place| !self.agents[*place].is_complete());
+        owing.map(|place| self.name(place)).collect()
     }
 
     /// Returns the names of the agents.

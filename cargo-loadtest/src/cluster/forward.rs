@@ -31,6 +31,8 @@ pub(super) struct Delivery {
     pub(super) end: Option<AgentEnd>,
     /// How much of each file the controller has.
     pub(super) received: Vec<u64>,
+    /// True once the server has all of them, and the end.
+    pub(super) is_sent: bool,
 }
 
 /// Files on their way.
@@ -67,6 +69,12 @@ impl Forwarder {
             .collect();
         let (mut number, mut last_word) = (0_u64, None::<Instant>);
         loop {
+            let lengths = self
+                .delivery
+                .borrow()
+                .end
+                .as_ref()
+                .map(|end| end.lengths.clone());
             let mut has_sent = false;
             for (file, source) in sources.iter_mut().enumerate() {
                 self.rewind(file, source);
@@ -88,7 +96,14 @@ impl Forwarder {
                 last_word = Some(Instant::now());
             } else {
                 sleep(POLL).await;
+                continue;
             }
+            // What was sent told the end, if there was one by then.
+            let is_whole = |lengths: Vec<u64>| {
+                let mut files = sources.iter().zip(lengths);
+                files.all(|(source, length)| source.sent >= length)
+            };
+            self.delivery.borrow_mut().is_sent = lengths.is_some_and(is_whole);
         }
     }
 

@@ -106,7 +106,6 @@ impl Mirror {
     /// # Errors
     /// When it cannot be of this agent, or not be written.
     pub(super) fn add(&mut self, head: ParcelHead, bytes: &[u8]) -> Result<(), Error> {
-        self.last_word = Instant::now();
         let wrong = |what: &str| Error::failure(format!("{} {what}", self.info.agent));
         let files = self.files.len();
         let file = self.files.get_mut(head.file);

@@ -25,6 +25,8 @@ const CONSUMER_LIMIT: Duration = Duration::from_secs(1);
 pub(super) struct Parcel {
     /// The number of its part, from 0, if the subject names one.
     pub(super) place: Option<usize>,
+    /// The time when the server took it.
+    pub(super) said_at: Instant,
     pub(super) bytes: Vec<u8>,
 }
 
@@ -36,8 +38,36 @@ pub(super) struct Parcels {
     /// The number of the next message.
     next: u64,
     last_parcel: Instant,
-    /// Messages that waited at the server when the last one was sent.
-    waiting: u64,
+    /// The clock of the server.
+    server: ServerClock,
+    /// The time up to which all was heard that the server took, if something waits there.
+    heard_until: Option<Instant>,
+}
+
+/// The times of the server by our own clock: those of messages that came without delay.
+#[derive(Debug, Default)]
+struct ServerClock {
+    /// A time of the server in nanoseconds after 1970, and the same by our own clock.
+    known: Option<(i128, Instant)>,
+}
+
+impl ServerClock {
+    /// Returns the time at which the server took a message that came now.
+    fn time_of(&mut self, taken_ns: i128) -> Instant {
+        let now = Instant::now();
+        let (known_ns, known) = *self.known.get_or_insert((taken_ns, now));
+        let span = |ns: i128| Duration::from_nanos(u64::try_from(ns).unwrap_or_default());
+        let taken = known + span(taken_ns - known_ns);
+        let taken = taken
+            .checked_sub(span(known_ns - taken_ns))
+            .unwrap_or(taken);
+        if taken > now {
+            // It came faster than all before.
+            self.known = Some((taken_ns, now));
+            return now;
+        }
+        taken
+    }
 }
 
 impl Parcels {
@@ -62,14 +92,14 @@ impl Parcels {
             consumer: None,
             next,
             last_parcel: Instant::now(),
-            waiting: 0,
+            server: ServerClock::default(),
+            heard_until: None,
         })
     }
 
-    /// Returns true if the last parcels that were asked for could be heard, and no others wait: what an agent said last
-    /// may be among these.
-    pub(super) fn is_hearing(&self) -> bool {
-        self.consumer.is_some() && self.waiting == 0
+    /// Returns the time up to which all was heard that agents said; `None` where they could not be heard.
+    pub(super) fn heard_until(&self) -> Option<Instant> {
+        (self.consumer.as_ref()).map(|_| self.heard_until.unwrap_or_else(Instant::now))
     }
 
     /// Returns the parcels that came, after a short wait. A server that is gone has none.
@@ -96,18 +126,26 @@ impl Parcels {
         loop {
             match timeout(2 * WAIT, batch.next()).await {
                 Ok(Some(Ok(message))) => {
+                    let mut said_at = Instant::now();
                     if let Ok(info) = message.info() {
                         self.next = info.stream_sequence + 1;
-                        self.waiting = info.pending;
+                        said_at = self.server.time_of(info.published.unix_timestamp_nanos());
+                        self.heard_until = (info.pending > 0).then_some(said_at);
                     }
                     self.last_parcel = Instant::now();
                     let place = message.subject.rsplit('.').next();
                     parcels.push(Parcel {
                         place: place.and_then(|place| place.parse().ok()),
+                        said_at,
                         bytes: message.payload.to_vec(),
                     });
                 }
-                Ok(None) => return parcels,
+                Ok(None) => {
+                    if parcels.is_empty() {
+                        self.heard_until = None;
+                    }
+                    return parcels;
+                }
                 Ok(Some(Err(_))) | Err(_) => {
                     self.consumer = None;
                     return parcels;
@@ -138,5 +176,31 @@ impl Parcels {
             .await
             .ok()?
             .ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::advance;
+
+    #[tokio::test(start_paused = true)]
+    async fn times_of_the_server_are_those_of_the_message_that_came_fastest() {
+        let mut clock = ServerClock::default();
+        let begin = Instant::now();
+        let second = 1_000_000_000;
+        assert_eq!(clock.time_of(7 * second), begin);
+        // Late by four seconds, and then by one less than the first.
+        advance(Duration::from_secs(5)).await;
+        assert_eq!(clock.time_of(8 * second), begin + Duration::from_secs(1));
+        assert_eq!(clock.time_of(13 * second), Instant::now());
+        advance(Duration::from_secs(1)).await;
+        assert_eq!(clock.time_of(13 * second), begin + Duration::from_secs(5));
+        assert_eq!(
+            clock.time_of(6 * second),
+            begin
+                .checked_sub(2 * Duration::from_secs(1))
+                .unwrap_or(begin)
+        );
     }
 }

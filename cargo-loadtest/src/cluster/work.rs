@@ -12,6 +12,7 @@ use crate::session::{self, ChildEnded, Group, Program};
 use crate::store::{Measured, RunFolder};
 use async_nats::Client;
 use async_nats::connection::State;
+use loadtest_model::display;
 use loadtest_model::protocol::{Request, RunRequest};
 use loadtest_model::record::RunRecord;
 use std::cell::RefCell;
@@ -25,6 +26,8 @@ use tokio::time::Instant;
 
 /// A controller that says nothing for so long is gone.
 const SILENCE: Duration = Duration::from_secs(5);
+/// An agent that looks so seldom stood still itself.
+const STANDSTILL: Duration = Duration::from_secs(1);
 /// The time for a child to end after `abort`.
 const ABORT_LIMIT: Duration = Duration::from_secs(5);
 /// The time for the journals to get to the controller after the end.
@@ -48,6 +51,7 @@ pub(super) struct Work {
     aborted_at: Option<Instant>,
     gave_up: Option<String>,
     last_beat: Instant,
+    last_look: Instant,
     disconnected_at: Option<Instant>,
     ended: Option<(ChildEnded, Instant)>,
 }
@@ -138,6 +142,7 @@ impl Work {
             aborted_at: None,
             gave_up: None,
             last_beat: Instant::now(),
+            last_look: Instant::now(),
             disconnected_at: None,
             ended: None,
         })
@@ -158,7 +163,7 @@ impl Work {
                     self.has_started = true;
                 }
             }
-            phase @ (Phase::Stop | Phase::Abort) => self.stop(phase),
+            phase if !goes_on(phase) => self.stop(phase.min(Phase::Abort)),
             _ => {}
         }
     }
@@ -182,11 +187,11 @@ impl Work {
     /// # Errors
     /// When the child cannot be waited for.
     pub(super) fn look(&mut self, client: &Client, interrupts: &Interrupts) -> Result<bool, Error> {
+        let is_alone = self.is_alone(client);
         if let Some((_, at)) = self.ended {
-            // A controller that gave the run up does not say that it has everything.
-            let is_given_up = self.phase == Phase::Abort && self.last_beat.elapsed() > SILENCE;
             let is_over = self.phase == Phase::Done
-                || is_given_up
+                // Whoever comes back has it from the server.
+                || is_alone && self.delivery.borrow().is_sent
                 || at.elapsed() > DELIVERY_LIMIT
                 || interrupts.count() > 1;
             return Ok(is_over);
@@ -216,7 +221,7 @@ impl Work {
         if self.aborted_at.is_some_and(|at| at.elapsed() > ABORT_LIMIT) {
             self.group.kill();
         }
-        if let Some(reason) = self.find_reason_to_give_up(client, interrupts)
+        if let Some(reason) = self.find_reason_to_give_up(is_alone, interrupts)
             && self.gave_up.is_none()
         {
             console::print_warning(format_args!("the load is stopped: {reason}"));
@@ -230,29 +235,39 @@ impl Work {
     }
 
     /// Returns why nobody would notice what this load does, or that it is not wanted here.
-    fn find_reason_to_give_up(
-        &mut self,
-        client: &Client,
-        interrupts: &Interrupts,
-    ) -> Option<String> {
+    fn find_reason_to_give_up(&self, is_alone: bool, interrupts: &Interrupts) -> Option<String> {
         if interrupts.count() > 0 {
             return Some("the agent was told to stop".to_owned());
         }
         if !goes_on(self.phase) {
             return None;
         }
-        if client.connection_state() == State::Connected {
-            if self.disconnected_at.take().is_some() {
-                // Nothing could come before.
-                self.last_beat = Instant::now();
-            }
-            let is_silent = self.last_beat.elapsed() > SILENCE;
-            return is_silent.then(|| format!("the controller said nothing for {SILENCE:?}"));
+        if is_alone {
+            let silence = display::format_span(SILENCE);
+            return Some(format!("the controller said nothing for {silence}"));
         }
-        let since = *self.disconnected_at.get_or_insert_with(Instant::now);
         let orphan_after = Duration::from_secs(self.order.orphan_after_s);
-        (since.elapsed() > orphan_after)
-            .then(|| format!("no NATS server answered for {orphan_after:?}"))
+        let is_orphan = (self.disconnected_at).is_some_and(|since| since.elapsed() > orphan_after);
+        let limit = display::format_span(orphan_after);
+        is_orphan.then(|| format!("no NATS server answered for {limit}"))
+    }
+
+    /// Returns true if the controller said nothing for too long while we could have heard it.
+    fn is_alone(&mut self, client: &Client) -> bool {
+        let standstill = self.last_look.elapsed();
+        self.last_look = Instant::now();
+        if client.connection_state() != State::Connected {
+            self.disconnected_at.get_or_insert_with(Instant::now);
+            return false;
+        }
+        if self.disconnected_at.take().is_some() {
+            // Nothing could come before.
+            self.last_beat = Instant::now();
+        } else if standstill > STANDSTILL {
+            // What came meanwhile is heard after this.
+            self.last_beat += standstill;
+        }
+        self.last_beat.elapsed() > SILENCE
     }
 
     fn keep_output(&mut self, line: String) {

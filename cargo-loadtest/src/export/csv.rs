@@ -12,6 +12,7 @@ use loadtest_model::card::{Card, GroupRow, Quantiles, Report, StepGrade, StepRow
 use loadtest_model::comparison::{BaselineComparison, ComparisonOutcome};
 use loadtest_model::record::ShardRun;
 use serde::Serialize;
+use std::iter;
 use std::time::Duration;
 
 /// The header. Times are in microseconds, rates per second, ratios shares of one.
@@ -30,7 +31,7 @@ pub(crate) fn render(report: &Report) -> String {
         .terminator(csv::Terminator::CRLF)
         .from_writer(Vec::new());
     let header = HEADER.split(',').map(str::to_owned).collect();
-    for row in std::iter::once(header).chain(build_rows(report)) {
+    for row in iter::once(header).chain(build_rows(report)) {
         table.write_record(row).expect("every row has all columns");
     }
     let bytes = table.into_inner().expect("a vector takes everything");
@@ -232,16 +233,21 @@ impl CsvRow {
     }
 
     fn generator(self, shard: &ShardRun) -> Self {
+        let lost = shard.agent.iter().filter_map(|agent| agent.lost.as_deref());
         let doubts = shard.doubts.iter().map(|doubt| &*doubt.what);
+        let words: Vec<&str> = iter::once(&*shard.run_id)
+            .chain(lost)
+            .chain(doubts)
+            .collect();
         self.text("name", &shard.shard.to_string())
-            .text("words", &doubts.collect::<Vec<_>>().join("; "))
+            .text("words", &words.join("; "))
             .count("dropped", shard.dropped)
             .count("planned", shard.planned)
             .count("started", shard.started)
             .count("began_after_us", shard.began_after_us)
             .time("late_p99_us", shard.late_p99_us.map(Duration::from_micros))
             .number("busiest_worker", Some(shard.busiest_worker))
-            .text("validity", &name_in_json(shard.trust()))
+            .text("validity", &shard.state().to_lowercase())
     }
 
     fn grade(self, grade: Option<&StepGrade>) -> Self {

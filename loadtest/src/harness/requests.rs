@@ -381,6 +381,10 @@ fn measure_and_record(
         record.absorb(&frame);
         if written.is_ok() {
             written = journal.write_line(&JournalLine::Frame(Box::new(frame)));
+            if written.is_err() && request.has_controller {
+                // Nobody would learn what it measures.
+                control.stop();
+            }
         }
     });
     // First, since a teardown may never end.

@@ -6,6 +6,7 @@ use crate::secrets::{CANARY, CANARY_BASE64, leaky};
 use crate::site::{Sandbox, assert_balanced, total};
 use crate::trial::{nats_servers, trials};
 use libtest_mimic::Trial;
+use loadtest_model::card::Accounts;
 use loadtest_model::record::EndReason;
 use loadtest_tests::{Reply, Server};
 use rustix::process::Signal;
@@ -42,7 +43,7 @@ fn a_killed_agent_ends_the_run_and_is_named() {
         panic!("{:?}", record.end.ending);
     };
     assert!(
-        reason.contains("was lost: it said nothing for 3.5s"),
+        reason.contains("was lost: it said nothing for 3.5 s"),
         "{reason}"
     );
     let lost: Vec<bool> = record
@@ -69,13 +70,21 @@ fn a_run_may_go_on_without_a_lost_agent() {
     second.running.signal(Signal::KILL);
     // What it had to make is missing, but enough is left.
     run.running.output().exits(0).says(&["DEGRADED"]);
-    let EndReason::AgentLost { reason, is_enough } = run.sandbox.record().end.ending else {
+    let record = run.sandbox.record();
+    let accounts = Accounts::from_record(&record);
+    assert_eq!(accounts.planned, 320);
+    assert_eq!(accounts.started + accounts.dropped + accounts.not_run, 320);
+    let lost = &record.shards[1];
+    assert_eq!((lost.planned, lost.state()), (160, "LOST"));
+    assert_eq!(lost.started + lost.dropped + accounts.not_run, 160);
+    let EndReason::AgentLost { reason, is_enough } = &record.end.ending else {
         panic!("no agent was lost");
     };
-    assert!(
-        is_enough && reason.contains("of its part were not run"),
-        "{reason}"
+    let words = format!(
+        "{} iterations of its part are not known to have run",
+        accounts.not_run
     );
+    assert!(*is_enough && reason.contains(&words), "{reason}");
     // The other one made all of its part.
     assert_eq!(first.part().end.planned, 160);
     assert_eq!(first.part().end.ending, EndReason::Completed);
@@ -106,9 +115,9 @@ fn what_agents_measured_without_their_controller_is_merged() {
     for agent in &mut cluster.agents {
         agent
             .running
-            .wait_until_it_says("the load is stopped: the controller said nothing for 5s");
-        agent.running.signal(Signal::INT);
-        agent.running.signal(Signal::INT);
+            .wait_until_it_says("the load is stopped: the controller said nothing for 5 s");
+        // It is free again, and waits for nobody.
+        agent.running.wait_until_it_says("Finished part ");
     }
     for part in cluster.parts() {
         assert_eq!(part.end.ending, EndReason::Interrupted);
@@ -221,7 +230,7 @@ fn an_agent_that_stood_still_is_lost_and_delivers_what_it_measured() {
     cluster.wait_for_load(40);
     cluster.agents[0].running.signal(Signal::STOP);
     run.running
-        .wait_until_it_says("was lost: it said nothing for 3.5s");
+        .wait_until_it_says("was lost: it said nothing for 3.5 s");
     cluster.agents[0].running.signal(Signal::CONT);
     run.running.output().exits(102);
     let record = run.sandbox.record();
@@ -240,7 +249,7 @@ fn run_without_server() -> (Cluster<2>, ClusterRun) {
     for agent in &mut cluster.agents {
         agent
             .running
-            .wait_until_it_says("the load is stopped: no NATS server answered for 2s");
+            .wait_until_it_says("the load is stopped: no NATS server answered for 2 s");
     }
     (cluster, run)
 }
@@ -254,7 +263,7 @@ fn agents_stop_without_their_server() {
 fn agents_that_stopped_without_their_server_deliver_when_it_is_back() {
     let (mut cluster, run) = run_without_server();
     cluster.broker.restart();
-    let reason = "gave up: no NATS server answered for 2s";
+    let reason = "gave up: no NATS server answered for 2 s";
     run.running.output().exits(102).says(&[reason]);
     let record = run.sandbox.record();
     assert_balanced(&record);

@@ -73,7 +73,7 @@ pub(crate) fn draw_delays(card: &Card) -> Option<Chart> {
         values: generator
             .latest_us
             .iter()
-            .map(|latest| Some(*latest as f64 / 1e6))
+            .map(|latest| latest.map(|latest| latest as f64 / 1e6))
             .collect(),
         ..PlotSeries::new(&generator.name, paint_of(generator.place), course, |_| None)
     });

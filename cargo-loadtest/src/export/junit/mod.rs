@@ -121,7 +121,7 @@ fn describe_shard(shard: &ShardRun) -> String {
         Some(format!("{} dropped", display::format_count(shard.dropped))),
         late,
         Some(format!("busiest worker {worker}")),
-        Some(shard.trust().name().to_owned()),
+        Some(shard.state().to_owned()),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     format!("{}: {}", shard.run_id, parts.join(", "))

@@ -229,9 +229,13 @@ pub(super) fn build_iterations(card: &Card) -> Section {
         )),
         Some(true) => Sentence::small("The accounts balance; ramp included."),
     };
+    let not_run = match accounts.not_run {
+        0 => String::new(),
+        not_run => format!(" + {} not known to have run", count(not_run)),
+    };
     let sentences = vec![
         Sentence::plain(format!(
-            "{} planned = {} started + {} dropped",
+            "{} planned = {} started + {} dropped{not_run}",
             count(accounts.planned),
             count(accounts.started),
             count(accounts.dropped)

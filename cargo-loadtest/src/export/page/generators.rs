@@ -83,6 +83,6 @@ fn build_cells(shard: &ShardRun) -> Vec<TableCell> {
         TableCell::figure(display::format_count(shard.dropped)),
         TableCell::time(shard.late_p99_us.map(Duration::from_micros)),
         TableCell::figure(display::format_whole_percent(shard.busiest_worker)),
-        TableCell::figure(shard.trust().name()),
+        TableCell::figure(shard.state()),
     ]
 }

@@ -158,7 +158,9 @@ pub(super) fn merged() -> Report {
     let cells = record.cells.cells.len() as u64;
     record.shards = [1, 2]
         .map(|number| ShardRun {
-            latest_us: (0..cells).map(|second| 90 + second % 7 * 60).collect(),
+            latest_us: (0..cells)
+                .map(|second| Some(90 + second % 7 * 60))
+                .collect(),
             ..shard(number, "linux")
         })
         .into();
@@ -197,6 +199,7 @@ fn shard(number: u32, os: &str) -> ShardRun {
             clock_error_us: 35,
             clock_drift_us: Some(12),
             lost: None,
+            not_run: 0,
         }),
     }
 }

@@ -14,6 +14,8 @@ pub struct Accounts {
     pub started: u64,
     /// Arrivals that never began.
     pub dropped: u64,
+    /// Iterations of lost agents that are not known to have begun.
+    pub not_run: u64,
     /// Iterations that ended with every drawn step ok.
     pub ok: u64,
     /// Iterations that ended otherwise.
@@ -51,14 +53,20 @@ impl Accounts {
             record.end.ending,
             EndReason::Died { .. } | EndReason::Stuck { .. } | EndReason::AgentLost { .. }
         );
+        let lost = record.shards.iter().filter_map(|shard| {
+            let agent = shard.agent.as_ref()?;
+            Some(agent.not_run)
+        });
+        let not_run = lost.fold(0, u64::saturating_add);
         let accounts = Self {
             planned: if unknown {
-                started.saturating_add(dropped)
+                started.saturating_add(dropped).saturating_add(not_run)
             } else {
                 planned
             },
             started,
             dropped,
+            not_run,
             ok,
             failed,
             cancelled,
@@ -73,7 +81,7 @@ impl Accounts {
     }
 
     fn equations_hold(&self) -> bool {
-        self.planned == self.started + self.dropped
+        self.planned == self.started + self.dropped + self.not_run
             && self.started == self.ok + self.failed + self.cancelled
     }
 

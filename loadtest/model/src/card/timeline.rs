@@ -44,7 +44,7 @@ pub struct GeneratorCourse {
     /// The shard: `shard 2/3`.
     pub name: String,
     /// The longest delay of a start in each point, in microseconds.
-    pub latest_us: Vec<u64>,
+    pub latest_us: Vec<Option<u64>>,
 }
 
 /// The response time of one step over time.
@@ -159,7 +159,7 @@ fn measure_generators(record: &ScenarioRecord, ranges: &[Range<u32>]) -> Vec<Gen
     let measure = |shard: &ShardRun, range: &Range<u32>| {
         let own = cells.iter().zip(&shard.latest_us);
         let within = own.filter(|(cell, _)| range.contains(&cell.second));
-        within.map(|(_, latest)| *latest).max().unwrap_or_default()
+        within.filter_map(|(_, latest)| *latest).max()
     };
     let courses = latest.into_iter().map(|(place, shard)| GeneratorCourse {
         place,

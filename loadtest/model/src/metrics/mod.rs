@@ -39,7 +39,7 @@ use std::time::Duration;
 
 /// Returns true for a counter that is left out of the JSON.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
-fn is_zero(count: &u64) -> bool {
+pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 

@@ -1,7 +1,7 @@
 //! Joins the records of shards into the record of their load.
 
 use super::{EndReason, Environment, RunEnd, RunRecord, RunStart, ScenarioRecord, Trust};
-use crate::metrics::{Cells, Panicked};
+use crate::metrics::{Cells, Panicked, is_zero};
 use crate::redacted::Redacted;
 use crate::shard::{Shard, UniteError};
 use serde::{Deserialize, Serialize};
@@ -32,9 +32,9 @@ pub struct ShardRun {
     pub doubts: Vec<ShardDoubt>,
     /// p99 of the delay of starts by the generator, in microseconds.
     pub late_p99_us: Option<u64>,
-    /// The longest of these delays in each cell of the record, in microseconds; 0 where it has none.
+    /// The longest of these delays in each cell of the record, in microseconds; `None` where nothing is known of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub latest_us: Vec<u64>,
+    pub latest_us: Vec<Option<u64>>,
     /// The highest share of one core that any one worker used in a second, a share of one.
     pub busiest_worker: f64,
     /// The machine that made it for a controller.
@@ -58,6 +58,9 @@ pub struct AgentRun {
     /// The reason why it did not make all of its part, or not all that it measured is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<Redacted>,
+    /// The iterations of its part that are not known to have started.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub not_run: u64,
 }
 
 /// Something that speaks against the part of a measurement that a shard made.
@@ -76,6 +79,12 @@ impl ShardRun {
     pub fn trust(&self) -> Trust {
         let worst = self.doubts.iter().map(|doubt| doubt.trust).max();
         worst.unwrap_or(Trust::Valid)
+    }
+
+    /// Returns the word on it: `LOST`, or that of its trust.
+    pub fn state(&self) -> &'static str {
+        let is_lost = (self.agent.as_ref()).is_some_and(|agent| agent.lost.is_some());
+        if is_lost { "LOST" } else { self.trust().name() }
     }
 }
 
@@ -274,14 +283,14 @@ fn describe_shard(record: &RunRecord, scenario: &ScenarioRecord) -> ShardRun {
 }
 
 /// Returns the longest delay of starts of a part in each cell of the whole.
-fn find_latest(part: &Cells, whole: &Cells) -> Vec<u64> {
-    let mut latest = vec![0; whole.cells.len()];
+fn find_latest(part: &Cells, whole: &Cells) -> Vec<Option<u64>> {
+    let mut latest = vec![None; whole.cells.len()];
     for cell in &part.cells {
         let place = whole
             .cells
             .partition_point(|wide| wide.second <= cell.second);
         if let Some(wide) = latest.get_mut(place.saturating_sub(1)) {
-            *wide = cell.latest_us.max(*wide);
+            *wide = Some(cell.latest_us).max(*wide);
         }
     }
     latest
@@ -368,6 +377,6 @@ mod tests {
     fn the_delays_of_a_part_are_those_of_its_seconds_in_each_cell_of_the_whole() {
         let whole = cells(2, &[0, 0, 0]);
         let part = cells(1, &[5, 9, 1, 0]);
-        assert_eq!(find_latest(&part, &whole), [9, 1, 0]);
+        assert_eq!(find_latest(&part, &whole), [Some(9), Some(1), None]);
     }
 }
