@@ -2,6 +2,7 @@
 //!
 //! [`main`] is the whole program. [`Call`] runs one command within another program and captures its output.
 
+mod access;
 mod archive;
 mod baselines;
 mod bundle;

@@ -1,4 +1,4 @@
-//! One attempt to deliver something to another system: an HTTP POST, and what its answer means.
+//! One request to another system, a delivery by POST or a question by GET, and what its answer means.
 
 use crate::console;
 use loadtest::redact;
@@ -65,6 +65,28 @@ pub(crate) fn send_request(
         Ok(response) => judge_answer(response),
         Err(error) => Err(judge_error(&error)),
     }
+}
+
+/// Asks for a page once; the agent bounds the time.
+///
+/// # Errors
+/// The reason why there is no answer that can be used.
+pub(crate) fn fetch_page(
+    agent: &Agent,
+    url: &Url,
+    headers: &[(String, String)],
+) -> Result<Response<Body>, String> {
+    let mut call = agent.get(url.as_str());
+    for (name, value) in headers {
+        call = call.header(name, value);
+    }
+    let judged = match call.call() {
+        Ok(response) => judge_answer(response),
+        Err(error) => Err(judge_error(&error)),
+    };
+    judged.map_err(|failed| match failed {
+        Undelivered::Refused(why) | Undelivered::Failed { why, .. } => why,
+    })
 }
 
 /// Prepares connections for requests to `url`, each of which may take as long as `limit`.

@@ -146,7 +146,8 @@ impl<'a> Control<'a> {
             self.turn().await?;
             self.tell_outage(live);
             self.follow_clocks().await;
-            if let Some(broken) = self.course.read(live, begin)? {
+            let broken = self.course.read(live, begin)?;
+            if let Some(broken) = broken.or_else(|| live.take_broken_limit()) {
                 live.print(&broken);
                 self.end_with(Phase::Stop);
             }

@@ -37,6 +37,7 @@ use crate::console;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::notify::Webhooks;
+use crate::observe::Observation;
 use crate::policy::{self, Action};
 use crate::selection::{Found, one, select};
 use crate::session;
@@ -173,6 +174,11 @@ impl<'a> Project<'a> {
     /// The sinks of a run: this tool serves them, from outside of a network of the run's own.
     fn telemetry(&self, config: &Config, args: &TelemetryArgs) -> Result<Telemetry, Error> {
         Telemetry::prepare(&config.telemetry, args, self.offline)
+    }
+
+    /// The sources of the target's side: this tool itself asks them.
+    fn observation(&self, config: &Config) -> Result<Observation, Error> {
+        Observation::prepare(&config.observe, self.offline)
     }
 
     /// Returns the flags of the project, for another command.

@@ -54,6 +54,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     config.grading.min_grade = args.gate.min_grade;
     let webhooks = project.webhooks(&config)?;
     let telemetry = project.telemetry(&config, &args.telemetry)?;
+    let observation = project.observation(&config)?;
     exports = exports.beside(&telemetry);
     project.permits(Action::Run, &config)?;
     let store = Store::in_workspace(&project.workspace, &config);
@@ -78,6 +79,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let environment = workspace::environment(project.workspace.root(), &store.outputs());
     let against = baseline.map(|baseline| against(&baseline, &chosen, &plans, args, &environment));
     let against = against.transpose()?;
+    observation.check()?;
 
     let folder = store.create()?;
     let mut record = folder.new_record(environment);
@@ -99,6 +101,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         overrides: &overrides,
         setup_values: &setup_values,
         hub: &hub,
+        observation: &observation,
         #[cfg(feature = "cluster")]
         cluster: cluster.as_ref(),
         config: &config,

@@ -11,7 +11,7 @@ use crate::error::{Error, Kind};
 use crate::files;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
-use crate::observe::Observer;
+use crate::observe::{BrokenLimit, Observation, Observer};
 use crate::selection::Found;
 use crate::session::{self, Program};
 use crate::store::{self, RunFolder};
@@ -25,6 +25,7 @@ use loadtest_model::failure::FailureKind;
 use loadtest_model::plan::Overrides;
 use loadtest_model::protocol::{Request, RunRequest};
 use loadtest_model::record::{EndReason, NotRun, RunRecord, ScenarioRecord};
+use loadtest_model::redacted::Redacted;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -117,6 +118,16 @@ fn end_of_all(result: &Result<ScenarioRecord, Error>) -> Option<(u8, String)> {
     }
 }
 
+/// Says of a load that was stopped that a limit of the target's side ended it.
+fn explain_end(ending: &mut EndReason, broken: &BrokenLimit) {
+    if *ending == EndReason::Interrupted {
+        *ending = EndReason::ObservedBroken {
+            after_us: u64::try_from(broken.after.as_micros()).unwrap_or(u64::MAX),
+            reason: Redacted::assume(&*broken.reason),
+        };
+    }
+}
+
 /// Returns the entry of a scenario after the end of the whole run.
 fn after_the_end(found: &Found, exit_code: u8, reason: &str) -> NotRun {
     NotRun {
@@ -138,6 +149,8 @@ pub(super) struct Series<'a> {
     pub(super) setup_values: &'a BTreeMap<String, PathBuf>,
     /// Gets the figures of each scenario.
     pub(super) hub: &'a Hub,
+    /// What is observed of the targets meanwhile.
+    pub(super) observation: &'a Observation,
     /// The machines that make the load, in place of this one.
     #[cfg(feature = "cluster")]
     pub(super) cluster: Option<&'a Cluster>,
@@ -267,15 +280,22 @@ impl Series<'_> {
         scenarios: usize,
         load: impl FnOnce(&mut Live) -> Result<Vec<Result<ScenarioRecord, Error>>, Error>,
     ) -> Result<Vec<Result<ScenarioRecord, Error>>, Error> {
-        let observer = Observer::new(scenarios);
+        let observer = Observer::new(scenarios, self.observation);
         let mut live = self.live(first, scenarios).with_observer(observer.clone());
         let results = load(&mut live);
         let all = observer.conclude();
+        for line in observer.take_news() {
+            console::print_warning(line);
+        }
+        let broken = observer.broken_limit();
+        let broken = broken.filter(|_| self.interrupts.count() == 0);
         let results = results?.into_iter().zip(all).map(|(result, observed)| {
-            result.map(|scenario| ScenarioRecord {
-                observed,
-                ..scenario
-            })
+            let mut scenario = result?;
+            scenario.observed = observed;
+            if let Some(broken) = &broken {
+                explain_end(&mut scenario.end.ending, broken);
+            }
+            Ok(scenario)
         });
         Ok(results.collect())
     }

@@ -2,6 +2,7 @@
 //!
 //! What is built in gives way to the file, the file to the environment, and that to the command line.
 
+mod access;
 mod build;
 mod cluster;
 mod environment;
@@ -9,6 +10,8 @@ mod grading;
 mod key;
 mod load;
 mod notify;
+mod observe;
+mod observe_limit;
 mod organisation;
 mod place;
 mod reader;
@@ -24,6 +27,7 @@ use crate::cli::LoadArgs;
 use crate::console;
 use crate::error::Error;
 use crate::files;
+pub(crate) use access::AccessConfig;
 pub(crate) use build::BuildConfig;
 pub(crate) use cluster::ClusterConfig;
 pub(crate) use environment::{ConfigEnvironment, variable};
@@ -33,6 +37,7 @@ pub(crate) use load::Preset;
 use loadtest::targets::ListedTarget;
 use loadtest_model::plan::{GradingDefaults, Overrides};
 pub(crate) use notify::{Event, Notify, NotifyFormat, destination};
+pub(crate) use observe::{FigureConfig, MOST_GROUPS, MetricConfig, ObserveConfig};
 #[cfg(test)]
 pub(crate) use organisation::Member;
 pub(crate) use organisation::{Level, Organisation, Plan};
@@ -71,6 +76,10 @@ pub(crate) struct Config {
     pub(crate) telemetry: TelemetryConfig,
     /// `[traces]`.
     pub(crate) traces: TracesConfig,
+    /// `[[observe]]`.
+    pub(crate) observe: Vec<ObserveConfig>,
+    /// The line of each of them.
+    pub(crate) observe_lines: Vec<usize>,
     /// `[run]`: what `run` does where its command line says nothing.
     pub(crate) run: RunDefaults,
     /// The same with `--ci`: `[ci]`, and `[run]` where that says nothing.
@@ -297,6 +306,11 @@ impl Config {
                         reader.entries("notify", value).into_iter().unzip();
                     continue;
                 }
+                "observe" => {
+                    (self.observe_lines, self.observe) =
+                        observe::read(value, reader).into_iter().unzip();
+                    continue;
+                }
                 // The library reads it, which heeds it.
                 "targets" => continue,
                 "organisation" => {
@@ -411,13 +425,14 @@ impl Config {
 }
 
 /// The tables of the file.
-const TABLES: [&str; 12] = [
+const TABLES: [&str; 13] = [
     "store",
     "build",
     "grading",
     "cluster",
     "telemetry",
     "traces",
+    "observe",
     "run",
     "ci",
     "load",

@@ -1,4 +1,4 @@
-//! The places of sinks: URLs and addresses, and what may be told of them.
+//! The places of sinks and sources: URLs and addresses, and what may be told of them.
 
 use std::net::SocketAddr;
 use url::{Host, Url};
@@ -13,7 +13,7 @@ pub(crate) fn is_open_to_others(url: &Url) -> bool {
 }
 
 /// Returns true if a URL is of this machine.
-pub(super) fn is_loopback(url: &Url) -> bool {
+pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(ip)) => ip.is_loopback(),
@@ -42,7 +42,12 @@ pub(super) fn parse_address(text: &str) -> Result<String, String> {
 
 /// A URL that figures can be sent to. What is wrong is told without it: its path may be a secret.
 pub(crate) fn sink_url(text: &str) -> Result<Url, String> {
-    let example = "write for example `http://127.0.0.1:4318`";
+    parse_http_url(text, "http://127.0.0.1:4318")
+}
+
+/// The same with another example.
+pub(super) fn parse_http_url(text: &str, example: &str) -> Result<Url, String> {
+    let example = format!("write for example `{example}`");
     let url = Url::parse(text).map_err(|error| format!("is no URL ({error}); {example}"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         return Err(format!(

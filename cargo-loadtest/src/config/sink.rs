@@ -1,13 +1,10 @@
 //! `[[telemetry.to]]`: one sink, from the file or from `--send`.
 
+use super::access::{AccessConfig, join_header_names};
 use super::key::{ConfigTable, Given};
-use super::notify::read_variable;
-use super::place::{
-    OPEN_SECRET, is_loopback, is_open_to_others, parse_address, parse_listen, sink_url,
-};
-use super::telemetry::{parse_header_variables, parse_headers, parse_word};
+use super::place::{is_loopback, parse_address, parse_listen, sink_url};
+use super::telemetry::parse_word;
 use crate::units;
-use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -31,16 +28,8 @@ pub(crate) struct SinkConfig {
     pub(crate) dialect: StatsdDialect,
     /// `url`
     pub(crate) url: Option<Url>,
-    /// `token_env`: the variable of a token.
-    pub(crate) token_env: Option<String>,
-    /// `basic_env`: the variable of `user:password`.
-    pub(crate) basic_env: Option<String>,
-    /// `header_env`: the variables of secret headers, by their names.
-    pub(crate) header_env: BTreeMap<String, String>,
-    /// `headers` that are no secrets.
-    pub(crate) headers: BTreeMap<String, String>,
-    /// `insecure`: secrets may go to another host unencrypted.
-    pub(crate) insecure: bool,
+    /// Its headers, and the variables of its secrets.
+    pub(crate) access: AccessConfig,
     /// `interval` between messages.
     pub(crate) interval: Option<Duration>,
     /// `histograms` of remote write.
@@ -134,23 +123,14 @@ impl SinkFormat {
             Self::RemoteWrite => &["interval", "histograms"],
             Self::Otlp => &["interval", "temporality", "encoding"],
         };
-        let posted: &[&str] = match self {
-            Self::Influx | Self::RemoteWrite | Self::Otlp => &POST_KEYS,
-            _ => &[],
-        };
-        [posted, own].concat()
+        match self {
+            Self::Influx | Self::RemoteWrite | Self::Otlp => {
+                [&["url"], AccessConfig::KEYS.as_slice(), own].concat()
+            }
+            _ => own.to_vec(),
+        }
     }
 }
-
-/// The keys of all formats that are posted to a URL.
-const POST_KEYS: [&str; 6] = [
-    "url",
-    "token_env",
-    "basic_env",
-    "header_env",
-    "headers",
-    "insecure",
-];
 
 impl ConfigTable for SinkConfig {
     const SECTION: &'static str = "telemetry.to";
@@ -160,7 +140,7 @@ impl ConfigTable for SinkConfig {
         let shown = match name {
             "linger" | "dialect" | "interval" | "histograms" | "temporality" | "encoding"
             | "insecure" => Some(text.to_owned()),
-            "headers" => Some(join_names(given)),
+            "headers" => Some(join_header_names(given)),
             _ => None,
         };
         self.given.push((name.to_owned(), shown));
@@ -186,15 +166,6 @@ impl ConfigTable for SinkConfig {
                 self.dialect = parse_word(text, "dialect", &known)?;
             }
             "url" => self.url = Some(sink_url(text)?),
-            "token_env" => {
-                self.token_env = Some(read_variable(text, "token_env = \"MIMIR_TOKEN\"")?);
-            }
-            "basic_env" => {
-                self.basic_env = Some(read_variable(text, "basic_env = \"MIMIR_LOGIN\"")?);
-            }
-            "header_env" => self.header_env = parse_header_variables(given)?,
-            "headers" => self.headers = parse_headers(given)?,
-            "insecure" => self.insecure = given.flag()?,
             "interval" => match units::duration(text)? {
                 time if time.is_zero() || time.subsec_nanos() > 0 || time.as_secs() > 300 => {
                     return Err("is no number of whole seconds; write `1s` to `5m`".to_owned());
@@ -223,7 +194,7 @@ impl ConfigTable for SinkConfig {
                 ];
                 self.encoding = parse_word(text, "encoding", &known)?;
             }
-            _ => return Err("is no key of this table".to_owned()),
+            _ => self.access.set_key(name, given)?,
         }
         Ok(())
     }
@@ -260,13 +231,7 @@ impl SinkConfig {
             // The standard variable holds it.
             SinkFormat::Otlp => None,
         });
-        if self.token_env.is_some() && self.basic_env.is_some() {
-            mistakes.push("a sink has `token_env` or `basic_env`, not both".to_owned());
-        }
-        if self.has_secrets() && self.url.as_ref().is_some_and(is_open_to_others) && !self.insecure
-        {
-            mistakes.push(OPEN_SECRET.to_owned());
-        }
+        mistakes.extend(self.access.mistakes("a sink", self.url.as_ref()));
         mistakes
     }
 
@@ -278,17 +243,6 @@ impl SinkConfig {
     pub(crate) fn options(&self) -> impl Iterator<Item = (&str, &str)> {
         let given = self.given.iter();
         given.filter_map(|(name, value)| Some((&**name, value.as_deref()?)))
-    }
-
-    /// Returns true if variables hold secrets for it.
-    pub(crate) fn has_secrets(&self) -> bool {
-        self.token_env.is_some() || self.basic_env.is_some() || !self.header_env.is_empty()
-    }
-
-    /// Returns the variables that hold secrets for it.
-    pub(crate) fn secret_variables(&self) -> impl Iterator<Item = &str> {
-        let single = self.token_env.iter().chain(&self.basic_env);
-        single.chain(self.header_env.values()).map(String::as_str)
     }
 
     /// The part that may be shown: scheme, host and port of a URL, an address, a path.
@@ -348,11 +302,4 @@ impl FromStr for SinkConfig {
             Some(mistake) => Err(mistake),
         }
     }
-}
-
-/// The names of headers: a value may tell more than it should.
-fn join_names(given: &Given<'_>) -> String {
-    let names = given.pairs().unwrap_or_default().into_iter();
-    let names: Vec<_> = names.map(|(name, _)| name).collect();
-    names.join(", ")
 }

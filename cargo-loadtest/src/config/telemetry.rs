@@ -1,7 +1,6 @@
 //! `[telemetry]` and `[[telemetry.to]]`: where the figures of a run are sent while it goes on.
 
 use super::key::{ConfigTable, Given, keys_of, suggest_known};
-use super::notify::read_variable;
 use super::reader::{ConfigReader, Read, Value};
 use super::sink::SinkConfig;
 use std::collections::BTreeMap;
@@ -140,50 +139,6 @@ pub(super) fn read(
         }
     }
     read
-}
-
-/// Reads the variables of secrets in headers.
-pub(super) fn parse_header_variables(
-    given: &Given<'_>,
-) -> Result<BTreeMap<String, String>, String> {
-    let mut headers = BTreeMap::new();
-    for (name, variable) in given.pairs()? {
-        let example = "header_env = { DD-API-KEY = \"DATADOG_KEY\" }";
-        let variable = read_variable(&variable, example)
-            .map_err(|mistake| format!("the value of `{name}` {mistake}"))?;
-        headers.insert(check_header_name(name)?, variable);
-    }
-    Ok(headers)
-}
-
-/// Reads headers that are no secrets.
-pub(super) fn parse_headers(given: &Given<'_>) -> Result<BTreeMap<String, String>, String> {
-    let mut headers = BTreeMap::new();
-    for (name, value) in given.pairs()? {
-        if loadtest::redact::is_secret_name(&name) {
-            return Err(format!(
-                "`{name}` holds a secret, which this file is no place for; write `token_env`, `basic_env` or \
-                 `header_env` with the name of a variable"
-            ));
-        }
-        if value.chars().any(char::is_control) {
-            return Err(format!("the value of `{name}` holds a control character"));
-        }
-        headers.insert(check_header_name(name)?, value);
-    }
-    Ok(headers)
-}
-
-fn check_header_name(name: String) -> Result<String, String> {
-    let is_name = !name.is_empty()
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
-    if is_name {
-        Ok(name)
-    } else {
-        Err(format!("`{name}` is no name of a header"))
-    }
 }
 
 /// Finds one of several words.

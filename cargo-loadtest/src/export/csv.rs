@@ -23,7 +23,7 @@ const HEADER: &str = "\
     p99_9_us,max_us,service_p50_us,service_p95_us,service_p99_us,requests,sent_bytes,received_bytes,\
     min_grade,regraded,reason,words,baseline,outcome,figure,base_value,new_value,change,change_low,\
     change_high,detectable,tags,gauge_last,gauge_min,gauge_max,gauge_mean,\
-    planned,started,began_after_us,late_p99_us,busiest_worker,validity,unit";
+    planned,started,began_after_us,late_p99_us,busiest_worker,validity,unit,limit";
 
 /// The report as CSV.
 pub(crate) fn render(report: &Report) -> String {
@@ -78,9 +78,16 @@ fn build_rows(report: &Report) -> Vec<Vec<String>> {
         }
         for row in &card.observed {
             let shown = begin("observed").text("name", &row.name);
+            let outcome = match row.holds {
+                Some(true) => "holds",
+                Some(false) => "broken",
+                None => "",
+            };
             rows.push(
                 shown
                     .text("unit", &row.unit)
+                    .text("limit", row.limit.as_deref().unwrap_or_default())
+                    .text("outcome", outcome)
                     .number("gauge_last", row.last)
                     .number("gauge_max", row.max)
                     .number("gauge_mean", row.mean),

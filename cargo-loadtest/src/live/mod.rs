@@ -156,9 +156,18 @@ impl Live {
         for line in self.feed.iter().flat_map(Feed::take_news) {
             self.print(&format!("warning: {line}"));
         }
+        for line in self.observer.iter().flat_map(Observer::take_news) {
+            self.print(&format!("warning: {line}"));
+        }
         if let View::Block(block) = &mut self.view {
             block.draw(&self.courses, elapsed);
         }
+    }
+
+    /// Returns why the run has to end, when a limit of the target's side is broken that ends it; once.
+    pub(crate) fn take_broken_limit(&self) -> Option<String> {
+        let broken = self.observer.as_ref()?.take_broken_limit()?;
+        Some(format!("given up: {}", broken.reason))
     }
 
     /// Prints a line without disturbing the view.

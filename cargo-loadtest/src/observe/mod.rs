@@ -1,14 +1,26 @@
-//! The target's own side: what its processes on this machine use while a load goes on.
+//! The target's own side: what its processes on this machine use while a load goes on, and what `[[observe]]` names.
+//!
+//! Each source has a thread of its own. What it does or does not answer costs its own figures, and nothing else.
 
+mod page;
+mod prepare;
 mod process;
+mod prometheus;
 mod series;
+mod source;
+#[cfg(test)]
+mod tests;
 
 use loadtest_model::record::{ObservedSeries, RunStart};
-use process::ProcessGroup;
-use series::ObservedScenario;
+use loadtest_model::redacted::Redacted;
+pub(crate) use prepare::Observation;
+use process::{ProcessFigure, ProcessGroup};
+pub(crate) use series::BrokenLimit;
+use series::{ObservedScenario, SeriesHead};
+use source::{Reading, SETTLING, Source};
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, SystemTime};
 
 /// The interval between two looks at the processes of this machine.
@@ -21,6 +33,7 @@ pub(crate) struct Observer {
 }
 
 struct Shared {
+    observation: Observation,
     state: Mutex<State>,
     /// Wakes the thread at the end.
     ended: Condvar,
@@ -29,7 +42,13 @@ struct Shared {
 #[derive(Default)]
 struct State {
     scenarios: Vec<Option<ObservedScenario>>,
-    thread: Option<JoinHandle<()>>,
+    /// The one that reads processes, if there is one.
+    process_thread: Option<JoinHandle<()>>,
+    source_threads: Option<Vec<JoinHandle<()>>>,
+    /// Lines for the user.
+    news: Vec<String>,
+    broken: Option<BrokenLimit>,
+    is_broken_told: bool,
     is_over: bool,
 }
 
@@ -41,13 +60,14 @@ impl fmt::Debug for Observer {
 
 impl Observer {
     /// Prepares for so many scenarios.
-    pub(crate) fn new(scenarios: usize) -> Self {
+    pub(crate) fn new(scenarios: usize, observation: &Observation) -> Self {
         let state = State {
             scenarios: (0..scenarios).map(|_| None).collect(),
             ..State::default()
         };
         Self {
             shared: Arc::new(Shared {
+                observation: observation.clone(),
                 state: Mutex::new(state),
                 ended: Condvar::new(),
             }),
@@ -57,41 +77,80 @@ impl Observer {
     /// The load of a scenario begins.
     pub(crate) fn start(&self, at: usize, start: &RunStart) {
         let mut state = self.shared.state();
+        let mut begun = ObservedScenario::new(start, now());
+        for source in self.shared.observation.sources.iter() {
+            let figures = source.figures.iter();
+            for figure in figures.filter(|figure| figure.by.is_none()) {
+                begun.announce(source.head(figure, &figure.name));
+            }
+        }
         if let Some(scenario) = state.scenarios.get_mut(at) {
-            *scenario = Some(ObservedScenario::new(start, now()));
+            *scenario = Some(begun);
+        }
+        // Without a thread nothing is observed.
+        if state.source_threads.is_none() {
+            let sources = 0..self.shared.observation.sources.len();
+            let threads = sources.filter_map(|source| {
+                let shared = Arc::clone(&self.shared);
+                let thread = std::thread::Builder::new().name("observe source".to_owned());
+                thread.spawn(move || shared.watch_source(source)).ok()
+            });
+            state.source_threads = Some(threads.collect());
         }
         let is_here = (state.scenarios.iter().flatten()).any(|scenario| scenario.port.is_some());
-        if is_here && state.thread.is_none() {
+        if is_here && state.process_thread.is_none() {
             let shared = Arc::clone(&self.shared);
             let thread = std::thread::Builder::new().name("observe processes".to_owned());
-            // Without a thread nothing is observed.
-            state.thread = thread.spawn(move || shared.watch_processes()).ok();
+            state.process_thread = thread.spawn(move || shared.watch_processes()).ok();
         }
     }
 
     /// A scenario is over.
     pub(crate) fn end(&self, at: usize) {
         if let Some(Some(scenario)) = self.shared.state().scenarios.get_mut(at) {
-            scenario.has_ended = true;
+            scenario.end(now());
         }
     }
 
-    /// Returns the figures of each scenario, in their order.
+    /// Returns what the user has to know, once.
+    pub(crate) fn take_news(&self) -> Vec<String> {
+        std::mem::take(&mut self.shared.state().news)
+    }
+
+    /// Returns the limit that ends the run, once.
+    pub(crate) fn take_broken_limit(&self) -> Option<BrokenLimit> {
+        let mut state = self.shared.state();
+        let broken = state.broken.clone();
+        let is_told = std::mem::replace(&mut state.is_broken_told, broken.is_some());
+        broken.filter(|_| !is_told)
+    }
+
+    /// Returns the limit that ended the run.
+    pub(crate) fn broken_limit(&self) -> Option<BrokenLimit> {
+        self.shared.state().broken.clone()
+    }
+
+    /// Waits for the last answers. Returns the figures of each scenario, in their order.
     pub(crate) fn conclude(&self) -> Vec<Vec<ObservedSeries>> {
-        let thread = {
+        let threads: Vec<_> = {
             let mut state = self.shared.state();
             state.is_over = true;
+            for scenario in state.scenarios.iter_mut().flatten() {
+                scenario.end(now());
+            }
             self.shared.ended.notify_all();
-            state.thread.take()
+            let sources = state.source_threads.take();
+            let processes = state.process_thread.take();
+            sources.into_iter().flatten().chain(processes).collect()
         };
-        if let Some(thread) = thread {
+        for thread in threads {
             // One that panicked leaves what it read before.
             let _ = thread.join();
         }
         let mut state = self.shared.state();
-        let scenarios = state.scenarios.drain(..);
+        let scenarios = std::mem::take(&mut state.scenarios).into_iter();
         scenarios
-            .map(|scenario| scenario.map(|scenario| scenario.series))
+            .map(|scenario| scenario.map(|scenario| self.shared.complete(scenario)))
             .map(Option::unwrap_or_default)
             .collect()
     }
@@ -100,6 +159,97 @@ impl Observer {
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the series of a scenario, and those of which nothing came.
+    fn complete(&self, mut scenario: ObservedScenario) -> Vec<ObservedSeries> {
+        for source in self.observation.sources.iter() {
+            for figure in &source.figures {
+                let mut series = scenario.series.iter();
+                if !series.any(|series| series.name.starts_with(&figure.name)) {
+                    scenario.announce(source.head(figure, &figure.name));
+                }
+            }
+        }
+        for figure in self.observation.process.iter() {
+            scenario.announce(SeriesHead {
+                name: &figure.name,
+                unit: &figure.unit,
+                source: "the target's process",
+                limit: figure.limit.as_ref(),
+                width: 1,
+            });
+        }
+        scenario.series
+    }
+
+    /// Asks a source again and again, and once more at the end for what came late.
+    fn watch_source(&self, number: usize) {
+        let source = &self.observation.sources[number];
+        let mut asking = source.begin();
+        asking.start_from(now());
+        let mut is_gap_told = false;
+        let mut due = now();
+        let mut is_last = false;
+        loop {
+            let asked = now();
+            match asking.ask(asked) {
+                Ok(readings) => self.add_readings(source, &readings),
+                Err(why) => {
+                    self.note_gap(source, &why, asked);
+                    if !std::mem::replace(&mut is_gap_told, true) {
+                        let words = format!("{why}; values are missing meanwhile");
+                        self.state().news.push(source.tell(&words));
+                    }
+                }
+            }
+            let news = asking.take_news().into_iter();
+            self.state()
+                .news
+                .extend(news.map(|words| source.tell(&words)));
+            if is_last {
+                return;
+            }
+            while due <= now() {
+                due += source.interval;
+            }
+            if !self.wait(due.duration_since(now()).unwrap_or_default()) {
+                if !source.comes_late() {
+                    return;
+                }
+                is_last = true;
+                sleep(SETTLING);
+            }
+        }
+    }
+
+    fn add_readings(&self, source: &Source, readings: &[Reading]) {
+        let mut state = self.state();
+        let state = &mut *state;
+        for reading in readings {
+            let figure = &source.figures[reading.figure];
+            let group = reading.group.as_ref();
+            let name = group.map(|group| format!("{} {group}", figure.name));
+            let head = source.head(figure, name.as_deref().unwrap_or(&figure.name));
+            for scenario in state.scenarios.iter_mut().flatten() {
+                let broken = scenario.add(head, reading.time, reading.value);
+                state.broken = state.broken.take().or(broken);
+            }
+        }
+    }
+
+    /// Notes that a source did not answer what it was asked at a time.
+    fn note_gap(&self, source: &Source, why: &str, asked: SystemTime) {
+        for scenario in self.state().scenarios.iter_mut().flatten() {
+            if scenario.has_ended_before(asked) && !source.comes_late() {
+                continue;
+            }
+            for series in &mut scenario.series {
+                if source.has_series(&series.name) {
+                    series.gap = Some(Redacted::assume(why));
+                }
+            }
+        }
     }
 
     /// Waits for so long; returns false once all is over.
@@ -122,13 +272,33 @@ impl Shared {
                 // Without the lock: it reads many files.
                 let read = port.flatten().and_then(|port| group.read(port));
                 if let Some((name, figures)) = read {
-                    self.with_running(at, |scenario| scenario.add(&name, &figures, now()));
+                    self.add_figures(at, &name, &figures);
                 }
             }
             if !self.wait(INTERVAL) {
                 return;
             }
         }
+    }
+
+    fn add_figures(&self, at: usize, source: &str, figures: &[ProcessFigure]) {
+        let broken = self.with_running(at, |scenario| {
+            let broken = figures.iter().map(|figure| {
+                let mut limits = self.observation.process.iter();
+                let limit = limits.find(|limited| limited.name == figure.name);
+                let head = SeriesHead {
+                    name: figure.name,
+                    unit: figure.unit,
+                    source,
+                    limit: limit.and_then(|limited| limited.limit.as_ref()),
+                    width: 1,
+                };
+                scenario.add(head, now(), figure.value)
+            });
+            broken.collect::<Vec<_>>().into_iter().flatten().next()
+        });
+        let mut state = self.state();
+        state.broken = state.broken.take().or(broken.flatten());
     }
 
     /// Uses a scenario whose load goes on.
@@ -139,7 +309,7 @@ impl Shared {
     ) -> Option<T> {
         let mut state = self.state();
         let scenario = state.scenarios.get_mut(at)?.as_mut()?;
-        (!scenario.has_ended).then(|| use_it(scenario))
+        (!scenario.has_ended()).then(|| use_it(scenario))
     }
 }
 

@@ -1,9 +1,9 @@
 //! The figures of one scenario, as they come.
 
-use super::process::ProcessFigure;
-use loadtest_model::record::{ObservedSeries, RunStart};
+use loadtest_model::record::{ObservedLimit, ObservedSeries, RunStart};
 use loadtest_model::redacted::Redacted;
-use std::time::SystemTime;
+use loadtest_model::schedule::Schedule;
+use std::time::{Duration, SystemTime};
 use url::{Host, Url};
 
 /// What is observed of one scenario.
@@ -11,10 +11,31 @@ use url::{Host, Url};
 pub(super) struct ObservedScenario {
     /// The start of its load.
     begin: SystemTime,
+    schedule: Schedule,
     /// The port of its target, if that is a process of this machine and not the load test itself.
     pub(super) port: Option<u16>,
     pub(super) series: Vec<ObservedSeries>,
-    pub(super) has_ended: bool,
+    ended_at: Option<SystemTime>,
+}
+
+/// What is known of a series before its first value.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SeriesHead<'a> {
+    pub(super) name: &'a str,
+    pub(super) unit: &'a str,
+    pub(super) source: &'a str,
+    pub(super) limit: Option<&'a ObservedLimit>,
+    /// The seconds between two values.
+    pub(super) width: u32,
+}
+
+/// A limit that ends the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BrokenLimit {
+    /// The time from the start of the load.
+    pub(crate) after: Duration,
+    /// The value and the limit in words.
+    pub(crate) reason: String,
 }
 
 impl ObservedScenario {
@@ -22,32 +43,69 @@ impl ObservedScenario {
         let port = start.base_url.as_deref().and_then(local_port);
         Self {
             begin: now + start.plan.start,
+            schedule: Schedule::new(&start.plan.load),
             port: port.filter(|_| !start.target_in_process),
             series: Vec::new(),
-            has_ended: false,
+            ended_at: None,
         }
     }
 
-    /// Adds what was read of a source at a time; before the load nothing counts.
-    pub(super) fn add(&mut self, source: &str, figures: &[ProcessFigure], time: SystemTime) {
-        let elapsed = time.duration_since(self.begin).ok();
-        let Some(second) = elapsed.and_then(|elapsed| u32::try_from(elapsed.as_secs()).ok()) else {
-            return;
-        };
-        for figure in figures {
-            let known = self.series.iter().position(|one| one.name == figure.name);
-            let place = known.unwrap_or_else(|| {
-                self.series.push(ObservedSeries {
-                    name: figure.name.to_owned(),
-                    unit: figure.unit.to_owned(),
-                    source: Redacted::assume(source),
-                    width: 1,
-                    points: Vec::new(),
-                });
-                self.series.len() - 1
-            });
-            self.series[place].add(second, figure.value);
+    /// The load is over: later values are not of it.
+    pub(super) fn end(&mut self, now: SystemTime) {
+        self.ended_at.get_or_insert(now);
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended_at.is_some()
+    }
+
+    pub(super) fn has_ended_before(&self, time: SystemTime) -> bool {
+        self.ended_at.is_some_and(|end| end < time)
+    }
+
+    /// Adds a value; before and after the load nothing counts. Returns the limit that ends the run with it.
+    pub(super) fn add(
+        &mut self,
+        head: SeriesHead<'_>,
+        time: SystemTime,
+        value: f64,
+    ) -> Option<BrokenLimit> {
+        if self.ended_at.is_some_and(|end| time > end) {
+            return None;
         }
+        let elapsed = time.duration_since(self.begin).ok()?;
+        let second = u32::try_from(elapsed.as_secs()).ok()?;
+        let place = self.place_series(head);
+        self.series[place].add(second, value);
+        let limit = head.limit.filter(|limit| limit.abort_after.is_some())?;
+        let after = Duration::from_secs(u64::from(second) + 1);
+        let values = self.series[place].sum_steady(&self.schedule, second.saturating_add(1))?;
+        let is_broken = limit.ends_run(&values, self.schedule.steady_part(after));
+        is_broken.then(|| BrokenLimit {
+            after,
+            reason: limit.describe_failure(head.name, head.unit, &values),
+        })
+    }
+
+    /// Adds a series without a value, unless it is there.
+    pub(super) fn announce(&mut self, head: SeriesHead<'_>) {
+        self.place_series(head);
+    }
+
+    fn place_series(&mut self, head: SeriesHead<'_>) -> usize {
+        let known = self.series.iter().position(|one| one.name == head.name);
+        known.unwrap_or_else(|| {
+            self.series.push(ObservedSeries {
+                name: head.name.to_owned(),
+                unit: head.unit.to_owned(),
+                source: Redacted::assume(head.source),
+                width: head.width.max(1),
+                points: Vec::new(),
+                limit: head.limit.cloned(),
+                gap: None,
+            });
+            self.series.len() - 1
+        })
     }
 }
 
@@ -65,6 +123,9 @@ fn local_port(base_url: &str) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::sample;
+    use loadtest_model::definition::Comparator;
+    use loadtest_model::record::ObservedFigure;
 
     #[test]
     fn only_targets_of_this_machine_have_a_process() {
@@ -77,5 +138,58 @@ mod tests {
         ] {
             assert_eq!(local_port(url), port, "{url}");
         }
+    }
+
+    /// A scenario whose load begins at `begin` and is steady after two seconds.
+    fn scenario(begin: SystemTime) -> ObservedScenario {
+        ObservedScenario::new(&sample::start(), begin)
+    }
+
+    fn head(limit: Option<&ObservedLimit>) -> SeriesHead<'_> {
+        SeriesHead {
+            name: "db cpu",
+            unit: "cores",
+            source: "http://127.0.0.1:9090",
+            limit,
+            width: 1,
+        }
+    }
+
+    #[test]
+    fn only_values_of_the_load_count() {
+        let begin = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000);
+        let mut scenario = scenario(begin);
+        let at = |seconds| begin + Duration::from_secs(seconds);
+        scenario.add(head(None), begin - Duration::from_secs(1), 1.0);
+        scenario.add(head(None), at(3), 2.0);
+        scenario.end(at(4));
+        scenario.add(head(None), at(4), 3.0);
+        scenario.add(head(None), at(5), 4.0);
+        let seconds: Vec<_> = (scenario.series[0].points.iter())
+            .map(|point| (point.second, point.last))
+            .collect();
+        assert_eq!(seconds, [(3, 2.0), (4, 3.0)]);
+    }
+
+    #[test]
+    fn a_limit_with_abort_ends_the_run_in_the_steady_part() {
+        let begin = SystemTime::UNIX_EPOCH;
+        let mut scenario = scenario(begin);
+        let limit = ObservedLimit {
+            figure: ObservedFigure::Max,
+            comparison: Comparator::Less,
+            bound: 3.5,
+            abort_after: Some(Duration::ZERO),
+        };
+        let mut add = |seconds, value| {
+            let time = begin + Duration::from_secs(seconds);
+            scenario.add(head(Some(&limit)), time, value)
+        };
+        assert_eq!(add(1, 9.0), None, "the ramp is not judged");
+        assert_eq!(add(2, 3.0), None);
+        let broken = add(3, 3.9).unwrap();
+        assert_eq!(broken.after, Duration::from_secs(4));
+        let reason = "max of `db cpu`: 3.9 cores, and must be < 3.5 cores";
+        assert_eq!(broken.reason, reason);
     }
 }

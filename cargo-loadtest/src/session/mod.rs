@@ -234,6 +234,11 @@ fn watch_child(
                 aborted: aborted.is_some(),
             });
         }
+        if let Some(broken) = live.take_broken_limit() {
+            group.say("stop");
+            live.end();
+            live.print(&broken);
+        }
         let wanted = interrupts.count();
         if wanted > asked {
             if asked == 0 {

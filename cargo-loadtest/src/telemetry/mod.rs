@@ -13,7 +13,6 @@ mod measure;
 mod open;
 mod prepare;
 mod queue;
-mod secrets;
 mod sink;
 mod table;
 #[cfg(test)]

@@ -4,11 +4,11 @@ use super::bounds::{Detail, SeriesBudget};
 use super::hub::{Hub, HubState, Receiver, ServedSink, SinkName};
 use super::open::{LACKING, SinkTarget};
 use super::queue::SinkQueue;
-use super::secrets::SinkHeaders;
 use super::sink::Sink;
 use super::sink::prometheus::ScrapePage;
 use super::tracker::TrackerSettings;
 use super::{HistogramWeight, RunFacts};
+use crate::access::AccessHeaders;
 use crate::cli::TelemetryArgs;
 use crate::config::{
     HistogramForm, OPEN_SECRET, SinkConfig, SinkFormat, TelemetryConfig, is_open_to_others,
@@ -39,7 +39,7 @@ pub(crate) struct Telemetry {
 struct PreparedSink {
     name: SinkName,
     config: SinkConfig,
-    headers: SinkHeaders,
+    headers: AccessHeaders,
     url: Option<Url>,
     listener: Option<TcpListener>,
 }
@@ -243,7 +243,7 @@ impl PreparedSink {
             SinkFormat::Influx => "Token",
             _ => "Bearer",
         };
-        let headers = SinkHeaders::read(&sink, scheme);
+        let headers = AccessHeaders::read(&sink.access, scheme);
         let mut mistakes = headers.as_ref().err().cloned().unwrap_or_default();
         let mut headers = headers.unwrap_or_default();
         let url = match sink.format {
@@ -257,7 +257,8 @@ impl PreparedSink {
         let listener = listener.transpose();
         mistakes.extend(url.as_ref().err().cloned());
         mistakes.extend(listener.as_ref().err().cloned());
-        let is_open = |url: &Url| is_open_to_others(url) && headers.has_secrets() && !sink.insecure;
+        let is_open =
+            |url: &Url| is_open_to_others(url) && headers.has_secrets() && !sink.access.insecure;
         if let Ok(Some(url)) = &url
             && is_open(url)
         {
@@ -304,7 +305,7 @@ impl PreparedSink {
             Ok(Receiver::Queue(queue))
         };
         let receiver = receiver.unwrap_or_else(|why| {
-            let queue = SinkQueue::new(1, SinkHeaders::default(), None);
+            let queue = SinkQueue::new(1, AccessHeaders::default(), None);
             queue.refuse(&why);
             Receiver::Queue(Arc::new(queue))
         });
@@ -340,9 +341,9 @@ fn describe_place(sink: &SinkConfig, url: Option<&Url>, listener: Option<&TcpLis
 }
 
 /// Returns the URL of a collector's metrics; the standard variables hold what the configuration does not say.
-fn find_otlp_url(sink: &SinkConfig, headers: &mut SinkHeaders) -> Result<Option<Url>, String> {
+fn find_otlp_url(sink: &SinkConfig, headers: &mut AccessHeaders) -> Result<Option<Url>, String> {
     let held = |name: &str| process::variable(name).filter(|value| !value.trim().is_empty());
-    let has_headers = sink.has_secrets() || !sink.headers.is_empty();
+    let has_headers = sink.access.has_secrets() || !sink.access.headers.is_empty();
     if let Some(given) = held(OTLP_HEADERS).filter(|_| !has_headers && sink.url.is_none()) {
         for pair in given.split(',') {
             let (name, value) = pair

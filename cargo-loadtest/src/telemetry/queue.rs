@@ -1,8 +1,8 @@
 //! The queue of a sink: bounded, so that a slow sink costs resolution and never memory or load.
 
 use super::interval::Interval;
-use super::secrets::SinkHeaders;
 use super::sink::{Sent, Sink};
+use crate::access::AccessHeaders;
 use crate::interrupt::Interrupts;
 use crate::post::{ATTEMPTS, pause_after, random_share};
 use std::collections::{BTreeMap, VecDeque};
@@ -22,7 +22,7 @@ pub(super) struct SinkQueue {
     changed: Condvar,
     /// The seconds between two intervals.
     every: u32,
-    headers: SinkHeaders,
+    headers: AccessHeaders,
     /// Set while an earlier run is sent: it waits for the sink until these, and the first lost interval ends it.
     replay: Option<Interrupts>,
 }
@@ -67,7 +67,7 @@ pub(super) struct DeliveryCounts {
 }
 
 impl SinkQueue {
-    pub(super) fn new(every: u32, headers: SinkHeaders, replay: Option<Interrupts>) -> Self {
+    pub(super) fn new(every: u32, headers: AccessHeaders, replay: Option<Interrupts>) -> Self {
         Self {
             state: Mutex::default(),
             changed: Condvar::new(),

@@ -10,7 +10,7 @@ mod liar;
 mod machines;
 mod messages;
 mod proxy;
-mod run;
+pub(crate) mod run;
 mod wire;
 
 use crate::shards::{accounts, divided};

@@ -6,7 +6,7 @@ mod influx;
 mod lines;
 mod otlp;
 mod prometheus;
-mod receivers;
+pub(crate) mod receivers;
 
 use crate::site::{Sandbox, total};
 use libtest_mimic::{Completion, Trial};

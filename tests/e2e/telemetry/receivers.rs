@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 /// A Prometheus that takes remote writes and native histograms.
-pub(super) struct Prometheus {
+pub(crate) struct Prometheus {
     child: Child,
     folder: TempDir,
     address: SocketAddr,
@@ -18,7 +18,7 @@ pub(super) struct Prometheus {
 
 impl Prometheus {
     /// Starts one that asks the page at `scraped` every second.
-    pub(super) fn start(scraped: Option<SocketAddr>) -> Self {
+    pub(crate) fn start(scraped: Option<SocketAddr>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let targets = scraped.map(|address| {
             format!(
@@ -35,23 +35,23 @@ impl Prometheus {
         }
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// Where it takes remote writes.
-    pub(super) fn write_url(&self) -> String {
+    pub(crate) fn write_url(&self) -> String {
         format!("{}/api/v1/write", self.url())
     }
 
     /// Ends it at once.
-    pub(super) fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.child.kill().expect("our own child");
         self.child.wait().expect("our own child");
     }
 
     /// Starts it again where it was.
-    pub(super) fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         let address = self.address.to_string();
         (self.child, self.address) = launch_prometheus(self.folder.path(), &address);
     }
@@ -59,14 +59,14 @@ impl Prometheus {
     /// The answer to a query: the labels and values of all series. The last figures of a run are those of the end of a
     /// second, which may be yet to come.
     #[track_caller]
-    pub(super) fn query(&self, query: &str) -> Vec<(Value, f64)> {
+    pub(crate) fn query(&self, query: &str) -> Vec<(Value, f64)> {
         let soon = Timestamp::now().as_second() + 3;
         self.query_at(query, Timestamp::from_second(soon).expect("a time"))
     }
 
     /// The answer to a query about a time.
     #[track_caller]
-    pub(super) fn query_at(&self, query: &str, time: Timestamp) -> Vec<(Value, f64)> {
+    pub(crate) fn query_at(&self, query: &str, time: Timestamp) -> Vec<(Value, f64)> {
         let query: String = form_urlencoded::byte_serialize(query.as_bytes()).collect();
         let path = format!("/api/v1/query?query={query}&time={time}");
         let answer = fetch(self.address, &path);
@@ -82,7 +82,7 @@ impl Prometheus {
 
     /// The only value of a query.
     #[track_caller]
-    pub(super) fn value(&self, query: &str) -> f64 {
+    pub(crate) fn value(&self, query: &str) -> f64 {
         let series = self.query(query);
         assert_eq!(series.len(), 1, "{query}: {series:?}");
         series[0].1
@@ -128,14 +128,14 @@ fn launch_prometheus(folder: &Path, address: &str) -> (Child, SocketAddr) {
 }
 
 /// An `InfluxDB` 1.x.
-pub(super) struct Influx {
+pub(crate) struct Influx {
     child: Child,
     _folder: TempDir,
     address: SocketAddr,
 }
 
 impl Influx {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let [address, other] = [free_address(), free_address()];
         let path = folder.path().display();
@@ -164,12 +164,12 @@ impl Influx {
         started
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}/write?db=load", self.address)
     }
 
     /// The answer to a query.
-    pub(super) fn query(&self, query: &str) -> Value {
+    pub(crate) fn query(&self, query: &str) -> Value {
         let query: String = form_urlencoded::byte_serialize(query.as_bytes()).collect();
         let head = format!("POST /query?db=load&q={query} HTTP/1.0\r\n\r\n");
         let answer = exchange(self.address, &head);
@@ -185,14 +185,14 @@ impl Drop for Influx {
 }
 
 /// An address at which nothing listens now.
-pub(super) fn free_address() -> SocketAddr {
+pub(crate) fn free_address() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("a bound socket")
 }
 
 /// The body of the answer to a request for `path`.
 #[track_caller]
-pub(super) fn fetch(address: SocketAddr, path: &str) -> String {
+pub(crate) fn fetch(address: SocketAddr, path: &str) -> String {
     exchange(address, &format!("GET {path} HTTP/1.0\r\n\r\n"))
 }
 

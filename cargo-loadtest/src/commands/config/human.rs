@@ -4,7 +4,7 @@ use super::{
     InForce, View, describe_place, event_names, format_name, place_in_file, place_of_sink,
     webhook_host,
 };
-use crate::config::{Organisation, SinkConfig};
+use crate::config::{AccessConfig, FigureConfig, ObserveConfig, Organisation, SinkConfig};
 use crate::export::terminal::table::{TextColumn, TextTable};
 use crate::export::terminal::text::{ACCENT, BOLD, DIM, Line, PLAIN};
 use crate::units;
@@ -126,6 +126,9 @@ fn render_lists(view: &View<'_>) -> Vec<ConfigTable> {
     });
     let sinks = config.telemetry.sinks.iter().zip(&config.telemetry.lines);
     let sinks = sinks.map(|(sink, line)| row(sink.format.word(), describe_sink(view, sink), *line));
+    let observed = config.observe.iter().zip(&config.observe_lines);
+    let observed =
+        observed.map(|(source, line)| row(source.name(), describe_source(view, source), *line));
     let targets = config
         .targets
         .iter()
@@ -143,10 +146,11 @@ fn render_lists(view: &View<'_>) -> Vec<ConfigTable> {
             .chain(members)
             .chain(caller(view, organisation))
     });
-    let tables: [(&str, &'static str, Vec<ConfigRow>); 5] = [
+    let tables: [(&str, &'static str, Vec<ConfigRow>); 6] = [
         ("[load]", "  chosen by --load NAME", presets.collect()),
         ("[[notify]]", "", notify.collect()),
         ("[[telemetry.to]]", "", sinks.collect()),
+        ("[[observe]]", "", observed.collect()),
         ("[[targets]]", "", targets.collect()),
         ("[organisation]", "", organisation.collect()),
     ];
@@ -167,9 +171,26 @@ fn describe_sink(view: &View<'_>, sink: &SinkConfig) -> String {
         place if place.is_empty() => "$OTEL_EXPORTER_OTLP_ENDPOINT".to_owned(),
         place => place,
     };
-    let options = sink.options();
+    join_access(view, place, sink.options(), &sink.access)
+}
+
+/// `prometheus http://127.0.0.1:9090; db cpu in cores, max < 3.5 cores; interval 5s`.
+fn describe_source(view: &View<'_>, source: &ObserveConfig) -> String {
+    let place = format!("{} {}", source.kind(), source.place());
+    let figures = source.figures();
+    let figures = figures.iter().map(FigureConfig::describe);
+    let place: Vec<_> = std::iter::once(place).chain(figures).collect();
+    join_access(view, place.join("; "), source.options(), &source.access)
+}
+
+fn join_access<'a>(
+    view: &View<'_>,
+    place: String,
+    options: impl Iterator<Item = (&'a str, &'a str)>,
+    access: &AccessConfig,
+) -> String {
     let options = options.map(|(name, value)| format!("{name} {value}"));
-    let variables = sink.secret_variables().map(|name| {
+    let variables = access.secret_variables().map(|name| {
         if (view.is_set)(name) {
             format!("with ${name}")
         } else {

@@ -250,13 +250,37 @@ fn config_json(view: &View<'_>) -> Value {
         .iter()
         .zip(&config.telemetry.lines)
         .map(|(sink, line)| {
-            let variables = sink.secret_variables();
+            let variables = sink.access.secret_variables();
             let variables = variables.map(|name| (name, (view.is_set)(name)));
             json!({
                 "line": line,
                 "format": sink.format.word(),
                 "place": place_of_sink(view, sink),
                 "options": sink.options().collect::<BTreeMap<_, _>>(),
+                "variables": variables.collect::<BTreeMap<_, _>>(),
+            })
+        })
+        .collect();
+    let observe: Vec<_> = config
+        .observe
+        .iter()
+        .zip(&config.observe_lines)
+        .map(|(source, line)| {
+            let variables = source.access.secret_variables();
+            let variables = variables.map(|name| (name, (view.is_set)(name)));
+            let figures = source.figures().into_iter().map(|figure| {
+                json!({
+                    "name": figure.name,
+                    "unit": figure.unit,
+                    "limit": figure.limit.map(|limit| limit.describe(&figure.unit)),
+                })
+            });
+            json!({
+                "line": line,
+                "source": source.kind(),
+                "place": source.place(),
+                "figures": figures.collect::<Vec<_>>(),
+                "options": source.options().collect::<BTreeMap<_, _>>(),
                 "variables": variables.collect::<BTreeMap<_, _>>(),
             })
         })
@@ -282,6 +306,7 @@ fn config_json(view: &View<'_>) -> Value {
         "load": load,
         "notify": notify,
         "telemetry": telemetry,
+        "observe": observe,
         "targets": config.targets,
         "organisation": organisation,
     })
@@ -330,6 +355,24 @@ header_env = { DD-API-KEY = \"HOOK_KEY\" }
 [[telemetry.to]]
 format = \"json\"
 path = \"target/loadtest/{run}/intervals.jsonl\"
+[[observe]]
+name = \"db cpu\"
+prometheus = \"https://prometheus.example.com/T0SECRET\"
+query = \"sum(rate(T0SECRET[15s]))\"
+unit = \"cores\"
+limit = \"max < 3.5 or abort\"
+token_env = \"HOOK_KEY\"
+interval = \"10s\"
+[[observe]]
+name = \"node\"
+scrape = \"http://10.20.0.7:9100/T0SECRET\"
+metrics = [
+  { name = \"cpu\", family = \"node_cpu_seconds_total\", where = { mode = \"!idle\" }, as = \"rate\", unit = \"cores\" },
+  { name = \"memory\", family = \"node_memory_Active_bytes\", unit = \"bytes\", limit = \"max < 1GiB\" },
+]
+[[observe]]
+process = \"cpu\"
+limit = \"mean < 2\"
 [[targets]]
 host = \"shop.staging.example.com\"
 scheme = \"https\"

@@ -2,6 +2,7 @@
 
 mod file;
 mod layers;
+mod observe;
 mod page;
 mod tables;
 

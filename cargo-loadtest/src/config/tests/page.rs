@@ -33,6 +33,10 @@ fn the_examples_of_the_page_are_what_is_read() {
     let (_, example_of_sinks) = telemetry.split_once("```toml\n").unwrap();
     let sinks = parse(example_of_sinks.split("```").next().unwrap()).unwrap();
     assert_eq!(sinks.telemetry.sinks.len(), 6);
+    let observe = include_str!("../../../../docs/observe.md");
+    let (_, example_of_sources) = observe.split_once("```toml\n").unwrap();
+    let sources = parse(example_of_sources.split("```").next().unwrap()).unwrap();
+    assert_eq!(sources.observe.len(), 3);
     let config = parse(example("`[[targets]]`")).unwrap();
     assert!(config.targets[0].to_string().contains(" in flight"));
 }
@@ -72,6 +76,12 @@ fn the_page_has_every_key_with_its_variable() {
         "`[telemetry]`",
         keys_of("telemetry.to").map(|key| key.name).collect(),
     );
+    for table in ["observe", "observe.metrics"] {
+        keys(
+            "`[[observe]]`",
+            keys_of(table).map(|key| key.name).collect(),
+        );
+    }
     keys(
         "`[[notify]]`",
         keys_of("notify").map(|key| key.name).collect(),

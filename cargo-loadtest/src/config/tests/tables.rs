@@ -456,7 +456,7 @@ fn sinks_are_read_with_what_their_format_has() {
     assert_eq!(sink.format, SinkFormat::RemoteWrite);
     assert_eq!(sink.interval, Some(Duration::from_secs(5)));
     assert_eq!(sink.histograms, HistogramForm::Native);
-    assert_eq!(sink.headers["X-Scope-OrgID"], "load");
+    assert_eq!(sink.access.headers["X-Scope-OrgID"], "load");
     assert_eq!(sink.place(), "https://mimir.example.com");
     assert!(!sink.is_local() && telemetry.sinks[1].is_local());
     assert_eq!(telemetry.lines, [5, 12]);

@@ -1,6 +1,6 @@
 //! The target's own side, drawn over time: a chart for each unit.
 
-use super::plot::{PlotSeries, draw_plot};
+use super::plot::{Bound, PlotSeries, draw_plot};
 use super::{Chart, paint_of};
 use loadtest_model::card::{Card, ObservedRow};
 use loadtest_model::display;
@@ -30,6 +30,12 @@ fn draw_unit(card: &Card, unit: &str) -> Chart {
         values: row.course.clone(),
         ..PlotSeries::new(&row.name, paint_of(place), &card.course, |_| None)
     });
+    let bounds = rows.iter().filter_map(|row| {
+        Some(Bound {
+            value: row.bound?,
+            words: format!("{} {}", row.name, row.limit.as_ref()?),
+        })
+    });
     let words = |value: f64| display::format_observed(value, unit);
     let title = match rows.as_slice() {
         [only] => capitalize(&only.name),
@@ -39,7 +45,7 @@ fn draw_unit(card: &Card, unit: &str) -> Chart {
         &title,
         &card.course,
         &series.collect::<Vec<_>>(),
-        &[],
+        &bounds.collect::<Vec<_>>(),
         &words,
         &words,
     )

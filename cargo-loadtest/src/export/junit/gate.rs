@@ -7,12 +7,13 @@ use loadtest_model::card::{Card, ReasonKind};
 use loadtest_model::comparison::{
     Change, Compared, Comparison, ComparisonOutcome, Skipped, Subject,
 };
+use loadtest_model::display;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus};
 
 /// Returns true where reasons of this kind have a case of their own.
 pub(super) fn has_case(card: &Card, kind: ReasonKind) -> bool {
     match kind {
-        ReasonKind::Threshold => true,
+        ReasonKind::Threshold | ReasonKind::Observed => true,
         ReasonKind::MinGrade => card.min_grade.is_some(),
         ReasonKind::Regression | ReasonKind::NotCompared => card.comparison.is_some(),
         _ => false,
@@ -30,6 +31,35 @@ pub(super) fn build_grade_case(card: &Card, identity: &str) -> Option<TestCase> 
     let mut case = named_case(identity, &format!("grade: at least {least}"), status);
     case.set_system_out(clean(&format!("the grade is {}", card.grade.label())));
     Some(case)
+}
+
+/// Builds a case for each limit of the target's side.
+pub(super) fn build_observed_cases(card: &Card, identity: &str) -> Vec<TestCase> {
+    let limited = card.observed.iter().filter_map(|row| {
+        let name = format!("observed: {} {}", row.name, row.limit.as_ref()?);
+        let status = match &row.failure {
+            None => TestCaseStatus::success(),
+            Some(words) if card.reasons.iter().any(|reason| reason.words == *words) => {
+                failed_status(ReasonKind::Observed, &[words])
+            }
+            Some(_) => skipped_status(NOT_DECIDED),
+        };
+        let mut case = named_case(identity, &name, status);
+        let figure = |value: Option<f64>| {
+            value.map_or_else(
+                || display::NO_VALUE.to_owned(),
+                |value| display::format_observed(value, &row.unit),
+            )
+        };
+        case.set_system_out(clean(&format!(
+            "mean {}, max {}, last {}",
+            figure(row.mean),
+            figure(row.max),
+            figure(row.last)
+        )));
+        Some(case)
+    });
+    limited.collect()
 }
 
 /// Builds the cases of a comparison, each with its step; none without a comparison.
@@ -112,6 +142,10 @@ fn decided_status(card: &Card, kind: ReasonKind, step: Option<&str>) -> TestCase
     if words.is_empty() {
         return skipped_status(NOT_DECIDED);
     }
+    failed_status(kind, &words)
+}
+
+fn failed_status(kind: ReasonKind, words: &[&str]) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
     status
         .set_message(clean(&words.join("; ")))

@@ -1,5 +1,5 @@
-//! The run as test suites: one per scenario, with a case for the run itself, per threshold, for the least grade, per
-//! subject of a comparison and per step.
+//! The run as test suites: one per scenario, with a case for the run itself, per threshold, per limit of the target's side, for the least
+//! grade, per subject of a comparison and per step.
 //!
 //! GitLab shows what a failure holds, Jenkins its message too: so both say why.
 //!
@@ -137,6 +137,8 @@ fn build_cases(report: &Report, card: &Card, identity: &str) -> Vec<TestCase> {
             let case = build_threshold_case(card, row, identity);
             (case, row.step.as_deref())
         }));
+        let observed = gate::build_observed_cases(card, identity).into_iter();
+        cases.extend(observed.map(|case| (case, None)));
         cases.extend(gate::build_grade_case(card, identity).map(|case| (case, None)));
         cases.extend(gate::build_comparison_cases(card, identity));
     }

@@ -168,9 +168,11 @@ fn there_is_a_case_per_threshold_and_step_and_no_two_are_called_the_same() {
                 None => 0,
             };
             let graded = usize::from(card.min_grade.is_some());
+            let observed = card.observed.iter().filter(|row| row.limit.is_some());
+            let gates = card.thresholds.len() + observed.count() + graded + compared;
             assert_eq!(
                 suite.test_cases.len(),
-                1 + card.thresholds.len() + graded + compared + card.steps.len(),
+                1 + gates + card.steps.len(),
                 "{name}"
             );
             let names: std::collections::HashSet<_> =

@@ -2,6 +2,7 @@
 
 use super::LabelledCard;
 use super::page::{Labels, MetricsText, Sample, add_up, flag_value};
+use crate::console::clean;
 use crate::export::labels::unique_names;
 use loadtest_model::comparison::{Change, Compared, ComparisonOutcome};
 
@@ -35,6 +36,33 @@ pub(super) fn write_thresholds(text: &mut MetricsText, cards: &[LabelledCard<'_>
         "threshold_passed",
         samples.map(|(labels, passed)| (labels, Some(flag_value(passed)))),
     );
+}
+
+/// Writes the target's side and its limits.
+pub(super) fn write_observed(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
+    let rows = || {
+        cards.iter().flat_map(|scenario| {
+            let rows = &scenario.card.observed;
+            let names = unique_names(rows.iter().map(|row| clean(&row.name)));
+            rows.iter()
+                .zip(names)
+                .map(move |(row, name)| (scenario, row, name))
+        })
+    };
+    let figures = rows().flat_map(|(scenario, row, name)| {
+        let figures = [("last", row.last), ("max", row.max), ("mean", row.mean)];
+        figures.map(|(figure, value)| {
+            let labels = [("name", &*name), ("unit", &*row.unit), ("figure", figure)];
+            (scenario.labels(&labels), value)
+        })
+    });
+    text.optional_family("observed", figures.collect());
+    let limits = rows().filter_map(|(scenario, row, name)| {
+        let condition = row.limit.as_deref()?;
+        let labels = scenario.labels(&[("name", &name), ("condition", condition)]);
+        Some((labels, row.holds.map(flag_value)))
+    });
+    text.optional_family("observed_limit_passed", limits.collect());
 }
 
 /// Counts the reasons of each kind.

@@ -40,6 +40,7 @@ pub(crate) fn render(report: &Report) -> String {
     steps::write_requests(&mut text, &cards);
     write_failures(&mut text, &cards);
     gate::write_thresholds(&mut text, &cards);
+    gate::write_observed(&mut text, &cards);
     gate::write_reasons(&mut text, &cards);
     gate::write_grades(&mut text, &cards);
     gate::write_comparisons(&mut text, &cards);

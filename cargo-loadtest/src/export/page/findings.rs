@@ -105,6 +105,7 @@ pub(super) fn build_observed(card: &Card) -> Option<Section> {
         Column::figure("Max"),
         Column::figure("At").leaves(2),
         Column::figure("Last").leaves(1),
+        Column::word("Limit"),
         Column::text("Source", 1.0).leaves(3),
     ];
     let mut table = Table::new("Of the steady part", columns);
@@ -114,13 +115,23 @@ pub(super) fn build_observed(card: &Card) -> Option<Section> {
             TableCell::figure(words.unwrap_or_else(|| "–".to_owned()))
         };
         let at = row.max_at.map(|second| chart::format_clock(second.into()));
+        let limit = match (&row.limit, row.holds) {
+            (Some(limit), Some(true)) => TableCell::figure(format!("{limit} holds")),
+            (Some(limit), _) => TableCell::figure(format!("{limit} does not hold")).tone(Tone::Bad),
+            (None, _) => TableCell::figure("–"),
+        };
+        let source = match &row.gap {
+            Some(gap) => format!("{}, not always: {gap}", row.source),
+            None => row.source.clone(),
+        };
         table.push(vec![
             TableCell::name(&*row.name),
             figure(row.mean),
             figure(row.max),
             TableCell::figure(at.unwrap_or_else(|| "–".to_owned())),
             figure(row.last),
-            TableCell::new(Form::Name, &*row.source),
+            limit,
+            TableCell::new(Form::Name, source),
         ]);
     }
     let title = "The target's side";

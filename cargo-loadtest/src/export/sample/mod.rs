@@ -7,13 +7,13 @@ mod search;
 pub(super) use gate::{absent, compared, graded_too_low, kept, refused, regressed};
 use loadtest_model::card::Report;
 use loadtest_model::comparison::{BaselineComparison, RunComparison};
-use loadtest_model::definition::{GroupDef, Metric, StepDef, Subject, Threshold};
+use loadtest_model::definition::{Comparator, GroupDef, Metric, StepDef, Subject, Threshold};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Cell, GroupSample, Panicked};
 use loadtest_model::plan::ScopedThreshold;
 use loadtest_model::record::{
-    AgentRun, EndReason, Environment, NotRun, ObservedSeries, RunRecord, SCHEMA_VERSION,
-    ScenarioRecord, ShardDoubt, ShardRun, Trust,
+    AgentRun, EndReason, Environment, NotRun, ObservedFigure, ObservedLimit, ObservedSeries,
+    RunRecord, SCHEMA_VERSION, ScenarioRecord, ShardDoubt, ShardRun, Trust,
 };
 use loadtest_model::redacted::Redacted;
 use loadtest_model::shard::Shard;
@@ -128,21 +128,35 @@ pub(super) fn single() -> Report {
     MADE.clone()
 }
 
-/// A run during which the target's side was read.
+/// A run during which the target's side was read, and whose limits do not hold.
 pub(super) fn observed() -> Report {
     let mut record = ping();
     let seconds = record.cells.cells.len() as u32;
-    for (name, unit, base) in [
-        ("target cpu", "cores", 0.4),
-        ("target memory", "bytes", 52e6),
-        ("target threads", "", 9.0),
+    let limit = |bound| {
+        Some(ObservedLimit {
+            figure: ObservedFigure::Max,
+            comparison: Comparator::Less,
+            bound,
+            abort_after: None,
+        })
+    };
+    let (own, server) = ("process 4711 (shop)", "http://127.0.0.1:9090");
+    for (name, unit, source, base, limit) in [
+        ("db cpu", "cores", server, 1.9, limit(2.0)),
+        ("db connections", "", server, 40.0, limit(90.0)),
+        ("queue", "jobs", server, f64::NAN, limit(100.0)),
+        ("target cpu", "cores", own, 0.4, None),
+        ("target memory", "bytes", own, 52e6, None),
+        ("target threads", "", own, 9.0, None),
     ] {
         let mut series = ObservedSeries {
             name: name.to_owned(),
             unit: unit.to_owned(),
-            source: "process 4711 (shop)".into(),
+            source: source.into(),
             width: 1,
             points: Vec::new(),
+            limit,
+            gap: base.is_nan().then(|| "no answer in time".into()),
         };
         for second in 0..seconds {
             series.add(second, base + base * f64::from(second % 7) / 40.0);

@@ -2,9 +2,9 @@
 
 use super::super::interval::Interval;
 use super::super::queue::{DeliveryCounts, SinkQueue};
-use super::super::secrets::SinkHeaders;
 use super::super::sink::{Sent, Sink};
 use super::{frame, intervals, settings};
+use crate::access::AccessHeaders;
 use crate::session::sample;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -46,7 +46,7 @@ struct Scene {
 impl Scene {
     fn new(every: u32) -> Self {
         let (answers, receiver) = channel();
-        let mut headers = SinkHeaders::default();
+        let mut headers = AccessHeaders::default();
         headers.add_secret(
             "authorization",
             "canary-token",

@@ -1,8 +1,11 @@
 //! The target's own side on the card: figures read while the load went on.
 
 use super::timeline::Timeline;
-use crate::record::{ObservedPoint, ObservedSeries, ScenarioRecord};
+use crate::display;
+use crate::record::{ObservedLimit, ObservedPoint, ObservedSeries, ScenarioRecord};
+use crate::schedule::{Schedule, Window};
 use serde::Serialize;
+use std::time::Duration;
 
 /// A figure of the target's side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,6 +24,21 @@ pub struct ObservedRow {
     pub max_at: Option<u32>,
     /// The last value.
     pub last: Option<f64>,
+    /// The limit: `max < 3.5 cores`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// The bound of the limit, in the unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f64>,
+    /// True if the limit holds; without a value in at least half of the points of the steady part it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holds: Option<bool>,
+    /// Why the limit does not hold: `max of db cpu: 3.9 cores, and must be < 3.5 cores`.
+    #[serde(skip)]
+    pub failure: Option<String>,
+    /// The last reason why the source did not answer, if it did not always.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap: Option<String>,
     /// The mean in each point of [`Timeline`]; `None` in a gap.
     pub course: Vec<Option<f64>>,
 }
@@ -35,16 +53,10 @@ impl ObservedRow {
 
     fn from_series(series: &ObservedSeries, record: &ScenarioRecord, course: &Timeline) -> Self {
         let warm_up = record.start.plan.load.warm_up.as_secs() as u32;
-        let from = warm_up + course.steady_from.unwrap_or_default().ceil() as u32;
+        let schedule = Schedule::new(&record.start.plan.load);
         let until = record.end.elapsed_us.div_ceil(1_000_000) as u32;
-        let steady = series
-            .points
-            .iter()
-            .filter(|point| (from..until.max(from + 1)).contains(&point.second));
-        let sum = steady.clone().copied().reduce(|mut sum, point| {
-            sum.merge(point);
-            sum
-        });
+        let sum = series.sum_steady(&schedule, until);
+        let steady = series.steady_points(&schedule, until);
         let highest = steady.reduce(|highest, point| {
             if point.max > highest.max {
                 point
@@ -57,6 +69,18 @@ impl ObservedRow {
             .iter()
             .map(|point| mean_of(series, warm_up + point.second, course.width))
             .collect();
+        let steady = course.points.iter().zip(&means);
+        let steady = steady.filter(|(point, _)| {
+            let due = Duration::from_secs((warm_up + point.second).into());
+            schedule.window(due) == Window::Steady
+        });
+        let known = steady.clone().filter(|(_, mean)| mean.is_some()).count();
+        let known = KnownShare {
+            known,
+            all: steady.count(),
+        };
+        let limit = series.limit.as_ref();
+        let failure = limit.and_then(|limit| known.explain_failure(limit, series, sum.as_ref()));
         Self {
             name: series.name.clone(),
             unit: series.unit.clone(),
@@ -65,7 +89,52 @@ impl ObservedRow {
             max: sum.map(|sum| sum.max),
             max_at: highest.map(|point| point.second.saturating_sub(warm_up)),
             last: sum.map(|sum| sum.last),
+            limit: limit.map(|limit| limit.describe(&series.unit)),
+            bound: limit.map(|limit| limit.bound),
+            holds: limit.map(|_| failure.is_none()),
+            failure,
+            gap: series.gap.as_ref().map(ToString::to_string),
             course: means,
+        }
+    }
+
+    /// Returns why the limit does not hold, if it does not.
+    pub(super) fn explain_failure(&self) -> Option<String> {
+        self.failure.clone()
+    }
+}
+
+/// The points of the steady part that have a value.
+struct KnownShare {
+    known: usize,
+    all: usize,
+}
+
+impl KnownShare {
+    /// Returns why a limit does not hold for these values, if it does not.
+    fn explain_failure(
+        &self,
+        limit: &ObservedLimit,
+        series: &ObservedSeries,
+        values: Option<&ObservedPoint>,
+    ) -> Option<String> {
+        match values {
+            Some(values) if !limit.holds(values) => {
+                Some(limit.describe_failure(&series.name, &series.unit, values))
+            }
+            Some(_) if 2 * self.known >= self.all => None,
+            _ => {
+                let why = series.gap.as_ref().map(|gap| format!(": {gap}"));
+                Some(format!(
+                    "{} of {} is not known, and must be {}: there is a value in {} of {} of the steady part{}",
+                    limit.figure.name(),
+                    display::quote_name(&series.name),
+                    limit.describe_bound(&series.unit),
+                    self.known,
+                    display::format_counted(self.all as u64, "point"),
+                    why.unwrap_or_default()
+                ))
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The verdict of a run, and the process exit code for it.
 
-use super::Card;
+use super::{Card, ObservedRow};
 use crate::comparison::ComparisonOutcome;
 use crate::display;
 use crate::metrics::ErrorKind;
@@ -90,6 +90,8 @@ pub enum ReasonKind {
     GivenUp,
     /// A threshold does not hold.
     Threshold,
+    /// A limit of the target's own side does not hold.
+    Observed,
     /// The overall grade is below the least that may be.
     MinGrade,
     /// A figure is worse than that of the baseline, beyond margin and chance.
@@ -109,6 +111,7 @@ impl ReasonKind {
             Self::Invalid => "invalid",
             Self::GivenUp => "given_up",
             Self::Threshold => "threshold",
+            Self::Observed => "observed",
             Self::MinGrade => "min_grade",
             Self::Regression => "regression",
             Self::NotCompared => "not_compared",
@@ -155,7 +158,11 @@ pub(super) fn judge_card(card: &Card, ending: &EndReason) -> (Verdict, Vec<Reaso
             .map(|words| Reason::new(kind, words))
             .collect()
     };
-    let found: [(Verdict, Vec<Reason>); 10] = [
+    let observed = card
+        .observed
+        .iter()
+        .filter_map(ObservedRow::explain_failure);
+    let found: [(Verdict, Vec<Reason>); 11] = [
         (
             Verdict::Internal,
             plain(ReasonKind::Internal, explain_imbalance(card)),
@@ -179,6 +186,10 @@ pub(super) fn judge_card(card: &Card, ending: &EndReason) -> (Verdict, Vec<Reaso
             plain(ReasonKind::GivenUp, given_up(card, ending)),
         ),
         (Verdict::Failed, explain_failures(card)),
+        (
+            Verdict::Failed,
+            plain(ReasonKind::Observed, observed.collect()),
+        ),
         (Verdict::Failed, graded_too_low(card)),
         (Verdict::Failed, beside_baseline(card)),
     ];
@@ -261,7 +272,8 @@ fn explain_interruption(ending: &EndReason) -> Vec<String> {
         | EndReason::AgentLost { .. }
         | EndReason::Panicked
         | EndReason::Halted { .. }
-        | EndReason::ThresholdBroken { .. } => return Vec::new(),
+        | EndReason::ThresholdBroken { .. }
+        | EndReason::ObservedBroken { .. } => return Vec::new(),
         EndReason::Interrupted => {
             "stopped before its end; what was in flight could finish".to_owned()
         }
@@ -341,13 +353,14 @@ fn explain_invalidity(card: &Card) -> Vec<String> {
         .collect()
 }
 
-/// Explains that the run ended itself: the threshold, or the places of the panics.
+/// Explains that the run ended itself: the limit, or the places of the panics.
 fn given_up(card: &Card, ending: &EndReason) -> Vec<String> {
     match ending {
         EndReason::Panicked => {}
         EndReason::ThresholdBroken {
             after_us, reason, ..
-        } => {
+        }
+        | EndReason::ObservedBroken { after_us, reason } => {
             let after = display::format_span(Duration::from_micros(*after_us));
             return vec![format!("given up after {after}: {reason}")];
         }
@@ -435,6 +448,7 @@ mod tests {
             ReasonKind::Invalid,
             ReasonKind::GivenUp,
             ReasonKind::Threshold,
+            ReasonKind::Observed,
             ReasonKind::MinGrade,
             ReasonKind::Regression,
             ReasonKind::NotCompared,

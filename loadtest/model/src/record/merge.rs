@@ -346,7 +346,7 @@ const fn severity(ending: &EndReason) -> u8 {
         EndReason::Completed => 0,
         EndReason::Interrupted => 1,
         EndReason::Halted { .. } => 2,
-        EndReason::ThresholdBroken { .. } => 3,
+        EndReason::ThresholdBroken { .. } | EndReason::ObservedBroken { .. } => 3,
         EndReason::Panicked => 4,
         EndReason::Aborted => 5,
         EndReason::Stuck { .. } => 6,

@@ -10,7 +10,7 @@ mod trust;
 
 pub use check::{Impossible, from_json};
 pub use merge::{AgentRun, MergeError, ShardDoubt, ShardRun, merge_shards};
-pub use observed::{ObservedPoint, ObservedSeries};
+pub use observed::{ObservedFigure, ObservedLimit, ObservedPoint, ObservedSeries};
 pub use permit::{Offline, Permit, PermittedBy};
 pub use telemetry::TelemetryDelivery;
 pub use trust::Trust;
@@ -147,6 +147,13 @@ pub enum EndReason {
         /// The time it was seen to be broken, from the start of the load.
         after_us: u64,
         /// The measured value at that time: `errors of the journey: 7.1 %, and must be < 5 %`.
+        reason: Redacted,
+    },
+    /// Stopped, since a limit of the target's own side was broken that asks for it; what was in flight could end.
+    ObservedBroken {
+        /// The time it was seen to be broken, from the start of the load.
+        after_us: u64,
+        /// The value at that time: `max of db cpu: 3.9 cores, and must be < 3.5 cores`.
         reason: Redacted,
     },
     /// Stopped, since the permission to test the target ended; what was in flight could end.

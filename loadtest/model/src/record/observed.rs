@@ -1,7 +1,11 @@
 //! What was read of the target's own side while a load went on.
 
+use crate::definition::{Comparator, micros};
+use crate::display;
 use crate::redacted::Redacted;
+use crate::schedule::{Schedule, Window};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// A figure of the target's side over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -10,12 +14,49 @@ pub struct ObservedSeries {
     pub name: String,
     /// The unit: `cores`, `bytes`, `/s`; empty where it has none.
     pub unit: String,
-    /// Where it is from: `process 4711 (shop)`.
+    /// Where it is from: `process 4711 (shop)`, or scheme and host.
     pub source: Redacted,
     /// The number of seconds per point.
     pub width: u32,
     /// The points in the order of time; a gap has none.
     pub points: Vec<ObservedPoint>,
+    /// The limit that has to hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<ObservedLimit>,
+    /// The last reason why the source did not answer, if it did not always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap: Option<Redacted>,
+}
+
+/// A limit of a figure: `max < 3.5 cores`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ObservedLimit {
+    /// What of the steady part is judged.
+    pub figure: ObservedFigure,
+    /// The operator.
+    pub comparison: Comparator,
+    /// The bound, in the unit of the series.
+    pub bound: f64,
+    /// Ends the run when broken, but only after this much of the steady part. Zero waits for enough values only.
+    #[serde(
+        default,
+        rename = "abort_after_us",
+        with = "micros::option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub abort_after: Option<Duration>,
+}
+
+/// The figure that a limit is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ObservedFigure {
+    /// The highest value.
+    Max,
+    /// The mean over time.
+    Mean,
+    /// The last value.
+    Last,
 }
 
 /// The values of some seconds.
@@ -31,6 +72,73 @@ pub struct ObservedPoint {
     pub max: f64,
     /// The last value.
     pub last: f64,
+}
+
+impl ObservedFigure {
+    /// Returns the word in a limit.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Max => "max",
+            Self::Mean => "mean",
+            Self::Last => "last",
+        }
+    }
+
+    /// Returns this figure of the values of some time.
+    pub const fn of(self, values: &ObservedPoint) -> f64 {
+        match self {
+            Self::Max => values.max,
+            Self::Mean => values.mean,
+            Self::Last => values.last,
+        }
+    }
+}
+
+impl ObservedLimit {
+    /// Without a delay, a mean or a last value is judged early only of so many values.
+    const MIN_VALUES: u32 = 10;
+
+    /// Returns true if it holds for the values of some time.
+    pub fn holds(&self, values: &ObservedPoint) -> bool {
+        self.comparison.holds(self.figure.of(values), self.bound)
+    }
+
+    /// Returns true if the run has to end, after so much of the steady part with these values.
+    pub fn ends_run(&self, values: &ObservedPoint, steady: Duration) -> bool {
+        let Some(delay) = self.abort_after else {
+            return false;
+        };
+        // A maximum that is too high stays so.
+        let is_irreversible = self.figure == ObservedFigure::Max && !self.comparison.is_floor();
+        let is_due = if delay.is_zero() {
+            is_irreversible || values.count >= Self::MIN_VALUES
+        } else {
+            steady >= delay
+        };
+        is_due && !self.holds(values)
+    }
+
+    /// Formats it for a figure in this unit: `max < 3.5 cores`.
+    pub fn describe(&self, unit: &str) -> String {
+        format!("{} {}", self.figure.name(), self.describe_bound(unit))
+    }
+
+    /// Explains that it is broken: `max of db cpu: 3.9 cores, and must be < 3.5 cores`.
+    pub fn describe_failure(&self, name: &str, unit: &str, values: &ObservedPoint) -> String {
+        format!(
+            "{} of {}: {}, and must be {}",
+            self.figure.name(),
+            display::quote_name(name),
+            display::format_observed(self.figure.of(values), unit),
+            self.describe_bound(unit)
+        )
+    }
+
+    /// Formats operator and bound: `< 3.5 cores`.
+    pub fn describe_bound(&self, unit: &str) -> String {
+        let bound = display::format_observed(self.bound, unit);
+        format!("{} {bound}", self.comparison.symbol())
+    }
 }
 
 impl ObservedSeries {
@@ -57,6 +165,28 @@ impl ObservedSeries {
             Some(last) if last.second == point.second => last.merge(point),
             _ => self.points.push(point),
         }
+    }
+
+    /// Returns the points of the steady part of a load, before a second.
+    pub fn steady_points(
+        &self,
+        schedule: &Schedule,
+        until: u32,
+    ) -> impl Iterator<Item = &ObservedPoint> {
+        let points = self.points.iter();
+        points.filter(move |point| {
+            let due = Duration::from_secs(point.second.into());
+            point.second < until && schedule.window(due) == Window::Steady
+        })
+    }
+
+    /// Returns all values of the steady part as one; `None` without any.
+    pub fn sum_steady(&self, schedule: &Schedule, until: u32) -> Option<ObservedPoint> {
+        let points = self.steady_points(schedule, until).copied();
+        points.reduce(|mut sum, point| {
+            sum.merge(point);
+            sum
+        })
     }
 
     fn double(&mut self) {
@@ -87,6 +217,7 @@ impl ObservedPoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::definition::{Load, Shape};
 
     fn series() -> ObservedSeries {
         ObservedSeries {
@@ -95,6 +226,8 @@ mod tests {
             source: "process 1".into(),
             width: 1,
             points: Vec::new(),
+            limit: None,
+            gap: None,
         }
     }
 
@@ -112,5 +245,63 @@ mod tests {
             (point.second, point.count, point.mean, point.max, point.last),
             (40, 4, 41.5, 43.0, 43.0)
         );
+    }
+
+    fn limit(figure: ObservedFigure, comparison: Comparator, after: Option<u64>) -> ObservedLimit {
+        ObservedLimit {
+            figure,
+            comparison,
+            bound: 3.5,
+            abort_after: after.map(Duration::from_secs),
+        }
+    }
+
+    #[test]
+    fn a_limit_is_about_the_values_of_the_seconds_that_are_judged() {
+        let mut series = series();
+        for (second, value) in [(0, 9.0), (1, 3.0), (2, 4.0), (3, 2.0), (4, 9.0)] {
+            series.add(second, value);
+        }
+        let schedule = Schedule::new(&Load::new(Shape::Rate {
+            per_second: 10.0,
+            ramp_up: Duration::from_secs(1),
+            duration: Duration::from_secs(9),
+        }));
+        let sum = series.sum_steady(&schedule, 4).unwrap();
+        let holds = |figure, comparison| limit(figure, comparison, None).holds(&sum);
+        assert!(!holds(ObservedFigure::Max, Comparator::Less));
+        assert!(holds(ObservedFigure::Mean, Comparator::Less));
+        assert!(holds(ObservedFigure::Last, Comparator::Less));
+        assert!(holds(ObservedFigure::Max, Comparator::GreaterOrEqual));
+        assert_eq!(series.sum_steady(&schedule, 1), None);
+        let limit = limit(ObservedFigure::Max, Comparator::Less, None);
+        assert_eq!(limit.describe("cores"), "max < 3.5 cores");
+        assert_eq!(
+            limit.describe_failure("db cpu", "cores", &sum),
+            "max of `db cpu`: 4 cores, and must be < 3.5 cores"
+        );
+    }
+
+    #[test]
+    fn only_a_limit_with_abort_ends_a_run_and_only_when_it_can_be_sure() {
+        let values = |count, mean| ObservedPoint {
+            count,
+            mean,
+            max: 4.0,
+            last: 4.0,
+            second: 0,
+        };
+        let ends = |figure, after, count, seconds| {
+            let limit = limit(figure, Comparator::Less, after);
+            limit.ends_run(&values(count, 4.0), Duration::from_secs(seconds))
+        };
+        assert!(!ends(ObservedFigure::Max, None, 1_000, 1_000));
+        assert!(ends(ObservedFigure::Max, Some(0), 1, 1));
+        assert!(!ends(ObservedFigure::Mean, Some(0), 9, 9));
+        assert!(ends(ObservedFigure::Mean, Some(0), 10, 10));
+        assert!(!ends(ObservedFigure::Last, Some(30), 29, 29));
+        assert!(ends(ObservedFigure::Last, Some(30), 3, 30));
+        let good = limit(ObservedFigure::Mean, Comparator::Less, Some(0));
+        assert!(!good.ends_run(&values(100, 3.0), Duration::from_secs(100)));
     }
 }

@@ -1,6 +1,6 @@
-//! The secrets of sinks, from variables of the environment or from files beside them.
+//! The headers of requests to other systems: their secrets are in variables of the environment, or in files beside them.
 
-use crate::config::SinkConfig;
+use crate::config::AccessConfig;
 use crate::{files, process};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -11,20 +11,20 @@ const HIDDEN: &str = "***";
 /// Shorter values are found in any text.
 const SHORTEST: usize = 4;
 
-/// The headers of a sink, and what of them is secret.
+/// The headers of requests, and what of them is secret.
 #[derive(Clone, Default)]
-pub(super) struct SinkHeaders {
-    pub(super) headers: Vec<(String, String)>,
+pub(crate) struct AccessHeaders {
+    pub(crate) headers: Vec<(String, String)>,
     secrets: Vec<String>,
 }
 
-impl SinkHeaders {
-    /// Reads the variables that a sink names; `scheme` begins the value of a token.
+impl AccessHeaders {
+    /// Reads the variables that are named; `scheme` begins the value of a token.
     ///
     /// # Errors
     /// Every variable that holds no value that can be sent.
-    pub(super) fn read(sink: &SinkConfig, scheme: &str) -> Result<Self, Vec<String>> {
-        let headers = sink.headers.clone().into_iter().collect();
+    pub(crate) fn read(access: &AccessConfig, scheme: &str) -> Result<Self, Vec<String>> {
+        let headers = access.headers.clone().into_iter().collect();
         let mut read = Self {
             headers,
             ..Self::default()
@@ -38,15 +38,15 @@ impl SinkHeaders {
                 )),
             }
         };
-        if let Some(variable) = &sink.token_env {
+        if let Some(variable) = &access.token_env {
             let write = |token: &str| format!("{scheme} {token}");
             add("token_env", variable, "authorization", &write);
         }
-        if let Some(variable) = &sink.basic_env {
+        if let Some(variable) = &access.basic_env {
             let write = |login: &str| format!("Basic {}", BASE64_STANDARD.encode(login));
             add("basic_env", variable, "authorization", &write);
         }
-        for (header, variable) in &sink.header_env {
+        for (header, variable) in &access.header_env {
             add("header_env", variable, header, &str::to_owned);
         }
         if mistakes.is_empty() {
@@ -57,7 +57,7 @@ impl SinkHeaders {
     }
 
     /// Adds a header whose value holds a secret.
-    pub(super) fn add_secret(&mut self, header: &str, secret: &str, value: String) {
+    pub(crate) fn add_secret(&mut self, header: &str, secret: &str, value: String) {
         self.secrets.push(secret.to_owned());
         self.secrets.extend(value.split(' ').map(str::to_owned));
         self.secrets.extend(secret.split(':').map(str::to_owned));
@@ -65,7 +65,7 @@ impl SinkHeaders {
     }
 
     /// Returns a text in which no secret is left.
-    pub(super) fn hide(&self, text: &str) -> String {
+    pub(crate) fn hide(&self, text: &str) -> String {
         let mut secrets: Vec<_> = self.secrets.iter().filter(|one| is_telling(one)).collect();
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         secrets.into_iter().fold(text.to_owned(), |text, secret| {
@@ -74,7 +74,7 @@ impl SinkHeaders {
     }
 
     /// Returns true if a secret would be sent.
-    pub(super) fn has_secrets(&self) -> bool {
+    pub(crate) fn has_secrets(&self) -> bool {
         !self.secrets.is_empty()
     }
 }
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_hidden_in_every_form_that_is_sent() {
-        let mut headers = SinkHeaders::default();
+        let mut headers = AccessHeaders::default();
         let login = "ada:hush-hush";
         headers.add_secret(
             "authorization",

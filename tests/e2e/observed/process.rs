@@ -1,16 +1,16 @@
-//! The target's own side, read while a load goes on.
+//! The process of the target on this machine.
 
+use super::LOAD;
 use crate::site::{Sandbox, shop};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::Server;
 
-pub(crate) fn trials() -> Vec<Trial> {
-    if cfg!(target_os = "linux") {
-        trials![the_process_of_a_target_is_read_without_any_configuration,]
-    } else {
-        Vec::new()
-    }
+pub(super) fn trials() -> Vec<Trial> {
+    trials![
+        the_process_of_a_target_is_read_without_any_configuration,
+        the_process_of_a_target_may_have_limits,
+    ]
 }
 
 /// The target is a server of this process.
@@ -46,4 +46,19 @@ fn the_process_of_a_target_is_read_without_any_configuration() {
             .contains(",observed,target memory,")
     );
     assert!(report.text("report.html").contains("target cpu"));
+}
+
+fn the_process_of_a_target_may_have_limits() {
+    let target = Server::start(shop);
+    let sandbox = Sandbox::with(
+        "[[observe]]\nprocess = \"memory\"\nlimit = \"max < 1kB\"\n\
+         [[observe]]\nprocess = \"cpu\"\nlimit = \"mean < 10000\"\n",
+    );
+    let output = sandbox.run(LOAD, &target).run();
+    output
+        .exits(99)
+        .prints(&["max of `target memory`: ", "and must be < 1.0 kB"]);
+    let report = sandbox.only_run();
+    assert_eq!(report.scenario().observed.len(), 5);
+    assert!(!report.text("report.html").contains("mean of `target cpu`"));
 }

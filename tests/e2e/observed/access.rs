@@ -1,0 +1,145 @@
+//! What sources are sent, and that nothing of it is written or printed.
+
+use super::{LOAD, page, source};
+use crate::site::{Sandbox, shop};
+use crate::trials;
+use libtest_mimic::Trial;
+use loadtest_tests::{Reply, Request, Server};
+
+pub(super) fn trials() -> Vec<Trial> {
+    trials![
+        what_a_source_is_sent_is_nowhere_else,
+        what_is_wrong_with_a_source_is_told_before_the_run,
+        offline_runs_ask_what_is_here,
+    ]
+}
+
+fn what_a_source_is_sent_is_nowhere_else() {
+    // It says what it was sent, and refuses after a while.
+    let echo = |request: &Request| {
+        let secret = request.header("authorization").unwrap_or_default();
+        let words = format!("not {secret} {}", &secret[6..]);
+        match request.sequence {
+            0 | 1 => Reply::text("jobs{tenant=\"canary-label\"} 7\n"),
+            _ => Reply::status(403).body(words),
+        }
+    };
+    let receiver = Server::recording(echo);
+    let configuration = format!(
+        "{}token_env = \"TOKEN\"\nheaders = {{ X-Scope-OrgID = \"load\" }}\nheader_env = {{ X-Key = \"KEY\" }}\n\
+         [[observe]]\nname = \"db\"\nprometheus = \"{}/canary-path\"\nquery = \"canary_query\"\nbasic_env = \"LOGIN\"\n",
+        source(
+            "queue",
+            &format!("{}/canary-path", receiver.url()),
+            "jobs",
+            ""
+        ),
+        receiver.url()
+    );
+    let sandbox = Sandbox::with(&configuration);
+    let target = Server::start(shop);
+    let output = sandbox
+        .run(LOAD, &target)
+        .env("TOKEN", "canary-token")
+        .env("KEY", "canary-key")
+        .env("LOGIN", "ada:canary-password")
+        .run();
+    output
+        .exits(0)
+        .says(&["observe `queue`", "403 Forbidden: not Bearer [redacted]"])
+        .says_no("canary");
+    let sent = receiver.recorded();
+    let scraped = sent.iter().find(|request| request.path == "/canary-path");
+    let scraped = scraped.expect("a question");
+    assert_eq!(scraped.header("authorization"), Some("Bearer canary-token"));
+    assert_eq!(scraped.header("x-scope-orgid"), Some("load"));
+    assert_eq!(scraped.header("x-key"), Some("canary-key"));
+    let range = "/canary-path/api/v1/query_range";
+    let asked = sent.iter().find(|request| request.path == range);
+    let asked = asked.expect("a question");
+    assert!(asked.target.contains("query=canary_query&start="));
+    assert_eq!(
+        asked.header("authorization"),
+        Some("Basic YWRhOmNhbmFyeS1wYXNzd29yZA==")
+    );
+    for run in sandbox.runs() {
+        for file in run.files() {
+            let bytes = std::fs::read(run.0.join(&file)).expect("a file of the run");
+            let text = String::from_utf8_lossy(&bytes);
+            assert!(!text.contains("canary"), "{}", file.display());
+        }
+    }
+    let shown = sandbox.call().arg("config").env("KEY", "canary-key").run();
+    shown
+        .exits(0)
+        .prints(&[
+            "[[observe]]",
+            "$TOKEN is not set",
+            "with $KEY",
+            &receiver.url(),
+        ])
+        .says_no("canary");
+}
+
+fn what_is_wrong_with_a_source_is_told_before_the_run() {
+    let page = page("jobs 7\n");
+    let target = Server::start(shop);
+    for (lines, told) in [
+        (
+            format!(
+                "{}token_env = \"NO_SUCH\"\n",
+                source("a", &page.url(), "jobs", "")
+            ),
+            "observe `a`: its `token_env` names the variable `NO_SUCH`, which holds no value",
+        ),
+        (
+            source("a", &page.url(), "jobs", ", limit = \"p95 < 3\""),
+            "is a limit of `p95`, which is no figure",
+        ),
+        (
+            source("a", &page.url(), "jobs", ", lmit = \"max < 3\""),
+            "unknown key `lmit`; did you mean `limit`?",
+        ),
+        (
+            source("a", "http://ada:canary@127.0.0.1:1", "jobs", ""),
+            "holds a user name, a password or a token",
+        ),
+        (
+            format!(
+                "{}token_env = \"T\"\n",
+                source("a", "http://10.0.0.1", "jobs", "")
+            ),
+            "a secret would go to another host over plain `http`",
+        ),
+    ] {
+        let sandbox = Sandbox::with(&lines);
+        let output = sandbox.run("single --iterations 3", &target).run();
+        output
+            .exits(2)
+            .has_one_error()
+            .says(&[told])
+            .says_no("canary");
+        assert!(sandbox.runs().is_empty(), "{lines}");
+    }
+    assert_eq!((target.requests(), page.requests()), (0, 0));
+}
+
+fn offline_runs_ask_what_is_here() {
+    let page = page("jobs 7\n");
+    let sandbox = Sandbox::with(&format!(
+        "{}{}",
+        source("queue", &page.url(), "jobs", ""),
+        source(
+            "far",
+            "https://monitoring.invalid",
+            "jobs",
+            ", limit = \"max < 3\""
+        )
+    ));
+    let target = Server::start(shop);
+    let run = sandbox.run("single --iterations 3", &target);
+    let output = run.env("LOADTEST_OFFLINE", "1").run();
+    output.says(&[
+        "observe `far`: an offline run asks nothing of another machine, and its limit is not judged",
+    ]);
+}

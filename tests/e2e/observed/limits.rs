@@ -1,0 +1,138 @@
+//! Limits of the target's side: broken, unknown, and those that end a run.
+
+use super::{LOAD, page, series, source};
+use crate::cluster::run::Cluster;
+use crate::site::{Sandbox, assert_balanced, shop};
+use crate::trials;
+use libtest_mimic::Trial;
+use loadtest_model::record::EndReason;
+use loadtest_tests::{Reply, Server};
+use serde_json::Value;
+
+pub(super) fn trials() -> Vec<Trial> {
+    let mut trials = trials![
+        a_broken_limit_fails_the_run,
+        a_limit_that_holds_passes,
+        a_source_that_falls_silent_holds_no_limit,
+        a_source_with_a_limit_has_to_answer_before_the_run,
+        a_limit_with_abort_ends_the_run,
+    ];
+    trials.extend(trials![needing "nats-server": a_limit_ends_the_run_of_a_cluster,]);
+    trials
+}
+
+/// A page whose figure grows by one with every request.
+fn growing() -> Server {
+    Server::recording(|request| Reply::text(format!("jobs {}\n", request.sequence)))
+}
+
+fn a_broken_limit_fails_the_run() {
+    let page = page("jobs 7\n");
+    let limit = ", unit = \"jobs\", limit = \"max < 5\"";
+    let sandbox = Sandbox::with(&source("queue", &page.url(), "jobs", limit));
+    let target = Server::start(shop);
+    let exports = "--export json --export junit --export openmetrics";
+    let output = sandbox.run(&format!("{LOAD} {exports}"), &target).run();
+    let why = "max of `queue`: 7 jobs, and must be < 5 jobs";
+    output.exits(99).prints(&["FAILED", why]);
+    let run = sandbox.only_run();
+    assert_eq!(run.scenario().end.ending, EndReason::Completed);
+    let report: Value = serde_json::from_str(&run.text("report.json")).expect("JSON");
+    let reasons = &report["cards"][0]["reasons"];
+    assert_eq!(reasons[0]["kind"], "observed", "{reasons}");
+    assert_eq!(reasons[0]["words"], why);
+    let row = &report["cards"][0]["observed"][0];
+    assert_eq!(row["limit"], "max < 5 jobs");
+    assert_eq!(row["holds"], false);
+    let junit = run.text("junit.xml");
+    assert!(junit.contains("observed: queue max &lt; 5 jobs"), "{junit}");
+    assert!(junit.contains("type=\"observed\""), "{junit}");
+    assert!(run.text("report.html").contains("max &lt; 5 jobs"));
+    // The record has all that is needed to judge it again.
+    let again = sandbox.call().line("report latest").run();
+    again.exits(99).prints(&[why]);
+}
+
+fn a_limit_that_holds_passes() {
+    let page = page("jobs 7\n");
+    let limit = ", limit = \"mean <= 7\"";
+    let sandbox = Sandbox::with(&source("queue", &page.url(), "jobs", limit));
+    let target = Server::start(shop);
+    sandbox.run(LOAD, &target).run().exits(0);
+}
+
+fn a_source_that_falls_silent_holds_no_limit() {
+    let page = Server::start(|request| match request.sequence {
+        0 => Reply::text("jobs 1\n"),
+        _ => Reply::status(503),
+    });
+    let limit = ", limit = \"max < 5\"";
+    let sandbox = Sandbox::with(&source("queue", &page.url(), "jobs", limit));
+    let target = Server::start(shop);
+    let output = sandbox.run(LOAD, &target).run();
+    output.exits(99).prints(&[
+        "max of `queue` is not known, and must be < 5: there is a value in 0 of ",
+        "503 Service Unavailable",
+    ]);
+}
+
+fn a_source_with_a_limit_has_to_answer_before_the_run() {
+    let page = Server::start(|_| Reply::status(503));
+    let limit = ", limit = \"max < 5\"";
+    let sources = [
+        source("queue", &page.url(), "jobs", limit),
+        source("other", &page.url(), "jobs", limit),
+        source("free", &page.url(), "jobs", ""),
+    ];
+    let sandbox = Sandbox::with(&sources.concat());
+    let target = Server::start(shop);
+    let output = sandbox.run(LOAD, &target).run();
+    output.exits(2).has_one_error().says(&[
+        &format!("observe `queue`, {}: 503 Service Unavailable", page.url()),
+        &format!("observe `other`, {}: 503 Service Unavailable", page.url()),
+        "warning: observe `free`",
+        "leave its `limit` out",
+    ]);
+    assert!(sandbox.runs().is_empty());
+    assert_eq!(target.requests(), 0);
+}
+
+fn a_limit_with_abort_ends_the_run() {
+    let page = growing();
+    let limit = ", unit = \"jobs\", limit = \"max < 3 or abort\"";
+    let sandbox = Sandbox::with(&source("queue", &page.url(), "jobs", limit));
+    let target = Server::start(shop);
+    let output = sandbox
+        .run("single --rate 20/s --duration 600s", &target)
+        .run();
+    let why = "max of `queue`: 3 jobs, and must be < 3 jobs";
+    output
+        .exits(99)
+        .prints(&["FAILED", "given up after ", why])
+        .says(&[&format!("given up: {why}")]);
+    let record = sandbox.record();
+    assert_balanced(&record);
+    let EndReason::ObservedBroken { after_us, reason } = &record.end.ending else {
+        panic!("{:?}", record.end.ending);
+    };
+    assert_eq!(&**reason, why);
+    assert_eq!(after_us % 1_000_000, 0, "once a second");
+    assert!(record.end.planned < 12_000, "{}", record.end.planned);
+}
+
+fn a_limit_ends_the_run_of_a_cluster() {
+    let cluster = Cluster::<2>::start();
+    let page = growing();
+    let limit = ", limit = \"max < 3 or abort\"";
+    let sandbox = Sandbox::with(&source("queue", &page.url(), "jobs", limit));
+    let run = cluster.run_in(sandbox, "single --rate 40/s --duration 600s");
+    run.running.output().exits(99);
+    let record = run.sandbox.record();
+    assert!(
+        matches!(record.end.ending, EndReason::ObservedBroken { .. }),
+        "{:?}",
+        record.end.ending
+    );
+    assert!(!series(&record, "queue").points.is_empty());
+    cluster.assert_is_sum(&record);
+}
