@@ -3,18 +3,20 @@
 use super::run::{self, mistaken_plan};
 use super::{Project, publish, recorded, warn_of_unjudged_gate};
 use crate::cli::{CapacityArgs, Cli, RateArgs, Slo};
+use crate::config::Config;
 use crate::console;
 use crate::error::Error;
 use crate::export::Format;
 use crate::notify::{Planned, Run};
+use crate::observe::Observer;
 use crate::policy::{self, Action};
 use crate::selection::Found;
-use crate::session::{self, Program};
-use crate::store::{Measured, Store};
+use crate::session::{self, Program, SearchView};
+use crate::store::{Measured, RunFolder, Store};
 use crate::suggestion::find_similar;
 use crate::telemetry::RunFacts;
 use crate::workspace;
-use loadtest_model::capacity::{Goal, Purpose, Search, Trial, TrialOutcome};
+use loadtest_model::capacity::{Goal, ObservedMax, Purpose, Search, Trial, TrialOutcome};
 use loadtest_model::definition::{Bound, Load, Metric, Part, ScenarioDef, Subject, Threshold};
 use loadtest_model::display;
 use loadtest_model::plan::{PlanError, ScopedThreshold, declared_thresholds, with_error_limit};
@@ -41,6 +43,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     let config = project.config()?;
     let webhooks = project.webhooks(&config)?;
     let telemetry = project.telemetry(&config, &args.telemetry)?;
+    let observation = project.observation(&config)?;
     exports = exports.beside(&telemetry);
     if args.ci {
         exports = exports.for_ci(project.workspace.root());
@@ -67,8 +70,8 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     .map_err(|mistakes| mistaken_plan_error(found, &mistakes))?;
 
     let hash = workspace::hash(&found.binary.executable)?;
+    observation.check()?;
     let folder = store.create()?;
-    let (trials, confirmations) = goal.most();
     let environment = workspace::environment(project.workspace.root(), &store.outputs());
     let mut record = RunRecord {
         capacity: Some(Search::new(&found.definition, goal.clone())),
@@ -78,30 +81,22 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     let planned = Planned::new(&found.definition, describe_search(&goal, &record));
     let told = webhooks.started(Run::new(&record, vec![planned]));
     let hub = telemetry.start(RunFacts::from(&record), &[&found.definition], None);
-    let request = CapacityRequest {
-        scenario: found.definition.identity(),
-        run_id: folder.identifier(),
-        base_url: args.trials.base_url.clone(),
-        grading: config.grading.clone(),
-        tracing: config.traces.tracing(args.trace.share),
-        seed,
-        executable_hash: hash,
-        goal,
-        search: folder.search(),
-        trials: (1..=trials + confirmations)
-            .map(|number| folder.trial(number))
-            .collect(),
-    };
+    let request = build_request(args, found, &config, &folder, goal, (seed, hash));
     if !cli.quiet {
         announce_search(&request, &record);
     }
+    let mut view = SearchView {
+        quiet: cli.quiet,
+        feed: hub.feed(0),
+        observation: &observation,
+        observers: Vec::new(),
+    };
     let made = session::capacity(
         Program::from_binary(&found.binary, project.offline),
         &request,
         &folder.request(1),
         &project.interrupts,
-        cli.quiet,
-        hub.feed(0).as_ref(),
+        &mut view,
         |trial| {
             if !cli.quiet {
                 print_trial(trial, &request);
@@ -109,6 +104,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         },
     );
     let read = made.and_then(|()| folder.fold_search(&mut record));
+    add_observed(&mut record, &view.observers);
     if let Err(error) = read {
         console::print_error(&error);
         record.not_run.push(super::series::not_run(found, &error));
@@ -134,6 +130,53 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         &project.interrupts,
     );
     concluded
+}
+
+/// Builds the request to the load test, which names its files in the folder of the run.
+fn build_request(
+    args: &CapacityArgs,
+    found: &Found,
+    config: &Config,
+    folder: &RunFolder,
+    goal: Goal,
+    (seed, executable_hash): (u64, String),
+) -> CapacityRequest {
+    let (trials, confirmations) = goal.most();
+    CapacityRequest {
+        scenario: found.definition.identity(),
+        run_id: folder.identifier(),
+        base_url: args.trials.base_url.clone(),
+        grading: config.grading.clone(),
+        tracing: config.traces.tracing(args.trace.share),
+        seed,
+        executable_hash,
+        goal,
+        search: folder.search(),
+        trials: (1..=trials + confirmations)
+            .map(|number| folder.trial(number))
+            .collect(),
+    }
+}
+
+/// Adds what was observed of the target's side: to each trial the highest values, and all to the one that is shown.
+fn add_observed(record: &mut RunRecord, observers: &[Observer]) {
+    let mut observed = Vec::new();
+    for observer in observers {
+        observed.push(observer.conclude().into_iter().next().unwrap_or_default());
+        for line in observer.take_news() {
+            console::print_warning(line);
+        }
+    }
+    let Some(search) = &mut record.capacity else {
+        return;
+    };
+    for (trial, series) in search.trials.iter_mut().zip(&observed) {
+        trial.observed = series.iter().map(ObservedMax::from_series).collect();
+    }
+    let shown = search.decisive().and_then(|at| observed.get(at).cloned());
+    if let (Some(scenario), Some(series)) = (record.scenarios.first_mut(), shown) {
+        scenario.observed = series;
+    }
 }
 
 /// Returns the goal of the command line.

@@ -130,15 +130,21 @@ impl Observer {
         self.shared.state().broken.clone()
     }
 
+    /// All is over: what is yet to come are last answers.
+    pub(crate) fn stop(&self) {
+        let mut state = self.shared.state();
+        state.is_over = true;
+        for scenario in state.scenarios.iter_mut().flatten() {
+            scenario.end(now());
+        }
+        self.shared.ended.notify_all();
+    }
+
     /// Waits for the last answers. Returns the figures of each scenario, in their order.
     pub(crate) fn conclude(&self) -> Vec<Vec<ObservedSeries>> {
+        self.stop();
         let threads: Vec<_> = {
             let mut state = self.shared.state();
-            state.is_over = true;
-            for scenario in state.scenarios.iter_mut().flatten() {
-                scenario.end(now());
-            }
-            self.shared.ended.notify_all();
             let sources = state.source_threads.take();
             let processes = state.process_thread.take();
             sources.into_iter().flatten().chain(processes).collect()

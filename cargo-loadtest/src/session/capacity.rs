@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::journal::Tail;
 use crate::live::Live;
+use crate::observe::{Observation, Observer};
 use crate::telemetry::Feed;
 use loadtest_model::capacity::Trial;
 use loadtest_model::protocol::{CapacityRequest, JournalLine, Request, SearchLine};
@@ -16,6 +17,16 @@ struct Running {
     tail: Tail<JournalLine>,
     live: Live,
     begin: Instant,
+    observer: Observer,
+}
+
+/// The output of a search on the way, and what its target's side is asked.
+pub(crate) struct SearchView<'a> {
+    pub(crate) quiet: bool,
+    pub(crate) feed: Option<Feed>,
+    pub(crate) observation: &'a Observation,
+    /// The observer of each trial that began, in their order.
+    pub(crate) observers: Vec<Observer>,
 }
 
 /// Makes the search of `program`, and shows the course of each trial; `tell` gets what it came to. What
@@ -28,8 +39,7 @@ pub(crate) fn capacity(
     request: &CapacityRequest,
     request_path: &Path,
     interrupts: &Interrupts,
-    quiet: bool,
-    feed: Option<&Feed>,
+    search: &mut SearchView<'_>,
     mut tell: impl FnMut(&Trial),
 ) -> Result<(), Error> {
     let asked = Request::Capacity(Box::new(request.clone()));
@@ -38,7 +48,7 @@ pub(crate) fn capacity(
     let mut begun = 0;
     let mut has_said = false;
     let mut running: Option<Running> = None;
-    let silent = Live::of_trial(quiet);
+    let silent = Live::of_trial(search.quiet);
     let mut asked = 0;
     let mut aborted: Option<Instant> = None;
     let mut is_killed = false;
@@ -58,15 +68,21 @@ pub(crate) fn capacity(
         }
         for line in course.read() {
             has_said = true;
-            if let Some(mut trial) = running.take() {
-                trial.live.finish();
+            if let Some(trial) = running.take() {
+                trial.finish();
             }
             match line {
                 SearchLine::Begin { .. } => {
-                    running = request.trials.get(begun).map(|files| Running {
-                        tail: Tail::new(&files.journal),
-                        live: Live::of_trial(quiet).with_feed(feed.cloned()),
-                        begin: now(),
+                    running = request.trials.get(begun).map(|files| {
+                        let observer = Observer::new(1, search.observation);
+                        search.observers.push(observer.clone());
+                        let live = Live::of_trial(search.quiet).with_feed(search.feed.clone());
+                        Running {
+                            tail: Tail::new(&files.journal),
+                            live: live.with_observer(observer.clone()),
+                            begin: now(),
+                            observer,
+                        }
                     });
                     begun += 1;
                 }
@@ -75,8 +91,8 @@ pub(crate) fn capacity(
             }
         }
         if let Some(status) = status {
-            if let Some(mut trial) = running {
-                trial.live.finish();
+            if let Some(trial) = running {
+                trial.finish();
             }
             return match has_said {
                 true => Ok(()),
@@ -113,6 +129,12 @@ pub(crate) fn capacity(
 }
 
 impl Running {
+    /// The trial is over; the last answers about it may come later.
+    fn finish(mut self) {
+        self.live.finish();
+        self.observer.stop();
+    }
+
     /// Shows what happened since the last call.
     fn follow(&mut self) {
         let elapsed: Duration = self.begin.elapsed();

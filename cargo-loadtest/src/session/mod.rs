@@ -13,7 +13,7 @@ use crate::interrupt::Interrupts;
 use crate::journal;
 use crate::live::Live;
 use crate::workspace::Binary;
-pub(crate) use capacity::capacity;
+pub(crate) use capacity::{SearchView, capacity};
 pub(crate) use debug::{debug, run_hooks};
 pub(crate) use group::Group;
 use loadtest_model::protocol::{JournalLine, Listing, Request, RunRequest};

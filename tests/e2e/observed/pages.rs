@@ -5,6 +5,7 @@ use crate::site::{Sandbox, assert_balanced, shop};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
+use serde_json::Value;
 use std::fmt::Write as _;
 
 pub(super) fn trials() -> Vec<Trial> {
@@ -12,6 +13,7 @@ pub(super) fn trials() -> Vec<Trial> {
         figures_of_a_page_are_in_every_report,
         bad_pages_cost_their_own_figures_and_nothing_else,
         scenarios_that_run_at_once_have_the_same_figures,
+        a_search_has_the_highest_value_of_each_trial,
     ]
 }
 
@@ -157,4 +159,28 @@ fn scenarios_that_run_at_once_have_the_same_figures() {
         assert!(values(scenario, "queue").len() >= 2);
     }
     assert!(page.requests() <= 8, "{}", page.requests());
+}
+
+fn a_search_has_the_highest_value_of_each_trial() {
+    let page = page("jobs 7\n");
+    let limit = ", unit = \"jobs\", limit = \"max < 5 or abort\"";
+    let sandbox = Sandbox::with(&source("queue", &page.url(), "jobs", limit));
+    let target = Server::start(shop);
+    let line = "site::load::single --from 10/s --max 20/s --window 2s --confirm 2s --ramp-up 0s \
+                --rest 0s --export json";
+    let call = sandbox.tool("capacity", line);
+    let call = call.args(["--slo", "p95 < 10s", "--base-url", &target.url()]);
+    // The SLO alone is searched for.
+    call.run().exits(0);
+    let run = sandbox.only_run();
+    let report: Value = serde_json::from_str(&run.text("report.json")).expect("JSON");
+    let trials = report["capacity"]["trials"].as_array().expect("trials");
+    assert!(trials.len() >= 2, "{trials:?}");
+    for trial in trials {
+        let observed = &trial["observed"][0];
+        assert_eq!(observed["name"], "queue");
+        assert_eq!(observed["max"], 7.0);
+    }
+    assert_eq!(report["cards"][0]["observed"][0]["name"], "queue");
+    assert!(run.text("report.html").contains("7 jobs"));
 }

@@ -9,6 +9,9 @@ use loadtest_model::card::{Capacity, CapacityVerdict, Report, Tone as RemarkTone
 use loadtest_model::definition::Metric;
 use loadtest_model::display;
 
+/// The most figures of the target's side beside a trial.
+const OBSERVED: usize = 4;
+
 pub(super) fn build_sheet(report: &Report, found: &Capacity) -> Sheet {
     let tone = match found.verdict {
         CapacityVerdict::Confirmed => Tone::Good,
@@ -68,6 +71,8 @@ pub(super) fn build_trials(found: &Capacity) -> Option<Section> {
         Column::figure("Errors"),
     ];
     columns.extend(further.iter().map(|(_, title)| Column::figure(title)));
+    let observed = list_observed(found);
+    columns.extend(observed.iter().map(|name| Column::figure(name).leaves(2)));
     columns.extend([Column::figure("Window"), Column::text("Result", 1.0)]);
     let mut table = Table::new("In the order in which they were tried", columns);
     for trial in &found.trials {
@@ -95,6 +100,7 @@ pub(super) fn build_trials(found: &Capacity) -> Option<Section> {
                 .tone(breaks(Metric::Errors)),
         ];
         cells.extend(further.iter().map(|(at, _)| further_cell(trial, *at)));
+        cells.extend(observed.iter().map(|name| observed_cell(trial, name)));
         cells.push(TableCell::figure(display::format_span(trial.window)));
         let mut result = TableCell::figure(format!("{mark} {}", trial.describe())).tone(tone);
         if !trial.reasons.is_empty() {
@@ -105,6 +111,20 @@ pub(super) fn build_trials(found: &Capacity) -> Option<Section> {
     }
     let trials = Block::Table(table);
     Some(Section::new("Trials", vec![trials]).essential())
+}
+
+/// Returns the figures of the target's side that the table has room for; those of the team come first.
+fn list_observed(found: &Capacity) -> Vec<&str> {
+    let most = found.trials.iter().map(|trial| &trial.observed);
+    let most = most.max_by_key(|observed| observed.len());
+    let names = most.into_iter().flatten().map(|one| &*one.name);
+    names.take(OBSERVED).collect()
+}
+
+fn observed_cell(trial: &Trial, name: &str) -> TableCell {
+    let found = trial.observed.iter().find(|one| one.name == name);
+    let value = found.and_then(|one| Some((one.max?, &one.unit)));
+    TableCell::optional(value, |(max, unit)| display::format_observed(max, unit))
 }
 
 fn further_cell(trial: &Trial, condition: usize) -> TableCell {

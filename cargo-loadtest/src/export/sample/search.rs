@@ -87,6 +87,7 @@ pub(crate) fn search_record(text: &str) -> RunRecord {
                 vec![format!("p95 of the journey: 1.4 s, {text}")]
             },
             help: (outcome == TrialOutcome::GeneratorLimited).then(|| text.to_owned()),
+            observed: Vec::new(),
         });
     }
     let mut run = run(vec![record]);

@@ -13,6 +13,7 @@ use crate::definition::{Bound, Load, ScenarioDef, micros};
 use crate::display;
 use crate::failure::RunFailure;
 use crate::plan::{GradingDefaults, Overrides, Plan, PlanError, ScopedThreshold};
+use crate::record::ObservedSeries;
 use crate::redacted::Redacted;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -112,6 +113,32 @@ pub struct Trial {
     pub reasons: Vec<String>,
     /// The remedy, if it is the generator's limit.
     pub help: Option<String>,
+    /// The highest value of each figure of the target's side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observed: Vec<ObservedMax>,
+}
+
+/// The highest value of a figure of the target's side in a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ObservedMax {
+    /// The name: `db cpu`.
+    pub name: String,
+    /// The unit: `cores`; empty where it has none.
+    pub unit: String,
+    /// The value; `None` without any.
+    pub max: Option<f64>,
+}
+
+impl ObservedMax {
+    /// Returns that of a series.
+    pub fn from_series(series: &ObservedSeries) -> Self {
+        let values = series.points.iter().map(|point| point.max);
+        Self {
+            name: series.name.clone(),
+            unit: series.unit.clone(),
+            max: values.reduce(f64::max),
+        }
+    }
 }
 
 /// A condition of the SLO in words.

@@ -367,6 +367,7 @@ mod tests {
                     _ => vec!["because".to_owned()],
                 },
                 help: None,
+                observed: Vec::new(),
             });
         }
         search

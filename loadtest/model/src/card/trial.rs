@@ -60,6 +60,7 @@ pub fn judge_trial(
             .collect(),
         reasons,
         help,
+        observed: Vec::new(),
     }
 }
 
