@@ -1,7 +1,6 @@
 //! The command line of `cargo loadtest export`.
 
 use super::{ProjectArgs, values};
-use crate::units;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,36 +26,45 @@ pub(crate) struct ExportArgs {
 pub(crate) enum LauncherCommand {
     /// Write an array job for Slurm, with setup, merge and teardown
     Slurm {
+        /// Number of processes that make the load
+        #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        shards: u32,
         /// Longest time that each job may take
-        #[arg(long, value_name = "TIME", default_value = "1h", value_parser = units::duration)]
+        #[arg(long, value_name = "TIME", default_value = "1h", value_parser = values::limit)]
         limit: Duration,
         #[command(flatten)]
         args: LauncherArgs,
     },
     /// Write jobs for Kubernetes: agents and a controller
     Kubernetes {
+        /// Number of processes that make the load
+        #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        agents: u32,
         /// Image with `cargo-loadtest` in its PATH and the bundle in `/bundle`, named by its digest
-        #[arg(long, value_name = "IMAGE")]
+        #[arg(long, value_name = "IMAGE", value_parser = values::image)]
         image: String,
         /// Memory of each container
-        #[arg(long, value_name = "SIZE", default_value = "1Gi")]
+        #[arg(long, value_name = "SIZE", default_value = "1Gi", value_parser = values::memory_of_pod)]
         memory: String,
         /// Address of the NATS server
-        #[arg(long, value_name = "URL", default_value = "tls://nats:4222")]
+        #[arg(long, value_name = "URL", default_value = "tls://nats:4222", value_parser = values::encrypted_server)]
         cluster: String,
         /// Longest time that the jobs may take
-        #[arg(long, value_name = "TIME", default_value = "1h", value_parser = units::duration)]
+        #[arg(long, value_name = "TIME", default_value = "1h", value_parser = values::limit)]
         limit: Duration,
         #[command(flatten)]
         args: LauncherArgs,
     },
     /// Write services for Docker Compose: a NATS server, agents and a controller, on one host
     Compose {
+        /// Number of processes that make the load
+        #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        agents: u32,
         /// Image with `cargo-loadtest` in its PATH
-        #[arg(long, value_name = "IMAGE")]
+        #[arg(long, value_name = "IMAGE", value_parser = values::image)]
         image: String,
         /// Memory of each agent
-        #[arg(long, value_name = "SIZE", default_value = "1g")]
+        #[arg(long, value_name = "SIZE", default_value = "1g", value_parser = values::memory_of_service)]
         memory: String,
         #[command(flatten)]
         args: LauncherArgs,
@@ -72,9 +80,6 @@ pub(crate) struct LauncherArgs {
     /// Output file; `-` writes to standard output
     #[arg(short, long, value_name = "PATH", default_value = "-", value_parser = values::path())]
     pub(crate) output: PathBuf,
-    /// Number of processes that make the load
-    #[arg(long, visible_alias = "shards", value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) agents: u32,
     /// Processors of each of them
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) cpus: u32,

@@ -51,11 +51,67 @@ pub(super) fn path() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().map(|path| process::resolve(&path))
 }
 
+/// The most agents of a cluster.
+pub(crate) const MAX_AGENTS: usize = 10_000;
+
 /// Parses a number of agents.
-#[cfg(feature = "cluster")]
-pub(super) fn agents(text: &str) -> Result<usize, String> {
-    let agents = text.parse().ok().filter(|agents| *agents > 0);
-    agents.ok_or_else(|| "is no number of agents; write for example `3`".to_owned())
+pub(crate) fn agents(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("none would make the load; write `1` or more".to_owned()),
+        Ok(agents) if agents > MAX_AGENTS => Err(format!("a run has at most {MAX_AGENTS} agents")),
+        Ok(agents) => Ok(agents),
+        Err(_) => Err("is no number of agents; write for example `3`".to_owned()),
+    }
+}
+
+/// Parses a length of time that is not nothing.
+pub(super) fn limit(text: &str) -> Result<Duration, String> {
+    match units::duration(text)? {
+        Duration::ZERO => Err("leaves no time; write for example `1h`".to_owned()),
+        time => Ok(time),
+    }
+}
+
+/// Parses the name of an image of containers.
+pub(super) fn image(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.contains(char::is_whitespace) {
+        return Err("is no image; write for example `registry.example.com/loadtest`".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// Parses an amount of memory as Kubernetes has it.
+pub(super) fn memory_of_pod(text: &str) -> Result<String, String> {
+    memory(text, &["k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"], "1Gi")
+}
+
+/// Parses an amount of memory as Docker Compose has it.
+pub(super) fn memory_of_service(text: &str) -> Result<String, String> {
+    memory(text, &["b", "k", "kb", "m", "mb", "g", "gb"], "1g")
+}
+
+fn memory(text: &str, units: &[&str], example: &str) -> Result<String, String> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    if number.parse::<u64>().is_ok_and(|number| number > 0) && units.contains(&unit) {
+        return Ok(text.to_owned());
+    }
+    Err(format!(
+        "is no amount of memory; write for example `{example}`"
+    ))
+}
+
+/// Parses the address of a server that other machines reach.
+pub(super) fn encrypted_server(text: &str) -> Result<String, String> {
+    let host = text.strip_prefix("tls://").unwrap_or_default();
+    if host.is_empty() || host.contains(|c: char| c.is_whitespace() || "/@".contains(c)) {
+        return Err(
+            "is no address of a server with TLS; write for example `tls://nats:4222`".to_owned(),
+        );
+    }
+    Ok(text.to_owned())
 }
 
 /// A path that processes in other folders find too.
@@ -247,6 +303,31 @@ mod tests {
         let unknown = "yaml".parse::<Export>().unwrap_err();
         assert!(unknown.contains("unknown format `yaml`") && unknown.contains("`openmetrics`"));
         assert!("json=".parse::<Export>().is_err());
+    }
+
+    #[test]
+    fn what_no_launcher_can_start_is_refused() {
+        assert_eq!(limit("90s"), Ok(Duration::from_secs(90)));
+        assert!(limit("0s").is_err());
+        for (parse, good, bad) in [
+            (
+                image as fn(&str) -> Result<String, String>,
+                "loadtest",
+                ["", "a b"],
+            ),
+            (memory_of_pod, "512Mi", ["lots", "1g"]),
+            (memory_of_service, "512m", ["0g", "1Gi"]),
+            (
+                encrypted_server,
+                "tls://nats:4222",
+                ["nats://10.0.0.1:4222", "foo"],
+            ),
+        ] {
+            assert_eq!(parse(good).unwrap(), good);
+            for text in bad {
+                assert!(parse(text).is_err(), "{text:?}");
+            }
+        }
     }
 
     #[test]

@@ -32,14 +32,30 @@ impl LauncherCommand {
     /// Writes the file that starts `scenario`.
     ///
     /// # Errors
-    /// An image that is named by no digest, or a bundle whose name is no text for people.
+    /// An image that is named by no digest, a target that only its own process reaches, or a bundle whose name is no
+    /// text for people.
     pub(super) fn render(&self, scenario: &ScenarioDef) -> Result<String, Error> {
         let values = LauncherValues {
             scenario,
             args: self.args(),
+            processes: match self {
+                Self::Slurm {
+                    shards: processes, ..
+                }
+                | Self::Kubernetes {
+                    agents: processes, ..
+                }
+                | Self::Compose {
+                    agents: processes, ..
+                } => *processes,
+            },
         };
+        self.check_target(scenario)?;
         if console::has_controls(&values.bundle()) {
             return Err(Error::usage("the name of the bundle is no text for people"));
+        }
+        if console::has_controls(&values.file("", "")) {
+            return Err(Error::usage("the name of the output is no text for people"));
         }
         Ok(match self {
             Self::Slurm { limit, .. } => values.fill_slurm(*limit),
@@ -89,10 +105,32 @@ impl LauncherCommand {
     }
 }
 
+impl LauncherCommand {
+    /// Checks that all processes reach the target; a script takes the address from its environment too.
+    fn check_target(&self, scenario: &ScenarioDef) -> Result<(), Error> {
+        if !scenario.starts_target || self.args().base_url.is_some() {
+            return Ok(());
+        }
+        let function = &scenario.function;
+        let message = format!(
+            "a setup of `{function}` starts the target, which other processes do not reach"
+        );
+        if matches!(self, Self::Slurm { .. }) {
+            console::print_warning(format_args!(
+                "{message}: set {BASE_URL_VARIABLE} when you start the script"
+            ));
+            return Ok(());
+        }
+        Err(Error::usage(message).with_help("give `--base-url https://staging.example.com`"))
+    }
+}
+
 /// What a template is filled with.
 struct LauncherValues<'a> {
     scenario: &'a ScenarioDef,
     args: &'a LauncherArgs,
+    /// The number of processes that make the load.
+    processes: u32,
 }
 
 impl LauncherValues<'_> {
@@ -103,6 +141,16 @@ impl LauncherValues<'_> {
         given.map_or_else(
             || format!("{}.bundle", self.scenario.function),
             |name| name.to_string_lossy().into_owned(),
+        )
+    }
+
+    /// The name of the launcher itself.
+    fn file(&self, name: &str, extension: &str) -> String {
+        let output = Some(&self.args.output).filter(|output| *output != Path::new("-"));
+        let output = output.and_then(|output| output.file_name());
+        output.map_or_else(
+            || format!("{name}.{extension}"),
+            |output| output.to_string_lossy().into_owned(),
         )
     }
 
@@ -150,9 +198,9 @@ impl LauncherValues<'_> {
             ("BUNDLE", quote(&self.bundle())),
             ("BUNDLE_WORD", quote_shell_word(&self.bundle())),
             ("BUNDLE_PATH", quote(&self.bundle_in_image())),
-            ("FILE", format!("{name}.{extension}")),
+            ("FILE", quote_shell_word(&self.file(&name, extension))),
             ("NAME", name),
-            ("AGENTS", self.args.agents.to_string()),
+            ("AGENTS", self.processes.to_string()),
             ("CPUS", self.args.cpus.to_string()),
         ];
         let mut parts = template.split("{{");

@@ -4,6 +4,10 @@ use crate::session::sample;
 use std::ffi::OsString;
 
 fn render(line: &str) -> Result<String, Error> {
+    render_scenario(line, false)
+}
+
+fn render_scenario(line: &str, starts_target: bool) -> Result<String, Error> {
     let words = format!("cargo-loadtest export {line}");
     let words = words.split_whitespace().map(OsString::from);
     let cli = cli::parse(words).unwrap();
@@ -12,6 +16,7 @@ fn render(line: &str) -> Result<String, Error> {
     };
     let mut scenario = sample::definition("check_out", &[]);
     scenario.package = "shop".into();
+    scenario.starts_target = starts_target;
     args.launcher.unwrap().render(&scenario)
 }
 
@@ -54,6 +59,34 @@ fn an_image_without_digest_is_refused() {
         error.to_string().contains("is named by no digest"),
         "{error}"
     );
+}
+
+#[test]
+fn a_target_of_the_scenario_itself_needs_a_base_url() {
+    let line = format!("compose check_out {IMAGE}");
+    let error = render_scenario(&line, true).unwrap_err();
+    assert_eq!(error.exit_code(), 2);
+    assert!(
+        error
+            .to_string()
+            .contains("a setup of `check_out` starts the target"),
+        "{error}"
+    );
+    render_scenario(&format!("{line} --base-url http://127.0.0.1:3000"), true).unwrap();
+    // The script has the address from whoever starts it.
+    render_scenario("slurm check_out", true).unwrap();
+}
+
+#[test]
+fn a_launcher_knows_its_file() {
+    for (output, command) in [
+        ("", "docker compose -f check-out.yaml up"),
+        ("-o ops/compose.yaml", "docker compose -f compose.yaml up"),
+        ("-o a'b.yaml", r"docker compose -f 'a'\''b.yaml' up"),
+    ] {
+        let text = render(&format!("compose check_out {IMAGE} {output}")).unwrap();
+        assert!(text.contains(command), "{text}");
+    }
 }
 
 #[test]
