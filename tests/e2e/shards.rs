@@ -1,6 +1,6 @@
 //! A load that several processes make: `--shard`, `setup`, `merge`.
 
-use crate::call::Call;
+use crate::call::{Call, send};
 use crate::project::{Files, Project};
 use crate::site::{RunFolder, Sandbox, assert_balanced, shop};
 use crate::trials;
@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use libtest_mimic::Trial;
 use loadtest_model::metrics::Windows;
 use loadtest_tests::{Reply, Request, Server};
+use rustix::process::Signal;
 use std::fs;
 use std::path::PathBuf;
 
@@ -17,6 +18,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         runs_that_are_not_the_shards_of_one_load_are_refused,
         what_cannot_be_divided_is_refused_before_anything_is_sent,
         shards_start_at_the_time_that_they_are_given,
+        a_shard_that_waits_says_until_when,
         setups_and_teardowns_run_once_for_all_shards,
         a_value_without_json_is_refused_with_its_type,
         a_setup_that_starts_a_target_is_refused_without_a_base_url,
@@ -113,10 +115,22 @@ fn runs_that_are_not_the_shards_of_one_load_are_refused() {
         let call = sandbox.tool("merge", "").args(names);
         call.run().exits(2).says(&[words]);
     };
-    refused(&[0, 1], "the runs are not one load: shard 2/3 is missing");
+    let [first, third] = [0, 1].map(|at| runs[at].name());
     refused(
-        &[0, 0, 1],
-        "the runs are not one load: shard 1/3 is there twice",
+        &[1, 0],
+        &format!(
+            "the runs are not one load: shard 2/3 is missing; shard 1/3 is the run {first}, shard 3/3 is the run {third}"
+        ),
+    );
+    refused(
+        &[0, 1, 0],
+        &format!(
+            "the runs are not one load: shard 1/3 is there twice; shard 1/3 is the run {first}, shard 1/3 is the run {first}, "
+        ),
+    );
+    refused(
+        &[0],
+        "the runs are not one load: shards 2 to 3 of 3 are missing",
     );
     refused(&[0, 1, 2], "differ in their seed");
     refused(
@@ -193,6 +207,20 @@ fn shards_start_at_the_time_that_they_are_given() {
         assert_eq!(shard.started_at, at.to_string());
         assert_eq!(shard.began_after_us, 0);
     }
+}
+
+fn a_shard_that_waits_says_until_when() {
+    let server = Server::start(shop);
+    let sandbox = Sandbox::new();
+    let at = Timestamp::now() + SignedDuration::from_hours(1);
+    let at = at.round(jiff::Unit::Second).expect("a time");
+    let line = format!("single --iterations 4 --users 2 --shard 1/2 --start-at {at}");
+    let mut run = sandbox.run(&line, &server).start();
+    run.wait_until_it_says(&format!("Waiting until {at} to start the load"));
+    send(run.process(), Signal::INT);
+    let output = run.output().exits(105);
+    output.prints(&["stopped before the load began"]);
+    assert_eq!(server.requests(), 0);
 }
 
 const DIVIDED: &str = r#"use loadtest::prelude::*;

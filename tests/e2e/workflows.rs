@@ -130,6 +130,7 @@ fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
 fn the_files_are_valid_to_their_schemas() {
     for (file, schema) in [
         (GITHUB, "vendor.github-workflows"),
+        ("docs/ci/shards.yml", "vendor.github-workflows"),
         (GITLAB, "vendor.gitlab-ci"),
     ] {
         let mut call = Call::program("check-jsonschema", workspace());

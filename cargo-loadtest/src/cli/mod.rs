@@ -103,7 +103,7 @@ pub(crate) enum Command {
     #[command(after_help = examples::AGENTS)]
     Agents(AgentsArgs),
     /// Pack scenarios into one file that runs without their source and without a toolchain
-    #[command(after_help = examples::BUNDLE)]
+    #[command(after_help = examples::BUNDLE, mut_arg("bundle", |bundle| bundle.hide(true)))]
     Bundle(Box<BundleArgs>),
     /// Compare a run with a baseline or with another run
     #[command(after_help = examples::COMPARE)]
@@ -242,13 +242,13 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "N", conflicts_with_all = ["shard", "start_at"], value_parser = values::agents)]
     pub(crate) agents: Option<usize>,
     /// Wait for agents for so long [default: 60s]
-    #[arg(long, value_name = "TIME", requires = "agents", value_parser = units::duration)]
+    #[arg(long, value_name = "TIME", value_parser = units::duration)]
     pub(crate) wait: Option<Duration>,
     /// End the run when an agent is lost, or continue without its load [default: fail]
-    #[arg(long, value_name = "WHAT", requires = "agents", value_enum)]
+    #[arg(long, value_name = "WHAT", value_enum)]
     pub(crate) on_agent_loss: Option<AgentLoss>,
     /// With `--on-agent-loss continue`: take a run in which so much of the load was started as DEGRADED, not as INVALID
-    #[arg(long, value_name = "SHARE", requires = "agents", value_parser = units::share)]
+    #[arg(long, value_name = "SHARE", value_parser = units::share)]
     pub(crate) min_share: Option<f64>,
     /// Sign the bundle with the secret key in this file, from `bundle --new-key`, and send it to agents that accept it
     #[arg(long, value_name = "FILE", requires = "bundle", value_parser = values::path())]

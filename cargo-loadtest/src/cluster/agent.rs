@@ -1,7 +1,7 @@
 //! An agent: waits for controllers, and makes its part of their runs.
 
 use super::clock::now_us;
-use super::connection::{ANSWER_LIMIT, ClusterAddress};
+use super::connection::{ANSWER_LIMIT, ClusterAddress, warn_of_missing_streams};
 use super::messages::{
     AGENTS, AgentInfo, Answer, Beat, Order, PROTOCOL, Phase, Question, agent_subject,
     control_subject, decode, is_name,
@@ -14,6 +14,7 @@ use crate::interrupt::Interrupts;
 use crate::store::Store;
 use async_nats::{Client, Message, Subscriber};
 use futures_util::StreamExt as _;
+use loadtest_model::display;
 use loadtest_model::record::Environment;
 use std::future::pending;
 use std::hash::{BuildHasher as _, RandomState};
@@ -44,12 +45,13 @@ pub(crate) struct AgentSetting<'a> {
 /// Serves runs with `programs` until it is stopped, or until the first is over.
 ///
 /// # Errors
-/// When there is no server, or the first run was none and there is to be only one.
+/// When there is no server, the store cannot be written, or the first run was none and there is to be only one.
 pub(crate) fn serve(
     setting: &AgentSetting<'_>,
     programs: Programs,
     address: &ClusterAddress,
 ) -> Result<u8, Error> {
+    setting.store.check_writable()?;
     super::block_on(async {
         let host = host_name();
         let random = RandomState::new().hash_one("agent") & 0xff_ffff;
@@ -60,6 +62,7 @@ pub(crate) fn serve(
             .collect();
         let agent = format!("{word}-{random:06x}");
         let client = address.connect(&format!("loadtest agent {agent}")).await?;
+        warn_of_missing_streams(&client);
         let info = AgentInfo {
             agent: agent.clone(),
             protocol: PROTOCOL,
@@ -76,7 +79,7 @@ pub(crate) fn serve(
         let own = subscribe(&client, agent_subject(&agent)).await?;
         let has = match &info.accepts {
             Some(key) => format!("bundles that {key} signed"),
-            None => format!("{} scenarios", info.scenarios.len()),
+            None => display::format_counted(info.scenarios.len() as u64, "scenario"),
         };
         console::print_status(
             "Waiting",
@@ -105,7 +108,10 @@ pub(super) async fn subscribe(client: &Client, subject: String) -> Result<Subscr
     match timeout(ANSWER_LIMIT, client.flush()).await {
         Ok(Ok(())) => Ok(subscriber),
         Ok(Err(error)) => Err(failed(error.to_string())),
-        Err(_) => Err(failed(format!("no answer in {ANSWER_LIMIT:?}"))),
+        Err(_) => Err(failed(format!(
+            "no answer in {}",
+            display::format_span(ANSWER_LIMIT)
+        ))),
     }
 }
 

@@ -11,7 +11,7 @@ use async_nats::jetstream::stream::{Config as StreamConfig, StorageType};
 use async_nats::{Client, Request, RequestErrorKind, StatusCode};
 use futures_util::{StreamExt as _, future, stream};
 use jiff::Timestamp;
-use loadtest_model::display::format_bytes;
+use loadtest_model::display::{format_bytes, format_span};
 use std::collections::VecDeque;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -121,8 +121,9 @@ impl SentBundle {
             interrupts.check()?;
             if begin.elapsed() > TAKE_LIMIT {
                 return Err(Error::failure(format!(
-                    "agent {} did not get the bundle in {TAKE_LIMIT:?}",
-                    slow.agent
+                    "agent {} did not get the bundle in {}",
+                    slow.agent,
+                    format_span(TAKE_LIMIT)
                 )));
             }
             sleep(POLL).await;
@@ -267,5 +268,8 @@ pub(super) async fn download(
         Ok(())
     };
     let done = timeout(DOWNLOAD_LIMIT, all).await;
-    done.map_err(|_| Error::failure(format!("the bundle did not come in {DOWNLOAD_LIMIT:?}")))?
+    done.map_err(|_| {
+        let limit = format_span(DOWNLOAD_LIMIT);
+        Error::failure(format!("the bundle did not come in {limit}"))
+    })?
 }

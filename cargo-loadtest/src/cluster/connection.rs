@@ -2,10 +2,14 @@
 
 use super::messages::ALL_PARCELS;
 use crate::config::ClusterConfig;
+use crate::console;
 use crate::error::Error;
+use crate::files;
 use async_nats::jetstream::stream::{Config as StreamConfig, StorageType, Stream};
-use async_nats::{Client, ConnectOptions, ServerAddr};
-use std::path::PathBuf;
+use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions, ServerAddr};
+use loadtest_model::display::format_span;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use url::Host;
 
@@ -27,7 +31,7 @@ pub(crate) struct ClusterAddress {
     server: ServerAddr,
     /// The certificates of its authority, beside those of the system.
     authority: Option<PathBuf>,
-    /// The `.creds` file.
+    /// A `.creds` file, or one with the secret key of a user.
     credentials: Option<PathBuf>,
 }
 
@@ -37,11 +41,12 @@ impl ClusterAddress {
     /// # Errors
     /// When there is none, or one that is not safe to use.
     pub(crate) fn new(given: Option<&str>, config: &ClusterConfig) -> Result<Self, Error> {
-        let Some(url) = given.or(config.url.as_deref()) else {
+        let url = given.or(config.url.as_deref()).unwrap_or_default();
+        if url.trim().is_empty() {
             return Err(Error::usage("no cluster is given").with_help(
-                "give `--cluster nats://HOST:4222`, or `url` in `[cluster]` of `loadtest.toml`",
+                "give `--cluster tls://nats.example.com:4222`, or `url` in `[cluster]` of `loadtest.toml`",
             ));
-        };
+        }
         let server: ServerAddr = url.parse().map_err(|error| {
             Error::usage(format!("`{url}` is no address of a NATS server: {error}")).with_help(
                 "write for example `nats://127.0.0.1:4222` or `tls://nats.example.com:4222`",
@@ -89,18 +94,10 @@ impl ClusterAddress {
             options = options.add_root_certificates(file.clone());
         }
         if let Some(file) = &self.credentials {
-            options = options
-                .credentials_file(file)
-                .await
-                .map_err(Error::io("read the credentials", file))?;
+            options = identify(options, file)?;
         }
-        let client = options
-            .connect(self.server.clone())
-            .await
-            .map_err(|error| {
-                Error::failure(format!("no NATS server answers at `{}`: {error}", self.url))
-                    .with_help("start one with `nats-server -js`")
-            })?;
+        let client = options.connect(self.server.clone()).await;
+        let client = client.map_err(|error| self.explain(&error))?;
         let version = client.server_info().version;
         if !is_current(&version) {
             let [major, minor, patch] = OLDEST_SERVER;
@@ -111,6 +108,56 @@ impl ClusterAddress {
             .with_help(format!("use {major}.{minor}.{patch} or newer")));
         }
         Ok(client)
+    }
+
+    /// Returns why there is no connection, with the remedy.
+    fn explain(&self, error: &ConnectError) -> Error {
+        let (url, reason) = (&self.url, error.to_string());
+        let is_unknown = matches!(
+            error.kind(),
+            ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation
+        );
+        if is_unknown {
+            let message = format!("the NATS server at `{url}` does not let us in: {reason}");
+            return Error::failure(message).with_help(
+                "name a file with `[cluster] credentials`, or set LOADTEST_CLUSTER_CREDENTIALS",
+            );
+        }
+        if reason.contains("InvalidContentType") {
+            return Error::failure(format!("the server at `{url}` does not speak TLS")).with_help(
+                "give it a certificate; `nats://` is for servers of this machine alone",
+            );
+        }
+        if reason.contains("certificate") {
+            let message =
+                format!("the certificate of the NATS server at `{url}` is not valid: {reason}");
+            return Error::failure(message).with_help(
+                "name the file of a private authority with `[cluster] ca`, or set LOADTEST_CLUSTER_CA",
+            );
+        }
+        Error::failure(format!("no NATS server answers at `{url}`: {reason}"))
+            .with_help("start one with `nats-server -js`")
+    }
+}
+
+/// Presents the user of a `.creds` file, or of a secret key alone.
+fn identify(options: ConnectOptions, file: &Path) -> Result<ConnectOptions, Error> {
+    let text = files::read(file).and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|_| std::io::Error::from(ErrorKind::InvalidData))
+    });
+    let identified = text.and_then(|text| match text.trim() {
+        seed if seed.starts_with("SU") => Ok(options.nkey(seed.to_owned())),
+        _ => options.credentials(&text),
+    });
+    identified.map_err(Error::io("read the credentials", file))
+}
+
+/// Warns of a server by which no run can be made.
+pub(super) fn warn_of_missing_streams(client: &Client) {
+    if !client.server_info().jetstream {
+        console::print_warning(
+            "the NATS server keeps no streams, so no run can be made: start it with JetStream, `nats-server -js -sd FOLDER`",
+        );
     }
 }
 
@@ -143,7 +190,10 @@ pub(super) async fn make_stream(client: &Client, config: StreamConfig) -> Result
     };
     match stream {
         Ok(stream) => stream.map_err(|error| failed(error.to_string())),
-        Err(_) => Err(failed(format!("no answer in {ANSWER_LIMIT:?}"))),
+        Err(_) => Err(failed(format!(
+            "no answer in {}",
+            format_span(ANSWER_LIMIT)
+        ))),
     }
 }
 
@@ -184,6 +234,15 @@ mod tests {
             "tls://nats.example.com",
         ] {
             assert!(address(url).is_ok(), "{url}");
+        }
+        for url in ["", " "] {
+            assert!(
+                address(url)
+                    .unwrap_err()
+                    .to_string()
+                    .contains("no cluster is given"),
+                "{url:?}"
+            );
         }
         for url in ["nats://10.0.0.1:4222", "nats.example.com"] {
             assert!(

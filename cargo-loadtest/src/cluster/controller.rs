@@ -53,6 +53,16 @@ impl Cluster {
         config: &Config,
     ) -> Result<Self, Error> {
         let config = &config.cluster;
+        // A share of the file goes with what the file says of a loss.
+        let is_share_given =
+            min_share.is_some() || (config.min_share.is_some() && on_loss.is_none());
+        let on_loss = on_loss.or(config.on_agent_loss).unwrap_or_default();
+        if is_share_given && on_loss != AgentLoss::Continue {
+            return Err(Error::usage(
+                "`--min-share`, or `min_share` in `[cluster]`, is about a run that continues without an agent that is lost",
+            )
+            .with_help("give `--on-agent-loss continue` too"));
+        }
         let agents = agents.or(config.agents).ok_or_else(|| {
             Error::usage("how many agents make the load is not given")
                 .with_help("give `--agents 3`, or `agents = 3` in `[cluster]` of `loadtest.toml`")
@@ -61,7 +71,7 @@ impl Cluster {
             address: ClusterAddress::new(url, config)?,
             agents,
             wait: wait.or(config.wait).unwrap_or(Duration::from_secs(60)),
-            on_loss: on_loss.or(config.on_agent_loss).unwrap_or_default(),
+            on_loss,
             min_share: min_share.or(config.min_share),
             orphan_after: config.orphan_after.unwrap_or(Duration::from_secs(15)),
             sent: None,
@@ -121,6 +131,8 @@ impl Cluster {
         let needs = self.needs(run);
         let (client, agents, clocks) = runtime.block_on(async {
             let client = self.address.connect("loadtest controller").await?;
+            // Without a stream, agents would come in vain.
+            open_stream(&client).await?;
             let agents =
                 wait_for_agents(&client, self.agents, self.wait, &needs, interrupts).await?;
             if let Some(sent) = &self.sent {

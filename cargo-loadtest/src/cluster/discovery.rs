@@ -1,20 +1,21 @@
 //! The agents of a cluster, and the choice of those that can make a run.
 
-use super::connection::{ANSWER_LIMIT, ClusterAddress};
+use super::connection::{ANSWER_LIMIT, ClusterAddress, warn_of_missing_streams};
 use super::messages::{AGENTS, AgentInfo, PROTOCOL, decode, is_name};
+use crate::cli::values::MAX_AGENTS;
 use crate::console;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
 use async_nats::{Client, StatusCode};
 use futures_util::StreamExt as _;
-use std::collections::BTreeMap;
+use loadtest_model::display;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
 
 /// The time for agents to answer all.
 const ROUND: Duration = Duration::from_millis(500);
-/// The most agents of a cluster.
-const MAX_AGENTS: usize = 10_000;
 
 /// What agents need for a run.
 #[derive(Debug)]
@@ -41,7 +42,12 @@ pub(super) async fn find_agents(client: &Client) -> Result<Vec<AgentInfo>, Error
         .await;
     asked.map_err(|error| failed(error.to_string()))?;
     let flushed = timeout(ANSWER_LIMIT, client.flush()).await;
-    let flushed = flushed.map_err(|_| failed(format!("no answer in {ANSWER_LIMIT:?}")))?;
+    let flushed = flushed.map_err(|_| {
+        failed(format!(
+            "no answer in {}",
+            display::format_span(ANSWER_LIMIT)
+        ))
+    })?;
     flushed.map_err(|error| failed(error.to_string()))?;
     let end = Instant::now() + ROUND;
     let mut agents = BTreeMap::new();
@@ -91,16 +97,20 @@ pub(super) async fn wait_for_agents(
 ) -> Result<Vec<AgentInfo>, Error> {
     let begin = Instant::now();
     let mut has_told = false;
+    let mut told_reasons = BTreeSet::new();
     loop {
         let all = find_agents(client).await?;
         let (mut usable, mut refused) = (Vec::new(), Vec::new());
         for agent in all {
             match find_obstacle(&agent, needs) {
                 None => usable.push(agent),
-                Some(reason) => refused.push(format!(
-                    "{} ({}) {reason}",
-                    agent.agent,
-                    console::clean(&agent.host)
+                Some(obstacle) => refused.push((
+                    format!(
+                        "{} ({}) {obstacle}",
+                        agent.agent,
+                        console::clean(&agent.host)
+                    ),
+                    obstacle,
                 )),
             }
         }
@@ -110,29 +120,79 @@ pub(super) async fn wait_for_agents(
         }
         interrupts.check()?;
         if begin.elapsed() >= wait {
-            let mut message = format!("{} of {wanted} agents came in {wait:?}", usable.len());
-            for reason in refused {
-                message.push_str("\n  ");
-                message.push_str(&reason);
-            }
-            return Err(Error::failure(message).with_help(
-                "start agents with `cargo loadtest agent --cluster URL`; `cargo loadtest agents` lists those that are there",
-            ));
+            return Err(too_few(usable.len(), wanted, wait, refused));
         }
         if !std::mem::replace(&mut has_told, true) {
-            console::print_status(
-                "Waiting",
-                format_args!("for {wanted} agents, {} are there", usable.len()),
-            );
+            let agents = display::format_counted(wanted as u64, "agent");
+            let there = match usable.len() {
+                0 => "none is there yet".to_owned(),
+                1 => "1 is there".to_owned(),
+                several => format!("{several} are there"),
+            };
+            console::print_status("Waiting", format_args!("for {agents}, {there}"));
+        }
+        for (reason, _) in refused {
+            if !told_reasons.contains(&reason) {
+                console::print_warning(format_args!("agent {reason}"));
+                told_reasons.insert(reason);
+            }
         }
     }
 }
 
+/// The reason why an agent cannot make a run.
+#[derive(Debug, PartialEq, Eq)]
+enum Obstacle {
+    /// It makes another run, with this name.
+    Busy(String),
+    /// It differs from what the run needs, in these words.
+    Differs(String),
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Busy(run) => write!(f, "is busy with the run {run}"),
+            Self::Differs(words) => f.write_str(words),
+        }
+    }
+}
+
+/// Returns the error for agents that did not come in time, with the reason for each that is there.
+fn too_few(
+    usable: usize,
+    wanted: usize,
+    wait: Duration,
+    refused: Vec<(String, Obstacle)>,
+) -> Error {
+    let help = match refused.as_slice() {
+        [] => "start agents with `cargo loadtest agent --cluster URL`",
+        all if all
+            .iter()
+            .any(|(_, obstacle)| matches!(obstacle, Obstacle::Differs(_))) =>
+        {
+            "make the agents and the run fit each other; `cargo loadtest agents` lists what they have"
+        }
+        _ => "give a longer `--wait` for the end of the other run, or start more agents",
+    };
+    let agents = display::format_counted(wanted as u64, "agent");
+    let mut message = format!(
+        "{usable} of {agents} came in {}",
+        display::format_span(wait)
+    );
+    let reasons: Vec<String> = refused.into_iter().map(|(reason, _)| reason).collect();
+    if !reasons.is_empty() {
+        message = format!("{message}: {}", reasons.join("; "));
+    }
+    Error::failure(message).with_help(help)
+}
+
 /// Returns the reason why an agent cannot make a run.
-fn find_obstacle(agent: &AgentInfo, needs: &RunNeeds) -> Option<String> {
+fn find_obstacle(agent: &AgentInfo, needs: &RunNeeds) -> Option<Obstacle> {
+    let differs = |words: String| Some(Obstacle::Differs(words));
     let ours = env!("CARGO_PKG_VERSION");
     if agent.protocol != PROTOCOL || agent.tool_version != ours {
-        return Some(format!(
+        return differs(format!(
             "has version {} of the tool, and the controller {ours}: install the same",
             console::clean(&agent.tool_version)
         ));
@@ -140,7 +200,7 @@ fn find_obstacle(agent: &AgentInfo, needs: &RunNeeds) -> Option<String> {
     match (&agent.accepts, &needs.signer) {
         (Some(theirs), Some(ours)) if theirs == ours => return find_other_run(agent),
         (Some(theirs), Some(ours)) => {
-            return Some(format!(
+            return differs(format!(
                 "accepts bundles of the key {}, and this one is signed with {ours}",
                 console::clean(theirs)
             ));
@@ -150,15 +210,15 @@ fn find_obstacle(agent: &AgentInfo, needs: &RunNeeds) -> Option<String> {
     for (scenario, program) in &needs.scenarios {
         match agent.scenarios.get(scenario) {
             None if agent.accepts.is_some() => {
-                return Some("has only signed bundles: give `--bundle` and `--sign`".to_owned());
+                return differs("has only signed bundles: give `--bundle` and `--sign`".to_owned());
             }
             None => {
-                return Some(format!(
+                return differs(format!(
                     "has no scenario `{scenario}`: start it with the same bundle"
                 ));
             }
             Some(theirs) if theirs != program => {
-                return Some(format!(
+                return differs(format!(
                     "has another build of `{scenario}`: give all the same program, with `bundle` or `--binary`"
                 ));
             }
@@ -169,14 +229,14 @@ fn find_obstacle(agent: &AgentInfo, needs: &RunNeeds) -> Option<String> {
     if let (Some(ours), Some(theirs)) = (&needs.bundle, &agent.bundle)
         && ours != theirs
     {
-        return Some("has another bundle: give all the same file".to_owned());
+        return differs("has another bundle: give all the same file".to_owned());
     }
     find_other_run(agent)
 }
 
-fn find_other_run(agent: &AgentInfo) -> Option<String> {
+fn find_other_run(agent: &AgentInfo) -> Option<Obstacle> {
     let run = agent.run.as_ref()?;
-    Some(format!("is busy with the run {}", console::clean(run)))
+    Some(Obstacle::Busy(console::clean(run)))
 }
 
 /// Returns the agents of a cluster, for people to see.
@@ -186,6 +246,7 @@ fn find_other_run(agent: &AgentInfo) -> Option<String> {
 pub(crate) fn list_agents(address: &ClusterAddress) -> Result<Vec<AgentInfo>, Error> {
     super::block_on(async {
         let client = address.connect("loadtest agents").await?;
+        warn_of_missing_streams(&client);
         find_agents(&client).await
     })?
 }
@@ -229,7 +290,7 @@ mod tests {
             bundle: None,
             signer: None,
         };
-        let obstacle = find_obstacle(&empty("K1"), &unsigned).unwrap();
+        let obstacle = find_obstacle(&empty("K1"), &unsigned).unwrap().to_string();
         assert!(
             obstacle.contains("give `--bundle` and `--sign`"),
             "{obstacle}"
@@ -280,8 +341,36 @@ mod tests {
             ),
         ];
         for (agent, expected) in cases {
-            let obstacle = find_obstacle(&agent, &wanted).unwrap();
+            let obstacle = find_obstacle(&agent, &wanted).unwrap().to_string();
             assert!(obstacle.contains(expected), "{obstacle}");
+        }
+    }
+
+    #[test]
+    fn too_few_agents_are_told_in_one_line_with_a_help_that_fits() {
+        let told = |obstacle: Obstacle| (format!("a-1 (one) {obstacle}"), obstacle);
+        let busy = || told(Obstacle::Busy("r-1".to_owned()));
+        let other = || told(Obstacle::Differs("has another bundle".to_owned()));
+        for (refused, message, help) in [
+            (
+                vec![],
+                "0 of 3 agents came in 1 min 30 s",
+                "start agents with",
+            ),
+            (
+                vec![busy(), busy()],
+                "0 of 3 agents came in 1 min 30 s: a-1 (one) is busy with the run r-1; a-1 (one) is busy with the run r-1",
+                "a longer `--wait`",
+            ),
+            (
+                vec![busy(), other()],
+                "0 of 3 agents came in 1 min 30 s: a-1 (one) is busy with the run r-1; a-1 (one) has another bundle",
+                "fit each other",
+            ),
+        ] {
+            let error = too_few(0, 3, Duration::from_secs(90), refused);
+            assert_eq!(error.to_string(), message);
+            assert!(error.help().unwrap().contains(help), "{error}");
         }
     }
 }

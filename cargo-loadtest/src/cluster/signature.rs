@@ -1,5 +1,6 @@
 //! Keys that sign bundles. An agent runs the programs of a bundle only if its operator trusts the key.
 
+use crate::console;
 use crate::error::Error;
 use crate::files;
 use crate::workspace;
@@ -8,7 +9,7 @@ use base64::prelude::BASE64_STANDARD;
 use nkeys::KeyPair;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
 /// The most bytes of a bundle that travels through the server.
@@ -69,8 +70,33 @@ pub(crate) fn create_key(path: &Path) -> Result<BundleKey, Error> {
     }
     let file = options.open(path);
     file.and_then(|mut file| writeln!(file, "{seed}"))
-        .map_err(Error::io("create", path))?;
+        .map_err(|error| {
+            let is_there = error.kind() == ErrorKind::AlreadyExists;
+            let error = Error::io("create", path)(error);
+            if is_there {
+                error.with_help("give another name: a key that is there is never overwritten")
+            } else {
+                error
+            }
+        })?;
     Ok(BundleKey(pair.public_key()))
+}
+
+/// Warns of a secret key that other users of the machine can read.
+fn warn_of_readers(key: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let others = |mode: u32| mode & 0o077 != 0;
+        if std::fs::metadata(key).is_ok_and(|found| others(found.permissions().mode())) {
+            let path = key.display();
+            console::print_warning(format_args!(
+                "other users can read the secret key `{path}`: `chmod 600` it"
+            ));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = key;
 }
 
 fn unusable(path: &Path) -> impl Fn(nkeys::error::Error) -> Error {
@@ -87,6 +113,7 @@ impl SignedBundle {
     /// # Errors
     /// When a file cannot be read, or the bundle is too large.
     pub(super) fn sign(path: &Path, key: &Path) -> Result<(Self, BundleKey), Error> {
+        warn_of_readers(key);
         let seed = files::read(key).map_err(Error::io("read", key))?;
         let seed = String::from_utf8_lossy(&seed);
         let pair = KeyPair::from_seed(seed.trim()).map_err(unusable(key))?;

@@ -28,6 +28,12 @@ pub(crate) fn agent(args: &AgentArgs, cli: &Cli) -> Result<u8, Error> {
     };
     let config = project.config()?;
     let address = ClusterAddress::new(args.cluster.as_deref(), &config.cluster)?;
+    if project.offline {
+        return Err(Error::usage(
+            "an agent with `--offline` (LOADTEST_OFFLINE) reaches no target: those of a cluster are other processes",
+        )
+        .with_help("leave `--offline` away; `[[targets]]` says where load may go"));
+    }
     project.permits(Action::Run, &config)?;
     let (programs, acceptance) = if let Some(key) = key {
         let acceptance = accept_bundles(key, &project, &config);

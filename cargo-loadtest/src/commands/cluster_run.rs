@@ -11,8 +11,10 @@ use crate::live::Live;
 use crate::selection::Found;
 use crate::session::{self, Program};
 use crate::store::RunFolder;
+use loadtest_model::plan::{Overrides, Plan, PlanError};
 use loadtest_model::protocol::{Request, RunRequest, SetupRequest, SetupValues};
 use loadtest_model::record::{Environment, ScenarioRecord};
+use loadtest_model::shard::Shard;
 use std::path::Path;
 
 /// Returns the cluster that makes the load, if one does.
@@ -22,11 +24,17 @@ use std::path::Path;
 pub(super) fn open_cluster(args: &RunArgs, config: &Config) -> Result<Option<Cluster>, Error> {
     let given = &args.cluster;
     if given.cluster.is_none() && given.agents.is_none() {
-        if given.sign.is_some() {
-            return Err(Error::usage("`--sign` is about a bundle for agents")
-                .with_help("give `--agents 3` and `--cluster URL` too"));
-        }
-        return Ok(None);
+        let unused = [
+            ("--sign", given.sign.is_some()),
+            ("--wait", given.wait.is_some()),
+            ("--on-agent-loss", given.on_agent_loss.is_some()),
+            ("--min-share", given.min_share.is_some()),
+        ];
+        return match unused.into_iter().find(|(_, is_given)| *is_given) {
+            None => Ok(None),
+            Some((option, _)) => Err(Error::usage(format!("`{option}` is about a run of agents"))
+                .with_help("give `--agents 3` or `--cluster URL` too")),
+        };
     }
     if args.curl.file.is_some() || !args.curl.command.is_empty() {
         return Err(Error::usage("agents have no copied request, but a program")
@@ -44,6 +52,44 @@ pub(super) fn open_cluster(args: &RunArgs, config: &Config) -> Result<Option<Clu
         cluster.sent = Some(SentBundle::sign(bundle, key)?);
     }
     Ok(Some(cluster))
+}
+
+/// Refuses, before agents are waited for, a load that so many cannot share.
+///
+/// # Errors
+/// When there is one.
+pub(super) fn check_division(
+    chosen: &[Found],
+    overrides: &[Overrides],
+    config: &Config,
+    cluster: Option<&Cluster>,
+) -> Result<(), Error> {
+    let Some(cluster) = cluster else {
+        return Ok(());
+    };
+    let agents = u32::try_from(cluster.agents).unwrap_or(u32::MAX);
+    let shard = Shard::new(1, agents).map_err(|error| Error::usage(error.to_string()))?;
+    let mut mistakes = Vec::new();
+    for (found, overrides) in chosen.iter().zip(overrides) {
+        let overrides = Overrides {
+            shard,
+            ..overrides.clone()
+        };
+        let Err(errors) = Plan::new(&found.definition, &overrides, &config.grading, 0) else {
+            continue;
+        };
+        let identity = found.definition.identity();
+        mistakes.extend(errors.iter().map(|error| match error {
+            PlanError::Indivisible { what, .. } => {
+                format!("`{identity}`: a load of {what} is too small for {agents} agents; give a larger one, or fewer `--agents`")
+            }
+            error => format!("`{identity}`: {error}"),
+        }));
+    }
+    if mistakes.is_empty() {
+        return Ok(());
+    }
+    Err(Error::usage(mistakes.join("\n")))
 }
 
 /// Scenarios that agents run at once.

@@ -14,6 +14,7 @@ use crate::selection::Found;
 use crate::store::{Measured, Store};
 use crate::telemetry::RunFacts;
 use crate::workspace::{self, Binary};
+use jiff::Timestamp;
 use loadtest::redact;
 use loadtest_model::comparison::PlannedRun;
 use loadtest_model::definition::ScenarioDef;
@@ -75,6 +76,8 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         one.shard = shard;
     }
     let plans = plan(&chosen, &overrides, &config.grading, seed)?;
+    #[cfg(feature = "cluster")]
+    super::cluster_run::check_division(&chosen, &overrides, &config, cluster.as_ref())?;
     warn_of_unused_starts(&chosen, &plans);
     let environment = workspace::environment(project.workspace.root(), &store.outputs());
     let against = baseline.map(|baseline| against(&baseline, &chosen, &plans, args, &environment));
@@ -112,6 +115,9 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         bundle: project.bundle_hash(),
         quiet: cli.quiet,
     };
+    if !cli.quiet {
+        announce_start(args);
+    }
     let ran = if let Some(binary) = binary {
         series.run_at_once(&chosen, &binary, &mut record)
     } else {
@@ -188,6 +194,14 @@ fn find_baseline(baselines: &Baselines, args: &RunArgs) -> Result<Option<Baselin
         return Ok(None);
     }
     open_baseline(baselines, name, args.gate.ci).map(Some)
+}
+
+/// Prints the time that the load waits for, if it is to come.
+fn announce_start(args: &RunArgs) {
+    let start = args.part.start_at;
+    if let Some(start) = start.filter(|start| *start > Timestamp::now()) {
+        console::print_status("Waiting", format_args!("until {start} to start the load"));
+    }
 }
 
 /// Refuses a start for several scenarios that run in turn.

@@ -1,7 +1,7 @@
 //! `[cluster]`: the machines that make a load together.
 
 use super::key::{ConfigTable, Given};
-use crate::cli::AgentLoss;
+use crate::cli::{AgentLoss, values};
 use crate::units;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(crate) struct ClusterConfig {
     pub(crate) orphan_after: Option<Duration>,
     /// `ca`: certificates of an authority in PEM.
     pub(crate) ca: Option<PathBuf>,
-    /// `credentials`: a `.creds` file.
+    /// `credentials`: a `.creds` file, or one with a secret key.
     pub(crate) credentials: Option<PathBuf>,
 }
 
@@ -33,11 +33,7 @@ impl ConfigTable for ClusterConfig {
     fn set_key(&mut self, name: &str, given: &Given<'_>) -> Result<(), String> {
         match name {
             "url" => self.url = Some(given.name()?),
-            "agents" => {
-                let agents = given.text().parse().ok().filter(|agents| *agents > 0);
-                self.agents =
-                    Some(agents.ok_or("is no number of agents; write `3`, at least `1`")?);
-            }
+            "agents" => self.agents = Some(values::agents(given.text())?),
             "wait" => self.wait = Some(units::duration(given.text())?),
             "on_agent_loss" => {
                 self.on_agent_loss = Some(match given.text() {

@@ -94,6 +94,16 @@ impl Store {
         }
     }
 
+    /// Tests that runs could be kept; what is made of the folder stays.
+    ///
+    /// # Errors
+    /// When they could not.
+    pub(crate) fn check_writable(&self) -> Result<(), Error> {
+        std::fs::create_dir_all(&self.directory)
+            .map_err(Error::io("create the folder", &self.directory))?;
+        crate::files::try_write(&self.directory.join(LATEST).with_extension("probe"))
+    }
+
     /// Makes `folder` the one that `latest` means: a link to it, or, where links need rights, a file that names it.
     ///
     /// # Errors

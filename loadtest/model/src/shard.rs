@@ -183,6 +183,11 @@ impl Shard {
         Ok(Self::WHOLE)
     }
 
+    /// Returns the verb after its name.
+    const fn verb(self) -> &'static str {
+        if self.width == 1 { "is" } else { "are" }
+    }
+
     fn numbers(self) -> (u64, u64, u64) {
         (self.offset.into(), self.width.into(), self.period.into())
     }
@@ -193,10 +198,10 @@ impl Shard {
 #[non_exhaustive]
 pub enum UniteError {
     /// This part is missing.
-    #[error("{0} is missing")]
+    #[error("{0} {verb} missing", verb = .0.verb())]
     Gap(Shard),
     /// This part is there twice.
-    #[error("{0} is there twice")]
+    #[error("{0} {verb} there twice", verb = .0.verb())]
     Overlap(Shard),
     /// The loads were divided differently.
     #[error("{0} and {1} are parts of different divisions")]

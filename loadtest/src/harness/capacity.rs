@@ -2,6 +2,7 @@
 //! started, live through all of them.
 
 use super::control_pipe::listen_to_control_pipe;
+use super::failures::stopped_before_start;
 use super::requests::{JournalWriter, find_scenario};
 use super::run::{
     PreparedRun, check_machine, given_base_url, internal_failure, prepare_run, usage_failure,
@@ -44,7 +45,7 @@ pub(super) fn run_capacity_search(
             let failure = match begun {
                 Ok((_, ready)) => {
                     ready.tear_down_unused();
-                    stopped_failure()
+                    stopped_before_start()
                 }
                 Err(failure) => failure,
             };
@@ -255,13 +256,5 @@ fn wait_for_recovery(
         if control.phase() > RunPhase::Running {
             return Some(SearchEnding::Interrupted);
         }
-    }
-}
-
-fn stopped_failure() -> RunFailure {
-    RunFailure {
-        kind: FailureKind::Interrupted,
-        message: "stopped before the load began".into(),
-        help: None,
     }
 }

@@ -50,6 +50,14 @@ pub(crate) fn interrupted_failure() -> RunFailure {
     }
 }
 
+/// The failure of a run that was stopped while it waited for its start.
+pub(super) fn stopped_before_start() -> RunFailure {
+    RunFailure {
+        message: "stopped before the load began".into(),
+        ..interrupted_failure()
+    }
+}
+
 pub(crate) fn internal_failure(message: impl Into<String>) -> RunFailure {
     RunFailure {
         kind: FailureKind::Internal,

@@ -2,9 +2,10 @@
 //! records.
 
 use super::control_pipe::listen_to_control_pipe;
+use super::failures::stopped_before_start;
 use super::run::{
-    PreparedRun, check_machine, given_base_url, internal_failure, interrupted_failure, make_plan,
-    prepare_run, usage_failure,
+    PreparedRun, check_machine, given_base_url, internal_failure, make_plan, prepare_run,
+    usage_failure,
 };
 use super::run_identity::RunIdentity;
 use super::setup::given_values;
@@ -128,13 +129,13 @@ pub(super) fn run_requests(registry: &Registry, requests: &[RunRequest]) -> io::
 fn wait_for_controller(starts: &Receiver<u64>, control: &Control) -> Result<u64, RunFailure> {
     loop {
         if control.phase() > RunPhase::Running {
-            return Err(interrupted_failure());
+            return Err(stopped_before_start());
         }
         match starts.recv_timeout(CONTROL_INTERVAL) {
             Ok(asked_us) => return Ok(asked_us),
             Err(RecvTimeoutError::Timeout) => {}
             // Nobody listens to the control pipe, so nobody can give a start.
-            Err(RecvTimeoutError::Disconnected) => return Err(interrupted_failure()),
+            Err(RecvTimeoutError::Disconnected) => return Err(stopped_before_start()),
         }
     }
 }
@@ -165,7 +166,7 @@ fn wait_for_common_start(
     };
     engine::wait_for_start(start.checked_sub(ANNOUNCEMENT).unwrap_or(start), control);
     if control.phase() > RunPhase::Running {
-        return Err(interrupted_failure());
+        return Err(stopped_before_start());
     }
     Ok(start)
 }
@@ -213,11 +214,7 @@ fn begin_all(
             all.extend(begun.ok());
             StartRefusal {
                 at: None,
-                failure: RunFailure {
-                    kind: FailureKind::Interrupted,
-                    message: "stopped before the load began".into(),
-                    help: None,
-                },
+                failure: stopped_before_start(),
             }
         } else {
             match begun {

@@ -2,6 +2,8 @@
 
 use super::broker::Broker;
 use super::run::{Agent, Cluster, ClusterRun};
+use crate::call::{self, Call};
+use crate::project::workspace;
 use crate::site::{Sandbox, assert_balanced};
 use crate::trials;
 use base64::Engine as _;
@@ -18,6 +20,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials![needing "nats-server":
         a_run_is_made_by_an_encrypted_server,
         each_role_needs_no_more_than_its_permissions,
+        the_documented_server_is_encrypted_and_knows_its_users,
     ]
 }
 
@@ -67,10 +70,45 @@ fn a_run_is_made_by_an_encrypted_server() {
     let broker = Broker::guarded(folder, "tls");
     let sandbox = Sandbox::new();
     let list = sandbox.call().arg("agents").line(&broker.option());
-    list.run()
-        .exits(1)
-        .says(&["no NATS server answers at `tls://"]);
+    list.run().exits(1).says(&[
+        "the certificate of the NATS server at `tls://",
+        "LOADTEST_CLUSTER_CA",
+    ]);
     make_run(broker, &trusting, &trusting);
+}
+
+/// The recipe of `docs/scale.md`, as it stands.
+fn the_documented_server_is_encrypted_and_knows_its_users() {
+    let page = fs::read_to_string(workspace().join("docs/scale.md")).expect("the page");
+    let recipe = page.split("```sh\n").nth(1).expect("a recipe");
+    let (recipe, start) = recipe.split_once("nats-server -c").expect("its end");
+    assert!(start.starts_with(" nats.conf &\n```"), "{start}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let tool = format!(
+        "set -eu\ncargo() {{ {:?} \"$@\"; }}\n{recipe}",
+        call::tool().display().to_string()
+    );
+    let made = Call::program("bash", folder.path()).args(["-c", &tool]);
+    made.run().exits(0);
+    let path = |name: &str| folder.path().join(name);
+    let text = fs::read_to_string(path("nats.conf")).expect("the configuration");
+    // Where it listens and keeps its streams is ours.
+    let text = text.replace("port: 4222", "");
+    let text = text.replace("jetstream { store_dir: \"nats-data\" }", "");
+    let text = text.replace(
+        "\"server.",
+        &format!("\"{}/server.", folder.path().display()),
+    );
+    fs::write(path("server.conf"), text).expect("our own file");
+    let ca = naming("ca", &path("server.pem"));
+    let role =
+        |key: &str| ca.clone() + &naming("credentials", &path(key)).replace("[cluster]\n", "");
+    let (agent, controller) = (role("agent.key"), role("controller.key"));
+    let broker = Broker::guarded(folder, "tls");
+    let stranger = Sandbox::with(&ca);
+    let list = stranger.call().arg("agents").line(&broker.option());
+    list.run().exits(1).says(&["does not let us in"]);
+    make_run(broker, &agent, &controller);
 }
 
 /// What one key says of another, signed.
@@ -123,7 +161,7 @@ fn each_role_needs_no_more_than_its_permissions() {
     let list = sandbox.call().arg("agents").line(&broker.option());
     list.run()
         .exits(1)
-        .says(&["no NATS server answers", "authorization violation"]);
+        .says(&["does not let us in", "authorization violation"]);
     make_run(broker, &agent, &controller);
 }
 

@@ -37,7 +37,24 @@ impl Broker {
     }
 
     fn configured(program: &Path, folder: TempDir, scheme: &'static str) -> Self {
-        let (child, port) = launch(program, &folder, "-1");
+        Self::launched(program, folder, scheme, true)
+    }
+
+    /// Starts one that keeps no streams.
+    pub(crate) fn without_streams() -> Self {
+        let mut programs = nats_servers().into_iter();
+        let program = programs.next().expect("the test is left out without one");
+        let folder = tempfile::tempdir().expect("a folder");
+        Self::launched(&program, folder, "nats", false)
+    }
+
+    fn launched(
+        program: &Path,
+        folder: TempDir,
+        scheme: &'static str,
+        keeps_streams: bool,
+    ) -> Self {
+        let (child, port) = launch(program, &folder, "-1", keeps_streams);
         Self {
             program: program.to_path_buf(),
             folder,
@@ -71,7 +88,7 @@ impl Broker {
 
     /// Starts it again where it was, with the messages that it kept.
     pub(crate) fn restart(&mut self) {
-        let (child, port) = launch(&self.program, &self.folder, &self.port.to_string());
+        let (child, port) = launch(&self.program, &self.folder, &self.port.to_string(), true);
         assert_eq!(port, self.port);
         self.child = child;
     }
@@ -94,7 +111,7 @@ impl Broker {
 }
 
 /// Starts a server, and waits until it tells its port.
-fn launch(program: &Path, folder: &TempDir, port: &str) -> (Child, u16) {
+fn launch(program: &Path, folder: &TempDir, port: &str, keeps_streams: bool) -> (Child, u16) {
     let ports = folder.path().join("ports");
     let _ = fs::remove_dir_all(&ports);
     fs::create_dir(&ports).expect("our own folder");
@@ -103,10 +120,13 @@ fn launch(program: &Path, folder: &TempDir, port: &str) -> (Child, u16) {
     if configuration.is_file() {
         command.arg("-c").arg(configuration);
     }
+    if keeps_streams {
+        command
+            .args(["-js", "-sd"])
+            .arg(folder.path().join("store"));
+    }
     let mut child = command
-        .args(["-a", "127.0.0.1", "-p", port, "-js", "-sd"])
-        .arg(folder.path().join("store"))
-        .arg("--ports_file_dir")
+        .args(["-a", "127.0.0.1", "-p", port, "--ports_file_dir"])
         .arg(&ports)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -9,6 +9,8 @@ use crate::site::{Sandbox, assert_balanced};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::Server;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -121,7 +123,7 @@ fn a_bundle_that_the_key_of_an_agent_did_not_sign_is_refused_by_name() {
     let output = signer.run("single --wait 1s", &cluster).exits(1);
     let name = cluster.agents[0].name();
     output
-        .says(&["0 of 1 agents", &name, "accepts bundles of the key", &other])
+        .says(&["0 of 1 agent", &name, "accepts bundles of the key", &other])
         .says_no("the bundle to agents");
     // Nor has it any other scenario.
     let controller = Sandbox::new();
@@ -136,7 +138,11 @@ fn bytes_that_changed_on_the_server_are_refused_by_name() {
     let mut spy = RawClient::connect(broker.address(), &["lt.bundles.*.*"]);
     let agent = start_agent(&broker, &signer.public, "");
     let cluster = Cluster::of(broker, [agent]);
-    signer.run("single --iterations 4", &cluster).exits(0);
+    fs::set_permissions(signer.file("key"), Permissions::from_mode(0o644)).expect("our own file");
+    signer
+        .run("single --iterations 4", &cluster)
+        .exits(0)
+        .says(&["other users can read the secret key"]);
     let first = spy.next().expect("the first piece of the bundle");
     assert!(first.subject.ends_with(".0"), "{}", first.subject);
 
@@ -150,7 +156,11 @@ fn bytes_that_changed_on_the_server_are_refused_by_name() {
         spy.publish(&first.subject, bytes);
         while spy.next().expect("what was published").body != bytes {}
         let late = start_agent(&cluster.broker, &signer.public, "");
-        let call = signer.call("single --agents 2", &cluster.broker, &cluster.target);
+        let call = signer.call(
+            "single --users 2 --agents 2",
+            &cluster.broker,
+            &cluster.target,
+        );
         let output = call.run().exits(1);
         let named = format!("agent {} takes no bundle", late.name());
         output.says(&[named.as_str(), refusal]);
@@ -165,9 +175,14 @@ fn an_agent_without_a_key_takes_no_bundle() {
     signer
         .run("single --wait 1s", &cluster)
         .exits(1)
-        .says(&["0 of 1 agents", "has another build of"])
+        .says(&["0 of 1 agent", "has another build of"])
         .says_no("the bundle to agents");
     assert_eq!(cluster.target.requests(), 0);
+
+    let again = signer.sandbox.call().args(["bundle", "--new-key", "key"]);
+    again.run().exits(1).says(&["give another name"]);
+    let help = signer.sandbox.call().args(["bundle", "--help"]).run();
+    assert!(!help.stdout.contains("--bundle <FILE>"), "{help}");
 
     // The key is worth nothing without agents.
     let call = signer
@@ -176,7 +191,7 @@ fn an_agent_without_a_key_takes_no_bundle() {
         .line("run --sign key --bundle a.bundle");
     call.run()
         .exits(2)
-        .says(&["`--sign` is about a bundle for agents"]);
+        .says(&["`--sign` is about a run of agents"]);
 }
 
 /// As `docs/scale.md` has them.

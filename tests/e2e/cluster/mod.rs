@@ -13,6 +13,7 @@ mod proxy;
 pub(crate) mod run;
 mod wire;
 
+use crate::call::send;
 use crate::shards::{accounts, divided};
 use crate::site::{Sandbox, assert_balanced, shop};
 use crate::trial::{nats_servers, trials};
@@ -22,11 +23,16 @@ use loadtest_model::record::ScenarioRecord;
 use loadtest_tests::Server;
 pub(crate) use run::Cluster;
 use run::{Agent, assert_is_sum};
+use rustix::process::Signal;
 
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = trials![needing "nats-server":
         agents_make_the_load_of_one_process,
         agents_are_listed_and_refused_by_name,
+        what_agents_cannot_do_is_refused_before_they_are_waited_for,
+        an_agent_that_differs_is_told_while_others_are_waited_for,
+        a_server_without_streams_is_told_at_once,
+        an_agent_that_could_make_no_run_does_not_start,
         setups_run_once_on_the_controller,
         a_mix_is_made_by_agents_at_once,
         two_runs_have_agents_of_their_own,
@@ -84,12 +90,12 @@ fn agents_are_listed_and_refused_by_name() {
     list().run().exits(0).prints(&["no agent is there"]);
     let agent = Agent::start(&broker.option(), "--weight 3");
     list().run().exits(0).prints(&["weight 3", "idle"]);
-    let wait = format!("single {} --agents 2 --wait 1s", broker.option());
+    let wait = format!("single --users 2 {} --agents 2 --wait 1s", broker.option());
     sandbox
         .run(&wait, &server)
         .run()
         .exits(1)
-        .says(&["1 of 2 agents came in 1s", "cargo loadtest agent"]);
+        .says(&["1 of 2 agents came in 1 s", "cargo loadtest agent"]);
     assert_eq!(server.recorded().len(), 0);
     assert!(agent.sandbox.runs().is_empty());
     drop(broker);
@@ -107,6 +113,106 @@ fn agents_are_listed_and_refused_by_name() {
         .run()
         .exits(2)
         .says(&["is not encrypted", "tls://"]);
+}
+
+fn what_agents_cannot_do_is_refused_before_they_are_waited_for() {
+    let (broker, server) = (Broker::start(), Server::recording(shop));
+    let sandbox = Sandbox::new();
+    let option = broker.option();
+    for (line, words) in [
+        (
+            format!("single --iterations 2 --agents 3 {option}"),
+            "`site::load::single`: a load of 1 user and 2 iterations is too small for 3 agents",
+        ),
+        (
+            format!("single --agents 4294967296 {option}"),
+            "a run has at most 10000 agents",
+        ),
+        (
+            format!("single --agents 3 --min-share 95% {option}"),
+            "give `--on-agent-loss continue` too",
+        ),
+        (
+            format!("single --agents 3 --on-agent-loss fail --min-share 95% {option}"),
+            "give `--on-agent-loss continue` too",
+        ),
+        (
+            "single --wait 5s".to_owned(),
+            "`--wait` is about a run of agents",
+        ),
+        (
+            format!("single --wait 5s {option}"),
+            "how many agents make the load is not given",
+        ),
+    ] {
+        let output = sandbox.run(&line, &server).run().exits(2);
+        output.says(&[words]).says_no("Waiting");
+    }
+    let empty = sandbox.call().args(["agents", "--cluster", ""]);
+    empty
+        .run()
+        .exits(2)
+        .says(&["no cluster is given", "tls://"]);
+    let encrypted = option.replace("nats://", "tls://");
+    let encrypted = sandbox.call().arg("agents").line(&encrypted).run();
+    encrypted.exits(1).says(&["does not speak TLS"]);
+    // The number of agents may be that of the environment, and a share that of a file, with what it says of a loss.
+    let sandbox = Sandbox::with("[cluster]\non_agent_loss = \"continue\"\nmin_share = \"95%\"\n");
+    for line in ["--wait 1s", "--wait 1s --on-agent-loss fail"] {
+        let line = format!("single --iterations 2 --users 2 {line} {option}");
+        let run = sandbox
+            .run(&line, &server)
+            .env("LOADTEST_CLUSTER_AGENTS", "2");
+        run.run().exits(1).says(&["0 of 2 agents came in 1 s"]);
+    }
+    let sandbox = Sandbox::with("[cluster]\nmin_share = \"95%\"\n");
+    let line = format!("single --agents 1 {option}");
+    let run = sandbox.run(&line, &server).run();
+    run.exits(2).says(&["`min_share` in `[cluster]`"]);
+    assert_eq!(server.requests(), 0);
+}
+
+fn an_agent_that_differs_is_told_while_others_are_waited_for() {
+    let broker = Broker::start();
+    let agent = Agent::of_another_build(&broker);
+    let cluster = Cluster::of(broker, [agent]);
+    let mut run = cluster.run("single --iterations 5 --wait 10m");
+    let reason = format!("agent {} (", cluster.agents[0].name());
+    run.running
+        .wait_until_it_says("has another build of `site::load::single`");
+    let said = run.running.said();
+    assert!(said.contains("for 1 agent, none is there yet"), "{said}");
+    assert_eq!(said.matches(&reason).count(), 1, "{said}");
+    send(run.running.process(), Signal::INT);
+    run.running.output().exits(105);
+    assert_eq!(cluster.target.requests(), 0);
+}
+
+fn a_server_without_streams_is_told_at_once() {
+    let (broker, server) = (Broker::without_streams(), Server::recording(shop));
+    let agent = Agent::start(&broker.option(), "");
+    let said = agent.running.said();
+    assert!(said.contains("the NATS server keeps no streams"), "{said}");
+    let sandbox = Sandbox::new();
+    let list = sandbox.call().arg("agents").line(&broker.option()).run();
+    list.exits(0).says(&["the NATS server keeps no streams"]);
+    let line = format!("single --users 2 --agents 2 {}", broker.option());
+    let run = sandbox.run(&line, &server).run().exits(1);
+    run.says(&["the NATS server keeps no stream", "nats-server -js"])
+        .says_no("Waiting");
+}
+
+fn an_agent_that_could_make_no_run_does_not_start() {
+    let broker = Broker::start();
+    let sandbox = Sandbox::new();
+    let agent = sandbox.tool("agent", &broker.option());
+    let agent = agent.env("LOADTEST_STORE_DIRECTORY", "/dev/null/runs");
+    let output = agent.run().exits(1).says_no("Waiting");
+    output.says(&["could not create the folder `/dev/null/runs`"]);
+    // Nor does one that could not reach a target.
+    let agent = sandbox.tool("agent", &broker.option()).arg("--offline");
+    let output = agent.run().exits(2).says_no("Waiting");
+    output.says(&["an agent with `--offline` (LOADTEST_OFFLINE) reaches no target"]);
 }
 
 fn setups_run_once_on_the_controller() {

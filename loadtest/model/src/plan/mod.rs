@@ -12,6 +12,7 @@ use crate::definition::Letter;
 use crate::definition::{
     Bound, Comparator, Load, Metric, Rendezvous, ScenarioDef, Shape, Subject, Threshold,
 };
+use crate::display::format_counted;
 use crate::shard::Shard;
 use crate::trace::Tracing;
 pub use error::{LoadOption, PlanError};
@@ -258,15 +259,15 @@ fn check_shard(scenario: &ScenarioDef, load: &Load, shard: Shard, errors: &mut V
         Shape::Iterations { count, .. } => Some(count),
         _ => None,
     };
-    let counts = [(users.map(u64::from), "users"), (iterations, "iterations")];
-    let counts = counts
-        .into_iter()
-        .filter_map(|(count, what)| Some((count?, what)));
+    let counts = [(users.map(u64::from), "user"), (iterations, "iteration")];
     let shards = shard.count();
-    if let Some((count, what)) = counts.min_by_key(|(count, _)| *count)
-        && count < u64::from(shards)
-    {
-        let what = format!("{count} {what}");
+    let few = counts.into_iter().filter_map(|(count, what)| {
+        let few = count.filter(|count| *count < u64::from(shards))?;
+        Some(format_counted(few, what))
+    });
+    let few: Vec<String> = few.collect();
+    if !few.is_empty() {
+        let what = few.join(" and ");
         errors.push(PlanError::Indivisible { what, shards });
     }
 }

@@ -93,8 +93,13 @@ impl ShardRun {
 #[non_exhaustive]
 pub enum MergeError {
     /// A part is missing, or there twice.
-    #[error("the runs are not one load: {0}")]
-    Parts(UniteError),
+    #[error("the runs are not one load: {what}; {runs}")]
+    Parts {
+        /// What is wrong.
+        what: UniteError,
+        /// The runs and what they are: `shard 1/3 is the run a`.
+        runs: String,
+    },
     /// A run of a whole load.
     #[error("the run {run_id} is no shard, but a load of its own")]
     Whole {
@@ -187,8 +192,11 @@ fn find_obstacles(records: &[&RunRecord]) -> Vec<MergeError> {
         return errors;
     }
     let shards: Vec<Shard> = records.iter().map(|record| shard_of(record)).collect();
-    if let Err(error) = Shard::unite(&shards) {
-        errors.push(MergeError::Parts(error));
+    if let Err(what) = Shard::unite(&shards) {
+        let runs = records.iter().zip(&shards);
+        let runs = runs.map(|(record, shard)| format!("{shard} is the run {}", record.run_id));
+        let runs = runs.collect::<Vec<_>>().join(", ");
+        errors.push(MergeError::Parts { what, runs });
     }
     if let Some((first, others)) = records.split_first() {
         for other in others {

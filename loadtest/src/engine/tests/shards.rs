@@ -87,7 +87,7 @@ fn what_cannot_be_divided_is_refused() {
         ),
         (
             Load::iterations(7, 8),
-            "a load of 7 users leaves nothing for some of 8 shards",
+            "a load of 7 users and 7 iterations leaves nothing for some of 8 shards",
         ),
     ] {
         let scenario = scenario(load, vec![step("a")]);
