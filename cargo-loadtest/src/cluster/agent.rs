@@ -206,7 +206,9 @@ impl Agent<'_> {
             return Err(Error::failure("the name of the run is none"));
         }
         let beats = subscribe(&self.client, control_subject(&order.run, order.place)).await?;
-        let (run, place) = (order.run.clone(), order.place);
+        let run = order.run.clone();
+        let shard = order.requests.first().map(|first| first.overrides.shard);
+        let shard = shard.unwrap_or_default();
         let work = Work::begin(
             order,
             self.setting,
@@ -214,7 +216,7 @@ impl Agent<'_> {
             &self.info.agent,
             &self.client,
         )?;
-        console::print_status("Running", format_args!("part {} of {run}", place + 1));
+        console::print_status("Running", format_args!("{shard} of {run}"));
         self.info.run = Some(run);
         self.work = Some(work);
         self.beats = Some(beats);

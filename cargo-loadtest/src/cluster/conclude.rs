@@ -40,6 +40,23 @@ fn check_totals(record: &ScenarioRecord) -> Result<(), String> {
     }
 }
 
+impl Missing {
+    /// Returns the reason, and how much of the share that is enough there is, where that is less.
+    fn describe(self, enough: Option<f64>) -> Redacted {
+        match self.share.zip(enough) {
+            Some((share, enough)) if share < enough => {
+                let share = display::format_percent(share);
+                let enough = display::format_exact_percent(enough);
+                let reason = self.reason;
+                Redacted::assume(format!(
+                    "{reason}; {share} of the load is known to have run, of the {enough} asked for"
+                ))
+            }
+            _ => self.reason,
+        }
+    }
+}
+
 impl RunCourse<'_> {
     /// Joins the journals of all agents into the record of each scenario; `enough` is the share of the load without
     /// which a lost agent makes it INVALID.
@@ -104,7 +121,7 @@ impl RunCourse<'_> {
         if let Some(missing) = find_missing_parts(&mut record, stopped) {
             let is_enough = enough.is_some_and(|enough| missing.share >= Some(enough));
             record.end.ending = EndReason::AgentLost {
-                reason: missing.reason,
+                reason: missing.describe(enough),
                 is_enough,
             };
         } else if let Some(broken) = &scenario.broken
@@ -253,4 +270,26 @@ fn find_missing_parts(record: &mut ScenarioRecord, stopped: StoppedAfter) -> Opt
 fn read_record(path: &Path) -> Result<ScenarioRecord, String> {
     let bytes = files::read(path).map_err(|error| error.to_string())?;
     from_json(&bytes).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_that_is_too_small_is_told_with_the_one_asked_for() {
+        let describe = |enough| {
+            let missing = Missing {
+                reason: Redacted::assume("agent a-1 was lost".to_owned()),
+                share: Some(0.857),
+            };
+            missing.describe(enough).to_string()
+        };
+        assert_eq!(
+            describe(Some(0.99)),
+            "agent a-1 was lost; 85.7 % of the load is known to have run, of the 99 % asked for"
+        );
+        assert_eq!(describe(Some(0.8)), "agent a-1 was lost");
+        assert_eq!(describe(None), "agent a-1 was lost");
+    }
 }

@@ -299,10 +299,7 @@ impl Work {
         };
         self.folder.close(result, record.scenarios.len())?;
         setting.store.mark_latest(&self.folder)?;
-        console::print_status(
-            "Finished",
-            format_args!("part {} of {}", self.order.place + 1, self.order.run),
-        );
+        console::print_status("Finished", format_args!("its shard of {}", self.order.run));
         match self.gave_up {
             Some(reason) => Err(Error::with_exit_code(102, reason)),
             None => Ok(0),

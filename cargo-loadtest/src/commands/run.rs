@@ -48,7 +48,9 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     if args.gate.ci {
         exports = exports.for_ci(project.workspace.root());
     }
+    let shard = args.part.shard.unwrap_or_default();
     let overrides = Overrides {
+        shard,
         tracing: config.traces.tracing(args.trace.share),
         ..config.overrides(&args.load)?
     };
@@ -65,16 +67,12 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let chosen = choose_scenarios(given, args, &project, cli.quiet)?;
     policy::permits_tests(&config, &chosen)?;
     check_start(args, chosen.len())?;
-    let shard = args.part.shard.unwrap_or_default();
     let draw_seed = || shard.is_whole().then(random_seed).unwrap_or(SHARD_SEED);
     let seed = args.load.seed.unwrap_or_else(draw_seed);
     #[cfg(feature = "cluster")]
     let cluster = super::cluster_run::open_cluster(args, &config)?;
     let setup_values = find_setup_values(&args.part.setup_values, &chosen)?;
-    let (mut overrides, binary) = shares(&chosen, args.mix, overrides)?;
-    for one in &mut overrides {
-        one.shard = shard;
-    }
+    let (overrides, binary) = shares(&chosen, args.mix, overrides)?;
     let plans = plan(&chosen, &overrides, &config.grading, seed)?;
     #[cfg(feature = "cluster")]
     super::cluster_run::check_division(&chosen, &overrides, &config, cluster.as_ref())?;
@@ -115,9 +113,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         bundle: project.bundle_hash(),
         quiet: cli.quiet,
     };
-    if !cli.quiet {
-        announce_start(args);
-    }
+    announce_start(args, cli.quiet);
     let ran = if let Some(binary) = binary {
         series.run_at_once(&chosen, &binary, &mut record)
     } else {
@@ -197,8 +193,8 @@ fn find_baseline(baselines: &Baselines, args: &RunArgs) -> Result<Option<Baselin
 }
 
 /// Prints the time that the load waits for, if it is to come.
-fn announce_start(args: &RunArgs) {
-    let start = args.part.start_at;
+fn announce_start(args: &RunArgs, quiet: bool) {
+    let start = args.part.start_at.filter(|_| !quiet);
     if let Some(start) = start.filter(|start| *start > Timestamp::now()) {
         console::print_status("Waiting", format_args!("until {start} to start the load"));
     }

@@ -98,6 +98,7 @@ impl Store {
     ///
     /// # Errors
     /// When they could not.
+    #[cfg(feature = "cluster")]
     pub(crate) fn check_writable(&self) -> Result<(), Error> {
         std::fs::create_dir_all(&self.directory)
             .map_err(Error::io("create the folder", &self.directory))?;

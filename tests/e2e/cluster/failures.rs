@@ -74,7 +74,9 @@ fn a_run_may_go_on_without_a_lost_agent() {
     let accounts = Accounts::from_record(&record);
     assert_eq!(accounts.planned, 320);
     assert_eq!(accounts.started + accounts.dropped + accounts.not_run, 320);
-    let lost = &record.shards[1];
+    let name = second.name();
+    let lost = record.shards.iter().find(|shard| shard.run_id == name);
+    let lost = lost.expect("the shard of the agent");
     assert_eq!((lost.planned, lost.state()), (160, "LOST"));
     assert_eq!(lost.started + lost.dropped + accounts.not_run, 160);
     let EndReason::AgentLost { reason, is_enough } = &record.end.ending else {
@@ -117,7 +119,7 @@ fn what_agents_measured_without_their_controller_is_merged() {
             .running
             .wait_until_it_says("the load is stopped: the controller said nothing for 5 s");
         // It is free again, and waits for nobody.
-        agent.running.wait_until_it_says("Finished part ");
+        agent.running.wait_until_it_says("Finished its shard of ");
     }
     for part in cluster.parts() {
         assert_eq!(part.end.ending, EndReason::Interrupted);
