@@ -314,7 +314,7 @@ mod tests {
         let error = |shards: &[Shard]| Shard::unite(shards).unwrap_err().to_string();
         assert_eq!(error(&[of(1, 3), of(3, 3)]), "shard 2/3 is missing");
         assert_eq!(error(&[of(2, 4)]), "shard 1/4 is missing");
-        assert_eq!(error(&[of(1, 4)]), "shards 2 to 4 of 4 is missing");
+        assert_eq!(error(&[of(1, 4)]), "shards 2 to 4 of 4 are missing");
         assert_eq!(
             error(&[of(1, 2), of(1, 2), of(2, 2)]),
             "shard 1/2 is there twice"
