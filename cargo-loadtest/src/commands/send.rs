@@ -11,7 +11,7 @@ use crate::store::{self, RunFolder, Store};
 use crate::telemetry::{Feed, RunFacts, Telemetry};
 use crate::workspace::Workspace;
 use loadtest_model::protocol::JournalLine;
-use loadtest_model::record::RunRecord;
+use loadtest_model::record::{RunRecord, TelemetryDelivery};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,17 +37,18 @@ pub(crate) fn send(args: &SendArgs, cli: &Cli) -> Result<u8, Error> {
         let Some(feed) = hub.feed(scenario) else {
             break;
         };
-        send_journal(&path, &feed, &interrupts);
+        let spans = folder.spans(scenario + 1);
+        send_journal(&path, &feed.clone().with_spans(vec![spans]), &interrupts);
         for line in feed.take_news() {
             console::print_warning(line);
         }
     }
     let deliveries = hub.finish(cli.quiet, &interrupts);
     interrupts.check()?;
-    if deliveries.iter().all(|one| one.delivered == one.intervals) {
+    if deliveries.iter().all(TelemetryDelivery::is_complete) {
         Ok(0)
     } else {
-        Err(Error::failure("not every interval was delivered"))
+        Err(Error::failure("not everything was delivered"))
     }
 }
 

@@ -173,7 +173,12 @@ impl Series<'_> {
 
     /// Creates the view of so many scenarios at once, from the one with this number.
     fn live(&self, first: usize, scenarios: usize) -> Live {
-        Live::new(self.is_unseen(), scenarios).with_feed(self.hub.feed(first))
+        let spans = (first..first + scenarios).map(|at| self.folder.spans(at + 1));
+        let feed = self
+            .hub
+            .feed(first)
+            .map(|feed| feed.with_spans(spans.collect()));
+        Live::new(self.is_unseen(), scenarios).with_feed(feed)
     }
 
     /// Runs the scenarios one after another; prints the error of each that fails.

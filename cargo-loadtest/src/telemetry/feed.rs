@@ -4,6 +4,7 @@ use super::hub::HubState;
 use crate::course::Course;
 use loadtest_model::metrics::Frame;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Takes the frames of scenarios that run at once.
@@ -12,6 +13,8 @@ pub(crate) struct Feed {
     pub(super) state: Arc<Mutex<HubState>>,
     /// The number of the first of them in the run.
     pub(super) first: usize,
+    /// The files of their spans.
+    pub(super) spans: Vec<PathBuf>,
 }
 
 impl fmt::Debug for Feed {
@@ -24,13 +27,19 @@ impl fmt::Debug for Feed {
 }
 
 impl Feed {
+    /// Takes the spans of the scenarios from these files, which the load writes.
+    pub(crate) fn with_spans(self, spans: Vec<PathBuf>) -> Self {
+        Self { spans, ..self }
+    }
+
     fn with_state<T>(&self, change: impl FnOnce(&mut HubState) -> T) -> T {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The load of a scenario begins.
     pub(crate) fn start(&self, at: usize, course: &Course) {
-        self.with_state(|state| state.start(self.first + at, course));
+        let spans = self.spans.get(at).map(PathBuf::as_path);
+        self.with_state(|state| state.start(self.first + at, course, spans));
     }
 
     /// A second passed, which `course` holds already.

@@ -5,6 +5,7 @@ use super::feed::Feed;
 use super::interval::Interval;
 use super::queue::{DeliveryCounts, SinkQueue, now};
 use super::sink::prometheus::ScrapePage;
+use super::spans::SpanReader;
 use super::tracker::{Tracker, TrackerSettings};
 use crate::console;
 use crate::course::Course;
@@ -14,6 +15,7 @@ use loadtest_model::metrics::Frame;
 use loadtest_model::record::TelemetryDelivery;
 use loadtest_model::redacted::Redacted;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,6 +25,8 @@ const WAIT: Duration = Duration::from_secs(10);
 const ABORT: u32 = 2;
 /// The interval of looking for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(20);
+/// Why spans are lost that the load did not write.
+const NO_ROOM: &str = "the load keeps 2,000 spans a second and 64 MiB at most";
 /// Why intervals are lost that are still on their way at the end.
 const NO_ANSWER: &str = "no answer in time";
 
@@ -37,6 +41,8 @@ pub(crate) struct Hub {
 pub(crate) struct HubState {
     pub(super) settings: TrackerSettings,
     pub(super) trackers: BTreeMap<usize, Tracker>,
+    /// The spans of the scenarios, where a sink takes some.
+    pub(super) spans: BTreeMap<usize, SpanReader>,
     pub(super) sinks: Vec<ServedSink>,
 }
 
@@ -44,6 +50,8 @@ pub(crate) struct HubState {
 pub(super) struct ServedSink {
     pub(super) name: SinkName,
     pub(super) receiver: Receiver,
+    /// The way of spans to it, which has a thread of its own.
+    pub(super) spans: Option<Arc<SinkQueue>>,
     /// The losses that the figures hold already.
     pub(super) counted_losses: u64,
 }
@@ -87,8 +95,16 @@ impl SinkName {
 }
 
 impl HubState {
-    pub(super) fn start(&mut self, scenario: usize, course: &Course) {
+    pub(super) fn start(&mut self, scenario: usize, course: &Course, spans: Option<&Path>) {
         self.end(scenario);
+        let is_traced = course.record.start.plan.tracing.is_some();
+        if let Some(path) = spans
+            && is_traced
+            && self.sinks.iter().any(|sink| sink.spans.is_some())
+        {
+            let reader = SpanReader::new(path, course, &self.settings.facts);
+            self.spans.insert(scenario, reader);
+        }
         let tracker = Tracker::new(scenario, course, &self.settings);
         self.trackers.insert(scenario, tracker);
     }
@@ -101,9 +117,27 @@ impl HubState {
         if let Some(interval) = tracker.add(frame, course, &dropped) {
             self.offer(interval);
         }
+        self.offer_spans(scenario);
+    }
+
+    /// Hands over the spans that came since the last call.
+    fn offer_spans(&mut self, scenario: usize) {
+        let Some(reader) = self.spans.get_mut(&scenario) else {
+            return;
+        };
+        let new = reader.read();
+        let batches: Vec<_> = new.batches.into_iter().map(Arc::new).collect();
+        for queue in self.sinks.iter().filter_map(|sink| sink.spans.as_ref()) {
+            queue.count_lost(new.lost, NO_ROOM);
+            for batch in &batches {
+                queue.offer_spans(batch);
+            }
+        }
     }
 
     pub(super) fn end(&mut self, scenario: usize) {
+        self.offer_spans(scenario);
+        self.spans.remove(&scenario);
         let Some(mut tracker) = self.trackers.remove(&scenario) else {
             return;
         };
@@ -130,9 +164,14 @@ impl HubState {
     pub(super) fn take_news(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         for sink in &self.sinks {
+            let name = sink.name.describe();
             if let Receiver::Queue(queue) = &sink.receiver {
                 let news = queue.take_news().into_iter();
-                lines.extend(news.map(|words| format!("{}: {words}", sink.name.describe())));
+                lines.extend(news.map(|words| format!("{name}: {words}")));
+            }
+            if let Some(queue) = &sink.spans {
+                let news = queue.take_news().into_iter();
+                lines.extend(news.map(|words| format!("{name}: spans: {words}")));
             }
         }
         lines
@@ -152,6 +191,12 @@ impl ServedSink {
     }
 
     fn is_over(&self, waited: Duration) -> bool {
+        let has_sent = |queue: &Arc<SinkQueue>| queue.is_over() || waited >= WAIT;
+        let has_spans_left = !self.spans.as_ref().is_none_or(has_sent);
+        !has_spans_left && self.has_figures(waited)
+    }
+
+    fn has_figures(&self, waited: Duration) -> bool {
         match &self.receiver {
             Receiver::Queue(queue) => queue.is_over() || waited >= WAIT,
             Receiver::Page(page) => page.is_over(waited),
@@ -162,11 +207,17 @@ impl ServedSink {
         let (counts, mut words) = match &self.receiver {
             Receiver::Queue(queue) => {
                 let counts = queue.counts();
-                let words = self.describe_counts(&counts, run, is_replay);
+                let words = self.describe_counts(&counts, "interval", run, is_replay);
                 (counts, words)
             }
             Receiver::Page(page) => page.outcome(),
         };
+        let spans = self.spans.as_ref().map(|queue| queue.counts());
+        let spans = spans.unwrap_or_default();
+        if spans.offered > 0 {
+            let more = self.describe_counts(&spans, "span", run, is_replay);
+            words = format!("{words}; {more}");
+        }
         words = format!("{}: {words}", self.name.describe());
         let delivery = TelemetryDelivery {
             number: u32::try_from(self.name.number).unwrap_or(u32::MAX),
@@ -174,17 +225,25 @@ impl ServedSink {
             place: loadtest::redact::redact(&self.name.place),
             intervals: counts.offered,
             delivered: counts.delivered,
-            reason: counts
-                .reason
+            spans: spans.offered,
+            spans_delivered: spans.delivered,
+            reason: (counts.reason)
                 .filter(|_| counts.delivered < counts.offered)
+                .or(spans.reason.filter(|_| spans.delivered < spans.offered))
                 .map(|reason| Redacted::assume(console::clean(&reason))),
         };
         (delivery, words)
     }
 
-    fn describe_counts(&self, counts: &DeliveryCounts, run: &str, is_replay: bool) -> String {
-        let intervals = format_counted(counts.offered, "interval");
-        let words = format!("{} of {intervals} delivered", counts.delivered);
+    fn describe_counts(
+        &self,
+        counts: &DeliveryCounts,
+        what: &str,
+        run: &str,
+        is_replay: bool,
+    ) -> String {
+        let offered = format_counted(counts.offered, what);
+        let words = format!("{} of {offered} delivered", counts.delivered);
         let lost = counts.offered - counts.delivered.min(counts.offered);
         let reason = counts.reason.as_deref().unwrap_or(NO_ANSWER);
         let reason = console::clean(reason);
@@ -208,6 +267,7 @@ impl Hub {
         is_used.then(|| Feed {
             state: Arc::clone(&self.state),
             first,
+            spans: Vec::new(),
         })
     }
 
@@ -223,6 +283,9 @@ impl Hub {
             state.end(scenario);
         }
         for sink in &state.sinks {
+            if let Some(queue) = &sink.spans {
+                queue.close();
+            }
             match &sink.receiver {
                 Receiver::Queue(queue) => queue.close(),
                 Receiver::Page(page) => {
@@ -245,6 +308,9 @@ impl Hub {
             NO_ANSWER
         };
         for sink in &state.sinks {
+            if let Some(queue) = &sink.spans {
+                queue.stop(why);
+            }
             match &sink.receiver {
                 Receiver::Queue(queue) => queue.stop(why),
                 Receiver::Page(page) => page.stop(),
@@ -257,7 +323,7 @@ impl Hub {
         let mut deliveries = Vec::new();
         for sink in &state.sinks {
             let (delivery, words) = sink.outcome(&self.run, self.is_replay);
-            if delivery.delivered < delivery.intervals {
+            if !delivery.is_complete() {
                 console::print_warning(words);
             } else if !quiet {
                 console::print_progress(words);

@@ -14,6 +14,7 @@ mod open;
 mod prepare;
 mod queue;
 mod sink;
+mod spans;
 mod table;
 #[cfg(test)]
 mod tests;

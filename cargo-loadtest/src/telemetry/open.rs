@@ -19,6 +19,7 @@ pub(super) const LACKING: &str = "this build of the tool lacks the format, so th
                                   cargo-loadtest` installs the whole tool";
 
 /// A sink that gets intervals, and is yet to be opened.
+#[derive(Clone)]
 pub(super) struct SinkTarget {
     pub(super) config: SinkConfig,
     pub(super) headers: Vec<(String, String)>,
@@ -31,6 +32,13 @@ impl SinkTarget {
     /// # Errors
     /// The reason why it cannot be opened.
     pub(super) fn open(self, run: &str) -> Result<Box<dyn Sink>, String> {
+        #[cfg(feature = "telemetry")]
+        let traces = self.url.as_ref().map(|url| {
+            let mut url = url.clone();
+            let path = url.path().trim_end_matches("metrics").to_owned() + "traces";
+            url.set_path(&path);
+            HttpTarget::new(url, self.headers.clone())
+        });
         let http = self.url.map(|url| HttpTarget::new(url, self.headers));
         let http = http.ok_or("it has no URL".to_owned());
         let config = self.config;
@@ -45,7 +53,10 @@ impl SinkTarget {
             SinkFormat::RemoteWrite => Box::new(RemoteWriteSink::new(http?, config.histograms)),
             #[cfg(feature = "telemetry")]
             SinkFormat::Otlp => {
-                let sink = OtlpSink::new(http?, config.temporality, config.encoding);
+                let targets = http?;
+                let targets = traces.map(|traces| (targets, traces));
+                let targets = targets.ok_or("it has no URL".to_owned())?;
+                let sink = OtlpSink::new(targets, config.temporality, config.encoding);
                 Box::new(sink)
             }
             #[cfg(not(feature = "telemetry"))]

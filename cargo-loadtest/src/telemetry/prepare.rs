@@ -200,6 +200,7 @@ impl Telemetry {
         let state = HubState {
             settings,
             trackers: BTreeMap::new(),
+            spans: BTreeMap::new(),
             sinks,
         };
         Hub {
@@ -283,6 +284,7 @@ impl PreparedSink {
 
     fn serve(self, run: &str, replay: Option<&Interrupts>) -> ServedSink {
         let name = self.name;
+        let mut spans = None;
         let receiver = if let Some(listener) = self.listener {
             ScrapePage::serve(listener, self.config.linger)
                 .map(Receiver::Page)
@@ -294,14 +296,16 @@ impl PreparedSink {
             let queue = Arc::new(queue);
             let target = SinkTarget {
                 config: self.config,
-                headers: self.headers.headers,
+                headers: self.headers.headers.clone(),
                 url: self.url,
             };
-            let opened = target.open(run);
-            let started = opened.and_then(|sink| start_thread(&queue, sink));
-            if let Err(why) = started {
-                queue.refuse(&why);
+            if target.config.format == SinkFormat::Otlp {
+                let own = SinkQueue::new(1, self.headers, replay.cloned());
+                let own = Arc::new(own);
+                serve_sink(&own, target.clone(), run);
+                spans = Some(own);
             }
+            serve_sink(&queue, target, run);
             Ok(Receiver::Queue(queue))
         };
         let receiver = receiver.unwrap_or_else(|why| {
@@ -312,8 +316,17 @@ impl PreparedSink {
         ServedSink {
             name,
             receiver,
+            spans,
             counted_losses: 0,
         }
+    }
+}
+
+/// Opens a sink and serves it; a queue without a sink is refused.
+fn serve_sink(queue: &Arc<SinkQueue>, target: SinkTarget, run: &str) {
+    let opened = target.open(run);
+    if let Err(why) = opened.and_then(|sink| start_thread(queue, sink)) {
+        queue.refuse(&why);
     }
 }
 

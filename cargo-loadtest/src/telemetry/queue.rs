@@ -2,6 +2,7 @@
 
 use super::interval::Interval;
 use super::sink::{Sent, Sink};
+use super::spans::SpanBatch;
 use crate::access::AccessHeaders;
 use crate::interrupt::Interrupts;
 use crate::post::{ATTEMPTS, pause_after, random_share};
@@ -53,9 +54,31 @@ enum QueueItem {
     Interval(Arc<Interval>),
     /// The scenario is over; its last interval.
     End(Arc<Interval>),
+    Spans(Arc<SpanBatch>),
 }
 
-/// The intervals of a sink, by what became of them.
+impl QueueItem {
+    /// Returns what it counts: an interval as one, spans as they are.
+    fn weight(&self) -> u64 {
+        match self {
+            Self::Interval(_) => 1,
+            Self::End(_) => 0,
+            Self::Spans(batch) => batch.spans,
+        }
+    }
+
+    /// Returns the place of it in a message.
+    fn place(&self) -> String {
+        match self {
+            Self::Interval(interval) | Self::End(interval) => {
+                format!(" in second {}", interval.second)
+            }
+            Self::Spans(_) => String::new(),
+        }
+    }
+}
+
+/// The intervals of a sink, or its spans, by what became of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct DeliveryCounts {
     pub(super) offered: u64,
@@ -108,23 +131,39 @@ impl SinkQueue {
         self.changed.notify_all();
     }
 
-    fn push(&self, mut state: MutexGuard<'_, QueueState>, interval: &Arc<Interval>) {
+    /// Adds spans, in the place of the oldest ones where there is no room.
+    pub(super) fn offer_spans(&self, batch: &Arc<SpanBatch>) {
+        self.push_item(self.lock(), QueueItem::Spans(Arc::clone(batch)));
+    }
+
+    /// Counts what the load had no room for.
+    pub(super) fn count_lost(&self, spans: u64, why: &str) {
+        let mut state = self.lock();
+        state.counts.offered += spans;
+        if spans > 0 {
+            state.lose(spans, Some(why.to_owned()));
+        }
+    }
+
+    fn push(&self, state: MutexGuard<'_, QueueState>, interval: &Arc<Interval>) {
+        self.push_item(state, QueueItem::Interval(Arc::clone(interval)));
+    }
+
+    fn push_item(&self, mut state: MutexGuard<'_, QueueState>, item: QueueItem) {
         let has_time = || self.replay.as_ref().is_some_and(|stop| stop.count() == 0);
         while has_time() && !state.is_over && state.waiting.len() >= MOST_WAITING {
             let waited = self.changed.wait_timeout(state, LOOK);
             (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
-        state.counts.offered += 1;
+        state.counts.offered += item.weight();
         if state.is_over {
             return;
         }
         if state.waiting.len() >= MOST_WAITING {
-            state.waiting.pop_front();
-            state.lose(None);
+            let oldest = state.waiting.pop_front();
+            state.lose(oldest.map_or(0, |item| item.weight()), None);
         }
-        state
-            .waiting
-            .push_back(QueueItem::Interval(Arc::clone(interval)));
+        state.waiting.push_back(item);
         self.changed.notify_all();
     }
 
@@ -146,7 +185,7 @@ impl SinkQueue {
 
     /// Gives the sink up before anything was sent.
     pub(super) fn refuse(&self, why: &str) {
-        self.lock().give_up(why.to_owned(), false);
+        self.lock().give_up(why.to_owned(), 0);
     }
 
     /// Returns true once nothing more is delivered.
@@ -201,50 +240,58 @@ impl SinkQueue {
             let sent = match item {
                 QueueItem::Interval(interval) => sink.send(interval),
                 QueueItem::End(last) => sink.end(last),
+                QueueItem::Spans(batch) => sink.send_spans(batch),
             };
-            let is_interval = matches!(item, QueueItem::Interval(_));
+            let weight = item.weight();
             let mut state = self.lock();
             match sent {
                 Sent::Delivered | Sent::Partly(_) if state.is_over => return false,
                 Sent::Delivered => {
-                    state.counts.delivered += u64::from(is_interval);
+                    state.counts.delivered += weight;
                     return true;
                 }
                 Sent::Partly(words) => {
-                    state.counts.delivered += u64::from(is_interval);
+                    state.counts.delivered += weight;
                     let words = self.headers.hide(&words);
                     state.report_once(
-                        |second| format!("taken in part in second {second}: {words}"),
+                        |item| format!("taken in part{}: {words}", item.place()),
                         item,
                     );
                     return true;
                 }
-                Sent::Rejected(words) if is_interval => {
+                Sent::Rejected(words) if weight > 0 => {
                     let words = self.headers.hide(&words);
-                    let tell =
-                        |second| format!("second {second} is refused, others may follow: {words}");
+                    let tell = |item: &QueueItem| match item {
+                        QueueItem::Spans(_) => {
+                            format!("spans are refused, others may follow: {words}")
+                        }
+                        QueueItem::Interval(interval) | QueueItem::End(interval) => {
+                            let second = interval.second;
+                            format!("second {second} is refused, others may follow: {words}")
+                        }
+                    };
                     state.report_once(tell, item);
-                    state.lose(Some(words));
+                    state.lose(weight, Some(words));
                     return true;
                 }
-                Sent::Lost(why) if is_interval => {
-                    state.lose(Some(self.headers.hide(&why)));
+                Sent::Lost(why) if weight > 0 => {
+                    state.lose(weight, Some(self.headers.hide(&why)));
                     return true;
                 }
                 Sent::Rejected(_) | Sent::Lost(_) => return true,
                 Sent::Refused(why) => {
-                    state.give_up(self.headers.hide(&why), is_interval);
+                    state.give_up(self.headers.hide(&why), weight);
                     return false;
                 }
                 Sent::Failed { why, after } => {
                     let why = self.headers.hide(&why);
                     if attempt >= ATTEMPTS && after.is_none() {
                         if self.replay.is_some() {
-                            state.give_up(why, is_interval);
+                            state.give_up(why, weight);
                             return false;
                         }
-                        if is_interval {
-                            state.lose(Some(why));
+                        if weight > 0 {
+                            state.lose(weight, Some(why));
                         }
                         return true;
                     }
@@ -275,9 +322,9 @@ impl SinkQueue {
 }
 
 impl QueueState {
-    /// Counts an interval that is not delivered.
-    fn lose(&mut self, why: Option<String>) {
-        self.counts.dropped += 1;
+    /// Counts what is not delivered.
+    fn lose(&mut self, weight: u64, why: Option<String>) {
+        self.counts.dropped += weight;
         match why {
             Some(why) => self.counts.reason = Some(why),
             None => {
@@ -288,8 +335,8 @@ impl QueueState {
         }
     }
 
-    fn give_up(&mut self, why: String, is_interval: bool) {
-        self.counts.dropped += u64::from(is_interval);
+    fn give_up(&mut self, why: String, weight: u64) {
+        self.counts.dropped += weight;
         self.news.push(format!("given up: {why}"));
         self.counts.reason = Some(why);
         self.counts.is_given_up = true;
@@ -297,10 +344,9 @@ impl QueueState {
     }
 
     /// Reports the first interval that was not taken as a whole.
-    fn report_once(&mut self, words: impl Fn(u32) -> String, item: &QueueItem) {
-        let (QueueItem::Interval(interval) | QueueItem::End(interval)) = item;
+    fn report_once(&mut self, words: impl Fn(&QueueItem) -> String, item: &QueueItem) {
         if !std::mem::replace(&mut self.has_reported, true) {
-            self.news.push(words(interval.second));
+            self.news.push(words(item));
         }
     }
 }

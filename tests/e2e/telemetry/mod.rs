@@ -7,6 +7,7 @@ mod lines;
 mod otlp;
 mod prometheus;
 pub(crate) mod receivers;
+mod traces;
 
 use crate::site::{Sandbox, total};
 use libtest_mimic::{Completion, Trial};
@@ -23,6 +24,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         lines::trials(),
         otlp::trials(),
         prometheus::trials(),
+        traces::trials(),
     ];
     trials.into_iter().flatten().collect()
 }

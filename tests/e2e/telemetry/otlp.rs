@@ -27,7 +27,7 @@ pub(super) fn trials() -> Vec<Trial> {
 }
 
 /// The Python with `opentelemetry-proto`, which `.ci/run` installs.
-fn python() -> PathBuf {
+pub(super) fn python() -> PathBuf {
     ours().join("otlp/bin/python")
 }
 

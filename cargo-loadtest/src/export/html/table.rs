@@ -108,10 +108,14 @@ fn render_cell(cell: &TableCell, flag: Option<&str>) -> Markup {
         @if let Some(paint) = cell.key {
             span class={"key k-" (paint.role())} aria-hidden="true" {}
         }
+        @if let Some(address) = &cell.address {
+            a href=(Text(address)) rel="noreferrer" { (shown) }
+        } @else {
         @match (&cell.link, flag) {
             (Some(anchor), _) => a href={"#" (Text(anchor))} { (shown) },
             (None, Some(flag)) => { span.name { (shown) } " " span.flag { (flag) } }
             (None, None) => (shown),
+        }
         }
         @for (form, note) in &cell.notes {
             @let note = render_text(*form, note, Tone::Muted);

@@ -269,6 +269,12 @@ fn render_cell(cell: &TableCell, is_strong: bool) -> String {
         drawn.trim().clone_into(&mut text);
     }
     let mut text = emphasize(text, is_strong && cell.form != Form::Chip);
+    if let Some(address) = &cell.address {
+        // A bar would end the cell, and these the address.
+        let address = address.replace('|', "%7C").replace('`', "%60");
+        let address = address.replace('<', "%3C").replace('>', "%3E");
+        text = format!("[{text}](<{address}>)");
+    }
     for (form, note) in &cell.notes {
         let note = render_text(*form, note);
         if !note.is_empty() {

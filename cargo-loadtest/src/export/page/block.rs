@@ -106,6 +106,8 @@ pub(crate) struct TableCell {
     pub(crate) bar: Option<f64>,
     /// Anchor of the sheet that it leads to.
     pub(crate) link: Option<String>,
+    /// The address of a page elsewhere that it leads to.
+    pub(crate) address: Option<String>,
     /// The time that the text says.
     pub(crate) time: Option<Duration>,
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Badge, Sentence, Sheet, SheetKind, Tile, Tone, anchor, comparison, executions, findings,
-    generators, is_error_rate_alarming, steps, tone_of_grade, tone_of_verdict, units,
+    generators, is_error_rate_alarming, steps, tone_of_grade, tone_of_verdict, traces, units,
 };
 use crate::console::clean;
 use loadtest_model::card::{Card, Reason, Report};
@@ -40,6 +40,7 @@ pub(super) fn build_sheet(report: &Report, card: &Card, at: usize) -> Sheet {
         Some(findings::build_distribution(card)),
         findings::build_custom_metrics(card),
         steps::build_slowest(card),
+        traces::build_traces(card),
         executions::build_executions(card),
         Some(findings::build_iterations(card)),
         Some(findings::build_measurement(card)),

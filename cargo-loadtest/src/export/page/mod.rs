@@ -16,6 +16,7 @@ mod section;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod traces;
 mod units;
 
 use super::labels::NOT_RUN;

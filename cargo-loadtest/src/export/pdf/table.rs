@@ -122,6 +122,9 @@ impl<'a> Grid<'a> {
             Form::Code => (plain_spans(&**note, small), small.size),
             form => (build_spans(*form, note, small), small.size),
         }));
+        // A reader of paper types it.
+        let address = cell.address.iter();
+        paragraphs.extend(address.map(|address| (plain_spans(&**address, small), small.size)));
         let mut all: Vec<(Line, f64)> = Vec::new();
         for (spans, size) in paragraphs {
             if all.len() < MOST_LINES {

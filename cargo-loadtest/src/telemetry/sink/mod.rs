@@ -6,6 +6,8 @@ pub(super) mod influx;
 pub(super) mod json;
 #[cfg(feature = "telemetry")]
 pub(super) mod otlp;
+#[cfg(feature = "telemetry")]
+mod otlp_spans;
 pub(super) mod prometheus;
 #[cfg(feature = "telemetry")]
 pub(super) mod remote_write;
@@ -14,12 +16,19 @@ pub(super) mod statsd;
 pub(super) use http::HttpTarget;
 
 use super::interval::Interval;
+use super::spans::SpanBatch;
 use std::time::Duration;
 
 /// A place to send intervals to.
 pub(super) trait Sink: Send {
     /// Sends an interval once.
     fn send(&mut self, interval: &Interval) -> Sent;
+
+    /// Sends spans once; few formats have a place for them.
+    fn send_spans(&mut self, batch: &SpanBatch) -> Sent {
+        let _ = batch;
+        Sent::Delivered
+    }
 
     /// The scenario of this interval, its last one, is over.
     fn end(&mut self, last: &Interval) -> Sent {

@@ -3,20 +3,25 @@
 use super::super::family::{Family, FamilyKind};
 use super::super::histogram::ZERO_SECONDS;
 use super::super::interval::{FamilySeries, Interval, Labels, Series, SeriesValue, Times};
+use super::super::spans::SpanBatch;
 use super::super::wire::otlp::{
     AnyValue, Buckets, ExponentialHistogram, ExponentialHistogramDataPoint,
     ExportMetricsServiceRequest, ExportMetricsServiceResponse, Gauge, InstrumentationScope,
     KeyValue, Metric, NumberDataPoint, Resource, ResourceMetrics, ScopeMetrics, Sum,
 };
+use super::otlp_spans::encode_spans;
 use super::{HttpTarget, Sent, Sink};
 use crate::config::{OtlpEncoding, Temporality};
 use jiff::Timestamp;
-use prost::Message as _;
+use prost::Message;
+use serde::Serialize;
 use std::collections::HashMap;
 
 /// Sends to a collector.
 pub(crate) struct OtlpSink {
     target: HttpTarget,
+    /// Where spans are sent.
+    traces: HttpTarget,
     temporality: Temporality,
     encoding: OtlpEncoding,
     /// The last interval of each scenario that was delivered, for deltas.
@@ -25,19 +30,20 @@ pub(crate) struct OtlpSink {
 
 impl OtlpSink {
     pub(crate) fn new(
-        target: HttpTarget,
+        (target, traces): (HttpTarget, HttpTarget),
         temporality: Temporality,
         encoding: OtlpEncoding,
     ) -> Self {
         Self {
             target,
+            traces,
             temporality,
             encoding,
             before: HashMap::new(),
         }
     }
 
-    fn post(&self, request: &ExportMetricsServiceRequest) -> Sent {
+    fn post(&self, target: &HttpTarget, request: &(impl Message + Serialize), what: &str) -> Sent {
         let (content_type, body) = match self.encoding {
             OtlpEncoding::Protobuf => ("application/x-protobuf", request.encode_to_vec()),
             OtlpEncoding::Json => match serde_json::to_vec(request) {
@@ -45,14 +51,14 @@ impl OtlpSink {
                 Err(error) => return Sent::Rejected(error.to_string()),
             },
         };
-        match self.target.post(content_type, &[], body) {
-            Ok(answer) => self.read_answer(&answer),
+        match target.post(content_type, &[], body) {
+            Ok(answer) => self.read_answer(&answer, what),
             Err(sent) => sent,
         }
     }
 
     /// Reads what was refused of a message that was taken.
-    fn read_answer(&self, answer: &[u8]) -> Sent {
+    fn read_answer(&self, answer: &[u8], what: &str) -> Sent {
         let (refused, words) = match self.encoding {
             OtlpEncoding::Protobuf => {
                 let answer = ExportMetricsServiceResponse::decode(answer);
@@ -63,7 +69,9 @@ impl OtlpSink {
             OtlpEncoding::Json => {
                 let answer: serde_json::Value = serde_json::from_slice(answer).unwrap_or_default();
                 let partial = &answer["partialSuccess"];
-                let refused = &partial["rejectedDataPoints"];
+                let refused = ["rejectedDataPoints", "rejectedSpans"].map(|key| &partial[key]);
+                let refused = refused.into_iter().find(|value| !value.is_null());
+                let refused = refused.unwrap_or(&serde_json::Value::Null);
                 let text = refused.as_str().and_then(|text| text.parse().ok());
                 let words = partial["errorMessage"].as_str().unwrap_or_default();
                 (refused.as_i64().or(text).unwrap_or(0), words.to_owned())
@@ -73,7 +81,7 @@ impl OtlpSink {
             return Sent::Delivered;
         }
         let words: String = loadtest::redact::redact(&words).chars().take(100).collect();
-        Sent::Partly(format!("{refused} points refused: {words}"))
+        Sent::Partly(format!("{refused} {what} refused: {words}"))
     }
 }
 
@@ -82,13 +90,18 @@ impl Sink for OtlpSink {
         let before = self.before.get(&interval.scenario);
         let before = before.filter(|before| before.start == interval.start);
         let before = before.filter(|_| self.temporality == Temporality::Delta);
-        let sent = self.post(&encode_interval(interval, self.temporality, before));
+        let message = encode_interval(interval, self.temporality, before);
+        let sent = self.post(&self.target, &message, "points");
         if matches!(sent, Sent::Delivered | Sent::Partly(_))
             && self.temporality == Temporality::Delta
         {
             self.before.insert(interval.scenario, interval.clone());
         }
         sent
+    }
+
+    fn send_spans(&mut self, batch: &SpanBatch) -> Sent {
+        self.post(&self.traces, &encode_spans(batch), "spans")
     }
 }
 
@@ -236,13 +249,14 @@ impl PointWriter<'_> {
     }
 }
 
-fn attributes<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<KeyValue> {
+pub(super) fn attributes<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<KeyValue> {
     let pairs = pairs.into_iter();
     pairs
         .map(|(key, value)| KeyValue {
             key: key.to_owned(),
             value: Some(AnyValue {
                 string_value: Some(value.to_owned()),
+                int_value: None,
             }),
         })
         .collect()

@@ -69,7 +69,14 @@ pub(crate) struct KeyValue {
 pub(crate) struct AnyValue {
     // One of several in the original.
     #[prost(string, optional, tag = "1")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) string_value: Option<String>,
+    #[prost(int64, optional, tag = "3")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "as_optional_text"
+    )]
+    pub(crate) int_value: Option<i64>,
 }
 
 #[derive(Clone, PartialEq, Message, Serialize)]
@@ -175,8 +182,16 @@ pub(crate) struct Buckets {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
-fn as_text<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn as_text<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(number)
+}
+
+#[expect(clippy::ref_option, reason = "serde passes it so")]
+fn as_optional_text<S: Serializer>(number: &Option<i64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match number {
+        Some(number) => serializer.collect_str(number),
+        None => serializer.serialize_none(),
+    }
 }
 
 fn as_texts<S: Serializer>(numbers: &[u64], serializer: S) -> Result<S::Ok, S::Error> {

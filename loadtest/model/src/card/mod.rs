@@ -28,6 +28,7 @@ mod summary;
 mod tests;
 mod threshold;
 mod timeline;
+mod trace;
 mod trial;
 mod validity;
 mod verdict;
@@ -53,6 +54,7 @@ pub use spectrum::SpectrumPoint;
 pub use step::{Phases, Quantiles, StepRow};
 pub use threshold::{ThresholdRow, describe_broken};
 pub use timeline::{GeneratorCourse, Point, StepCourse, Timeline};
+pub use trace::{TraceRow, TraceSubject};
 pub use trial::judge_trial;
 pub use validity::{Validity, ValidityCause};
 pub(crate) use validity::{judge_busy_workers, judge_throttling};
@@ -132,6 +134,9 @@ pub struct Card {
     pub tail: Option<TailBottleneck>,
     /// The slowest journeys, ok or not, the slowest first.
     pub slowest: Vec<SlowRow>,
+    /// The traces of slow and failed journeys that are sampled, with their addresses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub traces: Vec<TraceRow>,
     /// The distribution of the times in large type.
     pub spectrum: Vec<SpectrumPoint>,
     /// Steps that could not run since an upstream value was missing.
@@ -243,6 +248,7 @@ impl Card {
                 .is_some_and(|bottleneck| bottleneck.step != tail.step)
         });
         let course = Timeline::from_record(record);
+        let slowest = SlowRow::all(&tally.journey.slowest, &names, &record.start.plan.load);
         let mut card = Self {
             identity: definition.identity(),
             name: definition.name.to_string(),
@@ -259,7 +265,8 @@ impl Card {
             headline: Headline::from_record(record, &tally, seconds),
             bottleneck,
             tail,
-            slowest: SlowRow::all(&tally.journey.slowest, &names, &record.start.plan.load),
+            traces: TraceRow::all(record, &slowest, &names),
+            slowest,
             spectrum: SpectrumPoint::all(threshold::times(&tally)),
             dependency_failures,
             not_drawn,

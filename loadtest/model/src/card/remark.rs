@@ -6,10 +6,16 @@ use super::verdict::Verdict;
 use crate::definition::Letter;
 use crate::definition::{Metric, Part};
 use crate::display;
+use crate::metrics::JourneyTally;
 use crate::record::ScenarioRecord;
 
 /// The memory from which a remark says what holds it: a load of ten thousand users takes a tenth of it.
 const MUCH_MEMORY: u64 = 1_000_000_000;
+
+/// The share of sampled journeys from which a remark says so.
+const MUCH_SAMPLED: f64 = 0.1;
+/// The same, of sampled journeys per second.
+const MUCH_SAMPLED_PER_SECOND: f64 = 100.0;
 
 /// The remarks on a card that is otherwise complete.
 pub(super) fn collect_remarks(card: &Card, record: &ScenarioRecord) -> Vec<String> {
@@ -23,6 +29,7 @@ pub(super) fn collect_remarks(card: &Card, record: &ScenarioRecord) -> Vec<Strin
         .chain(note_clipped_times(record))
         .chain(note_much_memory(card, record))
         .chain(note_odd_answers(record))
+        .chain(note_much_tracing(record))
         .chain(never_came(card, record))
         .chain(explain_contrast(card))
         .collect()
@@ -88,6 +95,24 @@ fn note_much_memory(card: &Card, record: &ScenarioRecord) -> Option<String> {
             display::format_bytes(memory),
             display::format_bytes(memory / users),
             display::format_counted(users, "virtual user")
+        )
+    })
+}
+
+/// Remarks that so many journeys are sampled that the target does more than without traces.
+fn note_much_tracing(record: &ScenarioRecord) -> Option<String> {
+    let journeys = |count: fn(&JourneyTally) -> u64| {
+        let windows = record.windows.all().into_iter();
+        windows.map(|window| count(&window.journey)).sum::<u64>()
+    };
+    let sampled = journeys(|journeys| journeys.sampled) as f64;
+    let share = sampled / journeys(|journeys| journeys.started).max(1) as f64;
+    let seconds = record.end.elapsed_us as f64 / 1e6;
+    let is_much = share > MUCH_SAMPLED || sampled / seconds.max(1.0) > MUCH_SAMPLED_PER_SECOND;
+    is_much.then(|| {
+        format!(
+            "traced: {} of journeys; recording so many costs the target time that it has without traces",
+            display::format_percent(share)
         )
     })
 }

@@ -3,6 +3,7 @@
 use crate::definition::{Load, Shape};
 use crate::metrics::Number;
 use crate::metrics::{SlowJourney, Slowest};
+use crate::trace::TraceId;
 use serde::Serialize;
 
 /// A slow iteration; times are in microseconds.
@@ -24,6 +25,9 @@ pub struct SlowRow {
     pub own_us: u64,
     /// True if every step was ok and none was skipped for want of a value.
     pub ok: bool,
+    /// Its trace, if it is sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<TraceId>,
     /// The steps that were executed, in the order they ran.
     pub steps: Vec<SlowStepRow>,
 }
@@ -63,6 +67,7 @@ impl SlowRow {
             time_us: journey.time_us,
             own_us: own_time(journey),
             ok: journey.ok,
+            trace_id: journey.trace_id,
             steps: journey
                 .steps
                 .iter()

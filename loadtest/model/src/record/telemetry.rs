@@ -1,5 +1,6 @@
 //! The figures of a run that were sent while it went on.
 
+use crate::metrics::is_zero;
 use crate::redacted::Redacted;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,20 @@ pub struct TelemetryDelivery {
     pub intervals: u64,
     /// The delivered ones.
     pub delivered: u64,
+    /// Spans to send.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub spans: u64,
+    /// The delivered ones.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub spans_delivered: u64,
     /// The reason why some were not, as far as it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Redacted>,
+}
+
+impl TelemetryDelivery {
+    /// Returns true if everything arrived.
+    pub fn is_complete(&self) -> bool {
+        self.delivered >= self.intervals && self.spans_delivered >= self.spans
+    }
 }

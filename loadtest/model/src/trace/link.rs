@@ -19,6 +19,40 @@ pub struct LinkValues {
     pub end_ms: u64,
 }
 
+/// The days from the first of March of the year 0 to 1970.
+const DAYS_TO_1970: u64 = 719_468;
+
+/// Returns the milliseconds after 1970 of a time in UTC as records hold it: `2026-11-21T14:30:05Z`.
+pub fn read_unix_ms(time: &str) -> Option<u64> {
+    let number = |from: usize, to: usize| time.get(from..to)?.parse::<u64>().ok();
+    let signs = [
+        (4, "-"),
+        (7, "-"),
+        (10, "T"),
+        (13, ":"),
+        (16, ":"),
+        (19, "Z"),
+    ];
+    let is_time = time.len() == 20
+        && signs
+            .iter()
+            .all(|(at, sign)| time.get(*at..at + 1) == Some(sign));
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    if !is_time || year < 1970 || !(1..=12).contains(&month) || day == 0 {
+        return None;
+    }
+    // Years begin in March, so that a leap day is the last one.
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
+    let days = days.checked_sub(DAYS_TO_1970)?;
+    Some((((days * 24 + hour) * 60 + minute) * 60 + second) * 1_000)
+}
+
 /// Checks the text of a link.
 ///
 /// # Errors
@@ -145,6 +179,21 @@ mod tests {
             assert_eq!(filled(link).as_deref(), Some(address));
         }
         assert_eq!(filled("javascript:alert('{trace_id}')"), None);
+    }
+
+    #[test]
+    fn the_start_of_a_record_is_read_to_the_second() {
+        for (time, ms) in [
+            ("1970-01-01T00:00:00Z", Some(0)),
+            ("2000-02-29T12:30:05Z", Some(951_827_405_000)),
+            ("2026-11-21T14:30:05Z", Some(1_795_271_405_000)),
+            ("2026-11-21 14:30:05Z", None),
+            ("1969-12-31T23:59:59Z", None),
+            ("", None),
+            ("2026-é1-21T14:30:0Z", None),
+        ] {
+            assert_eq!(read_unix_ms(time), ms, "{time}");
+        }
     }
 
     #[test]

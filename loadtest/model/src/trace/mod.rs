@@ -10,7 +10,7 @@ mod sampling;
 
 pub use id::{ParseIdError, RunIds, SpanId, TraceId, TraceParent};
 pub use journey::{SpanLine, TracedJourney, TracedOutcome, TracedRequest, TracedRoot, TracedStep};
-pub use link::{LinkValues, check_link, fill_link};
+pub use link::{LinkValues, check_link, fill_link, read_unix_ms};
 pub use sampling::{Quota, Sampler};
 
 use crate::display;

@@ -2,6 +2,7 @@
 
 mod figures;
 mod grade;
+mod traces;
 mod validity;
 mod verdict;
 
