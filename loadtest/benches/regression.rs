@@ -287,6 +287,7 @@ fn run(system: System, dice: &mut Dice) -> ScenarioRecord {
         panics: Vec::new(),
         out_of_rows: false,
         target_death: None,
+        samples: None,
     });
     record
 }

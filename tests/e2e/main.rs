@@ -84,6 +84,7 @@ mod plan;
 mod projects;
 mod repeat;
 mod reports;
+mod samples;
 mod secrets;
 mod senders;
 mod shards;
@@ -175,6 +176,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         observed::trials(),
         reports::trials(),
+        samples::trials(),
         secrets::trials(),
         cluster::trials(),
         shards::trials(),

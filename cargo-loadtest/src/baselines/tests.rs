@@ -40,6 +40,7 @@ fn scenario(seconds: u32) -> ScenarioRecord {
         panics: Vec::new(),
         out_of_rows: false,
         target_death: None,
+        samples: None,
     });
     record
 }

@@ -173,6 +173,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) trace: TraceArgs,
     #[command(flatten)]
+    pub(crate) samples: SamplesArgs,
+    #[command(flatten)]
     pub(crate) gate: GateArgs,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
@@ -198,6 +200,18 @@ pub(crate) struct TraceArgs {
     /// Send `traceparent` with every request, and sample this share of journeys
     #[arg(id = "trace", long = "trace", value_name = "SHARE", value_parser = crate::units::share, allow_hyphen_values = true)]
     pub(crate) share: Option<f64>,
+}
+
+/// The raw samples of a run.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Raw samples")]
+pub(crate) struct SamplesArgs {
+    /// Write a line for each execution of a step, each request of an async step and each journey: `.jsonl`, `.csv`, `.jsonl.gz` or `.csv.gz`; `{run}` stands for the identifier. `-` replaces the card on standard output
+    #[arg(long, value_name = "PATH")]
+    pub(crate) samples: Option<String>,
+    /// Keep those of so many journeys, such as `10%`, chosen by their numbers [default: 100%]
+    #[arg(long, value_name = "SHARE", requires = "samples", value_parser = units::share)]
+    pub(crate) samples_share: Option<f64>,
 }
 
 /// `cargo loadtest send`.

@@ -271,6 +271,7 @@ fn request(start: &RunStart, folder: &Path) -> RunRequest {
         setup_values: None,
         start_at_us: None,
         has_controller: true,
+        samples: None,
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     let webhooks = project.webhooks(&config)?;
     let telemetry = project.telemetry(&config, &args.telemetry)?;
     let observation = project.observation(&config)?;
-    exports = exports.beside(&telemetry);
+    exports = exports.without_card(telemetry.takes_output());
     if args.ci {
         exports = exports.for_ci(project.workspace.root());
     }

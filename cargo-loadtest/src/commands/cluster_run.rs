@@ -40,6 +40,11 @@ pub(super) fn open_cluster(args: &RunArgs, config: &Config) -> Result<Option<Clu
         return Err(Error::usage("agents have no copied request, but a program")
             .with_help("make a scenario of it: `cargo loadtest import curl`"));
     }
+    if args.samples.samples.is_some() {
+        return Err(Error::usage("agents keep no samples").with_help(
+            "leave `--samples` out, or divide the load with `--shard`, whose processes keep theirs",
+        ));
+    }
     let mut cluster = Cluster::new(
         given.cluster.as_deref(),
         given.agents,

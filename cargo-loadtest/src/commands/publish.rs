@@ -11,7 +11,6 @@ use crate::export::terminal::Extent;
 use crate::files;
 use crate::store::{self, Measured, RunFolder, Store};
 use crate::suggestion::join_some;
-use crate::telemetry::Telemetry;
 use jiff::Timestamp;
 use loadtest_model::card::{Report, worst_exit_code};
 use loadtest_model::display;
@@ -91,12 +90,17 @@ impl Exports {
         self
     }
 
-    /// Leaves standard output to lines of telemetry, where they go there.
-    pub(super) fn beside(self, telemetry: &Telemetry) -> Self {
+    /// Leaves the card out, where standard output is for lines of figures or samples.
+    pub(super) fn without_card(self, is_taken: bool) -> Self {
         Self {
-            hides_card: telemetry.takes_output(),
+            hides_card: is_taken,
             ..self
         }
+    }
+
+    /// Returns true if a report goes to standard output.
+    pub(super) fn take_output(&self) -> bool {
+        self.all.iter().any(Export::is_result)
     }
 
     /// Refuses files that would take the place of one another, or of a record, now that the folder of the

@@ -5,14 +5,16 @@ use super::setup::find_setup_values;
 use super::{Project, mix, publish, recorded, warn_of_unjudged_gate, words};
 use crate::baselines::{Against, Baseline, Baselines};
 use crate::cli::{Cli, RunArgs};
+use crate::config::Config;
 use crate::console;
 use crate::error::{Error, Kind};
 use crate::export::Format;
 use crate::notify::{Planned, Run};
 use crate::policy::{self, Action};
+use crate::samples::{SamplesOutput, SamplesPlan};
 use crate::selection::Found;
 use crate::store::{Measured, Store};
-use crate::telemetry::RunFacts;
+use crate::telemetry::{RunFacts, Telemetry};
 use crate::workspace::{self, Binary};
 use jiff::Timestamp;
 use loadtest::redact;
@@ -58,15 +60,13 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let webhooks = project.webhooks(&config)?;
     let telemetry = project.telemetry(&config, &args.telemetry)?;
     let observation = project.observation(&config)?;
-    exports = exports.beside(&telemetry);
+    let (samples, exports) = check_output(args, exports, &telemetry)?;
     project.permits(Action::Run, &config)?;
     let store = Store::in_workspace(&project.workspace, &config);
     check_overrides(&overrides)?;
     let baselines = Baselines::from_config(&config);
     let baseline = find_baseline(&baselines, args)?;
-    let chosen = choose_scenarios(given, args, &project, cli.quiet)?;
-    policy::permits_tests(&config, &chosen)?;
-    check_start(args, chosen.len())?;
+    let chosen = choose_scenarios(given, args, &project, &config, cli.quiet)?;
     let draw_seed = || shard.is_whole().then(random_seed).unwrap_or(SHARD_SEED);
     let seed = args.load.seed.unwrap_or_else(draw_seed);
     #[cfg(feature = "cluster")]
@@ -84,6 +84,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
 
     let folder = store.create()?;
     let mut record = folder.new_record(environment);
+    let samples = SamplesPlan::open(samples, &folder.identifier())?;
     // Until it has begun, each is one that was interrupted: so a run that is killed is read.
     folder.open(&RunRecord {
         not_run: chosen.iter().map(before_its_load).collect(),
@@ -103,6 +104,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         setup_values: &setup_values,
         hub: &hub,
         observation: &observation,
+        samples: samples.as_ref(),
         #[cfg(feature = "cluster")]
         cluster: cluster.as_ref(),
         config: &config,
@@ -121,6 +123,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         Ok(())
     };
     record.telemetry = hub.finish(cli.quiet, &project.interrupts);
+    SamplesOutput::finish(samples, &record, cli.quiet);
     let comparison = against.map(|against| against.compare(&record));
     let result = Measured {
         record: &record,
@@ -139,19 +142,44 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     concluded
 }
 
+/// Reads what samples are to be kept, and leaves the card out where figures or samples take standard output.
+///
+/// # Errors
+/// A mistake in the options of samples, or when two take it.
+fn check_output(
+    args: &RunArgs,
+    exports: publish::Exports,
+    telemetry: &Telemetry,
+) -> Result<(Option<SamplesPlan>, publish::Exports), Error> {
+    let samples = SamplesPlan::read(&args.samples)?;
+    let takes_samples = samples.as_ref().is_some_and(SamplesPlan::takes_output);
+    if takes_samples && (telemetry.takes_output() || exports.take_output()) {
+        return Err(Error::usage(
+            "`--samples -` is not the only one to write to standard output; give one of them a file",
+        ));
+    }
+    let exports = exports.without_card(takes_samples || telemetry.takes_output());
+    Ok((samples, exports))
+}
+
 /// Returns the scenario of a copied request, or else those that are selected.
 fn choose_scenarios(
     given: Option<recorded::ImportedRequests>,
     args: &RunArgs,
     project: &Project<'_>,
+    config: &Config,
     quiet: bool,
 ) -> Result<Vec<Found>, Error> {
     let Some(given) = given else {
-        return project.selected(&args.selection);
+        let chosen = project.selected(&args.selection)?;
+        policy::permits_tests(config, &chosen)?;
+        check_start(args, chosen.len())?;
+        return Ok(chosen);
     };
-    let found = given.into_scenario(project)?;
+    let chosen = vec![given.into_scenario(project)?];
+    policy::permits_tests(config, &chosen)?;
     recorded::warn_of_debug_build(quiet);
-    Ok(vec![found])
+    Ok(chosen)
 }
 
 fn list_definitions(chosen: &[Found]) -> Vec<&ScenarioDef> {

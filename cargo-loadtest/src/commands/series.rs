@@ -12,6 +12,7 @@ use crate::files;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
 use crate::observe::{BrokenLimit, Observation, Observer};
+use crate::samples::SamplesOutput;
 use crate::selection::Found;
 use crate::session::{self, Program};
 use crate::store::{self, RunFolder};
@@ -151,6 +152,8 @@ pub(super) struct Series<'a> {
     pub(super) hub: &'a Hub,
     /// What is observed of the targets meanwhile.
     pub(super) observation: &'a Observation,
+    /// Gets their raw samples, if they are kept.
+    pub(super) samples: Option<&'a SamplesOutput>,
     /// The machines that make the load, in place of this one.
     #[cfg(feature = "cluster")]
     pub(super) cluster: Option<&'a Cluster>,
@@ -235,7 +238,7 @@ impl Series<'_> {
             let one = Request::Run(Box::new(request.clone()));
             files::write_json(&self.folder.request(i + 1), &one)?;
         }
-        let results = self.observe(0, requests.len(), |live| {
+        let results = self.observe(0, &requests, |live| {
             #[cfg(feature = "cluster")]
             if let Some(cluster) = self.cluster {
                 return self.cluster_run(chosen, &requests).make(cluster, live);
@@ -257,7 +260,7 @@ impl Series<'_> {
     fn run(&self, found: &Found, at: usize) -> Result<ScenarioRecord, Error> {
         let hash = workspace::hash(&found.binary.executable)?;
         let request = self.request(found, at, hash);
-        let results = self.observe(at, 1, |live| {
+        let results = self.observe(at, std::slice::from_ref(&request), |live| {
             #[cfg(feature = "cluster")]
             if let Some(cluster) = self.cluster {
                 let chosen = std::slice::from_ref(found);
@@ -277,17 +280,25 @@ impl Series<'_> {
         result.unwrap_or_else(|| Err(Error::failure("the cluster made no run")))
     }
 
-    /// Makes a load of so many scenarios, and adds what was observed of their targets meanwhile; `first` is the place of
-    /// the first of them in the run.
+    /// Makes the load of these requests, keeps its samples, and adds what was observed of its targets meanwhile; `first`
+    /// is the place of the first of them in the run.
     fn observe(
         &self,
         first: usize,
-        scenarios: usize,
+        requests: &[RunRequest],
         load: impl FnOnce(&mut Live) -> Result<Vec<Result<ScenarioRecord, Error>>, Error>,
     ) -> Result<Vec<Result<ScenarioRecord, Error>>, Error> {
-        let observer = Observer::new(scenarios, self.observation);
-        let mut live = self.live(first, scenarios).with_observer(observer.clone());
+        let observer = Observer::new(requests.len(), self.observation);
+        let live = self.live(first, requests.len());
+        let mut live = live.with_observer(observer.clone());
+        let samples = requests
+            .iter()
+            .filter_map(|request| Some(self.samples?.follow(request.samples.as_ref()?)));
+        let followers: Vec<_> = samples.collect();
         let results = load(&mut live);
+        for follower in followers {
+            follower.end();
+        }
         let all = observer.conclude();
         for line in observer.take_news() {
             console::print_warning(line);
@@ -339,6 +350,7 @@ impl Series<'_> {
             setup_values: self.setup_values.get(&found.definition.identity()).cloned(),
             start_at_us: self.args.part.start_at.map(to_micros),
             has_controller: false,
+            samples: (self.samples).map(|samples| samples.request(self.folder.samples(at + 1))),
         }
     }
 }

@@ -310,7 +310,7 @@ fn name_in_json(value: impl Serialize) -> String {
 }
 
 /// Puts a text on one line, with an apostrophe before anything that a spreadsheet would compute.
-fn defuse_formula(text: &str) -> String {
+pub(crate) fn defuse_formula(text: &str) -> String {
     let text = clean(text);
     let is_formula = text.trim_start().starts_with([
         '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',

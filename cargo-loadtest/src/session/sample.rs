@@ -100,6 +100,7 @@ pub(crate) fn end() -> RunEnd {
         panics: Vec::new(),
         out_of_rows: false,
         target_death: None,
+        samples: None,
     }
 }
 

@@ -49,6 +49,7 @@ impl Fixture {
             setup_values: None,
             start_at_us: None,
             has_controller: false,
+            samples: None,
         };
         let mut live = Live::new(true, 1);
         let program = Program {

@@ -156,6 +156,11 @@ impl RunFolder {
         self.path.join(format!("spans-{number}.jsonl"))
     }
 
+    /// Returns the path of the raw samples of that scenario, until they are lines.
+    pub(crate) fn samples(&self, number: usize) -> PathBuf {
+        self.path.join(format!("samples-{number}"))
+    }
+
     /// The record of that scenario alone, until the run has one.
     pub(crate) fn scenario_record(&self, number: usize) -> PathBuf {
         self.path.join(format!("record-{number}.json"))

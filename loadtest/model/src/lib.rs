@@ -35,6 +35,8 @@ pub mod record;
 #[cfg(feature = "data")]
 pub mod redacted;
 #[cfg(feature = "data")]
+pub mod samples;
+#[cfg(feature = "data")]
 pub mod schedule;
 #[cfg(feature = "data")]
 pub mod shard;

@@ -285,6 +285,7 @@ impl<'a> Collector<'a> {
             panics: Vec::new(),
             out_of_rows: self.total.out_of_rows,
             target_death: None,
+            samples: None,
         }
     }
 }

@@ -16,6 +16,7 @@ mod panics;
 mod partition;
 mod rendezvous;
 mod request_loop;
+mod samples;
 mod single;
 pub(crate) mod smoke;
 mod spans;
@@ -36,6 +37,7 @@ pub(crate) use iteration::IterationObserver;
 use loadtest_model::redacted::Redacted;
 pub(crate) use outcome::StepOutcome;
 pub(crate) use panics::catch_panic;
+pub(crate) use samples::SamplesFile;
 pub(crate) use single::{IterationPosition, run_single_iteration};
 pub(crate) use spans::SpanWriter;
 pub(crate) use trace::RunTracing;
@@ -183,6 +185,8 @@ pub(crate) struct LoadRun<'a> {
     pub(crate) control: &'a Control,
     /// The traces of its journeys, if requests carry them.
     pub(crate) tracing: Option<RunTracing>,
+    /// The file for raw samples, if they are kept.
+    pub(crate) samples: Option<SamplesFile>,
 }
 
 impl LoadRun<'_> {
@@ -206,7 +210,9 @@ impl LoadRun<'_> {
             start,
             control,
             tracing,
+            samples,
         } = self;
+        let seed = scenario_seed(plan, &scenario.definition);
         let make_transport: Arc<dyn Fn(u64) -> T + Send + Sync> = Arc::new(make_transport);
         let (sender, receiver) = channel();
         let count = workers.count();
@@ -219,13 +225,16 @@ impl LoadRun<'_> {
                 scenario,
                 shared: Arc::clone(shared),
                 plan: plan.clone(),
-                seed: scenario_seed(plan, &scenario.definition),
+                seed,
                 partition: Partition::new(plan.shard, number, count),
                 crowded: workers.crowded,
                 occupancy: Arc::clone(&occupancies[number as usize]),
                 meeting_points: Arc::clone(&meeting_points),
                 tracing: tracing.clone(),
                 make_transport: Arc::clone(&make_transport),
+                samples: samples
+                    .as_ref()
+                    .map(|file| file.buffer(number, start, seed)),
             };
             let (sender, panics) = (sender.clone(), panics.clone());
             let signals = StopSignals::new(control, &internal);
@@ -254,6 +263,7 @@ impl LoadRun<'_> {
         let end = collector.collect(&receiver, report);
         Ok(RunEnd {
             panics: panics.take_all(),
+            samples: samples.map(SamplesFile::end),
             ..end
         })
     }

@@ -3,6 +3,7 @@
 
 use super::control::RunPhase;
 use super::iteration::{IterationObserver, StepContext};
+use super::samples::SampledTraffic;
 use crate::chain::{Chain, RawResponse, RequestBuf};
 use crate::transport::{AnswerDetails, Call, Exchange, Failure, Transport};
 use http::StatusCode;
@@ -33,6 +34,7 @@ pub(super) struct AttemptSummary {
     pub(super) service: Duration,
     /// The pauses between them.
     pub(super) paused: Duration,
+    pub(super) traffic: SampledTraffic,
     /// True if the run ended before the response that the step waits for.
     pub(super) is_cut_off: bool,
     requests: u32,
@@ -51,6 +53,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
             begun: None,
             service: Duration::ZERO,
             paused: Duration::ZERO,
+            traffic: SampledTraffic::default(),
             is_cut_off: false,
             requests: 0,
             failures: 0,
@@ -124,6 +127,10 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
         attempt.requests += 1;
         attempt.begun.get_or_insert(exchange.begun);
         attempt.service += exchange.service_time;
+        if self.context.sampled.is_some() {
+            let traffic = SampledTraffic::new(exchange.traffic, &exchange.phases);
+            attempt.traffic.add(traffic);
+        }
         let left = deadline.map_or(Duration::MAX, |deadline| {
             deadline.saturating_duration_since(Instant::now())
         });

@@ -132,6 +132,7 @@ pub(crate) async fn run_single_iteration<T: Transport, O: IterationObserver>(
         Arc::default(),
         Arc::default(),
         |_| ids.map(|ids| WorkerTracing::of_single_journey(ids, start)),
+        None,
     ));
     let vu = Vu::new(place.user, scenario_seed(plan, definition));
     let mut user = VirtualUser::new(scenario, Shared::clone(shared), vu, transport);

@@ -2,8 +2,9 @@
 //! the step is one sample and each request name a row.
 
 use super::control::RunPhase;
-use super::iteration::StepContext;
+use super::iteration::{SampledJourney, SampledRequest, StepContext};
 use super::request_loop::is_withdrawn;
+use super::samples::SampledTraffic;
 use super::trace::JourneyTrace;
 use super::worker_state::WorkerState;
 use crate::chain::{
@@ -50,6 +51,8 @@ pub(super) struct RequestLog {
     state: Rc<WorkerState>,
     window: Window,
     step: usize,
+    /// The journey, if it leaves raw samples.
+    sampled: Option<SampledJourney>,
     /// Set where a request is refused since the load is over: the step is dropped then.
     cut_off: Rc<Cell<bool>>,
 }
@@ -216,8 +219,15 @@ impl<T: Transport> StepSender for StepClient<T> {
 }
 
 impl RequestLog {
-    /// Makes the log of step number `step`, which keeps its last `keeps` exchanges.
-    pub(super) fn new(state: &Rc<WorkerState>, window: Window, step: usize, keeps: usize) -> Self {
+    /// Makes the log of a step, which keeps its last `keeps` exchanges.
+    pub(super) fn new(context: StepContext<'_>, keeps: usize) -> Self {
+        let StepContext {
+            step,
+            window,
+            state,
+            sampled,
+            ..
+        } = context;
         Self {
             log: RefCell::new(RequestEntries {
                 keeps,
@@ -226,6 +236,7 @@ impl RequestLog {
             state: Rc::clone(state),
             window,
             step,
+            sampled,
             cut_off: Rc::default(),
         }
     }
@@ -324,6 +335,11 @@ impl RequestEntries {
         Some((last - first).saturating_sub(self.paused))
     }
 
+    /// Returns what was sent and received, for a raw sample.
+    pub(super) fn sampled_traffic(&self) -> SampledTraffic {
+        SampledTraffic::new(self.traffic, &self.phases)
+    }
+
     /// Counts what was sent and received, and each request in the row of its name.
     fn tally(&mut self, tally: &mut StepTally) {
         tally.count(self.traffic);
@@ -402,6 +418,28 @@ impl RequestEntries {
 }
 
 impl OpenRequest<'_> {
+    /// Keeps the raw sample of a request that ended.
+    fn keep_sample(
+        &self,
+        time: Duration,
+        (status, error): (Option<StatusCode>, Option<ErrorKind>),
+        traffic: SampledTraffic,
+    ) {
+        let log = self.request_log;
+        let (Some(journey), Some(samples)) = (log.sampled, &log.state.samples) else {
+            return;
+        };
+        let request = SampledRequest {
+            name: &log.log.borrow().rows[self.row],
+            begun: self.start,
+            time,
+            status,
+            error,
+            traffic,
+        };
+        journey.keep_request(samples, (log.step, log.window), request);
+    }
+
     fn close_request(
         mut self,
         request: &RequestBuf,
@@ -409,6 +447,12 @@ impl OpenRequest<'_> {
         base: Option<&Arc<str>>,
     ) -> Result<RawResponse, HttpError> {
         self.is_closed = true;
+        let outcome = match &exchange.result {
+            Ok(received) => (Some(received.status), None),
+            Err(failure) => (failure.status, Some(failure.kind)),
+        };
+        let traffic = SampledTraffic::new(exchange.traffic, &exchange.phases);
+        self.keep_sample(exchange.service_time, outcome, traffic);
         let log = &mut *self.request_log.log.borrow_mut();
         log.end_request(Instant::now());
         log.traffic += exchange.traffic;
@@ -481,11 +525,21 @@ impl Drop for OpenRequest<'_> {
             return;
         }
         let now = Instant::now();
+        let traffic = self.unfinished.take();
+        let is_failure = !self.request_log.state.is_aborting() && !self.request_log.cut_off.get();
+        if is_failure {
+            let sampled = SampledTraffic::new(traffic, &Phases::default());
+            self.keep_sample(
+                now - self.start,
+                (None, Some(ErrorKind::StepError)),
+                sampled,
+            );
+        }
         let log = &mut *self.request_log.log.borrow_mut();
         log.end_request(now);
-        log.traffic += self.unfinished.take();
+        log.traffic += traffic;
         // What the end of the run cuts off has not failed.
-        if !self.request_log.state.is_aborting() && !self.request_log.cut_off.get() {
+        if is_failure {
             log.finished.push(FinishedRequest {
                 row: self.row,
                 time: now - self.start,

@@ -5,6 +5,7 @@ use super::iteration::VirtualUser;
 use super::pacer::Pacer;
 use super::partition::Partition;
 use super::rendezvous::MeetingPoints;
+use super::samples::SampleBuffer;
 use super::trace::{RunTracing, WorkerTracing};
 use super::users::UserTasks;
 use super::watchdog::Watchdog;
@@ -40,6 +41,8 @@ pub(super) struct WorkerSpec<T> {
     pub(super) tracing: Option<RunTracing>,
     /// Makes the transport of the user with a number.
     pub(super) make_transport: Arc<dyn Fn(u64) -> T + Send + Sync>,
+    /// Takes the raw samples of its users, if they are kept.
+    pub(super) samples: Option<SampleBuffer>,
 }
 
 impl<T: Transport> WorkerSpec<T> {
@@ -84,7 +87,7 @@ impl WorkerSummary {
 /// Runs this worker's part of a load, from `start` on. `report` gets a frame per second, the last one
 /// before this returns. Runs within a `LocalSet`.
 pub(super) async fn run_worker<T: Transport + 'static>(
-    spec: WorkerSpec<T>,
+    mut spec: WorkerSpec<T>,
     start: Instant,
     mut pacer: Pacer,
     mut orders: StopSignals,
@@ -101,6 +104,7 @@ pub(super) async fn run_worker<T: Transport + 'static>(
             let run = spec.tracing.clone()?;
             WorkerTracing::new(run, plan, schedule, spec.seed, start, workers)
         },
+        spec.samples.take(),
     ));
     let mut users = UserTasks::new();
     let mut clock = FrameClock {
@@ -152,6 +156,9 @@ pub(super) async fn run_worker<T: Transport + 'static>(
         loop {
             clock.wait_for_second().await;
             report(clock.next_frame());
+            if let Some(samples) = &state.samples {
+                samples.flush();
+            }
         }
     };
     let (planned, over, cut_short) = tokio::select! {

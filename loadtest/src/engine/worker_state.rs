@@ -5,6 +5,7 @@ use super::control::RunPhase;
 use super::iteration::Arrival;
 use super::panics;
 use super::rendezvous::MeetingPoints;
+use super::samples::SampleBuffer;
 use super::trace::{EndedTrace, JourneyTrace, WorkerTracing};
 use loadtest_model::definition::{Draw, ScenarioDef};
 use loadtest_model::metrics::{Frame, GroupSample, Tally, Windows};
@@ -93,6 +94,8 @@ pub(crate) struct WorkerState {
     pub(super) meeting_points: Arc<MeetingPoints>,
     /// Whose code has the thread; read from outside when it does not come back.
     occupancy: Arc<ThreadOccupancy>,
+    /// Takes raw samples, if they are kept.
+    pub(crate) samples: Option<SampleBuffer>,
 }
 
 impl WorkerState {
@@ -103,6 +106,7 @@ impl WorkerState {
         busy: Arc<ThreadOccupancy>,
         meeting_points: Arc<MeetingPoints>,
         make_tracing: impl FnOnce(&Schedule) -> Option<WorkerTracing>,
+        samples: Option<SampleBuffer>,
     ) -> Self {
         let schedule = Schedule::new(&plan.load);
         Self {
@@ -126,6 +130,7 @@ impl WorkerState {
             plan,
             meeting_points,
             occupancy: busy,
+            samples,
         }
     }
 

@@ -185,12 +185,19 @@ fn run_trial(
     let mut record = ScenarioRecord::new(start.clone());
     journal.write_line(&JournalLine::Start(Box::new(start)))?;
     let mut written = Ok(());
-    let end = ready.run_load(workers, engine::common_start(1), control, None, |frame| {
-        record.absorb(&frame);
-        if written.is_ok() {
-            written = journal.write_line(&JournalLine::Frame(Box::new(frame)));
-        }
-    });
+    let end = ready.run_load(
+        workers,
+        engine::common_start(1),
+        control,
+        None,
+        None,
+        |frame| {
+            record.absorb(&frame);
+            if written.is_ok() {
+                written = journal.write_line(&JournalLine::Frame(Box::new(frame)));
+            }
+        },
+    );
     written?;
     Ok(match end {
         Ok(end) => {

@@ -374,15 +374,20 @@ fn measure_and_record(
     if request.has_controller {
         ready.leave_thresholds_to_controller();
     }
-    let end = ready.run_load(workers, at, control, request.spans.as_deref(), |frame| {
-        record.absorb(&frame);
-        if written.is_ok() {
-            written = journal.write_line(&JournalLine::Frame(Box::new(frame)));
-            if written.is_err() && request.has_controller {
-                // Nobody would learn what it measures.
-                control.stop();
+    let samples = request.samples.as_ref();
+    let samples = samples.map(|samples| ready.create_samples(samples, &request.run_id, at));
+    let end = samples.transpose().and_then(|samples| {
+        let spans = request.spans.as_deref();
+        ready.run_load(workers, at, control, spans, samples, |frame| {
+            record.absorb(&frame);
+            if written.is_ok() {
+                written = journal.write_line(&JournalLine::Frame(Box::new(frame)));
+                if written.is_err() && request.has_controller {
+                    // Nobody would learn what it measures.
+                    control.stop();
+                }
             }
-        }
+        })
     });
     // First, since a teardown may never end.
     let kept = keep_result(end, request, &mut journal, record, written);
@@ -546,6 +551,7 @@ mod tests {
             setup_values: None,
             start_at_us: None,
             has_controller: false,
+            samples: None,
         };
         no_thread(&request, &io::Error::other("busy")).unwrap();
         let journal = std::fs::read_to_string(file.path()).unwrap();

@@ -14,7 +14,8 @@ use crate::chain::{
 };
 use crate::debug::{CurlTls, DebugObserver};
 use crate::engine::{
-    self, Control, IterationPosition, LoadRun, RunPhase, RunTracing, SpanWriter, Workers,
+    self, Control, IterationPosition, LoadRun, RunPhase, RunTracing, SamplesFile, SpanWriter,
+    Workers,
 };
 use crate::machine::{self, MachineNeed, MachineShortage};
 use crate::redact;
@@ -23,7 +24,7 @@ use crate::targets::{Target, offline};
 use crate::transport::{HttpTransport, Network};
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::failure::{FailureKind, RunFailure};
-use loadtest_model::metrics::Frame;
+use loadtest_model::metrics::{Frame, micros};
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use loadtest_model::protocol::{
     BASE_URL_VARIABLE, DebugEnd, DebugEvent, DebugRequest, DebugStart, VALIDITY_VARIABLE,
@@ -31,11 +32,12 @@ use loadtest_model::protocol::{
 };
 use loadtest_model::record::{RunEnd, RunStart};
 use loadtest_model::redacted::Redacted;
+use loadtest_model::samples::{SamplesHeader, SamplesRequest};
 use loadtest_model::trace::RunIds;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::runtime;
 use tokio::task::LocalSet;
 use tokio::time::Instant;
@@ -161,6 +163,31 @@ impl PreparedRun {
         for scoped in &mut self.plan.thresholds {
             scoped.threshold.abort_after = None;
         }
+    }
+
+    /// Begins the file for the raw samples of a load that begins at `start`.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn create_samples(
+        &self,
+        request: &SamplesRequest,
+        run: &str,
+        start: Instant,
+    ) -> Result<SamplesFile, RunFailure> {
+        let begins = SystemTime::now() + start.saturating_duration_since(Instant::now());
+        let since_1970 = begins.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let definition = redact_definition(&self.scenario.definition);
+        let header = SamplesHeader {
+            run: run.to_owned(),
+            scenario: definition.identity(),
+            started_us: micros(since_1970),
+            steps: (definition.steps.iter())
+                .map(|step| step.name.to_string())
+                .collect(),
+        };
+        SamplesFile::create(request, &header)
+            .map_err(|error| internal_failure(format!("the samples cannot be kept: {error}")))
     }
 
     /// Returns the identity of the scenario.
@@ -297,19 +324,20 @@ impl PreparedRun {
         control: &Control,
         report: impl FnMut(Frame),
     ) -> Result<RunEnd, RunFailure> {
-        let end = self.run_load(workers, start, control, None, report);
+        let end = self.run_load(workers, start, control, None, None, report);
         self.tear_down_unused();
         end
     }
 
-    /// Runs the load, and writes the spans of sampled journeys to a file where it is given; what was set up stays as
-    /// it is.
+    /// Runs the load, and writes the spans of sampled journeys and the raw samples to files where they are given; what
+    /// was set up stays as it is.
     pub(super) fn run_load(
         &self,
         workers: Workers,
         start: Instant,
         control: &Control,
         spans: Option<&Path>,
+        samples: Option<SamplesFile>,
         mut report: impl FnMut(Frame),
     ) -> Result<RunEnd, RunFailure> {
         let spans = spans.filter(|_| self.plan.tracing.is_some());
@@ -330,6 +358,7 @@ impl PreparedRun {
                 ids,
                 spans: spans.as_ref().map(SpanWriter::outlet),
             }),
+            samples,
         };
         let ended = load.run(
             move |user| HttpTransport::new(Arc::clone(&network), user),

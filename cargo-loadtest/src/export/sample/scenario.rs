@@ -111,6 +111,7 @@ pub(super) fn checkout(target: Target, seconds: u64, ending: EndReason) -> Scena
         panics: Vec::new(),
         out_of_rows: false,
         target_death: None,
+        samples: None,
     });
     record
 }
@@ -159,6 +160,7 @@ pub(super) fn ping() -> ScenarioRecord {
         panics: Vec::new(),
         out_of_rows: false,
         target_death: None,
+        samples: None,
     });
     record
 }

@@ -30,6 +30,7 @@ pub(super) fn collect_remarks(card: &Card, record: &ScenarioRecord) -> Vec<Strin
         .chain(note_much_memory(card, record))
         .chain(note_odd_answers(record))
         .chain(note_much_tracing(record))
+        .chain(note_lost_samples(record))
         .chain(never_came(card, record))
         .chain(explain_contrast(card))
         .collect()
@@ -144,6 +145,21 @@ fn note_odd_answers(record: &ScenarioRecord) -> Vec<String> {
         }
     }
     remarks
+}
+
+/// Remarks that raw samples are missing.
+fn note_lost_samples(record: &ScenarioRecord) -> Option<String> {
+    let samples = record.end.samples.as_ref()?;
+    let why = match &samples.ended {
+        Some(reason) => format!("the file for them ended: {reason}"),
+        None => "they came faster than they could be written".to_owned(),
+    };
+    (samples.lost > 0).then(|| {
+        let lost = display::format_counted(samples.lost, "sample");
+        format!(
+            "{lost} of the load were lost, since {why}; no figure of this report is made of samples"
+        )
+    })
 }
 
 /// Limits on what the scenario was to count or time by itself, or on requests that a step was to send, and never

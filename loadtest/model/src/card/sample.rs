@@ -54,6 +54,7 @@ pub fn record(names: &[&'static str]) -> ScenarioRecord {
         panics: Vec::new(),
         out_of_rows: false,
         target_death: None,
+        samples: None,
     });
     let tally = &mut record.windows.steady;
     *tally = Tally::new(names.len());

@@ -70,6 +70,7 @@ fn prune_record(record: &ScenarioRecord) -> ScenarioRecord {
             panics: Vec::new(),
             out_of_rows: end.out_of_rows,
             target_death: None,
+            samples: None,
         },
         windows: Windows {
             warm_up: prune_tally(&record.windows.warm_up),

@@ -102,6 +102,7 @@ fn run(system: System) -> ScenarioRecord {
         panics: Vec::new(),
         out_of_rows: false,
         target_death: None,
+        samples: None,
     });
     record
 }

@@ -21,6 +21,7 @@ use crate::failure::RunFailure;
 use crate::metrics::{Frame, Number};
 use crate::plan::{GradingDefaults, Overrides};
 use crate::record::{RunEnd, RunStart};
+use crate::samples::SamplesRequest;
 use crate::trace::Tracing;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -216,6 +217,9 @@ pub struct RunRequest {
     /// the journal says [`JournalLine::Ready`], and ends the load where a threshold is broken.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_controller: bool,
+    /// The raw samples to keep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<SamplesRequest>,
 }
 
 /// A request to run the setups or the teardowns of one scenario, without a load.

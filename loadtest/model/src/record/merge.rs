@@ -332,6 +332,9 @@ fn join_ends(mut sum: RunEnd, part: RunEnd) -> RunEnd {
     sum.complete &= part.complete;
     sum.out_of_rows |= part.out_of_rows;
     sum.target_death = sum.target_death.or(part.target_death);
+    if let Some(samples) = part.samples {
+        sum.samples.get_or_insert_default().merge(samples);
+    }
     for panic in part.panics {
         add_panic(&mut sum.panics, panic);
     }

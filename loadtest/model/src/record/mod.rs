@@ -20,6 +20,7 @@ use crate::definition::ScenarioDef;
 use crate::metrics::{Cells, Frame, Panicked, Windows};
 use crate::plan::{GradingDefaults, Plan};
 use crate::redacted::Redacted;
+use crate::samples::SamplesAccount;
 use crate::schedule::{Schedule, Window};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -234,6 +235,9 @@ pub struct RunEnd {
     /// The end of the scenario's own target, if it did not survive the run.
     #[serde(default)]
     pub target_death: Option<Redacted>,
+    /// What became of its raw samples, if they were kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<SamplesAccount>,
 }
 
 /// Returns the value of [`RunEnd::complete`] for records that were written without it.
@@ -257,6 +261,7 @@ impl ScenarioRecord {
                 panics: Vec::new(),
                 out_of_rows: false,
                 target_death: None,
+                samples: None,
             },
             windows: Windows::default(),
             cells: Cells::default(),

@@ -2,6 +2,7 @@
 
 mod observer;
 mod progress;
+mod sampled;
 mod step;
 
 use super::outcome::tally_failure;
@@ -15,6 +16,7 @@ use loadtest_model::metrics::{GroupSample, SlowJourney, Tally, micros};
 use loadtest_model::schedule::Window;
 pub(crate) use observer::{IterationObserver, NoObserver};
 use progress::{ExecutedStep, IterationGuard, IterationProgress, elapsed_between};
+pub(crate) use sampled::{SampledJourney, SampledRequest};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -120,12 +122,14 @@ impl<T: Transport> VirtualUser<T> {
             std::mem::take(&mut self.executed),
             std::mem::take(&mut self.groups),
         );
+        let leaves_samples = SampledJourney::choose(state, self.vu.id(), Some(arrival.iteration));
         let begun = self.prepare_chain(arrival, window, state, self.last_trace);
         if begun.is_ok() {
             let steps = self.scenario.definition.steps.iter().enumerate();
             for (step, def) in steps.filter(|(_, def)| !def.last) {
                 running.in_step.set(Some(step));
-                let context = StepContext::new(step, def, window, state, trace.as_ref());
+                let context =
+                    StepContext::new(step, def, window, state, trace.as_ref(), leaves_samples);
                 let step_over = self.run_step(context, &mut progress, observer);
                 let ControlFlow::Continue(executed) = step_over.await else {
                     self.sent_nothing = false;
@@ -177,14 +181,14 @@ impl<T: Transport> VirtualUser<T> {
                     time_us,
                     ok: !progress.failed,
                     trace_id: sampled,
-                    steps: progress
-                        .executed
-                        .iter()
-                        .map(|ran| ran.to_slow_step(arrival.due))
-                        .collect(),
+                    steps: progress.slow_steps(arrival.due),
                 });
             }
         });
+        if let (Some(journey), Some(samples)) = (leaves_samples, &state.samples) {
+            let times = (start_delay, time);
+            journey.keep_journey(samples, window, arrival.due, times, !progress.failed);
+        }
         state.record_groups(window, &progress.groups);
         if let Some(trace) = &trace {
             trace.finish(self.ended_at, progress.failed);
@@ -248,7 +252,15 @@ impl<T: Transport> VirtualUser<T> {
         for step in state.last_step_indices() {
             let def = &self.scenario.definition.steps[step];
             // They are not cut short: only the hard end comes before theirs, and drops them.
-            let context = StepContext::new(step, def, Window::Steady, state, trace.as_ref());
+            let leaves_samples = SampledJourney::choose(state, self.vu.id(), None);
+            let context = StepContext::new(
+                step,
+                def,
+                Window::Steady,
+                state,
+                trace.as_ref(),
+                leaves_samples,
+            );
             if self
                 .run_step(context, &mut alone, observer)
                 .await

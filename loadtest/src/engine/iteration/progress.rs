@@ -1,9 +1,11 @@
 //! The progress of an iteration, and its tally if it is cut off.
 
 use super::super::outcome::StepOutcome;
+use super::super::samples::SampledTraffic;
 use super::super::worker_state::WorkerState;
 use super::observer::IterationObserver;
 use super::step::StepContext;
+use http::StatusCode;
 use loadtest_model::definition::StepDef;
 use loadtest_model::metrics::{Cause, GroupSample, RootCause, SlowStep, micros};
 use loadtest_model::schedule::Window;
@@ -59,6 +61,9 @@ pub(super) struct StepTiming {
     pub(super) begun: Instant,
     pub(super) service: Duration,
     pub(super) response: Duration,
+    pub(super) traffic: SampledTraffic,
+    /// The status of its answer, of which it has one.
+    pub(super) status: Option<StatusCode>,
 }
 
 /// A step that was executed.
@@ -88,6 +93,12 @@ impl IterationProgress {
             executed: ran,
             groups,
         }
+    }
+
+    /// Returns the steps as the record keeps them, of an iteration that was to start at `due`.
+    pub(super) fn slow_steps(&self, due: Instant) -> Vec<SlowStep> {
+        let executed = self.executed.iter();
+        executed.map(|step| step.to_slow_step(due)).collect()
     }
 
     /// Ends the journey after a step that failed, if its definition says so.
@@ -130,6 +141,7 @@ impl IterationProgress {
             group.response += timing.map_or(Duration::ZERO, |timing| timing.response);
         }
         if is_executed {
+            context.keep_sample(outcome, timing);
             self.executed.push(ExecutedStep {
                 step,
                 begun: timing.map_or_else(Instant::now, |timing| timing.begun),
@@ -143,7 +155,7 @@ impl IterationProgress {
 
 impl ExecutedStep {
     /// The same as the record keeps it, of an iteration that was to start at `due`.
-    pub(super) fn to_slow_step(&self, due: Instant) -> SlowStep {
+    fn to_slow_step(&self, due: Instant) -> SlowStep {
         SlowStep {
             step: self.step,
             begin_us: micros(elapsed_between(due, self.begun)),

@@ -11,6 +11,7 @@ use super::super::worker_state::WorkerState;
 use super::VirtualUser;
 use super::observer::IterationObserver;
 use super::progress::{IterationProgress, StepTiming};
+use super::sampled::SampledJourney;
 use crate::chain::{Halt, Http, Purpose, Unmet};
 use crate::transport::{Failure, Transport};
 use http::StatusCode;
@@ -39,6 +40,8 @@ pub(crate) struct StepContext<'a> {
     pub(crate) state: &'a Rc<WorkerState>,
     /// The trace of the journey, if requests carry one.
     pub(crate) trace: Option<&'a Rc<JourneyTrace>>,
+    /// The journey, if it leaves raw samples.
+    pub(crate) sampled: Option<SampledJourney>,
 }
 
 impl<'a> StepContext<'a> {
@@ -50,6 +53,7 @@ impl<'a> StepContext<'a> {
         window: Window,
         state: &'a Rc<WorkerState>,
         trace: Option<&'a Rc<JourneyTrace>>,
+        sampled: Option<SampledJourney>,
     ) -> Self {
         Self {
             step,
@@ -57,6 +61,7 @@ impl<'a> StepContext<'a> {
             window: state.step_window(step, window),
             state,
             trace,
+            sampled,
         }
     }
 
@@ -108,6 +113,8 @@ impl<T: Transport> VirtualUser<T> {
                     begun,
                     service,
                     response,
+                    traffic: attempt.traffic,
+                    status: attempt.result.as_ref().ok().copied(),
                 });
                 let mut sample = StepSample {
                     service,
@@ -180,7 +187,7 @@ impl<T: Transport> VirtualUser<T> {
         }
         progress.paused += state.wait_at_rendezvous(step).await;
         let transport = self.transport.take().unwrap_or_else(missing_transport);
-        let account = RequestLog::new(state, window, step, O::KEPT_EXCHANGES);
+        let account = RequestLog::new(context, O::KEPT_EXCHANGES);
         let (cut_off, waits) = (account.cut_off(), account.waits());
         let line = StepClient::new(transport, context, account);
         let mut http = Http::new(Box::new(line));
@@ -242,6 +249,8 @@ impl<T: Transport> VirtualUser<T> {
                 begun,
                 service: sample.service,
                 response: sample.response,
+                traffic: log.sampled_traffic(),
+                status: None,
             });
         state.with_tally(window, |tally| {
             let steps = &mut tally.steps[step];

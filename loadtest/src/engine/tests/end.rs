@@ -147,6 +147,7 @@ fn run_until_told(load: Load, last: u64) -> (RunEnd, Tally, u64) {
         start: engine::common_start(1),
         control: &Control::new(),
         tracing: None,
+        samples: None,
     };
     let ended = run.run(
         move |user| HttpTransport::new(Arc::clone(&network), user),
@@ -215,6 +216,7 @@ fn servers_that_drip_or_say_nothing_do_not_outlast_the_hard_end() {
             start: engine::common_start(1),
             control: &Control::new(),
             tracing: None,
+            samples: None,
         }
         .run(
             move |user| HttpTransport::new(Arc::clone(&network), user),

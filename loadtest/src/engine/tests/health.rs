@@ -90,6 +90,7 @@ fn a_stall_of_the_generator_makes_the_run_invalid_and_one_of_the_target_does_not
             panics: Vec::new(),
             out_of_rows: false,
             target_death: None,
+            samples: None,
         });
         Card::grade(&record, None)
     };

@@ -51,6 +51,7 @@ pub(super) fn run(scenario: &'static Scenario, count: u64, server: &Server) -> T
         start: engine::common_start(1),
         control: &Control::new(),
         tracing: None,
+        samples: None,
     }
     .run(
         move |user| HttpTransport::new(Arc::clone(&network), user),

@@ -277,6 +277,7 @@ fn worker_spec<T>(
         meeting_points: MeetingPoints::new(&scenario.definition, plan),
         make_transport: Arc::new(move |_| make_transport()),
         tracing: None,
+        samples: None,
     }
 }
 

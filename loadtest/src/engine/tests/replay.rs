@@ -88,6 +88,7 @@ fn sent_by_shard(load: &Load, seed: u64, workers: u32, shard: Shard) -> Vec<Stri
         start: engine::common_start(1),
         control: &Control::new(),
         tracing: None,
+        samples: None,
     }
     .run(
         move |user| HttpTransport::new(Arc::clone(&network), user),

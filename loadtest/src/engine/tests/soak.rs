@@ -108,6 +108,7 @@ fn soak(seconds: u64) -> Soaked {
         panics: Vec::new(),
         out_of_rows: false,
         target_death: None,
+        samples: None,
     });
     soaked
 }

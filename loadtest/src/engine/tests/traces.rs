@@ -141,6 +141,7 @@ fn send_to(
             ids: RunIds::new("run", &scenario.definition.identity(), seed),
             spans: Some(writer.outlet()),
         }),
+        samples: None,
     }
     .run(
         move |user| HttpTransport::new(Arc::clone(&network), user),
