@@ -116,12 +116,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         quiet: cli.quiet,
     };
     announce_start(args, cli.quiet);
-    let ran = if let Some(binary) = binary {
-        series.run_at_once(&chosen, &binary, &mut record)
-    } else {
-        series.run_in_turn(&chosen, &mut record);
-        Ok(())
-    };
+    let ran = series.run_all(&chosen, binary.as_ref(), &mut record);
     record.telemetry = hub.finish(cli.quiet, &project.interrupts);
     SamplesOutput::finish(samples, &record, cli.quiet);
     let comparison = against.map(|against| against.compare(&record));

@@ -184,8 +184,22 @@ impl Series<'_> {
         Live::new(self.is_unseen(), scenarios).with_feed(feed)
     }
 
+    /// Runs the scenarios: at once in one process of `binary`, or else one after another.
+    pub(super) fn run_all(
+        &self,
+        chosen: &[Found],
+        binary: Option<&Binary>,
+        record: &mut RunRecord,
+    ) -> Result<(), Error> {
+        let Some(binary) = binary else {
+            self.run_in_turn(chosen, record);
+            return Ok(());
+        };
+        self.run_at_once(chosen, binary, record)
+    }
+
     /// Runs the scenarios one after another; prints the error of each that fails.
-    pub(super) fn run_in_turn(&self, chosen: &[Found], record: &mut RunRecord) {
+    fn run_in_turn(&self, chosen: &[Found], record: &mut RunRecord) {
         let mut ended: Option<(u8, String)> = None;
         for (i, found) in chosen.iter().enumerate() {
             if let Some((exit_code, reason)) = &ended {
@@ -218,7 +232,7 @@ impl Series<'_> {
     }
 
     /// All at once, in one process of `binary`.
-    pub(super) fn run_at_once(
+    fn run_at_once(
         &self,
         chosen: &[Found],
         binary: &Binary,
