@@ -1,5 +1,6 @@
 //! The agents of a cluster, and the choice of those that can make a run.
 
+use super::clock::measure_clocks;
 use super::connection::{ANSWER_LIMIT, ClusterAddress, warn_of_missing_streams};
 use super::messages::{AGENTS, AgentInfo, PROTOCOL, decode, is_name};
 use crate::cli::values::MAX_AGENTS;
@@ -9,6 +10,7 @@ use crate::interrupt::Interrupts;
 use async_nats::{Client, StatusCode};
 use futures_util::StreamExt as _;
 use loadtest_model::display;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
@@ -239,15 +241,35 @@ fn find_other_run(agent: &AgentInfo) -> Option<Obstacle> {
     Some(Obstacle::Busy(console::clean(run)))
 }
 
+/// An agent that is there, and its clock.
+#[derive(Debug, Serialize)]
+pub(crate) struct ListedAgent {
+    #[serde(flatten)]
+    pub(crate) info: AgentInfo,
+    /// What its clock shows more than ours, in microseconds; `None` if it did not tell its time.
+    pub(crate) clock_offset_us: Option<i64>,
+    /// The most by which that can be wrong, in microseconds.
+    pub(crate) clock_error_us: Option<u64>,
+}
+
 /// Returns the agents of a cluster, for people to see.
 ///
 /// # Errors
 /// When there is no server.
-pub(crate) fn list_agents(address: &ClusterAddress) -> Result<Vec<AgentInfo>, Error> {
+pub(crate) fn list_agents(address: &ClusterAddress) -> Result<Vec<ListedAgent>, Error> {
     super::block_on(async {
         let client = address.connect("loadtest agents").await?;
         warn_of_missing_streams(&client);
-        find_agents(&client).await
+        let agents = find_agents(&client).await?;
+        let names = agents.iter().map(|info| info.agent.clone()).collect();
+        let clocks = measure_clocks(client, names).await;
+        let listed = agents.into_iter().zip(clocks);
+        let listed = listed.map(|(info, clock)| ListedAgent {
+            info,
+            clock_offset_us: clock.map(|clock| clock.offset_us),
+            clock_error_us: clock.map(|clock| clock.error_us),
+        });
+        Ok(listed.collect())
     })?
 }
 

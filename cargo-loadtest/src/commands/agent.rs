@@ -3,7 +3,7 @@
 use super::{Project, UnpackedBundle};
 use crate::cli::{AgentArgs, AgentsArgs, Cli, ResultFormat};
 use crate::cluster::{
-    Acceptance, AgentInfo, AgentSetting, BundleKey, ClusterAddress, Programs, list_agents, serve,
+    Acceptance, AgentSetting, BundleKey, ClusterAddress, ListedAgent, Programs, list_agents, serve,
 };
 use crate::config::{Config, FILE_NAME};
 use crate::console;
@@ -110,7 +110,12 @@ pub(crate) fn list(args: &AgentsArgs) -> Result<u8, Error> {
 }
 
 /// Formats an agent as a line.
-fn describe(agent: &AgentInfo) -> String {
+fn describe(listed: &ListedAgent) -> String {
+    let agent = &listed.info;
+    let clock = listed.clock_offset_us.zip(listed.clock_error_us);
+    let clock = clock.map_or("unknown".to_owned(), |(offset, error)| {
+        display::format_clock_offset(offset, error)
+    });
     let machine = &agent.environment;
     let cpus = display::format_counted(machine.cpus as u64, "processor");
     let scenarios = match &agent.accepts {
@@ -122,7 +127,7 @@ fn describe(agent: &AgentInfo) -> String {
         .as_ref()
         .map_or("idle".to_owned(), |run| format!("runs {run}"));
     let line = format!(
-        "{}  {}, {} {}, {cpus}, version {}, weight {}, {scenarios}, {state}",
+        "{}  {}, {} {}, {cpus}, clock {clock}, version {}, weight {}, {scenarios}, {state}",
         agent.agent, agent.host, machine.os, machine.arch, agent.tool_version, agent.weight
     );
     console::clean(&line)

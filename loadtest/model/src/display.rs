@@ -38,6 +38,13 @@ pub fn format_micros(us: u64) -> String {
     format_duration(Duration::from_micros(us))
 }
 
+/// Formats what a clock shows more than ours, and how exactly that is known: `+1.20 ms ± 35 µs`.
+pub fn format_clock_offset(offset_us: i64, error_us: u64) -> String {
+    let sign = if offset_us < 0 { "−" } else { "+" };
+    let [offset, error] = [offset_us.unsigned_abs(), error_us].map(format_micros);
+    format!("{sign}{offset} ± {error}")
+}
+
 /// A declared time, exactly: `500 ms`, `1.5 s`, `10 s`, `5 min`, `1 min 30 s`, `2 h`.
 pub fn format_span(time: Duration) -> String {
     let seconds = time.as_secs();

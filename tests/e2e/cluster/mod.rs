@@ -24,6 +24,7 @@ use loadtest_tests::Server;
 pub(crate) use run::Cluster;
 use run::{Agent, assert_is_sum};
 use rustix::process::Signal;
+use serde_json::Value;
 
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = trials![needing "nats-server":
@@ -89,7 +90,19 @@ fn agents_are_listed_and_refused_by_name() {
     let list = || sandbox.call().arg("agents").line(&broker.option());
     list().run().exits(0).prints(&["no agent is there"]);
     let agent = Agent::start(&broker.option(), "--weight 3");
-    list().run().exits(0).prints(&["weight 3", "idle"]);
+    list()
+        .run()
+        .exits(0)
+        .prints(&["weight 3", "idle", ", clock ", " ± "]);
+    let output = list().line("--format json").run().exits(0);
+    let listed: Value = serde_json::from_str(&output.stdout).expect("JSON");
+    assert_eq!(listed[0]["weight"], 3);
+    // Both clocks are that of this machine, told in whole microseconds.
+    let [offset, error] = ["clock_offset_us", "clock_error_us"].map(|key| listed[0][key].as_i64());
+    assert!(
+        offset.expect("an offset").abs() <= error.expect("an error") + 1,
+        "{output}"
+    );
     let wait = format!("single --users 2 {} --agents 2 --wait 1s", broker.option());
     sandbox
         .run(&wait, &server)

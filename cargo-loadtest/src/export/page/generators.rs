@@ -63,14 +63,8 @@ fn describe_machine(shard: &ShardRun) -> String {
     let Some(agent) = &shard.agent else {
         return system;
     };
-    let sign = if agent.clock_offset_us < 0 {
-        "−"
-    } else {
-        "+"
-    };
-    let [offset, error] = [agent.clock_offset_us.unsigned_abs(), agent.clock_error_us]
-        .map(|us| display::format_duration(Duration::from_micros(us)));
-    format!("{}: {system}, clock {sign}{offset} ± {error}", agent.host)
+    let clock = display::format_clock_offset(agent.clock_offset_us, agent.clock_error_us);
+    format!("{}: {system}, clock {clock}", agent.host)
 }
 
 fn build_cells(shard: &ShardRun) -> Vec<TableCell> {
