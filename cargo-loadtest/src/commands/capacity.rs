@@ -16,12 +16,12 @@ use crate::store::{Measured, RunFolder, Store};
 use crate::suggestion::find_similar;
 use crate::telemetry::RunFacts;
 use crate::workspace;
-use loadtest_model::capacity::{Goal, ObservedMax, Purpose, Search, Trial, TrialOutcome};
+use loadtest_model::capacity::{Goal, Purpose, Search, Trial, TrialOutcome};
 use loadtest_model::definition::{Bound, Load, Metric, Part, ScenarioDef, Subject, Threshold};
 use loadtest_model::display;
 use loadtest_model::plan::{PlanError, ScopedThreshold, declared_thresholds, with_error_limit};
 use loadtest_model::protocol::CapacityRequest;
-use loadtest_model::record::RunRecord;
+use loadtest_model::record::{ObservedSeries, RunRecord};
 use loadtest_model::threshold::ThresholdMistake;
 use std::time::Duration;
 
@@ -171,7 +171,7 @@ fn add_observed(record: &mut RunRecord, observers: &[Observer]) {
         return;
     };
     for (trial, series) in search.trials.iter_mut().zip(&observed) {
-        trial.observed = series.iter().map(ObservedMax::from_series).collect();
+        trial.observed = series.iter().map(ObservedSeries::highest).collect();
     }
     let shown = search.decisive().and_then(|at| observed.get(at).cloned());
     if let (Some(scenario), Some(series)) = (record.scenarios.first_mut(), shown) {

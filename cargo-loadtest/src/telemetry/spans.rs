@@ -4,7 +4,7 @@ use super::RunFacts;
 use crate::console::clean;
 use crate::course::Course;
 use crate::journal::Tail;
-use loadtest_model::trace::{SpanLine, TracedJourney};
+use loadtest_model::protocol::{SpanLine, TracedJourney};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -2,6 +2,7 @@
 
 use crate::definition::{Bound, Load, Retry, Shape, Stage, Threshold, Until};
 use crate::plan::Plan;
+use crate::trace::{TRACEPARENT, Tracing};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -36,6 +37,14 @@ pub fn format_duration(time: Duration) -> String {
 /// Formats a measured time in microseconds.
 pub fn format_micros(us: u64) -> String {
     format_duration(Duration::from_micros(us))
+}
+
+/// Formats what the requests of a load carry: `` `traceparent` with 1 % of journeys sampled, at most 10/s ``.
+pub fn format_tracing(tracing: &Tracing) -> String {
+    let share = format_exact_percent(tracing.sample);
+    let most = tracing.at_most_per_second.map(format_exact_rate);
+    let most = most.map_or_else(String::new, |rate| format!(", at most {rate}"));
+    format!("`{TRACEPARENT}` with {share} of journeys sampled{most}")
 }
 
 /// Formats what a clock shows more than ours, and how exactly that is known: `+1.20 ms ± 35 µs`.

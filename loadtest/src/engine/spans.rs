@@ -2,7 +2,7 @@
 
 use crate::secrets;
 use loadtest_model::metrics::micros;
-use loadtest_model::trace::{SpanLine, TracedJourney};
+use loadtest_model::protocol::{SpanLine, TracedJourney};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;

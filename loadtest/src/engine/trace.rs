@@ -4,11 +4,11 @@ use super::spans::SpanOutlet;
 use crate::transport::{CallTrace, ErrorKind, SentRequest};
 use loadtest_model::metrics::micros;
 use loadtest_model::plan::Plan;
-use loadtest_model::schedule::Schedule;
-use loadtest_model::trace::{
-    Quota, RunIds, Sampler, TraceId, TracePoint, TracedJourney, TracedOutcome, TracedRequest,
-    TracedRoot, TracedStep,
+use loadtest_model::protocol::{
+    TracedJourney, TracedOutcome, TracedRequest, TracedRoot, TracedStep,
 };
+use loadtest_model::schedule::Schedule;
+use loadtest_model::trace::{Quota, RunIds, Sampler, TraceId, TracePoint};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;

@@ -5,7 +5,7 @@ use crate::call::Call;
 use crate::site::{Sandbox, shop};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_model::trace::SpanLine;
+use loadtest_model::protocol::SpanLine;
 use loadtest_tests::{Reply, Request, Server};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -7,9 +7,8 @@ use super::super::wire::otlp_trace::{
 };
 use super::otlp::attributes;
 use loadtest_model::metrics::ErrorKind;
-use loadtest_model::trace::{
-    SpanId, TraceId, TracedJourney, TracedOutcome, TracedRequest, TracedStep,
-};
+use loadtest_model::protocol::{TracedJourney, TracedOutcome, TracedRequest, TracedStep};
+use loadtest_model::trace::{SpanId, TraceId};
 
 const INTERNAL: i32 = 1;
 const CLIENT: i32 = 3;

@@ -13,7 +13,6 @@ use crate::definition::{Bound, Load, ScenarioDef, micros};
 use crate::display;
 use crate::failure::RunFailure;
 use crate::plan::{GradingDefaults, Overrides, Plan, PlanError, ScopedThreshold};
-use crate::record::ObservedSeries;
 use crate::redacted::Redacted;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -127,18 +126,6 @@ pub struct ObservedMax {
     pub unit: String,
     /// The value; `None` without any.
     pub max: Option<f64>,
-}
-
-impl ObservedMax {
-    /// Returns that of a series.
-    pub fn from_series(series: &ObservedSeries) -> Self {
-        let values = series.points.iter().map(|point| point.max);
-        Self {
-            name: series.name.clone(),
-            unit: series.unit.clone(),
-            max: values.reduce(f64::max),
-        }
-    }
 }
 
 /// A condition of the SLO in words.

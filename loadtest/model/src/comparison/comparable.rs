@@ -201,7 +201,7 @@ fn compare_loads(base: &Load, new: &Load) -> Option<Refusal> {
 
 fn compare_traces(base: Option<&Tracing>, new: Option<&Tracing>) -> Option<Refusal> {
     let describe = |tracing: Option<&Tracing>| {
-        tracing.map_or_else(|| "no traces".to_owned(), ToString::to_string)
+        tracing.map_or_else(|| "no traces".to_owned(), display::format_tracing)
     };
     (!is_same_tracing(base, new)).then(|| Refusal::Traces {
         base: describe(base),

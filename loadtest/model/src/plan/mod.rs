@@ -12,7 +12,6 @@ use crate::definition::Letter;
 use crate::definition::{
     Bound, Comparator, Load, Metric, Rendezvous, ScenarioDef, Shape, Subject, Threshold,
 };
-use crate::display::format_counted;
 use crate::shard::Shard;
 use crate::trace::Tracing;
 pub use error::{LoadOption, PlanError};
@@ -263,7 +262,8 @@ fn check_shard(scenario: &ScenarioDef, load: &Load, shard: Shard, errors: &mut V
     let shards = shard.count();
     let few = counts.into_iter().filter_map(|(count, what)| {
         let few = count.filter(|count| *count < u64::from(shards))?;
-        Some(format_counted(few, what))
+        let plural = if few == 1 { "" } else { "s" };
+        Some(format!("{few} {what}{plural}"))
     });
     let few: Vec<String> = few.collect();
     if !few.is_empty() {

@@ -7,6 +7,7 @@
 
 mod debug;
 mod replay;
+mod spans;
 
 pub use debug::{
     CurlCommand, DebugAnswer, DebugEnd, DebugEvent, DebugExchange, DebugHop, DebugOutcome,
@@ -14,6 +15,7 @@ pub use debug::{
 };
 
 pub use replay::{Replay, ReplayedRequest};
+pub use spans::{SpanLine, TracedJourney, TracedOutcome, TracedRequest, TracedRoot, TracedStep};
 
 use crate::capacity::{Goal, Purpose, SearchEnding, Trial};
 use crate::definition::ScenarioDef;
@@ -204,7 +206,7 @@ pub struct RunRequest {
     /// The file for it where that one cannot be written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spare_record: Option<PathBuf>,
-    /// The file for the spans of sampled journeys: a [`SpanLine`](crate::trace::SpanLine) in JSON per line.
+    /// The file for the spans of sampled journeys: a [`SpanLine`] in JSON per line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spans: Option<PathBuf>,
     /// The file of the [`SetupValues`] of a shard, which runs no setup.

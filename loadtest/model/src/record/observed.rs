@@ -1,5 +1,6 @@
 //! What was read of the target's own side while a load went on.
 
+use crate::capacity::ObservedMax;
 use crate::definition::{Comparator, micros};
 use crate::display;
 use crate::redacted::Redacted;
@@ -142,6 +143,16 @@ impl ObservedLimit {
 }
 
 impl ObservedSeries {
+    /// Returns its highest value, for a trial of a search.
+    pub fn highest(&self) -> ObservedMax {
+        let values = self.points.iter().map(|point| point.max);
+        ObservedMax {
+            name: self.name.clone(),
+            unit: self.unit.clone(),
+            max: values.reduce(f64::max),
+        }
+    }
+
     /// The most points of a series; when full, neighbours merge and the width doubles.
     pub const LIMIT: usize = 600;
 

@@ -4,18 +4,14 @@
 //! second run agree without talking to each other.
 
 mod id;
-mod journey;
 mod link;
 mod sampling;
 
 pub use id::{ParseIdError, RunIds, SpanId, TraceId, TraceParent};
-pub use journey::{SpanLine, TracedJourney, TracedOutcome, TracedRequest, TracedRoot, TracedStep};
 pub use link::{LinkValues, check_link, fill_link, read_unix_ms};
 pub use sampling::{Quota, Sampler};
 
-use crate::display;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// The name of the header that carries the ids, by W3C Trace Context.
 pub const TRACEPARENT: &str = "traceparent";
@@ -37,18 +33,6 @@ impl Tracing {
     /// Returns true if both ask the target for the same: a link is only read.
     pub fn is_same_load(&self, other: &Self) -> bool {
         (self.sample, self.at_most_per_second) == (other.sample, other.at_most_per_second)
-    }
-}
-
-/// Writes what a request carries: `` `traceparent` with 1 % of journeys sampled, at most 10/s ``.
-impl fmt::Display for Tracing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let share = display::format_exact_percent(self.sample);
-        write!(f, "`{TRACEPARENT}` with {share} of journeys sampled")?;
-        match self.at_most_per_second {
-            Some(rate) => write!(f, ", at most {}", display::format_exact_rate(rate)),
-            None => Ok(()),
-        }
     }
 }
 

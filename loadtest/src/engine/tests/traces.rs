@@ -7,10 +7,9 @@ use crate::transport::{HttpTransport, Network};
 use loadtest_model::definition::{Load, Rate};
 use loadtest_model::metrics::{ErrorKind, Tally};
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
+use loadtest_model::protocol::{SpanLine, TracedJourney, TracedOutcome, TracedStep};
 use loadtest_model::shard::Shard;
-use loadtest_model::trace::{
-    RunIds, SpanLine, TraceId, TracedJourney, TracedOutcome, TracedStep, Tracing,
-};
+use loadtest_model::trace::{RunIds, TraceId, Tracing};
 use loadtest_tests::{Reply, Request as Received, Server};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;

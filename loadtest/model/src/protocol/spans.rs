@@ -1,7 +1,7 @@
 //! The spans of a sampled journey, as the load writes them down. Times are in microseconds from the start of the load.
 
-use super::TraceId;
 use crate::metrics::ErrorKind;
+use crate::trace::TraceId;
 use serde::{Deserialize, Serialize};
 
 /// A line of the file of spans: `{"journey":{..}}`.
