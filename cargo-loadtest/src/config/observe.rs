@@ -89,6 +89,12 @@ pub(crate) struct FigureConfig {
 }
 
 impl FigureConfig {
+    /// Returns true if a series with this name is one of the figure.
+    pub(crate) fn has_series(&self, name: &str) -> bool {
+        let rest = name.strip_prefix(&*self.name);
+        rest.is_some_and(|rest| rest.is_empty() || self.by.is_some() && rest.starts_with(' '))
+    }
+
     /// Formats the figure: `db cpu in cores, max < 3.5 cores or abort`.
     pub(crate) fn describe(&self) -> String {
         let mut words = self.name.clone();

@@ -172,7 +172,7 @@ impl Shared {
         for source in self.observation.sources.iter() {
             for figure in &source.figures {
                 let mut series = scenario.series.iter();
-                if !series.any(|series| series.name.starts_with(&figure.name)) {
+                if !series.any(|series| figure.has_series(&series.name)) {
                     scenario.announce(source.head(figure, &figure.name));
                 }
             }

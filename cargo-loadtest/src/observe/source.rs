@@ -144,10 +144,7 @@ impl Source {
 
     /// Returns true if it is the source of a series.
     pub(super) fn has_series(&self, name: &str) -> bool {
-        self.figures.iter().any(|figure| {
-            let rest = name.strip_prefix(&*figure.name);
-            rest.is_some_and(|rest| rest.is_empty() || figure.by.is_some() && rest.starts_with(' '))
-        })
+        self.figures.iter().any(|figure| figure.has_series(name))
     }
 
     /// Returns true if a limit is about it.

@@ -96,9 +96,10 @@ fn copy_lines(
         let is_behind = !source.buffer().is_empty();
         if entry.is_none() || !is_behind || text.len() >= LINES_AT_ONCE {
             let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
-            output.sink.write_all(&text)?;
+            let writer = output.sink.writer();
+            writer.write_all(&text)?;
             if !is_behind {
-                output.sink.flush()?;
+                writer.flush()?;
             }
             text.clear();
         }

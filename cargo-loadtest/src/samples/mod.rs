@@ -15,6 +15,7 @@ use lines::{COLUMNS, SampleFormat};
 use loadtest_model::display;
 use loadtest_model::record::RunRecord;
 use loadtest_model::samples::SamplesRequest;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -61,8 +62,7 @@ impl SamplesPlan {
                 share,
             }));
         }
-        // The longer of two that fit comes later.
-        let found = ENDINGS.iter().rfind(|(ending, ..)| given.ends_with(ending));
+        let found = ENDINGS.iter().find(|(ending, ..)| given.ends_with(ending));
         let Some((_, format, is_compressed)) = found else {
             return Err(Error::usage(format!(
                 "`--samples {}` says no format; end the name with `.jsonl`, `.csv`, `.jsonl.gz` or `.csv.gz`, or write \
@@ -112,22 +112,23 @@ impl SamplesPlan {
             }
         };
         let buffered = BufWriter::with_capacity(1 << 16, writer);
-        let mut sink: Box<dyn Write + Send> = if self.is_compressed {
-            Box::new(GzEncoder::new(buffered, Compression::fast()))
+        let mut sink = if self.is_compressed {
+            SampleSink::Compressed(Box::new(GzEncoder::new(buffered, Compression::fast())))
         } else {
-            Box::new(buffered)
+            SampleSink::Plain(buffered)
         };
-        if self.format == SampleFormat::Csv {
+        let header = match self.format {
             // Once, whatever the number of scenarios.
-            let _ = write!(sink, "{COLUMNS}\r\n");
-        }
+            SampleFormat::Csv => write!(sink.writer(), "{COLUMNS}\r\n"),
+            SampleFormat::Json => Ok(()),
+        };
         Ok(SamplesOutput {
             path,
             format: self.format,
             share: self.share,
             file: Arc::new(Mutex::new(SamplesFile {
                 sink,
-                failure: None,
+                failure: header.err().map(|error| error.to_string()),
             })),
         })
     }
@@ -162,17 +163,39 @@ pub(crate) struct SamplesOutput {
     file: Arc<Mutex<SamplesFile>>,
 }
 
+#[derive(Debug)]
 struct SamplesFile {
-    sink: Box<dyn Write + Send>,
+    sink: SampleSink,
     /// The first reason why lines could not be written.
     failure: Option<String>,
 }
 
-impl std::fmt::Debug for SamplesFile {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("SamplesFile")
-            .finish_non_exhaustive()
+/// The way of lines to a file or to standard output.
+enum SampleSink {
+    Plain(BufWriter<Box<dyn Write + Send>>),
+    Compressed(Box<GzEncoder<BufWriter<Box<dyn Write + Send>>>>),
+}
+
+impl fmt::Debug for SampleSink {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SampleSink").finish_non_exhaustive()
+    }
+}
+
+impl SampleSink {
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Self::Plain(writer) => writer,
+            Self::Compressed(writer) => writer,
+        }
+    }
+
+    /// Writes what is left, the end of a compressed file included.
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Plain(mut writer) => writer.flush(),
+            Self::Compressed(writer) => writer.finish()?.flush(),
+        }
     }
 }
 
@@ -197,11 +220,10 @@ impl SamplesOutput {
         };
         let file = Arc::into_inner(file);
         let file = file.map(|file| file.into_inner().unwrap_or_else(PoisonError::into_inner));
-        let Some(SamplesFile { mut sink, failure }) = file else {
+        let Some(SamplesFile { sink, failure }) = file else {
             return;
         };
-        let ended = sink.flush().map_err(|error| error.to_string());
-        drop(sink);
+        let ended = sink.finish().map_err(|error| error.to_string());
         let place = path.map(|path| console::clean(&path.display().to_string()));
         let place = place.unwrap_or_else(|| "standard output".to_owned());
         if let Some(reason) = failure.or(ended.err()) {

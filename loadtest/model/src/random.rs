@@ -11,3 +11,8 @@ pub const fn mix_bits(mut z: u64) -> u64 {
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
 }
+
+/// Returns the upper 53 bits, which are all that a `f64` holds, as a number from 0 to below 1.
+pub fn unit_interval(bits: u64) -> f64 {
+    (bits >> 11) as f64 / (1_u64 << 53) as f64
+}

@@ -4,7 +4,7 @@
 //! [`SamplesHeader`] in JSON on a line of its own, and then [`SampleEntry`]s.
 
 use crate::metrics::ErrorKind;
-use crate::random::mix_bits;
+use crate::random::{mix_bits, unit_interval};
 use crate::redacted::Redacted;
 use crate::schedule::Window;
 use serde::{Deserialize, Serialize};
@@ -36,9 +36,7 @@ pub struct SamplesRequest {
 impl SamplesRequest {
     /// Returns true if the journey with this number leaves samples. Runs of the same seed keep the same ones.
     pub fn keeps(&self, seed: u64, iteration: u64) -> bool {
-        // 53 bits are what a `f64` holds.
-        let draw = mix_bits(seed ^ mix_bits(iteration)) >> 11;
-        (draw as f64) < self.share * (1_u64 << 53) as f64
+        unit_interval(mix_bits(seed ^ mix_bits(iteration))) < self.share
     }
 }
 

@@ -1,6 +1,6 @@
 //! The virtual user, as scenario code sees it.
 
-use loadtest_model::random::{GOLDEN, mix_bits};
+use loadtest_model::random::{GOLDEN, mix_bits, unit_interval};
 use loadtest_model::trace::{TraceId, TraceParent};
 use std::borrow::Cow;
 use std::ops::{Bound, RangeBounds};
@@ -73,7 +73,7 @@ impl Vu {
     ///
     /// The same seed gives the same numbers in the same step of the same iteration.
     pub fn random(&mut self) -> f64 {
-        unit(self.bits())
+        unit_interval(self.bits())
     }
 
     /// A whole number drawn evenly from `range`, such as `1..=6`. From the same source as
@@ -325,11 +325,6 @@ pub(crate) enum Purpose {
     Weight,
     Think,
     Scenario,
-}
-
-/// The upper 53 bits as a number in `0.0..1.0`.
-fn unit(bits: u64) -> f64 {
-    (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 #[cfg(test)]

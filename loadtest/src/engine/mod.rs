@@ -39,7 +39,7 @@ pub(crate) use outcome::StepOutcome;
 pub(crate) use panics::catch_panic;
 pub(crate) use samples::SamplesFile;
 pub(crate) use single::{IterationPosition, run_single_iteration};
-pub(crate) use spans::SpanWriter;
+pub(crate) use spans::{SpanWriter, unix_micros};
 pub(crate) use trace::RunTracing;
 
 use crate::chain::{Scenario, Shared};

@@ -53,14 +53,7 @@ impl SpanWriter {
     /// # Errors
     /// When the system gives no file or no thread.
     pub(crate) fn start(path: &Path, start: Instant) -> io::Result<Self> {
-        let mut file = SpanFile {
-            file: File::create(path)?,
-            second: 0,
-            spans: 0,
-            bytes: 0,
-            lost: 0,
-            is_full: false,
-        };
+        let mut file = SpanFile::new(File::create(path)?);
         file.write_line(&SpanLine::Start {
             unix_us: unix_micros(start),
         });
@@ -103,6 +96,17 @@ struct SpanFile {
 }
 
 impl SpanFile {
+    fn new(file: File) -> Self {
+        Self {
+            file,
+            second: 0,
+            spans: 0,
+            bytes: 0,
+            lost: 0,
+            is_full: false,
+        }
+    }
+
     fn serve(
         mut self,
         receiver: &Receiver<TracedJourney>,
@@ -161,9 +165,78 @@ impl SpanFile {
 }
 
 /// Returns the time of day at `instant`, in microseconds after 1970.
-fn unix_micros(instant: Instant) -> u64 {
+pub(crate) fn unix_micros(instant: Instant) -> u64 {
     let (now, today) = (Instant::now(), SystemTime::now());
     let since_1970 = today.duration_since(UNIX_EPOCH).unwrap_or_default();
     let time = since_1970 + instant.saturating_duration_since(now);
     micros(time.saturating_sub(now.saturating_duration_since(instant)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadtest_model::protocol::{TracedOutcome, TracedRoot, TracedStep};
+    use loadtest_model::trace::RunIds;
+
+    /// A journey of ten spans.
+    fn journey(iteration: u64) -> TracedJourney {
+        let step = |step| TracedStep {
+            step,
+            begin_us: 0,
+            end_us: 1,
+            error: None,
+            requests: Vec::new(),
+        };
+        TracedJourney {
+            trace_id: RunIds::new("run", "shop::visit", 7).trace(iteration),
+            iteration,
+            root: Some(TracedRoot {
+                begin_us: 0,
+                end_us: 1,
+                delay_us: 0,
+                outcome: TracedOutcome::Ok,
+            }),
+            steps: (0..9).map(step).collect(),
+        }
+    }
+
+    /// Returns the numbers of the journeys in a file, and the spans that it says are lost.
+    fn read(path: &Path) -> (Vec<u64>, u64) {
+        let text = std::fs::read_to_string(path).unwrap();
+        let (mut journeys, mut lost) = (Vec::new(), 0);
+        for line in text.lines() {
+            match serde_json::from_str(line).unwrap() {
+                SpanLine::Journey(journey) => journeys.push(journey.iteration),
+                SpanLine::Lost { spans } => lost += spans,
+                SpanLine::Start { .. } => {}
+            }
+        }
+        (journeys, lost)
+    }
+
+    #[test]
+    fn a_second_has_so_many_spans_of_whole_journeys_and_the_rest_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("spans");
+        let mut file = SpanFile::new(File::create(&path).unwrap());
+        let most = MOST_PER_SECOND / 10;
+        for iteration in 0..most + 3 {
+            file.add(journey(iteration), 0);
+        }
+        file.add(journey(most + 3), 1);
+        let expected: Vec<u64> = (0..most).chain([most + 3]).collect();
+        assert_eq!(read(&path), (expected, 30));
+    }
+
+    #[test]
+    fn a_file_that_is_full_takes_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("spans");
+        let mut file = SpanFile::new(File::create(&path).unwrap());
+        file.bytes = MOST_BYTES - 1;
+        file.add(journey(0), 0);
+        file.add(journey(1), 0);
+        file.write_lost();
+        assert_eq!(read(&path), (vec![0], 10));
+    }
 }

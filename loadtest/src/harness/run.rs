@@ -24,7 +24,7 @@ use crate::targets::{Target, offline};
 use crate::transport::{HttpTransport, Network};
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::failure::{FailureKind, RunFailure};
-use loadtest_model::metrics::{Frame, micros};
+use loadtest_model::metrics::Frame;
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use loadtest_model::protocol::{
     BASE_URL_VARIABLE, DebugEnd, DebugEvent, DebugRequest, DebugStart, VALIDITY_VARIABLE,
@@ -37,7 +37,7 @@ use loadtest_model::trace::RunIds;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 use tokio::runtime;
 use tokio::task::LocalSet;
 use tokio::time::Instant;
@@ -175,13 +175,11 @@ impl PreparedRun {
         run: &str,
         start: Instant,
     ) -> Result<SamplesFile, RunFailure> {
-        let begins = SystemTime::now() + start.saturating_duration_since(Instant::now());
-        let since_1970 = begins.duration_since(UNIX_EPOCH).unwrap_or_default();
         let definition = redact_definition(&self.scenario.definition);
         let header = SamplesHeader {
             run: run.to_owned(),
             scenario: definition.identity(),
-            started_us: micros(since_1970),
+            started_us: engine::unix_micros(start),
             steps: (definition.steps.iter())
                 .map(|step| step.name.to_string())
                 .collect(),

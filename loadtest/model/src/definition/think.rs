@@ -118,7 +118,7 @@ impl Think {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{GOLDEN, mix_bits};
+    use crate::random::{GOLDEN, mix_bits, unit_interval};
     use proptest::prelude::*;
 
     fn random(law: ThinkLaw, mean_ms: u64, deviation_ms: u64) -> Think {
@@ -133,7 +133,7 @@ mod tests {
     fn numbers(mut state: u64) -> impl FnMut() -> f64 {
         move || {
             state = state.wrapping_add(GOLDEN);
-            (mix_bits(state) >> 11) as f64 / (1_u64 << 53) as f64
+            unit_interval(mix_bits(state))
         }
     }
 

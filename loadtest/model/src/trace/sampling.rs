@@ -2,7 +2,7 @@
 //! the seed.
 
 use super::Tracing;
-use crate::random::{GOLDEN, mix_bits};
+use crate::random::{GOLDEN, mix_bits, unit_interval};
 use crate::schedule::{Model, Schedule};
 use std::cell::Cell;
 use std::time::Duration;
@@ -13,8 +13,8 @@ const PURPOSE: u64 = 0x7472_6163_6573;
 /// Decides about each iteration of a load.
 ///
 /// Of a load with planned arrivals the journeys are chosen by their numbers alone: evenly over each second, and no more
-/// than the bound. Of other loads nobody knows how many journeys a second will hold: there the hash of an iteration
-/// makes it a candidate, and whoever runs it keeps the bound by a clock.
+/// than the bound. How many journeys a second of other loads will hold is not known: there the hash of an iteration
+/// makes it a candidate, and its worker keeps the bound by a clock.
 #[derive(Debug)]
 pub struct Sampler {
     sample: f64,
@@ -72,7 +72,7 @@ impl Sampler {
         }
     }
 
-    /// Returns the bound that whoever runs the iterations keeps by a clock, where there is one.
+    /// Returns the bound that workers keep by a clock, where there is one.
     pub fn quota_by_clock(&self) -> Option<Quota> {
         self.quota.filter(|_| !self.is_open)
     }
@@ -136,8 +136,7 @@ impl Sampler {
 
     /// Returns a number from 0 to below 1.
     fn draw(&self, place: u64) -> f64 {
-        let bits = mix_bits(self.seed ^ mix_bits(place ^ GOLDEN));
-        (bits >> 11) as f64 / (1_u64 << 53) as f64
+        unit_interval(mix_bits(self.seed ^ mix_bits(place ^ GOLDEN)))
     }
 }
 

@@ -5,13 +5,11 @@ mod progress;
 mod sampled;
 mod step;
 
-use super::outcome::tally_failure;
 use super::trace::{EndedTrace, JourneyTrace};
 use super::vu_guard::VuGuard;
 use super::worker_state::WorkerState;
 use crate::chain::{Chain, Purpose, RequestBuf, Scenario, Shared, Vu};
-use crate::transport::{Failure, Transport};
-use loadtest_model::metrics::ErrorKind;
+use crate::transport::Transport;
 use loadtest_model::metrics::{GroupSample, SlowJourney, Tally, micros};
 use loadtest_model::schedule::Window;
 pub(crate) use observer::{IterationObserver, NoObserver};
@@ -146,20 +144,17 @@ impl<T: Transport> VirtualUser<T> {
                     }
                 }
             }
-        } else {
+        }
+        if let Err(message) = &begun {
             progress.failed = true;
+            let first = &self.scenario.definition.steps[0];
+            let context = StepContext::new(0, first, window, state, None, leaves_samples);
+            context.fail_unprepared(message);
         }
         self.ended_at = Instant::now();
         let time = (self.ended_at - arrival.due).saturating_sub(progress.paused);
         running.ended.set(true);
         state.with_tally(window, |tally| {
-            if let Err(message) = &begun {
-                tally_failure(
-                    &mut tally.steps[0],
-                    &Failure::new(ErrorKind::StepPanic, message.as_str()),
-                    None,
-                );
-            }
             let journeys = &mut tally.journey;
             if progress.failed {
                 journeys.failed += 1;

@@ -1,7 +1,7 @@
 //! One step of an iteration: drawn, built, sent, checked and tallied.
 
 use super::super::outcome::{
-    StepOutcome, StepSample, dependency_tally, tally_not_sent, tally_without_request,
+    StepOutcome, StepSample, dependency_tally, tally_failure, tally_not_sent, tally_without_request,
 };
 use super::super::request_loop::RequestLoop;
 use super::super::step_client::{OwnWaits, RequestLog, StepClient};
@@ -63,6 +63,15 @@ impl<'a> StepContext<'a> {
             trace,
             sampled,
         }
+    }
+
+    /// Counts the first step of a journey as failed, since its chain panicked before.
+    pub(super) fn fail_unprepared(&self, message: &str) {
+        let failure = Failure::new(ErrorKind::StepPanic, message);
+        self.state.with_tally(self.window, |tally| {
+            tally_failure(&mut tally.steps[self.step], &failure, None);
+        });
+        self.keep_sample(&StepOutcome::Failed(failure), None);
     }
 
     /// Returns the place in a trace that is kept of the step that took so long.
