@@ -1,4 +1,4 @@
-//! `ours one|three URL SECONDS [USERS]`: loadtest, as a program of its own.
+//! `ours one|three|http2 URL SECONDS [USERS]`: loadtest, as a program of its own.
 
 use loadtest::prelude::*;
 use std::time::Duration;
@@ -25,6 +25,12 @@ fn one() {
     fn ask();
 }
 
+#[scenario(http = 2, insecure = true)]
+fn http2() {
+    #[step(get = "/")]
+    fn ask();
+}
+
 #[scenario]
 fn three() {
     #[step(post = "/login", json = { "user": "ada" })]
@@ -43,8 +49,12 @@ fn three() {
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let mut given = std::env::args().skip(1);
-    let mut next = || given.next().expect("ours one|three URL SECONDS [USERS]");
-    let scenario = if next() == "one" { one() } else { three() };
+    let mut next = || given.next().expect("ours one|three|http2 URL SECONDS [USERS]");
+    let scenario = match next().as_str() {
+        "one" => one(),
+        "http2" => http2(),
+        _ => three(),
+    };
     let url = next();
     let seconds = next().parse().expect("seconds");
     let users = given.next().map_or(64, |users| users.parse().expect("users"));

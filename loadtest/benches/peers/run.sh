@@ -69,22 +69,5 @@ for ((round = 1; round <= rounds; round++)); do
     done
 done >"$folder/figures"
 
-# Medians, and the median of the ratios by round to loadtest.
-awk '
-    function median(list,    n, sorted, i, j, t) {
-        n = split(list, sorted, " ")
-        for (i = 2; i <= n; i++) for (j = i; j > 1 && sorted[j] + 0 < sorted[j - 1] + 0; j--) {
-            t = sorted[j]; sorted[j] = sorted[j - 1]; sorted[j - 1] = t
-        }
-        return n % 2 ? sorted[(n + 1) / 2] : (sorted[n / 2] + sorted[n / 2 + 1]) / 2
-    }
-    $2 == "loadtest" { mine[$1] = $3 }
-    { key = $1 " " $2; if (!(key in all)) order[++count] = key; all[key] = all[key] " " $3; ratio[key] = ratio[key] " " mine[$1] / $3 }
-    END {
-        print "work   tool      us CPU per request   loadtest is .. times this"
-        for (i = 1; i <= count; i++) {
-            split(order[i], k, " ")
-            printf "%-6s %-9s %12.2f %20.2f\n", k[1], k[2], median(all[order[i]]), median(ratio[order[i]])
-        }
-    }' "$folder/figures"
+medians "$folder/figures"
 absent wrk oha goose k6

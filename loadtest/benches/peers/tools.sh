@@ -37,9 +37,9 @@ hyper = { version = "1", features = ["client", "http1"] }
 hyper-util = { version = "0.1", features = ["tokio"] }
 tokio = { version = "1", features = ["net", "rt"] }'
 
-# system NAME: the path of a program that a system package of that name has; nothing where there is none
+# system NAME [PACKAGE]: the path of a program that a system package (of that name) has; nothing where there is none
 system() {
-    command -v "$1" >/dev/null || [[ $EUID -ne 0 ]] || apt-get install -y -qq "$1" >/dev/null 2>&1 || true
+    command -v "$1" >/dev/null || [[ $EUID -ne 0 ]] || apt-get install -y -qq "${2-$1}" >/dev/null 2>&1 || true
     command -v "$1" || true
 }
 
@@ -74,4 +74,25 @@ pinned() {
         return 1
     }
     awk '{ print $1 + $2 }' <<<"$times"
+}
+
+# medians FILE: of its lines `WORK TOOL microseconds`, and the median of the ratios by round to loadtest
+medians() {
+    awk '
+        function median(list,    n, sorted, i, j, t) {
+            n = split(list, sorted, " ")
+            for (i = 2; i <= n; i++) for (j = i; j > 1 && sorted[j] + 0 < sorted[j - 1] + 0; j--) {
+                t = sorted[j]; sorted[j] = sorted[j - 1]; sorted[j - 1] = t
+            }
+            return n % 2 ? sorted[(n + 1) / 2] : (sorted[n / 2] + sorted[n / 2 + 1]) / 2
+        }
+        $2 == "loadtest" { mine[$1] = $3 }
+        { key = $1 " " $2; if (!(key in all)) order[++count] = key; all[key] = all[key] " " $3; ratio[key] = ratio[key] " " mine[$1] / $3 }
+        END {
+            print "work   tool      us CPU per request   loadtest is .. times this"
+            for (i = 1; i <= count; i++) {
+                split(order[i], k, " ")
+                printf "%-6s %-9s %12.2f %20.2f\n", k[1], k[2], median(all[order[i]]), median(ratio[order[i]])
+            }
+        }' "$1"
 }

@@ -1,27 +1,19 @@
 //! One connection to one origin: opened, and used for one request at a time.
 
 use super::http1::{self, Http1};
-use super::http2::LocalExecutor;
+use super::http2::Http2;
 use super::meter::{MAX_BEFORE_HTTP2_HEAD, MAX_HEAD, Meter, MeteredStream, TransportStream};
 use super::network::{Addresses, Network};
 use super::progress::add_phase;
 use super::tls::H2;
 use super::{ErrorKind, Failure, Phases, error_mapping};
 use crate::targets::Origin;
-use bytes::Bytes;
-use http::{HeaderMap, Request, StatusCode, Version};
-use http_body::Body as _;
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
-use hyper::client::conn::http2;
-use hyper_util::rt::TokioIo;
 use loadtest_model::definition::HttpVersion;
 use std::future::poll_fn;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::task::Poll;
 use tokio::net::TcpStream;
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 /// A connection; when it is dropped, it is closed.
@@ -33,21 +25,13 @@ pub(super) struct Connection {
 /// The protocol of a connection.
 pub(super) enum Protocol {
     Http1(Box<Http1>),
-    Http2(Http2),
-}
-
-/// The end of a connection that takes requests; a task of its own drives it.
-pub(super) struct Http2 {
-    sender: http2::SendRequest<Full<Bytes>>,
-    /// The body that is to be read.
-    body: Option<Incoming>,
-    driver: JoinHandle<()>,
+    Http2(Box<Http2>),
 }
 
 /// The reason why a response is missing or incomplete.
 pub(super) enum Error {
     Http1(http1::Error),
-    Http2(hyper::Error),
+    Http2(h2::Error),
 }
 
 impl Error {
@@ -57,28 +41,6 @@ impl Error {
             Self::Http1(error) => error,
             Self::Http2(error) => error,
         }
-    }
-}
-
-impl Http2 {
-    /// Sends a request and waits for the head of its answer: status, version and `headers`.
-    pub(super) async fn send(
-        &mut self,
-        request: Request<Full<Bytes>>,
-        headers: &mut HeaderMap,
-    ) -> Result<(StatusCode, Version), Error> {
-        let answer = self.sender.send_request(request).await;
-        let mut answer = answer.map_err(Error::Http2)?;
-        std::mem::swap(headers, answer.headers_mut());
-        let head = (answer.status(), answer.version());
-        self.body = Some(answer.into_body());
-        Ok(head)
-    }
-}
-
-impl Drop for Http2 {
-    fn drop(&mut self) {
-        self.driver.abort();
     }
 }
 
@@ -124,20 +86,11 @@ impl Connection {
         }));
         let io = MeteredStream::new(stream, Rc::clone(&meter));
         let protocol = if is_http2 {
-            let (sender, connection) = http2::Builder::new(LocalExecutor)
-                .max_header_list_size(MAX_HEAD as u32)
-                .handshake(TokioIo::new(io))
-                .await
-                .map_err(|error| {
-                    error_mapping::head_failure(&Error::Http2(error), &meter, false)
-                })?;
-            // What goes wrong in a driver reaches the request that is under way; without one it has no effect.
-            let driver = async move { drop(connection.await) };
-            Protocol::Http2(Http2 {
-                sender,
-                body: None,
-                driver: tokio::task::spawn_local(driver),
-            })
+            let opened = Http2::open(io).await;
+            let opened = opened.map_err(|error| {
+                error_mapping::head_failure(&Error::Http2(error), &meter, false)
+            })?;
+            Protocol::Http2(Box::new(opened))
         } else {
             Protocol::Http1(Box::new(Http1::new(io)))
         };
@@ -148,16 +101,7 @@ impl Connection {
     pub(super) async fn ready(&mut self) -> bool {
         match &mut self.protocol {
             Protocol::Http1(http1) => poll_fn(|cx| Poll::Ready(http1.is_idle(cx))).await,
-            Protocol::Http2(http2) => {
-                for _ in 0..2 {
-                    match poll_fn(|cx| Poll::Ready(http2.sender.poll_ready(cx))).await {
-                        Poll::Ready(ready) => return ready.is_ok(),
-                        // The driver may not have run since the last answer.
-                        Poll::Pending => tokio::task::yield_now().await,
-                    }
-                }
-                false
-            }
+            Protocol::Http2(http2) => http2.is_idle(),
         }
     }
 
@@ -178,37 +122,18 @@ impl Connection {
     pub(super) fn announced(&self) -> u64 {
         match &self.protocol {
             Protocol::Http1(http1) => http1.announced(),
-            Protocol::Http2(http2) => {
-                let body = http2.body.as_ref();
-                body.map_or(0, |body| body.size_hint().lower())
-            }
+            Protocol::Http2(http2) => http2.announced(),
         }
     }
 
     /// Reads the body of the answer, and hands it over piece by piece; whether it came to its end.
     pub(super) async fn body(
         &mut self,
-        mut take: impl FnMut(&[u8]) -> ControlFlow<()>,
+        take: impl FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Result<bool, Error> {
         match &mut self.protocol {
             Protocol::Http1(http1) => http1.body(take).await.map_err(Error::Http1),
-            Protocol::Http2(http2) => {
-                let Some(mut body) = http2.body.take() else {
-                    return Ok(true);
-                };
-                while !body.is_end_stream() {
-                    let Some(frame) = body.frame().await else {
-                        break;
-                    };
-                    // Trailers are passed over.
-                    if let Ok(data) = frame.map_err(Error::Http2)?.into_data()
-                        && take(&data).is_break()
-                    {
-                        return Ok(false);
-                    }
-                }
-                Ok(true)
-            }
+            Protocol::Http2(http2) => http2.read_body(take).await.map_err(Error::Http2),
         }
     }
 }

@@ -184,11 +184,10 @@ pub(super) fn head_failure(error: &connection::Error, meter: &Meter, reused: boo
             );
         }
         connection::Error::Http2(error) => {
-            let known = http2::h2_error(error).and_then(|error| http2::head_failure(error, meter));
-            if let Some(failure) = known {
+            if let Some(failure) = http2::head_failure(error, meter) {
                 return failure;
             }
-            if error.is_user() {
+            if http2::is_invalid_request(error) {
                 return Failure::new(
                     ErrorKind::StepError,
                     format!("the request cannot be sent: {}", error_chain_text(error)),
@@ -222,7 +221,7 @@ pub(super) fn head_failure(error: &connection::Error, meter: &Meter, reused: boo
 /// The head is there, but the body broke off.
 pub(super) fn body_failure(error: &connection::Error, meter: &Meter) -> Failure {
     if let connection::Error::Http2(error) = error
-        && let Some(failure) = http2::h2_error(error).and_then(http2::body_failure)
+        && let Some(failure) = http2::body_failure(error)
     {
         return failure;
     }

@@ -5,14 +5,12 @@ use super::trace::TRACEPARENT_HEADER;
 use super::{ErrorKind, Failure, cookies};
 use crate::redact;
 use crate::transport::{RequestBuf, RequestTarget};
-use bytes::Bytes;
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, HeaderName, TE,
     TRANSFER_ENCODING, UPGRADE, USER_AGENT,
 };
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Method, Request, Uri, Version};
-use http_body_util::Full;
 
 const USER_AGENT_VALUE: HeaderValue =
     HeaderValue::from_static(concat!("loadtest/", env!("CARGO_PKG_VERSION")));
@@ -119,13 +117,13 @@ impl<'a> OutgoingRequest<'a> {
         request
     }
 
-    /// The request as HTTP/2 tells it, where `authority` is that of the default `host`.
+    /// The request as HTTP/2 tells it, but for its body, where `authority` is that of the default `host`.
     pub(super) fn to_http2(
         &self,
         https: bool,
         authority: &Authority,
-    ) -> Result<Request<Full<Bytes>>, Failure> {
-        let mut request = Request::new(Full::new(self.buffer.body.clone()));
+    ) -> Result<Request<()>, Failure> {
+        let mut request = Request::new(());
         let headers = request.headers_mut();
         let mut host = None;
         self.write_headers(|name, value| {
@@ -135,6 +133,9 @@ impl<'a> OutgoingRequest<'a> {
                 headers.append(name, value.clone());
             }
         });
+        if !self.buffer.body.is_empty() && !headers.contains_key(CONTENT_LENGTH) {
+            headers.insert(CONTENT_LENGTH, self.buffer.body.len().into());
+        }
         let authority = match host {
             Some(host) => parse_authority(&host)?,
             None => authority.clone(),

@@ -252,20 +252,24 @@ impl Route {
                 answer.map_err(connection::Error::Http1)
             }
             Protocol::Http2(http2) => {
-                let sent = {
+                let head = {
                     let outgoing = self
                         .outgoing(lent, request, call, progress)
                         .map_err(UnansweredRequest::not_repeatable)?;
-                    let sent = outgoing.to_http2(self.origin.https, &self.authority);
-                    let sent = sent.map_err(UnansweredRequest::not_repeatable)?;
+                    let head = outgoing.to_http2(self.origin.https, &self.authority);
+                    let head = head.map_err(UnansweredRequest::not_repeatable)?;
                     progress.show_request(|| {
-                        Hop::from_request(&self.url_of_origin(), &sent, &request.body)
+                        Hop::from_request(&self.url_of_origin(), &head, &request.body)
                     });
-                    sent
+                    head
                 };
                 progress.begin(meter);
-                // In a box, so that the requests of all others stay small.
-                Box::pin(http2.send(sent, &mut self.headers)).await
+                let written = http2.write(head, request.body.clone());
+                let answer = match written {
+                    Ok(()) => http2.read_head(&mut self.headers).await,
+                    Err(error) => Err(error),
+                };
+                answer.map_err(connection::Error::Http2)
             }
         };
         let (status, version) = match answer {
@@ -441,9 +445,7 @@ impl UnansweredRequest {
                 (meter.sent_bytes() == 0, meter.received_bytes() == 0, false)
             }
             connection::Error::Http2(error) => {
-                let unprocessed = http2::h2_error(error).is_some_and(http2::is_unprocessed);
-                let untouched = unprocessed || error.is_canceled();
-                (untouched, true, http2::is_reset(error))
+                (http2::is_unprocessed(error), true, error.is_reset())
             }
         };
         let again = match failure.kind {
