@@ -4,11 +4,11 @@ use crate::definition::{Load, Shape, Stage};
 use serde::Serialize;
 use std::time::Duration;
 
-/// Users of a closed load who may begin at the same instant.
-pub const AT_ONCE: u64 = 16;
-/// From one user to the next where more are to begin at once. A target takes connections one by one, and
+/// Users of a closed load who may begin before any of them is answered. A target takes connections one by one, and
 /// drops those for which its backlog has no room, so that they are tried again after a second: that would be
-/// our doing. A backlog of 128 holds what comes in 64 ms.
+/// our doing.
+pub const AT_ONCE: u64 = 32;
+/// From one user to the next where as many are not answered yet. A backlog of 128 holds what comes in 48 ms.
 pub const GAP: Duration = Duration::from_micros(500);
 
 /// The course of a load over time, warm-up included.
@@ -288,7 +288,7 @@ impl Schedule {
     }
 }
 
-/// Returns the time until `users` who begin at once have all begun; zero if the load ends before.
+/// Returns the longest time until `users` who begin at once have all begun; zero if the load ends before.
 fn begin_span(users: u32, duration: Duration) -> Duration {
     let later = u64::from(users).saturating_sub(AT_ONCE);
     let beginning = GAP * u32::try_from(later).unwrap_or(u32::MAX);

@@ -1,55 +1,130 @@
 //! The closed models: users that start their next iteration when the last one ends, and a fixed
 //! number of iterations shared by users.
 
-use super::iteration::{Arrival, NoObserver, VirtualUser};
+use super::iteration::{Arrival, IterationObserver, NoObserver, VirtualUser};
+use super::outcome::StepOutcome;
 use super::pacer::Pacer;
 use super::users::UserTasks;
 use super::worker::WorkerSpec;
 use super::worker_state::WorkerState;
-use crate::transport::Transport;
+use crate::chain::RequestBuf;
+use crate::transport::{Exchange, Transport};
+use loadtest_model::definition::Reads;
 use loadtest_model::schedule::{self, Model};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// The rest of a user after an iteration that sent nothing. Such an iteration is no load, and must not take
 /// the thread from others.
 const EMPTY_ITERATION_REST: Duration = Duration::from_millis(10);
 
-/// Lets users in one after another, so that their connections do not all come at once.
+/// Lets the users of this worker in one after another, so that their connections do not fill the backlog of the
+/// target: as soon as those who came before are answered, and else one after each gap.
 struct StartThrottle {
-    /// The earliest start of the next user of this worker.
-    earliest: Instant,
-    /// Users of this worker that may still begin together.
-    at_once: u64,
-    /// From one user of this worker to the next.
+    /// The users whose first request is not answered yet.
+    newcomers: Rc<Newcomers>,
+    /// The start of the next user if none of them is answered.
+    latest: Instant,
+    /// From one user of this worker to the next then.
     gap: Duration,
 }
 
 impl StartThrottle {
     fn new<T>(spec: &WorkerSpec<T>, start: Instant) -> Self {
         Self {
-            earliest: start,
-            at_once: spec.partition.count_of(schedule::AT_ONCE),
+            newcomers: Rc::new(Newcomers {
+                room: Cell::new(spec.partition.count_of(schedule::AT_ONCE)),
+                answered: Notify::new(),
+            }),
+            latest: start,
             gap: schedule::GAP * spec.partition.all_workers(),
         }
     }
 
-    /// Returns the start of a user that is to begin at `due`. The result is its intended start, so nothing is
-    /// late.
-    fn next_start(&mut self, due: Instant) -> Instant {
-        let begin = if self.at_once > 0 {
-            self.at_once -= 1;
-            due
-        } else if self.earliest > due {
+    /// Waits until a user may start who is to at `due`. Returns its intended start, so nothing is late, and `None`
+    /// if the run is to stop.
+    async fn admit(
+        &mut self,
+        due: Instant,
+        state: &WorkerState,
+        pacer: &mut Pacer,
+    ) -> Option<(Instant, FirstAnswer)> {
+        if due > Instant::now() {
+            tokio::select! {
+                biased;
+                () = state.wait_for_stop() => return None,
+                () = pacer.wait_until(due) => {}
+            }
+        }
+        let mut begin = due;
+        if self.newcomers.room.get() == 0 && self.latest > due {
             // After a stall of ours they do not come in a burst either.
-            self.earliest.max(Instant::now())
-        } else {
-            due
-        };
-        self.earliest = begin + self.gap;
-        begin
+            let latest = self.latest.max(Instant::now());
+            tokio::select! {
+                biased;
+                () = state.wait_for_stop() => return None,
+                () = self.newcomers.wait_for_room() => begin = Instant::now(),
+                () = pacer.wait_until(latest) => begin = latest,
+            }
+        }
+        self.latest = begin + self.gap;
+        Some((begin, self.newcomers.add()))
+    }
+}
+
+/// The users of a worker whose first request is not answered yet.
+struct Newcomers {
+    /// How many may come besides those of each gap.
+    room: Cell<u64>,
+    answered: Notify,
+}
+
+impl Newcomers {
+    fn add(self: &Rc<Self>) -> FirstAnswer {
+        let takes_room = self.room.get() > 0;
+        self.room.set(self.room.get().saturating_sub(1));
+        FirstAnswer(takes_room.then(|| Rc::clone(self)))
+    }
+
+    async fn wait_for_room(&self) {
+        while self.room.get() == 0 {
+            self.answered.notified().await;
+        }
+    }
+}
+
+/// The first answer of a user, or the end of its first iteration: another user may start then.
+struct FirstAnswer(Option<Rc<Newcomers>>);
+
+impl FirstAnswer {
+    fn arrived(&mut self) {
+        if let Some(newcomers) = self.0.take() {
+            newcomers.room.set(newcomers.room.get() + 1);
+            newcomers.answered.notify_one();
+        }
+    }
+}
+
+impl IterationObserver for FirstAnswer {
+    const FORCES_ALL_STEPS: bool = NoObserver::FORCES_ALL_STEPS;
+    const KEPT_EXCHANGES: usize = NoObserver::KEPT_EXCHANGES;
+
+    fn extend_reads(&self, reads: Reads) -> Reads {
+        reads
+    }
+
+    fn on_exchange(&mut self, _: usize, _: &RequestBuf, _: &Exchange) {
+        self.arrived();
+    }
+
+    fn on_step_end(&mut self, _: usize, _: &StepOutcome) {}
+
+    fn on_think(&mut self, _: usize, _: Duration) -> bool {
+        self.arrived();
+        true
     }
 }
 
@@ -72,24 +147,19 @@ pub(super) async fn drive_users<T: Transport + 'static>(
         let Some(from) = state.schedule.active_from(number, Duration::ZERO) else {
             continue;
         };
-        let due = door.next_start(state.start + from);
+        let admitted = tokio::select! {
+            biased;
+            admitted = door.admit(state.start + from, state, pacer) => admitted,
+            () = tokio::time::sleep_until(end) => break,
+        };
+        let Some((due, answer)) = admitted else {
+            return;
+        };
         if due >= end {
             break;
         }
-        // Those that begin together do so before any of them has gone on.
-        if due > Instant::now() {
-            tokio::select! {
-                biased;
-                () = state.wait_for_stop() => return,
-                () = pacer.wait_until(due) => {}
-            }
-        }
-        users.spawn_user(run_user(
-            spec.make_user(number),
-            number,
-            due,
-            Rc::clone(state),
-        ));
+        let user = spec.make_user(number);
+        users.spawn_user(run_user(user, number, due, answer, Rc::clone(state)));
     }
     tokio::select! {
         () = state.wait_for_stop() => {}
@@ -102,6 +172,7 @@ async fn run_user<T: Transport>(
     mut user: VirtualUser<T>,
     number: u64,
     first: Instant,
+    mut answer: FirstAnswer,
     state: Rc<WorkerState>,
 ) -> Option<VirtualUser<T>> {
     let mut pace = Pace { intended: first };
@@ -116,7 +187,8 @@ async fn run_user<T: Transport>(
     };
     loop {
         // A state that panicked is tallied; the next iteration tries again.
-        let _tallied = user.run_iteration(arrival, &state, &mut NoObserver).await;
+        let _tallied = user.run_iteration(arrival, &state, &mut answer).await;
+        answer.arrived();
         let mut due = pace.next_due(&user, &state).await;
         let mut begun = Some(due);
         count += 1;
@@ -215,15 +287,9 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
     let mut door = StartThrottle::new(spec, state.start);
     let mut begun = from;
     for user in from..to {
-        let due = door.next_start(state.start);
-        // Those that begin together do so before any of them has gone on.
-        if due > Instant::now() {
-            tokio::select! {
-                biased;
-                () = state.wait_for_stop() => break,
-                () = pacer.wait_until(due) => {}
-            }
-        }
+        let Some((due, answer)) = door.admit(state.start, state, pacer).await else {
+            break;
+        };
         // Users with iterations of their own take the numbers, and so the rows of feeds, in turn.
         let numbers = if per_user {
             IterationNumbers {
@@ -240,7 +306,7 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
         }
         begun += 1;
         let (user, state) = (spec.make_user(user), Rc::clone(state));
-        users.spawn_user(run_fixed_iterations(user, due, numbers, state));
+        users.spawn_user(run_fixed_iterations(user, due, answer, numbers, state));
     }
     state.meeting_points.remove_users(to - begun);
     tokio::select! {
@@ -273,6 +339,7 @@ struct IterationNumbers {
 async fn run_fixed_iterations<T: Transport>(
     mut user: VirtualUser<T>,
     mut due: Instant,
+    mut answer: FirstAnswer,
     numbers: IterationNumbers,
     state: Rc<WorkerState>,
 ) -> Option<VirtualUser<T>> {
@@ -289,7 +356,8 @@ async fn run_fixed_iterations<T: Transport>(
             begun_at: begun,
         };
         // A state that panicked is tallied; the next iteration tries again.
-        let _tallied = user.run_iteration(arrival, &state, &mut NoObserver).await;
+        let _tallied = user.run_iteration(arrival, &state, &mut answer).await;
+        answer.arrived();
         due = pace.next_due(&user, &state).await;
         begun = Some(due);
     }
