@@ -29,6 +29,7 @@ package() {
 
 # What the programs depend on that send requests.
 OURS="loadtest = { path = \"$repository/loadtest\" }
+loadtest-model = { path = \"$repository/loadtest/model\" }
 tokio = { version = \"1\", features = [\"macros\", \"rt\"] }"
 BARE='bytes = "1"
 hdrhistogram = { version = "7", default-features = false }

@@ -30,8 +30,6 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Sends the requests of one virtual user over HTTP, one connection to an origin for each request that
 /// is under way at the same time.
-///
-/// It has to live in a [`LocalSet`](tokio::task::LocalSet): its connections that speak HTTP/2 are tasks there.
 pub(crate) struct HttpTransport {
     network: Arc<Network>,
     /// The number of the virtual user.
