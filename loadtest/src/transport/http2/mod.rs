@@ -3,6 +3,9 @@
 //! It is driven by the task of its user, as [HTTP/1.1](super::http1) is: no task and no channel stand between a
 //! request and its connection. So a connection at rest answers nothing, such as a `PING`, before the next request.
 
+#[cfg(test)]
+mod beside_hyper;
+
 use super::meter::{MAX_HEAD, Meter, MeteredStream};
 use super::{ErrorKind, Failure};
 use bytes::Bytes;
