@@ -127,6 +127,7 @@ fn worse_than(baseline: &str, record: &RunRecord) -> RunComparison {
             margin: Margin::for_runs(1),
             is_closed: false,
             subjects: subjects.collect(),
+            observed: Vec::new(),
         }),
     };
     RunComparison {

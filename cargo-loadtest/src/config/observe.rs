@@ -20,6 +20,9 @@ pub(crate) const MOST_GROUPS: usize = 8;
 const LONGEST: usize = 60;
 const SOURCES: [&str; 3] = ["prometheus", "scrape", "process"];
 
+/// Ends the name of a figure of the target's process that is divided by the requests.
+pub(crate) const PER_REQUEST: &str = " per request";
+
 /// The figures of the process that a target on this machine is.
 const PROCESS_FIGURES: [(&str, (&str, &str)); 5] = [
     ("cpu", ("target cpu", "cores")),
@@ -46,7 +49,7 @@ pub(crate) struct ObserveConfig {
     pub(crate) interval: Option<Duration>,
     /// Its headers, and the variables of its secrets.
     pub(crate) access: AccessConfig,
-    /// `name`, `unit`, `by` and `limit`.
+    /// `name`, `unit`, `by`, `per` and `limit`.
     figure: WrittenFigure,
     /// The keys that were given, and those values that may be shown.
     given: Vec<(String, Option<String>)>,
@@ -70,6 +73,8 @@ struct WrittenFigure {
     name: String,
     unit: String,
     by: Option<String>,
+    /// `per = "request"`: it is divided by what was sent meanwhile.
+    is_per_request: bool,
     limit: Option<WrittenLimit>,
 }
 
@@ -82,6 +87,8 @@ pub(crate) struct FigureConfig {
     pub(crate) unit: String,
     /// The label that tells series apart; all are added where there is none.
     pub(crate) by: Option<String>,
+    /// True if it is divided by the requests that were sent meanwhile.
+    pub(crate) is_per_request: bool,
     /// The limit.
     pub(crate) limit: Option<ObservedLimit>,
     /// The values of a page that it is made of.
@@ -119,6 +126,10 @@ impl WrittenFigure {
             "name" => self.name = parse_label(&given.name()?)?,
             "unit" => self.unit = parse_label(given.text())?,
             "by" => self.by = Some(given.name()?),
+            "per" => {
+                let known = [("request", true)];
+                self.is_per_request = parse_word(given.text(), "unit to divide by", &known)?;
+            }
             "limit" => self.limit = Some(WrittenLimit::parse(given.text())?),
             _ => return Err("is no key of this table".to_owned()),
         }
@@ -128,17 +139,38 @@ impl WrittenFigure {
     /// Returns the figure with a name; a limit in another unit is told by [`mistakes`](ObserveConfig::mistakes).
     fn named(&self, name: String, unit: &str, metric: Option<MetricConfig>) -> FigureConfig {
         let limit = self.limit.as_ref();
+        let unit = self.unit_of(unit);
         FigureConfig {
             name,
-            unit: unit.to_owned(),
             by: self.by.clone(),
-            limit: limit.and_then(|limit| limit.in_unit(unit).ok()),
+            is_per_request: self.is_per_request,
+            limit: limit.and_then(|limit| limit.in_unit(&unit).ok()),
+            unit,
             metric,
         }
     }
 
+    /// Returns the unit of the figure, whose source has this one.
+    fn unit_of(&self, unit: &str) -> String {
+        if !self.is_per_request {
+            return unit.to_owned();
+        }
+        let amount = match unit {
+            // A core for a second is a second.
+            "cores" | "seconds" => "s",
+            unit => unit.strip_suffix("/s").unwrap_or(unit),
+        };
+        format!("{amount}/request")
+    }
+
     fn mistake_of_limit(&self, unit: &str) -> Option<String> {
-        self.limit.as_ref()?.in_unit(unit).err()
+        let limit = self.limit.as_ref()?;
+        if self.is_per_request && limit.ends_run() {
+            let wrong =
+                "a limit of a figure per request is judged after the load; leave `or abort` out";
+            return Some(wrong.to_owned());
+        }
+        limit.in_unit(&self.unit_of(unit)).err()
     }
 }
 
@@ -175,7 +207,7 @@ impl ConfigTable for ObserveConfig {
     fn set_key(&mut self, name: &str, given: &Given<'_>) -> Result<(), String> {
         let text = given.text();
         let shown = match name {
-            "by" | "interval" | "insecure" => Some(text.to_owned()),
+            "by" | "per" | "interval" | "insecure" => Some(text.to_owned()),
             "headers" => Some(join_header_names(given)),
             _ => None,
         };
@@ -208,8 +240,8 @@ impl ObserveConfig {
     /// Returns the figures of the source.
     pub(crate) fn figures(&self) -> Vec<FigureConfig> {
         let figure = &self.figure;
-        if let Some((name, unit)) = self.process {
-            return vec![figure.named(name.to_owned(), unit, None)];
+        if let Some((_, unit)) = self.process {
+            return vec![figure.named(self.name(), unit, None)];
         }
         if self.prometheus.is_some() {
             return vec![figure.named(figure.name.clone(), &figure.unit, None)];
@@ -243,8 +275,12 @@ impl ObserveConfig {
     }
 
     /// Returns the name of the entry.
-    pub(crate) fn name(&self) -> &str {
-        self.process.map_or(&self.figure.name, |(name, _)| name)
+    pub(crate) fn name(&self) -> String {
+        match self.process {
+            Some((name, _)) if self.figure.is_per_request => format!("{name}{PER_REQUEST}"),
+            Some((name, _)) => name.to_owned(),
+            None => self.figure.name.clone(),
+        }
     }
 
     /// Returns the kind of source: the word of its key.
@@ -276,7 +312,7 @@ impl ObserveConfig {
         };
         let (own, needs): (&[&str], _) = match source {
             "prometheus" => (
-                &["name", "query", "unit", "by", "limit", "interval"],
+                &["name", "query", "unit", "by", "per", "limit", "interval"],
                 Some((
                     "query",
                     "query = \"sum(rate(process_cpu_seconds_total[15s]))\"",
@@ -286,7 +322,10 @@ impl ObserveConfig {
                 &["name", "metrics", "interval"],
                 Some(("metrics", "metrics = [{ family = \"node_load1\" }]")),
             ),
-            _ => (&["limit"], Some(("limit", "limit = \"max < 3.5\""))),
+            _ => (
+                &["per", "limit"],
+                Some(("limit", "limit = \"max < 3.5\"")).filter(|_| !self.figure.is_per_request),
+            ),
         };
         let access = AccessConfig::KEYS.as_slice();
         let access = if source == "process" { &[] } else { access };
@@ -295,7 +334,9 @@ impl ObserveConfig {
         for (name, _) in &self.given {
             if !known.contains(&&**name) {
                 let hint = match (source, &**name) {
-                    ("scrape", "unit" | "by" | "limit") => "; it belongs to one of the `metrics`",
+                    ("scrape", "unit" | "by" | "per" | "limit") => {
+                        "; it belongs to one of the `metrics`"
+                    }
                     _ => "",
                 };
                 mistakes.push(format!(
@@ -313,11 +354,36 @@ impl ObserveConfig {
         }
         let figure = &self.figure;
         let unit = self.process.map_or(&*figure.unit, |(_, unit)| unit);
+        mistakes.extend(self.mistakes_of_rates());
         let metrics = self.metrics.iter().map(|metric| &metric.figure);
         let wrong = metrics.map(|figure| figure.mistake_of_limit(&figure.unit));
         let limits = std::iter::once(figure.mistake_of_limit(unit)).chain(wrong);
         mistakes.extend(limits.flatten());
         mistakes.extend(self.access.mistakes("`[[observe]]`", self.url()));
+        mistakes
+    }
+}
+
+impl ObserveConfig {
+    /// Returns which figures are no rates, though they are divided by the requests of a second.
+    fn mistakes_of_rates(&self) -> Vec<String> {
+        let mut mistakes = Vec::new();
+        if let Some((name, unit)) = self.process
+            && self.figure.is_per_request
+            && !["cores", "/s"].contains(&unit)
+        {
+            mistakes.push(format!(
+                "`{name}` is no rate, so there is none per request; write `process = \"cpu\"`"
+            ));
+        }
+        let metrics = self.metrics.iter();
+        let levels = metrics.filter(|metric| metric.figure.is_per_request && !metric.is_rate);
+        mistakes.extend(levels.map(|metric| {
+            format!(
+                "`{}` with `per = \"request\"` is divided as a rate; write `as = \"rate\"`",
+                metric.family
+            )
+        }));
         mistakes
     }
 }

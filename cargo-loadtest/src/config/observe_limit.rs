@@ -77,13 +77,18 @@ impl WrittenLimit {
         })
     }
 
+    /// Returns true if it ends a run.
+    pub(super) fn ends_run(&self) -> bool {
+        self.abort_after.is_some()
+    }
+
     /// Returns the limit of a figure in this unit.
     ///
     /// # Errors
     /// When the bound has another one.
     pub(super) fn in_unit(&self, unit: &str) -> Result<ObservedLimit, String> {
         let suffix = &*self.suffix;
-        let size = match unit {
+        let size = match unit.strip_suffix("/request").unwrap_or(unit) {
             _ if suffix.is_empty() || suffix == unit => Some(1.0),
             "bytes" => {
                 let lower = suffix.to_lowercase();
@@ -154,6 +159,9 @@ mod tests {
             ("max < 300ms", "seconds", 0.3),
             ("mean >= -2.5", "", -2.5),
             ("mean > 1_000", "", 1_000.0),
+            ("mean < 3ms", "s/request", 0.003),
+            ("mean < 2 kB", "bytes/request", 2_000.0),
+            ("mean < 5", "/request", 5.0),
         ] {
             let limit = read(text, unit).unwrap();
             assert!((limit.bound - bound).abs() < 1e-9, "{text}: {limit:?}");

@@ -9,7 +9,7 @@ use super::labels::{
 };
 use crate::console::clean;
 use loadtest_model::card::{Card, GroupRow, Quantiles, Report, StepGrade, StepRow};
-use loadtest_model::comparison::{BaselineComparison, ComparisonOutcome};
+use loadtest_model::comparison::{BaselineComparison, ComparisonOutcome, ObservedCompared};
 use loadtest_model::record::ShardRun;
 use serde::Serialize;
 use std::iter;
@@ -102,7 +102,7 @@ fn build_rows(report: &Report) -> Vec<Vec<String>> {
             rows.push(row.text("words", &reason.words));
         }
         if let Some(beside) = &card.comparison {
-            rows.extend(compared_rows(beside, || begin("comparison")));
+            rows.extend(compared_rows(beside, begin));
         }
     }
     for (scenario, identity) in report.not_run.iter().zip(not_run) {
@@ -123,14 +123,18 @@ fn build_rows(report: &Report) -> Vec<Vec<String>> {
 }
 
 /// A row per figure beside that of the baseline, and per subject that is not compared.
-fn compared_rows(beside: &BaselineComparison, begin: impl Fn() -> CsvRow) -> Vec<CsvRow> {
+fn compared_rows(
+    beside: &BaselineComparison,
+    begin: impl Fn(&'static str) -> CsvRow,
+) -> Vec<CsvRow> {
     let ComparisonOutcome::Compared(comparison) = &beside.outcome else {
         return Vec::new();
     };
+    let begin = |kind: &'static str| begin(kind).text("baseline", &beside.baseline);
     let mut rows = Vec::new();
     for subject in &comparison.subjects {
         let begin = || {
-            let row = begin().text("baseline", &beside.baseline);
+            let row = begin("comparison");
             row.text("name", subject.step.as_deref().unwrap_or_default())
         };
         rows.extend(
@@ -148,6 +152,17 @@ fn compared_rows(beside: &BaselineComparison, begin: impl Fn() -> CsvRow) -> Vec
                 .number("change_low", Some(figure.interval.0))
                 .number("change_high", Some(figure.interval.1))
                 .number("detectable", Some(figure.detectable))
+        }));
+    }
+    for observed in &comparison.observed {
+        rows.extend(observed.figures().map(|(figure, base, new)| {
+            begin("observed_comparison")
+                .text("name", &observed.name)
+                .text("unit", &observed.unit)
+                .text("figure", figure)
+                .number("base_value", base)
+                .number("new_value", new)
+                .number("change", ObservedCompared::change(base, new))
         }));
     }
     rows
@@ -409,6 +424,8 @@ mod tests {
                     skipped + subject["figures"].as_array().unwrap().len()
                 });
                 assert_eq!(of("comparison"), figures.sum::<usize>(), "{name}");
+                let observed = json["observed"].as_array().map_or(0, Vec::len);
+                assert_eq!(of("observed_comparison"), 2 * observed, "{name}");
             }
         }
         let rows = read(&render(&sample::regressed()));

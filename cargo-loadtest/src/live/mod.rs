@@ -97,6 +97,9 @@ impl Live {
 
     /// A second of it passed.
     pub(crate) fn frame(&mut self, at: usize, frame: Frame) {
+        if let Some(observer) = &self.observer {
+            observer.count_requests(at, &frame);
+        }
         let name = self.name(at);
         let Some(course) = &mut self.courses[at] else {
             return;

@@ -76,6 +76,7 @@ fn compared() -> Report {
                     needs: None,
                 }],
             }],
+            observed: Vec::new(),
         }),
     });
     report

@@ -11,6 +11,8 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+use crate::config::{FigureConfig, PER_REQUEST};
+use loadtest_model::metrics::Frame;
 use loadtest_model::record::{ObservedSeries, RunStart};
 use loadtest_model::redacted::Redacted;
 pub(crate) use prepare::Observation;
@@ -105,6 +107,17 @@ impl Observer {
         }
     }
 
+    /// A second of the load of a scenario passed.
+    pub(crate) fn count_requests(&self, at: usize, frame: &Frame) {
+        let windows = &frame.windows;
+        let windows = [&windows.warm_up, &windows.ramp, &windows.steady];
+        let steps = windows.into_iter().flat_map(|tally| &tally.steps);
+        let requests = steps.map(|step| step.requests).sum();
+        if let Some(Some(scenario)) = self.shared.state().scenarios.get_mut(at) {
+            scenario.add_requests(frame.second, requests);
+        }
+    }
+
     /// A scenario is over.
     pub(crate) fn end(&self, at: usize) {
         if let Some(Some(scenario)) = self.shared.state().scenarios.get_mut(at) {
@@ -183,10 +196,11 @@ impl Shared {
                 unit: &figure.unit,
                 source: "the target's process",
                 limit: figure.limit.as_ref(),
+                is_per_request: figure.is_per_request,
                 width: 1,
             });
         }
-        scenario.series
+        scenario.divide_by_requests()
     }
 
     /// Asks a source again and again, and once more at the end for what came late.
@@ -289,19 +303,35 @@ impl Shared {
 
     fn add_figures(&self, at: usize, source: &str, figures: &[ProcessFigure]) {
         let broken = self.with_running(at, |scenario| {
-            let broken = figures.iter().map(|figure| {
-                let mut limits = self.observation.process.iter();
-                let limit = limits.find(|limited| limited.name == figure.name);
+            let mut broken = None;
+            for figure in figures {
+                let configured = self.observation.process.iter();
+                let limit = configured
+                    .clone()
+                    .find(|limited| limited.name == figure.name);
                 let head = SeriesHead {
                     name: figure.name,
                     unit: figure.unit,
                     source,
                     limit: limit.and_then(|limited| limited.limit.as_ref()),
+                    is_per_request: false,
                     width: 1,
                 };
-                scenario.add(head, now(), figure.value)
-            });
-            broken.collect::<Vec<_>>().into_iter().flatten().next()
+                broken = broken.or(scenario.add(head, now(), figure.value));
+                let is_same =
+                    |one: &&FigureConfig| one.name.strip_suffix(PER_REQUEST) == Some(figure.name);
+                for divided in configured.filter(is_same) {
+                    let head = SeriesHead {
+                        name: &divided.name,
+                        unit: &divided.unit,
+                        limit: divided.limit.as_ref(),
+                        is_per_request: true,
+                        ..head
+                    };
+                    scenario.add(head, now(), figure.value);
+                }
+            }
+            broken
         });
         let mut state = self.state();
         state.broken = state.broken.take().or(broken.flatten());

@@ -35,7 +35,7 @@ impl Observation {
                 process.extend(config.figures());
                 continue;
             };
-            let name = config.name().to_owned();
+            let name = config.name();
             if offline && !config.is_local() {
                 let figures = config.figures();
                 let limits = figures.iter().filter(|figure| figure.limit.is_some());

@@ -3,6 +3,7 @@
 use loadtest_model::record::{ObservedLimit, ObservedSeries, RunStart};
 use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::Schedule;
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 use url::{Host, Url};
 
@@ -15,6 +16,10 @@ pub(super) struct ObservedScenario {
     /// The port of its target, if that is a process of this machine and not the load test itself.
     pub(super) port: Option<u16>,
     pub(super) series: Vec<ObservedSeries>,
+    /// The names of those that are divided by the requests.
+    divided: BTreeSet<String>,
+    /// The requests of each second of the load.
+    requests: Vec<u64>,
     ended_at: Option<SystemTime>,
 }
 
@@ -25,6 +30,8 @@ pub(super) struct SeriesHead<'a> {
     pub(super) unit: &'a str,
     pub(super) source: &'a str,
     pub(super) limit: Option<&'a ObservedLimit>,
+    /// True if it is divided by the requests that were sent meanwhile.
+    pub(super) is_per_request: bool,
     /// The seconds between two values.
     pub(super) width: u32,
 }
@@ -46,6 +53,8 @@ impl ObservedScenario {
             schedule: Schedule::new(&start.plan.load),
             port: port.filter(|_| !start.target_in_process),
             series: Vec::new(),
+            divided: BTreeSet::new(),
+            requests: Vec::new(),
             ended_at: None,
         }
     }
@@ -87,6 +96,25 @@ impl ObservedScenario {
         })
     }
 
+    /// Adds the requests of a second.
+    pub(super) fn add_requests(&mut self, second: u32, count: u64) {
+        let second = second as usize;
+        if self.requests.len() <= second {
+            self.requests.resize(second + 1, 0);
+        }
+        self.requests[second] += count;
+    }
+
+    /// Returns all series, those per request divided by what was sent meanwhile.
+    pub(super) fn divide_by_requests(mut self) -> Vec<ObservedSeries> {
+        for series in &mut self.series {
+            if self.divided.contains(&series.name) {
+                series.divide_by_requests(&self.requests);
+            }
+        }
+        self.series
+    }
+
     /// Adds a series without a value, unless it is there.
     pub(super) fn announce(&mut self, head: SeriesHead<'_>) {
         self.place_series(head);
@@ -95,6 +123,9 @@ impl ObservedScenario {
     fn place_series(&mut self, head: SeriesHead<'_>) -> usize {
         let known = self.series.iter().position(|one| one.name == head.name);
         known.unwrap_or_else(|| {
+            if head.is_per_request {
+                self.divided.insert(head.name.to_owned());
+            }
             self.series.push(ObservedSeries {
                 name: head.name.to_owned(),
                 unit: head.unit.to_owned(),
@@ -151,6 +182,7 @@ mod tests {
             unit: "cores",
             source: "http://127.0.0.1:9090",
             limit,
+            is_per_request: false,
             width: 1,
         }
     }
@@ -169,6 +201,32 @@ mod tests {
             .map(|point| (point.second, point.last))
             .collect();
         assert_eq!(seconds, [(3, 2.0), (4, 3.0)]);
+    }
+
+    #[test]
+    fn a_figure_per_request_is_divided_by_what_was_sent_meanwhile() {
+        let begin = SystemTime::UNIX_EPOCH;
+        let mut scenario = scenario(begin);
+        let per_request = SeriesHead {
+            name: "db cpu per request",
+            is_per_request: true,
+            ..head(None)
+        };
+        for second in 0..4 {
+            let time = begin + Duration::from_secs(second);
+            scenario.add(head(None), time, 0.5);
+            scenario.add(per_request, time, 0.5);
+        }
+        for (second, count) in [(0, 60), (0, 40), (2, 50), (3, 5)] {
+            scenario.add_requests(second, count);
+        }
+        let series = scenario.divide_by_requests();
+        let values = |at: usize| -> Vec<_> {
+            let points = series[at].points.iter();
+            points.map(|point| (point.second, point.max)).collect()
+        };
+        assert_eq!(values(0), [(0, 0.5), (1, 0.5), (2, 0.5), (3, 0.5)]);
+        assert_eq!(values(1), [(0, 0.005), (2, 0.01), (3, 0.1)]);
     }
 
     #[test]

@@ -137,6 +137,7 @@ impl Source {
             unit: &figure.unit,
             source: &self.place,
             limit: figure.limit.as_ref(),
+            is_per_request: figure.is_per_request,
             // A range has a point a second, however seldom it is asked for.
             width: if self.comes_late() { 1 } else { seconds },
         }

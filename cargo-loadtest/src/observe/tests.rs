@@ -20,6 +20,7 @@ fn source(is_rate: bool, by: Option<&str>) -> Source {
             name: "node cpu".to_owned(),
             unit: String::new(),
             by: by.map(str::to_owned),
+            is_per_request: false,
             limit: None,
             metric: Some(metric),
         }],

@@ -185,12 +185,20 @@ pub fn format_exact_rate(per_second: f64) -> String {
     format!("{}/s", trimmed(per_second))
 }
 
-/// A figure of the target's side in its unit: `1.9 cores`, `512 MB`, `83 %`.
+/// A figure of the target's side in its unit: `1.9 cores`, `512 MB`, `83 %`, `3.2 ms/request`.
 pub fn format_observed(value: f64, unit: &str) -> String {
     match unit {
         "bytes" if value >= 0.0 => format_bytes(value.round() as u64),
         "" => format_number(value),
         "%" => format!("{} %", format_number(value)),
+        "s/request" => match Duration::try_from_secs_f64(value) {
+            Ok(time) => format!("{}/request", format_duration(time)),
+            Err(_) => format!("{} {unit}", format_number(value)),
+        },
+        "bytes/request" if value >= 0.0 => {
+            format!("{}/request", format_bytes(value.round() as u64))
+        }
+        "/request" => format!("{}/request", format_number(value)),
         _ => format!("{} {unit}", format_number(value)),
     }
 }

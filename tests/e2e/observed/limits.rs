@@ -13,6 +13,7 @@ pub(super) fn trials() -> Vec<Trial> {
     let mut trials = trials![
         a_broken_limit_fails_the_run,
         a_limit_that_holds_passes,
+        a_figure_per_request_is_divided_by_what_was_sent,
         a_source_that_falls_silent_holds_no_limit,
         a_source_with_a_limit_has_to_answer_before_the_run,
         a_limit_with_abort_ends_the_run,
@@ -59,6 +60,35 @@ fn a_limit_that_holds_passes() {
     let sandbox = Sandbox::with(&source("queue", &page.url(), "jobs", limit));
     let target = Server::start(shop);
     sandbox.run(LOAD, &target).run().exits(0);
+}
+
+fn a_figure_per_request_is_divided_by_what_was_sent() {
+    let page = growing();
+    let more = ", name = \"cpu\", as = \"rate\", per = \"request\", unit = \"cores\", limit = \"mean < 1us\"";
+    let sandbox = Sandbox::with(&source("db", &page.url(), "jobs", more));
+    let target = Server::start(shop);
+    let output = sandbox.run(&format!("{LOAD} --export json"), &target).run();
+    let limit = "/request, and must be < 1 µs/request";
+    output.exits(99).prints(&["mean of `db cpu`: ", limit]);
+    let run = sandbox.only_run();
+    let record = run.scenario();
+    let divided = series(&record, "db cpu");
+    assert_eq!(divided.unit, "s/request");
+    assert!(!divided.points.is_empty());
+    for point in &divided.points {
+        let mut cells = record.cells.cells.iter();
+        let cell = cells.find(|cell| cell.second == point.second);
+        let sent = cell.expect("a cell").steps[0].executed;
+        assert_eq!(u64::from(point.count), sent, "{point:?}");
+    }
+    let report: Value = serde_json::from_str(&run.text("report.json")).expect("JSON");
+    let row = &report["cards"][0]["observed"][0];
+    assert_eq!(row["limit"], "mean < 1 µs/request");
+    let sum = divided.points.iter().copied().reduce(|mut sum, point| {
+        sum.merge(point);
+        sum
+    });
+    assert_eq!(row["mean"].as_f64(), sum.map(|sum| sum.mean));
 }
 
 fn a_source_that_falls_silent_holds_no_limit() {

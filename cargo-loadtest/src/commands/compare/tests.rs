@@ -76,6 +76,7 @@ fn compared() -> RunComparison {
             subject(Some("pay\u{1b}[31m"), Some(Skipped::Changed), Vec::new()),
             subject(Some("old"), Some(Skipped::Removed), Vec::new()),
         ],
+        observed: Vec::new(),
     };
     let refusals = vec![
         Refusal::TooShort {

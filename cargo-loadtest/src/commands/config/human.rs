@@ -128,7 +128,7 @@ fn render_lists(view: &View<'_>) -> Vec<ConfigTable> {
     let sinks = sinks.map(|(sink, line)| row(sink.format.word(), describe_sink(view, sink), *line));
     let observed = config.observe.iter().zip(&config.observe_lines);
     let observed =
-        observed.map(|(source, line)| row(source.name(), describe_source(view, source), *line));
+        observed.map(|(source, line)| row(&source.name(), describe_source(view, source), *line));
     let targets = config
         .targets
         .iter()

@@ -40,6 +40,30 @@ fn sources_are_read_with_their_figures() {
 }
 
 #[test]
+fn a_figure_per_request_has_a_unit_of_its_own() {
+    let text = format!(
+        "{DATABASE}unit = \"cores\"\nper = \"request\"\nlimit = \"mean < 3ms\"\n\n{NODE}\
+         metrics = [{{ name = \"sent\", family = \"a\", as = \"rate\", per = \"request\", unit = \"bytes/s\" }}, \
+         {{ name = \"jobs\", family = \"b\", as = \"rate\", per = \"request\" }}]\n\n\
+         [[observe]]\nprocess = \"cpu\"\nper = \"request\"\n\n\
+         [[observe]]\nprocess = \"cpu\"\nlimit = \"max < 2\"\n"
+    );
+    let config = parse(&text).unwrap();
+    let figures = config.observe.iter().flat_map(ObserveConfig::figures);
+    let words: Vec<_> = figures.map(|figure| figure.describe()).collect();
+    assert_eq!(
+        words,
+        [
+            "db cpu in s/request, mean < 3.00 ms/request",
+            "node sent in bytes/request",
+            "node jobs in /request",
+            "target cpu per request in s/request",
+            "target cpu in cores, max < 2 cores",
+        ]
+    );
+}
+
+#[test]
 fn what_is_wrong_with_a_source_is_told_with_its_line() {
     let metrics = "metrics = [{ family = \"a\" }]\n";
     for (text, told) in [
@@ -86,6 +110,24 @@ fn what_is_wrong_with_a_source_is_told_with_its_line() {
         (
             "[[observe]]\nprocess = \"cpus\"\nlimit = \"max < 3\"\n".to_owned(),
             "is no figure of a process; did you mean `cpu`?",
+        ),
+        (
+            "[[observe]]\nprocess = \"threads\"\nper = \"request\"\n".to_owned(),
+            "`target threads` is no rate, so there is none per request; write `process = \"cpu\"`",
+        ),
+        (
+            format!("{NODE}metrics = [{{ family = \"a\", per = \"request\" }}]\n"),
+            "`a` with `per = \"request\"` is divided as a rate; write `as = \"rate\"`",
+        ),
+        (
+            format!("{DATABASE}per = \"second\"\n"),
+            "is no unit to divide by; there is `request`",
+        ),
+        (
+            format!(
+                "{DATABASE}unit = \"cores\"\nper = \"request\"\nlimit = \"max < 1ms or abort\"\n"
+            ),
+            "a limit of a figure per request is judged after the load; leave `or abort` out",
         ),
         (
             "[[observe]]\nprocess = \"cpu\"\n".to_owned(),

@@ -5,7 +5,7 @@ use crate::console::clean;
 use crate::export::labels::JOURNEY;
 use loadtest_model::card::{Card, ReasonKind};
 use loadtest_model::comparison::{
-    Change, Compared, Comparison, ComparisonOutcome, Skipped, Subject,
+    Change, Compared, Comparison, ComparisonOutcome, ObservedCompared, Skipped, Subject,
 };
 use loadtest_model::display;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus};
@@ -81,8 +81,12 @@ pub(super) fn build_comparison_cases<'a>(
                 let name = name(step.unwrap_or(JOURNEY));
                 let mut case =
                     named_case(identity, &name, subject_status(card, comparison, subject));
-                if !subject.figures.is_empty() {
-                    case.set_system_out(describe_figures(subject));
+                let mut lines = describe_figures(subject);
+                if step.is_none() {
+                    lines.extend(comparison.observed.iter().flat_map(describe_observed));
+                }
+                if !lines.is_empty() {
+                    case.set_system_out(lines.join("\n"));
                 }
                 (case, step)
             })
@@ -126,12 +130,25 @@ fn subject_status(card: &Card, comparison: &Comparison, subject: &Subject) -> Te
 }
 
 /// A line per figure.
-fn describe_figures(subject: &Subject) -> String {
+fn describe_figures(subject: &Subject) -> Vec<String> {
     let lines = subject.figures.iter().map(|figure| {
         let words = figure.describe();
         format!("{}: {words}", figure.verdict)
     });
-    lines.collect::<Vec<_>>().join("\n")
+    lines.collect()
+}
+
+/// A line per figure of the target's side, which changes no verdict.
+fn describe_observed(row: &ObservedCompared) -> [String; 2] {
+    row.figures().map(|(figure, base, new)| {
+        format!(
+            "observed: {figure} of {} {} → {}, {}",
+            display::quote_name(&clean(&row.name)),
+            row.format_value(base),
+            row.format_value(new),
+            ObservedCompared::format_change(base, new)
+        )
+    })
 }
 
 /// Failed with the words of the card; skipped where what does not hold is no reason of its verdict.

@@ -4,7 +4,7 @@ use super::LabelledCard;
 use super::page::{Labels, MetricsText, Sample, add_up, flag_value};
 use crate::console::clean;
 use crate::export::labels::unique_names;
-use loadtest_model::comparison::{Change, Compared, ComparisonOutcome};
+use loadtest_model::comparison::{Change, Compared, Comparison, ComparisonOutcome};
 
 /// A family with a sample per compared figure: its name and the value.
 type ChangeFamily = (&'static str, fn(&Compared) -> f64);
@@ -106,13 +106,41 @@ pub(super) fn write_comparisons(text: &mut MetricsText, cards: &[LabelledCard<'_
         let samples = figures.map(|(labels, figure)| (labels, Some(value(figure))));
         text.family(name, samples);
     }
+    let observed = cards.iter().flat_map(list_observed);
+    text.optional_family("observed_baseline", observed.collect());
+}
+
+/// Lists the values that figures of the target's side have in the baseline.
+fn list_observed(scenario: &LabelledCard<'_>) -> Vec<Sample> {
+    let Some((baseline, comparison)) = find_comparison(scenario) else {
+        return Vec::new();
+    };
+    let rows = &comparison.observed;
+    let names = unique_names(rows.iter().map(|row| clean(&row.name)));
+    let samples = rows.iter().zip(names).flat_map(|(row, name)| {
+        row.figures().map(|(figure, base, _)| {
+            let labels = scenario.labels(&[
+                ("baseline", baseline),
+                ("name", &name),
+                ("unit", &row.unit),
+                ("figure", figure),
+            ]);
+            (labels, base)
+        })
+    });
+    samples.collect()
+}
+
+fn find_comparison<'a>(scenario: &LabelledCard<'a>) -> Option<(&'a str, &'a Comparison)> {
+    let beside = scenario.card.comparison.as_ref()?;
+    match &beside.outcome {
+        ComparisonOutcome::Compared(comparison) => Some((&beside.baseline, comparison)),
+        _ => None,
+    }
 }
 
 fn list_figures<'a>(scenario: &LabelledCard<'a>) -> Vec<(Labels, &'a Compared)> {
-    let Some(beside) = &scenario.card.comparison else {
-        return Vec::new();
-    };
-    let ComparisonOutcome::Compared(comparison) = &beside.outcome else {
+    let Some((baseline, comparison)) = find_comparison(scenario) else {
         return Vec::new();
     };
     let names = comparison
@@ -123,7 +151,7 @@ fn list_figures<'a>(scenario: &LabelledCard<'a>) -> Vec<(Labels, &'a Compared)> 
     for (subject, step) in comparison.subjects.iter().zip(unique_names(names)) {
         figures.extend(subject.figures.iter().map(|figure| {
             let labels = scenario.labels(&[
-                ("baseline", &beside.baseline),
+                ("baseline", baseline),
                 ("step", &step),
                 ("figure", figure.figure.name()),
             ]);

@@ -6,7 +6,8 @@ use crate::console::clean;
 use crate::export::labels::JOURNEY;
 use loadtest_model::card::Card;
 use loadtest_model::comparison::{
-    BaselineComparison, Change, Compared, Comparison, ComparisonOutcome, Figure, Skipped, Subject,
+    BaselineComparison, Change, Compared, Comparison, ComparisonOutcome, Figure, ObservedCompared,
+    Skipped, Subject,
 };
 use loadtest_model::display;
 use std::collections::BTreeMap;
@@ -207,7 +208,39 @@ fn build_compared(
     }
     let notes = notes.into_iter().map(Sentence::small);
     blocks.push(Block::Sentences(notes.collect()));
+    if !comparison.observed.is_empty() {
+        blocks.push(Block::Table(build_observed_table(&comparison.observed)));
+    }
     blocks
+}
+
+/// Builds the figures of the target's own side, which have no verdict.
+fn build_observed_table(observed: &[ObservedCompared]) -> Table {
+    let mut table = Table::new(
+        "The target's side; it changes no verdict",
+        vec![
+            Column::text("Figure", 1.0),
+            Column::figure("Baseline mean").leaves(1),
+            Column::figure("Mean"),
+            Column::figure("Change"),
+            Column::figure("Baseline max").leaves(2),
+            Column::figure("Max"),
+            Column::figure("Change"),
+        ],
+    );
+    table.is_dense = true;
+    for row in observed {
+        let mut cells = vec![TableCell::name(&row.name)];
+        for (_, base, new) in row.figures() {
+            let words = [row.format_value(base), row.format_value(new)];
+            cells.extend(words.map(TableCell::figure));
+            cells.push(TableCell::figure(ObservedCompared::format_change(
+                base, new,
+            )));
+        }
+        table.push(cells);
+    }
+    table
 }
 
 fn build_table(rows: &[ComparedRow<'_>]) -> Table {
@@ -354,6 +387,7 @@ mod tests {
         let (mut rows, mut notes) = (Vec::new(), Vec::new());
         for block in build_compared(ComparisonBase::Run("x"), comparison, select_gravest) {
             match block {
+                Block::Table(table) if table.columns[0].title == "Figure" => {}
                 Block::Table(table) => rows = table.rows.into_iter().map(|row| row.cells).collect(),
                 Block::Sentences(all) => notes = all.into_iter().map(|note| note.words).collect(),
                 other => panic!("{other:?}"),

@@ -4,8 +4,8 @@ use super::scenario::{HEALTHY, RAMP, Target, checkout};
 use super::{report, report_compared};
 use loadtest_model::card::{Card, Quantiles, Report};
 use loadtest_model::comparison::{
-    BaselineComparison, Change, Compared, Comparison, ComparisonOutcome, Figure, Margin, Refusal,
-    Skipped, Subject,
+    BaselineComparison, Change, Compared, Comparison, ComparisonOutcome, Figure, Margin,
+    ObservedCompared, Refusal, Skipped, Subject,
 };
 use loadtest_model::definition::Letter;
 use loadtest_model::record::{EndReason, ScenarioRecord};
@@ -58,6 +58,14 @@ pub(in crate::export) fn compared() -> Report {
             skipped: Some(Skipped::Removed),
             figures: Vec::new(),
         });
+        comparison.observed = vec![
+            observed("db cpu", 1.6, 1.92),
+            ObservedCompared {
+                base_mean: None,
+                base_max: None,
+                ..observed("target cpu", 1.0, 0.4)
+            },
+        ];
         report_beside_main(record, ComparisonOutcome::Compared(comparison))
     });
     MADE.clone()
@@ -181,6 +189,7 @@ pub(super) fn hostile(text: &str) -> BaselineComparison {
     ];
     let mut comparison = comparison(&record, 1, &subjects);
     comparison.scenario = text.to_owned();
+    comparison.observed = vec![observed(text, 1.6, 1.9)];
     comparison.base = vec![text.to_owned()];
     for subject in &mut comparison.subjects {
         subject.step = subject.step.as_ref().map(|_| text.to_owned());
@@ -188,6 +197,18 @@ pub(super) fn hostile(text: &str) -> BaselineComparison {
     BaselineComparison {
         baseline: text.to_owned(),
         outcome: ComparisonOutcome::Compared(comparison),
+    }
+}
+
+/// A figure in cores, by its means.
+fn observed(name: &str, base: f64, new: f64) -> ObservedCompared {
+    ObservedCompared {
+        name: name.to_owned(),
+        unit: "cores".to_owned(),
+        base_mean: Some(base),
+        new_mean: Some(new),
+        base_max: Some(2.0 * base),
+        new_max: Some(1.5 * new),
     }
 }
 
@@ -246,6 +267,7 @@ fn comparison(
         margin: Margin::for_runs(runs),
         is_closed: false,
         subjects: subjects.iter().map(of).collect(),
+        observed: Vec::new(),
     }
 }
 

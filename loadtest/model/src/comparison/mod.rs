@@ -8,6 +8,7 @@ mod bootstrap;
 mod chance;
 mod comparable;
 mod compared;
+mod observed;
 mod pruned;
 mod refusal;
 mod series;
@@ -24,6 +25,7 @@ pub use comparable::{
 };
 use compared::Common;
 pub use compared::{Change, Compared, Figure, Margin};
+pub use observed::ObservedCompared;
 pub use refusal::Refusal;
 use serde::{Deserialize, Serialize};
 use series::Series;
@@ -79,6 +81,9 @@ pub struct Comparison {
     pub is_closed: bool,
     /// The journey, then the steps.
     pub subjects: Vec<Subject>,
+    /// Figures of the target's own side, which no verdict depends on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observed: Vec<ObservedCompared>,
 }
 
 /// The journey or a step, and what became of it.
@@ -162,6 +167,7 @@ impl Comparison {
                 .into_iter()
                 .map(|(step, at)| Subject::from_places(step, at, base, new, &common, seed))
                 .collect(),
+            observed: ObservedCompared::all(base, new),
         })
     }
 

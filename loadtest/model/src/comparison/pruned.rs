@@ -9,8 +9,11 @@ use crate::metrics::{
     Cell, CellStep, Cells, CompactHistogram, ErrorTally, JourneyTally, StepTally, Tally, Windows,
 };
 use crate::plan::Plan;
-use crate::record::{Environment, RunEnd, RunRecord, RunStart, SCHEMA_VERSION, ScenarioRecord};
+use crate::record::{
+    Environment, ObservedSeries, RunEnd, RunRecord, RunStart, SCHEMA_VERSION, ScenarioRecord,
+};
 use crate::redacted::Redacted;
+use crate::schedule::Schedule;
 use crate::trace::Tracing;
 
 /// A cell of a baseline holds at least so many seconds.
@@ -79,9 +82,25 @@ fn prune_record(record: &ScenarioRecord) -> ScenarioRecord {
         },
         cells: prune_cells(&record.cells, end.steady_us),
         shards: Vec::new(),
-        observed: Vec::new(),
+        observed: prune_observed(record),
         regraded: None,
     }
+}
+
+/// Keeps of each figure of the target's side one point: mean, maximum and last value of the steady part.
+fn prune_observed(record: &ScenarioRecord) -> Vec<ObservedSeries> {
+    let schedule = Schedule::new(&record.start.plan.load);
+    let until = record.end.elapsed_us.div_ceil(1_000_000) as u32;
+    let series = record.observed.iter().map(|series| ObservedSeries {
+        name: series.name.clone(),
+        unit: series.unit.clone(),
+        source: Redacted::default(),
+        width: series.width,
+        points: Vec::from_iter(series.sum_steady(&schedule, until)),
+        limit: None,
+        gap: None,
+    });
+    series.collect()
 }
 
 fn prune_definition(scenario: &ScenarioDef) -> ScenarioDef {

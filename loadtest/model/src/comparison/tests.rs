@@ -4,7 +4,9 @@ use crate::card::Trust;
 use crate::definition::{Load, Rate, ScenarioDef, Shape};
 use crate::metrics::{Frame, Histogram, Tally};
 use crate::plan::{GradingDefaults, Overrides, Plan};
-use crate::record::{EndReason, Environment, RunEnd, RunStart, ScenarioRecord};
+use crate::record::{
+    EndReason, Environment, ObservedSeries, RunEnd, RunRecord, RunStart, ScenarioRecord,
+};
 use crate::trace::Tracing;
 use std::time::Duration;
 
@@ -636,4 +638,80 @@ fn what_is_known_before_the_load_is_refused_before_it() {
             "the targets differ: http://127.0.0.1:8080, and now one that the scenario started",
         ]
     );
+}
+
+/// A run in which a figure has these values, one after another and again.
+fn run_with(name: &str, values: &[f64]) -> ScenarioRecord {
+    let mut record = run(USUAL);
+    let mut series = ObservedSeries {
+        name: name.to_owned(),
+        unit: "cores".to_owned(),
+        source: "http://127.0.0.1:9090".into(),
+        width: 1,
+        points: Vec::new(),
+        limit: None,
+        gap: None,
+    };
+    for (second, value) in (0..SECONDS).zip(values.iter().cycle()) {
+        series.add(second, *value);
+    }
+    record.observed.push(series);
+    record
+}
+
+#[test]
+fn figures_of_the_targets_side_are_compared_and_change_no_verdict() {
+    let environment = environment();
+    let records = [
+        run_with("db cpu", &[1.0, 2.0]),
+        run_with("db cpu", &[2.0, 4.0]),
+    ];
+    let prune = |record: &ScenarioRecord| {
+        let kept = RunRecord {
+            schema_version: crate::record::SCHEMA_VERSION,
+            run_id: "old".to_owned(),
+            tool_version: String::new(),
+            started_at: String::new(),
+            environment: environment.clone(),
+            scenarios: Vec::new(),
+            not_run: Vec::new(),
+            capacity: None,
+            telemetry: Vec::new(),
+        };
+        kept.pruned(record).scenarios.remove(0)
+    };
+    let pruned = records.each_ref().map(prune);
+    assert_eq!(pruned[0].observed[0].points.len(), 1, "{pruned:?}");
+    let mut new = run_with("db cpu", &[9.0]);
+    new.observed.extend(run_with("queue", &[7.0]).observed);
+    let new = side("new", &new, &environment);
+    for base in [&records, &pruned] {
+        let base = [
+            side("one", &base[0], &environment),
+            side("two", &base[1], &environment),
+        ];
+        let comparison = Comparison::compare_sides(&base, &new).unwrap();
+        assert_eq!(comparison.regressions().count(), 0);
+        let row = |name: &str, base_mean, new_mean, base_max, new_max| ObservedCompared {
+            name: name.to_owned(),
+            unit: "cores".to_owned(),
+            base_mean,
+            new_mean,
+            base_max,
+            new_max,
+        };
+        assert_eq!(
+            comparison.observed,
+            [
+                row("db cpu", Some(2.25), Some(9.0), Some(3.0), Some(9.0)),
+                row("queue", None, Some(7.0), None, Some(7.0)),
+            ]
+        );
+        let only_base = Comparison::compare_sides(&[new], &base[0]).unwrap();
+        let queue = &only_base.observed[1];
+        assert_eq!((queue.base_mean, queue.new_mean), (Some(7.0), None));
+        let words = ObservedCompared::format_change(Some(2.0), Some(2.5));
+        assert_eq!(words, "+25 %");
+        assert_eq!(ObservedCompared::change(Some(0.0), Some(1.0)), None);
+    }
 }

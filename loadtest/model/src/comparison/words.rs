@@ -85,23 +85,36 @@ impl Figure {
         if !change.is_finite() {
             return display::NO_VALUE.to_owned();
         }
-        let (amount, unit) = match self {
-            Self::Errors => (format!("{:.2}", change.abs() * 100.0), "points"),
-            _ if change.abs() < FINE => (format!("{:.1}", change.abs() * 100.0), "%"),
-            _ => (
-                display::format_count((change.abs() * 100.0).round() as u64),
-                "%",
-            ),
-        };
-        let sign = if amount.bytes().all(|byte| byte == b'0' || byte == b'.') {
-            '±'
-        } else if change < 0.0 {
-            '−'
-        } else {
-            '+'
-        };
-        format!("{sign}{amount} {unit}")
+        match self {
+            Self::Errors => with_sign(change, &format!("{:.2}", change.abs() * 100.0), "points"),
+            _ => format_change(change),
+        }
     }
+}
+
+/// Formats a change that is a share of what was before: `+23 %`, `−1.4 %`.
+pub(super) fn format_change(change: f64) -> String {
+    if !change.is_finite() {
+        return display::NO_VALUE.to_owned();
+    }
+    let percent = change.abs() * 100.0;
+    let amount = if change.abs() < FINE {
+        format!("{percent:.1}")
+    } else {
+        display::format_count(percent.round() as u64)
+    };
+    with_sign(change, &amount, "%")
+}
+
+fn with_sign(change: f64, amount: &str, unit: &str) -> String {
+    let sign = if amount.bytes().all(|byte| byte == b'0' || byte == b'.') {
+        '±'
+    } else if change < 0.0 {
+        '−'
+    } else {
+        '+'
+    };
+    format!("{sign}{amount} {unit}")
 }
 
 impl Margin {

@@ -65,7 +65,7 @@ pub enum ObservedFigure {
 pub struct ObservedPoint {
     /// The first second, counted from the start of the load.
     pub second: u32,
-    /// The number of values.
+    /// The number of values; of a figure per request, the number of requests.
     pub count: u32,
     /// The mean of the values.
     pub mean: f64,
@@ -200,6 +200,27 @@ impl ObservedSeries {
         })
     }
 
+    /// Divides a rate by the requests that were sent in the same time; `requests` are those of each second.
+    ///
+    /// A time without a request has no value. The mean of several points is what was used in all over the requests of all.
+    pub fn divide_by_requests(&mut self, requests: &[u64]) {
+        let width = self.width.max(1) as usize;
+        self.points.retain_mut(|point| {
+            let start = (point.second as usize).min(requests.len());
+            let end = (start + width).min(requests.len());
+            let sent: u64 = requests[start..end].iter().sum();
+            let Ok(count @ 1..) = u32::try_from(sent) else {
+                return false;
+            };
+            let seconds = (end - start) as f64;
+            for value in [&mut point.mean, &mut point.max, &mut point.last] {
+                *value *= seconds / f64::from(count);
+            }
+            point.count = count;
+            true
+        });
+    }
+
     fn double(&mut self) {
         self.width *= 2;
         let mut merged: Vec<ObservedPoint> = Vec::with_capacity(Self::LIMIT);
@@ -221,7 +242,7 @@ impl ObservedPoint {
         self.mean = (self.mean * own + later.mean * others) / (own + others);
         self.max = self.max.max(later.max);
         self.last = later.last;
-        self.count += later.count;
+        self.count = self.count.saturating_add(later.count);
     }
 }
 
@@ -256,6 +277,34 @@ mod tests {
             (point.second, point.count, point.mean, point.max, point.last),
             (40, 4, 41.5, 43.0, 43.0)
         );
+    }
+
+    #[test]
+    fn a_figure_per_request_has_as_its_mean_what_was_used_over_what_was_sent() {
+        let mut series = series();
+        series.width = 2;
+        // Cores: 1 and 2 of the first two seconds, 4 and 0 of the next, and 3 of the last one.
+        for (second, cores) in [(0, 1.0), (1, 2.0), (2, 4.0), (3, 0.0), (4, 3.0)] {
+            series.add(second, cores);
+        }
+        series.add(6, 8.0);
+        series.divide_by_requests(&[10, 20, 100, 0, 50]);
+        let points: Vec<_> = series
+            .points
+            .iter()
+            .map(|point| (point.second, point.count))
+            .collect();
+        assert_eq!(
+            points,
+            [(0, 30), (2, 100), (4, 50)],
+            "a time of which nothing is known has no value"
+        );
+        assert!((series.points[0].mean - 0.1).abs() < 1e-12);
+        let sum = series.points.iter().copied().reduce(|mut sum, point| {
+            sum.merge(point);
+            sum
+        });
+        assert!((sum.unwrap().mean - 10.0 / 180.0).abs() < 1e-12);
     }
 
     fn limit(figure: ObservedFigure, comparison: Comparator, after: Option<u64>) -> ObservedLimit {
