@@ -2,7 +2,8 @@
 
 use super::{CurlArgs, Export, ProjectArgs, ReportOptions, TelemetryArgs, TraceArgs, values};
 use clap::Args;
-use loadtest_model::threshold::{Condition, parse_conditions};
+use loadtest_model::threshold::{Condition, ThresholdMistake, parse_conditions};
+use std::ops::Range;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ pub(crate) struct CapacityArgs {
     /// Scenario name (`package::module::function`), its end, or any unique part
     #[arg(value_name = "SCENARIO", required_unless_present_any = ["file", "command"], conflicts_with_all = ["file", "command"])]
     pub(crate) scenario: Option<String>,
-    /// Conditions to meet: `p95 < 300ms, errors < 1%`, or of one step: `login.p95 < 200ms` [default: the thresholds of the scenario]
+    /// Conditions to meet: `p95 < 300ms, errors < 1%`, of one step: `login.p95 < 200ms`, or of the target's side: `observed(db cpu).max < 3.5` [default: the thresholds of the scenario]
     #[arg(long, value_name = "SLO")]
     pub(crate) slo: Option<Slo>,
     /// Write a report: `html`, `pdf`, `json`, `junit`, `markdown`, `csv` or `openmetrics`. PATH defaults to the folder of the run; `-` replaces the card on standard output
@@ -89,6 +90,59 @@ pub(crate) struct Slo {
     pub(crate) text: String,
     /// The parsed conditions.
     pub(crate) conditions: Vec<Condition>,
+    /// The conditions on the target's own side.
+    pub(crate) observed: Vec<ObservedText>,
+}
+
+/// A condition on the target's own side: `observed(db cpu).max < 3.5`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ObservedText {
+    /// The name of the figure.
+    pub(crate) name: String,
+    /// The limit as written.
+    pub(crate) limit: String,
+    /// The place of the condition in the text, in bytes.
+    pub(crate) place: Range<usize>,
+}
+
+/// Takes the conditions on the target's own side out of a text, in which spaces replace them.
+fn take_observed(text: &mut String) -> Result<Vec<ObservedText>, ThresholdMistake> {
+    const BEGIN: &str = "observed(";
+    let mut found = Vec::new();
+    while let Some(start) = text.find(BEGIN) {
+        let rest = &text[start + BEGIN.len()..];
+        let (name, behind) = match rest.strip_prefix('"') {
+            Some(quoted) => quoted.split_once("\")").unwrap_or((quoted, "")),
+            None => rest.split_once(')').unwrap_or((rest, "")),
+        };
+        let limit = behind.split(',').next().unwrap_or_default();
+        let end = text.len() - behind.len() + limit.len();
+        let place = start..end;
+        let is_first = text[..start].trim_end().is_empty();
+        if !is_first && !text[..start].trim_end().ends_with(',') {
+            let message = "expected a comma before `observed(..)`".to_owned();
+            return Err(ThresholdMistake { place, message });
+        }
+        let Some(limit) = limit.trim_start().strip_prefix('.') else {
+            let message = "write `observed(db cpu).max < 3.5`".to_owned();
+            return Err(ThresholdMistake { place, message });
+        };
+        found.push(ObservedText {
+            name: name.trim().to_owned(),
+            limit: limit.trim().to_owned(),
+            place: place.clone(),
+        });
+        // With the comma behind it, or the one before it where it is the last.
+        let has_comma = text[end..].starts_with(',');
+        let before = text[..start].trim_end().len();
+        let gap = match has_comma {
+            true => start..end + 1,
+            false if is_first => place,
+            false => before - 1..end,
+        };
+        text.replace_range(gap.clone(), &" ".repeat(gap.len()));
+    }
+    Ok(found)
 }
 
 impl FromStr for Slo {
@@ -100,8 +154,24 @@ impl FromStr for Slo {
             .chars()
             .map(|letter| if letter.is_control() { ' ' } else { letter })
             .collect();
-        match parse_conditions(&text) {
-            Ok(conditions) => Ok(Self { text, conditions }),
+        let mut rest = text.clone();
+        let parsed = take_observed(&mut rest)
+            .map_err(|mistake| vec![mistake])
+            .and_then(|observed| {
+                let is_all = !observed.is_empty() && rest.trim().is_empty();
+                let conditions = if is_all {
+                    Vec::new()
+                } else {
+                    parse_conditions(&rest)?
+                };
+                Ok((conditions, observed))
+            });
+        match parsed {
+            Ok((conditions, observed)) => Ok(Self {
+                text,
+                conditions,
+                observed,
+            }),
             Err(mistakes) => {
                 let shown: Vec<_> = mistakes
                     .iter()

@@ -10,7 +10,7 @@ pub(crate) mod values;
 use crate::suggestion::find_similar;
 use crate::units;
 use crate::{console, process};
-pub(crate) use capacity::{CapacityArgs, RateArgs, Slo};
+pub(crate) use capacity::{CapacityArgs, ObservedText, RateArgs, Slo};
 use clap::builder::styling::Styles;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
@@ -1063,6 +1063,30 @@ mod tests {
         };
         assert_eq!(args.slo.unwrap().conditions.len(), 2);
         assert_eq!(args.trials.confirm, Duration::from_secs(60));
+        let Command::Capacity(args) =
+            parse("observed(db cpu).max < 3.5, p95 < 300ms , observed(\"a, (b)\") .mean<80%")
+                .unwrap()
+                .command
+        else {
+            panic!("no search");
+        };
+        let slo = args.slo.unwrap();
+        assert_eq!(slo.conditions.len(), 1);
+        let observed = slo.observed.iter();
+        let observed: Vec<_> = observed.map(|one| (&*one.name, &*one.limit)).collect();
+        assert_eq!(observed, [("db cpu", "max < 3.5"), ("a, (b)", "mean<80%")]);
+        for (slo, told) in [
+            ("observed(db cpu)", "^^^ write `observed(db cpu).max < 3.5`"),
+            (
+                "p95 < 1s observed(a).max < 1",
+                "expected a comma before `observed(..)`",
+            ),
+            ("p95 < 300, observed(a).max < 1", "`300` has no unit"),
+            ("observed(", "write `observed(db cpu).max < 3.5`"),
+        ] {
+            let text = parse(slo).unwrap_err().to_string();
+            assert!(text.contains(told), "{text}");
+        }
         let error = parse("p95 < 300, errors < 1").unwrap_err();
         assert_eq!(error.exit_code(), 2);
         let text = error.to_string();

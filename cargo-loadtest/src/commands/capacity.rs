@@ -2,8 +2,8 @@
 
 use super::run::{self, mistaken_plan};
 use super::{Project, publish, recorded, warn_of_unjudged_gate};
-use crate::cli::{CapacityArgs, Cli, RateArgs, Slo};
-use crate::config::Config;
+use crate::cli::{CapacityArgs, Cli, ObservedText, RateArgs, Slo};
+use crate::config::{Config, FigureConfig, WrittenLimit, list_figures};
 use crate::console;
 use crate::error::Error;
 use crate::export::Format;
@@ -16,7 +16,7 @@ use crate::store::{Measured, RunFolder, Store};
 use crate::suggestion::find_similar;
 use crate::telemetry::RunFacts;
 use crate::workspace;
-use loadtest_model::capacity::{Goal, Purpose, Search, Trial, TrialOutcome};
+use loadtest_model::capacity::{Goal, ObservedCondition, Purpose, Search, Trial, TrialOutcome};
 use loadtest_model::definition::{Bound, Load, Metric, Part, ScenarioDef, Subject, Threshold};
 use loadtest_model::display;
 use loadtest_model::plan::{PlanError, ScopedThreshold, declared_thresholds, with_error_limit};
@@ -58,7 +58,8 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     }
     policy::permits_tests(&config, std::slice::from_ref(found))?;
     let seed = args.trials.seed.unwrap_or_else(run::random_seed);
-    let goal = parse_goal(args, &found.definition)?;
+    let figures = list_figures(&config.observe);
+    let goal = parse_goal(args, &found.definition, &figures)?;
     let highest = Purpose::Search;
     goal.plan(
         &found.definition,
@@ -70,7 +71,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     .map_err(|mistakes| mistaken_plan_error(found, &mistakes))?;
 
     let hash = workspace::hash(&found.binary.executable)?;
-    observation.check()?;
+    observation.check(&goal.observed)?;
     let folder = store.create()?;
     let environment = workspace::environment(project.workspace.root(), &store.outputs());
     let mut record = RunRecord {
@@ -183,7 +184,11 @@ fn add_observed(record: &mut RunRecord, observers: &[Observer]) {
 ///
 /// # Errors
 /// An invalid or missing SLO; rates that contradict one another.
-fn parse_goal(args: &CapacityArgs, definition: &ScenarioDef) -> Result<Goal, Error> {
+fn parse_goal(
+    args: &CapacityArgs,
+    definition: &ScenarioDef,
+    figures: &[FigureConfig],
+) -> Result<Goal, Error> {
     let RateArgs {
         from,
         max,
@@ -194,12 +199,13 @@ fn parse_goal(args: &CapacityArgs, definition: &ScenarioDef) -> Result<Goal, Err
     let declared = definition.load.as_ref().filter(|load| load.is_open());
     let first = from.unwrap_or_else(|| declared.map_or(FIRST, Load::peak).min(max));
     check_rates(Some(first), min, max)?;
-    let slo = match &args.slo {
-        Some(slo) => resolve_conditions(slo, definition)?,
-        None => declared_slo(definition)?,
+    let (slo, observed) = match &args.slo {
+        Some(slo) => resolve_conditions(slo, definition, figures)?,
+        None => (declared_slo(definition)?, Vec::new()),
     };
     Ok(Goal {
         slo: with_error_limit(slo),
+        observed,
         from_per_second: first,
         max_per_second: max,
         min_per_second: min,
@@ -232,8 +238,13 @@ fn check_rates(from: Option<f64>, min: Option<f64>, max: f64) -> Result<(), Erro
     Ok(())
 }
 
-/// The conditions with the numbers of their steps; all that is wrong with them at once.
-fn resolve_conditions(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, Error> {
+/// The conditions with the numbers of their steps, and those on the target's own side; all that is wrong with them at
+/// once.
+fn resolve_conditions(
+    slo: &Slo,
+    definition: &ScenarioDef,
+    figures: &[FigureConfig],
+) -> Result<(Vec<ScopedThreshold>, Vec<ObservedCondition>), Error> {
     let (mut resolved, mut mistakes) = (Vec::new(), Vec::new());
     for condition in &slo.conditions {
         let mut wrong = |message: String| {
@@ -281,14 +292,62 @@ fn resolve_conditions(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedT
         }
         resolved.push(scoped);
     }
+    let mut observed = Vec::new();
+    for condition in &slo.observed {
+        match resolve_observed(condition, figures) {
+            Ok(condition) => observed.push(condition),
+            Err(message) => {
+                let place = condition.place.clone();
+                mistakes.push(ThresholdMistake { place, message }.render_below(&slo.text));
+            }
+        }
+    }
     if mistakes.is_empty() {
-        Ok(resolved)
+        Ok((resolved, observed))
     } else {
         Err(Error::usage(format!(
             "invalid SLO\n{}",
             mistakes.join("\n")
         )))
     }
+}
+
+/// Returns a condition on one of the figures of the target's own side.
+///
+/// # Errors
+/// What is wrong with it.
+fn resolve_observed(
+    condition: &ObservedText,
+    figures: &[FigureConfig],
+) -> Result<ObservedCondition, String> {
+    let name = &*condition.name;
+    let mut found = figures.iter().filter(|figure| figure.has_series(name));
+    let names = || figures.iter().map(|figure| &*figure.name);
+    let figure = found.next().ok_or_else(|| {
+        let all: Vec<_> = names().collect();
+        let hint = find_similar(name, names()).map_or_else(
+            || format!("there is `{}`", all.join("`, `")),
+            |name| format!("did you mean `{name}`?"),
+        );
+        format!("nothing is observed that is called `{name}`; {hint}")
+    })?;
+    if let Some(by) = figure.by.as_ref().filter(|_| figure.name == name) {
+        return Err(format!(
+            "`{name}` has a series for each `{by}`; write the value of one behind the name"
+        ));
+    }
+    let limit = WrittenLimit::parse(&condition.limit).map_err(|mistake| {
+        let limit = &condition.limit;
+        format!("`{limit}` {mistake}")
+    })?;
+    if limit.ends_run() {
+        return Err("a search goes on after it; leave `or abort` out".to_owned());
+    }
+    Ok(ObservedCondition {
+        name: name.to_owned(),
+        unit: figure.unit.clone(),
+        limit: limit.in_unit(&figure.unit)?,
+    })
 }
 
 /// Returns true for conditions on the rate itself, or on counts that grow with it.

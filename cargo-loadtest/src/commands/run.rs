@@ -80,7 +80,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let environment = workspace::environment(project.workspace.root(), &store.outputs());
     let against = baseline.map(|baseline| against(&baseline, &chosen, &plans, args, &environment));
     let against = against.transpose()?;
-    observation.check()?;
+    observation.check(&[])?;
 
     let folder = store.create()?;
     let mut record = folder.new_record(environment);

@@ -37,7 +37,10 @@ pub(crate) use load::Preset;
 use loadtest::targets::ListedTarget;
 use loadtest_model::plan::{GradingDefaults, Overrides};
 pub(crate) use notify::{Event, Notify, NotifyFormat, destination};
-pub(crate) use observe::{FigureConfig, MOST_GROUPS, MetricConfig, ObserveConfig, PER_REQUEST};
+pub(crate) use observe::{
+    FigureConfig, MOST_GROUPS, MetricConfig, ObserveConfig, PER_REQUEST, list_figures,
+};
+pub(crate) use observe_limit::WrittenLimit;
 #[cfg(test)]
 pub(crate) use organisation::Member;
 pub(crate) use organisation::{Level, Organisation, Plan};

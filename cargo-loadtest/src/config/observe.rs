@@ -388,6 +388,17 @@ impl ObserveConfig {
     }
 }
 
+/// Returns the figures of these sources, and those that a process of this machine has without any.
+pub(crate) fn list_figures(sources: &[ObserveConfig]) -> Vec<FigureConfig> {
+    let mut all: Vec<_> = sources.iter().flat_map(ObserveConfig::figures).collect();
+    for (_, (name, unit)) in PROCESS_FIGURES {
+        if all.iter().all(|figure| figure.name != name) {
+            all.push(WrittenFigure::default().named(name.to_owned(), unit, None));
+        }
+    }
+    all
+}
+
 /// Reads the list of sources, each with its line.
 pub(super) fn read(
     value: Value<'_, '_>,

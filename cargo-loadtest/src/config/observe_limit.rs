@@ -33,7 +33,7 @@ const BYTES: [(&str, f64); 9] = [
 
 /// A limit whose bound is yet to be seen in the unit of its figure.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct WrittenLimit {
+pub(crate) struct WrittenLimit {
     figure: ObservedFigure,
     comparison: Comparator,
     number: f64,
@@ -47,7 +47,7 @@ impl WrittenLimit {
     ///
     /// # Errors
     /// The mistake, which continues a sentence about the text.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (condition, abort) = match text.split_once(" or ") {
             Some((condition, abort)) => (condition, Some(abort.trim())),
             None => (text, None),
@@ -78,7 +78,7 @@ impl WrittenLimit {
     }
 
     /// Returns true if it ends a run.
-    pub(super) fn ends_run(&self) -> bool {
+    pub(crate) fn ends_run(&self) -> bool {
         self.abort_after.is_some()
     }
 
@@ -86,7 +86,7 @@ impl WrittenLimit {
     ///
     /// # Errors
     /// When the bound has another one.
-    pub(super) fn in_unit(&self, unit: &str) -> Result<ObservedLimit, String> {
+    pub(crate) fn in_unit(&self, unit: &str) -> Result<ObservedLimit, String> {
         let suffix = &*self.suffix;
         let size = match unit.strip_suffix("/request").unwrap_or(unit) {
             _ if suffix.is_empty() || suffix == unit => Some(1.0),

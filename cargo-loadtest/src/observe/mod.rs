@@ -153,7 +153,7 @@ impl Observer {
         self.shared.ended.notify_all();
     }
 
-    /// Waits for the last answers. Returns the figures of each scenario, in their order.
+    /// Waits for the last answers, unless another call does. Returns the figures of each scenario, in their order.
     pub(crate) fn conclude(&self) -> Vec<Vec<ObservedSeries>> {
         self.stop();
         let threads: Vec<_> = {
@@ -166,9 +166,9 @@ impl Observer {
             // One that panicked leaves what it read before.
             let _ = thread.join();
         }
-        let mut state = self.shared.state();
-        let scenarios = std::mem::take(&mut state.scenarios).into_iter();
+        let scenarios = self.shared.state().scenarios.clone();
         scenarios
+            .into_iter()
             .map(|scenario| scenario.map(|scenario| self.shared.complete(scenario)))
             .map(Option::unwrap_or_default)
             .collect()

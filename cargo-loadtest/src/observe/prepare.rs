@@ -5,6 +5,7 @@ use crate::access::AccessHeaders;
 use crate::config::{FigureConfig, ObserveConfig};
 use crate::console;
 use crate::error::Error;
+use loadtest_model::capacity::ObservedCondition;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -79,8 +80,8 @@ impl Observation {
     /// Asks each source once. One that does not answer is a warning.
     ///
     /// # Errors
-    /// Those that do not answer though a limit is about them.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    /// Those that do not answer though a limit is about them, or one of the conditions of a search.
+    pub(crate) fn check(&self, conditions: &[ObservedCondition]) -> Result<(), Error> {
         let now = super::now();
         let answers: Vec<_> = thread::scope(|scope| {
             let asked = self.sources.iter();
@@ -90,13 +91,19 @@ impl Observation {
             let answers = asked.into_iter().map(thread::ScopedJoinHandle::join);
             answers.collect()
         });
+        let is_needed = |source: &Source| {
+            let mut names = conditions.iter().map(|condition| &*condition.name);
+            names.any(|name| source.has_series(name))
+        };
         let mut mistakes = Vec::new();
         for (source, answer) in self.sources.iter().zip(answers) {
             let answer = answer.unwrap_or_else(|_| Err("it could not be asked".to_owned()));
             match answer {
                 Ok(None) => {}
                 Ok(Some(odd)) => console::print_warning(source.tell(&odd)),
-                Err(why) if source.has_limit() => mistakes.push(source.tell(&why)),
+                Err(why) if source.has_limit() || is_needed(source) => {
+                    mistakes.push(source.tell(&why));
+                }
                 Err(why) => console::print_warning(source.tell(&why)),
             }
         }

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use url::{Host, Url};
 
 /// What is observed of one scenario.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct ObservedScenario {
     /// The start of its load.
     begin: SystemTime,

@@ -2,6 +2,7 @@
 
 use super::{ABORT_LIMIT, KILLED, POLL, Program, in_words, lost, now, poll};
 use crate::error::Error;
+use crate::files;
 use crate::interrupt::Interrupts;
 use crate::journal::Tail;
 use crate::live::Live;
@@ -9,7 +10,7 @@ use crate::observe::{Observation, Observer};
 use crate::telemetry::Feed;
 use loadtest_model::capacity::Trial;
 use loadtest_model::protocol::{CapacityRequest, JournalLine, Request, SearchLine};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The trial that runs.
@@ -18,6 +19,8 @@ struct Running {
     live: Live,
     begin: Instant,
     observer: Observer,
+    /// Gets what was observed, if the search waits for it.
+    observed: Option<PathBuf>,
 }
 
 /// The output of a search on the way, and what its target's side is asked.
@@ -82,6 +85,10 @@ pub(crate) fn capacity(
                             live: live.with_observer(observer.clone()),
                             begin: now(),
                             observer,
+                            observed: (!request.goal.observed.is_empty())
+                                .then(|| request.trials.get(begun))
+                                .flatten()
+                                .map(|files| files.observed.clone()),
                         }
                     });
                     begun += 1;
@@ -142,10 +149,27 @@ impl Running {
             match line {
                 JournalLine::Start(start) => self.live.start(0, *start, elapsed),
                 JournalLine::Frame(frame) => self.live.frame(0, *frame),
-                JournalLine::End(_) | JournalLine::Failed(_) => self.live.end_one(0),
+                JournalLine::End(_) | JournalLine::Failed(_) => {
+                    self.live.end_one(0);
+                    if let Some(file) = self.observed.take() {
+                        hand_over_observed(self.observer.clone(), file);
+                    }
+                }
                 JournalLine::Ready => {}
             }
         }
         self.live.tick(elapsed);
     }
+}
+
+/// Writes what was observed in a trial for the search, which waits for it. A file that cannot be written is a search in
+/// which nothing was observed.
+fn hand_over_observed(observer: Observer, file: PathBuf) {
+    let write = move || {
+        let series = observer.conclude().into_iter().next().unwrap_or_default();
+        let _ = files::write_json(&file, &series);
+    };
+    let _ = std::thread::Builder::new()
+        .name("observe trial".to_owned())
+        .spawn(write);
 }

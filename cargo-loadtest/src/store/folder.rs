@@ -143,6 +143,7 @@ impl RunFolder {
         TrialFiles {
             journal: self.journal(number),
             record: self.scenario_record(number),
+            observed: self.path.join(format!("observed-{number}.json")),
         }
     }
 

@@ -18,15 +18,19 @@ use loadtest_model::definition::ScenarioDef;
 use loadtest_model::failure::{FailureKind, RunFailure};
 use loadtest_model::plan::Plan;
 use loadtest_model::protocol::{CapacityRequest, JournalLine, SearchLine, TrialFiles};
-use loadtest_model::record::{EndReason, ScenarioRecord};
+use loadtest_model::record::{EndReason, ObservedSeries, ScenarioRecord};
 use loadtest_model::redacted::Redacted;
+use std::fs;
 use std::io;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// The longest time for a target to come back after a trial that it failed, in rests.
 const RECOVERY_RESTS: u32 = 15;
+/// The longest time that the tool may take to read the last figures of the target's side.
+const OBSERVED_PATIENCE: Duration = Duration::from_secs(30);
 /// The interval between two looks at the target and at the control.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -136,10 +140,13 @@ fn try_rates(
             Ok(workers) => run_trial(ready, workers, request, files, control)?,
             Err(failure) => Err(failure),
         };
-        let record = match ran {
+        let mut record = match ran {
             Ok(record) => record,
             Err(failure) => return Ok(SearchEnding::Broken { failure }),
         };
+        if !request.goal.observed.is_empty() {
+            record.observed = wait_for_observed(&files.observed, control);
+        }
         let card = Card::grade(&record, None);
         if let Some(failure) = fatal_failure(&card) {
             return Ok(SearchEnding::Broken { failure });
@@ -149,7 +156,8 @@ fn try_rates(
         {
             return Ok(SearchEnding::Interrupted);
         }
-        let trial = judge_trial(&record, &card, per_second, purpose);
+        let conditions = &request.goal.observed;
+        let trial = judge_trial(&record, &card, per_second, purpose, conditions);
         attempts.push(trial.attempt);
         course.write_line(&SearchLine::Trial(Box::new(trial.clone())))?;
         if let EndReason::Stuck { reason } = record.end.ending {
@@ -211,6 +219,20 @@ fn run_trial(
             Err(failure)
         }
     })
+}
+
+/// Waits for what the tool observed of the target's side; nothing comes of a tool that has died or was stopped.
+fn wait_for_observed(file: &Path, control: &Control) -> Vec<ObservedSeries> {
+    let begin = Instant::now();
+    while begin.elapsed() < OBSERVED_PATIENCE && control.phase() == RunPhase::Running {
+        if let Ok(bytes) = fs::read(file) {
+            // It was for this only.
+            let _ = fs::remove_file(file);
+            return serde_json::from_slice(&bytes).unwrap_or_default();
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+    Vec::new()
 }
 
 /// Returns the failure that no other rate would avoid.

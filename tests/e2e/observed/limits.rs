@@ -14,6 +14,8 @@ pub(super) fn trials() -> Vec<Trial> {
         a_broken_limit_fails_the_run,
         a_limit_that_holds_passes,
         a_figure_per_request_is_divided_by_what_was_sent,
+        the_slo_of_a_search_has_conditions_on_what_is_observed,
+        a_condition_of_a_search_has_to_be_on_what_is_observed,
         a_source_that_falls_silent_holds_no_limit,
         a_source_with_a_limit_has_to_answer_before_the_run,
         a_limit_with_abort_ends_the_run,
@@ -89,6 +91,63 @@ fn a_figure_per_request_is_divided_by_what_was_sent() {
         sum
     });
     assert_eq!(row["mean"].as_f64(), sum.map(|sum| sum.mean));
+}
+
+fn the_slo_of_a_search_has_conditions_on_what_is_observed() {
+    let page = page("jobs 7\n");
+    let target = Server::start(shop);
+    let search = |slo: &str| {
+        let sandbox = Sandbox::with(&source("queue", &page.url(), "jobs", ", unit = \"jobs\""));
+        let line = "site::load::single --from 10/s --max 20/s --window 3s --confirm 3s --ramp-up 0s \
+                    --rest 0s --export json";
+        let call = sandbox.tool("capacity", line);
+        let output = call.args(["--slo", slo, "--base-url", &target.url()]).run();
+        (sandbox, output)
+    };
+    let (sandbox, output) = search("p95 < 10s, observed(queue).max < 8");
+    output
+        .exits(0)
+        .prints(&["observed(queue).max < 8 jobs", "queue max"]);
+    let run = sandbox.only_run();
+    let report: Value = serde_json::from_str(&run.text("report.json")).expect("JSON");
+    let trials = report["capacity"]["trials"].as_array().expect("trials");
+    for trial in trials {
+        let last = trial["slo"].as_array().expect("conditions").last();
+        let last = last.expect("a condition");
+        assert_eq!(last["words"], "7 jobs");
+        assert_eq!(last["held"], true);
+    }
+    let (sandbox, output) = search("observed(queue).mean < 7, p95 < 10s");
+    let why = "mean of `queue`: 7 jobs, and must be < 7 jobs";
+    output.exits(99).says(&[why]).prints(&["NOT MET"]);
+    let files = std::fs::read_dir(sandbox.only_run().0)
+        .expect("a folder")
+        .flatten();
+    let left = files.filter(|file| file.file_name().to_string_lossy().starts_with("observed"));
+    assert_eq!(left.count(), 0);
+}
+
+fn a_condition_of_a_search_has_to_be_on_what_is_observed() {
+    let page = Server::start(|_| Reply::status(503));
+    let target = Server::start(shop);
+    let sandbox = Sandbox::with(&source("queue", &page.url(), "jobs", ""));
+    let search = |slo: &str| {
+        let call = sandbox.tool("capacity", "site::load::single");
+        call.args(["--slo", slo, "--base-url", &target.url()]).run()
+    };
+    search("observed(quue).max < 8, observed(db).max < 1, observed(queue).p95 < 1")
+        .exits(2)
+        .says(&[
+            "nothing is observed that is called `quue`; did you mean `queue`?",
+            "there is `queue`, `target cpu`, `target memory`",
+            "`p95 < 1` is a limit of `p95`, which is no figure",
+        ]);
+    let unanswered = format!("observe `queue`, {}: 503 Service Unavailable", page.url());
+    search("observed(queue).max < 8")
+        .exits(2)
+        .says(&[&unanswered]);
+    assert_eq!(target.requests(), 0);
+    assert!(sandbox.runs().is_empty());
 }
 
 fn a_source_that_falls_silent_holds_no_limit() {

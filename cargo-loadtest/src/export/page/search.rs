@@ -8,6 +8,7 @@ use loadtest_model::capacity::{Trial, TrialOutcome};
 use loadtest_model::card::{Capacity, CapacityVerdict, Report, Tone as RemarkTone};
 use loadtest_model::definition::Metric;
 use loadtest_model::display;
+use loadtest_model::record::ObservedFigure;
 
 /// The most figures of the target's side beside a trial.
 const OBSERVED: usize = 4;
@@ -118,7 +119,15 @@ fn list_observed(found: &Capacity) -> Vec<&str> {
     let most = found.trials.iter().map(|trial| &trial.observed);
     let most = most.max_by_key(|observed| observed.len());
     let names = most.into_iter().flatten().map(|one| &*one.name);
-    names.take(OBSERVED).collect()
+    // Of these there is a column already.
+    let is_condition = |name: &&str| {
+        let mut conditions = found.goal.observed.iter();
+        conditions.any(|one| one.name == **name && one.limit.figure == ObservedFigure::Max)
+    };
+    names
+        .filter(|name| !is_condition(name))
+        .take(OBSERVED)
+        .collect()
 }
 
 fn observed_cell(trial: &Trial, name: &str) -> TableCell {

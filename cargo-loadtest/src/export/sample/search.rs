@@ -38,6 +38,7 @@ pub(crate) fn search_record(text: &str) -> RunRecord {
                 threshold(Metric::P99, Bound::Time(Duration::from_millis(200))),
             ),
         ],
+        observed: Vec::new(),
         from_per_second: 640.0,
         max_per_second: 1e6,
         min_per_second: None,

@@ -12,6 +12,7 @@ pub use search::{Next, finding, next_action};
 use crate::definition::{Bound, Load, ScenarioDef, micros};
 use crate::display;
 use crate::failure::RunFailure;
+use crate::metrics::ObservedLimit;
 use crate::plan::{GradingDefaults, Overrides, Plan, PlanError, ScopedThreshold};
 use crate::redacted::Redacted;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,9 @@ use std::time::Duration;
 pub struct Goal {
     /// The thresholds that must hold.
     pub slo: Vec<ScopedThreshold>,
+    /// The limits of the target's own side that must hold too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observed: Vec<ObservedCondition>,
     /// The first rate, iterations per second.
     pub from_per_second: f64,
     /// The highest rate that is tried.
@@ -45,6 +49,28 @@ pub struct Goal {
     pub rest: Duration,
     /// The most virtual users of each trial, if given.
     pub max_users: Option<u32>,
+}
+
+/// A condition on a figure of the target's own side.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ObservedCondition {
+    /// The name of the figure: `db cpu`.
+    pub name: String,
+    /// Its unit: `cores`; empty where it has none.
+    pub unit: String,
+    /// The limit.
+    pub limit: ObservedLimit,
+}
+
+impl ObservedCondition {
+    /// Formats the condition: `observed(db cpu).max < 3.5 cores`.
+    pub fn describe(&self) -> String {
+        format!(
+            "observed({}).{}",
+            self.name,
+            self.limit.describe(&self.unit)
+        )
+    }
 }
 
 /// The purpose of a trial.
@@ -106,7 +132,7 @@ pub struct Trial {
     pub p95: Option<Duration>,
     /// Failed and dropped of all finished and dropped, a share of one.
     pub error_rate: Option<f64>,
-    /// The conditions of the SLO, in its order.
+    /// The conditions of the SLO, in its order; those of the target's own side are the last.
     pub slo: Vec<Measured>,
     /// The reasons why the SLO was not met, the decisive one first.
     pub reasons: Vec<String>,
@@ -311,7 +337,12 @@ impl Search {
         };
         Self {
             scenario: scenario.identity(),
-            conditions: goal.slo.iter().map(condition).collect(),
+            conditions: (goal.slo.iter().map(condition))
+                .chain(goal.observed.iter().map(|observed| Condition {
+                    step: None,
+                    words: observed.describe(),
+                }))
+                .collect(),
             goal,
             trials: Vec::new(),
             ending: None,

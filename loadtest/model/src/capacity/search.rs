@@ -196,6 +196,7 @@ mod tests {
     fn goal() -> Goal {
         Goal {
             slo: Vec::new(),
+            observed: Vec::new(),
             from_per_second: 10.0,
             max_per_second: 1e6,
             min_per_second: None,

@@ -151,6 +151,13 @@ impl Capacity {
                 step.map_or_else(|| figure.clone(), |step| format!("{step} {figure}")),
             )
         })
+        .chain(self.goal.observed.iter().enumerate().map(|(at, observed)| {
+            let figure = observed.limit.figure.name();
+            (
+                self.goal.slo.len() + at,
+                format!("{} {figure}", observed.name),
+            )
+        }))
         .collect()
     }
 
@@ -338,6 +345,7 @@ mod tests {
     fn search(attempts: &[(f64, Purpose, TrialOutcome)]) -> Search {
         let goal = Goal {
             slo: Vec::new(),
+            observed: Vec::new(),
             from_per_second: 10.0,
             max_per_second: 1_000.0,
             min_per_second: None,

@@ -1,8 +1,10 @@
 //! The target's own side on the card: figures read while the load went on.
 
 use super::timeline::Timeline;
+use crate::capacity::{Measured, ObservedCondition};
 use crate::display;
 use crate::record::{ObservedLimit, ObservedPoint, ObservedSeries, ScenarioRecord};
+use crate::redacted::Redacted;
 use crate::schedule::{Schedule, Window};
 use serde::Serialize;
 use std::time::Duration;
@@ -55,7 +57,6 @@ impl ObservedRow {
         let warm_up = record.start.plan.load.warm_up.as_secs() as u32;
         let schedule = Schedule::new(&record.start.plan.load);
         let until = record.end.elapsed_us.div_ceil(1_000_000) as u32;
-        let sum = series.sum_steady(&schedule, until);
         let steady = series.steady_points(&schedule, until);
         let highest = steady.reduce(|highest, point| {
             if point.max > highest.max {
@@ -64,23 +65,11 @@ impl ObservedRow {
                 highest
             }
         });
-        let means: Vec<Option<f64>> = course
-            .points
-            .iter()
-            .map(|point| mean_of(series, warm_up + point.second, course.width))
-            .collect();
-        let steady = course.points.iter().zip(&means);
-        let steady = steady.filter(|(point, _)| {
-            let due = Duration::from_secs((warm_up + point.second).into());
-            schedule.window(due) == Window::Steady
-        });
-        let known = steady.clone().filter(|(_, mean)| mean.is_some()).count();
-        let known = KnownShare {
-            known,
-            all: steady.count(),
-        };
+        let means = mean_course(series, record, course);
+        let known = SteadyValues::new(series, record, course, &means);
+        let sum = known.sum;
         let limit = series.limit.as_ref();
-        let failure = limit.and_then(|limit| known.explain_failure(limit, series, sum.as_ref()));
+        let failure = limit.and_then(|limit| known.explain_failure(limit, series));
         Self {
             name: series.name.clone(),
             unit: series.unit.clone(),
@@ -104,21 +93,84 @@ impl ObservedRow {
     }
 }
 
-/// The points of the steady part that have a value.
-struct KnownShare {
+/// Judges a condition on the figures of a trial. Returns what was measured, and the reason why it does not hold.
+pub(super) fn judge_condition(
+    condition: &ObservedCondition,
+    record: &ScenarioRecord,
+    course: &Timeline,
+) -> (Measured, Option<String>) {
+    let ObservedCondition { name, unit, limit } = condition;
+    let mut all = record.observed.iter();
+    let nothing = || ObservedSeries {
+        name: name.clone(),
+        unit: unit.clone(),
+        source: Redacted::default(),
+        width: 1,
+        points: Vec::new(),
+        limit: None,
+        gap: None,
+    };
+    let series = all.find(|series| series.name == *name);
+    let series = series.cloned().unwrap_or_else(nothing);
+    let means = mean_course(&series, record, course);
+    let values = SteadyValues::new(&series, record, course, &means);
+    let failure = values.explain_failure(limit, &series);
+    let actual = values.sum.map(|sum| limit.figure.of(&sum));
+    let measured = Measured {
+        actual,
+        words: actual.map_or_else(
+            || display::NO_VALUE.to_owned(),
+            |actual| display::format_observed(actual, unit),
+        ),
+        held: failure.is_none(),
+    };
+    (measured, failure)
+}
+
+/// Returns the mean in each point of the course.
+fn mean_course(
+    series: &ObservedSeries,
+    record: &ScenarioRecord,
+    course: &Timeline,
+) -> Vec<Option<f64>> {
+    let warm_up = record.start.plan.load.warm_up.as_secs() as u32;
+    let points = course.points.iter();
+    points
+        .map(|point| mean_of(series, warm_up + point.second, course.width))
+        .collect()
+}
+
+/// The values of the steady part, and how many of its points have one.
+struct SteadyValues {
+    sum: Option<ObservedPoint>,
     known: usize,
     all: usize,
 }
 
-impl KnownShare {
-    /// Returns why a limit does not hold for these values, if it does not.
-    fn explain_failure(
-        &self,
-        limit: &ObservedLimit,
+impl SteadyValues {
+    fn new(
         series: &ObservedSeries,
-        values: Option<&ObservedPoint>,
-    ) -> Option<String> {
-        match values {
+        record: &ScenarioRecord,
+        course: &Timeline,
+        means: &[Option<f64>],
+    ) -> Self {
+        let warm_up = record.start.plan.load.warm_up.as_secs() as u32;
+        let schedule = Schedule::new(&record.start.plan.load);
+        let until = record.end.elapsed_us.div_ceil(1_000_000) as u32;
+        let steady = course.points.iter().zip(means).filter(|(point, _)| {
+            let due = Duration::from_secs((warm_up + point.second).into());
+            schedule.window(due) == Window::Steady
+        });
+        Self {
+            sum: series.sum_steady(&schedule, until),
+            known: steady.clone().filter(|(_, mean)| mean.is_some()).count(),
+            all: steady.count(),
+        }
+    }
+
+    /// Returns why a limit does not hold for these values, if it does not.
+    fn explain_failure(&self, limit: &ObservedLimit, series: &ObservedSeries) -> Option<String> {
+        match &self.sum {
             Some(values) if !limit.holds(values) => {
                 Some(limit.describe_failure(&series.name, &series.unit, values))
             }

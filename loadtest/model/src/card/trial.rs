@@ -4,8 +4,9 @@
 //! where the run is invalid, where the generator had no processor time, or where the SLO would have held
 //! had no arrival been late or waited for a user.
 
+use super::observed::judge_condition;
 use super::{Card, ThresholdRow, Trust, ValidityCause, judge_busy_workers, judge_throttling};
-use crate::capacity::{Attempt, Measured, Purpose, Trial, TrialOutcome};
+use crate::capacity::{Attempt, Measured, ObservedCondition, Purpose, Trial, TrialOutcome};
 use crate::definition::{Metric, Part, Shape};
 use crate::display;
 use crate::metrics::Histogram;
@@ -22,18 +23,24 @@ const ENOUGH: f64 = 3.0;
 /// The share of the time for which the system may throttle the generator.
 const THROTTLED: f64 = 0.01;
 
-/// Judges the run that tried `per_second`; its thresholds are the SLO.
+/// Judges the run that tried `per_second`; the SLO is its thresholds and conditions on what was observed.
 pub fn judge_trial(
     record: &ScenarioRecord,
     card: &Card,
     per_second: f64,
     purpose: Purpose,
+    observed: &[ObservedCondition],
 ) -> Trial {
+    let observed = observed.iter();
+    let (observed, broken): (Vec<_>, Vec<_>) = observed
+        .map(|condition| judge_condition(condition, record, &card.course))
+        .unzip();
+    let broken = broken.into_iter().flatten().collect();
     let Judgement {
         outcome,
         reasons,
         help,
-    } = judge_run(record, card);
+    } = judge_run(record, card, broken);
     let (ramp_up, duration) = measured_span(record);
     Trial {
         attempt: Attempt {
@@ -57,6 +64,7 @@ pub fn judge_trial(
                 words: row.actual_words.clone(),
                 held: row.passed,
             })
+            .chain(observed)
             .collect(),
         reasons,
         help,
@@ -81,9 +89,12 @@ impl Judgement {
     }
 }
 
-fn judge_run(record: &ScenarioRecord, card: &Card) -> Judgement {
+/// Judges a run of which the conditions on what was observed are broken for these reasons.
+fn judge_run(record: &ScenarioRecord, card: &Card, observed: Vec<String>) -> Judgement {
     let broken: Vec<&ThresholdRow> = card.thresholds.iter().filter(|row| !row.passed).collect();
     let mut reasons: Vec<String> = broken.iter().map(|row| row.reason()).collect();
+    let is_past_target = !observed.is_empty();
+    reasons.extend(observed);
     reasons.extend(explain_unfinished(record));
     reasons.extend(fell_behind(record, card));
     let death = record.end.target_death.as_ref();
@@ -103,7 +114,9 @@ fn judge_run(record: &ScenarioRecord, card: &Card) -> Judgement {
             help: None,
         };
     }
-    match find_excuse(record, card, &broken) {
+    // What the target uses is not the generator's doing.
+    let excuse = find_excuse(record, card, &broken).filter(|_| !is_past_target);
+    match excuse {
         Some(cause) => Judgement::of_generator(cause, reasons),
         None => Judgement {
             outcome: TrialOutcome::Missed,
@@ -277,6 +290,7 @@ mod tests {
     use crate::definition::{Bound, Comparator, Threshold};
     use crate::metrics::{Cell, Health};
     use crate::plan::{ScopedThreshold, with_error_limit};
+    use crate::record::{ObservedFigure, ObservedLimit, ObservedSeries};
 
     fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
@@ -311,8 +325,13 @@ mod tests {
         tally.journey.time = tally.steps[0].response.clone();
     }
 
+    fn judge(record: &ScenarioRecord, observed: &[ObservedCondition]) -> Trial {
+        let card = Card::grade(record, None);
+        judge_trial(record, &card, 100.0, Purpose::Search, observed)
+    }
+
     fn judged(record: &ScenarioRecord) -> (TrialOutcome, String) {
-        let trial = judge_trial(record, &Card::grade(record, None), 100.0, Purpose::Search);
+        let trial = judge(record, &[]);
         (trial.attempt.outcome, trial.reasons.join("; "))
     }
 
@@ -439,7 +458,7 @@ mod tests {
     fn what_ended_after_the_window_was_not_achieved_in_it() {
         let mut record = record();
         let achieved = |record: &ScenarioRecord| {
-            let trial = judge_trial(record, &Card::grade(record, None), 100.0, Purpose::Search);
+            let trial = judge(record, &[]);
             trial.achieved_per_second
         };
         assert_eq!(achieved(&record), Some(100.0));
@@ -448,6 +467,70 @@ mod tests {
             cell.ok = 70;
         }
         assert_eq!(achieved(&record), Some(70.0));
+    }
+
+    #[test]
+    fn a_condition_on_what_was_observed_is_a_part_of_the_slo() {
+        let mut record = record();
+        let condition = ObservedCondition {
+            name: "db cpu".to_owned(),
+            unit: "cores".to_owned(),
+            limit: ObservedLimit {
+                figure: ObservedFigure::Max,
+                comparison: Comparator::Less,
+                bound: 3.5,
+                abort_after: None,
+            },
+        };
+        let judge = |record: &ScenarioRecord| {
+            let trial = judge(record, std::slice::from_ref(&condition));
+            let last = trial.slo.last().unwrap().clone();
+            (
+                trial.attempt.outcome,
+                trial.reasons.join("; "),
+                last.words,
+                last.held,
+            )
+        };
+        let unknown = "max of `db cpu` is not known, and must be < 3.5 cores: there is a value in 0 of 10 points of the steady part";
+        let missed = |why: &str, words: &str| {
+            (
+                TrialOutcome::Missed,
+                why.to_owned(),
+                words.to_owned(),
+                false,
+            )
+        };
+        assert_eq!(judge(&record), missed(unknown, "–"));
+        let mut series = ObservedSeries {
+            name: "db cpu".to_owned(),
+            unit: "cores".to_owned(),
+            source: "http://127.0.0.1:9090".into(),
+            width: 1,
+            points: Vec::new(),
+            limit: None,
+            gap: None,
+        };
+        for second in 0..4 {
+            series.add(second, 3.0);
+        }
+        record.observed.push(series);
+        let too_few = unknown.replace("0 of 10", "4 of 10");
+        assert_eq!(judge(&record), missed(&too_few, "3 cores"));
+        record.observed[0].add(4, 3.4);
+        let met = (
+            TrialOutcome::Met,
+            String::new(),
+            "3.4 cores".to_owned(),
+            true,
+        );
+        assert_eq!(judge(&record), met);
+        record.observed[0].add(5, 3.9);
+        let broken = "max of `db cpu`: 3.9 cores, and must be < 3.5 cores";
+        assert_eq!(judge(&record), missed(broken, "3.9 cores"));
+        // What the generator did is no excuse for what the target used.
+        record.windows.steady.journey.waits.record_n(ms(50), 900);
+        assert_eq!(judge(&record), missed(broken, "3.9 cores"));
     }
 
     #[test]

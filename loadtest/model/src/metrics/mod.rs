@@ -13,6 +13,7 @@ mod health;
 mod histogram;
 mod inner;
 mod number;
+mod observed;
 mod own;
 mod slowest;
 mod tally;
@@ -27,6 +28,7 @@ pub use health::Health;
 pub use histogram::{CompactSum, FilledBucket, Histogram};
 pub use inner::OTHERS;
 pub use number::Number;
+pub use observed::{ObservedFigure, ObservedLimit, ObservedPoint};
 pub use own::{GaugeTally, OwnTally};
 pub use slowest::{SlowJourney, SlowStep, Slowest};
 pub use tally::{

@@ -144,6 +144,10 @@ pub struct TrialFiles {
     pub journal: PathBuf,
     /// Its [`ScenarioRecord`](crate::record::ScenarioRecord), at its end.
     pub record: PathBuf,
+    /// What the tool observed of the target's side, if the goal has conditions on it: a list of
+    /// [`ObservedSeries`](crate::record::ObservedSeries), which the search waits for.
+    #[serde(default)]
+    pub observed: PathBuf,
 }
 
 /// A line of the course of a search.

@@ -8,9 +8,10 @@ mod regrade;
 mod telemetry;
 mod trust;
 
+pub use crate::metrics::{ObservedFigure, ObservedLimit, ObservedPoint};
 pub use check::{Impossible, from_json};
 pub use merge::{AgentRun, MergeError, ShardDoubt, ShardRun, merge_shards};
-pub use observed::{ObservedFigure, ObservedLimit, ObservedPoint, ObservedSeries};
+pub use observed::ObservedSeries;
 pub use permit::{Offline, Permit, PermittedBy};
 pub use telemetry::TelemetryDelivery;
 pub use trust::Trust;
