@@ -2,6 +2,7 @@
 
 use super::card::shown_reasons;
 use super::{Block, Column, Fact, Form, Section, Sentence, Table, TableCell, Tone, units};
+use crate::console::clean;
 use crate::export::chart;
 use loadtest_model::card::{Card, Report, Trust};
 use loadtest_model::display;
@@ -134,8 +135,24 @@ pub(super) fn build_observed(card: &Card) -> Option<Section> {
             TableCell::new(Form::Name, source),
         ]);
     }
-    let title = "The target's side";
-    (!table.rows.is_empty()).then(|| Section::new(title, vec![Block::Table(table)]))
+    if table.rows.is_empty() {
+        return None;
+    }
+    let mut blocks = vec![Block::Table(table)];
+    if let Some(found) = &card.correlations {
+        let figures = found.figures.iter();
+        let mut sentences: Vec<_> = figures
+            .map(|figure| Sentence::plain(format!("{}.", clean(&figure.describe()))))
+            .collect();
+        sentences.extend(
+            found
+                .not_computed
+                .as_ref()
+                .map(|why| Sentence::small(format!("What moves together is not told: {why}."))),
+        );
+        blocks.push(Block::Sentences(sentences));
+    }
+    Some(Section::new("The target's side", blocks))
 }
 
 /// Lists the usual percentiles.

@@ -5,7 +5,7 @@ mod scenario;
 mod search;
 
 pub(super) use gate::{absent, compared, graded_too_low, kept, refused, regressed};
-use loadtest_model::card::Report;
+use loadtest_model::card::{Correlation, Correlations, Report};
 use loadtest_model::comparison::{BaselineComparison, RunComparison};
 use loadtest_model::definition::{Comparator, GroupDef, Metric, StepDef, Subject, Threshold};
 use loadtest_model::metrics::ErrorKind;
@@ -163,7 +163,17 @@ pub(super) fn observed() -> Report {
         }
         record.observed.push(series);
     }
-    report(vec![record])
+    let mut report = report(vec![record]);
+    report.cards[0].correlations = Some(Correlations {
+        figures: vec![Correlation {
+            name: "db cpu".to_owned(),
+            spearman: 0.914,
+            points: 60,
+            later_s: 2,
+        }],
+        not_computed: None,
+    });
+    report
 }
 
 /// A load that two processes made.

@@ -5,6 +5,7 @@
 mod accounts;
 mod bottleneck;
 mod capacity;
+mod correlation;
 mod dependency_failure;
 mod error;
 mod generator;
@@ -38,6 +39,7 @@ pub use crate::record::Trust;
 pub use accounts::Accounts;
 pub use bottleneck::{Bottleneck, TailBottleneck};
 pub use capacity::{Capacity, CapacityVerdict, Remark, Tone};
+pub use correlation::{Correlation, Correlations};
 pub use dependency_failure::DependencyFailure;
 pub use error::ErrorRow;
 pub use generator::Generator;
@@ -183,6 +185,9 @@ pub struct Card {
     /// The target's own side.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub observed: Vec<ObservedRow>,
+    /// The figures of the target's side that move together with latency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub correlations: Option<Correlations>,
     /// The settings of the run.
     pub setting: Setting,
     /// Notes that a reader needs to understand the figures.
@@ -249,6 +254,7 @@ impl Card {
         });
         let course = Timeline::from_record(record);
         let slowest = SlowRow::all(&tally.journey.slowest, &names, &record.start.plan.load);
+        let observed = ObservedRow::all(record, &course);
         let mut card = Self {
             identity: definition.identity(),
             name: definition.name.to_string(),
@@ -313,7 +319,8 @@ impl Card {
                 .collect(),
             setting: Setting::from_record(record),
             notes: Vec::new(),
-            observed: ObservedRow::all(record, &course),
+            correlations: Correlations::find(record, &observed, &course),
+            observed,
             course,
             groups: GroupRow::all(&definition.groups, &tally, &steps, seconds),
             steps,

@@ -72,7 +72,7 @@ impl Drawn {
 }
 
 /// Returns the number of stretches of `width` seconds per block.
-fn block_length(stretches: usize, width: f64) -> usize {
+pub(crate) fn block_length(stretches: usize, width: f64) -> usize {
     let seconds = (stretches as f64 * width * LEAST_SHARE).max(LEAST_SECONDS);
     ((seconds / width).round() as usize).clamp(1, stretches)
 }

@@ -19,6 +19,7 @@ mod words;
 use crate::definition::{Shape, StepDef};
 use crate::random::mix_bits;
 use bootstrap::Drawn;
+pub(crate) use bootstrap::block_length;
 use comparable::find_refusals;
 pub use comparable::{
     Differs, PlannedRun, SHORTEST_STEADY_PART, Side, find_difference, refuse_planned_run,
