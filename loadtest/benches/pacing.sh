@@ -8,8 +8,8 @@
 # time is user + sys of the whole process by requests served. "late" is what a tool itself tells: from when
 # a request was due to its start. The others are bare loops: `sleep`, the runtime's timer over hyper; `timer`
 # and `spin`, one socket and a timer of the kernel or no sleep at all, which no generator on this machine is
-# better than; `yardstick`, a thread that sleeps until each instant and sends nothing. Needs curl; what is not here and no package
-# offers is reported as absent. `PEERS_DIR` keeps what was built.
+# better than; `yardstick`, a thread that sleeps until each instant and sends nothing. Needs curl; a peer that is not installed
+# is reported as absent. `PEERS_DIR` keeps what was built.
 set -euo pipefail
 
 seconds=${1:-4} rounds=${2:-2}

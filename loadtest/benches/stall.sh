@@ -9,8 +9,8 @@
 # over all 10,000 requests, is the row `arithmetic`. Each tool's own report follows, with the requests it says it sent.
 # `closed` is loadtest with two users who send their next request when the last was answered: what they measure
 # is right, but it is another question, since while the target stalls they ask for nothing.
-# One core is the server's, which spins; the tools are pinned to another. Needs curl; what is not here and no
-# package offers is reported as absent. `PEERS_DIR` keeps what was built.
+# One core is the server's, which spins; the tools are pinned to another. Needs curl; a peer
+# that is not installed is reported as absent. `PEERS_DIR` keeps what was built.
 set -euo pipefail
 
 answer=${1:-2200} rate=1000 seconds=10

@@ -351,7 +351,8 @@ impl Series<'_> {
             scenario: found.definition.identity(),
             run_id: self.folder.identifier(),
             overrides: self.overrides[at].clone(),
-            base_url: self.args.load.base_url.clone(),
+            base_url: (self.args.load.base_url.clone())
+                .or_else(|| found.binary.base_url_of_environment()),
             grading: self.config.grading.clone(),
             seed: self.seed,
             executable_hash,

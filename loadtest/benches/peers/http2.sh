@@ -5,8 +5,8 @@
 #
 # 64 users with a connection each and one request at a time, against nginx on loopback; the generator on one core, nginx
 # on another, the tools in turn in each round. CPU time is user + sys of the whole process, start and end
-# included; requests are those that nginx counted. Needs nginx, curl and openssl. cargo installs oha, a system package
-# gives h2load (nghttp2-client); what is not here is reported as absent. `PEERS_DIR` keeps what was built.
+# included; requests are those that nginx counted. Needs nginx, curl and openssl. cargo installs oha; h2load is in the
+# package nghttp2-client. A peer that is not installed is reported as absent. `PEERS_DIR` keeps what was built.
 set -euo pipefail
 
 seconds=${1:-4} rounds=${2:-5}
@@ -16,7 +16,7 @@ needs nginx openssl
 [[ ${PEERS_DIR-} ]] || trap 'rm -rf "$folder"' EXIT
 
 ours=$(package ours "$here/ours.rs" "$OURS")
-oha=$(crates_oha) h2load=$(system h2load nghttp2-client)
+oha=$(crates_oha) h2load=$(system h2load)
 
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost \
     -addext subjectAltName=IP:127.0.0.1 -keyout "$folder/key.pem" -out "$folder/certificate.pem" 2>/dev/null

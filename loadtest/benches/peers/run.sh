@@ -5,8 +5,8 @@
 #
 # 64 users against nginx on loopback, HTTP/1.1 with keep-alive; the generator on one core, nginx on another,
 # the tools in turn in each round. CPU time is user + sys of the whole process, start and end included;
-# requests are those that nginx counted. Needs nginx and curl. What is not here and no package offers is
-# reported as absent; cargo installs oha and builds Goose, a system package gives wrk, k6 where there is one.
+# requests are those that nginx counted. Needs nginx and curl. cargo installs oha and builds Goose; a peer
+# that is not installed, such as wrk or k6, is reported as absent.
 # `CARGO_NET_OFFLINE=true` leaves out what is not built yet. `PEERS_DIR` keeps what was built.
 set -euo pipefail
 

@@ -38,9 +38,8 @@ hyper = { version = "1", features = ["client", "http1"] }
 hyper-util = { version = "0.1", features = ["tokio"] }
 tokio = { version = "1", features = ["net", "rt"] }'
 
-# system NAME [PACKAGE]: the path of a program that a system package (of that name) has; nothing where there is none
+# system NAME: the path of a program of the system; nothing where it is not installed
 system() {
-    command -v "$1" >/dev/null || [[ $EUID -ne 0 ]] || apt-get install -y -qq "${2-$1}" >/dev/null 2>&1 || true
     command -v "$1" || true
 }
 
@@ -62,7 +61,7 @@ tokio = { version = "1", features = ["macros", "rt"] }' || true
 absent() {
     local peer
     for peer in "$@"; do
-        [[ ${!peer} ]] || echo "$peer is absent: no package offers it here"
+        [[ ${!peer} ]] || echo "$peer is absent: it is not installed here"
     done
 }
 
