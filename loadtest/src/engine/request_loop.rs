@@ -4,6 +4,7 @@
 use super::control::RunPhase;
 use super::iteration::{IterationObserver, StepContext};
 use super::samples::SampledTraffic;
+use super::trace::JourneyTrace;
 use crate::chain::{Chain, RawResponse, RequestBuf};
 use crate::transport::{AnswerDetails, Call, Exchange, Failure, Transport};
 use http::StatusCode;
@@ -116,7 +117,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
     ) -> Option<Duration> {
         self.observer
             .on_exchange(self.context.step, self.request, &exchange);
-        if let Some(trace) = self.context.trace {
+        if let Some(trace) = self.context.trace.and_then(JourneyTrace::kept) {
             let sent = std::mem::take(&mut exchange.requests);
             trace.add_requests(self.context.step, sent, None);
         }

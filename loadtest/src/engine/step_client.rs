@@ -39,7 +39,7 @@ pub(super) struct StepClient<T> {
     timeout: Duration,
     redirects: u32,
     /// The trace of the journey, and the number of requests of the step so far.
-    trace: Option<Rc<JourneyTrace>>,
+    trace: Option<JourneyTrace>,
     requests: Cell<u32>,
     request_log: RequestLog,
 }
@@ -177,7 +177,7 @@ impl<T: Transport> StepSender for StepClient<T> {
                     .map(|trace| trace.call(self.request_log.step, &self.requests)),
             };
             let mut exchange = self.transport.send(call).await;
-            if let Some(trace) = &self.trace {
+            if let Some(trace) = self.trace.as_ref().and_then(JourneyTrace::kept) {
                 let sent = std::mem::take(&mut exchange.requests);
                 let log = self.request_log.log.borrow();
                 trace.add_requests(self.request_log.step, sent, Some(&log.rows[open.row]));

@@ -51,31 +51,29 @@ struct ClockQuota {
 }
 
 /// A journey and its trace.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct JourneyTrace {
-    /// The trace.
-    pub(crate) id: TraceId,
-    /// True if the target is told to keep its spans.
-    pub(crate) is_sampled: bool,
-    iteration: u64,
-    /// The start of the load.
-    start: Instant,
-    /// The start of the journey, until its span is sent; none for steps after a journey.
-    root: Cell<Option<(Instant, Duration)>>,
-    spans: Option<SpanLog>,
+    trace: EndedTrace,
+    /// The spans, where they are kept.
+    spans: Option<Rc<SpanLog>>,
 }
 
 /// The spans of a sampled journey so far.
 #[derive(Debug)]
 struct SpanLog {
     outlet: SpanOutlet,
+    trace: EndedTrace,
+    /// The start of the load.
+    start: Instant,
+    /// The start of the journey and its delay, until its span is sent; none for steps after a journey.
+    root: Cell<Option<(Instant, Duration)>>,
     steps: RefCell<Vec<TracedStep>>,
     /// The step whose requests these are.
     open_step: Cell<usize>,
     requests: RefCell<Vec<TracedRequest>>,
 }
 
-/// The trace of a journey that is over.
+/// The trace of a journey without its spans, which outlives the journey.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EndedTrace {
     id: TraceId,
@@ -117,52 +115,57 @@ impl WorkerTracing {
         }
     }
 
-    /// Begins the trace of an iteration that was due at a time from the start of the load.
+    /// Begins the trace of an iteration.
     pub(super) fn begin(
         &self,
         schedule: &Schedule,
         iteration: u64,
-        due: Duration,
+        due: Instant,
         started: Instant,
-    ) -> Rc<JourneyTrace> {
+    ) -> JourneyTrace {
         let is_sampled = match &self.choice {
             Choice::All => true,
             Choice::Sampled { sampler, clock } => {
-                sampler.is_chosen(schedule, iteration, due)
-                    && clock
-                        .as_ref()
-                        .is_none_or(|clock| clock.admits(started - self.start))
+                sampler.is_chosen(schedule, iteration, || {
+                    due.saturating_duration_since(self.start)
+                }) && clock
+                    .as_ref()
+                    .is_none_or(|clock| clock.admits(started - self.start))
             }
         };
-        let delay = started.saturating_duration_since(self.start + due);
         let trace = EndedTrace {
             id: self.run.ids.trace(iteration),
             is_sampled,
             iteration,
         };
-        self.journey(trace, Some((started, delay)))
+        let root = || Some((started, started.saturating_duration_since(due)));
+        self.journey(trace, root)
     }
 
     /// Goes on with the trace of a journey, for the steps that run after it.
-    pub(super) fn resume(&self, trace: EndedTrace) -> Rc<JourneyTrace> {
-        self.journey(trace, None)
+    pub(super) fn resume(&self, trace: EndedTrace) -> JourneyTrace {
+        self.journey(trace, || None)
     }
 
-    fn journey(&self, trace: EndedTrace, root: Option<(Instant, Duration)>) -> Rc<JourneyTrace> {
-        let spans = self.run.spans.as_ref().filter(|_| trace.is_sampled);
-        Rc::new(JourneyTrace {
-            id: trace.id,
-            is_sampled: trace.is_sampled,
-            iteration: trace.iteration,
+    fn journey(
+        &self,
+        trace: EndedTrace,
+        root: impl FnOnce() -> Option<(Instant, Duration)>,
+    ) -> JourneyTrace {
+        let outlet = self.run.spans.as_ref().filter(|_| trace.is_sampled);
+        let log = |outlet: &SpanOutlet| SpanLog {
+            outlet: outlet.clone(),
+            trace,
             start: self.start,
-            root: Cell::new(root),
-            spans: spans.map(|outlet| SpanLog {
-                outlet: outlet.clone(),
-                steps: RefCell::default(),
-                open_step: Cell::default(),
-                requests: RefCell::default(),
-            }),
-        })
+            root: Cell::new(root()),
+            steps: RefCell::default(),
+            open_step: Cell::default(),
+            requests: RefCell::default(),
+        };
+        JourneyTrace {
+            trace,
+            spans: outlet.map(|outlet| Rc::new(log(outlet))),
+        }
     }
 }
 
@@ -183,44 +186,75 @@ impl JourneyTrace {
     /// Returns the place of a call in the trace; `requests` counts those of its step.
     pub(super) fn call<'a>(&self, step: usize, requests: &'a Cell<u32>) -> CallTrace<'a> {
         CallTrace {
-            trace: self.id,
-            is_sampled: self.is_sampled,
+            trace: self.trace.id,
+            is_sampled: self.trace.is_sampled,
             is_kept: self.spans.is_some(),
             step,
             requests,
         }
     }
 
+    /// Returns this if the spans of the journey are kept.
+    #[inline]
+    pub(super) fn kept(&self) -> Option<&Self> {
+        self.spans.is_some().then_some(self)
+    }
+
     /// Returns the trace for what comes after the journey.
     pub(super) fn ended(&self) -> EndedTrace {
-        EndedTrace {
-            id: self.id,
-            is_sampled: self.is_sampled,
-            iteration: self.iteration,
-        }
+        self.trace
     }
 
     /// Returns the id of a trace that is kept.
     pub(super) fn sampled_id(&self) -> Option<TraceId> {
-        self.is_sampled.then_some(self.id)
+        self.trace.is_sampled.then_some(self.trace.id)
     }
 
-    /// Returns the place of an executed step, if the trace is kept.
-    pub(super) fn point(&self, step: usize, begun: Instant, time: Duration) -> Option<TracePoint> {
-        self.is_sampled.then(|| TracePoint {
-            trace_id: self.id,
-            span_id: self.id.step(step),
-            begin_us: self.offset(begun),
+    /// Returns the place of an executed step, which began so long after the start of the load, if the trace is kept.
+    pub(super) fn point(
+        &self,
+        step: usize,
+        begun: impl FnOnce() -> Duration,
+        time: Duration,
+    ) -> Option<TracePoint> {
+        self.trace.is_sampled.then(|| TracePoint {
+            trace_id: self.trace.id,
+            span_id: self.trace.id.step(step),
+            begin_us: micros(begun()),
             time_us: micros(time),
         })
     }
 
     /// Keeps requests of a step, which may be of a row.
     pub(super) fn add_requests(&self, step: usize, sent: Vec<SentRequest>, row: Option<&str>) {
-        let Some(spans) = &self.spans else {
-            return;
+        if let Some(spans) = &self.spans {
+            spans.add_requests(step, sent, row);
+        }
+    }
+
+    /// Ends a step that was executed.
+    pub(super) fn end_step(&self, step: usize, begun: Option<Instant>, error: Option<ErrorKind>) {
+        if let Some(spans) = &self.spans {
+            spans.end_step(step, begun, error);
+        }
+    }
+
+    /// Hands over the spans of a journey that is over.
+    pub(super) fn finish(&self, end: Instant, has_failed: bool) {
+        let outcome = if has_failed {
+            TracedOutcome::Failed
+        } else {
+            TracedOutcome::Ok
         };
-        spans.open_step.set(step);
+        if let Some(spans) = &self.spans {
+            spans.send(end, outcome);
+        }
+    }
+}
+
+impl SpanLog {
+    fn add_requests(&self, step: usize, sent: Vec<SentRequest>, row: Option<&str>) {
+        self.open_step.set(step);
         let offset = |at| self.offset(at);
         let requests = sent.into_iter().map(|sent| TracedRequest {
             number: sent.number,
@@ -238,38 +272,22 @@ impl JourneyTrace {
             connected_at_us: sent.connected_at.map(offset),
             first_byte_at_us: sent.first_byte_at.map(offset),
         });
-        spans.requests.borrow_mut().extend(requests);
+        self.requests.borrow_mut().extend(requests);
     }
 
-    /// Ends a step that was executed.
-    pub(super) fn end_step(&self, step: usize, begun: Option<Instant>, error: Option<ErrorKind>) {
-        let Some(spans) = &self.spans else {
-            return;
-        };
+    fn end_step(&self, step: usize, begun: Option<Instant>, error: Option<ErrorKind>) {
         let end = self.offset(Instant::now());
-        spans.steps.borrow_mut().push(TracedStep {
+        self.steps.borrow_mut().push(TracedStep {
             step,
             begin_us: begun.map_or(end, |begun| self.offset(begun)),
             end_us: end,
             error,
-            requests: spans.requests.take(),
+            requests: self.requests.take(),
         });
     }
 
-    /// Hands over the spans of a journey that is over.
-    pub(super) fn finish(&self, end: Instant, has_failed: bool) {
-        let outcome = if has_failed {
-            TracedOutcome::Failed
-        } else {
-            TracedOutcome::Ok
-        };
-        self.send(end, outcome);
-    }
-
+    /// Hands over the spans so far.
     fn send(&self, end: Instant, outcome: TracedOutcome) {
-        let Some(spans) = &self.spans else {
-            return;
-        };
         let end_us = self.offset(end);
         let root = self.root.take().map(|(begun, delay)| TracedRoot {
             begin_us: self.offset(begun),
@@ -277,12 +295,12 @@ impl JourneyTrace {
             delay_us: micros(delay),
             outcome,
         });
-        let mut steps = spans.steps.take();
-        let requests = spans.requests.take();
+        let mut steps = self.steps.take();
+        let requests = self.requests.take();
         if let Some(first) = requests.first() {
             // The step that was cut off.
             steps.push(TracedStep {
-                step: spans.open_step.get(),
+                step: self.open_step.get(),
                 begin_us: first.begin_us,
                 end_us,
                 error: None,
@@ -290,9 +308,9 @@ impl JourneyTrace {
             });
         }
         if root.is_some() || !steps.is_empty() {
-            spans.outlet.offer(TracedJourney {
-                trace_id: self.id,
-                iteration: self.iteration,
+            self.outlet.offer(TracedJourney {
+                trace_id: self.trace.id,
+                iteration: self.trace.iteration,
                 root,
                 steps,
             });
@@ -312,7 +330,7 @@ impl EndedTrace {
 }
 
 /// A journey that the end of the run cuts off tells what it did.
-impl Drop for JourneyTrace {
+impl Drop for SpanLog {
     fn drop(&mut self) {
         self.send(Instant::now(), TracedOutcome::Cancelled);
     }

@@ -13,7 +13,6 @@ use loadtest_model::plan::Plan;
 use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::{Schedule, Window};
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -258,18 +257,13 @@ impl WorkerState {
     }
 
     /// Begins the trace of an iteration, if requests carry one.
-    pub(super) fn begin_trace(
-        &self,
-        arrival: Arrival,
-        started: Instant,
-    ) -> Option<Rc<JourneyTrace>> {
+    pub(super) fn begin_trace(&self, arrival: Arrival, started: Instant) -> Option<JourneyTrace> {
         let tracing = self.tracing.as_ref()?;
-        let due = arrival.due.saturating_duration_since(self.start);
-        Some(tracing.begin(&self.schedule, arrival.iteration, due, started))
+        Some(tracing.begin(&self.schedule, arrival.iteration, arrival.due, started))
     }
 
     /// Goes on with the trace of a user's last iteration.
-    pub(super) fn resume_trace(&self, ended: Option<EndedTrace>) -> Option<Rc<JourneyTrace>> {
+    pub(super) fn resume_trace(&self, ended: Option<EndedTrace>) -> Option<JourneyTrace> {
         Some(self.tracing.as_ref()?.resume(ended?))
     }
 

@@ -7,7 +7,8 @@ use super::trace::SentRequests;
 use super::{Call, ErrorKind, Failure, HopAnswer, Phases, Received, Traffic, body};
 use crate::targets::Origin;
 use crate::transport::RequestTarget;
-use http::{HeaderValue, Method, StatusCode, Uri};
+use http::{Method, StatusCode, Uri};
+use loadtest_model::trace::TraceParent;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -83,9 +84,9 @@ impl<'a> CallProgress<'a> {
         }
     }
 
-    /// Returns the header by which the present request carries its trace.
-    pub(super) fn traceparent(&self, call: &Call<'_>) -> Option<HeaderValue> {
-        call.trace.as_ref()?.header(self.number)
+    /// Returns the trace that the present request carries.
+    pub(super) fn traceparent(&self, call: &Call<'_>) -> Option<TraceParent> {
+        Some(call.trace.as_ref()?.parent(self.number))
     }
 
     /// A new connection is ready for the present request.

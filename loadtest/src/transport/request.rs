@@ -10,7 +10,8 @@ use http::header::{
     TRANSFER_ENCODING, UPGRADE, USER_AGENT,
 };
 use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderValue, Method, Request, Uri, Version};
+use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version};
+use loadtest_model::trace::TraceParent;
 
 const USER_AGENT_VALUE: HeaderValue =
     HeaderValue::from_static(concat!("loadtest/", env!("CARGO_PKG_VERSION")));
@@ -38,7 +39,7 @@ pub(super) struct RequestSurroundings<'a> {
     /// The cookies of the user's jar, without those that the step sets.
     pub(super) cookie: Option<HeaderValue>,
     /// The trace of the journey, where requests carry one.
-    pub(super) traceparent: Option<HeaderValue>,
+    pub(super) traceparent: Option<TraceParent>,
 }
 
 impl<'a> OutgoingRequest<'a> {
@@ -66,10 +67,21 @@ impl<'a> OutgoingRequest<'a> {
         })
     }
 
+    /// Returns what `traceparent` says, unless the step sets the header or leaves it out.
+    #[inline]
+    pub(super) fn traceparent(&self) -> Option<TraceParent> {
+        let parent = self.around.traceparent?;
+        let mut explicit = self.buffer.headers.iter();
+        let is_own = explicit.any(|(name, _)| *name == TRACEPARENT_HEADER)
+            || self.buffer.omitted.contains(&TRACEPARENT_HEADER);
+        (!is_own).then_some(parent)
+    }
+
     /// Hands over the headers: those sent by default that the step does not set, and those of the step. Cookies of
     /// both kinds go in one.
     ///
-    /// The length of a body that is there is not among them, unless the step says it.
+    /// The length of a body that is there is not among them, unless the step says it, nor is
+    /// [`traceparent`](Self::traceparent).
     pub(super) fn write_headers(&self, mut write: impl FnMut(&HeaderName, &HeaderValue)) {
         let Self { buffer, around, .. } = self;
         let explicit = &buffer.headers;
@@ -86,9 +98,6 @@ impl<'a> OutgoingRequest<'a> {
             default(ACCEPT_ENCODING, &compression::ACCEPTED_ENCODINGS);
         }
         default(RUN_HEADER, around.run_id);
-        if let Some(traceparent) = &around.traceparent {
-            default(TRACEPARENT_HEADER, traceparent);
-        }
         let mut cookie = around.cookie.as_ref();
         if let Some(cookie) = cookie {
             default(COOKIE, cookie);
@@ -105,6 +114,15 @@ impl<'a> OutgoingRequest<'a> {
         }
     }
 
+    fn append_traceparent(&self, headers: &mut HeaderMap) {
+        let value = self
+            .traceparent()
+            .and_then(|parent| HeaderValue::from_bytes(&parent.to_header()).ok());
+        if let Some(value) = value {
+            headers.append(&TRACEPARENT_HEADER, value);
+        }
+    }
+
     /// The request as HTTP/1.1 tells it, but for its body.
     pub(super) fn to_http1(&self) -> Request<()> {
         let mut request = Request::new(());
@@ -114,6 +132,7 @@ impl<'a> OutgoingRequest<'a> {
         self.write_headers(|name, value| {
             headers.append(name, value.clone());
         });
+        self.append_traceparent(headers);
         request
     }
 
@@ -136,6 +155,7 @@ impl<'a> OutgoingRequest<'a> {
         if !self.buffer.body.is_empty() && !headers.contains_key(CONTENT_LENGTH) {
             headers.insert(CONTENT_LENGTH, self.buffer.body.len().into());
         }
+        self.append_traceparent(headers);
         let authority = match host {
             Some(host) => parse_authority(&host)?,
             None => authority.clone(),

@@ -2,14 +2,14 @@
 
 use super::{ErrorKind, Phases};
 use crate::targets::Origin;
-use http::{HeaderName, HeaderValue, Method, StatusCode};
+use http::{HeaderName, Method, StatusCode};
 use loadtest_model::trace::{TRACEPARENT, TraceId, TraceParent};
 use std::cell::Cell;
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// The name of the header.
-pub(super) const TRACEPARENT_HEADER: HeaderName = HeaderName::from_static(TRACEPARENT);
+pub(super) static TRACEPARENT_HEADER: HeaderName = HeaderName::from_static(TRACEPARENT);
 
 /// The place of a call in the trace of its journey.
 #[derive(Debug, Clone, Copy)]
@@ -34,14 +34,13 @@ impl CallTrace<'_> {
         number
     }
 
-    /// Returns the value of the header of a request.
-    pub(super) fn header(&self, number: u32) -> Option<HeaderValue> {
-        let parent = TraceParent {
+    /// Returns what the header of a request says.
+    pub(super) fn parent(&self, number: u32) -> TraceParent {
+        TraceParent {
             trace: self.trace,
             span: self.trace.request(self.step, number),
             is_sampled: self.is_sampled,
-        };
-        HeaderValue::from_bytes(&parent.to_header()).ok()
+        }
     }
 }
 

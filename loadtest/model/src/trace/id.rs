@@ -50,6 +50,7 @@ impl RunIds {
     }
 
     /// Returns the trace of an iteration.
+    #[inline]
     pub fn trace(&self, iteration: u64) -> TraceId {
         let high = mix_bits(self.key.0 ^ mix_bits(iteration));
         let low = mix_bits(self.key.1 ^ mix_bits(iteration ^ GOLDEN));
@@ -70,16 +71,19 @@ impl TraceId {
     }
 
     /// Returns the span of the `number`th request of a step, counted from 1 with redirects and repeats.
+    #[inline]
     pub fn request(self, step: usize, number: u32) -> SpanId {
         self.span((step as u64 + 1) << 32 | u64::from(number))
     }
 
+    #[inline]
     fn span(self, place: u64) -> SpanId {
         let (high, low) = ((self.0 >> 64) as u64, self.0 as u64);
         SpanId(mix_bits(low ^ mix_bits(high ^ place)).max(1))
     }
 
     /// Returns the bytes, the first digits first.
+    #[inline]
     pub fn to_bytes(self) -> [u8; 16] {
         self.0.to_be_bytes()
     }
@@ -87,6 +91,7 @@ impl TraceId {
 
 impl SpanId {
     /// Returns the bytes, the first digits first.
+    #[inline]
     pub fn to_bytes(self) -> [u8; 8] {
         self.0.to_be_bytes()
     }
@@ -98,11 +103,18 @@ impl TraceParent {
 
     /// Returns the value of the header, in ASCII.
     pub fn to_header(self) -> [u8; Self::LENGTH] {
-        let mut text = *b"00-00000000000000000000000000000000-0000000000000000-00";
-        write_hex(&mut text[3..35], &self.trace.to_bytes());
-        write_hex(&mut text[36..52], &self.span.to_bytes());
-        text[54] = b'0' + u8::from(self.is_sampled);
+        let mut text = [0; Self::LENGTH];
+        self.write_header(&mut text);
         text
+    }
+
+    /// Writes the value of the header, in ASCII.
+    #[inline]
+    pub fn write_header(self, text: &mut [u8; Self::LENGTH]) {
+        *text = *b"00-00000000000000000000000000000000-0000000000000000-00";
+        text[3..35].copy_from_slice(to_hex(self.trace.to_bytes()).as_flattened());
+        text[36..52].copy_from_slice(to_hex(self.span.to_bytes()).as_flattened());
+        text[54] = b'0' + u8::from(self.is_sampled);
     }
 }
 
@@ -112,12 +124,21 @@ impl fmt::Display for TraceParent {
     }
 }
 
-fn write_hex(text: &mut [u8], bytes: &[u8]) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
-        pair[0] = DIGITS[usize::from(byte >> 4)];
-        pair[1] = DIGITS[usize::from(byte & 15)];
+/// The digits of every byte.
+static HEX: [[u8; 2]; 256] = {
+    let digits = *b"0123456789abcdef";
+    let mut pairs = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < pairs.len() {
+        pairs[byte] = [digits[byte >> 4], digits[byte & 15]];
+        byte += 1;
     }
+    pairs
+};
+
+#[inline]
+fn to_hex<const BYTES: usize>(bytes: [u8; BYTES]) -> [[u8; 2]; BYTES] {
+    bytes.map(|byte| HEX[usize::from(byte)])
 }
 
 impl fmt::Display for TraceId {

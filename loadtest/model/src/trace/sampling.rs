@@ -37,7 +37,9 @@ pub struct Quota {
 /// The arrivals of a stretch of time, and how many of them are sampled.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stretch {
-    number: u64,
+    /// Its start, and the start of the next one.
+    from: Duration,
+    until: Duration,
     first: u64,
     arrivals: u64,
     sampled: u64,
@@ -79,10 +81,21 @@ impl Sampler {
 
     /// Returns true if an iteration is sampled, as far as its number decides; it is due at a time from the start of the
     /// load.
-    pub fn is_chosen(&self, schedule: &Schedule, iteration: u64, due: Duration) -> bool {
-        if !self.is_open {
-            return self.draw(iteration) < self.sample;
+    #[inline]
+    pub fn is_chosen(
+        &self,
+        schedule: &Schedule,
+        iteration: u64,
+        due: impl FnOnce() -> Duration,
+    ) -> bool {
+        if self.is_open {
+            self.is_chosen_of_arrivals(schedule, iteration, due())
+        } else {
+            self.draw(iteration) < self.sample
         }
+    }
+
+    fn is_chosen_of_arrivals(&self, schedule: &Schedule, iteration: u64, due: Duration) -> bool {
         let stretch = self.stretch_at(schedule, due);
         if stretch.sampled == 0 || iteration < stretch.first {
             return false;
@@ -103,29 +116,30 @@ impl Sampler {
     }
 
     fn stretch_at(&self, schedule: &Schedule, due: Duration) -> Stretch {
+        let known = self.stretch.get();
+        if known.from <= due && due < known.until {
+            return known;
+        }
         let by_second = Quota {
             journeys: u64::MAX,
             every: Duration::from_secs(1),
         };
         let quota = self.quota.unwrap_or(by_second);
-        // Counted from 1, since no stretch was asked for yet at first.
         let number = quota.stretch(due) + 1;
-        let known = self.stretch.get();
-        if known.number == number {
-            return known;
-        }
-        let until = |number: u64| {
+        let end = |number: u64| {
             let factor = u32::try_from(number).unwrap_or(u32::MAX);
-            schedule.arrivals_until(quota.every.saturating_mul(factor))
+            quota.every.saturating_mul(factor)
         };
-        let first = until(number - 1).unwrap_or(0);
-        let arrivals = until(number).unwrap_or(first) - first;
+        let (from, until) = (end(number - 1), end(number));
+        let first = schedule.arrivals_until(from).unwrap_or(0);
+        let arrivals = schedule.arrivals_until(until).unwrap_or(first) - first;
         // What is left of a journey is one by chance.
         let wanted = self.sample * arrivals as f64;
         let chance = self.draw(!number);
         let wanted = wanted.floor() as u64 + u64::from(wanted.fract() > chance);
         let stretch = Stretch {
-            number,
+            from,
+            until,
             first,
             arrivals,
             sampled: wanted.min(quota.journeys).min(arrivals),
@@ -135,6 +149,7 @@ impl Sampler {
     }
 
     /// Returns a number from 0 to below 1.
+    #[inline]
     fn draw(&self, place: u64) -> f64 {
         unit_interval(mix_bits(self.seed ^ mix_bits(place ^ GOLDEN)))
     }
@@ -160,7 +175,7 @@ mod tests {
         let schedule = Schedule::new(&load);
         let sampler = Sampler::new(tracing, &schedule, seed);
         let all = 0..schedule.arrivals();
-        all.filter(|i| sampler.is_chosen(&schedule, *i, schedule.arrival(*i)))
+        all.filter(|i| sampler.is_chosen(&schedule, *i, || schedule.arrival(*i)))
             .collect()
     }
 
@@ -227,7 +242,7 @@ mod tests {
         let mut counts = [0; 10];
         for i in 0..schedule.arrivals() {
             let due = schedule.arrival(i);
-            if sampler.is_chosen(&schedule, i, due) {
+            if sampler.is_chosen(&schedule, i, || due) {
                 counts[due.as_secs() as usize] += 1;
             }
         }
@@ -250,7 +265,8 @@ mod tests {
             let sampler = Sampler::new(&tracing, &schedule, 9);
             let own = shard.count_of(schedule.arrivals());
             let own = (0..own).rev().map(|i| shard.to_global(i));
-            together.extend(own.filter(|i| sampler.is_chosen(&schedule, *i, schedule.arrival(*i))));
+            together
+                .extend(own.filter(|i| sampler.is_chosen(&schedule, *i, || schedule.arrival(*i))));
         }
         together.sort_unstable();
         assert_eq!(together, sampled(200.0, 5, &tracing, 9));
@@ -261,7 +277,7 @@ mod tests {
     fn users_are_sampled_by_the_hash_of_an_iteration_and_bounded_by_a_clock() {
         let schedule = Schedule::new(&Load::users(5, Duration::from_secs(5)));
         let sampler = Sampler::new(&tracing(0.1, Some(2.5)), &schedule, 9);
-        let chosen = |i: &u64| sampler.is_chosen(&schedule, *i, Duration::ZERO);
+        let chosen = |i: &u64| sampler.is_chosen(&schedule, *i, || Duration::ZERO);
         let number = (0..10_000).filter(chosen).count();
         assert!((900..1100).contains(&number), "{number}");
         let quota = sampler.quota_by_clock().unwrap();

@@ -108,8 +108,8 @@ impl<T: Transport> VirtualUser<T> {
             ended: Cell::new(false),
         };
         let trace = state.begin_trace(arrival, started);
-        self.last_trace = trace.as_deref().map(JourneyTrace::ended);
-        let sampled = trace.as_deref().and_then(JourneyTrace::sampled_id);
+        self.last_trace = trace.as_ref().map(JourneyTrace::ended);
+        let sampled = trace.as_ref().and_then(JourneyTrace::sampled_id);
         state.with_tally(window, |tally| {
             record_start(tally, arrival, started);
             tally.journey.sampled += u64::from(sampled.is_some());

@@ -2,6 +2,7 @@
 
 use super::super::outcome::StepOutcome;
 use super::super::samples::SampledTraffic;
+use super::super::trace::JourneyTrace;
 use super::super::worker_state::WorkerState;
 use super::observer::IterationObserver;
 use super::step::StepContext;
@@ -128,7 +129,8 @@ impl IterationProgress {
         self.failed |= outcome.is_failure();
         observer.on_step_end(step, outcome);
         let is_executed = matches!(outcome, StepOutcome::Ok | StepOutcome::Failed(_));
-        if let Some(trace) = context.trace.filter(|_| is_executed) {
+        let kept = context.trace.and_then(JourneyTrace::kept);
+        if let Some(trace) = kept.filter(|_| is_executed) {
             trace.end_step(
                 step,
                 timing.map(|timing| timing.begun),

@@ -39,7 +39,7 @@ pub(crate) struct StepContext<'a> {
     pub(crate) window: Window,
     pub(crate) state: &'a Rc<WorkerState>,
     /// The trace of the journey, if requests carry one.
-    pub(crate) trace: Option<&'a Rc<JourneyTrace>>,
+    pub(crate) trace: Option<&'a JourneyTrace>,
     /// The journey, if it leaves raw samples.
     pub(crate) sampled: Option<SampledJourney>,
 }
@@ -52,7 +52,7 @@ impl<'a> StepContext<'a> {
         def: &'a StepDef,
         window: Window,
         state: &'a Rc<WorkerState>,
-        trace: Option<&'a Rc<JourneyTrace>>,
+        trace: Option<&'a JourneyTrace>,
         sampled: Option<SampledJourney>,
     ) -> Self {
         Self {
@@ -76,7 +76,12 @@ impl<'a> StepContext<'a> {
 
     /// Returns the place in a trace that is kept of the step that took so long.
     fn trace_point(&self, begun: Option<Instant>, time: Duration) -> Option<TracePoint> {
-        let begun = begun.unwrap_or_else(Instant::now);
+        let start = self.state.start;
+        let begun = || {
+            begun
+                .unwrap_or_else(Instant::now)
+                .saturating_duration_since(start)
+        };
         self.trace?.point(self.step, begun, time)
     }
 }

@@ -7,6 +7,7 @@ use crate::transport::RequestBuf;
 use http::header::{CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use http::{HeaderMap, StatusCode, Version};
 use httparse::{ParserConfig, Response, Status};
+use loadtest_model::trace::TraceParent;
 use std::io::Write as _;
 use std::mem::MaybeUninit;
 
@@ -79,6 +80,15 @@ pub(super) fn encode_request_head(outgoing: &OutgoingRequest<'_>, out: &mut Vec<
             out.extend_from_slice(part);
         }
     });
+    if let Some(parent) = outgoing.traceparent() {
+        out.extend_from_slice(b"traceparent: ");
+        let begin = out.len();
+        out.extend_from_slice(&[0; TraceParent::LENGTH]);
+        if let Some(value) = out[begin..].first_chunk_mut() {
+            parent.write_header(value);
+        }
+        out.extend_from_slice(b"\r\n");
+    }
     if !is_chunked && !has_length && !body.is_empty() {
         // A vector takes everything.
         let _ = write!(out, "content-length: {}\r\n", body.len());
