@@ -83,6 +83,9 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     let told = webhooks.started(Run::new(&record, vec![planned]));
     let hub = telemetry.start(RunFacts::from(&record), &[&found.definition], None);
     let request = build_request(args, found, &config, &folder, goal, (seed, hash));
+    if request.tracing.is_some() {
+        hub.warn_of_missing_spans("trials");
+    }
     if !cli.quiet {
         announce_search(&request, &record);
     }

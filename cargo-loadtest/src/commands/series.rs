@@ -174,6 +174,13 @@ impl Series<'_> {
         self.quiet || self.args.watched
     }
 
+    /// Returns true if agents make the load, and its requests carry traces.
+    #[cfg(feature = "cluster")]
+    fn is_traced_by_agents(&self) -> bool {
+        let mut overrides = self.overrides.iter();
+        self.cluster.is_some() && overrides.any(|one| one.tracing.is_some())
+    }
+
     /// Creates the view of so many scenarios at once, from the one with this number.
     fn live(&self, first: usize, scenarios: usize) -> Live {
         let spans = (first..first + scenarios).map(|at| self.folder.spans(at + 1));
@@ -191,6 +198,10 @@ impl Series<'_> {
         binary: Option<&Binary>,
         record: &mut RunRecord,
     ) -> Result<(), Error> {
+        #[cfg(feature = "cluster")]
+        if self.is_traced_by_agents() {
+            self.hub.warn_of_missing_spans("agents");
+        }
         let Some(binary) = binary else {
             self.run_in_turn(chosen, record);
             return Ok(());

@@ -1,6 +1,6 @@
 //! Histograms of times as they grow: classic buckets with given boundaries, and exponential ones.
 
-use super::interval::{Exponential, OwnTimes, Times};
+use super::interval::{Exemplar, Exponential, OwnTimes, Times};
 use loadtest_model::metrics::Histogram;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,6 +29,7 @@ pub(super) struct GrowingTimes {
     zero: u64,
     count: u64,
     sum: Duration,
+    exemplars: Vec<Option<Exemplar>>,
     own: Histogram,
 }
 
@@ -41,7 +42,21 @@ impl GrowingTimes {
             zero: 0,
             count: 0,
             sum: Duration::ZERO,
+            exemplars: Vec::new(),
             own: Histogram::default(),
+        }
+    }
+
+    /// Takes an example of a time that is added, in the place of an earlier one in its bucket, or of a faster one of the
+    /// same second.
+    pub(super) fn set_exemplar(&mut self, exemplar: Exemplar) {
+        let limits = self.boundaries.iter().map(Duration::as_secs_f64);
+        let bucket = limits.take_while(|limit| *limit < exemplar.value).count();
+        self.exemplars.resize(self.boundaries.len() + 1, None);
+        let is_slower =
+            |kept: &Exemplar| kept.second == exemplar.second && kept.value >= exemplar.value;
+        if !self.exemplars[bucket].as_ref().is_some_and(is_slower) {
+            self.exemplars[bucket] = Some(exemplar);
         }
     }
 
@@ -84,6 +99,7 @@ impl GrowingTimes {
             sum: self.sum.as_secs_f64(),
             classic: classic.collect(),
             exponential: self.exponential(),
+            exemplars: self.exemplars.clone(),
             own: describe_own(&own),
         }
     }

@@ -275,6 +275,15 @@ impl Hub {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Says before a load with traces that the spans of those who make it are not collected, if a sink takes some.
+    pub(crate) fn warn_of_missing_spans(&self, makers: &str) {
+        if self.lock().sinks.iter().any(|sink| sink.spans.is_some()) {
+            console::print_warning(format!(
+                "telemetry: the spans of {makers} are not collected; their requests carry the header"
+            ));
+        }
+    }
+
     /// Waits until all sinks have what they get, for a few seconds at most and until the user asks to stop, and says
     /// what became of it.
     pub(crate) fn finish(self, quiet: bool, interrupts: &Interrupts) -> Vec<TelemetryDelivery> {

@@ -2,6 +2,7 @@
 
 use super::family::Family;
 use jiff::Timestamp;
+use loadtest_model::trace::{SpanId, TraceId};
 use std::sync::Arc;
 
 /// The labels of a series, beside those that all series of its scenario have.
@@ -61,8 +62,39 @@ pub(super) struct Times {
     /// The number of times up to each boundary.
     pub(super) classic: Vec<(f64, u64)>,
     pub(super) exponential: Exponential,
+    /// The newest example of each classic bucket, that of the last one beyond all boundaries; empty without any.
+    pub(super) exemplars: Vec<Option<Exemplar>>,
     /// The times of the interval alone.
     pub(super) own: OwnTimes,
+}
+
+/// A time whose trace is kept.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Exemplar {
+    pub(super) trace: TraceId,
+    pub(super) span: SpanId,
+    /// The time, in seconds.
+    pub(super) value: f64,
+    /// The end of what took it.
+    pub(super) at: Timestamp,
+    /// The second of the first interval that has it.
+    pub(super) second: u32,
+}
+
+impl Times {
+    /// Returns the example of a classic bucket.
+    pub(super) fn exemplar(&self, bucket: usize) -> Option<&Exemplar> {
+        self.exemplars.get(bucket)?.as_ref()
+    }
+
+    /// Returns the examples that came in a second or after it, the oldest first.
+    #[cfg(feature = "telemetry")]
+    pub(super) fn exemplars_from(&self, second: u32) -> Vec<&Exemplar> {
+        let all = self.exemplars.iter().flatten();
+        let mut new: Vec<_> = all.filter(|one| one.second >= second).collect();
+        new.sort_by_key(|one| one.at);
+        new
+    }
 }
 
 /// Buckets that grow by one factor: bucket `i` holds what is above `2^(i / 2^scale)`, up to the next one.

@@ -1,15 +1,18 @@
 //! From what a frame holds to series: the one place that says which figure is in which family.
 
 use super::bounds::Detail;
+use super::interval::Exemplar;
 use super::table::SeriesTable;
 use crate::console::clean;
 use crate::course::Course;
 use crate::export::labels::unique_names;
+use jiff::{SignedDuration, Timestamp};
 use loadtest_model::card::{ThresholdRow, Trust};
 use loadtest_model::definition::{Bound, ScenarioDef};
 use loadtest_model::metrics::{Frame, InnerTally, OTHERS, StepTally, Tally};
 use loadtest_model::record::RunStart;
 use loadtest_model::schedule::{Schedule, Window};
+use loadtest_model::trace::TracePoint;
 use std::time::Duration;
 
 /// The names of a scenario's parts, as labels have them.
@@ -83,6 +86,27 @@ impl PartNames {
         }
     }
 
+    /// Adds the slowest sampled execution of each step in a second, as examples of the interval of `second`.
+    pub(super) fn add_exemplars(
+        &self,
+        table: &mut SeriesTable,
+        frame: &Frame,
+        start: Timestamp,
+        second: u32,
+    ) {
+        for (number, name) in self.steps.iter().enumerate() {
+            let mut slowest = None;
+            for tally in measured_parts(frame) {
+                let step = tally.steps.get(number);
+                TracePoint::keep_slower(&mut slowest, step.and_then(|step| step.traced));
+            }
+            if let Some(point) = slowest {
+                let exemplar = make_exemplar(&point, start, second);
+                table.exemplify("step_response_seconds", &[("step", name)], exemplar);
+            }
+        }
+    }
+
     fn add_step(&self, table: &mut SeriesTable, name: &str, step: &StepTally) {
         for (result, number) in [
             ("ok", step.ok),
@@ -151,6 +175,21 @@ impl PartNames {
         }
         let labels = [("step", step), ("request", &*request)];
         table.time("request_service_seconds", &labels, &row.service);
+    }
+}
+
+/// Returns the example that an execution is. Its end is within the second of its interval: receivers take examples in
+/// order only, and a late start is a part of its time.
+fn make_exemplar(point: &TracePoint, start: Timestamp, second: u32) -> Exemplar {
+    let from = u64::from(second) * 1_000_000;
+    let end = (point.begin_us + point.time_us).clamp(from, from + 999_000);
+    let end = SignedDuration::from_micros(end.cast_signed());
+    Exemplar {
+        trace: point.trace_id,
+        span: point.span_id,
+        value: point.time_us as f64 / 1e6,
+        at: start.saturating_add(end).unwrap_or(start),
+        second,
     }
 }
 

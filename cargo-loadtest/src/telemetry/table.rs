@@ -4,7 +4,7 @@ use super::HistogramWeight;
 use super::bounds::SeriesBudget;
 use super::family::{Family, FamilyKind};
 use super::histogram::GrowingTimes;
-use super::interval::{FamilySeries, Labels, Series, SeriesValue, Times};
+use super::interval::{Exemplar, FamilySeries, Labels, Series, SeriesValue, Times};
 use loadtest_model::metrics::Histogram;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -81,6 +81,18 @@ impl SeriesTable {
     ) {
         if let Some(GrowingValue::Times { growing, .. }) = self.row(family, labels) {
             growing.add(times);
+        }
+    }
+
+    /// Takes an example of a time of a histogram.
+    pub(super) fn exemplify(
+        &mut self,
+        family: &str,
+        labels: &[(&'static str, &str)],
+        exemplar: Exemplar,
+    ) {
+        if let Some(GrowingValue::Times { growing, .. }) = self.row(family, labels) {
+            growing.set_exemplar(exemplar);
         }
     }
 

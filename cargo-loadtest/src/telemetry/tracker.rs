@@ -90,6 +90,11 @@ impl Tracker {
         for tally in measured_parts(frame) {
             self.names.add_tally(&mut self.table, tally);
         }
+        let second = self
+            .newest
+            .map_or(frame.second, |newest| frame.second.max(newest + 1));
+        self.names
+            .add_exemplars(&mut self.table, frame, self.start, second);
         set_gauges(&mut self.table, frame, course);
         for (sink, number) in dropped {
             let labels = [("sink", &**sink), ("what", "intervals")];

@@ -1,5 +1,6 @@
 //! Sinks that are slow, down or wrong: each costs its own line, and nothing else.
 
+use super::receivers::{fetch, free_address};
 use super::{assert_lines_agree, assert_measured, assert_nothing_holds, read_lines, sink};
 use crate::call::wait_for;
 use crate::site::{Sandbox, shop};
@@ -23,7 +24,40 @@ pub(super) fn trials() -> Vec<Trial> {
         a_token_of_a_file_and_headers_are_sent,
         offline_serves_what_is_here,
         sinks_of_the_file_are_left_out_on_demand,
+        max_series_holds_and_what_is_folded_is_told_before_the_load,
     ]
+}
+
+fn max_series_holds_and_what_is_folded_is_told_before_the_load() {
+    let target = Server::start(|_| Reply::status(200).body("four"));
+    let folded = "the requests of each step that sends for itself are one row";
+    let without = "phases, and the requests of steps that send for themselves, are left out";
+    for (most, told) in [(400, folded), (100, without)] {
+        let page = free_address();
+        let sandbox = Sandbox::with(&format!(
+            "[telemetry]\nmax_series = {most}\n{}",
+            sink(&format!("format = \"prometheus\"\nlisten = \"{page}\""))
+        ));
+        let mut running = sandbox.run("gathers --iterations 6", &target).start();
+        running.wait_until_it_says("waiting for a last scrape");
+        let text = fetch(page, "/metrics");
+        let output = running.output().exits(0);
+        let told = format!("warning: telemetry: {told}, so that there are at most {most} series");
+        let place = |words: &str| {
+            let found = output.stderr.find(words);
+            found.unwrap_or_else(|| panic!("{words}\n{output}"))
+        };
+        assert!(place(&told) < place("gathers against "), "{output}");
+        let series: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        assert!((50..=most).contains(&series.len()), "{}", series.len());
+        let requests = series.iter().filter(|line| line.contains("request=\""));
+        let mut names = requests.map(|line| line.contains("request=\"(others)\""));
+        assert_eq!(names.next().is_some(), most == 400, "{text}");
+        assert!(names.all(|is_folded| is_folded), "{text}");
+        let left_out = output.stderr.contains("series are left out of telemetry");
+        assert_eq!(left_out, most == 100, "{output}");
+        assert_measured(&sandbox, 6);
+    }
 }
 
 const LOAD: &str = "single --rate 20/s --duration 2s";

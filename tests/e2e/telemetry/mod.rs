@@ -1,6 +1,7 @@
 //! Figures that are sent while a run goes on: what arrives, and that nothing else changes for them.
 
 mod deliveries;
+mod exemplars;
 mod grafana;
 mod influx;
 mod lines;
@@ -19,6 +20,7 @@ use std::path::Path;
 pub(crate) fn trials() -> Vec<Trial> {
     let trials = [
         deliveries::trials(),
+        exemplars::trials(),
         grafana::trials(),
         influx::trials(),
         lines::trials(),

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
-/// A Prometheus that takes remote writes and native histograms.
+/// A Prometheus that takes remote writes, native histograms and exemplars.
 pub(crate) struct Prometheus {
     child: Child,
     folder: TempDir,
@@ -80,6 +80,21 @@ impl Prometheus {
         series.iter().map(value).collect()
     }
 
+    /// The series with exemplars of a query, and these.
+    #[track_caller]
+    pub(crate) fn exemplars(&self, query: &str) -> Vec<Value> {
+        let encoded: String = form_urlencoded::byte_serialize(query.as_bytes()).collect();
+        let now = Timestamp::now().as_second();
+        let path = format!(
+            "/api/v1/query_exemplars?query={encoded}&start={}&end={}",
+            now - 600,
+            now + 10
+        );
+        let answer: Value = serde_json::from_str(&fetch(self.address, &path)).expect("JSON");
+        assert_eq!(answer["status"], "success", "{query}: {answer}");
+        answer["data"].as_array().cloned().unwrap_or_default()
+    }
+
     /// The only value of a query.
     #[track_caller]
     pub(crate) fn value(&self, query: &str) -> f64 {
@@ -107,7 +122,7 @@ fn launch_prometheus(folder: &Path, address: &str) -> (Child, SocketAddr) {
             "--web.enable-remote-write-receiver",
         ])
         .args([
-            "--enable-feature=native-histograms",
+            "--enable-feature=native-histograms,exemplar-storage",
             &format!("--web.listen-address={address}"),
         ])
         .stdin(Stdio::null())
@@ -194,6 +209,16 @@ pub(crate) fn free_address() -> SocketAddr {
 #[track_caller]
 pub(crate) fn fetch(address: SocketAddr, path: &str) -> String {
     exchange(address, &format!("GET {path} HTTP/1.0\r\n\r\n"))
+}
+
+/// The same where the answer is to be of OpenMetrics.
+#[track_caller]
+pub(crate) fn fetch_openmetrics(address: SocketAddr, path: &str) -> String {
+    let accepted = "application/openmetrics-text; version=1.0.0";
+    exchange(
+        address,
+        &format!("GET {path} HTTP/1.0\r\naccept: {accepted}\r\n\r\n"),
+    )
 }
 
 #[track_caller]

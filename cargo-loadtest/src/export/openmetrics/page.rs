@@ -142,6 +142,16 @@ impl MetricsText {
         }
         let _ = writeln!(self.text, "{end} {value}");
     }
+
+    /// Adds an example to the sample before, which is of a bucket; the older format has none.
+    pub(crate) fn exemplar(&mut self, labels: [(&str, &str); 2], value: f64, seconds: f64) {
+        if self.format == TextFormat::OpenMetrics && self.text.ends_with('\n') {
+            self.text.pop();
+            let [(name, text), (other, more)] = labels;
+            let labels = format!("{name}=\"{text}\",{other}=\"{more}\"");
+            let _ = writeln!(self.text, " # {{{labels}}} {value} {seconds}");
+        }
+    }
 }
 
 /// Borrows labels.

@@ -2,10 +2,10 @@
 
 use super::super::family::{Family, FamilyKind};
 use super::super::histogram::ZERO_SECONDS;
-use super::super::interval::{FamilySeries, Interval, Labels, Series, SeriesValue, Times};
+use super::super::interval::{self, FamilySeries, Interval, Labels, Series, SeriesValue, Times};
 use super::super::spans::SpanBatch;
 use super::super::wire::otlp::{
-    AnyValue, Buckets, ExponentialHistogram, ExponentialHistogramDataPoint,
+    AnyValue, Buckets, Exemplar, ExponentialHistogram, ExponentialHistogramDataPoint,
     ExportMetricsServiceRequest, ExportMetricsServiceResponse, Gauge, InstrumentationScope,
     KeyValue, Metric, NumberDataPoint, Resource, ResourceMetrics, ScopeMetrics, Sum,
 };
@@ -26,6 +26,8 @@ pub(crate) struct OtlpSink {
     encoding: OtlpEncoding,
     /// The last interval of each scenario that was delivered, for deltas.
     before: HashMap<usize, Interval>,
+    /// The start of the load, and the second after the same.
+    seconds: HashMap<usize, (Timestamp, u32)>,
 }
 
 impl OtlpSink {
@@ -40,6 +42,7 @@ impl OtlpSink {
             temporality,
             encoding,
             before: HashMap::new(),
+            seconds: HashMap::new(),
         }
     }
 
@@ -90,12 +93,17 @@ impl Sink for OtlpSink {
         let before = self.before.get(&interval.scenario);
         let before = before.filter(|before| before.start == interval.start);
         let before = before.filter(|_| self.temporality == Temporality::Delta);
-        let message = encode_interval(interval, self.temporality, before);
+        let known = self.seconds.get(&interval.scenario);
+        let known = known.filter(|(start, _)| *start == interval.start);
+        let next = known.map_or(0, |(_, next)| *next);
+        let message = encode_interval(interval, self.temporality, before, next);
         let sent = self.post(&self.target, &message, "points");
-        if matches!(sent, Sent::Delivered | Sent::Partly(_))
-            && self.temporality == Temporality::Delta
-        {
-            self.before.insert(interval.scenario, interval.clone());
+        if matches!(sent, Sent::Delivered | Sent::Partly(_)) {
+            let known = (interval.start, interval.second + 1);
+            self.seconds.insert(interval.scenario, known);
+            if self.temporality == Temporality::Delta {
+                self.before.insert(interval.scenario, interval.clone());
+            }
         }
         sent
     }
@@ -105,11 +113,13 @@ impl Sink for OtlpSink {
     }
 }
 
-/// Returns the message of an interval; deltas are those since the interval `before`, or since the start.
+/// Returns the message of an interval; deltas are those since the interval `before`, or since the start, and examples
+/// those of the second `next` and later ones.
 pub(crate) fn encode_interval(
     interval: &Interval,
     temporality: Temporality,
     before: Option<&Interval>,
+    next: u32,
 ) -> ExportMetricsServiceRequest {
     let scenario = interval.common.iter().find(|(name, _)| name == "scenario");
     let scenario = scenario.map_or("", |(_, identity)| identity);
@@ -132,6 +142,7 @@ pub(crate) fn encode_interval(
             Temporality::Cumulative => 2,
         },
         before: values,
+        next,
     };
     ExportMetricsServiceRequest {
         resource_metrics: vec![ResourceMetrics {
@@ -159,6 +170,8 @@ struct PointWriter<'a> {
     temporality: i32,
     /// The values that deltas are to.
     before: HashMap<(usize, &'a Labels), &'a SeriesValue>,
+    /// The first second whose examples are new.
+    next: u32,
 }
 
 impl PointWriter<'_> {
@@ -239,6 +252,11 @@ impl PointWriter<'_> {
                 offset: own.first,
                 bucket_counts: own.counts,
             }),
+            exemplars: times
+                .exemplars_from(self.next)
+                .into_iter()
+                .map(write_exemplar)
+                .collect(),
             zero_threshold: ZERO_SECONDS,
         })
     }
@@ -246,6 +264,15 @@ impl PointWriter<'_> {
     fn attributes(&self, series: &Series) -> Vec<KeyValue> {
         let labels = self.interval.labels(series);
         attributes(labels.filter(|(_, value)| !value.is_empty()))
+    }
+}
+
+fn write_exemplar(exemplar: &interval::Exemplar) -> Exemplar {
+    Exemplar {
+        time_unix_nano: nanoseconds(exemplar.at),
+        as_double: Some(exemplar.value),
+        span_id: exemplar.span.to_bytes().to_vec(),
+        trace_id: exemplar.trace.to_bytes().to_vec(),
     }
 }
 

@@ -3,7 +3,7 @@
 //! A scrape sees the last whole second. Nothing that a client sends is used but the path and the format it accepts.
 
 use super::super::family::{FAMILIES, Family, FamilyKind};
-use super::super::interval::{Interval, SeriesValue};
+use super::super::interval::{Interval, SeriesValue, Times};
 use super::super::queue::DeliveryCounts;
 use crate::export::openmetrics::{MetricsText, TextFormat};
 use loadtest_model::display::format_counted;
@@ -257,13 +257,17 @@ pub(in super::super) fn encode_intervals(
                 SeriesValue::Histogram(times) => {
                     debug_assert_eq!(family.kind, FamilyKind::Histogram);
                     let bucket = format!("{name}_bucket");
-                    for (limit, count) in &times.classic {
-                        let limit = format_boundary(*limit);
+                    for (number, (limit, count)) in times.all_buckets().enumerate() {
                         let labels = interval.labels(series).chain([("le", &*limit)]);
-                        text.sample(&bucket, labels, Some(*count as f64));
+                        text.sample(&bucket, labels, Some(count as f64));
+                        if let Some(exemplar) = times.exemplar(number) {
+                            let (trace, span) =
+                                (exemplar.trace.to_string(), exemplar.span.to_string());
+                            let labels = [("trace_id", &*trace), ("span_id", &*span)];
+                            let at = exemplar.at.as_microsecond() as f64 / 1e6;
+                            text.exemplar(labels, exemplar.value, at);
+                        }
                     }
-                    let all = interval.labels(series).chain([("le", "+Inf")]);
-                    text.sample(&bucket, all, Some(times.count as f64));
                     text.sample(
                         &format!("{name}_count"),
                         interval.labels(series),
@@ -281,8 +285,17 @@ pub(in super::super) fn encode_intervals(
     text.finish()
 }
 
+impl Times {
+    /// The classic buckets with their labels, that of all at the end.
+    pub(in super::super) fn all_buckets(&self) -> impl Iterator<Item = (String, u64)> {
+        let classic = self.classic.iter();
+        let classic = classic.map(|(limit, count)| (format_boundary(*limit), *count));
+        classic.chain([("+Inf".to_owned(), self.count)])
+    }
+}
+
 /// A boundary as its label has it: `0.25`, `1.0`, `5e-05`.
-pub(in super::super) fn format_boundary(limit: f64) -> String {
+fn format_boundary(limit: f64) -> String {
     let text = format!("{limit:?}");
     match text.split_once("e-") {
         Some((number, exponent)) if exponent.len() == 1 => format!("{number}e-0{exponent}"),

@@ -5,11 +5,10 @@
 
 use super::super::family::{Family, FamilyKind};
 use super::super::histogram::ZERO_SECONDS;
-use super::super::interval::{Interval, Labels, Series, SeriesValue, Times};
+use super::super::interval::{Exemplar, Interval, Labels, Series, SeriesValue, Times};
 use super::super::wire::prometheus::{
-    BucketSpan, Histogram, Label, MetricMetadata, Sample, TimeSeries, WriteRequest,
+    self as wire, BucketSpan, Histogram, Label, MetricMetadata, Sample, TimeSeries, WriteRequest,
 };
-use super::prometheus::format_boundary;
 use super::{HttpTarget, Sent, Sink};
 use crate::config::HistogramForm;
 use prost::Message as _;
@@ -40,6 +39,8 @@ pub(crate) struct RemoteWriteSink {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownSeries {
     series: HashSet<(usize, Labels)>,
+    /// The second after its newest interval.
+    next_second: u32,
     /// The time of its newest samples, also of an earlier load of the same scenario.
     newest: Option<i64>,
 }
@@ -93,6 +94,7 @@ impl Sink for RemoteWriteSink {
             self.has_metadata = true;
             let known = self.known.entry(interval.scenario).or_default();
             known.newest = known.newest.max(Some(interval.time.as_millisecond()));
+            known.next_second = interval.second + 1;
             for (family, series) in interval.all_series() {
                 known
                     .series
@@ -109,6 +111,7 @@ impl Sink for RemoteWriteSink {
             metadata: Vec::new(),
         };
         known.series.clear();
+        known.next_second = 0;
         known.newest = known.newest.map(|newest| newest + 1);
         if request.timeseries.is_empty() {
             return Sent::Delivered;
@@ -140,6 +143,7 @@ pub(crate) fn encode_interval(
     let before =
         Some(time - 1_000).filter(|before| known.newest.is_none_or(|newest| newest < *before));
     let mut writer = SeriesWriter::new(interval, form);
+    writer.exemplars_from = Some(known.next_second);
     for (family, series) in interval.all_series() {
         let is_known = known
             .series
@@ -247,10 +251,27 @@ fn native_histogram(times: &Times, timestamp: i64) -> Histogram {
     }
 }
 
+fn write_exemplar(exemplar: &Exemplar) -> wire::Exemplar {
+    let label = |name: &str, value: String| Label {
+        name: name.to_owned(),
+        value,
+    };
+    wire::Exemplar {
+        labels: vec![
+            label("span_id", exemplar.span.to_string()),
+            label("trace_id", exemplar.trace.to_string()),
+        ],
+        value: exemplar.value,
+        timestamp: exemplar.at.as_millisecond(),
+    }
+}
+
 /// Writes series with their labels.
 struct SeriesWriter<'a> {
     interval: &'a Interval,
     form: HistogramForm,
+    /// Examples of this second and later ones are written; none without one.
+    exemplars_from: Option<u32>,
     all: Vec<TimeSeries>,
 }
 
@@ -259,6 +280,7 @@ impl<'a> SeriesWriter<'a> {
         Self {
             interval,
             form,
+            exemplars_from: None,
             all: Vec::new(),
         }
     }
@@ -277,7 +299,9 @@ impl<'a> SeriesWriter<'a> {
             })
         };
         match &series.value {
-            SeriesValue::Counter { total, .. } => self.add(&name, series, None, counter(*total)),
+            SeriesValue::Counter { total, .. } => {
+                self.add(&name, series, None, counter(*total));
+            }
             SeriesValue::Gauge(value) => {
                 let value = WrittenValue::Number {
                     value: *value,
@@ -288,19 +312,22 @@ impl<'a> SeriesWriter<'a> {
                 self.add(&name, series, None, newest);
             }
             SeriesValue::Histogram(times) => {
+                let new = self.exemplars_from;
+                let new = new.map_or_else(Vec::new, |second| times.exemplars_from(second));
                 if self.form != HistogramForm::Classic {
                     self.add(&name, series, None, values(WrittenValue::Native(times)));
+                    self.exemplify(new.iter().copied());
                 }
                 if self.form == HistogramForm::Native {
                     return;
                 }
                 let bucket = format!("{name}_bucket");
-                for (limit, count) in &times.classic {
-                    let limit = format_boundary(*limit);
-                    self.add(&bucket, series, Some(&limit), counter(*count as f64));
+                for (number, (limit, count)) in times.all_buckets().enumerate() {
+                    self.add(&bucket, series, Some(&limit), counter(count as f64));
+                    let own = times.exemplar(number).filter(|one| new.contains(one));
+                    self.exemplify(own);
                 }
                 let count = times.count as f64;
-                self.add(&bucket, series, Some("+Inf"), counter(count));
                 self.add(&format!("{name}_count"), series, None, counter(count));
                 self.add(&format!("{name}_sum"), series, None, counter(times.sum));
             }
@@ -331,5 +358,13 @@ impl<'a> SeriesWriter<'a> {
             }
         }
         self.all.push(written);
+    }
+
+    /// Adds examples to the series that was added last.
+    fn exemplify<'b>(&mut self, exemplars: impl IntoIterator<Item = &'b Exemplar>) {
+        if let Some(series) = self.all.last_mut() {
+            let exemplars = exemplars.into_iter().map(write_exemplar);
+            series.exemplars.extend(exemplars);
+        }
     }
 }

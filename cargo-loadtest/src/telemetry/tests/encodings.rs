@@ -44,7 +44,8 @@ fn the_older_format_has_the_same_samples() {
     let page = |format| encode_intervals(&[Arc::new(second_interval())], format);
     let samples = |text: &str| -> Vec<String> {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
-        lines.map(str::to_owned).collect()
+        let samples = lines.map(|line| line.split(" # ").next().unwrap_or(line));
+        samples.map(str::to_owned).collect()
     };
     let (new, old) = (page(TextFormat::OpenMetrics), page(TextFormat::Prometheus));
     assert_eq!(samples(&new), samples(&old));
@@ -52,7 +53,9 @@ fn the_older_format_has_the_same_samples() {
         old.contains("# TYPE loadtest_errors_total counter\n"),
         "{old}"
     );
-    assert!(!old.contains("# EOF") && !old.contains("# UNIT"), "{old}");
+    for new in ["# EOF", "# UNIT", "trace_id"] {
+        assert!(!old.contains(new), "{old}");
+    }
 }
 
 #[test]
@@ -168,7 +171,7 @@ mod protobuf {
             HistogramForm::Both,
             &remote_write::KnownSeries::default(),
         );
-        let message = otlp::encode_interval(interval, Temporality::Cumulative, None);
+        let message = otlp::encode_interval(interval, Temporality::Cumulative, None, 0);
         vec![
             format!("{written:#?}"),
             serde_json::to_string_pretty(&message).unwrap(),
@@ -190,7 +193,8 @@ mod protobuf {
                 .iter()
                 .map(|sample| format!("{}@{}", sample.value, sample.timestamp));
             let histograms = series.histograms.iter().map(|one| format!("{one:?}"));
-            let values: Vec<_> = samples.chain(histograms).collect();
+            let exemplars = series.exemplars.iter().map(|one| format!("{one:?}"));
+            let values: Vec<_> = samples.chain(histograms).chain(exemplars).collect();
             format!("{} {}\n", labels.join(","), values.join(" "))
         });
         lines.collect()
@@ -213,12 +217,18 @@ mod protobuf {
     fn describe_message(temporality: Temporality, is_second: bool) -> String {
         let all = two_seconds();
         let before = Some(&all[0]).filter(|_| is_second);
-        let mut message = otlp::encode_interval(&all[1], temporality, before);
+        let mut message = otlp::encode_interval(
+            &all[1],
+            temporality,
+            before,
+            before.map_or(0, |before| before.second + 1),
+        );
         let metrics = &mut message.resource_metrics[0].scope_metrics[0].metrics;
         let kept = [
             "loadtest.errors",
             "loadtest.users",
             "loadtest.request.service",
+            "loadtest.step.response",
         ];
         metrics.retain(|metric| kept.contains(&&*metric.name));
         serde_json::to_string_pretty(&message).unwrap()

@@ -11,6 +11,7 @@ use crate::course::Course;
 use crate::session::sample;
 use loadtest_model::metrics::{ErrorKind, ErrorTally, Frame};
 use loadtest_model::record::RunStart;
+use loadtest_model::trace::{RunIds, TracePoint};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,6 +49,13 @@ fn frame(second: u32) -> Frame {
     });
     let row = buy.inner("GET /canary-path");
     row.answered(200, Duration::from_millis(7), || "200".into());
+    let trace = RunIds::new("20261121-143005-k3f9", "shop::load::checkout", 7).trace(12);
+    steady.steps[0].traced = Some(TracePoint {
+        trace_id: trace,
+        span_id: trace.step(0),
+        begin_us: u64::from(second) * 1_000_000 + 500_000,
+        time_us: 21_400,
+    });
     steady.own.count("orders", 3);
     steady.own.time("queued", Duration::from_micros(1_500));
     frame.health.busiest_worker = 0.25;
@@ -156,6 +164,41 @@ fn a_series_beyond_the_most_is_left_out_and_counted() {
     assert!(settings.budget.left_out() > 0);
     let left_out = settings.budget.left_out();
     assert!(left_out < 300, "each is counted once: {left_out}");
+}
+
+#[cfg(feature = "telemetry")]
+#[test]
+fn examples_are_in_order_and_stay_until_their_bucket_has_a_newer_one() {
+    let slow = |second: u32, begin_us: u64, time_us: u64| {
+        let mut frame = frame(second);
+        let traced = frame.windows.steady.steps[0].traced.as_mut().unwrap();
+        (traced.begin_us, traced.time_us) = (begin_us, time_us);
+        frame
+    };
+    // The last one began late, and is slower than its second is long.
+    let frames = [
+        slow(2, 2_100_000, 30_000),
+        slow(3, 3_100_000, 31_000),
+        slow(4, 1_000_000, 400_000),
+        slow(5, 5_900_000, 31_000_000),
+    ];
+    let all = intervals(sample::start(), &settings(true, 10_000), &frames);
+    let told = |interval: &Interval, from: u32| -> Vec<(f64, String)> {
+        let mut series = interval.all_series().map(|(_, series)| &series.value);
+        let times = series.find_map(|value| match value {
+            SeriesValue::Histogram(times) if !times.exemplars.is_empty() => Some(times),
+            _ => None,
+        });
+        let new = times.unwrap().exemplars_from(from).into_iter();
+        new.map(|one| (one.value, one.at.to_string())).collect()
+    };
+    let at = |value: f64, time: &str| (value, format!("2026-11-21T14:30:{time}Z"));
+    let [second, third, fourth] = [at(0.031, "08.131"), at(0.4, "09"), at(31.0, "10.999")];
+    assert_eq!(told(&all[0], 0), [at(0.03, "07.13")]);
+    assert_eq!(told(&all[1], 0), std::slice::from_ref(&second));
+    assert_eq!(told(&all[3], 0), [second, third.clone(), fourth.clone()]);
+    assert_eq!(told(&all[3], 4), [third, fourth]);
+    assert_eq!(told(&all[3], 6), []);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! OTLP 1.x: `opentelemetry/proto/{collector/metrics,metrics,resource,common}/v1`. In JSON, whole numbers of 64 bits are
-//! texts and kinds are numbers.
+//! texts, kinds are numbers and ids are hexadecimal.
 
 use prost::Message;
 use serde::{Serialize, Serializer};
+use std::fmt::Write as _;
 
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -167,8 +168,28 @@ pub(crate) struct ExponentialHistogramDataPoint {
     pub(crate) zero_count: u64,
     #[prost(message, optional, tag = "8")]
     pub(crate) positive: Option<Buckets>,
+    #[prost(message, repeated, tag = "11")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) exemplars: Vec<Exemplar>,
     #[prost(double, tag = "14")]
     pub(crate) zero_threshold: f64,
+}
+
+#[derive(Clone, PartialEq, Message, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Exemplar {
+    #[prost(fixed64, tag = "2")]
+    #[serde(serialize_with = "as_text")]
+    pub(crate) time_unix_nano: u64,
+    // One of two in the original.
+    #[prost(double, optional, tag = "3")]
+    pub(crate) as_double: Option<f64>,
+    #[prost(bytes = "vec", tag = "4")]
+    #[serde(serialize_with = "as_hex")]
+    pub(crate) span_id: Vec<u8>,
+    #[prost(bytes = "vec", tag = "5")]
+    #[serde(serialize_with = "as_hex")]
+    pub(crate) trace_id: Vec<u8>,
 }
 
 #[derive(Clone, PartialEq, Eq, Message, Serialize)]
@@ -192,6 +213,14 @@ fn as_optional_text<S: Serializer>(number: &Option<i64>, serializer: S) -> Resul
         Some(number) => serializer.collect_str(number),
         None => serializer.serialize_none(),
     }
+}
+
+pub(super) fn as_hex<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut digits = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        let _ = write!(digits, "{byte:02x}");
+    }
+    serializer.serialize_str(&digits)
 }
 
 fn as_texts<S: Serializer>(numbers: &[u64], serializer: S) -> Result<S::Ok, S::Error> {

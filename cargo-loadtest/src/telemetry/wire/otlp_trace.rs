@@ -1,9 +1,8 @@
 //! OTLP 1.x: `opentelemetry/proto/{collector/trace,trace}/v1`. In JSON, ids are hexadecimal.
 
-use super::otlp::{InstrumentationScope, KeyValue, Resource, as_text};
+use super::otlp::{InstrumentationScope, KeyValue, Resource, as_hex, as_text};
 use prost::Message;
-use serde::{Serialize, Serializer};
-use std::fmt::Write as _;
+use serde::Serialize;
 
 #[derive(Clone, PartialEq, Eq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -83,12 +82,4 @@ pub(crate) struct Status {
     /// 0 for unset, 2 for an error.
     #[prost(int32, tag = "3")]
     pub(crate) code: i32,
-}
-
-fn as_hex<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-    let mut digits = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        let _ = write!(digits, "{byte:02x}");
-    }
-    serializer.serialize_str(&digits)
 }

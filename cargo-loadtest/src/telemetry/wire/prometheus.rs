@@ -17,6 +17,8 @@ pub(crate) struct TimeSeries {
     pub(crate) labels: Vec<Label>,
     #[prost(message, repeated, tag = "2")]
     pub(crate) samples: Vec<Sample>,
+    #[prost(message, repeated, tag = "3")]
+    pub(crate) exemplars: Vec<Exemplar>,
     #[prost(message, repeated, tag = "4")]
     pub(crate) histograms: Vec<Histogram>,
 }
@@ -35,6 +37,17 @@ pub(crate) struct Sample {
     pub(crate) value: f64,
     /// Milliseconds after 1970.
     #[prost(int64, tag = "2")]
+    pub(crate) timestamp: i64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Exemplar {
+    #[prost(message, repeated, tag = "1")]
+    pub(crate) labels: Vec<Label>,
+    #[prost(double, tag = "2")]
+    pub(crate) value: f64,
+    /// Milliseconds after 1970.
+    #[prost(int64, tag = "3")]
     pub(crate) timestamp: i64,
 }
 
