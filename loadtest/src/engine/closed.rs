@@ -21,26 +21,30 @@ use tokio::time::Instant;
 /// the thread from others.
 const EMPTY_ITERATION_REST: Duration = Duration::from_millis(10);
 
+/// The gaps that a busy worker may make up for at once.
+const MOST_MISSED_GAPS: u32 = 8;
+
 /// Lets the users of this worker in one after another, so that their connections do not fill the backlog of the
 /// target: as soon as those who came before are answered, and else one after each gap.
 struct StartThrottle {
     /// The users whose first request is not answered yet.
     newcomers: Rc<Newcomers>,
     /// The start of the next user if none of them is answered.
-    latest: Instant,
+    next: Instant,
     /// From one user of this worker to the next then.
     gap: Duration,
 }
 
 impl StartThrottle {
     fn new<T>(spec: &WorkerSpec<T>, start: Instant) -> Self {
+        let gap = schedule::GAP * spec.partition.all_workers();
         Self {
             newcomers: Rc::new(Newcomers {
                 room: Cell::new(spec.partition.count_of(schedule::AT_ONCE)),
                 answered: Notify::new(),
             }),
-            latest: start,
-            gap: schedule::GAP * spec.partition.all_workers(),
+            next: start + gap,
+            gap,
         }
     }
 
@@ -60,17 +64,27 @@ impl StartThrottle {
             }
         }
         let mut begin = due;
-        if self.newcomers.room.get() == 0 && self.latest > due {
+        if self.newcomers.room.get() == 0 {
             // After a stall of ours they do not come in a burst either.
-            let latest = self.latest.max(Instant::now());
-            tokio::select! {
-                biased;
-                () = state.wait_for_stop() => return None,
-                () = self.newcomers.wait_for_room() => begin = Instant::now(),
-                () = pacer.wait_until(latest) => begin = latest,
+            let now = Instant::now();
+            let mut next = self.next.max(due);
+            if let Some(earliest) = now.checked_sub(self.gap * MOST_MISSED_GAPS) {
+                next = next.max(earliest);
+            }
+            begin = now.max(next);
+            let is_room = next > now
+                && tokio::select! {
+                    biased;
+                    () = state.wait_for_stop() => return None,
+                    () = self.newcomers.wait_for_room() => true,
+                    () = pacer.wait_until(next) => false,
+                };
+            if is_room {
+                begin = Instant::now();
+            } else {
+                self.next = next + self.gap;
             }
         }
-        self.latest = begin + self.gap;
         Some((begin, self.newcomers.add()))
     }
 }
