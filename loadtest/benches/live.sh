@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# What the live view costs: CPU time per request with it and without.
+# What the live view costs, or anything else that options of `run` choose: CPU time per request with A and with B.
 #
-#   loadtest/benches/live.sh [SECONDS] [PAIRS]      8 seconds, 7 pairs
+#   loadtest/benches/live.sh [SECONDS] [PAIRS] [A] [B]      8 seconds, 7 pairs, no options and --quiet
 #
-# `cargo loadtest run` on a pseudo-terminal of 120 columns with the view (A), and with `--quiet` (B), in turn;
+# `cargo loadtest run` on a pseudo-terminal of 120 columns, with the options A and with the options B in turn;
 # 64 users go through five steps against nginx on loopback. The tool, the load test that it starts and the
 # terminal share one core, nginx has another. CPU time is what the scheduler counted for all threads of a
 # process, requests are those that nginx counted, both within the run, its first and last 1.5 s left out. The
 # ratios are taken pair by pair. Needs nginx, curl and `script`. `PEERS_DIR` keeps what was built.
 set -euo pipefail
 
-seconds=${1:-8} pairs=${2:-7}
+seconds=${1:-8} pairs=${2:-7} a=${3-} b=${4---quiet}
 . "$(dirname "${BASH_SOURCE[0]}")/peers/tools.sh"
 needs nginx script
 [[ ${PEERS_DIR-} ]] || trap 'rm -rf "$folder"' EXIT
@@ -91,7 +91,7 @@ used() { cat /proc/"$1"/task/*/schedstat | awk '{ sum += $1 } END { print sum }'
 # seen: requests, and the CPU time of the tool and of the load test
 seen() { echo "$(served) $(used "$process") $(used "$child")"; }
 
-# measure FLAG: microseconds per request of the load test, of both, and milliseconds per second of the tool
+# measure OPTIONS: microseconds per request of the load test, of both, and milliseconds per second of the tool
 measure() {
     local terminal process child before after
     before=$(served)
@@ -116,10 +116,10 @@ measure() {
 }
 
 for ((pair = 1; pair <= pairs; pair++)); do
-    view=$(measure "")
-    quiet=$(measure --quiet)
-    echo "$view $quiet"
-    echo "pair $pair of $pairs: view $view, quiet $quiet" >&2
+    with_a=$(measure "$a")
+    with_b=$(measure "$b")
+    echo "$with_a $with_b"
+    echo "pair $pair of $pairs: A $with_a, B $with_b" >&2
 done >"$folder/figures"
 
 # median COLUMN-EXPRESSION: of all pairs, with the least and the most
@@ -128,11 +128,11 @@ median() {
         awk '{ all[NR] = $1 } END { printf "%10.3f %10.3f %10.3f\n", NR % 2 ? all[(NR + 1) / 2] : (all[NR / 2] + all[NR / 2 + 1]) / 2, all[1], all[NR] }'
 }
 echo "                                            median      least       most"
-echo "load test, us per request, view         $(median '$1')"
-echo "load test, us per request, quiet        $(median '$4')"
+echo "load test, us per request, A            $(median '$1')"
+echo "load test, us per request, B            $(median '$4')"
 echo "  ratio                                 $(median '$1 / $4')"
-echo "with the tool, us per request, view     $(median '$2')"
-echo "with the tool, us per request, quiet    $(median '$5')"
+echo "with the tool, us per request, A        $(median '$2')"
+echo "with the tool, us per request, B        $(median '$5')"
 echo "  ratio                                 $(median '$2 / $5')"
-echo "the tool, ms per second, view           $(median '$3')"
-echo "the tool, ms per second, quiet          $(median '$6')"
+echo "the tool, ms per second, A              $(median '$3')"
+echo "the tool, ms per second, B              $(median '$6')"
