@@ -5,10 +5,9 @@ use crate::project::workspace;
 use crate::site::Sandbox;
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_tests::{Authority, Front, Reply, Request, Server, self_signed};
+use loadtest_tests::{Authority, ClosedPort, Front, Reply, Request, Server, self_signed};
 use rustix::process::Signal;
 use serde_json::Value;
-use std::net::TcpListener;
 use std::time::Duration;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -89,13 +88,6 @@ fn body(request: &Request) -> Value {
 
 fn ok(_: &Request) -> Reply {
     Reply::text("ok")
-}
-
-/// Where nobody listens.
-fn nowhere() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("a bound socket");
-    format!("http://{address}/hook")
 }
 
 /// The event of the end only, so that there is one delivery.
@@ -342,11 +334,11 @@ fn an_answer_without_end_is_not_read() {
 
 fn one_broken_webhook_does_not_keep_the_other_from_being_told() {
     let scene = Scene::new(ok);
-    let nowhere = nowhere();
-    let place = nowhere.trim_end_matches("/hook");
+    let closed = ClosedPort::new();
+    let place = format!("http://{}", closed.address());
     let sandbox = Sandbox::with(&format!(
         "{}{}",
-        webhook(&nowhere, END),
+        webhook(&format!("{place}/hook"), END),
         webhook(&scene.receiver.url(), END)
     ));
     let output = sandbox

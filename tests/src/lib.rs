@@ -29,5 +29,5 @@ pub use described::{Described, Service};
 pub use parse::Request;
 pub use replay::{Refusals, Replay, Replayed};
 pub use reply::Reply;
-pub use serve::Server;
+pub use serve::{ClosedPort, Server};
 pub use tls::{Authority, Front, self_signed};

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 
 type Script = dyn Fn(&Request) -> Reply + Send + Sync;
@@ -223,5 +223,31 @@ impl fmt::Debug for Server {
             .field("address", &self.address)
             .field("requests", &self.requests())
             .finish_non_exhaustive()
+    }
+}
+
+/// A port of loopback where nothing listens, nor can while this lives: what connects is refused.
+#[derive(Debug)]
+pub struct ClosedPort(TcpSocket);
+
+impl ClosedPort {
+    /// Takes a port.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[expect(clippy::new_without_default, reason = "it takes a port of the system")]
+    pub fn new() -> Self {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        socket.bind(any_port).expect("a port");
+        Self(socket)
+    }
+
+    /// Returns its address.
+    ///
+    /// # Panics
+    /// Never: the port is taken.
+    pub fn address(&self) -> SocketAddr {
+        self.0.local_addr().expect("a bound socket")
     }
 }

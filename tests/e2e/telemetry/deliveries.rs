@@ -6,7 +6,7 @@ use crate::call::wait_for;
 use crate::site::{Sandbox, shop};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_tests::{Reply, Request, Server};
+use loadtest_tests::{ClosedPort, Reply, Request, Server};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::net::{TcpListener, UdpSocket};
@@ -62,17 +62,11 @@ fn max_series_holds_and_what_is_folded_is_told_before_the_load() {
 
 const LOAD: &str = "single --rate 20/s --duration 2s";
 
-/// Where nobody listens.
-fn nowhere() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("a bound socket").to_string()
-}
-
 fn sinks_that_hang_fail_reset_or_are_gone_cost_their_own_lines() {
     let hanging = Server::start(|_| Reply::hang());
     let failing = Server::start(|_| Reply::status(500));
     let resetting = Server::start(|_| Reply::reset());
-    let nowhere = nowhere();
+    let closed = ClosedPort::new();
     let sandbox = Sandbox::new();
     let target = Server::start(shop);
     let mut call = sandbox.run(LOAD, &target);
@@ -80,7 +74,7 @@ fn sinks_that_hang_fail_reset_or_are_gone_cost_their_own_lines() {
         hanging.url(),
         failing.url(),
         resetting.url(),
-        format!("http://{nowhere}"),
+        format!("http://{}", closed.address()),
     ];
     for (format, place) in ["remote-write", "otlp", "influx", "otlp"]
         .iter()
