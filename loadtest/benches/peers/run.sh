@@ -47,16 +47,6 @@ trap 'stop; [[ ${PEERS_DIR-} ]] || rm -rf "$folder"' EXIT
 
 served() { curl -s "$url/status" | awk 'NR == 3 { print $3 }'; }
 
-# measure WORK TOOL COMMAND..: a line `WORK TOOL microseconds`
-measure() {
-    local work=$1 tool=$2 before cpu
-    shift 2
-    before=$(served)
-    cpu=$(pinned "$@") || return 0
-    # one request more is the question itself
-    awk -v n=$(($(served) - before - 1)) -v w="$work" -v t="$tool" '{ printf "%s %s %.3f\n", w, t, $1 * 1e6 / n }' <<<"$cpu"
-}
-
 for ((round = 1; round <= rounds; round++)); do
     echo "round $round of $rounds" >&2
     for journey in one three; do

@@ -76,6 +76,16 @@ pinned() {
     awk '{ print $1 + $2 }' <<<"$times"
 }
 
+# measure WORK TOOL COMMAND..: a line `WORK TOOL microseconds`, by the requests that `served` of the script counts
+measure() {
+    local work=$1 tool=$2 before cpu
+    shift 2
+    before=$(served)
+    cpu=$(pinned "$@") || return 0
+    # one request more is the question itself
+    awk -v n=$(($(served) - before - 1)) -v w="$work" -v t="$tool" '{ printf "%s %s %.3f\n", w, t, $1 * 1e6 / n }' <<<"$cpu"
+}
+
 # medians FILE: of its lines `WORK TOOL microseconds`, and the median of the ratios by round to loadtest
 medians() {
     awk '

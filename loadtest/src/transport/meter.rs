@@ -12,8 +12,8 @@ use tokio_rustls::client::TlsStream;
 /// The largest head of an answer, interim (1xx) answers before it included.
 pub(super) const MAX_HEAD: usize = 64 * 1024;
 
-/// The most that a target may send over HTTP/2 before the task of the request has seen the head of the answer:
-/// above the window of a connection (5 MiB), which the driver fills with the body meanwhile.
+/// The most that a target may send over HTTP/2 before the head of the answer is looked at: above the window of a
+/// connection (5 MiB), since all that has come of the body is read before.
 pub(super) const MAX_BEFORE_HTTP2_HEAD: usize = 8 * 1024 * 1024;
 
 /// The traffic of the present request on a connection.
