@@ -84,6 +84,7 @@ fn stores() -> Vec<Row> {
             "A folder in place of the record",
             ends(1, "record and report are in").ok(SomeOf).leaves(&[
                 "journal-1.jsonl",
+                "observed-1.jsonl",
                 "record-1.json",
                 "record.json",
                 "request-1.json",

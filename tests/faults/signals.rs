@@ -14,8 +14,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The files of a run whose tool did not come to its end.
-const UNFINISHED: [&str; 4] = [
+const UNFINISHED: [&str; 5] = [
     "journal-1.jsonl",
+    "observed-1.jsonl",
     "record-1.json",
     "request-1.json",
     "run.json",
@@ -236,6 +237,7 @@ fn killed() -> Vec<Row> {
             Victim::Both,
             ends(105, "interrupted before its load began").leaves(&[
                 "journal-1.jsonl",
+                "observed-1.jsonl",
                 "request-1.json",
                 "run.json",
             ]),

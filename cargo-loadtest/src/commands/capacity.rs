@@ -21,7 +21,7 @@ use loadtest_model::definition::{Bound, Load, Metric, Part, ScenarioDef, Subject
 use loadtest_model::display;
 use loadtest_model::plan::{PlanError, ScopedThreshold, declared_thresholds, with_error_limit};
 use loadtest_model::protocol::CapacityRequest;
-use loadtest_model::record::{ObservedSeries, RunRecord};
+use loadtest_model::record::RunRecord;
 use loadtest_model::threshold::ThresholdMistake;
 use std::time::Duration;
 
@@ -92,6 +92,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     let mut view = SearchView {
         quiet: cli.quiet,
         feed: hub.feed(0),
+        folder: &folder,
         observation: &observation,
         observers: Vec::new(),
     };
@@ -107,8 +108,8 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
             }
         },
     );
+    wait_for_observers(&view.observers);
     let read = made.and_then(|()| folder.fold_search(&mut record));
-    add_observed(&mut record, &view.observers);
     if let Err(error) = read {
         console::print_error(&error);
         record.not_run.push(super::series::not_run(found, &error));
@@ -162,24 +163,13 @@ fn build_request(
     }
 }
 
-/// Adds what was observed of the target's side: to each trial the highest values, and all to the one that is shown.
-fn add_observed(record: &mut RunRecord, observers: &[Observer]) {
-    let mut observed = Vec::new();
+/// Waits for the last answers about the target's side, which are in the folder then.
+fn wait_for_observers(observers: &[Observer]) {
     for observer in observers {
-        observed.push(observer.conclude().into_iter().next().unwrap_or_default());
+        observer.conclude();
         for line in observer.take_news() {
             console::print_warning(line);
         }
-    }
-    let Some(search) = &mut record.capacity else {
-        return;
-    };
-    for (trial, series) in search.trials.iter_mut().zip(&observed) {
-        trial.observed = series.iter().map(ObservedSeries::highest).collect();
-    }
-    let shown = search.decisive().and_then(|at| observed.get(at).cloned());
-    if let (Some(scenario), Some(series)) = (record.scenarios.first_mut(), shown) {
-        scenario.observed = series;
     }
 }
 

@@ -313,7 +313,9 @@ impl Series<'_> {
         requests: &[RunRequest],
         load: impl FnOnce(&mut Live) -> Result<Vec<Result<ScenarioRecord, Error>>, Error>,
     ) -> Result<Vec<Result<ScenarioRecord, Error>>, Error> {
-        let observer = Observer::new(requests.len(), self.observation);
+        let numbers = first + 1..=first + requests.len();
+        let files = numbers.map(|number| self.folder.observed(number));
+        let observer = Observer::new(files.collect(), self.observation);
         let live = self.live(first, requests.len());
         let mut live = live.with_observer(observer.clone());
         let samples = requests

@@ -2,6 +2,8 @@
 //!
 //! Each source has a thread of its own. What it does or does not answer costs its own figures, and nothing else.
 
+mod figures;
+mod file;
 mod page;
 mod prepare;
 mod process;
@@ -12,15 +14,17 @@ mod source;
 mod tests;
 
 use crate::config::{FigureConfig, PER_REQUEST};
+use figures::StandsFor;
+pub(crate) use file::read_observed;
 use loadtest_model::metrics::Frame;
 use loadtest_model::record::{ObservedSeries, RunStart};
-use loadtest_model::redacted::Redacted;
 pub(crate) use prepare::Observation;
-use process::{ProcessFigure, ProcessGroup};
+use process::{ProcessGroup, ProcessReading};
 pub(crate) use series::BrokenLimit;
 use series::{ObservedScenario, SeriesHead};
 use source::{Reading, SETTLING, Source};
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, SystemTime};
@@ -36,6 +40,8 @@ pub(crate) struct Observer {
 
 struct Shared {
     observation: Observation,
+    /// The file of each scenario.
+    files: Vec<PathBuf>,
     state: Mutex<State>,
     /// Wakes the thread at the end.
     ended: Condvar,
@@ -61,15 +67,16 @@ impl fmt::Debug for Observer {
 }
 
 impl Observer {
-    /// Prepares for so many scenarios.
-    pub(crate) fn new(scenarios: usize, observation: &Observation) -> Self {
+    /// Prepares for scenarios, of each of which a file keeps what is read.
+    pub(crate) fn new(files: Vec<PathBuf>, observation: &Observation) -> Self {
         let state = State {
-            scenarios: (0..scenarios).map(|_| None).collect(),
+            scenarios: files.iter().map(|_| None).collect(),
             ..State::default()
         };
         Self {
             shared: Arc::new(Shared {
                 observation: observation.clone(),
+                files,
                 state: Mutex::new(state),
                 ended: Condvar::new(),
             }),
@@ -80,12 +87,13 @@ impl Observer {
     pub(crate) fn start(&self, at: usize, start: &RunStart) {
         let mut state = self.shared.state();
         let mut begun = ObservedScenario::new(start, now());
-        for source in self.shared.observation.sources.iter() {
-            let figures = source.figures.iter();
-            for figure in figures.filter(|figure| figure.by.is_none()) {
-                begun.announce(source.head(figure, &figure.name));
-            }
+        let observation = &self.shared.observation;
+        if let Some(file) = self.shared.files.get(at)
+            && (begun.port.is_some() || !observation.is_empty())
+        {
+            begun.keep_in(file);
         }
+        observation.announce(&mut begun);
         if let Some(scenario) = state.scenarios.get_mut(at) {
             *scenario = Some(begun);
         }
@@ -109,6 +117,9 @@ impl Observer {
 
     /// A second of the load of a scenario passed.
     pub(crate) fn count_requests(&self, at: usize, frame: &Frame) {
+        if !self.shared.observation.divides_by_requests() {
+            return;
+        }
         let windows = &frame.windows;
         let windows = [&windows.warm_up, &windows.ramp, &windows.steady];
         let steps = windows.into_iter().flat_map(|tally| &tally.steps);
@@ -166,41 +177,16 @@ impl Observer {
             // One that panicked leaves what it read before.
             let _ = thread.join();
         }
-        let scenarios = self.shared.state().scenarios.clone();
-        scenarios
-            .into_iter()
-            .map(|scenario| scenario.map(|scenario| self.shared.complete(scenario)))
-            .map(Option::unwrap_or_default)
-            .collect()
+        let state = self.shared.state();
+        let scenarios = state.scenarios.iter();
+        let series = scenarios.map(|scenario| scenario.as_ref().map(ObservedScenario::list_series));
+        series.map(Option::unwrap_or_default).collect()
     }
 }
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns the series of a scenario, and those of which nothing came.
-    fn complete(&self, mut scenario: ObservedScenario) -> Vec<ObservedSeries> {
-        for source in self.observation.sources.iter() {
-            for figure in &source.figures {
-                let mut series = scenario.series.iter();
-                if !series.any(|series| figure.has_series(&series.name)) {
-                    scenario.announce(source.head(figure, &figure.name));
-                }
-            }
-        }
-        for figure in self.observation.process.iter() {
-            scenario.announce(SeriesHead {
-                name: &figure.name,
-                unit: &figure.unit,
-                source: "the target's process",
-                limit: figure.limit.as_ref(),
-                is_per_request: figure.is_per_request,
-                width: 1,
-            });
-        }
-        scenario.divide_by_requests()
     }
 
     /// Asks a source again and again, and once more at the end for what came late.
@@ -252,7 +238,7 @@ impl Shared {
             let name = group.map(|group| format!("{} {group}", figure.name));
             let head = source.head(figure, name.as_deref().unwrap_or(&figure.name));
             for scenario in state.scenarios.iter_mut().flatten() {
-                let broken = scenario.add(head, reading.time, reading.value);
+                let broken = scenario.add(head, (reading.time, reading.span), reading.value);
                 state.broken = state.broken.take().or(broken);
             }
         }
@@ -264,11 +250,7 @@ impl Shared {
             if scenario.has_ended_before(asked) && !source.comes_late() {
                 continue;
             }
-            for series in &mut scenario.series {
-                if source.has_series(&series.name) {
-                    series.gap = Some(Redacted::assume(why));
-                }
-            }
+            scenario.note_gap(why, |name| source.has_series(name));
         }
     }
 
@@ -291,8 +273,8 @@ impl Shared {
                 let port = self.with_running(at, |scenario| scenario.port);
                 // Without the lock: it reads many files.
                 let read = port.flatten().and_then(|port| group.read(port));
-                if let Some((name, figures)) = read {
-                    self.add_figures(at, &name, &figures);
+                if let Some(reading) = read {
+                    self.add_figures(at, &reading);
                 }
             }
             if !self.wait(INTERVAL) {
@@ -301,10 +283,11 @@ impl Shared {
         }
     }
 
-    fn add_figures(&self, at: usize, source: &str, figures: &[ProcessFigure]) {
+    fn add_figures(&self, at: usize, reading: &ProcessReading) {
+        let when = (now(), reading.span);
         let broken = self.with_running(at, |scenario| {
             let mut broken = None;
-            for figure in figures {
+            for figure in &reading.figures {
                 let configured = self.observation.process.iter();
                 let limit = configured
                     .clone()
@@ -312,23 +295,20 @@ impl Shared {
                 let head = SeriesHead {
                     name: figure.name,
                     unit: figure.unit,
-                    source,
+                    source: &reading.name,
                     limit: limit.and_then(|limited| limited.limit.as_ref()),
                     is_per_request: false,
                     width: 1,
                 };
-                broken = broken.or(scenario.add(head, now(), figure.value));
+                broken = broken.or(scenario.add(head, when, figure.value));
                 let is_same =
                     |one: &&FigureConfig| one.name.strip_suffix(PER_REQUEST) == Some(figure.name);
                 for divided in configured.filter(is_same) {
                     let head = SeriesHead {
-                        name: &divided.name,
-                        unit: &divided.unit,
-                        limit: divided.limit.as_ref(),
-                        is_per_request: true,
-                        ..head
+                        source: &reading.name,
+                        ..process_head(divided)
                     };
-                    scenario.add(head, now(), figure.value);
+                    scenario.add(head, when, figure.value);
                 }
             }
             broken
@@ -346,6 +326,43 @@ impl Shared {
         let mut state = self.state();
         let scenario = state.scenarios.get_mut(at)?.as_mut()?;
         (!scenario.has_ended()).then(|| use_it(scenario))
+    }
+}
+
+impl Observation {
+    fn is_empty(&self) -> bool {
+        self.sources.is_empty() && self.process.is_empty()
+    }
+
+    fn divides_by_requests(&self) -> bool {
+        let sources = self.sources.iter().flat_map(|source| &source.figures);
+        let mut figures = sources.chain(&*self.process);
+        figures.any(|figure| figure.is_per_request)
+    }
+
+    /// Adds a series for each figure of the file, so that none is forgotten of which nothing comes.
+    fn announce(&self, scenario: &mut ObservedScenario) {
+        for source in self.sources.iter() {
+            for figure in &source.figures {
+                let labels = figure.by.as_ref().map(|_| StandsFor::Labels);
+                scenario.announce(source.head(figure, &figure.name), labels);
+            }
+        }
+        for figure in self.process.iter() {
+            scenario.announce(process_head(figure), Some(StandsFor::Itself));
+        }
+    }
+}
+
+/// Returns what is known of a figure of the target's process before its process is.
+fn process_head(figure: &FigureConfig) -> SeriesHead<'_> {
+    SeriesHead {
+        name: &figure.name,
+        unit: &figure.unit,
+        source: "the target's process",
+        limit: figure.limit.as_ref(),
+        is_per_request: figure.is_per_request,
+        width: 1,
     }
 }
 

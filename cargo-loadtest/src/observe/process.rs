@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Processes start others; they are looked for once in so many readings.
 const SEARCH_EVERY: u32 = 5;
@@ -14,6 +14,16 @@ pub(super) struct ProcessFigure {
     pub(super) name: &'static str,
     pub(super) unit: &'static str,
     pub(super) value: f64,
+}
+
+/// What the processes of a target used.
+#[derive(Debug)]
+pub(super) struct ProcessReading {
+    /// The name of the first: `process 4711 (shop)`.
+    pub(super) name: String,
+    /// The time since the reading before, which rates are about.
+    pub(super) span: Duration,
+    pub(super) figures: Vec<ProcessFigure>,
 }
 
 /// The processes of a target: those that listen at its port, and those that they started.
@@ -46,9 +56,8 @@ struct ProcessStat {
 }
 
 impl ProcessGroup {
-    /// Reads what the processes at a port use. Returns their name besides; `None` where there are none, and at the first
-    /// reading: rates need two.
-    pub(super) fn read(&mut self, port: u16) -> Option<(String, Vec<ProcessFigure>)> {
+    /// Reads what the processes at a port use; `None` where there are none, and at the first reading: rates need two.
+    pub(super) fn read(&mut self, port: u16) -> Option<ProcessReading> {
         if self.readings.is_multiple_of(SEARCH_EVERY) || self.processes.is_empty() {
             self.processes = find_processes(port);
         }
@@ -79,7 +88,8 @@ impl ProcessGroup {
             ticks: ticks.clone(),
             switches: switches.clone(),
         })?;
-        let seconds = now.duration_since(before.at).as_secs_f64();
+        let span = now.duration_since(before.at);
+        let seconds = span.as_secs_f64();
         let cores = growth(&before.ticks, &ticks) / ticks_per_second() / seconds;
         let figures = vec![
             figure("target cpu", "cores", cores),
@@ -92,7 +102,11 @@ impl ProcessGroup {
                 growth(&before.switches, &switches) / seconds,
             ),
         ];
-        Some((self.name.clone(), figures))
+        Some(ProcessReading {
+            name: self.name.clone(),
+            span,
+            figures,
+        })
     }
 }
 
@@ -276,8 +290,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let mut group = ProcessGroup::default();
-        assert_eq!(group.read(port), None);
-        let (name, figures) = group.read(port).unwrap();
+        assert!(group.read(port).is_none());
+        let ProcessReading { name, figures, .. } = group.read(port).unwrap();
         assert!(
             name.starts_with(&format!("process {} (", std::process::id())),
             "{name}"
@@ -299,7 +313,7 @@ mod tests {
         );
         drop(listener);
         group.processes.clear();
-        assert_eq!(group.read(port), None);
+        assert!(group.read(port).is_none());
     }
 
     #[test]

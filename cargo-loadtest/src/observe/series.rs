@@ -1,25 +1,25 @@
 //! The figures of one scenario, as they come.
 
+use super::figures::{Figure, Figures, ObservedLine, SeriesReading, StandsFor};
+use super::file::ObservedFile;
 use loadtest_model::record::{ObservedLimit, ObservedSeries, RunStart};
 use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::Schedule;
-use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 use url::{Host, Url};
 
 /// What is observed of one scenario.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct ObservedScenario {
     /// The start of its load.
     begin: SystemTime,
     schedule: Schedule,
     /// The port of its target, if that is a process of this machine and not the load test itself.
     pub(super) port: Option<u16>,
-    pub(super) series: Vec<ObservedSeries>,
-    /// The names of those that are divided by the requests.
-    divided: BTreeSet<String>,
-    /// The requests of each second of the load.
-    requests: Vec<u64>,
+    figures: Figures,
+    /// Keeps the same, if anything is observed.
+    file: Option<ObservedFile>,
     ended_at: Option<SystemTime>,
 }
 
@@ -52,11 +52,15 @@ impl ObservedScenario {
             begin: now + start.plan.start,
             schedule: Schedule::new(&start.plan.load),
             port: port.filter(|_| !start.target_in_process),
-            series: Vec::new(),
-            divided: BTreeSet::new(),
-            requests: Vec::new(),
+            figures: Figures::default(),
+            file: None,
             ended_at: None,
         }
+    }
+
+    /// Keeps all that comes in a file, too.
+    pub(super) fn keep_in(&mut self, path: &Path) {
+        self.file = Some(ObservedFile::create(path));
     }
 
     /// The load is over: later values are not of it.
@@ -72,23 +76,30 @@ impl ObservedScenario {
         self.ended_at.is_some_and(|end| end < time)
     }
 
-    /// Adds a value; before and after the load nothing counts. Returns the limit that ends the run with it.
+    /// Adds a value at a time, which of a rate is about the `span` before it; before and after the load nothing counts.
+    /// Returns the limit that ends the run with it.
     pub(super) fn add(
         &mut self,
         head: SeriesHead<'_>,
-        time: SystemTime,
+        (time, span): (SystemTime, Duration),
         value: f64,
     ) -> Option<BrokenLimit> {
-        if self.ended_at.is_some_and(|end| time > end) {
+        if !value.is_finite() || self.ended_at.is_some_and(|end| time > end) {
             return None;
         }
         let elapsed = time.duration_since(self.begin).ok()?;
         let second = u32::try_from(elapsed.as_secs()).ok()?;
-        let place = self.place_series(head);
-        self.series[place].add(second, value);
+        let number = self.place_series(head);
+        self.put(ObservedLine::Reading(SeriesReading {
+            series: number,
+            at_us: to_micros(elapsed),
+            span_us: to_micros(span),
+            value,
+        }));
         let limit = head.limit.filter(|limit| limit.abort_after.is_some())?;
         let after = Duration::from_secs(u64::from(second) + 1);
-        let values = self.series[place].sum_steady(&self.schedule, second.saturating_add(1))?;
+        let series = self.figures.series().nth(number)?;
+        let values = series.sum_steady(&self.schedule, second.saturating_add(1))?;
         let is_broken = limit.ends_run(&values, self.schedule.steady_part(after));
         is_broken.then(|| BrokenLimit {
             after,
@@ -98,35 +109,31 @@ impl ObservedScenario {
 
     /// Adds the requests of a second.
     pub(super) fn add_requests(&mut self, second: u32, count: u64) {
-        let second = second as usize;
-        if self.requests.len() <= second {
-            self.requests.resize(second + 1, 0);
+        self.put(ObservedLine::Requests { second, count });
+    }
+
+    /// Notes why the source of some series did not answer.
+    pub(super) fn note_gap(&mut self, why: &str, is_of_source: impl Fn(&str) -> bool) {
+        let why = Redacted::assume(why);
+        let series = self.figures.series().enumerate();
+        let is_new = |series: &ObservedSeries| series.gap.as_ref() != Some(&why);
+        let silent = series.filter(|(_, series)| is_of_source(&series.name) && is_new(series));
+        let silent: Vec<_> = silent.map(|(number, _)| number).collect();
+        for series in silent {
+            let why = why.clone();
+            self.put(ObservedLine::Gap { series, why });
         }
-        self.requests[second] += count;
     }
 
-    /// Returns all series, those per request divided by what was sent meanwhile.
-    pub(super) fn divide_by_requests(mut self) -> Vec<ObservedSeries> {
-        for series in &mut self.series {
-            if self.divided.contains(&series.name) {
-                series.divide_by_requests(&self.requests);
-            }
-        }
-        self.series
+    /// Returns all series.
+    pub(super) fn list_series(&self) -> Vec<ObservedSeries> {
+        self.figures.clone().into_series()
     }
 
-    /// Adds a series without a value, unless it is there.
-    pub(super) fn announce(&mut self, head: SeriesHead<'_>) {
-        self.place_series(head);
-    }
-
-    fn place_series(&mut self, head: SeriesHead<'_>) -> usize {
-        let known = self.series.iter().position(|one| one.name == head.name);
-        known.unwrap_or_else(|| {
-            if head.is_per_request {
-                self.divided.insert(head.name.to_owned());
-            }
-            self.series.push(ObservedSeries {
+    /// Adds a series without a value.
+    pub(super) fn announce(&mut self, head: SeriesHead<'_>, stands_for: Option<StandsFor>) {
+        self.put(ObservedLine::Series(Figure {
+            series: ObservedSeries {
                 name: head.name.to_owned(),
                 unit: head.unit.to_owned(),
                 source: Redacted::assume(head.source),
@@ -134,10 +141,29 @@ impl ObservedScenario {
                 points: Vec::new(),
                 limit: head.limit.cloned(),
                 gap: None,
-            });
-            self.series.len() - 1
+            },
+            waiting: head.is_per_request.then(Vec::new),
+            stands_for,
+        }));
+    }
+
+    fn place_series(&mut self, head: SeriesHead<'_>) -> usize {
+        self.figures.find(head.name).unwrap_or_else(|| {
+            self.announce(head, None);
+            self.figures.len() - 1
         })
     }
+
+    fn put(&mut self, line: ObservedLine) {
+        if let Some(file) = &mut self.file {
+            file.append(&line, &self.figures);
+        }
+        self.figures.add(line);
+    }
+}
+
+fn to_micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Returns the port of a URL of this machine.
@@ -191,42 +217,18 @@ mod tests {
     fn only_values_of_the_load_count() {
         let begin = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000);
         let mut scenario = scenario(begin);
-        let at = |seconds| begin + Duration::from_secs(seconds);
-        scenario.add(head(None), begin - Duration::from_secs(1), 1.0);
+        let at = |seconds| (begin + Duration::from_secs(seconds), Duration::ZERO);
+        let before = (begin - Duration::from_secs(1), Duration::ZERO);
+        scenario.add(head(None), before, 1.0);
         scenario.add(head(None), at(3), 2.0);
-        scenario.end(at(4));
+        scenario.end(at(4).0);
         scenario.add(head(None), at(4), 3.0);
         scenario.add(head(None), at(5), 4.0);
-        let seconds: Vec<_> = (scenario.series[0].points.iter())
+        let series = scenario.list_series();
+        let seconds: Vec<_> = (series[0].points.iter())
             .map(|point| (point.second, point.last))
             .collect();
         assert_eq!(seconds, [(3, 2.0), (4, 3.0)]);
-    }
-
-    #[test]
-    fn a_figure_per_request_is_divided_by_what_was_sent_meanwhile() {
-        let begin = SystemTime::UNIX_EPOCH;
-        let mut scenario = scenario(begin);
-        let per_request = SeriesHead {
-            name: "db cpu per request",
-            is_per_request: true,
-            ..head(None)
-        };
-        for second in 0..4 {
-            let time = begin + Duration::from_secs(second);
-            scenario.add(head(None), time, 0.5);
-            scenario.add(per_request, time, 0.5);
-        }
-        for (second, count) in [(0, 60), (0, 40), (2, 50), (3, 5)] {
-            scenario.add_requests(second, count);
-        }
-        let series = scenario.divide_by_requests();
-        let values = |at: usize| -> Vec<_> {
-            let points = series[at].points.iter();
-            points.map(|point| (point.second, point.max)).collect()
-        };
-        assert_eq!(values(0), [(0, 0.5), (1, 0.5), (2, 0.5), (3, 0.5)]);
-        assert_eq!(values(1), [(0, 0.005), (2, 0.01), (3, 0.1)]);
     }
 
     #[test]
@@ -241,7 +243,7 @@ mod tests {
         };
         let mut add = |seconds, value| {
             let time = begin + Duration::from_secs(seconds);
-            scenario.add(head(Some(&limit)), time, value)
+            scenario.add(head(Some(&limit)), (time, Duration::ZERO), value)
         };
         assert_eq!(add(1, 9.0), None, "the ramp is not judged");
         assert_eq!(add(2, 3.0), None);

@@ -22,6 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const MOST_BYTES: u64 = 8 * 1_024 * 1_024;
 /// Values of Prometheus that are younger may still change.
 pub(super) const SETTLING: Duration = Duration::from_secs(2);
+/// The time between two values of Prometheus.
+const STEP: Duration = Duration::from_secs(1);
 /// The time before a run from which a value is enough to know that there is one.
 const CHECKED: Duration = Duration::from_secs(60);
 /// Clocks that differ by more are told and corrected.
@@ -56,6 +58,8 @@ pub(super) struct Reading {
     /// The value of the label that tells its series apart.
     pub(super) group: Option<String>,
     pub(super) time: SystemTime,
+    /// The time before it that a rate is about.
+    pub(super) span: Duration,
     pub(super) value: f64,
 }
 
@@ -217,17 +221,21 @@ impl Asking<'_> {
                 values: values.collect(),
             })
         });
+        let span = match &before {
+            Some(Some(before)) => now.duration_since(before.at).unwrap_or_default(),
+            _ => Duration::ZERO,
+        };
         let values = samples.iter().filter_map(|sample| {
             let value = match &before {
                 None => sample.value,
                 // A rate needs two readings.
-                Some(before) => before.as_ref()?.rate_of(sample, now)?,
+                Some(before) => before.as_ref()?.rate_of(sample, span)?,
             };
             let group = by.map(|by| sample.label(by).to_owned());
             Some((group, now, value))
         });
         let values = values.collect();
-        self.add_up(at, values)
+        self.add_up(at, span, values)
     }
 
     fn ask_range(&mut self, now: SystemTime) -> Result<Vec<Reading>, String> {
@@ -268,7 +276,7 @@ impl Asking<'_> {
         });
         let mut values: Vec<_> = values.collect();
         values.sort_by_key(|(_, time, _)| *time);
-        let readings = self.add_up(0, values);
+        let readings = self.add_up(0, STEP, values);
         // What was asked by a wrong clock is asked again by a better one.
         if (offset - self.clock_offset).abs() > CLOCK_TOLERANCE {
             let turned = from as f64 - self.clock_offset + offset;
@@ -288,6 +296,7 @@ impl Asking<'_> {
     fn add_up(
         &mut self,
         figure: usize,
+        span: Duration,
         values: Vec<(Option<String>, SystemTime, f64)>,
     ) -> Vec<Reading> {
         let groups = &mut self.groups[figure];
@@ -313,6 +322,7 @@ impl Asking<'_> {
                     figure,
                     group,
                     time,
+                    span,
                     value,
                 });
             }
@@ -354,9 +364,9 @@ impl Asking<'_> {
 
 impl Counters {
     /// Returns by how much a counter grew a second; one that is new has no rate yet.
-    fn rate_of(&self, sample: &Sample<'_>, now: SystemTime) -> Option<f64> {
+    fn rate_of(&self, sample: &Sample<'_>, span: Duration) -> Option<f64> {
         let before = self.values.get(sample.series)?;
-        let seconds = now.duration_since(self.at).ok()?.as_secs_f64();
+        let seconds = span.as_secs_f64();
         // A counter that fell was set back to zero meanwhile.
         let growth = if sample.value < *before {
             sample.value

@@ -7,6 +7,7 @@ use crate::interrupt::Interrupts;
 use crate::journal::Tail;
 use crate::live::Live;
 use crate::observe::{Observation, Observer};
+use crate::store::RunFolder;
 use crate::telemetry::Feed;
 use loadtest_model::capacity::Trial;
 use loadtest_model::protocol::{CapacityRequest, JournalLine, Request, SearchLine};
@@ -27,6 +28,7 @@ struct Running {
 pub(crate) struct SearchView<'a> {
     pub(crate) quiet: bool,
     pub(crate) feed: Option<Feed>,
+    pub(crate) folder: &'a RunFolder,
     pub(crate) observation: &'a Observation,
     /// The observer of each trial that began, in their order.
     pub(crate) observers: Vec<Observer>,
@@ -77,7 +79,8 @@ pub(crate) fn capacity(
             match line {
                 SearchLine::Begin { .. } => {
                     running = request.trials.get(begun).map(|files| {
-                        let observer = Observer::new(1, search.observation);
+                        let file = search.folder.observed(begun + 1);
+                        let observer = Observer::new(vec![file], search.observation);
                         search.observers.push(observer.clone());
                         let live = Live::of_trial(search.quiet).with_feed(search.feed.clone());
                         Running {

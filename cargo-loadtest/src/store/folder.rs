@@ -108,6 +108,7 @@ impl RunFolder {
         let name = path.file_name()?.to_string_lossy();
         let parts = [
             "journal-",
+            "observed-",
             "record-",
             "request-",
             "spans-",
@@ -152,6 +153,11 @@ impl RunFolder {
         self.path.join(format!("journal-{number}.jsonl"))
     }
 
+    /// Returns the path of what is observed of that scenario, until the run has a record.
+    pub(crate) fn observed(&self, number: usize) -> PathBuf {
+        self.path.join(format!("observed-{number}.jsonl"))
+    }
+
     /// Returns the path of the spans of that scenario.
     pub(crate) fn spans(&self, number: usize) -> PathBuf {
         self.path.join(format!("spans-{number}.jsonl"))
@@ -185,8 +191,13 @@ impl RunFolder {
             write_json(&self.comparison(), comparison)?;
         }
         write_json(&self.record(), result.record)?;
-        let parts =
-            (1..=scenarios).flat_map(|number| [self.scenario_record(number), self.request(number)]);
+        let parts = (1..=scenarios).flat_map(|number| {
+            [
+                self.scenario_record(number),
+                self.request(number),
+                self.observed(number),
+            ]
+        });
         let common = [self.header(), self.mix(), self.search()];
         for part in parts.chain(common) {
             // A file that stays does no harm.
@@ -274,7 +285,7 @@ pub(crate) fn is_of_a_run(path: &Path) -> bool {
     let path = path.canonicalize().unwrap_or(path.to_path_buf());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_part = [RECORD, HEADER, COMPARISON, "mix.json", "search.jsonl"].contains(&&*name)
-        || ["journal-", "record-", "request-", "spans-"]
+        || ["journal-", "observed-", "record-", "request-", "spans-"]
             .iter()
             .any(|begin| name.starts_with(begin));
     let is_there = |name: &str| path.with_file_name(name).exists();

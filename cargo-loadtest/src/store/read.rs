@@ -4,12 +4,15 @@ use super::RunFolder;
 use crate::error::{Error, Kind};
 use crate::files;
 use crate::journal;
+use crate::observe::read_observed;
 use loadtest::redact;
 use loadtest_model::capacity::SearchEnding;
 use loadtest_model::comparison::RunComparison;
 use loadtest_model::failure::RunFailure;
 use loadtest_model::protocol::SearchLine;
-use loadtest_model::record::{self, EndReason, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
+use loadtest_model::record::{
+    self, EndReason, NotRun, ObservedSeries, RunRecord, SCHEMA_VERSION, ScenarioRecord,
+};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -40,7 +43,7 @@ impl RunFolder {
         }
         let expected = std::mem::take(&mut record.not_run);
         for (number, expected) in (1..).zip(expected) {
-            match read_part(&self.scenario_record(number), &self.journal(number))? {
+            match self.read_part(number)? {
                 Part::Ran(scenario) => record.scenarios.push(*scenario),
                 Part::Refused(failure) => record.not_run.push(not_run(expected, &failure)),
                 Part::Nothing => record.not_run.push(expected),
@@ -98,9 +101,13 @@ impl RunFolder {
                     SearchLine::Failed(failed) => failure = Some(failed),
                 }
             }
+            for (number, trial) in (1..).zip(&mut search.trials) {
+                let observed = self.read_observed(number)?;
+                trial.observed = observed.iter().map(ObservedSeries::highest).collect();
+            }
             // Of one that ended within its first trial, that is all there is.
             let number = search.decisive().map_or(1, |at| at + 1);
-            let part = read_part(&self.scenario_record(number), &self.journal(number))?;
+            let part = self.read_part(number)?;
             if let Part::Ran(scenario) = part {
                 record.scenarios.push(*scenario);
             }
@@ -125,6 +132,38 @@ impl RunFolder {
             return Err(self.empty_run());
         }
         Ok(())
+    }
+
+    /// Reads what a scenario or a trial left.
+    fn read_part(&self, number: usize) -> Result<Part, Error> {
+        let part = files::read(&self.scenario_record(number)).ok();
+        let part = part.and_then(|bytes| record::from_json::<ScenarioRecord>(&bytes).ok());
+        let mut record = match part.filter(|record| record.check().is_ok()) {
+            Some(record) => record,
+            None => match self.read_journal(number)? {
+                Part::Ran(record) => *record,
+                other => return Ok(other),
+            },
+        };
+        record.observed = self.read_observed(number)?;
+        Ok(Part::Ran(Box::new(record)))
+    }
+
+    fn read_journal(&self, number: usize) -> Result<Part, Error> {
+        let journal = self.journal(number);
+        let mut folded = journal::fold(&journal).map_err(Error::io("read", &journal))?;
+        if let Some(failure) = folded.failure.take() {
+            return Ok(Part::Refused(failure));
+        }
+        let record = folded.into_record(EndReason::Died {
+            reason: "the tool was killed while it ran".into(),
+        });
+        Ok(record.map_or(Part::Nothing, |record| Part::Ran(Box::new(record))))
+    }
+
+    fn read_observed(&self, number: usize) -> Result<Vec<ObservedSeries>, Error> {
+        let path = self.observed(number);
+        read_observed(&path).map_err(Error::io("read", &path))
     }
 }
 
@@ -187,23 +226,6 @@ enum Part {
     Ran(Box<ScenarioRecord>),
     Refused(RunFailure),
     Nothing,
-}
-
-fn read_part(part: &Path, journal: &Path) -> Result<Part, Error> {
-    if let Ok(bytes) = files::read(part)
-        && let Ok(record) = record::from_json::<ScenarioRecord>(&bytes)
-        && record.check().is_ok()
-    {
-        return Ok(Part::Ran(Box::new(record)));
-    }
-    let mut folded = journal::fold(journal).map_err(Error::io("read", journal))?;
-    if let Some(failure) = folded.failure.take() {
-        return Ok(Part::Refused(failure));
-    }
-    let record = folded.into_record(EndReason::Died {
-        reason: "the tool was killed while it ran".into(),
-    });
-    Ok(record.map_or(Part::Nothing, |record| Part::Ran(Box::new(record))))
 }
 
 /// Returns the entry of a scenario that refused to run.

@@ -1,6 +1,8 @@
 //! The target's own side, read while a load goes on.
 
 mod access;
+#[cfg(unix)]
+mod killed;
 mod limits;
 mod pages;
 #[cfg(target_os = "linux")]
@@ -14,6 +16,8 @@ use loadtest_tests::{Reply, Server};
 pub(crate) fn trials() -> Vec<Trial> {
     let trials = [
         access::trials(),
+        #[cfg(unix)]
+        killed::trials(),
         limits::trials(),
         pages::trials(),
         prometheus::trials(),

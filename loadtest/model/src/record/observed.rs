@@ -44,6 +44,11 @@ impl ObservedSeries {
 
     /// Adds a value that is no later than those that come after it; one that is no number is left out.
     pub fn add(&mut self, second: u32, value: f64) {
+        self.add_weighted(second, value, 1);
+    }
+
+    /// Adds a value that counts as so many.
+    pub fn add_weighted(&mut self, second: u32, value: f64, count: u32) {
         if !value.is_finite() {
             return;
         }
@@ -53,7 +58,7 @@ impl ObservedSeries {
         }
         let point = ObservedPoint {
             second: second / self.width * self.width,
-            count: 1,
+            count,
             mean: value,
             max: value,
             last: value,
@@ -84,27 +89,6 @@ impl ObservedSeries {
             sum.merge(point);
             sum
         })
-    }
-
-    /// Divides a rate by the requests that were sent in the same time; `requests` are those of each second.
-    ///
-    /// A time without a request has no value. The mean of several points is what was used in all over the requests of all.
-    pub fn divide_by_requests(&mut self, requests: &[u64]) {
-        let width = self.width.max(1) as usize;
-        self.points.retain_mut(|point| {
-            let start = (point.second as usize).min(requests.len());
-            let end = (start + width).min(requests.len());
-            let sent: u64 = requests[start..end].iter().sum();
-            let Ok(count @ 1..) = u32::try_from(sent) else {
-                return false;
-            };
-            let seconds = (end - start) as f64;
-            for value in [&mut point.mean, &mut point.max, &mut point.last] {
-                *value *= seconds / f64::from(count);
-            }
-            point.count = count;
-            true
-        });
     }
 
     fn double(&mut self) {
@@ -153,34 +137,6 @@ mod tests {
             (point.second, point.count, point.mean, point.max, point.last),
             (40, 4, 41.5, 43.0, 43.0)
         );
-    }
-
-    #[test]
-    fn a_figure_per_request_has_as_its_mean_what_was_used_over_what_was_sent() {
-        let mut series = series();
-        series.width = 2;
-        // Cores: 1 and 2 of the first two seconds, 4 and 0 of the next, and 3 of the last one.
-        for (second, cores) in [(0, 1.0), (1, 2.0), (2, 4.0), (3, 0.0), (4, 3.0)] {
-            series.add(second, cores);
-        }
-        series.add(6, 8.0);
-        series.divide_by_requests(&[10, 20, 100, 0, 50]);
-        let points: Vec<_> = series
-            .points
-            .iter()
-            .map(|point| (point.second, point.count))
-            .collect();
-        assert_eq!(
-            points,
-            [(0, 30), (2, 100), (4, 50)],
-            "a time of which nothing is known has no value"
-        );
-        assert!((series.points[0].mean - 0.1).abs() < 1e-12);
-        let sum = series.points.iter().copied().reduce(|mut sum, point| {
-            sum.merge(point);
-            sum
-        });
-        assert!((sum.unwrap().mean - 10.0 / 180.0).abs() < 1e-12);
     }
 
     fn limit(figure: ObservedFigure, comparison: Comparator, after: Option<u64>) -> ObservedLimit {
