@@ -20,6 +20,7 @@ pub(super) struct Figures {
 /// A series, and what is not in it yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Figure {
+    #[serde(flatten)]
     pub(super) series: ObservedSeries,
     /// Of one that is divided by the requests: the readings whose requests are not known yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,6 +4,7 @@ mod access;
 #[cfg(unix)]
 mod killed;
 mod limits;
+mod made;
 mod pages;
 #[cfg(target_os = "linux")]
 mod process;
@@ -19,6 +20,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         #[cfg(unix)]
         killed::trials(),
         limits::trials(),
+        made::trials(),
         pages::trials(),
         prometheus::trials(),
         #[cfg(target_os = "linux")]
