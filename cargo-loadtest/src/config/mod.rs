@@ -8,6 +8,7 @@ mod cluster;
 mod environment;
 mod grading;
 mod key;
+mod label_match;
 mod load;
 mod notify;
 mod observe;
@@ -33,6 +34,8 @@ pub(crate) use cluster::ClusterConfig;
 pub(crate) use environment::{ConfigEnvironment, variable};
 pub(crate) use key::{BuiltIn, Key, ValueKind};
 use key::{ConfigTable as _, keys_of};
+#[cfg(test)]
+pub(crate) use label_match::LabelMatch;
 pub(crate) use load::Preset;
 use loadtest::targets::ListedTarget;
 use loadtest_model::plan::{GradingDefaults, Overrides};

@@ -2,6 +2,7 @@
 
 use super::access::{AccessConfig, join_header_names};
 use super::key::{ConfigTable, Given, keys_of};
+use super::label_match::LabelMatch;
 use super::observe_limit::WrittenLimit;
 use super::place::{is_loopback, parse_http_url};
 use super::reader::{ConfigReader, Value};
@@ -60,8 +61,8 @@ pub(crate) struct ObserveConfig {
 pub(crate) struct MetricConfig {
     /// `family`
     pub(crate) family: String,
-    /// `where`: the labels, each with the text that it has to have, or with `!` and the text that it must not have.
-    pub(crate) labels: Vec<(String, String)>,
+    /// `where`: what labels have to be.
+    pub(crate) labels: Vec<LabelMatch>,
     /// `as = "rate"`: by how much a counter grows a second.
     pub(crate) is_rate: bool,
     figure: WrittenFigure,
@@ -190,7 +191,11 @@ impl ConfigTable for MetricConfig {
     fn set_key(&mut self, name: &str, given: &Given<'_>) -> Result<(), String> {
         match name {
             "family" => self.family = given.name()?,
-            "where" => self.labels = given.pairs()?,
+            "where" => {
+                let labels = given.pairs()?.into_iter();
+                let labels = labels.map(|(label, written)| LabelMatch::parse(label, written));
+                self.labels = labels.collect::<Result<_, _>>()?;
+            }
             "as" => {
                 let known = [("value", false), ("rate", true)];
                 self.is_rate = parse_word(given.text(), "way to read a value", &known)?;

@@ -55,11 +55,8 @@ pub(super) fn select_samples<'a>(
 }
 
 fn belongs_to(sample: &Sample<'_>, metric: &MetricConfig) -> bool {
-    let is_as_given = |(name, wanted): &(String, String)| match wanted.strip_prefix('!') {
-        Some(unwanted) => sample.label(name) != unwanted,
-        None => sample.label(name) == wanted,
-    };
-    sample.family == metric.family && metric.labels.iter().all(is_as_given)
+    let mut labels = metric.labels.iter();
+    sample.family == metric.family && labels.all(|label| label.matches(sample.label(label.label())))
 }
 
 /// Reads `family{label="value",..} value`; a time or an exemplar behind it does not matter.
@@ -108,6 +105,7 @@ fn parse_labels(mut rest: &str) -> Option<(Vec<(&str, String)>, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::LabelMatch;
 
     const PAGE: &str = r#"# HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.
 # TYPE node_cpu_seconds_total counter
@@ -123,7 +121,9 @@ nothing NaN
 
     fn metric(family: &str, labels: &[(&str, &str)]) -> MetricConfig {
         let labels = labels.iter();
-        let labels = labels.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let labels = labels.map(|(name, written)| {
+            LabelMatch::parse((*name).to_owned(), (*written).to_owned()).unwrap()
+        });
         let mut metric = MetricConfig::default();
         metric.family = family.to_owned();
         metric.labels = labels.collect();
@@ -143,6 +143,9 @@ nothing NaN
         assert_eq!(values(cpu, &[("mode", "!idle")]), [20.25, 3.0]);
         assert_eq!(values(cpu, &[("mode", "user"), ("cpu", "0")]), [20.25]);
         assert_eq!(values(cpu, &[("mode", "nice")]), [0.0; 0]);
+        assert_eq!(values(cpu, &[("mode", "/user|sys.*/")]), [20.25, 3.0]);
+        assert_eq!(values(cpu, &[("mode", "!/user|sys/")]), [1000.5, 3.0]);
+        assert_eq!(values(cpu, &[("host", "!/.+/"), ("cpu", "1")]), [3.0]);
         assert_eq!(values("node_memory_MemAvailable_bytes", &[]), [2.5e9]);
         assert_eq!(values("odd", &[("path", "C:\\DIR\"\n}")]), [7.0]);
         assert_eq!(values("nothing", &[]), [0.0; 0]);

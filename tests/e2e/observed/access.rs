@@ -101,6 +101,10 @@ fn what_is_wrong_with_a_source_is_told_before_the_run() {
             "unknown key `lmit`; did you mean `limit`?",
         ),
         (
+            source("a", &page.url(), "jobs", ", where = { mode = \"/user(/\" }"),
+            "has `/user(/`, which is no regular expression: unclosed group",
+        ),
+        (
             source("a", "http://ada:canary@127.0.0.1:1", "jobs", ""),
             "holds a user name, a password or a token",
         ),

@@ -27,7 +27,8 @@ fn sources_are_read_with_their_figures() {
     assert_eq!(database.place(), "http://127.0.0.1:9090");
     assert_eq!(words(node), "node cpu; node");
     let metric = node.figures()[0].metric.clone().unwrap();
-    assert_eq!(metric.labels, [("mode".to_owned(), "!idle".to_owned())]);
+    let idle = LabelMatch::parse("mode".to_owned(), "!idle".to_owned()).unwrap();
+    assert_eq!(metric.labels, [idle]);
     assert!(metric.is_rate);
     assert_eq!(node.figures()[1].by.as_deref(), Some("host"));
     assert_eq!(node.interval, Some(Duration::from_secs(2)));
@@ -106,6 +107,10 @@ fn what_is_wrong_with_a_source_is_told_with_its_line() {
         (
             format!("{NODE}metrics = [{{ family = \"a\", as = \"speed\" }}]\n"),
             "is no way to read a value; there is `value` and `rate`",
+        ),
+        (
+            format!("{NODE}metrics = [{{ family = \"a\", where = {{ mode = \"/user(/\" }} }}]\n"),
+            "line 5: `where`: has `/user(/`, which is no regular expression: unclosed group",
         ),
         (
             "[[observe]]\nprocess = \"cpus\"\nlimit = \"max < 3\"\n".to_owned(),
