@@ -220,7 +220,7 @@ impl RunCourse<'_> {
         let agent = &self.agents[place];
         match &agent.lost {
             Some(reason) => Some(reason.clone()),
-            None if agent.is_complete() => None,
+            None if agent.has_figures() => None,
             None => Some(format!(
                 "agent {} did not deliver all that it measured",
                 self.name(place)

@@ -99,6 +99,13 @@ impl<'a> Control<'a> {
         }
     }
 
+    /// Says which agents owe spans.
+    pub(super) fn tell_missing_spans(&self, live: &Live) {
+        for line in self.course.describe_missing_spans() {
+            live.print(&format!("warning: {line}"));
+        }
+    }
+
     /// Returns what became of each scenario.
     ///
     /// # Errors

@@ -89,7 +89,7 @@ pub(crate) struct ClusterRun<'a> {
     pub(crate) bundle: Option<String>,
     /// The record of the whole without a result, of which those of the parts are copies.
     pub(crate) header: &'a RunRecord,
-    /// The folder for the journals of agents.
+    /// The folder for the files of agents.
     pub(crate) folder: PathBuf,
 }
 
@@ -181,14 +181,13 @@ impl Crew<'_> {
                     .await;
                 return Err(error);
             }
-            let journals = self.run.requests.iter();
-            let journals = journals.map(|request| request.journal.clone()).collect();
-            let course = RunCourse::create(&engaged.agents, engaged.shards, self.run, journals)?;
+            let course = RunCourse::create(&engaged.agents, engaged.shards, self.run)?;
             let mut control = Control::new(self, course, engaged.clocks, parcels);
             let made = control.conduct(interrupts, live).await;
             // Agents that hear it need not wait for their own deadline.
             control.dismiss().await;
             made.and_then(|()| {
+                control.tell_missing_spans(live);
                 let Cluster {
                     on_loss, min_share, ..
                 } = self.cluster;

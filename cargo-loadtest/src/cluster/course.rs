@@ -14,7 +14,6 @@ use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::Schedule;
 use loadtest_model::shard::Shard;
 use std::iter;
-use std::path::PathBuf;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -33,7 +32,7 @@ pub(super) struct RunCourse<'a> {
 }
 
 impl<'a> RunCourse<'a> {
-    /// Prepares the journals of all agents, which have these parts, and one of the whole for each scenario at `journals`.
+    /// Prepares the files of all agents, which have these parts, and those of the whole.
     ///
     /// # Errors
     /// When a file cannot be made.
@@ -41,16 +40,14 @@ impl<'a> RunCourse<'a> {
         agents: &[AgentInfo],
         shards: Vec<Shard>,
         run: &'a ClusterRun<'a>,
-        journals: Vec<PathBuf>,
     ) -> Result<Self, Error> {
-        let count = agents.len();
-        let mirrors = (1..).zip(agents).map(|(number, info)| {
-            Mirror::create(info.clone(), &run.folder, number, journals.len())
-        });
+        let (count, scenarios) = (agents.len(), run.requests.len());
+        let mirrors = (1..)
+            .zip(agents)
+            .map(|(number, info)| Mirror::create(info.clone(), &run.folder, number, scenarios));
         let mirrors = mirrors.collect::<Result<_, _>>()?;
-        let scenarios = journals
-            .into_iter()
-            .map(|journal| ScenarioCourse::create(journal, count));
+        let requests = run.requests.iter();
+        let scenarios = requests.map(|request| ScenarioCourse::create(request, count));
         Ok(Self {
             run,
             shards,
@@ -85,10 +82,10 @@ impl<'a> RunCourse<'a> {
         }
     }
 
-    /// Reads what is new of all journals, and shows it. Returns the words on a threshold that ends the run now.
+    /// Reads what is new of all journals and spans, and shows it. Returns the words on a threshold that ends the run now.
     ///
     /// # Errors
-    /// When an agent tells what cannot be, or a journal cannot be written.
+    /// When an agent tells what cannot be, or a file cannot be written.
     pub(super) fn read(
         &mut self,
         live: &mut Live,
@@ -107,12 +104,19 @@ impl<'a> RunCourse<'a> {
                     let added = line.and_then(|line| scenario.add(place, line, request));
                     added.map_err(&liar)?;
                 }
-                if agent.is_complete() && agent.lost.is_none() && !scenario.ended[place] {
+                // Their times are from the start that the journal tells.
+                if scenario.starts[place].is_some() {
+                    for told in iter::from_fn(|| agent.next_spans(number)).flatten() {
+                        let accepted = told.and_then(|told| scenario.accept_spans(place, told));
+                        scenario.keep_spans(&accepted.map_err(&liar)?)?;
+                    }
+                }
+                if agent.has_figures() && agent.lost.is_none() && !scenario.ended[place] {
                     let reason = agent.describe_early_end();
                     self.news.push(reason.clone());
                     agent.lost = Some(reason);
                 }
-                if agent.lost.is_some() || agent.is_complete() {
+                if agent.lost.is_some() || agent.has_figures() {
                     scenario.finish(place);
                 }
             }
@@ -238,12 +242,12 @@ impl<'a> RunCourse<'a> {
         self.agents.iter().find_map(|agent| agent.lost.clone())
     }
 
-    /// Returns how much of each journal is here, by agent.
+    /// Returns how much of each file is here, by agent.
     pub(super) fn received(&self) -> impl Iterator<Item = Vec<u64>> {
         self.agents.iter().map(Mirror::received)
     }
 
-    /// Returns true once all that all agents measured is here.
+    /// Returns true once all files of all agents are here.
     pub(super) fn is_complete(&self) -> bool {
         self.agents.iter().all(Mirror::is_complete)
     }
@@ -255,7 +259,24 @@ impl<'a> RunCourse<'a> {
             .all(|agent| agent.end.is_some() || agent.lost.is_some())
     }
 
-    /// Returns the agents that have not delivered all that they measured, as messages name them.
+    /// Returns a message for each agent whose spans may not all be here.
+    pub(super) fn describe_missing_spans(&self) -> Vec<String> {
+        let is_traced = self.run.requests.iter().any(|one| one.spans.is_some());
+        let has_all = |place: usize| {
+            self.agents[place].is_complete() && self.scenarios.iter().all(|one| one.ended[place])
+        };
+        let places = (0..self.agents.len()).filter(|place| is_traced && !has_all(*place));
+        places
+            .map(|place| {
+                format!(
+                    "agent {} did not deliver all of its spans",
+                    self.name(place)
+                )
+            })
+            .collect()
+    }
+
+    /// Returns the agents that have not delivered all of their files, as messages name them.
     pub(super) fn undelivered(&self) -> Vec<String> {
         let places = 0..self.agents.len();
         let owing = places.filter(|place| !self.agents[*place].is_complete());

@@ -98,7 +98,7 @@ impl Crew<'_> {
                 journal: PathBuf::new(),
                 record: PathBuf::new(),
                 spare_record: None,
-                spans: None,
+                spans: request.spans.as_ref().map(|_| PathBuf::new()),
                 has_controller: true,
                 ..request.clone()
             };

@@ -41,7 +41,7 @@ pub(super) struct Forwarder {
     pub(super) run: String,
     pub(super) place: usize,
     pub(super) agent: String,
-    /// The journals of all scenarios, and then their records.
+    /// All files of the part.
     pub(super) files: Vec<PathBuf>,
     pub(super) delivery: Rc<RefCell<Delivery>>,
 }

@@ -172,12 +172,28 @@ pub(super) enum Phase {
     Done,
 }
 
+/// What a file of a part holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileKind {
+    Journal,
+    Record,
+    Spans,
+}
+
+/// Returns the files of so many scenarios in the order of their numbers in parcels, each with the number of its scenario
+/// from 1: the journals, then the records, then the spans.
+pub(super) fn list_files(scenarios: usize) -> impl Iterator<Item = (FileKind, usize)> {
+    [FileKind::Journal, FileKind::Record, FileKind::Spans]
+        .into_iter()
+        .flat_map(move |kind| (1..=scenarios).map(move |scenario| (kind, scenario)))
+}
+
 /// The head of a parcel: a line of JSON before bytes of a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ParcelHead {
     /// The agent.
     pub(super) agent: String,
-    /// The number of the file: the journals of all scenarios, and then their records.
+    /// The number of the file, from 0, in the order of [`list_files`].
     pub(super) file: usize,
     /// The place of the first byte in it.
     pub(super) offset: u64,
@@ -189,7 +205,7 @@ pub(super) struct ParcelHead {
 /// The end of an agent's part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct AgentEnd {
-    /// The length of each journal, and then of each record.
+    /// The length of each file.
     pub(super) lengths: Vec<u64>,
     /// How the child ended: `exit code 0`.
     pub(super) status: String,

@@ -1,13 +1,14 @@
-//! The journals and records of one agent, as far as they have come.
+//! The files of one agent, as far as they have come.
 
-use super::messages::{AgentEnd, AgentInfo, ParcelHead};
+use super::messages::{AgentEnd, AgentInfo, FileKind, ParcelHead, decode, list_files};
 use crate::console;
 use crate::error::Error;
 use crate::journal::Tail;
-use loadtest_model::protocol::JournalLine;
+use loadtest_model::protocol::{JournalLine, SpanLine};
 use loadtest_model::record;
+use serde::de::IgnoredAny;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use tokio::time::Instant;
 
@@ -17,13 +18,15 @@ const MAX_LINE: usize = 16 << 20;
 const MAX_JOURNAL: u64 = 32 << 30;
 /// The most bytes of a record: 600 cells of a scenario with a thousand steps.
 const MAX_RECORD: u64 = 256 << 20;
+/// The most bytes of spans: an agent writes no more once it has 64 MiB.
+const MAX_SPANS: u64 = (64 << 20) + MAX_LINE as u64;
 
 /// One agent of a run.
 #[derive(Debug)]
 pub(super) struct Mirror {
     pub(super) info: AgentInfo,
-    /// The journals of all scenarios, and then their records.
     files: Vec<MirroredFile>,
+    scenarios: usize,
     /// How its part ended, once that is known.
     pub(super) end: Option<AgentEnd>,
     /// The time of its last parcel.
@@ -34,33 +37,52 @@ pub(super) struct Mirror {
 
 #[derive(Debug)]
 struct MirroredFile {
+    kind: FileKind,
     path: PathBuf,
-    file: File,
+    /// Open once something of it comes.
+    file: Option<File>,
     length: u64,
     /// Bytes since the last end of a line.
     line: usize,
-    /// The lines of a journal; a record is read at the end.
-    tail: Option<Tail<JournalLine>>,
+    /// The lines that are read as they come; a record is read at the end.
+    tail: Tail<IgnoredAny>,
 }
 
 impl MirroredFile {
-    fn create(path: PathBuf, is_journal: bool) -> Result<Self, Error> {
+    fn create(kind: FileKind, path: PathBuf) -> Result<Self, Error> {
+        File::create(&path).map_err(Error::io("write", &path))?;
         Ok(Self {
-            file: File::create(&path).map_err(Error::io("write", &path))?,
+            kind,
+            file: None,
             length: 0,
             line: 0,
-            tail: is_journal.then(|| Tail::new(&path)),
+            tail: Tail::new(&path),
             path,
         })
     }
 
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(File::options().append(true).open(&self.path)?),
+        };
+        file.write_all(bytes)?;
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+
     /// Returns why it cannot have these bytes at its end, so that it is `length` long.
     fn find_excess(&mut self, new: &[u8], length: u64) -> Option<&'static str> {
-        if self.tail.is_none() {
-            return (length > MAX_RECORD).then_some("sends more than a record can hold");
+        let (most, excess) = match self.kind {
+            FileKind::Journal => (MAX_JOURNAL, "sends more than a journal can hold"),
+            FileKind::Record => (MAX_RECORD, "sends more than a record can hold"),
+            FileKind::Spans => (MAX_SPANS, "sends more spans than an agent keeps"),
+        };
+        if length > most {
+            return Some(excess);
         }
-        if length > MAX_JOURNAL {
-            return Some("sends more than a journal can hold");
+        if self.kind == FileKind::Record {
+            return None;
         }
         for part in new.split_inclusive(|byte| *byte == b'\n') {
             self.line += part.len();
@@ -76,7 +98,7 @@ impl MirroredFile {
 }
 
 impl Mirror {
-    /// Prepares empty files for the journals and records of so many scenarios in `folder`; `number` is that of the agent.
+    /// Prepares empty files for so many scenarios in `folder`; `number` is that of the agent.
     ///
     /// # Errors
     /// When a file cannot be made.
@@ -86,14 +108,18 @@ impl Mirror {
         number: usize,
         scenarios: usize,
     ) -> Result<Self, Error> {
-        let path =
-            |what: &str, scenario: usize| folder.join(format!("agent-{number}-{what}-{scenario}"));
-        let journals =
-            (1..=scenarios).map(|scenario| MirroredFile::create(path("journal", scenario), true));
-        let records =
-            (1..=scenarios).map(|scenario| MirroredFile::create(path("record", scenario), false));
+        let files = list_files(scenarios).map(|(kind, scenario)| {
+            let what = match kind {
+                FileKind::Journal => "journal",
+                FileKind::Record => "record",
+                FileKind::Spans => "spans",
+            };
+            let path = folder.join(format!("agent-{number}-{what}-{scenario}"));
+            MirroredFile::create(kind, path)
+        });
         Ok(Self {
-            files: journals.chain(records).collect::<Result<_, _>>()?,
+            files: files.collect::<Result<_, _>>()?,
+            scenarios,
             info,
             end: None,
             last_word: Instant::now(),
@@ -122,9 +148,8 @@ impl Mirror {
             if let Some(excess) = file.find_excess(new, end_of_parcel) {
                 return Err(wrong(excess));
             }
-            let written = file.file.write_all(new);
+            let written = file.append(new);
             written.map_err(Error::io("write", &file.path))?;
-            file.length = end_of_parcel;
         }
         if head.end.is_some() {
             self.end = head.end;
@@ -137,13 +162,24 @@ impl Mirror {
         &mut self,
         scenario: usize,
     ) -> Option<impl Iterator<Item = Result<JournalLine, String>> + use<>> {
-        let tail = self.files[scenario].tail.as_mut()?;
-        let mut lines = tail.read_lines().peekable();
-        lines.peek()?;
-        Some(lines.map(|line| {
-            let read = record::from_json(&line);
+        parse_lines(self.files[scenario].tail.read_lines(), |line| {
+            let read = record::from_json(line);
             read.map_err(|wrong| format!("a line of its journal cannot be read: {wrong}"))
-        }))
+        })
+    }
+
+    /// Returns the same of its spans.
+    pub(super) fn next_spans(
+        &mut self,
+        scenario: usize,
+    ) -> Option<impl Iterator<Item = Result<SpanLine, String>> + use<>> {
+        let file = &mut self.files[2 * self.scenarios + scenario];
+        if file.length == 0 {
+            return None;
+        }
+        parse_lines(file.tail.read_lines(), |line| {
+            decode(line).map_err(|wrong| format!("a line of its spans cannot be read: {wrong}"))
+        })
     }
 
     /// Describes the end of a load test whose journal does not end.
@@ -164,11 +200,20 @@ impl Mirror {
         self.files.iter().map(|file| file.length).collect()
     }
 
-    /// Returns true once the part has ended and all that it measured is here.
+    /// Returns true once the part has ended and all of its files are here.
     pub(super) fn is_complete(&self) -> bool {
-        self.end
-            .as_ref()
-            .is_some_and(|end| end.lengths == self.received())
+        self.has_first_files(self.files.len())
+    }
+
+    /// Returns true once the part has ended and all that it measured is here; spans may be missing.
+    pub(super) fn has_figures(&self) -> bool {
+        self.has_first_files(2 * self.scenarios)
+    }
+
+    fn has_first_files(&self, count: usize) -> bool {
+        let is_here = |(file, length): (&MirroredFile, &u64)| file.length == *length;
+        (self.end.as_ref())
+            .is_some_and(|end| self.files.iter().zip(&end.lengths).take(count).all(is_here))
     }
 
     /// Removes the files, which the record of the run has taken the place of.
@@ -187,9 +232,19 @@ impl Mirror {
     /// Returns the path of the record of a scenario, which its process wrote at the end; `None` if there is none, or not
     /// all of it.
     pub(super) fn record(&self, scenario: usize) -> Option<&Path> {
-        let file = &self.files[self.files.len() / 2 + scenario];
-        (self.is_complete() && file.length > 0).then_some(&*file.path)
+        let file = &self.files[self.scenarios + scenario];
+        (self.has_figures() && file.length > 0).then_some(&*file.path)
     }
+}
+
+/// Returns what the lines hold, each or what is wrong with it; `None` if there are none.
+fn parse_lines<L>(
+    lines: impl Iterator<Item = Vec<u8>>,
+    parse: impl Fn(&[u8]) -> Result<L, String>,
+) -> Option<impl Iterator<Item = Result<L, String>>> {
+    let mut lines = lines.peekable();
+    lines.peek()?;
+    Some(lines.map(move |line| parse(&line)))
 }
 
 #[cfg(test)]
@@ -231,7 +286,7 @@ mod tests {
         for (from, to) in [(0, 5), (0, 5), (9, 12), (3, 9), (5, 20), (20, 26), (0, 26)] {
             mirror.add(head(from as u64), &text[from..to]).unwrap();
         }
-        assert_eq!(mirror.received(), [26, 0]);
+        assert_eq!(mirror.received(), [26, 0, 0]);
         assert_eq!(std::fs::read(mirror.journal(0)).unwrap(), text);
         let lines = mirror.next_lines(0).into_iter().flatten();
         let readable: Vec<bool> = lines.map(|line| line.is_ok()).collect();
@@ -245,9 +300,11 @@ mod tests {
             }),
             ..head(26)
         };
-        mirror.add(end(vec![27, 0]), b"").unwrap();
-        assert!(!mirror.is_complete());
-        mirror.add(end(vec![26, 0]), b"").unwrap();
+        mirror.add(end(vec![27, 0, 0]), b"").unwrap();
+        assert!(!mirror.has_figures());
+        mirror.add(end(vec![26, 0, 9]), b"").unwrap();
+        assert!(mirror.has_figures() && !mirror.is_complete());
+        mirror.add(end(vec![26, 0, 0]), b"").unwrap();
         assert!(mirror.is_complete() && mirror.record(0).is_none());
         assert!(mirror.add(end(vec![]), b"").is_err());
     }
@@ -256,8 +313,15 @@ mod tests {
     async fn what_no_agent_sends_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let mut mirror = mirror(folder.path());
-        let elsewhere = ParcelHead { file: 2, ..head(0) };
+        let elsewhere = ParcelHead { file: 3, ..head(0) };
         assert!(mirror.add(elsewhere, b"").is_err());
+        let spans = ParcelHead { file: 2, ..head(0) };
+        mirror.files[2].length = MAX_SPANS;
+        let more = ParcelHead {
+            offset: MAX_SPANS,
+            ..spans
+        };
+        assert!(mirror.add(more, b"x").is_err());
         let chunk = vec![b'x'; 1 << 20];
         let sent = (0..17).map(|at| mirror.add(head(at << 20), &chunk));
         let refused: Vec<bool> = sent.map(|sent| sent.is_err()).collect();

@@ -1,4 +1,4 @@
-//! One scenario of several agents as one: its seconds for the live view and the journal.
+//! One scenario of several agents as one: its seconds for the live view and the journal, and its spans.
 
 use super::seconds::Seconds;
 use crate::console;
@@ -7,20 +7,25 @@ use crate::live::Live;
 use jiff::Timestamp;
 use loadtest_model::card::describe_broken;
 use loadtest_model::failure::RunFailure;
-use loadtest_model::metrics::{AbortThresholds, Broken, Frame};
-use loadtest_model::protocol::{JournalLine, RunRequest};
+use loadtest_model::metrics::{AbortThresholds, Broken, Frame, micros};
+use loadtest_model::protocol::{JournalLine, RunRequest, SpanLine};
 use loadtest_model::record::{RunStart, ScenarioRecord};
 use loadtest_model::shard::Shard;
+use serde::Serialize;
 use std::fs::File;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// No run has lost so many spans at once.
+const MAX_LOST: u64 = 1 << 40;
+
 /// One scenario of all agents.
 pub(super) struct ScenarioCourse {
-    journal: PathBuf,
-    file: File,
+    journal: LineFile,
+    /// The spans of all agents, if they keep some.
+    spans: Option<LineFile>,
     seconds: Seconds,
     /// Agents whose load is ready, and those of which no more comes.
     pub(super) ready: Vec<bool>,
@@ -36,15 +41,39 @@ pub(super) struct ScenarioCourse {
     pub(super) start_us: u64,
 }
 
+/// A file of lines that are each in JSON.
+struct LineFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl LineFile {
+    fn create(path: &Path) -> Result<Self, Error> {
+        Ok(Self {
+            file: File::create(path).map_err(Error::io("write", path))?,
+            path: path.to_path_buf(),
+        })
+    }
+
+    fn write(&self, line: &impl Serialize) -> Result<(), Error> {
+        let mut bytes = serde_json::to_vec(line).map_err(Error::encode("a line"))?;
+        bytes.push(b'\n');
+        (&self.file)
+            .write_all(&bytes)
+            .map_err(Error::io("write", &self.path))
+    }
+}
+
 impl ScenarioCourse {
-    /// Prepares that of so many agents, with a journal of the whole.
+    /// Prepares that of so many agents, with the files of the whole.
     ///
     /// # Errors
-    /// When it cannot be made.
-    pub(super) fn create(journal: PathBuf, agents: usize) -> Result<Self, Error> {
+    /// When they cannot be made.
+    pub(super) fn create(request: &RunRequest, agents: usize) -> Result<Self, Error> {
+        let spans = request.spans.as_deref().map(LineFile::create);
         Ok(Self {
-            file: File::create(&journal).map_err(Error::io("write", &journal))?,
-            journal,
+            journal: LineFile::create(&request.journal)?,
+            spans: spans.transpose()?,
             seconds: Seconds::new(agents),
             ready: vec![false; agents],
             finished: vec![false; agents],
@@ -105,10 +134,39 @@ impl ScenarioCourse {
         Ok(())
     }
 
+    /// Returns a line of the spans of an agent whose start is known, with times by our own clock.
+    pub(super) fn accept_spans(&self, place: usize, line: SpanLine) -> Result<SpanLine, String> {
+        match (line, &self.starts[place]) {
+            _ if self.spans.is_none() => Err("spans that it was not asked for".to_owned()),
+            // All began at once; their clocks differ.
+            (SpanLine::Start { .. }, Some(start)) => Ok(SpanLine::Start {
+                unix_us: micros(self.begin_of(start)),
+            }),
+            (SpanLine::Lost { spans }, _) if spans > MAX_LOST => {
+                Err("more spans than any run has".to_owned())
+            }
+            (line, _) => Ok(line),
+        }
+    }
+
+    /// Adds a line to the spans of the whole.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn keep_spans(&self, line: &SpanLine) -> Result<(), Error> {
+        self.spans
+            .as_ref()
+            .map_or(Ok(()), |spans| spans.write(line))
+    }
+
+    /// Returns the start of the load by our own clock, since 1970.
+    fn begin_of(&self, start: &RunStart) -> Duration {
+        Duration::from_micros(self.start_us) + start.plan.start
+    }
+
     /// Sets the time of the start by our own clock.
     pub(super) fn correct_time(&self, start: &mut RunStart) {
-        let begins_us = Duration::from_micros(self.start_us) + start.plan.start;
-        let begins = Timestamp::UNIX_EPOCH.checked_add(begins_us);
+        let begins = Timestamp::UNIX_EPOCH.checked_add(self.begin_of(start));
         if let Ok(begins) = begins {
             start.started_at = begins.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         }
@@ -176,11 +234,7 @@ impl ScenarioCourse {
     /// # Errors
     /// When it cannot be written.
     pub(super) fn keep(&self, line: &JournalLine) -> Result<(), Error> {
-        let mut bytes = serde_json::to_vec(line).map_err(Error::encode("a second"))?;
-        bytes.push(b'\n');
-        (&self.file)
-            .write_all(&bytes)
-            .map_err(Error::io("write", &self.journal))
+        self.journal.write(line)
     }
 }
 
@@ -191,4 +245,32 @@ fn join_starts(starts: &[Option<RunStart>]) -> Option<RunStart> {
     whole.workers += all.map(|start| start.workers).sum::<u32>();
     whole.plan.shard = Shard::WHOLE;
     Some(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::sample;
+
+    #[test]
+    fn spans_of_all_agents_are_timed_by_our_own_clock() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut start = sample::start();
+        start.plan.start = Duration::from_secs(2);
+        let request = RunRequest {
+            spans: Some(folder.path().join("spans-1.jsonl")),
+            ..sample::request(folder.path())
+        };
+        let mut course = ScenarioCourse::create(&request, 1).unwrap();
+        course.start_us = 1_000_000;
+        course.starts[0] = Some(start);
+        let told = SpanLine::Start { unix_us: 77 };
+        let ours = SpanLine::Start { unix_us: 3_000_000 };
+        assert_eq!(course.accept_spans(0, told), Ok(ours));
+        let lost = |spans| course.accept_spans(0, SpanLine::Lost { spans });
+        assert!(lost(MAX_LOST).is_ok() && lost(u64::MAX).is_err());
+        course.spans = None;
+        let lost = SpanLine::Lost { spans: 1 };
+        assert!(course.accept_spans(0, lost).is_err());
+    }
 }

@@ -159,12 +159,18 @@ async fn act_as_agent(simulation: Rc<Simulation>, number: u32) {
     journal.write(&JournalLine::Ready);
     let delivery = Rc::new(RefCell::new(Delivery::default()));
     let record_path = journal.path.with_extension("record");
+    // It has none.
+    let spans_path = journal.path.with_extension("spans");
     let forwarder = Forwarder {
         context: async_nats::jetstream::new(client.clone()),
         run: order.run,
         place: order.place,
         agent,
-        files: vec![journal.path.clone(), record_path.clone()],
+        files: vec![
+            journal.path.clone(),
+            record_path.clone(),
+            spans_path.clone(),
+        ],
         delivery: Rc::clone(&delivery),
     };
     let forwarding = spawn_local(forwarder.forward());
@@ -192,7 +198,7 @@ async fn act_as_agent(simulation: Rc<Simulation>, number: u32) {
     std::fs::write(&record_path, serde_json::to_vec(&record).unwrap()).unwrap();
     let lengths = [&journal.path, &record_path].map(|path| std::fs::metadata(path).unwrap().len());
     delivery.borrow_mut().end = Some(AgentEnd {
-        lengths: lengths.to_vec(),
+        lengths: [&lengths[..], &[0]].concat(),
         status: "exit code 0".to_owned(),
         gave_up: None,
         output: Vec::new(),
@@ -258,20 +264,9 @@ fn simulate(simulation: Simulation, agents: u32) -> Duration {
 fn request(start: &RunStart, folder: &Path) -> RunRequest {
     RunRequest {
         scenario: start.definition.identity(),
-        run_id: "simulated".to_owned(),
-        overrides: Overrides::default(),
-        base_url: None,
-        grading: GradingDefaults::default(),
-        seed: 1,
         executable_hash: start.executable_hash.clone(),
-        journal: folder.join("journal-1.jsonl"),
-        record: folder.join("record.json"),
-        spare_record: None,
-        spans: None,
-        setup_values: None,
-        start_at_us: None,
         has_controller: true,
-        samples: None,
+        ..sample::request(folder)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::agent::{AgentSetting, goes_on};
 use super::forward::{Delivery, Forwarder};
-use super::messages::{AgentEnd, Beat, Order, Phase};
+use super::messages::{AgentEnd, Beat, FileKind, Order, Phase, list_files};
 use super::programs::Programs;
 use crate::console;
 use crate::error::Error;
@@ -125,7 +125,7 @@ impl Work {
             run: order.run.clone(),
             place: order.place,
             agent: agent.to_owned(),
-            files: list_files(&order.requests).cloned().collect(),
+            files: list_paths(&folder, order.requests.len()).collect(),
             delivery: Rc::clone(&delivery),
         };
         Ok(Self {
@@ -206,7 +206,7 @@ impl Work {
             for line in self.group.last_output() {
                 self.keep_output(line);
             }
-            let lengths = list_files(&self.order.requests)
+            let lengths = list_paths(&self.folder, self.order.requests.len())
                 .map(|path| std::fs::metadata(path).map_or(0, |file| file.len()));
             self.delivery.borrow_mut().end = Some(AgentEnd {
                 lengths: lengths.collect(),
@@ -307,10 +307,13 @@ impl Work {
     }
 }
 
-/// Returns the files that the controller gets: the journals, and then the records.
-fn list_files(requests: &[RunRequest]) -> impl Iterator<Item = &PathBuf> {
-    let journals = requests.iter().map(|request| &request.journal);
-    journals.chain(requests.iter().map(|request| &request.record))
+/// Returns the files that the controller gets.
+fn list_paths(folder: &RunFolder, scenarios: usize) -> impl Iterator<Item = PathBuf> {
+    list_files(scenarios).map(|(kind, scenario)| match kind {
+        FileKind::Journal => folder.journal(scenario),
+        FileKind::Record => folder.scenario_record(scenario),
+        FileKind::Spans => folder.spans(scenario),
+    })
 }
 
 /// Gives a request the files of this machine.
@@ -318,6 +321,7 @@ fn take_over(request: &mut RunRequest, folder: &RunFolder, number: usize) {
     request.journal = folder.journal(number);
     request.record = folder.scenario_record(number);
     request.spare_record = None;
+    request.spans = request.spans.take().map(|_| folder.spans(number));
     request.has_controller = true;
     request.start_at_us = None;
 }

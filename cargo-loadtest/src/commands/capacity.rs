@@ -23,6 +23,7 @@ use loadtest_model::plan::{PlanError, ScopedThreshold, declared_thresholds, with
 use loadtest_model::protocol::CapacityRequest;
 use loadtest_model::record::RunRecord;
 use loadtest_model::threshold::ThresholdMistake;
+use loadtest_model::trace::Tracing;
 use std::time::Duration;
 
 /// The first rate where the scenario declares none.
@@ -83,9 +84,6 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     let told = webhooks.started(Run::new(&record, vec![planned]));
     let hub = telemetry.start(RunFacts::from(&record), &[&found.definition], None);
     let request = build_request(args, found, &config, &folder, goal, (seed, hash));
-    if request.tracing.is_some() {
-        hub.warn_of_missing_spans("trials");
-    }
     if !cli.quiet {
         announce_search(&request, &record);
     }
@@ -147,18 +145,20 @@ fn build_request(
     (seed, executable_hash): (u64, String),
 ) -> CapacityRequest {
     let (trials, confirmations) = goal.most();
+    let tracing = config.traces.tracing(args.trace.share);
+    let has_spans = tracing.as_ref().is_some_and(Tracing::has_spans);
     CapacityRequest {
         scenario: found.definition.identity(),
         run_id: folder.identifier(),
         base_url: args.trials.base_url.clone(),
         grading: config.grading.clone(),
-        tracing: config.traces.tracing(args.trace.share),
+        tracing,
         seed,
         executable_hash,
         goal,
         search: folder.search(),
         trials: (1..=trials + confirmations)
-            .map(|number| folder.trial(number))
+            .map(|number| folder.trial(number, has_spans))
             .collect(),
     }
 }

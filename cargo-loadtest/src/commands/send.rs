@@ -12,7 +12,7 @@ use crate::telemetry::{Feed, RunFacts, Telemetry};
 use crate::workspace::Workspace;
 use loadtest_model::protocol::JournalLine;
 use loadtest_model::record::{RunRecord, TelemetryDelivery};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// Sends a run again.
@@ -33,12 +33,13 @@ pub(crate) fn send(args: &SendArgs, cli: &Cli) -> Result<u8, Error> {
     let scenarios = record.scenarios.iter();
     let definitions: Vec<_> = scenarios.map(|one| &one.start.definition).collect();
     let hub = telemetry.start(RunFacts::from(&record), &definitions, Some(&interrupts));
-    for (scenario, path) in journals {
+    for (scenario, number) in journals {
         let Some(feed) = hub.feed(scenario) else {
             break;
         };
-        let spans = folder.spans(scenario + 1);
-        send_journal(&path, &feed.clone().with_spans(vec![spans]), &interrupts);
+        let feed = feed.with_spans([folder.spans(number)]);
+        send_journal(&folder.journal(number), &feed, &interrupts);
+        feed.finish();
         for line in feed.take_news() {
             console::print_warning(line);
         }
@@ -52,8 +53,8 @@ pub(crate) fn send(args: &SendArgs, cli: &Cli) -> Result<u8, Error> {
     }
 }
 
-/// Returns the journals of a run, each with the number of its scenario.
-fn find_journals(folder: &RunFolder, record: &RunRecord) -> Vec<(usize, PathBuf)> {
+/// Returns the zero-based numbers of the scenarios of a run, each with the number of a journal of it.
+fn find_journals(folder: &RunFolder, record: &RunRecord) -> Vec<(usize, usize)> {
     let search = record.capacity.as_ref();
     // Of the last trial there may be no more than its journal.
     let trials = search.map_or(0, |search| search.trials.len() + 1);
@@ -61,9 +62,10 @@ fn find_journals(folder: &RunFolder, record: &RunRecord) -> Vec<(usize, PathBuf)
     let journals = (0..most).map(|at| {
         // All trials are of one scenario.
         let scenario = if search.is_some() { 0 } else { at };
-        (scenario, folder.journal(at + 1))
+        (scenario, at + 1)
     });
-    journals.filter(|(_, path)| path.is_file()).collect()
+    let is_there = |(_, number): &(_, usize)| folder.journal(*number).is_file();
+    journals.filter(is_there).collect()
 }
 
 /// Sends one journal. What cannot be read of it is left out, as in a record made of it.

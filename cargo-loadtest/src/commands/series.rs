@@ -174,20 +174,10 @@ impl Series<'_> {
         self.quiet || self.args.watched
     }
 
-    /// Returns true if agents make the load, and its requests carry traces.
-    #[cfg(feature = "cluster")]
-    fn is_traced_by_agents(&self) -> bool {
-        let mut overrides = self.overrides.iter();
-        self.cluster.is_some() && overrides.any(|one| one.tracing.is_some())
-    }
-
     /// Creates the view of so many scenarios at once, from the one with this number.
     fn live(&self, first: usize, scenarios: usize) -> Live {
         let spans = (first..first + scenarios).map(|at| self.folder.spans(at + 1));
-        let feed = self
-            .hub
-            .feed(first)
-            .map(|feed| feed.with_spans(spans.collect()));
+        let feed = self.hub.feed(first).map(|feed| feed.with_spans(spans));
         Live::new(self.is_unseen(), scenarios).with_feed(feed)
     }
 
@@ -198,10 +188,6 @@ impl Series<'_> {
         binary: Option<&Binary>,
         record: &mut RunRecord,
     ) -> Result<(), Error> {
-        #[cfg(feature = "cluster")]
-        if self.is_traced_by_agents() {
-            self.hub.warn_of_missing_spans("agents");
-        }
         let Some(binary) = binary else {
             self.run_in_turn(chosen, record);
             return Ok(());
@@ -373,7 +359,7 @@ impl Series<'_> {
             record: self.folder.scenario_record(at + 1),
             spare_record: self.spare.map(|folder| folder.join(format!("{at}.json"))),
             spans: (self.overrides[at].tracing.as_ref())
-                .filter(|tracing| tracing.sample > 0.0)
+                .filter(|tracing| tracing.has_spans())
                 .map(|_| self.folder.spans(at + 1)),
             setup_values: self.setup_values.get(&found.definition.identity()).cloned(),
             start_at_us: self.args.part.start_at.map(to_micros),

@@ -200,6 +200,9 @@ impl Live {
 
     /// The run is over.
     pub(crate) fn finish(&mut self) {
+        if let Some(feed) = &self.feed {
+            feed.finish();
+        }
         let mut last = Vec::new();
         match &mut self.view {
             View::Block(block) => block.clear(),

@@ -82,7 +82,9 @@ pub(crate) fn capacity(
                         let file = search.folder.observed(begun + 1);
                         let observer = Observer::new(vec![file], search.observation);
                         search.observers.push(observer.clone());
-                        let live = Live::of_trial(search.quiet).with_feed(search.feed.clone());
+                        let feed = search.feed.clone();
+                        let feed = feed.map(|feed| feed.with_spans(files.spans.clone()));
+                        let live = Live::of_trial(search.quiet).with_feed(feed);
                         Running {
                             tail: Tail::new(&files.journal),
                             live: live.with_observer(observer.clone()),
@@ -141,6 +143,8 @@ pub(crate) fn capacity(
 impl Running {
     /// The trial is over; the last answers about it may come later.
     fn finish(mut self) {
+        // Its last lines may have come since the last look.
+        self.follow();
         self.live.finish();
         self.observer.stop();
     }

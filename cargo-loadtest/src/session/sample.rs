@@ -3,9 +3,10 @@
 use loadtest_model::definition::{Dependency, Load, ScenarioDef, Shape, StepDef};
 use loadtest_model::metrics::Frame;
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
-use loadtest_model::protocol::JournalLine;
+use loadtest_model::protocol::{JournalLine, RunRequest};
 use loadtest_model::record::{EndReason, RunEnd, RunStart, ScenarioRecord};
 use std::borrow::Cow;
+use std::path::Path;
 use std::time::Duration;
 
 /// A scenario of two steps in `tests/load.rs` of the package `shop`.
@@ -40,6 +41,27 @@ fn step(name: &str, weight: f64) -> StepDef {
         weight,
         fingerprint: "f2".into(),
         ..StepDef::new(name.to_owned())
+    }
+}
+
+/// A request to run `checkout`, with files in `folder`.
+pub(crate) fn request(folder: &Path) -> RunRequest {
+    RunRequest {
+        scenario: "shop::load::checkout".to_owned(),
+        run_id: "run".to_owned(),
+        overrides: Overrides::default(),
+        base_url: None,
+        grading: GradingDefaults::default(),
+        seed: 1,
+        executable_hash: String::new(),
+        journal: folder.join("journal"),
+        record: folder.join("record"),
+        spare_record: None,
+        spans: None,
+        setup_values: None,
+        start_at_us: None,
+        has_controller: false,
+        samples: None,
     }
 }
 

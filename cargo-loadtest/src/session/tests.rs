@@ -3,7 +3,6 @@
 use super::*;
 use crate::files;
 use loadtest_model::failure::{FailureKind, RunFailure};
-use loadtest_model::plan::{GradingDefaults, Overrides};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -34,23 +33,7 @@ impl Fixture {
             .arg("-c")
             .arg(script)
             .current_dir(self.folder.path());
-        let request = RunRequest {
-            scenario: "shop::load::checkout".to_owned(),
-            run_id: "run".to_owned(),
-            overrides: Overrides::default(),
-            base_url: None,
-            grading: GradingDefaults::default(),
-            seed: 1,
-            executable_hash: String::new(),
-            journal: self.path("journal"),
-            record: self.path("record"),
-            spare_record: None,
-            spans: None,
-            setup_values: None,
-            start_at_us: None,
-            has_controller: false,
-            samples: None,
-        };
+        let request = sample::request(self.folder.path());
         let mut live = Live::new(true, 1);
         let program = Program {
             command,

@@ -139,12 +139,13 @@ impl RunFolder {
         self.path.join("search.jsonl")
     }
 
-    /// The files of the trial with the number `number`.
-    pub(crate) fn trial(&self, number: usize) -> TrialFiles {
+    /// The files of the trial with the number `number`, one for spans if some are kept.
+    pub(crate) fn trial(&self, number: usize, has_spans: bool) -> TrialFiles {
         TrialFiles {
             journal: self.journal(number),
             record: self.scenario_record(number),
             observed: self.path.join(format!("observed-{number}.json")),
+            spans: has_spans.then(|| self.spans(number)),
         }
     }
 

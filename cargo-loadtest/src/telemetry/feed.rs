@@ -28,8 +28,11 @@ impl fmt::Debug for Feed {
 
 impl Feed {
     /// Takes the spans of the scenarios from these files, which the load writes.
-    pub(crate) fn with_spans(self, spans: Vec<PathBuf>) -> Self {
-        Self { spans, ..self }
+    pub(crate) fn with_spans(self, spans: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self {
+            spans: spans.into_iter().collect(),
+            ..self
+        }
     }
 
     fn with_state<T>(&self, change: impl FnOnce(&mut HubState) -> T) -> T {
@@ -50,6 +53,13 @@ impl Feed {
     /// The scenario is over.
     pub(crate) fn end(&self, at: usize) {
         self.with_state(|state| state.end(self.first + at));
+    }
+
+    /// Nothing more comes of any scenario: spans may come after the end of their load.
+    pub(crate) fn finish(&self) {
+        for at in 0..self.spans.len() {
+            self.with_state(|state| state.end_spans(self.first + at));
+        }
     }
 
     /// Returns the messages to print now, a line each.

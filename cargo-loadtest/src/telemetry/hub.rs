@@ -97,6 +97,7 @@ impl SinkName {
 impl HubState {
     pub(super) fn start(&mut self, scenario: usize, course: &Course, spans: Option<&Path>) {
         self.end(scenario);
+        self.end_spans(scenario);
         let is_traced = course.record.start.plan.tracing.is_some();
         if let Some(path) = spans
             && is_traced
@@ -135,9 +136,14 @@ impl HubState {
         }
     }
 
-    pub(super) fn end(&mut self, scenario: usize) {
+    /// Hands over the last spans.
+    pub(super) fn end_spans(&mut self, scenario: usize) {
         self.offer_spans(scenario);
         self.spans.remove(&scenario);
+    }
+
+    pub(super) fn end(&mut self, scenario: usize) {
+        self.offer_spans(scenario);
         let Some(mut tracker) = self.trackers.remove(&scenario) else {
             return;
         };
@@ -273,15 +279,6 @@ impl Hub {
 
     fn lock(&self) -> MutexGuard<'_, HubState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Says before a load with traces that the spans of those who make it are not collected, if a sink takes some.
-    pub(crate) fn warn_of_missing_spans(&self, makers: &str) {
-        if self.lock().sinks.iter().any(|sink| sink.spans.is_some()) {
-            console::print_warning(format!(
-                "telemetry: the spans of {makers} are not collected; their requests carry the header"
-            ));
-        }
     }
 
     /// Waits until all sinks have what they get, for a few seconds at most and until the user asks to stop, and says

@@ -197,7 +197,7 @@ fn run_trial(
         workers,
         engine::common_start(1),
         control,
-        None,
+        files.spans.as_deref(),
         None,
         |frame| {
             record.absorb(&frame);

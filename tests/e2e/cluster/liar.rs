@@ -111,7 +111,7 @@ impl Liar {
 
     /// The end of its part, as if all were in order.
     fn finish(&mut self) {
-        let end = json!({"lengths": [self.sent, 0], "status": "exit code 0", "output": []});
+        let end = json!({"lengths": [self.sent, 0, 0], "status": "exit code 0", "output": []});
         let head = json!({"agent": self.name, "file": 0, "offset": self.sent, "end": end});
         self.send_parcel(&head, b"");
     }
@@ -184,93 +184,104 @@ impl Scene {
     }
 }
 
+/// What a liar tells, and the words on it.
+const LIES: [(&str, Lie, &str); 10] = [
+    (
+        "wrong totals",
+        |liar| {
+            liar.begin();
+            liar.wait_for_start();
+            liar.send_frame(|_| ());
+            let mut end = liar.parts[liar.place].end.clone();
+            end.planned = 1_000_000;
+            liar.send(&JournalLine::End(end));
+            liar.finish();
+        },
+        "planned 1000000",
+    ),
+    (
+        "more than there can be",
+        |liar| {
+            liar.begin();
+            liar.send_frame(|frame| frame.windows.steady.journey.started = u64::MAX);
+        },
+        "more than any run comes to",
+    ),
+    (
+        "figures that contradict each other",
+        |liar| {
+            liar.begin();
+            let mut frame = Frame::default();
+            frame.windows.steady = liar.parts[0].windows.steady.clone();
+            frame.windows.steady.steps[0].satisfied += 1_000;
+            liar.send(&JournalLine::Frame(Box::new(frame)));
+        },
+        "more were in time",
+    ),
+    (
+        "a second of another year",
+        |liar| {
+            liar.begin();
+            liar.send_frame(|frame| frame.second = u32::MAX - 1);
+        },
+        "which no run comes to",
+    ),
+    (
+        "another load",
+        |liar| {
+            let mut start = liar.parts[liar.place].start.clone();
+            start.plan.seed += 1;
+            liar.send(&JournalLine::Ready);
+            liar.send(&JournalLine::Start(Box::new(start)));
+        },
+        "another load",
+    ),
+    (
+        "a line that is none",
+        |liar| {
+            liar.begin();
+            liar.send_bytes(b"{\"frame\":{\"second\":0}\n");
+        },
+        "a line of its journal",
+    ),
+    (
+        "a journal of no scenario",
+        |liar| {
+            let head = json!({"agent": liar.name, "file": 3, "offset": 0});
+            liar.send_parcel(&head, b"");
+        },
+        "a scenario that does not run",
+    ),
+    (
+        "spans of a run without traces",
+        |liar| {
+            liar.begin();
+            let head = json!({"agent": liar.name, "file": 2, "offset": 0});
+            liar.send_parcel(&head, b"{\"lost\":{\"spans\":1}}\n");
+        },
+        "spans that it was not asked for",
+    ),
+    (
+        "garbage",
+        |liar| {
+            let subject = liar.subject.clone();
+            liar.client.publish(&subject, &[0, 255, 10, 13, 10, 7]);
+        },
+        "cannot be read",
+    ),
+    (
+        "in the name of another",
+        |liar| {
+            let head = json!({"agent": liar.info["host"], "file": 0, "offset": 0});
+            liar.send_parcel(&head, b"\"ready\"\n");
+        },
+        "in the name of another",
+    ),
+];
+
 fn a_lying_agent_ends_the_run_and_is_named() {
     let mut scene = Scene::new();
-    let lies: [(&str, Lie, &str); 9] = [
-        (
-            "wrong totals",
-            |liar| {
-                liar.begin();
-                liar.wait_for_start();
-                liar.send_frame(|_| ());
-                let mut end = liar.parts[liar.place].end.clone();
-                end.planned = 1_000_000;
-                liar.send(&JournalLine::End(end));
-                liar.finish();
-            },
-            "planned 1000000",
-        ),
-        (
-            "more than there can be",
-            |liar| {
-                liar.begin();
-                liar.send_frame(|frame| frame.windows.steady.journey.started = u64::MAX);
-            },
-            "more than any run comes to",
-        ),
-        (
-            "figures that contradict each other",
-            |liar| {
-                liar.begin();
-                let mut frame = Frame::default();
-                frame.windows.steady = liar.parts[0].windows.steady.clone();
-                frame.windows.steady.steps[0].satisfied += 1_000;
-                liar.send(&JournalLine::Frame(Box::new(frame)));
-            },
-            "more were in time",
-        ),
-        (
-            "a second of another year",
-            |liar| {
-                liar.begin();
-                liar.send_frame(|frame| frame.second = u32::MAX - 1);
-            },
-            "which no run comes to",
-        ),
-        (
-            "another load",
-            |liar| {
-                let mut start = liar.parts[liar.place].start.clone();
-                start.plan.seed += 1;
-                liar.send(&JournalLine::Ready);
-                liar.send(&JournalLine::Start(Box::new(start)));
-            },
-            "another load",
-        ),
-        (
-            "a line that is none",
-            |liar| {
-                liar.begin();
-                liar.send_bytes(b"{\"frame\":{\"second\":0}\n");
-            },
-            "a line of its journal",
-        ),
-        (
-            "a journal of no scenario",
-            |liar| {
-                let head = json!({"agent": liar.name, "file": 3, "offset": 0});
-                liar.send_parcel(&head, b"");
-            },
-            "a scenario that does not run",
-        ),
-        (
-            "garbage",
-            |liar| {
-                let subject = liar.subject.clone();
-                liar.client.publish(&subject, &[0, 255, 10, 13, 10, 7]);
-            },
-            "cannot be read",
-        ),
-        (
-            "in the name of another",
-            |liar| {
-                let head = json!({"agent": liar.info["host"], "file": 0, "offset": 0});
-                liar.send_parcel(&head, b"\"ready\"\n");
-            },
-            "in the name of another",
-        ),
-    ];
-    for (what, lie, words) in lies {
+    for (what, lie, words) in LIES {
         let (name, run, _) = scene.run(lie);
         let output = run.running.output().exits(1);
         assert!(

@@ -6,8 +6,10 @@ use crate::call::{pid, send};
 use crate::canary;
 use crate::site::{Sandbox, assert_balanced};
 use crate::trial::{is_installed, trials};
+use jiff::Timestamp;
 use libtest_mimic::Trial;
 use loadtest_model::card::Card;
+use loadtest_model::protocol::SpanLine;
 use loadtest_model::record::{EndReason, Trust};
 use rustix::process::{Resource, Rlimit, Signal, prlimit};
 
@@ -148,11 +150,22 @@ fn clocks_that_differ_by_seconds_start_together() {
         })
     });
     let cluster = Cluster::of(broker, agents);
-    let run = cluster.run("single --rate 40/s --duration 3s");
+    let run = cluster.run("single --rate 40/s --duration 3s --trace 50%");
     run.running.output().exits(0);
     let record = run.sandbox.record();
     assert_balanced(&record);
     assert_eq!(record.end.planned, 120);
+    // The spans of both begin when the run does.
+    let spans = run.sandbox.only_run().text("spans-1.jsonl");
+    let lines = spans.lines().map(serde_json::from_str);
+    let starts = lines.filter_map(|line| match line.expect("a line") {
+        SpanLine::Start { unix_us } => Some(i64::try_from(unix_us).expect("a time")),
+        _ => None,
+    });
+    let starts = starts.map(|start| Timestamp::from_microsecond(start).expect("a time"));
+    let seconds = starts.map(|start| start.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+    let began = &record.start.started_at;
+    assert_eq!(seconds.collect::<Vec<_>>(), [began.clone(), began.clone()]);
     cluster.assert_is_sum(&record);
     for (agent, shift) in cluster.agents.iter().zip([-5_000_000_i64, 5_000_000]) {
         let name = agent.name();

@@ -87,12 +87,9 @@ fn scenarios_at_once_and_in_turn_have_lines_of_their_own() {
 
 fn a_search_sends_its_trials() {
     let (server, sandbox) = (Server::start(shop), Sandbox::with(&sink(INTO_RUN)));
-    let collector = Server::start(|_| Reply::status(200));
-    let line = "single --profile dev --slo p95<9s --from 10/s --max 20/s --window 1s --confirm 1s --trace 10%";
+    let line = "single --profile dev --slo p95<9s --from 10/s --max 20/s --window 1s --confirm 1s";
     let call = sandbox.call().arg("capacity").line(line);
-    let call = call.args(["--send", &format!("otlp={}", collector.url())]);
-    let output = call.args(["--base-url", &server.url()]).run().exits(0);
-    output.says(&["the spans of trials are not collected"]);
+    call.args(["--base-url", &server.url()]).run().exits(0);
     let run = sandbox.only_run();
     assert_delivered(&run.record());
     let lines = read_lines(&run.0.join("intervals.jsonl"));
@@ -164,15 +161,9 @@ fn a_record_is_never_overwritten() {
 
 fn a_cluster_sends_the_sum_of_its_agents() {
     let cluster = Cluster::<2>::on(Broker::start());
-    let collector = Server::start(|_| Reply::status(200));
     let sandbox = Sandbox::with(&sink(INTO_RUN));
-    let line = format!(
-        "single --rate 60/s --duration 3s --trace 10% --send otlp={}",
-        collector.url()
-    );
-    let run = cluster.run_in(sandbox, &line);
-    let output = run.running.output().exits(0);
-    output.says(&["the spans of agents are not collected"]);
+    let run = cluster.run_in(sandbox, "single --rate 60/s --duration 3s");
+    run.running.output().exits(0);
     let folder = run.sandbox.only_run();
     assert_delivered(&folder.record());
     let lines = read_lines(&folder.0.join("intervals.jsonl"));

@@ -8,6 +8,7 @@ mod lines;
 mod otlp;
 mod prometheus;
 pub(crate) mod receivers;
+mod spans;
 mod traces;
 
 use crate::site::{Sandbox, total};
@@ -26,6 +27,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         lines::trials(),
         otlp::trials(),
         prometheus::trials(),
+        spans::trials(),
         traces::trials(),
     ];
     trials.into_iter().flatten().collect()

@@ -4,15 +4,20 @@ mod deliveries;
 mod encodings;
 
 use super::bounds::{Detail, SeriesBudget};
+use super::feed::Feed;
+use super::hub::{HubState, Receiver, ServedSink, SinkName};
 use super::interval::{Interval, SeriesValue};
+use super::queue::SinkQueue;
 use super::tracker::{Tracker, TrackerSettings};
 use super::{HistogramWeight, RunFacts};
+use crate::access::AccessHeaders;
 use crate::course::Course;
 use crate::session::sample;
 use loadtest_model::metrics::{ErrorKind, ErrorTally, Frame};
 use loadtest_model::record::RunStart;
-use loadtest_model::trace::{RunIds, TracePoint};
-use std::sync::Arc;
+use loadtest_model::trace::{RunIds, TracePoint, Tracing};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 fn settings(run_label: bool, most: usize) -> TrackerSettings {
@@ -116,6 +121,47 @@ fn an_interval_has_all_since_the_start_and_its_own_part() {
         Some((5.0, 3.0))
     );
     assert_eq!(all[1].time.to_string(), "2026-11-21T14:30:09Z");
+}
+
+#[test]
+fn spans_that_come_after_the_end_of_a_load_are_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("spans-1.jsonl");
+    let queue = || Arc::new(SinkQueue::new(1, AccessHeaders::default(), None));
+    let spans = queue();
+    let sink = ServedSink {
+        name: SinkName {
+            number: 1,
+            format: "otlp",
+            place: String::new(),
+            is_configured: true,
+        },
+        receiver: Receiver::Queue(queue()),
+        spans: Some(Arc::clone(&spans)),
+        counted_losses: 0,
+    };
+    let state = HubState {
+        settings: settings(true, 10_000),
+        trackers: BTreeMap::new(),
+        spans: BTreeMap::new(),
+        sinks: vec![sink],
+    };
+    let feed = Feed {
+        state: Arc::new(Mutex::new(state)),
+        first: 0,
+        spans: vec![path.clone()],
+    };
+    let mut start = sample::start();
+    start.plan.tracing = Some(Tracing {
+        sample: 1.0,
+        at_most_per_second: None,
+        link: None,
+    });
+    feed.start(0, &Course::new(start, Duration::ZERO));
+    feed.end(0);
+    std::fs::write(&path, "{\"lost\":{\"spans\":3}}\n").unwrap();
+    feed.finish();
+    assert_eq!(spans.counts().offered, 3);
 }
 
 #[test]

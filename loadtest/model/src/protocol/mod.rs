@@ -148,6 +148,9 @@ pub struct TrialFiles {
     /// [`ObservedSeries`](crate::record::ObservedSeries), which the search waits for.
     #[serde(default)]
     pub observed: PathBuf,
+    /// The spans of its sampled journeys: a [`SpanLine`] in JSON per line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spans: Option<PathBuf>,
 }
 
 /// A line of the course of a search.

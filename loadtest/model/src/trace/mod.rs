@@ -30,6 +30,11 @@ pub struct Tracing {
 }
 
 impl Tracing {
+    /// Returns true if any journey may be sampled, whose spans are kept.
+    pub fn has_spans(&self) -> bool {
+        self.sample > 0.0
+    }
+
     /// Returns true if both ask the target for the same: a link is only read.
     pub fn is_same_load(&self, other: &Self) -> bool {
         (self.sample, self.at_most_per_second) == (other.sample, other.at_most_per_second)
