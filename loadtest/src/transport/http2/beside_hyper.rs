@@ -145,6 +145,20 @@ fn is_reset_without_error(answer: &[u8]) -> bool {
     })
 }
 
+/// The answer up to the frame that ends its stream.
+fn until_its_end(answer: &[u8]) -> &[u8] {
+    let (mut at, mut ends) = (0, false);
+    while let Some(&[a, b, c, kind, flags, _, _, _, stream]) = answer.get(at..at + 9) {
+        at += 9 + u32::from_be_bytes([0, a, b, c]) as usize;
+        ends |= kind <= 1 && flags & 1 == 1 && stream == 1;
+        // A head that is not over yet goes on in the next frame.
+        if ends && (kind == 0 || flags & 4 == 4) {
+            break;
+        }
+    }
+    &answer[..at.min(answer.len())]
+}
+
 fn request<B>(body: B) -> Request<B> {
     let request = Request::builder().uri("http://h/");
     request.body(body).unwrap()
@@ -208,12 +222,18 @@ proptest! {
             answer[place] = byte;
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let (ours, theirs) = runtime.block_on(async {
+        let read = |answer: &[u8]| runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let (ours, _) = tokio::join!(ours(&listener, sent.clone()), serve(&listener, &answer, piece));
-            let (theirs, _) = tokio::join!(theirs(&listener, sent), serve(&listener, &answer, piece));
+            let (ours, _) = tokio::join!(ours(&listener, sent.clone()), serve(&listener, answer, piece));
+            let (theirs, _) = tokio::join!(theirs(&listener, sent.clone()), serve(&listener, answer, piece));
             (ours, theirs)
         });
+        let (mut ours, mut theirs) = read(&answer);
+        if ours != theirs {
+            // What follows an answer may be read together with its end, or later and by nobody.
+            answer = until_its_end(&answer).to_vec();
+            (ours, theirs) = read(&answer);
+        }
         let text = answer[..answer.len().min(200)].escape_ascii();
         match (ours, theirs) {
             (Some(ours @ Answer { body: None, .. }), Some(theirs)) if is_reset_without_error(&answer) => {
