@@ -89,13 +89,16 @@ pub(crate) fn start() -> RunStart {
     }
 }
 
-/// A second in which `started` iterations began and ended well, after 30 ms each.
+/// A second in which `started` iterations began and ended well, after 30 ms each; nothing happened if there are none.
 pub(crate) fn frame(second: u32, started: u64) -> Frame {
     let mut frame = Frame {
         second,
         active_users: 3,
         ..Frame::default()
     };
+    if started == 0 {
+        return frame;
+    }
     let tally = &mut frame.windows.steady;
     *tally = loadtest_model::metrics::Tally::new(2);
     tally.journey.started = started;

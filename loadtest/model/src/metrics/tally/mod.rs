@@ -44,15 +44,18 @@ pub struct Broken {
     pub after: Duration,
 }
 
-/// Measurements, by the part of the load that the iterations were due in.
+/// Measurements, by the part of the load that the iterations were due in. As text, those without any are left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Windows {
     /// Due within the warm-up: counted, else discarded.
+    #[serde(skip_serializing_if = "Tally::is_empty")]
     pub warm_up: Tally,
     /// Due within the ramp: in the accounts, not in the headline numbers.
+    #[serde(skip_serializing_if = "Tally::is_empty")]
     pub ramp: Tally,
     /// Due after the ramp (loads without a steady part: all of it): the headline numbers.
+    #[serde(skip_serializing_if = "Tally::is_empty")]
     pub steady: Tally,
 }
 
@@ -146,6 +149,22 @@ impl Tally {
             steps: vec![StepTally::default(); steps],
             ..Self::default()
         }
+    }
+
+    /// Returns true if nothing happened.
+    fn is_empty(&self) -> bool {
+        let Self {
+            journey,
+            steps,
+            groups,
+            dependencies,
+            own,
+        } = self;
+        *journey == JourneyTally::default()
+            && steps.iter().all(|step| *step == StepTally::default())
+            && groups.is_empty()
+            && dependencies.is_empty()
+            && own.is_empty()
     }
 
     /// Adds all of `other`.
