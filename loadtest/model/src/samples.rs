@@ -12,15 +12,18 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 /// The bytes of a sample.
-pub const SAMPLE_BYTES: usize = 64;
+pub const SAMPLE_BYTES: usize = 48;
 /// The longest name of a request in characters, whose bytes fit a `u16`.
 const MAX_NAME: usize = 1 << 12;
 
+/// The kind of an entry, in the lowest two bits of its first byte.
 const SAMPLE: u8 = 1;
 const NAME: u8 = 2;
 const LOST: u8 = 3;
-/// Stands for a time that there is none of.
-const NO_TIME: u32 = u32::MAX;
+/// Stand for what there is none of, in as many bytes.
+const NONE_OF_4_BYTES: u32 = u32::MAX;
+const NONE_OF_5_BYTES: u64 = (1 << 40) - 1;
+const NONE_OF_6_BYTES: u64 = (1 << 48) - 1;
 const WINDOWS: [Window; 3] = [Window::WarmUp, Window::Ramp, Window::Steady];
 const KINDS: [SampleKind; 3] = [SampleKind::Journey, SampleKind::Step, SampleKind::Request];
 
@@ -75,7 +78,7 @@ impl SampleKind {
     }
 }
 
-/// One sample. Times are in microseconds.
+/// One sample. Times are in microseconds; of a duration above twelve days, so much is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
     /// Its subject.
@@ -160,72 +163,74 @@ impl SamplesAccount {
 
 impl Sample {
     /// Returns it as bytes.
+    #[inline]
     pub fn to_bytes(&self) -> [u8; SAMPLE_BYTES] {
         let mut bytes = [0; SAMPLE_BYTES];
         let error = self.error.and_then(|error| {
             let place = ErrorKind::ALL.iter().position(|kind| *kind == error)?;
             u8::try_from(place + 1).ok()
         });
-        bytes[0] = SAMPLE;
-        bytes[1] = self.kind as u8;
-        bytes[2] = self.window as u8;
-        bytes[3] = error.unwrap_or(0);
-        bytes[4..6].copy_from_slice(&self.status.unwrap_or(0).to_le_bytes());
-        bytes[6..8].copy_from_slice(&self.step.unwrap_or(u16::MAX).to_le_bytes());
-        bytes[8..12].copy_from_slice(&self.name.unwrap_or(u32::MAX).to_le_bytes());
-        bytes[12..16].copy_from_slice(&self.user.to_le_bytes());
-        bytes[16..24].copy_from_slice(&self.iteration.unwrap_or(u64::MAX).to_le_bytes());
-        bytes[24..32].copy_from_slice(&self.begun_us.to_le_bytes());
-        bytes[32..40].copy_from_slice(&self.start_delay_us.to_le_bytes());
-        bytes[40..48].copy_from_slice(&self.service_us.unwrap_or(u64::MAX).to_le_bytes());
-        bytes[48..52].copy_from_slice(&self.first_byte_us.unwrap_or(NO_TIME).to_le_bytes());
-        bytes[52..56].copy_from_slice(&self.sent.to_le_bytes());
-        bytes[56..60].copy_from_slice(&self.received.to_le_bytes());
-        bytes[60] = self.is_ok.into();
+        let iteration = self.iteration.unwrap_or(NONE_OF_6_BYTES);
+        let delay_us = self.start_delay_us.min(NONE_OF_5_BYTES);
+        let service_us = match self.service_us {
+            Some(time) => time.min(NONE_OF_5_BYTES - 1),
+            None => NONE_OF_5_BYTES,
+        };
+        let (kind, window) = (self.kind as u8, self.window as u8);
+        bytes[0] = SAMPLE | kind << 2 | window << 4 | u8::from(self.is_ok) << 6;
+        bytes[1] = error.unwrap_or(0);
+        bytes[2..4].copy_from_slice(&self.status.unwrap_or(0).to_le_bytes());
+        bytes[4..6].copy_from_slice(&self.step.unwrap_or(u16::MAX).to_le_bytes());
+        bytes[6..10].copy_from_slice(&self.name.unwrap_or(NONE_OF_4_BYTES).to_le_bytes());
+        bytes[10..14].copy_from_slice(&self.user.to_le_bytes());
+        bytes[14..18].copy_from_slice(&self.first_byte_us.unwrap_or(NONE_OF_4_BYTES).to_le_bytes());
+        bytes[18..22].copy_from_slice(&self.sent.to_le_bytes());
+        bytes[22..26].copy_from_slice(&self.received.to_le_bytes());
+        bytes[26..32].copy_from_slice(&iteration.to_le_bytes()[..6]);
+        bytes[32..38].copy_from_slice(&self.begun_us.to_le_bytes()[..6]);
+        bytes[38..43].copy_from_slice(&delay_us.to_le_bytes()[..5]);
+        bytes[43..48].copy_from_slice(&service_us.to_le_bytes()[..5]);
         bytes
     }
 
     fn from_bytes(bytes: &[u8; SAMPLE_BYTES]) -> Option<Self> {
-        let error = match bytes[3] {
+        let number = |from: usize, to: usize| {
+            let lowest_last = bytes[from..to].iter().rev();
+            lowest_last.fold(0, |number, byte| number << 8 | u64::from(*byte))
+        };
+        let four_bytes = |from| number(from, from + 4) as u32;
+        let error = match bytes[1] {
             0 => None,
             number => Some(*ErrorKind::ALL.get(usize::from(number) - 1)?),
         };
-        let status = u16::from_le_bytes(part(bytes, 4));
-        let step = u16::from_le_bytes(part(bytes, 6));
-        let name = u32::from_le_bytes(part(bytes, 8));
-        let iteration = u64::from_le_bytes(part(bytes, 16));
-        let service_us = u64::from_le_bytes(part(bytes, 40));
-        let first_byte_us = u32::from_le_bytes(part(bytes, 48));
+        let (status, step) = (number(2, 4) as u16, number(4, 6) as u16);
+        let (name, first_byte_us) = (four_bytes(6), four_bytes(14));
+        let (iteration, service_us) = (number(26, 32), number(43, 48));
         Some(Self {
-            kind: *KINDS.get(usize::from(bytes[1]))?,
-            window: *WINDOWS.iter().find(|window| **window as u8 == bytes[2])?,
+            kind: *KINDS.get(usize::from(bytes[0] >> 2 & 3))?,
+            window: *WINDOWS.get(usize::from(bytes[0] >> 4 & 3))?,
             step: (step != u16::MAX).then_some(step),
-            name: (name != u32::MAX).then_some(name),
-            user: u32::from_le_bytes(part(bytes, 12)),
-            iteration: (iteration != u64::MAX).then_some(iteration),
-            begun_us: u64::from_le_bytes(part(bytes, 24)),
-            start_delay_us: u64::from_le_bytes(part(bytes, 32)),
-            service_us: (service_us != u64::MAX).then_some(service_us),
-            first_byte_us: (first_byte_us != NO_TIME).then_some(first_byte_us),
+            name: (name != NONE_OF_4_BYTES).then_some(name),
+            user: four_bytes(10),
+            iteration: (iteration != NONE_OF_6_BYTES).then_some(iteration),
+            begun_us: number(32, 38),
+            start_delay_us: number(38, 43),
+            service_us: (service_us != NONE_OF_5_BYTES).then_some(service_us),
+            first_byte_us: (first_byte_us != NONE_OF_4_BYTES).then_some(first_byte_us),
             status: (status != 0).then_some(status),
-            is_ok: bytes[60] == 1,
+            is_ok: bytes[0] >> 6 & 1 == 1,
             error,
-            sent: u32::from_le_bytes(part(bytes, 52)),
-            received: u32::from_le_bytes(part(bytes, 56)),
+            sent: four_bytes(18),
+            received: four_bytes(22),
         })
     }
-}
-
-/// Copies the bytes of a number.
-fn part<const N: usize>(bytes: &[u8; SAMPLE_BYTES], at: usize) -> [u8; N] {
-    std::array::from_fn(|place| bytes[at + place])
 }
 
 impl SampleEntry {
     /// Appends it to `bytes`.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         match self {
-            Self::Sample(sample) => bytes.extend(sample.to_bytes()),
+            Self::Sample(sample) => bytes.extend_from_slice(&sample.to_bytes()),
             Self::Name { number, name } => {
                 // A name of the report has a hundred characters at most.
                 let name: String = name.chars().take(MAX_NAME).collect();
@@ -258,7 +263,7 @@ impl SampleEntry {
     fn read_whole(reader: &mut impl Read) -> io::Result<Self> {
         let [tag] = read_bytes(reader)?;
         let damaged = || io::Error::new(io::ErrorKind::InvalidData, "not a file of samples");
-        match tag {
+        match tag & 3 {
             SAMPLE => {
                 let rest: [u8; SAMPLE_BYTES - 1] = read_bytes(reader)?;
                 let mut bytes = [tag; SAMPLE_BYTES];
@@ -301,19 +306,21 @@ mod tests {
             prop::sample::select(&WINDOWS[..]),
             prop::option::of(0..u16::MAX),
             prop::option::of(0..u32::MAX),
-            prop::option::of(0..u64::MAX),
+            prop::option::of(0..NONE_OF_6_BYTES),
             prop::option::of(prop::sample::select(ErrorKind::ALL)),
         );
         let figures = (
-            any::<(u32, u64, u64, bool, u32, u32)>(),
-            prop::option::of(0..u64::MAX),
-            prop::option::of(0..NO_TIME),
+            any::<(u32, bool, u32, u32)>(),
+            0..=NONE_OF_6_BYTES,
+            0..=NONE_OF_5_BYTES,
+            prop::option::of(0..NONE_OF_5_BYTES),
+            prop::option::of(0..NONE_OF_4_BYTES),
             prop::option::of(100_u16..1_000),
         );
         (text, figures).prop_map(|(text, figures)| {
             let (kind, window, step, name, iteration, error) = text;
-            let (plain, service_us, first_byte_us, status) = figures;
-            let (user, begun_us, start_delay_us, is_ok, sent, received) = plain;
+            let (plain, begun_us, start_delay_us, service_us, first_byte_us, status) = figures;
+            let (user, is_ok, sent, received) = plain;
             Sample {
                 kind,
                 window,
