@@ -18,8 +18,7 @@ needs nginx openssl
 ours=$(package ours "$here/ours.rs" "$OURS")
 oha=$(crates_oha) h2load=$(system h2load)
 
-openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost \
-    -addext subjectAltName=IP:127.0.0.1 -keyout "$folder/key.pem" -out "$folder/certificate.pem" 2>/dev/null
+certificate
 port=$((20000 + RANDOM % 10000))
 cat >"$folder/http2.conf" <<EOF
 worker_processes 1;
