@@ -11,7 +11,7 @@ use crate::metrics::{Cause, RootCause};
 use crate::redacted::Redacted;
 pub use group::{GroupSample, GroupTally};
 pub use journey::{JourneyTally, TailShare};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::time::Duration;
 pub use step::{ErrorTally, InnerTally, PhaseTally, StepTally};
 
@@ -21,6 +21,7 @@ pub struct Frame {
     /// The second, counted from the start of the run (warm-up included).
     pub second: u32,
     /// The measurements, by the part of the load that the iterations were due in.
+    #[serde(serialize_with = "Windows::serialize_measured")]
     pub windows: Windows,
     /// Virtual users within an iteration at the end of the second.
     pub active_users: u32,
@@ -44,18 +45,15 @@ pub struct Broken {
     pub after: Duration,
 }
 
-/// Measurements, by the part of the load that the iterations were due in. As text, those without any are left out.
+/// Measurements, by the part of the load that the iterations were due in.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Windows {
     /// Due within the warm-up: counted, else discarded.
-    #[serde(skip_serializing_if = "Tally::is_empty")]
     pub warm_up: Tally,
     /// Due within the ramp: in the accounts, not in the headline numbers.
-    #[serde(skip_serializing_if = "Tally::is_empty")]
     pub ramp: Tally,
     /// Due after the ramp (loads without a steady part: all of it): the headline numbers.
-    #[serde(skip_serializing_if = "Tally::is_empty")]
     pub steady: Tally,
 }
 
@@ -119,6 +117,12 @@ impl Windows {
     /// All windows, in the order of time.
     pub fn all(&self) -> [&Tally; 3] {
         [&self.warm_up, &self.ramp, &self.steady]
+    }
+
+    /// Writes those in which something happened.
+    fn serialize_measured<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let named = ["warm_up", "ramp", "steady"].into_iter().zip(self.all());
+        serializer.collect_map(named.filter(|(_, tally)| !tally.is_empty()))
     }
 
     /// Adds what was put aside while it was counted.
