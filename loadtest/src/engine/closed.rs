@@ -188,7 +188,7 @@ async fn run_user<T: Transport>(
     first: Instant,
     mut answer: FirstAnswer,
     state: Rc<WorkerState>,
-) -> Option<VirtualUser<T>> {
+) -> Option<Box<VirtualUser<T>>> {
     let mut pace = Pace { intended: first };
     // The iteration number is that of the user and of its own count, whatever others do.
     let mut count = 0;
@@ -356,7 +356,7 @@ async fn run_fixed_iterations<T: Transport>(
     mut answer: FirstAnswer,
     numbers: IterationNumbers,
     state: Rc<WorkerState>,
-) -> Option<VirtualUser<T>> {
+) -> Option<Box<VirtualUser<T>>> {
     let IterationNumbers { next, step, end } = numbers;
     let mut pace = Pace { intended: due };
     let mut begun = None;

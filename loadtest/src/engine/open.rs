@@ -247,7 +247,7 @@ async fn serve_arrivals<T: Transport>(
     first: Arrival,
     queue: Rc<ArrivalQueue>,
     state: Rc<WorkerState>,
-) -> Option<VirtualUser<T>> {
+) -> Option<Box<VirtualUser<T>>> {
     let idle_user = Rc::new(IdleUser::default());
     let mut next = Some(first);
     while let Some(arrival) = next {

@@ -11,9 +11,9 @@ use tokio::time::Instant;
 /// The users of a worker, each in a task of its own.
 pub(super) struct UserTasks<T> {
     /// Users that may still start iterations.
-    travelling: JoinSet<Option<VirtualUser<T>>>,
+    travelling: JoinSet<Option<Box<VirtualUser<T>>>>,
     /// Users that finished their last iteration and wait for the end of the load.
-    waiting: Vec<VirtualUser<T>>,
+    waiting: Vec<Box<VirtualUser<T>>>,
     /// Users that run their last steps.
     in_last_steps: JoinSet<()>,
     /// The end of the last iteration of all users.
@@ -33,7 +33,7 @@ impl<T: Transport + 'static> UserTasks<T> {
     /// Takes on a user; `journeys` gives it back after its last one, if it has steps to run then.
     pub(super) fn spawn_user(
         &mut self,
-        journeys: impl Future<Output = Option<VirtualUser<T>>> + 'static,
+        journeys: impl Future<Output = Option<Box<VirtualUser<T>>>> + 'static,
     ) {
         self.travelling.spawn_local(journeys);
     }

@@ -9,10 +9,8 @@ use super::route::{Route, UserParts};
 use super::trace::SentRequests;
 use super::{Call, ErrorKind, Exchange, Failure, Received, Transport, body};
 use crate::redact;
-use crate::targets::Allowance;
 use crate::targets::Origin;
 use crate::transport::{RequestBuf, RequestTarget};
-use http::HeaderValue;
 use http::uri::Authority;
 use loadtest_model::definition::Cookies;
 use std::cell::{Cell, RefCell};
@@ -35,8 +33,6 @@ pub(crate) struct HttpTransport {
     /// The number of the virtual user.
     number: u64,
     /// A copy of the user's own: threads that count references to one value slow each other down.
-    run_id: HeaderValue,
-    /// A copy too.
     base_url: Option<Arc<str>>,
     /// `None` for no cookies but those that steps set.
     jar: Option<RefCell<CookieJar>>,
@@ -62,7 +58,6 @@ impl HttpTransport {
     /// Makes the transport of virtual user number `user`; nothing is connected yet.
     pub(crate) fn new(network: Arc<Network>, user: u64) -> Self {
         Self {
-            run_id: copy_header_value(&network.run_id),
             base_url: network.base_url().map(Arc::from),
             jar: (network.cookies != Cookies::Off).then(RefCell::default),
             lanes: RefCell::new(vec![Lane::new(&network, user)]),
@@ -86,8 +81,7 @@ impl Lane {
         if let Some(base) = network.base() {
             // The base was permitted when the network was prepared.
             if let Ok(addresses) = network.addresses(&base.origin) {
-                let allowance = network.allowance(&base.origin);
-                routes.add_route(base.origin.clone(), None, addresses, user, allowance);
+                routes.add_route(network, base.origin.clone(), None, addresses, user);
             }
         }
         Self {
@@ -253,7 +247,6 @@ impl HttpTransport {
     fn user_parts(&self) -> UserParts<'_> {
         UserParts {
             network: &self.network,
-            run_id: &self.run_id,
             jar: self.jar.as_ref(),
         }
     }
@@ -300,8 +293,7 @@ impl HttpTransport {
             .network
             .addresses(&origin)
             .map_err(|refusal| Failure::new(ErrorKind::GuardBlocked, refusal.to_string()))?;
-        let allowance = self.network.allowance(&origin);
-        Ok(routes.add_route(origin, written, addresses, self.number, allowance))
+        Ok(routes.add_route(&self.network, origin, written, addresses, self.number))
     }
 }
 
@@ -309,23 +301,19 @@ impl LaneRoutes {
     /// The number of a new route, for which the oldest but the base may have to go.
     fn add_route(
         &mut self,
+        network: &Network,
         origin: Origin,
         written: Option<Authority>,
         addresses: Addresses,
         user: u64,
-        allowance: Option<Arc<Allowance>>,
     ) -> usize {
         if self.0.len() > MAX_ORIGINS {
             self.0.remove(1);
         }
         self.0
-            .push(Route::new(origin, written, addresses, user, allowance));
+            .push(Route::new(network, origin, written, addresses, user));
         self.0.len() - 1
     }
-}
-
-fn copy_header_value(value: &HeaderValue) -> HeaderValue {
-    HeaderValue::from_bytes(value.as_bytes()).unwrap_or_else(|_| value.clone())
 }
 
 impl fmt::Debug for HttpTransport {

@@ -48,7 +48,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The header of an answer by which a target ends a load test.
-pub(crate) const STOP: HeaderName = HeaderName::from_static("loadtest-stop");
+pub(crate) const STOP: HeaderName = HeaderName::from_static(STOP_NAME);
+const STOP_NAME: &str = "loadtest-stop";
 
 /// Sends the requests of one virtual user.
 pub(crate) trait Transport: 'static {

@@ -12,6 +12,7 @@ use http::header::{
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version};
 use loadtest_model::trace::TraceParent;
+use std::ops::Range;
 
 const USER_AGENT_VALUE: HeaderValue =
     HeaderValue::from_static(concat!("loadtest/", env!("CARGO_PKG_VERSION")));
@@ -32,14 +33,67 @@ pub(super) struct OutgoingRequest<'a> {
 pub(super) struct RequestSurroundings<'a> {
     /// The path of the base URL.
     pub(super) prefix: &'a str,
-    pub(super) host: &'a HeaderValue,
-    pub(super) run_id: &'a HeaderValue,
+    pub(super) defaults: &'a DefaultHeaders,
     /// The body of the answer is read, and may be compressed.
     pub(super) reads_body: bool,
     /// The cookies of the user's jar, without those that the step sets.
     pub(super) cookie: Option<HeaderValue>,
     /// The trace of the journey, where requests carry one.
     pub(super) traceparent: Option<TraceParent>,
+}
+
+/// The headers that all requests to an origin have, unless a step says otherwise.
+pub(super) struct DefaultHeaders {
+    host: HeaderValue,
+    run_id: HeaderValue,
+    /// All of them as HTTP/1.1 writes them.
+    lines: Box<[u8]>,
+    /// The line within them that only requests have whose answer is read.
+    accept_encoding: Range<usize>,
+}
+
+/// The names of the default headers.
+static DEFAULT_NAMES: [HeaderName; 5] = [HOST, USER_AGENT, ACCEPT, ACCEPT_ENCODING, RUN_HEADER];
+
+impl DefaultHeaders {
+    pub(super) fn new(host: HeaderValue, run_id: &HeaderValue) -> Self {
+        let mut headers = Self {
+            host,
+            run_id: copy_header_value(run_id),
+            lines: Box::default(),
+            accept_encoding: 0..0,
+        };
+        let (mut lines, mut accept_encoding) = (Vec::new(), 0..0);
+        headers.for_each(true, |name, value| {
+            let begin = lines.len();
+            for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+                lines.extend_from_slice(part);
+            }
+            if name == ACCEPT_ENCODING {
+                accept_encoding = begin..lines.len();
+            }
+        });
+        headers.lines = lines.into();
+        headers.accept_encoding = accept_encoding;
+        headers
+    }
+
+    fn for_each(&self, reads_body: bool, mut each: impl FnMut(&HeaderName, &HeaderValue)) {
+        each(&HOST, &self.host);
+        each(&USER_AGENT, &USER_AGENT_VALUE);
+        each(&ACCEPT, &ANY_MEDIA);
+        if reads_body {
+            each(&ACCEPT_ENCODING, &compression::ACCEPTED_ENCODINGS);
+        }
+        each(&RUN_HEADER, &self.run_id);
+    }
+
+    /// Returns the lines of all of them as HTTP/1.1 writes them, in two parts.
+    fn lines(&self, reads_body: bool) -> [&[u8]; 2] {
+        let Range { start, end } = self.accept_encoding;
+        let first = if reads_body { end } else { start };
+        [&self.lines[..first], &self.lines[end..]]
+    }
 }
 
 impl<'a> OutgoingRequest<'a> {
@@ -71,10 +125,7 @@ impl<'a> OutgoingRequest<'a> {
     #[inline]
     pub(super) fn traceparent(&self) -> Option<TraceParent> {
         let parent = self.around.traceparent?;
-        let mut explicit = self.buffer.headers.iter();
-        let is_own = explicit.any(|(name, _)| *name == TRACEPARENT_HEADER)
-            || self.buffer.omitted.contains(&TRACEPARENT_HEADER);
-        (!is_own).then_some(parent)
+        (!self.says(&TRACEPARENT_HEADER)).then_some(parent)
     }
 
     /// Hands over the headers: those sent by default that the step does not set, and those of the step. Cookies of
@@ -83,28 +134,46 @@ impl<'a> OutgoingRequest<'a> {
     /// The length of a body that is there is not among them, unless the step says it, nor is
     /// [`traceparent`](Self::traceparent).
     pub(super) fn write_headers(&self, mut write: impl FnMut(&HeaderName, &HeaderValue)) {
+        let around = &self.around;
+        around.defaults.for_each(around.reads_body, |name, value| {
+            if !self.says(name) {
+                write(name, value);
+            }
+        });
+        self.write_further_headers(write);
+    }
+
+    /// Returns the lines of the default headers as HTTP/1.1 writes them; `None` if the step sets or leaves out one.
+    pub(super) fn default_lines(&self) -> Option<[&[u8]; 2]> {
+        let mut said = self.buffer.headers.iter().map(|(name, _)| name);
+        let is_own =
+            !self.buffer.omitted.is_empty() || said.any(|name| DEFAULT_NAMES.contains(name));
+        (!is_own).then(|| self.around.defaults.lines(self.around.reads_body))
+    }
+
+    /// Returns whether the step sets the header or leaves it out.
+    fn says(&self, name: &HeaderName) -> bool {
+        let mut explicit = self.buffer.headers.iter();
+        explicit.any(|(set, _)| set == name) || self.buffer.omitted.contains(name)
+    }
+
+    /// Hands over the headers that not all requests have: cookies, the length of no body, and those of the step.
+    pub(super) fn write_further_headers(&self, mut write: impl FnMut(&HeaderName, &HeaderValue)) {
         let Self { buffer, around, .. } = self;
         let explicit = &buffer.headers;
-        let is_set = |name: &HeaderName| explicit.iter().any(|(set, _)| set == name);
-        let mut default = |name: HeaderName, value: &HeaderValue| {
-            if !is_set(&name) && !buffer.omitted.contains(&name) {
-                write(&name, value);
-            }
-        };
-        default(HOST, around.host);
-        default(USER_AGENT, &USER_AGENT_VALUE);
-        default(ACCEPT, &ANY_MEDIA);
-        if around.reads_body {
-            default(ACCEPT_ENCODING, &compression::ACCEPTED_ENCODINGS);
-        }
-        default(RUN_HEADER, around.run_id);
         let mut cookie = around.cookie.as_ref();
-        if let Some(cookie) = cookie {
-            default(COOKIE, cookie);
+        if let Some(cookie) = cookie
+            && !self.says(&COOKIE)
+        {
+            write(&COOKIE, cookie);
         }
         let says_length = matches!(buffer.method, Method::POST | Method::PUT | Method::PATCH);
-        if says_length && buffer.body.is_empty() && !is_set(&TRANSFER_ENCODING) {
-            default(CONTENT_LENGTH, &ZERO_LENGTH);
+        if says_length
+            && buffer.body.is_empty()
+            && !explicit.iter().any(|(set, _)| *set == TRANSFER_ENCODING)
+            && !self.says(&CONTENT_LENGTH)
+        {
+            write(&CONTENT_LENGTH, &ZERO_LENGTH);
         }
         for (name, value) in explicit {
             match cookie.take_if(|_| *name == COOKIE) {
@@ -147,7 +216,7 @@ impl<'a> OutgoingRequest<'a> {
         let mut host = None;
         self.write_headers(|name, value| {
             if *name == HOST {
-                host = (value != self.around.host).then(|| value.clone());
+                host = (value != self.around.defaults.host).then(|| value.clone());
             } else if !is_connection_header(name, value) {
                 headers.append(name, value.clone());
             }
@@ -165,6 +234,11 @@ impl<'a> OutgoingRequest<'a> {
         *request.uri_mut() = absolute_uri(https, authority, self.path.clone())?;
         Ok(request)
     }
+}
+
+/// A copy of one's own: threads that count references to one value slow each other down.
+fn copy_header_value(value: &HeaderValue) -> HeaderValue {
+    HeaderValue::from_bytes(value.as_bytes()).unwrap_or_else(|_| value.clone())
 }
 
 /// The path and query that `buffer` goes to.

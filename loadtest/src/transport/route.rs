@@ -8,7 +8,7 @@ use super::meter::Meter;
 use super::network::{Addresses, Network};
 use super::progress::{CallProgress, CallStage, add_phase};
 use super::redirect::{self, Redirect};
-use super::request::{self, OutgoingRequest, RequestSurroundings};
+use super::request::{self, DefaultHeaders, OutgoingRequest, RequestSurroundings};
 use super::{Call, ErrorKind, Failure, Received, STOP, body, connection, error_mapping, http2};
 use crate::targets::Origin;
 use crate::targets::{Allowance, RequestPass};
@@ -16,7 +16,7 @@ use crate::transport::RequestBuf;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, COOKIE, LOCATION, TRANSFER_ENCODING};
 use http::uri::Authority;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Version};
+use http::{HeaderMap, Method, StatusCode, Version};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,8 +27,8 @@ pub(super) struct Route {
     pub(super) origin: Origin,
     /// Host and port as the last absolute URL wrote them.
     pub(super) written: Option<Authority>,
-    host: HeaderValue,
-    /// The same for HTTP/2.
+    defaults: DefaultHeaders,
+    /// The value of its `host` for HTTP/2.
     authority: Authority,
     pub(super) addresses: Addresses,
     /// The address to connect to.
@@ -46,7 +46,6 @@ pub(super) struct Route {
 /// The parts of a user that a request needs.
 pub(super) struct UserParts<'a> {
     pub(super) network: &'a Network,
-    pub(super) run_id: &'a HeaderValue,
     pub(super) jar: Option<&'a RefCell<CookieJar>>,
 }
 
@@ -66,17 +65,17 @@ enum Repeatability {
 
 impl Route {
     pub(super) fn new(
+        network: &Network,
         origin: Origin,
         written: Option<Authority>,
         addresses: Addresses,
         user: u64,
-        allowance: Option<Arc<Allowance>>,
     ) -> Self {
         let host = origin.host_header();
         let authority = Authority::try_from(host.as_bytes())
             .unwrap_or_else(|_| unreachable!("an origin has an authority"));
         Self {
-            host,
+            defaults: DefaultHeaders::new(host, &network.run_id),
             authority,
             written,
             preferred: addresses.of(user),
@@ -84,7 +83,7 @@ impl Route {
             user,
             kept: None,
             headers: HeaderMap::new(),
-            allowance,
+            allowance: network.allowance(&origin),
             origin,
         }
     }
@@ -207,8 +206,7 @@ impl Route {
         };
         let around = RequestSurroundings {
             prefix,
-            host: &self.host,
-            run_id: lent.run_id,
+            defaults: &self.defaults,
             reads_body: call.reads.body,
             cookie,
             traceparent: progress.traceparent(call),

@@ -268,11 +268,12 @@ impl<T: Transport> VirtualUser<T> {
         }
     }
 
-    /// The user, if there are steps to run now that its last iteration is over.
-    pub(crate) fn with_last_steps(self) -> Option<Self> {
+    /// The user, if there are steps to run now that its last iteration is over. In a box: the output of a task is
+    /// moved each time it is polled.
+    pub(crate) fn with_last_steps(self) -> Option<Box<Self>> {
         let mut steps = self.scenario.definition.steps.iter();
         let has_any = self.chain.is_some() && steps.any(|def| def.last);
-        has_any.then_some(self)
+        has_any.then(|| Box::new(self))
     }
 }
 

@@ -9,7 +9,7 @@
 //! - bytes follow the answer, which either may find out later than the other; here they always spoil it.
 
 use super::super::meter::{MAX_HEAD, Meter, MeteredStream, TransportStream};
-use super::super::request::{OutgoingRequest, RequestSurroundings};
+use super::super::request::{DefaultHeaders, OutgoingRequest, RequestSurroundings};
 use super::{Error, Http1};
 use crate::transport::RequestBuf;
 use bytes::Bytes;
@@ -152,8 +152,7 @@ async fn ours(answer: &[u8], piece: usize, method: &Method) -> Result<Read, Erro
     let host = HeaderValue::from_static("h");
     let around = RequestSurroundings {
         prefix: "",
-        host: &host,
-        run_id: &host,
+        defaults: &DefaultHeaders::new(host.clone(), &host),
         reads_body: false,
         cookie: None,
         traceparent: None,

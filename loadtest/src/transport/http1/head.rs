@@ -1,6 +1,6 @@
 //! The heads of requests and answers (RFC 9112).
 
-use super::super::STOP;
+use super::super::STOP_NAME;
 use super::super::request::OutgoingRequest;
 use super::{Body, Chunks, Error};
 use crate::transport::RequestBuf;
@@ -15,15 +15,10 @@ use std::mem::MaybeUninit;
 const MAX_HEADERS: usize = 100;
 
 /// The headers of an answer that say something to a client.
-const CLIENT_HEADERS: [HeaderName; 4] = [
-    http::header::CONTENT_ENCODING,
-    http::header::LOCATION,
-    http::header::SET_COOKIE,
-    STOP,
-];
+const CLIENT_HEADERS: [&str; 4] = ["content-encoding", "location", "set-cookie", STOP_NAME];
 
 /// The headers that say how long a body is.
-const LENGTH_HEADERS: [HeaderName; 2] = [CONTENT_LENGTH, TRANSFER_ENCODING];
+const LENGTH_HEADERS: [&str; 2] = ["content-length", "transfer-encoding"];
 
 /// A head, and its length.
 pub(super) enum ParsedHead {
@@ -63,7 +58,7 @@ pub(super) fn encode_request_head(outgoing: &OutgoingRequest<'_>, out: &mut Vec<
     let is_chunked = encodings > 0 && !body.is_empty();
     let has_length = count(CONTENT_LENGTH) > 0;
     let mut encoding = 0;
-    outgoing.write_headers(|name, value| {
+    let mut write_line = |out: &mut Vec<u8>, name: &HeaderName, value: &HeaderValue| {
         let mut end: &[u8] = b"\r\n";
         if encodings > 0 && name == TRANSFER_ENCODING {
             if !is_chunked {
@@ -79,7 +74,15 @@ pub(super) fn encode_request_head(outgoing: &OutgoingRequest<'_>, out: &mut Vec<
         for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), end] {
             out.extend_from_slice(part);
         }
-    });
+    };
+    if let Some(lines) = outgoing.default_lines() {
+        for part in lines {
+            out.extend_from_slice(part);
+        }
+        outgoing.write_further_headers(|name, value| write_line(out, name, value));
+    } else {
+        outgoing.write_headers(|name, value| write_line(out, name, value));
+    }
     if let Some(parent) = outgoing.traceparent() {
         out.extend_from_slice(b"traceparent: ");
         let begin = out.len();
@@ -156,15 +159,15 @@ pub(super) fn parse_head(
             chunked = Some(list_ends_with(value, "chunked"));
         } else if name.eq_ignore_ascii_case("connection") {
             closes |= list_contains(value, "close");
-            keeps |= list_contains(value, "keep-alive");
+            keeps |= is_old && list_contains(value, "keep-alive");
         }
     }
     // Two things said of the length of a body are worth a look.
     let is_ambiguous = announced.is_some() && chunked.is_some();
     for header in head.headers.iter() {
-        let is_one_of = |names: &[HeaderName]| {
+        let is_one_of = |names: &[&str]| {
             let mut names = names.iter();
-            names.any(|name| header.name.eq_ignore_ascii_case(name.as_str()))
+            names.any(|name| header.name.eq_ignore_ascii_case(name))
         };
         if all || is_one_of(&CLIENT_HEADERS) || is_ambiguous && is_one_of(&LENGTH_HEADERS) {
             let name = HeaderName::from_bytes(header.name.as_bytes());
@@ -187,7 +190,7 @@ pub(super) fn parse_head(
         (Some(false), _) | (None, None) => Body::UntilEnd,
     };
     let is_kept = !closes
-        && (!is_old || keeps)
+        && (keeps || !is_old)
         && status != StatusCode::SWITCHING_PROTOCOLS
         && !matches!(body, Body::UntilEnd);
     let answer = ResponseHead {
@@ -243,7 +246,7 @@ fn describe_parse_error(error: httparse::Error) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::request::RequestSurroundings;
+    use super::super::super::request::{DefaultHeaders, RequestSurroundings};
     use super::*;
     use crate::transport::RequestTarget;
     use bytes::Bytes;
@@ -368,8 +371,7 @@ mod tests {
             let host = HeaderValue::from_static("h");
             let around = RequestSurroundings {
                 prefix: "",
-                host: &host,
-                run_id: &host,
+                defaults: &DefaultHeaders::new(host.clone(), &host),
                 reads_body: false,
                 cookie: None,
                 traceparent: None,
