@@ -60,12 +60,9 @@ fn expected(run: &RunFolder) -> BTreeSet<Example> {
 }
 
 fn examples_of(frame: &Frame) -> Vec<Example> {
-    let [ramp, steady] = [&frame.windows.ramp, &frame.windows.steady];
-    let slowest = ramp.steps.iter().zip(&steady.steps).map(|(ramp, steady)| {
-        let mut slowest = ramp.traced;
-        TracePoint::keep_slower(&mut slowest, steady.traced);
-        slowest
-    });
+    let mut all = frame.windows.steady.clone();
+    all.merge(&frame.windows.ramp);
+    let slowest = all.steps.iter().map(|step| step.traced);
     let example = |point: TracePoint| {
         (
             point.trace_id.to_string(),
