@@ -1,13 +1,17 @@
-//! The journal of a run: read while it grows, and folded into a record where there is no other.
+//! The journal of a run: read while it grows, folded into a record where there is no other, and compressed once there
+//! is one.
 
 use crate::files;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 use loadtest_model::failure::RunFailure;
 use loadtest_model::protocol::JournalLine;
 use loadtest_model::record::{self, EndReason, ScenarioRecord};
 use loadtest_model::redacted::Redacted;
 use serde::de::DeserializeOwned;
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead, BufReader, Read as _};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -68,6 +72,54 @@ impl<L: DeserializeOwned> Tail<L> {
     }
 }
 
+/// Returns the path of a compressed journal.
+fn compressed(path: &Path) -> PathBuf {
+    path.with_extension("jsonl.gz")
+}
+
+/// Returns true if there is a journal, compressed or not.
+pub(crate) fn exists(path: &Path) -> bool {
+    path.is_file() || compressed(path).is_file()
+}
+
+/// Compresses a journal to which nothing is added any more.
+///
+/// # Errors
+/// When it cannot; the journal stays then as it is.
+pub(crate) fn compress(path: &Path) -> io::Result<()> {
+    let compressed = compressed(path);
+    let mut from = files::open(path)?;
+    let written = File::create(&compressed).and_then(|file| {
+        let mut to = GzEncoder::new(file, Compression::fast());
+        io::copy(&mut from, &mut to)?;
+        to.finish()
+    });
+    // Of the two, the one that is whole is read.
+    let other = if written.is_ok() { path } else { &compressed };
+    std::fs::remove_file(other)?;
+    written.map(|_| ())
+}
+
+/// Opens a whole journal, compressed or not. While both are there, only one of them is known to be whole.
+fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    match files::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let file = files::open(&compressed(path))?;
+            Ok(Box::new(BufReader::new(GzDecoder::new(BufReader::new(
+                file,
+            )))))
+        }
+        file => Ok(Box::new(BufReader::new(file?))),
+    }
+}
+
+/// Reads the lines of a whole journal; what cannot be read is left out.
+pub(crate) fn read_lines(path: &Path) -> impl Iterator<Item = JournalLine> + use<> {
+    let journal = open(path).into_iter();
+    let lines = journal.flat_map(|journal| journal.split(b'\n').map_while(Result::ok));
+    lines.filter_map(|line| JournalLine::from_json(&line).ok())
+}
+
 /// The contents of a journal.
 #[derive(Debug, Default)]
 pub(crate) struct Folded {
@@ -83,13 +135,12 @@ pub(crate) struct Folded {
 /// # Errors
 /// When the file cannot be read.
 pub(crate) fn fold(path: &Path) -> io::Result<Folded> {
-    let file = match files::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Folded::default()),
-        file => file?,
-    };
     let mut folded = Folded::default();
     // Line by line: that of a long run does not fit into memory.
-    let mut journal = BufReader::new(file);
+    let mut journal = match open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(folded),
+        journal => journal?,
+    };
     let mut line = Vec::new();
     while journal.read_until(b'\n', &mut line)? > 0 {
         let is_cut = line.last() != Some(&b'\n');
@@ -247,6 +298,31 @@ mod tests {
                 "what is known to have been due, and no more"
             );
         }
+    }
+
+    #[test]
+    fn a_compressed_journal_is_read_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal-1.jsonl");
+        let lines = [
+            JournalLine::Start(Box::new(sample::start())),
+            JournalLine::Frame(Box::new(sample::frame(0, 10))),
+            JournalLine::End(sample::end()),
+        ];
+        assert!(!exists(&path) && compress(&path).is_err());
+        std::fs::write(&path, sample::journal(&lines)).unwrap();
+        let before = fold(&path).unwrap().into_record(died());
+        compress(&path).unwrap();
+        let files = std::fs::read_dir(folder.path()).unwrap();
+        let files: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
+        assert_eq!(files, ["journal-1.jsonl.gz"]);
+        assert!(exists(&path));
+        assert_eq!(fold(&path).unwrap().into_record(died()), before);
+        assert_eq!(read_lines(&path).collect::<Vec<_>>(), lines);
+        // One that was killed while it compressed left half of it.
+        std::fs::write(compressed(&path), "half").unwrap();
+        std::fs::write(&path, sample::journal(&lines)).unwrap();
+        assert_eq!(fold(&path).unwrap().into_record(died()), before);
     }
 
     #[test]

@@ -21,7 +21,7 @@ clone=$target/clone/examples/cargo-loadtest release=$target/release/cargo-loadte
 
 # The run, by the tool itself, so that it can be killed by its number.
 export LOADTEST_STORE_DIRECTORY=$folder/runs
-"$clone" loadtest run --exact shop::load::checkout --rate "$rate/s" --for "${seconds}s" --quiet 2>"$folder/errors" &
+"$clone" loadtest run --exact shop::load::checkout --rate "$rate/s" --duration "${seconds}s" --quiet 2>"$folder/errors" &
 tool=$!
 for _ in {1..1200}; do
     journal=$(echo "$folder"/runs/*/journal-1.jsonl)

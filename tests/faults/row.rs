@@ -70,7 +70,7 @@ pub(crate) struct Outcome {
 }
 
 /// The files that every run leaves.
-pub(crate) const EVERYTHING: [&str; 3] = ["journal-1.jsonl", "record.json", "report.html"];
+pub(crate) const EVERYTHING: [&str; 3] = ["journal-1.jsonl.gz", "record.json", "report.html"];
 
 /// The iterations of every run whose row does not say more.
 pub(crate) const ITERATIONS: u64 = 3;

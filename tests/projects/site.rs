@@ -206,6 +206,15 @@ impl RunFolder {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("record.json: {error}\n{text}"))
     }
 
+    /// The journal of a scenario or a trial of a run that has its record.
+    #[track_caller]
+    pub(crate) fn journal(&self, number: usize) -> String {
+        let path = self.0.join(format!("journal-{number}.jsonl.gz"));
+        let file = std::fs::File::open(&path)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        std::io::read_to_string(flate2::read::GzDecoder::new(file)).expect("a whole journal")
+    }
+
     /// The record of the only scenario.
     #[track_caller]
     pub(crate) fn scenario(&self) -> ScenarioRecord {

@@ -110,7 +110,7 @@ fn the_rate_that_a_target_still_serves_is_found_and_confirmed() {
     assert_eq!(scenario.start.plan.thresholds, search.goal.slo);
     assert_eq!(scenario.end.steady_us, 2_000_000);
     for number in 1..=search.trials.len() {
-        let journal = run.text(&format!("journal-{number}.jsonl"));
+        let journal = run.journal(number);
         assert!(journal.contains("\"end\""), "trial {number} is journalled");
     }
     let again = sandbox.tool("report", "latest").run().exits(0);
@@ -205,7 +205,7 @@ fn a_target_of_its_own_lives_through_the_search() {
     call.run().exits(0);
     let run = sandbox.only_run();
     let target = |number: usize| {
-        let journal = run.text(&format!("journal-{number}.jsonl"));
+        let journal = run.journal(number);
         let first = journal.lines().next().expect("a line").to_owned();
         let line: serde_json::Value = serde_json::from_str(&first).expect("JSON");
         line["start"]["base_url"]

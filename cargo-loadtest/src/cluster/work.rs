@@ -298,6 +298,7 @@ impl Work {
             comparison: None,
         };
         self.folder.close(result, record.scenarios.len())?;
+        self.folder.compress_journals(record.scenarios.len());
         setting.store.mark_latest(&self.folder)?;
         console::print_status("Finished", format_args!("its shard of {}", self.order.run));
         match self.gave_up {

@@ -209,6 +209,7 @@ pub(super) fn conclude(
         },
     };
     if kept.is_ok() {
+        folder.compress_journals(journals);
         prune_store(store, folder);
     }
     match (kept, published) {

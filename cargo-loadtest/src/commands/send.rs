@@ -6,7 +6,7 @@ use crate::console;
 use crate::course::Course;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
-use crate::journal::Tail;
+use crate::journal;
 use crate::store::{self, RunFolder, Store};
 use crate::telemetry::{Feed, RunFacts, Telemetry};
 use crate::workspace::Workspace;
@@ -64,43 +64,35 @@ fn find_journals(folder: &RunFolder, record: &RunRecord) -> Vec<(usize, usize)> 
         let scenario = if search.is_some() { 0 } else { at };
         (scenario, at + 1)
     });
-    let is_there = |(_, number): &(_, usize)| folder.journal(*number).is_file();
+    let is_there = |(_, number): &(_, usize)| journal::exists(&folder.journal(*number));
     journals.filter(is_there).collect()
 }
 
 /// Sends one journal. What cannot be read of it is left out, as in a record made of it.
 fn send_journal(path: &Path, feed: &Feed, interrupts: &Interrupts) {
-    let mut tail = Tail::<JournalLine>::new(path);
     let mut course: Option<Course> = None;
-    loop {
-        let mut is_over = true;
-        for line in tail.read() {
-            is_over = false;
-            if interrupts.count() > 0 {
-                return;
-            }
-            match (line, &mut course) {
-                (JournalLine::Start(start), _) => {
-                    let begun = Course::new(*start, Duration::ZERO);
-                    if begun.record.check().is_ok() {
-                        feed.start(0, &begun);
-                        course = Some(begun);
-                    }
-                }
-                (JournalLine::Frame(frame), Some(course)) => {
-                    let steps = course.record.start.definition.steps.len();
-                    if frame.check(steps).is_ok() {
-                        course.add((*frame).clone());
-                        feed.frame(0, &frame, course);
-                    }
-                }
-                (JournalLine::End(_), _) => feed.end(0),
-                _ => {}
-            }
-        }
-        if is_over {
-            feed.end(0);
+    for line in journal::read_lines(path) {
+        if interrupts.count() > 0 {
             return;
         }
+        match (line, &mut course) {
+            (JournalLine::Start(start), _) => {
+                let begun = Course::new(*start, Duration::ZERO);
+                if begun.record.check().is_ok() {
+                    feed.start(0, &begun);
+                    course = Some(begun);
+                }
+            }
+            (JournalLine::Frame(frame), Some(course)) => {
+                let steps = course.record.start.definition.steps.len();
+                if frame.check(steps).is_ok() {
+                    course.add((*frame).clone());
+                    feed.frame(0, &frame, course);
+                }
+            }
+            (JournalLine::End(_), _) => feed.end(0),
+            _ => {}
+        }
     }
+    feed.end(0);
 }

@@ -5,6 +5,7 @@ use super::identifier::began;
 use crate::error::Error;
 use crate::files;
 use crate::files::write_json;
+use crate::journal;
 use loadtest_model::card::Report;
 use loadtest_model::comparison::RunComparison;
 use loadtest_model::protocol::TrialFiles;
@@ -149,7 +150,7 @@ impl RunFolder {
         }
     }
 
-    /// Its journal.
+    /// Its journal, until it is compressed.
     pub(crate) fn journal(&self, number: usize) -> PathBuf {
         self.path.join(format!("journal-{number}.jsonl"))
     }
@@ -205,6 +206,14 @@ impl RunFolder {
             let _ = std::fs::remove_file(part);
         }
         Ok(())
+    }
+
+    /// Compresses the journals of a run that has its record: they are read again only to be sent.
+    pub(crate) fn compress_journals(&self, scenarios: usize) {
+        for number in 1..=scenarios {
+            // One that stays as it is can be read as well.
+            let _ = journal::compress(&self.journal(number));
+        }
     }
 
     /// Keeps the same in a new folder among the temporary files, which this returns.

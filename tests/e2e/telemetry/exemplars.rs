@@ -47,7 +47,7 @@ type Example = (String, String, u64);
 
 /// The slowest sampled execution of each step and second.
 fn expected(run: &RunFolder) -> BTreeSet<Example> {
-    let journal = run.text("journal-1.jsonl");
+    let journal = run.journal(1);
     let lines = journal.lines().map(serde_json::from_str);
     let mut all = BTreeSet::new();
     for line in lines {

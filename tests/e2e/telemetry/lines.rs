@@ -141,7 +141,7 @@ fn a_run_without_a_journal_or_a_sink_is_refused() {
     let page = send("--send prometheus=127.0.0.1:0");
     page.exits(2)
         .says(&["a page to be scraped gets no earlier run"]);
-    let journal = sandbox.only_run().0.join("journal-1.jsonl");
+    let journal = sandbox.only_run().0.join("journal-1.jsonl.gz");
     std::fs::remove_file(journal).expect("the journal");
     send("--send json=-")
         .exits(3)

@@ -27,9 +27,9 @@ pub(super) fn rows() -> Vec<Row> {
                 .error("redirect.blocked", 1)
                 .error("step.error", 1)
                 .leaves(&[
-                    "journal-1.jsonl",
-                    "journal-2.jsonl",
-                    "journal-3.jsonl",
+                    "journal-1.jsonl.gz",
+                    "journal-2.jsonl.gz",
+                    "journal-3.jsonl.gz",
                     "record.json",
                     "report.html",
                 ]),
