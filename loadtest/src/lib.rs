@@ -34,7 +34,7 @@
 //! | to | use |
 //! |---|---|
 //! | declare a scenario and its parts | [`#[scenario]`](prelude::scenario), [`#[step]`](prelude::step), [`#[check]`](prelude::check), [`#[feed]`](prelude::feed), [`#[state]`](prelude::state), [`#[setup]`](prelude::setup), [`#[teardown]`](prelude::teardown) |
-//! | describe an answer | [`#[response]`](prelude::response), [`Response`], [`Page`] |
+//! | describe an answer | [`#[response]`](prelude::response), [`Response`], [`Page`], [`Events`] |
 //! | build a request | [`Request`], [`File`], [`multipart`], [`secret`] |
 //! | send several requests in a step | [`Http`] |
 //! | leave a step out, or fail it | [`Skip`], [`Error`] |
@@ -70,6 +70,7 @@ pub use chain::{
     Scenario,
     credential::Credential,
     error::Error,
+    events::{Event, Events},
     feed::Feed,
     file::{File, FileError},
     http::{Http, failure::HttpError, request::HttpRequest},
@@ -92,7 +93,7 @@ pub use secrets::{Secret, redact, secret};
 /// [`Value`](serde_json::Value).
 pub mod prelude {
     pub use crate::targets::{Target, TargetError};
-    pub use crate::{Error, Feed, Http, Page, Request, Response, Secret, Skip, Vu, secret};
+    pub use crate::{Error, Events, Feed, Http, Page, Request, Response, Secret, Skip, Vu, secret};
     pub use bytes::Bytes;
     pub use loadtest_macros::{
         check, feed, group, response, scenario, scenarios, setup, state, step, teardown,

@@ -39,6 +39,8 @@ enum Framing {
     Drip(usize, Duration),
     /// The body again and again, chunked, until the client has enough.
     Endless,
+    /// Chunks, each after a pause of its own.
+    Pieces(Vec<(Duration, Vec<u8>)>),
 }
 
 /// What becomes of the connection afterwards.
@@ -211,6 +213,12 @@ impl Reply {
         self.framing(Framing::Drip(bytes.max(1), pause))
     }
 
+    /// Sends the body in such chunks, each after a pause of its own; without their end if the connection is
+    /// [closed](Self::close_silently) then.
+    pub fn pieces(self, pieces: impl IntoIterator<Item = (Duration, Vec<u8>)>) -> Self {
+        self.framing(Framing::Pieces(pieces.into_iter().collect()))
+    }
+
     /// Announces a body that is `missing` bytes longer, and closes.
     pub fn short(self, missing: u64) -> Self {
         self.announce(missing).close_silently()
@@ -328,6 +336,16 @@ impl Reply {
                             acts.push(Act::Write(piece.to_vec()));
                         }
                     }
+                    Framing::Pieces(pieces) => {
+                        acts.push(Act::Write(head));
+                        for (pause, piece) in pieces {
+                            acts.push(Act::Pause(*pause));
+                            acts.push(Act::Write(chunk(piece)));
+                        }
+                        if self.end == End::Keep {
+                            acts.push(Act::Write(b"0\r\n\r\n".to_vec()));
+                        }
+                    }
                     Framing::Endless => {
                         acts.push(Act::Write(head));
                         acts.push(Act::WriteForever(chunk(body)));
@@ -366,7 +384,9 @@ fn head(status: u16, headers: &[(String, String)], body: usize, framing: &Framin
         _ if matches!(status, 100..=199 | 204 | 304) => Ok(()),
         Framing::Length | Framing::Drip(..) => write!(head, "content-length: {body}\r\n"),
         Framing::Announced(length) => write!(head, "content-length: {length}\r\n"),
-        Framing::Chunked | Framing::Endless => write!(head, "transfer-encoding: chunked\r\n"),
+        Framing::Chunked | Framing::Endless | Framing::Pieces(_) => {
+            write!(head, "transfer-encoding: chunked\r\n")
+        }
     };
     head.push_str("\r\n");
     head

@@ -72,8 +72,17 @@ pub(crate) struct ResponseType {
     pub(crate) is_untyped: bool,
     /// `()`: the body is not read.
     pub(crate) is_unit: bool,
-    /// `Vec<T>`: a path begins with an index.
+    /// `Vec<T>`, `Events<T>`: a path begins with an index.
     pub(crate) is_list: bool,
+    /// `Events<T>`, and whether `T` is `()`, so that no data is kept.
+    pub(crate) stream: Option<StreamedType>,
+}
+
+/// The answer of a step that reads a stream of events.
+#[derive(Clone, Copy)]
+pub(crate) struct StreamedType {
+    /// False for `Events<()>`, of which the times are kept alone.
+    pub(crate) keeps_data: bool,
 }
 
 impl ResponseType {
@@ -83,6 +92,7 @@ impl ResponseType {
             is_untyped: false,
             is_unit: true,
             is_list: false,
+            stream: None,
         }
     }
 
@@ -95,11 +105,15 @@ impl ResponseType {
     }
 
     fn from_type(ty: &Type) -> Self {
+        let is_named = |name: &str| last_segment(ty).is_some_and(|segment| segment.ident == name);
         Self {
             ty: ty.to_token_stream(),
-            is_untyped: last_segment(ty).is_some_and(|segment| segment.ident == "Value"),
+            is_untyped: is_named("Value"),
             is_unit: is_unit(ty),
-            is_list: last_segment(ty).is_some_and(|segment| segment.ident == "Vec"),
+            is_list: is_named("Vec") || is_named("Events"),
+            stream: is_named("Events").then(|| StreamedType {
+                keeps_data: first_argument(ty).is_some_and(|data| !is_unit(data)),
+            }),
         }
     }
 }

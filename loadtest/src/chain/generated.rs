@@ -2,6 +2,7 @@
 
 pub use super::{
     Chain, Prepared, Scenario, SetupContext, SetupError, Shared,
+    events::{ends_stream, measure_events, measure_units},
     feed::{
         Feed,
         open::{Row, Rows, draw, fewest, open_feed},
@@ -35,6 +36,7 @@ pub use crate::{
     registry::{Entry, Registry},
     secrets::secret,
     targets::own::Target,
+    transport::events::{EventLog, RawEvent},
     transport::message::{RawResponse, RequestBuf},
 };
 pub use http::{HeaderName, HeaderValue, Method, uri::PathAndQuery};
@@ -42,11 +44,12 @@ pub use loadtest_macros::place_group;
 pub use loadtest_model::{
     definition::{
         BodyDef, BodyKind, Bound, Client, Comparator, Cookies, DEFAULT_TIMEOUT, Dependency, Dns,
-        Expect, FeedDef, GaugeFigure, GroupDef, HeaderDef, HttpVersion, Load, Metric, Part, Reads,
-        Rendezvous, Retry, ScenarioDef, Shape, Stage, Statistic, StatusRange, StepDef, Subject,
-        Think, ThinkLaw, Threshold, Trigger, Until,
+        EndMark, Expect, FeedDef, GaugeFigure, GoodCondition, GroupDef, HeaderDef, HttpVersion,
+        Load, Metric, Part, Reads, Rendezvous, Retry, ScenarioDef, Shape, Stage, Statistic,
+        StatusRange, StepDef, StreamDef, StreamFormat, Subject, Think, ThinkLaw, Threshold,
+        Trigger, Until,
     },
-    metrics::{Cause, RootCause},
+    metrics::{Cause, RootCause, StreamSample},
     plan::RowLimit,
 };
 pub use std::borrow::Cow;

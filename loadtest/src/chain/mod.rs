@@ -7,6 +7,7 @@
 pub(crate) mod credential;
 mod decode_error;
 pub(crate) mod error;
+pub(crate) mod events;
 pub(crate) mod feed;
 pub(crate) mod file;
 pub(crate) mod form;
@@ -47,7 +48,9 @@ pub(crate) use vu::{Figure, Purpose};
 
 use crate::package_folder::find_package_folder;
 use crate::targets::Target;
+use crate::transport::events::{EventLog, RawEvent};
 use loadtest_model::definition::ScenarioDef;
+use loadtest_model::metrics::StreamSample;
 use std::any::Any;
 use std::fmt;
 use std::path::PathBuf;
@@ -83,6 +86,16 @@ pub trait Chain: Send {
 
     /// Returns whether the response of `step` is the one it waits for (`until = ..`).
     fn arrived(&self, step: usize) -> bool;
+
+    /// Returns what is measured of the stream that `step` has read, or of one that `failed`.
+    fn measure_stream(&self, _step: usize, _failed: Option<&EventLog>) -> StreamSample {
+        StreamSample::default()
+    }
+
+    /// Returns whether `event` ends the stream that `step` reads (`end = |event| ..`).
+    fn ends_stream(&self, _step: usize, _event: &RawEvent) -> bool {
+        false
+    }
 
     /// Returns whether there may be checks whose last named step is `step`.
     fn is_checked(&self, _step: usize) -> bool {

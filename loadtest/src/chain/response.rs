@@ -145,6 +145,15 @@ pub trait FromBody: Sized + Send + 'static {
     /// # Errors
     /// Why it is no `Self`.
     fn from_body(body: &Bytes) -> Result<Self, String>;
+
+    /// Reads all of an answer.
+    ///
+    /// # Errors
+    /// Why it is no `Self`.
+    #[doc(hidden)]
+    fn from_response(response: &mut RawResponse) -> Result<Self, String> {
+        Self::from_body(&response.body)
+    }
 }
 
 #[diagnostic::do_not_recommend]

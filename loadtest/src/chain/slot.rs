@@ -89,8 +89,9 @@ pub struct Answer<T> {
 pub enum SentByEngine {}
 
 /// Reads `response` into `slot`.
-pub fn fill<T: FromBody>(slot: &mut Slot<T>, response: RawResponse) -> Result<(), String> {
-    let body = T::from_body(&response.body).map_err(|reason| {
+pub fn fill<T: FromBody>(slot: &mut Slot<T>, mut response: RawResponse) -> Result<(), String> {
+    let body = T::from_response(&mut response);
+    let body = body.map_err(|reason| {
         let content_type = response.headers.get(http::header::CONTENT_TYPE);
         match content_type.and_then(|value| value.to_str().ok()) {
             Some(value) if !value.contains("json") => format!("{reason}; content-type {value}"),

@@ -3,8 +3,9 @@
 use super::worker_state::WorkerState;
 use crate::chain::Unmet;
 use crate::transport::Failure;
+use loadtest_model::definition::{GoodCondition, Part};
 use loadtest_model::metrics::{Cause, ErrorKind, RootCause};
-use loadtest_model::metrics::{DependencyTally, ErrorTally, StepTally, Tally};
+use loadtest_model::metrics::{DependencyTally, ErrorTally, StepTally, StreamSample, Tally};
 use loadtest_model::redacted::Redacted;
 use loadtest_model::trace::TracePoint;
 use std::time::Duration;
@@ -118,8 +119,12 @@ pub(super) struct StepSample {
     pub(super) service: Duration,
     /// Service time, plus the start delay in the first request of an iteration.
     pub(super) response: Duration,
+    /// The time that it is graded by.
+    pub(super) graded: Duration,
     /// The grading target T.
     pub(super) target: Duration,
+    /// What was measured of its stream of events.
+    pub(super) stream: Option<StreamSample>,
     /// Passed and failed.
     pub(super) checks: (u64, u64),
     /// Its place in a trace that is kept.
@@ -127,6 +132,26 @@ pub(super) struct StepSample {
 }
 
 impl StepSample {
+    /// Counts an execution that ended well as good, if all conditions on its times hold.
+    pub(super) fn tally_good(&self, tally: &mut StepTally, conditions: &[GoodCondition]) {
+        let stream = self.stream.as_ref();
+        let time = |part| match part {
+            Part::Whole => Some(self.response),
+            Part::Service => Some(self.service),
+            Part::FirstEvent => stream?.first_event,
+            // A stream of one event has no gap that would be too long.
+            Part::Gap => Some(stream?.gaps.iter().copied().max().unwrap_or_default()),
+            Part::PerUnit => Some(stream?.per_unit().unwrap_or_default()),
+            _ => None,
+        };
+        let holds = |condition: &GoodCondition| {
+            time(condition.part).is_some_and(|time| time <= condition.at_most)
+        };
+        if !conditions.is_empty() {
+            tally.good += u64::from(conditions.iter().all(holds));
+        }
+    }
+
     pub(super) fn tally(&self, tally: &mut StepTally, result: &Result<(), Failure>) {
         tally.checks_passed += self.checks.0;
         tally.checks_failed += self.checks.1;
@@ -134,19 +159,24 @@ impl StepSample {
             Ok(()) => {
                 tally.executed += 1;
                 tally.ok += 1;
-                if self.response <= self.target {
+                if self.graded <= self.target {
                     tally.satisfied += 1;
-                } else if self.response <= self.target * 4 {
+                } else if self.graded <= self.target * 4 {
                     tally.tolerating += 1;
                 }
             }
             Err(failure) => tally_failure(tally, failure, self.traced),
         }
-        if result
-            .as_ref()
-            .err()
-            .is_none_or(|failure| failure.kind.is_timeout())
-        {
+        let failure = result.as_ref().err();
+        if let Some(stream) = &self.stream {
+            let timed_out = failure.is_some_and(|failure| failure.kind.is_timeout());
+            let streams = tally.stream.get_or_insert_default();
+            streams.record(stream, failure.is_none());
+            if timed_out && stream.first_event.is_none() {
+                streams.first_event.record(self.response);
+            }
+        }
+        if failure.is_none_or(|failure| failure.kind.is_timeout()) {
             TracePoint::keep_slower(&mut tally.traced, self.traced);
             if self.response == self.service {
                 tally.response_and_service.record(self.service);

@@ -6,12 +6,13 @@ use super::iteration::{IterationObserver, StepContext};
 use super::samples::SampledTraffic;
 use super::trace::JourneyTrace;
 use crate::chain::{Chain, RawResponse, RequestBuf};
-use crate::transport::{AnswerDetails, Call, Exchange, Failure, Transport};
+use crate::transport::events::{EventLog, RawEvent};
+use crate::transport::{AnswerDetails, Call, Exchange, Failure, StreamCall, Transport};
 use http::StatusCode;
 use loadtest_model::definition::{Retry, Trigger, Until};
-use loadtest_model::metrics::StepTally;
 use loadtest_model::metrics::{Cause, RootCause};
 use loadtest_model::metrics::{ErrorKind, Traffic};
+use loadtest_model::metrics::{StepTally, StreamSample};
 use std::cell::Cell;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -36,6 +37,8 @@ pub(super) struct AttemptSummary {
     /// The pauses between them.
     pub(super) paused: Duration,
     pub(super) traffic: SampledTraffic,
+    /// What was measured of the stream of events, where the step reads one.
+    pub(super) stream: Option<StreamSample>,
     /// True if the run ended before the response that the step waits for.
     pub(super) is_cut_off: bool,
     requests: u32,
@@ -55,6 +58,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
             service: Duration::ZERO,
             paused: Duration::ZERO,
             traffic: SampledTraffic::default(),
+            stream: None,
             is_cut_off: false,
             requests: 0,
             failures: 0,
@@ -65,14 +69,29 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                 unfinished: Cell::default(),
                 context: self.context,
             };
+            let StepContext {
+                step, def, state, ..
+            } = self.context;
+            let chain = &*self.chain;
+            let ends = |event: &RawEvent| {
+                let ended = state.run_user_code(step, || chain.ends_stream(step, event));
+                ended.map_err(|message| {
+                    Failure::new(ErrorKind::StepPanic, format!("`end` panicked: {message}"))
+                })
+            };
             let call = Call {
                 request: self.request,
-                expect: &self.context.def.expect,
-                reads: self.observer.extend_reads(self.context.def.reads),
-                timeout: self.request.timeout.unwrap_or(self.context.def.timeout),
-                redirects: self.context.def.redirects,
+                expect: &def.expect,
+                reads: self.observer.extend_reads(def.reads),
+                timeout: self.request.timeout.unwrap_or(def.timeout),
+                redirects: def.redirects,
                 unfinished: &cut.unfinished,
-                trace: (self.context.trace).map(|trace| trace.call(self.context.step, &requests)),
+                trace: (self.context.trace).map(|trace| trace.call(step, &requests)),
+                stream: def.stream.as_ref().map(|stream| StreamCall {
+                    def: stream,
+                    keeps_data: def.reads.body,
+                    ends: &ends,
+                }),
             };
             // An exchange is large, and is not kept across a wait.
             let pause = {
@@ -125,6 +144,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
         self.context.state.with_tally(self.context.window, |tally| {
             count_exchange(&mut tally.steps[self.context.step], &exchange, is_repeated);
         });
+        let before = attempt.service;
         attempt.requests += 1;
         attempt.begun.get_or_insert(exchange.begun);
         attempt.service += exchange.service_time;
@@ -135,7 +155,11 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
         let left = deadline.map_or(Duration::MAX, |deadline| {
             deadline.saturating_duration_since(Instant::now())
         });
-        match exchange.result {
+        let (events, failed_events) = match &exchange.result {
+            Ok(_) => (exchange.events, None),
+            Err(_) => (None, exchange.events),
+        };
+        let pause = match exchange.result {
             Ok(received) => {
                 attempt.failures = 0;
                 attempt.result = Ok(received.status);
@@ -152,6 +176,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                     status: received.status,
                     headers: received.headers,
                     body: received.body,
+                    events,
                     details,
                 };
                 self.deliver_response(raw, left, attempt.requests)
@@ -167,6 +192,31 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                 attempt.failures += 1;
                 attempt.result = Err(failure);
                 pause
+            }
+        };
+        if self.context.def.stream.is_some() {
+            self.measure_stream(failed_events.as_deref(), before, attempt);
+        }
+        pause
+    }
+
+    /// Measures the stream that the last request got, of which what came is left if it `failed`; `before` it, other
+    /// requests took so long.
+    fn measure_stream(
+        &self,
+        failed: Option<&EventLog>,
+        before: Duration,
+        attempt: &mut AttemptSummary,
+    ) {
+        let StepContext { step, state, .. } = self.context;
+        match state.run_user_code(step, || self.chain.measure_stream(step, failed)) {
+            Ok(mut stream) => {
+                stream.first_event = stream.first_event.map(|time| before + time);
+                attempt.stream = Some(stream);
+            }
+            Err(message) => {
+                let words = format!("`first` or `units` panicked: {message}");
+                attempt.result = Err(Failure::new(ErrorKind::StepPanic, words));
             }
         }
     }

@@ -222,6 +222,7 @@ mod tests {
             phases: Phases::default(),
             traffic: Traffic::default(),
             redirected_to: None,
+            events: None,
             hops: Vec::new(),
             requests: Vec::new(),
         };

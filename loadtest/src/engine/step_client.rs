@@ -175,6 +175,7 @@ impl<T: Transport> StepSender for StepClient<T> {
                 unfinished: &open.unfinished,
                 trace: (self.trace.as_ref())
                     .map(|trace| trace.call(self.request_log.step, &self.requests)),
+                stream: None,
             };
             let mut exchange = self.transport.send(call).await;
             if let Some(trace) = self.trace.as_ref().and_then(JourneyTrace::kept) {
@@ -490,6 +491,7 @@ impl OpenRequest<'_> {
                 status: received.status,
                 headers: received.headers.clone(),
                 body: received.body.clone(),
+                events: None,
                 details: Some(AnswerDetails::new(
                     request,
                     base,

@@ -134,6 +134,7 @@ async fn fetch_authorization(
         redirects: 0,
         unfinished: &unfinished,
         trace: None,
+        stream: None,
     };
     let user = HttpTransport::new(Arc::clone(network), 0);
     let exchange = LocalSet::new().run_until(user.send(call)).await;

@@ -92,6 +92,7 @@ impl StepSender for SetupWire {
                 redirects: self.redirects,
                 unfinished: &unfinished,
                 trace: None,
+                stream: None,
             };
             let exchange = self.transport.send(call).await;
             if let Err(failure) = &exchange.result
@@ -116,6 +117,7 @@ impl StepSender for SetupWire {
                     status: received.status,
                     headers: received.headers,
                     body: received.body,
+                    events: None,
                     details: Some(AnswerDetails::new(
                         request,
                         self.transport.base_url(),

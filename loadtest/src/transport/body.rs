@@ -2,7 +2,7 @@
 
 use super::compression::Encoding;
 use super::connection::{Connection, Error};
-use super::hop;
+use super::{Failure, hop};
 use crate::{redact, secrets};
 use bytes::Bytes;
 use loadtest_model::redacted::Redacted;
@@ -21,6 +21,8 @@ pub(super) enum UnreadBody {
     TooLarge,
     /// It broke off.
     Broken(Error),
+    /// It is no stream as the step wants it.
+    Stream(Failure),
 }
 
 /// The most memory that is reserved for a body in advance.

@@ -6,6 +6,7 @@ use super::network::{Addresses, Network};
 use super::progress::CallProgress;
 use super::redirect::Redirect;
 use super::route::{Route, UserParts};
+use super::stream::StreamProgress;
 use super::trace::SentRequests;
 use super::{Call, ErrorKind, Exchange, Failure, Received, Transport, body};
 use crate::redact;
@@ -132,6 +133,8 @@ impl Transport for HttpTransport {
         progress.hops = self.is_watched.then(Box::default);
         progress.sent =
             (call.trace.filter(|trace| trace.is_kept)).map(|_| Box::new(SentRequests::new(start)));
+        progress.stream =
+            (call.stream).map(|_| Box::new(StreamProgress::new(start, self.is_watched)));
         let idle = self.lanes.borrow_mut().pop();
         // A call that is dropped takes its lane along: the connection is of no more use.
         let mut lane = idle.unwrap_or_else(|| Lane::new(&self.network, self.number));
@@ -140,7 +143,9 @@ impl Transport for HttpTransport {
             let exchange = pin!(self.exchange(routes, &call, &mut progress));
             deadline.run_until(start + timeout, exchange).await
         };
-        let end = Instant::now();
+        let stream = progress.stream.as_ref();
+        let end = stream.and_then(|stream| stream.ended_at);
+        let end = end.unwrap_or_else(Instant::now);
         self.lanes.borrow_mut().push(lane);
         progress.finish_call(end);
         let result = match outcome {
@@ -159,6 +164,7 @@ impl Transport for HttpTransport {
             phases: progress.phases,
             traffic: progress.traffic,
             redirected_to: progress.redirected_to.take(),
+            events: progress.stream.take().map(|stream| Box::new(stream.log)),
             hops: progress.hops.take().unwrap_or_default().0,
             requests: progress.sent.take().map_or_else(Vec::new, |sent| sent.all),
         }
@@ -343,6 +349,7 @@ mod tests {
             redirects: 0,
             unfinished: &Cell::default(),
             trace: None,
+            stream: None,
         };
         // Every user has one, and what is large is moved about.
         let size = size_of_val(&user.send(call));

@@ -1,5 +1,6 @@
 //! The messages between a chain and a transport: a request to send, a response to read.
 
+use super::events::EventLog;
 use bytes::Bytes;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
@@ -52,6 +53,8 @@ pub struct RawResponse {
     pub(crate) headers: HeaderMap,
     /// The body; empty where the step reads none.
     pub(crate) body: Bytes,
+    /// The events, where the step reads a stream of them.
+    pub(crate) events: Option<Box<EventLog>>,
     /// What else is known of the exchange, where the step may look at it.
     pub(crate) details: Option<Box<AnswerDetails>>,
 }
@@ -144,6 +147,7 @@ impl From<http::Response<Bytes>> for RawResponse {
             status: head.status,
             headers: head.headers,
             body,
+            events: None,
             details: None,
         }
     }

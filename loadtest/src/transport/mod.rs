@@ -9,6 +9,7 @@ mod connection;
 mod cookies;
 mod deadline;
 mod error_mapping;
+pub(crate) mod events;
 mod failure;
 mod hop;
 mod http;
@@ -22,6 +23,7 @@ mod progress;
 mod redirect;
 mod request;
 mod route;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod tls;
@@ -36,10 +38,12 @@ pub(crate) use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
 pub(crate) use lookup::Resolver;
 pub(crate) use message::{AnswerDetails, NO_URL, RawResponse, RequestBuf, RequestTarget};
 pub(crate) use network::{Network, NetworkError};
+pub(crate) use stream::StreamCall;
 pub(crate) use trace::{CallTrace, SentRequest};
 
 use ::http::{HeaderMap, HeaderName, StatusCode, Uri, Version};
 use bytes::Bytes;
+use events::EventLog;
 use loadtest_model::definition::{Expect, Reads};
 use std::cell::Cell;
 use std::future::Future;
@@ -88,6 +92,8 @@ pub(crate) struct Call<'a> {
     pub(crate) unfinished: &'a Cell<Traffic>,
     /// Its place in the trace of the journey, where requests carry one.
     pub(crate) trace: Option<CallTrace<'a>>,
+    /// How the answer is read, where it is a stream of events.
+    pub(crate) stream: Option<StreamCall<'a>>,
 }
 
 /// The result of a [`Call`].
@@ -105,6 +111,8 @@ pub(crate) struct Exchange {
     pub(crate) traffic: Traffic,
     /// The URL of the last request, if a redirect was followed.
     pub(crate) redirected_to: Option<Box<Uri>>,
+    /// The events of an answer that is a stream, whole or not.
+    pub(crate) events: Option<Box<EventLog>>,
     /// Every request and its answer; empty unless the transport is watched.
     pub(crate) hops: Vec<Hop>,
     /// The requests on the wire as their spans tell them; empty unless these are kept.

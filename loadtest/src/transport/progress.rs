@@ -3,6 +3,7 @@
 use super::compression::Encoding;
 use super::hop::{self, Hop, Hops};
 use super::meter::Meter;
+use super::stream::StreamProgress;
 use super::trace::SentRequests;
 use super::{Call, ErrorKind, Failure, HopAnswer, Phases, Received, Traffic, body};
 use crate::targets::Origin;
@@ -35,6 +36,8 @@ pub(super) struct CallProgress<'a> {
     pub(super) hops: Option<Box<Hops>>,
     /// The requests as their spans tell them, if these are kept.
     pub(super) sent: Option<Box<SentRequests>>,
+    /// The stream of events, where the answer is read as one.
+    pub(super) stream: Option<Box<StreamProgress>>,
     /// The number of the present request within its step, if it carries a trace.
     number: u32,
 }
@@ -65,6 +68,7 @@ impl<'a> CallProgress<'a> {
             encoding: Encoding::NONE,
             hops: None,
             sent: None,
+            stream: None,
             number: 0,
         }
     }

@@ -9,6 +9,7 @@ use super::network::{Addresses, Network};
 use super::progress::{CallProgress, CallStage, add_phase};
 use super::redirect::{self, Redirect};
 use super::request::{self, DefaultHeaders, OutgoingRequest, RequestSurroundings};
+use super::stream::{self, StreamCall};
 use super::{Call, ErrorKind, Failure, Received, STOP, body, connection, error_mapping, http2};
 use crate::targets::Origin;
 use crate::targets::{Allowance, RequestPass};
@@ -207,7 +208,7 @@ impl Route {
         let around = RequestSurroundings {
             prefix,
             defaults: &self.defaults,
-            reads_body: call.reads.body,
+            reads_body: call.reads.body && call.stream.is_none(),
             cookie,
             traceparent: progress.traceparent(call),
         };
@@ -245,8 +246,9 @@ impl Route {
                 };
                 progress.begin(meter);
                 let is_head = request.method == Method::HEAD;
-                let all = call.reads.headers || progress.hops.is_some();
-                let answer = http1.send(unsent, is_head, all, &mut self.headers).await;
+                let all = call.reads.headers || progress.hops.is_some() || call.stream.is_some();
+                let answer = http1.send(unsent, is_head, all, &mut self.headers);
+                let answer = within_silence(answer, call).await?;
                 answer.map_err(connection::Error::Http1)
             }
             Protocol::Http2(http2) => {
@@ -264,7 +266,7 @@ impl Route {
                 progress.begin(meter);
                 let written = http2.write(head, request.body.clone());
                 let answer = match written {
-                    Ok(()) => http2.read_head(&mut self.headers).await,
+                    Ok(()) => within_silence(http2.read_head(&mut self.headers), call).await?,
                     Err(error) => Err(error),
                 };
                 answer.map_err(connection::Error::Http2)
@@ -300,7 +302,18 @@ impl Route {
             // In a box, so that the requests of all others stay small.
             return Box::pin(self.read_unexpected(connection, status, call, progress)).await;
         }
-        let read = if call.reads.body {
+        let read = if let Some(stream) = call.stream {
+            // In a box, so that the requests of all others stay small.
+            let read = Box::pin(self.read_stream(&mut connection, stream, progress)).await;
+            match read {
+                Ok(is_complete) => {
+                    self.keep_connection(connection, is_complete, progress);
+                    self.store_answer(status, version, Bytes::new(), call, progress);
+                    return Ok(None);
+                }
+                Err(unread) => Err(unread),
+            }
+        } else if call.reads.body {
             body::read_kept(&mut connection).await
         } else if progress.hops.is_some() {
             let start = Box::pin(body::read_excerpt(&mut connection)).await;
@@ -318,6 +331,23 @@ impl Route {
             }
             Err(unread) => Err(self.unread_failure(&unread, status, call, &connection.meter)),
         }
+    }
+
+    /// Reads a stream of events; whether the body was read to its end.
+    async fn read_stream(
+        &self,
+        connection: &mut Connection,
+        call: StreamCall<'_>,
+        progress: &mut CallProgress<'_>,
+    ) -> Result<bool, body::UnreadBody> {
+        let Some(stream) = &mut progress.stream else {
+            unreachable!("a call for a stream has its progress")
+        };
+        let read = stream.read(connection, &self.headers, call).await;
+        if let Some(start) = stream.excerpt.take() {
+            progress.show_body(&start, &Encoding::NONE);
+        }
+        read
     }
 
     /// Reads the start of an answer that is to be followed, or whose status is not expected.
@@ -366,6 +396,7 @@ impl Route {
     ) -> UnansweredRequest {
         let failure = match unread {
             body::UnreadBody::Broken(error) => error_mapping::body_failure(error, meter),
+            body::UnreadBody::Stream(failure) => failure.clone(),
             body::UnreadBody::TooLarge => Failure::new(
                 ErrorKind::BodyTooLarge,
                 format!("the body is larger than {} MiB", body::MAX_KEPT_BODY >> 20),
@@ -389,10 +420,10 @@ impl Route {
     ) {
         let is_watched = progress.hops.is_some();
         let mut encoding = Encoding::NONE;
-        if call.reads.body || is_watched {
+        if (call.reads.body || is_watched) && call.stream.is_none() {
             encoding = Encoding::from_headers(&self.headers);
         }
-        if is_watched {
+        if is_watched && call.stream.is_none() {
             progress.show_body(&body, &encoding);
             if !call.reads.body {
                 body.clear();
@@ -471,6 +502,20 @@ fn is_idempotent(method: &Method) -> bool {
         *method,
         Method::GET | Method::HEAD | Method::PUT | Method::DELETE | Method::OPTIONS
     )
+}
+
+/// Waits for the head of an answer, of a stream no longer than it may be silent.
+async fn within_silence<F: Future>(
+    head: F,
+    call: &Call<'_>,
+) -> Result<F::Output, UnansweredRequest> {
+    let Some(stream) = call.stream else {
+        return Ok(head.await);
+    };
+    // In a box, so that the requests of all others stay small.
+    let head = Box::pin(tokio::time::timeout(stream.def.idle, head));
+    head.await
+        .map_err(|_| UnansweredRequest::not_repeatable(stream::silence(stream.def.idle)))
 }
 
 fn base_prefix(network: &Network) -> &str {

@@ -21,6 +21,7 @@ mod records;
 mod repeat;
 mod script;
 mod shared;
+mod streams;
 #[cfg(unix)]
 mod target;
 mod template_values;

@@ -7,6 +7,7 @@ use super::header::HeaderOption;
 use super::rendezvous::{RendezvousOption, parse_rendezvous};
 use super::repeat::{self, RepeatOptions};
 use super::scenario::{parse_tags, require_not_empty};
+use super::stream::{STREAM_OPTIONS, StreamOptions};
 use super::think::{ThinkOption, parse_think};
 use super::threshold::{ThresholdOption, begins_threshold, is_compared, parse_threshold_option};
 use super::value::{
@@ -50,6 +51,7 @@ pub(crate) struct StepOptions {
     pub(crate) budget: Option<f64>,
     pub(crate) grade_weight: Option<f64>,
     pub(crate) repeat: RepeatOptions,
+    pub(crate) stream: StreamOptions,
     pub(crate) redirects: Option<u32>,
     /// The name of the cookie jar.
     pub(crate) jar: Option<Ident>,
@@ -75,6 +77,7 @@ impl StepOptions {
         parse_each(tokens, errors, |input| options.parse_option(input));
         options.is_broken = errors.len() > before;
         repeat::check_repeat_options(&options, errors);
+        options.check_good(errors);
         options
     }
 
@@ -88,7 +91,10 @@ impl StepOptions {
         let name = key.to_string();
         let known = option_names(STEP_TABLE);
         let is_known = known.contains(&name.as_str());
-        if begins_threshold(&name, input) || !is_known && begins_step_threshold(&name, input) {
+        let is_set = is_known && input.peek(Token![=]);
+        if !is_set && begins_threshold(&name, input)
+            || !is_known && begins_step_threshold(&name, input)
+        {
             self.thresholds
                 .push(parse_threshold_option(&key, Scope::Step, input)?);
             return Ok(());
@@ -116,6 +122,8 @@ impl StepOptions {
             "json" | "form" | "body" | "multipart" => self.parse_body_option(&key, &name, input)?,
             "redirects" => self.redirects = Some(parse_redirects(input)?),
             "jar" => self.jar = Some(parse_jar(input)?),
+            "good" => self.parse_good(&key, input)?,
+            name if STREAM_OPTIONS.contains(&name) => self.stream.parse_option(&key, input)?,
             _ => self.parse_setting(&key, input)?,
         }
         Ok(())

@@ -3,7 +3,7 @@
 use super::hooks::setup_in_chain;
 use super::{
     at_call_site, feed_ident, flatten_tokens, header, inferred_type_at, payload, render_arguments,
-    repeat, request, row_ident, setup_ident, slot_ident, state_ident, type_in_turbofish,
+    repeat, request, row_ident, setup_ident, slot_ident, state_ident, stream, type_in_turbofish,
 };
 use crate::resolve::{
     ArgumentSource, ResolvedScenario, ResolvedStep, StepForm, without_raw_prefix,
@@ -22,6 +22,7 @@ pub(super) fn render_chain(resolved: &ResolvedScenario) -> TokenStream {
         render_run(resolved),
         render_finish(resolved),
         repeat::render_arrived(resolved),
+        stream::render_stream_methods(resolved),
         render_check(resolved),
     ];
     quote! {

@@ -1,7 +1,7 @@
 //! The definition: what is declared, as plain data.
 
-use super::repeat;
 use super::threshold::render_threshold;
+use super::{repeat, stream};
 use crate::options::{
     ClientOptions, LoadOption, LoadShape, ROUNDING, RendezvousOption, ScenarioOptions, StageOption,
     ThinkOption, WEIGHT_RANGE, WeightOption,
@@ -190,7 +190,10 @@ fn render_step_def(
     let think = render_option(options.think.map(render_think));
     let rendezvous = render_option(options.rendezvous.map(render_rendezvous));
     let timeout = options.timeout.map_or_else(
-        || quote!(::loadtest::__private::DEFAULT_TIMEOUT),
+        || match step.response.stream {
+            Some(_) if !step.is_async => quote!(::loadtest::__private::StreamDef::TIMEOUT),
+            _ => quote!(::loadtest::__private::DEFAULT_TIMEOUT),
+        },
         render_duration,
     );
     let thresholds = options.thresholds.iter();
@@ -209,7 +212,12 @@ fn render_step_def(
         repeat::render_retry(&options.repeat),
         repeat::render_until(&options.repeat),
     );
-    let (body, headers) = (!step.response.is_unit, step.reads_headers);
+    let keeps_data = step.response.stream.is_none_or(|stream| stream.keeps_data);
+    let (body, headers) = (!step.response.is_unit && keeps_data, step.reads_headers);
+    let (stream, good) = (
+        stream::render_stream_def(step),
+        stream::render_good(&options.stream),
+    );
     let fingerprint = render_text(&step.fingerprint);
     let sends_itself = matches!(step.form, StepForm::Sender { .. });
     let redirects = options.redirects.unwrap_or(redirects);
@@ -243,6 +251,8 @@ fn render_step_def(
             grade_weight: #grade_weight,
             dependencies: #dependencies,
             reads: ::loadtest::__private::Reads { body: #body, headers: #headers },
+            stream: #stream,
+            good: #good,
             fingerprint: #fingerprint,
         }
     }

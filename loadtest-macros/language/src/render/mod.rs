@@ -13,6 +13,7 @@ mod hooks;
 mod payload;
 mod repeat;
 mod request;
+mod stream;
 mod threshold;
 
 use crate::body::{self, BodyItem, Role, RoleFn, ScenarioFn};

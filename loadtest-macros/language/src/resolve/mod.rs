@@ -408,6 +408,7 @@ impl ResolvedScenario {
             else {
                 continue;
             };
+            shape::check_stream_options(&self.steps[at], errors);
             if let Some(body) = &function.body {
                 shape::refuse_request_options(&self.steps[at], errors);
                 shape::refuse_templates(body.stream(), names, errors);

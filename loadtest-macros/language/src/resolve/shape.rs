@@ -3,8 +3,9 @@
 use super::names::{ArgumentSource, ScenarioNames};
 use super::{Argument, ResolvedStep, without_raw_prefix};
 use crate::body::{Role, RoleFn, ScenarioFn};
-use crate::options::METHODS;
+use crate::options::{METHODS, STREAM_OPTIONS};
 use crate::signature;
+use crate::spelling::source_text;
 use crate::suggest::MacroErrors;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
@@ -167,6 +168,33 @@ pub(super) fn refuse_request_options(step: &ResolvedStep, errors: &mut MacroErro
             ),
         );
     }
+}
+
+/// Refuses options of streams on a step that reads none.
+pub(super) fn check_stream_options(step: &ResolvedStep, errors: &mut MacroErrors) {
+    let name = &step.name;
+    let is_stream = step.response.stream.is_some() && !step.is_async;
+    let mut keys = step.options.keys.iter();
+    let Some(key) = keys.find(|key| STREAM_OPTIONS.contains(&&*key.to_string())) else {
+        return;
+    };
+    if is_stream {
+        return;
+    }
+    let message = if step.is_async {
+        format!(
+            "the body of `{name}` makes its requests, so `{key}` has no effect: look at each event of \
+             `http.get(..).events::<T>()`"
+        )
+    } else if step.response.is_unit {
+        format!(
+            "`{key}` needs `Events<T>`, and the answer of this step is not read: write `-> Events<Value>`"
+        )
+    } else {
+        let answer = source_text(&step.response.ty);
+        format!("`{key}` needs `Events<T>`, and this step answers `{answer}`")
+    };
+    errors.add_at(key.span(), message);
 }
 
 /// Returns true if `body` defines an item or a variable with that name.

@@ -34,7 +34,7 @@ pub(crate) struct ResolvedStep {
     pub(crate) defaults: Vec<ResolvedHeader>,
     pub(crate) form: StepForm,
     has_body: bool,
-    pub(super) is_async: bool,
+    pub(crate) is_async: bool,
 }
 
 /// The use of an earlier step.

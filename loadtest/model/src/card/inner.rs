@@ -2,7 +2,7 @@
 
 use super::grade::StepGrade;
 use super::step::{Quantiles, share_of};
-use crate::definition::Subject;
+use crate::definition::{Part, Subject};
 use crate::metrics::InnerTally;
 use crate::plan::{Plan, StepGrading, tightest_tail_bound};
 use serde::Serialize;
@@ -53,7 +53,11 @@ impl InnerRow {
         let scoped = plan.thresholds.iter();
         let limits = scoped.filter(|scoped| scoped.step == Some(step));
         let subject = Subject::Row(self.name.clone().into());
-        let bound = tightest_tail_bound(limits.map(|scoped| &scoped.threshold), &subject);
+        let bound = tightest_tail_bound(
+            limits.map(|scoped| &scoped.threshold),
+            &subject,
+            Part::Whole,
+        );
         self.grade = plan.grading.get(step).and_then(|policy| {
             let policy = StepGrading {
                 target: bound.filter(|_| !is_regraded).unwrap_or(policy.target),

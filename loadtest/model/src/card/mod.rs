@@ -24,6 +24,7 @@ mod setting;
 mod slowest;
 mod spectrum;
 mod step;
+mod stream;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -54,6 +55,7 @@ pub use setting::Setting;
 pub use slowest::{SlowRow, SlowStepRow};
 pub use spectrum::SpectrumPoint;
 pub use step::{Phases, Quantiles, StepRow};
+pub use stream::StreamRow;
 pub use threshold::{ThresholdRow, describe_broken};
 pub use timeline::{GeneratorCourse, Point, StepCourse, Timeline};
 pub use trace::{TraceRow, TraceSubject};

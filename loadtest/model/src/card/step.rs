@@ -3,6 +3,7 @@
 use super::grade::StepGrade;
 use super::inner::InnerRow;
 use super::loss::Loss;
+use super::stream::StreamRow;
 use super::threshold::{request_rate, sent};
 use crate::definition::{StepDef, micros};
 use crate::metrics::{Histogram, PhaseTally, StepTally};
@@ -86,6 +87,12 @@ pub struct StepRow {
     pub checks_passed: u64,
     /// Checks that failed.
     pub checks_failed: u64,
+    /// Executions for which all of `good(..)` holds, a share of one; `None` where nothing says what is good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub good: Option<f64>,
+    /// Its streams of events, where it reads some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream: Option<StreamRow>,
     /// Its requests by name, where it sends for itself.
     pub inner: Vec<InnerRow>,
 }
@@ -186,6 +193,10 @@ impl StepRow {
                 .map(|seconds| tally.received_bytes as f64 / seconds),
             checks_passed: tally.checks_passed,
             checks_failed: tally.checks_failed,
+            good: (!step.good.is_empty())
+                .then(|| share_of(tally.good, tally.executed))
+                .flatten(),
+            stream: (tally.stream.as_ref()).map(|stream| StreamRow::new(stream, seconds)),
             inner: tally.inner.iter().map(InnerRow::from_tally).collect(),
         }
     }

@@ -15,6 +15,7 @@ mod repeat;
 #[doc(hidden)]
 pub mod sample;
 mod scenario;
+mod stream;
 mod think;
 
 pub use crate::micros;
@@ -33,6 +34,7 @@ pub use repeat::{Retry, Trigger, Until};
 pub use scenario::{
     BodyDef, BodyKind, Dependency, FeedDef, GroupDef, HeaderDef, Reads, ScenarioDef, StepDef,
 };
+pub use stream::{EndMark, GoodCondition, StreamDef, StreamFormat};
 pub use think::{Think, ThinkLaw};
 
 /// The length of time after which a request is given up when nothing else is declared.

@@ -1,8 +1,8 @@
 //! Scenarios and their steps.
 
 use super::{
-    Client, Cookies, DEFAULT_TIMEOUT, Expect, Load, Rendezvous, Retry, Think, Threshold, Until,
-    micros,
+    Client, Cookies, DEFAULT_TIMEOUT, Expect, GoodCondition, Load, Part, Rendezvous, Retry,
+    StreamDef, Think, Threshold, Until, micros,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -159,6 +159,12 @@ pub struct StepDef {
     pub dependencies: Cow<'static, [Dependency]>,
     /// The parts of the response that are kept.
     pub reads: Reads,
+    /// How the answer is read, where it is a stream of events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<StreamDef>,
+    /// What holds for a good execution; empty where nothing is declared.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub good: Cow<'static, [GoodCondition]>,
     /// A hash of the normalised tokens of the step.
     pub fingerprint: Text,
 }
@@ -250,6 +256,14 @@ impl StepDef {
         self.once || self.last
     }
 
+    /// The part of an execution that it is graded by: of a stream, the time to its first event.
+    pub fn graded_part(&self) -> Part {
+        match &self.stream {
+            Some(stream) if !stream.graded_by_response => Part::FirstEvent,
+            _ => Part::Whole,
+        }
+    }
+
     /// A step that declares nothing but its name.
     pub fn new(name: impl Into<Text>) -> Self {
         Self {
@@ -284,6 +298,8 @@ impl StepDef {
                 body: false,
                 headers: false,
             },
+            stream: None,
+            good: Cow::Borrowed(&[]),
             fingerprint: Cow::Borrowed(""),
         }
     }

@@ -164,6 +164,27 @@ impl Aggregate {
                     .map(|seconds| sum(|step| step.received_bytes) as f64 / seconds),
                 samples: sum(sent),
             },
+            Metric::Good => {
+                let good = sum(|step| step.good);
+                Self::share(good, sum(|step| step.executed).saturating_sub(good))
+            }
+            Metric::GoodRate => Self {
+                value: request_rate(sum(sent), seconds)
+                    .and(seconds)
+                    .map(|seconds| sum(|step| step.good) as f64 / seconds),
+                samples: sum(|step| step.executed),
+            },
+            Metric::Units => {
+                let streams = || steps.iter().filter_map(|step| step.stream.as_ref());
+                let units: u64 = streams().map(|stream| stream.units).sum();
+                let samples = streams().map(|stream| stream.first_event.count()).sum();
+                Self {
+                    value: seconds
+                        .filter(|_| samples > 0)
+                        .map(|seconds| units as f64 / seconds),
+                    samples,
+                }
+            }
             Metric::Dropped
             | Metric::Count(_)
             | Metric::Rate(_)
@@ -227,6 +248,9 @@ fn times_of(step: &StepTally, part: Part) -> Option<&Histogram> {
         Part::Tls => Some(&step.phases.tls),
         Part::FirstByte => Some(&step.phases.first_byte),
         Part::Body => Some(&step.phases.body),
+        Part::FirstEvent => Some(&step.stream.as_ref()?.first_event),
+        Part::Gap => Some(&step.stream.as_ref()?.gap),
+        Part::PerUnit => Some(&step.stream.as_ref()?.per_unit),
         Part::Failed => Some(&step.failed_response),
         Part::Lateness => None,
     }

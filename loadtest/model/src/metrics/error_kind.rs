@@ -86,6 +86,10 @@ error_kinds! {
     TimeoutIdle = "timeout.idle",
     /// The answer began but was not complete before the deadline.
     TimeoutTotal = "timeout.total",
+    /// Nothing came of a stream for as long as it may be silent.
+    TimeoutEvent = "timeout.event",
+    /// A stream ended, in order, without the event that is its end.
+    StreamUnfinished = "stream.unfinished",
     /// The function of the step panicked.
     StepPanic = "step.panic",
     /// The function of the step made an invalid request, or an `async` step returned an error.
@@ -120,7 +124,11 @@ impl ErrorKind {
     pub const fn is_timeout(self) -> bool {
         matches!(
             self,
-            Self::TimeoutConnect | Self::TimeoutHead | Self::TimeoutIdle | Self::TimeoutTotal
+            Self::TimeoutConnect
+                | Self::TimeoutHead
+                | Self::TimeoutIdle
+                | Self::TimeoutTotal
+                | Self::TimeoutEvent
         )
     }
 }

@@ -33,7 +33,7 @@ pub use own::{GaugeTally, OwnTally};
 pub use slowest::{SlowJourney, SlowStep, Slowest};
 pub use tally::{
     Broken, DependencyTally, ErrorTally, Frame, GroupSample, GroupTally, InnerTally, JourneyTally,
-    Panicked, PhaseTally, StepTally, TailShare, Tally, Windows,
+    Panicked, PhaseTally, StepTally, StreamSample, StreamTally, TailShare, Tally, Windows,
 };
 pub use traffic::{Phases, Traffic};
 

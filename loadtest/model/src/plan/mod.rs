@@ -10,7 +10,8 @@ mod tests;
 
 use crate::definition::Letter;
 use crate::definition::{
-    Bound, Comparator, Load, Metric, Rendezvous, ScenarioDef, Shape, Subject, Threshold,
+    Bound, Comparator, Load, Metric, Part, Rendezvous, ScenarioDef, Shape, Statistic, Subject,
+    Threshold,
 };
 use crate::shard::Shard;
 use crate::trace::Tracing;
@@ -193,9 +194,9 @@ impl Plan {
                 .steps
                 .iter()
                 .map(|step| {
-                    let declared = step
-                        .apdex
-                        .or_else(|| tightest_tail_bound(&*step.thresholds, &Subject::Whole));
+                    let declared = step.apdex.or_else(|| {
+                        tightest_tail_bound(&*step.thresholds, &Subject::Whole, step.graded_part())
+                    });
                     StepGrading {
                         target: declared
                             .or(scenario.apdex)
@@ -309,10 +310,11 @@ impl ScopedThreshold {
     }
 }
 
-/// The smallest bound of the limits on p95 or higher of a step, or of one of its rows.
+/// The smallest bound of the limits on p95 or higher of a part of a step, or of one of its rows.
 pub(crate) fn tightest_tail_bound<'a>(
     thresholds: impl IntoIterator<Item = &'a Threshold>,
     subject: &Subject,
+    part: Part,
 ) -> Option<Duration> {
     thresholds
         .into_iter()
@@ -320,7 +322,8 @@ pub(crate) fn tightest_tail_bound<'a>(
         .filter(|threshold| {
             matches!(
                 threshold.metric,
-                Metric::P95 | Metric::P99 | Metric::P999 | Metric::MAX
+                Metric::Time(of, Statistic::P95 | Statistic::P99 | Statistic::P999 | Statistic::Max)
+                    if of == part
             )
         })
         .filter_map(|threshold| match threshold.bound {

@@ -31,6 +31,12 @@ pub enum Metric {
     Rps,
     /// Bytes read per second, heads included.
     Throughput,
+    /// Executions for which all of `good(..)` holds, of all.
+    Good,
+    /// The same per second.
+    GoodRate,
+    /// Units of work per second, such as tokens of a stream.
+    Units,
     /// The sum of what the scenario counted under a name: `count(sold_out)`.
     Count(Cow<'static, str>),
     /// The same per second: `rate(sold_out)`.
@@ -56,6 +62,12 @@ pub enum Part {
     FirstByte,
     /// From the head of the answer to its last byte.
     Body,
+    /// Of streams: from a request that was due to the first event that counts.
+    FirstEvent,
+    /// From each of these events to the next.
+    Gap,
+    /// The time for each unit of work after the first.
+    PerUnit,
     /// Response times of executions, or times of journeys, that failed.
     Failed,
     /// The lateness of iterations by the generator's fault.
@@ -156,7 +168,7 @@ impl Metric {
     pub const MEAN: Self = Self::Time(Part::Whole, Statistic::Mean);
 
     /// The metrics of one word, in the order documentation lists them.
-    pub const WORDS: [Self; 14] = [
+    pub const WORDS: [Self; 17] = [
         Self::P50,
         Self::P90,
         Self::P95,
@@ -171,6 +183,9 @@ impl Metric {
         Self::Retries,
         Self::Rps,
         Self::Throughput,
+        Self::Good,
+        Self::GoodRate,
+        Self::Units,
     ];
 
     /// The statistic, of one that is of times.
@@ -190,10 +205,13 @@ impl Metric {
     pub const fn unit(&self) -> Unit {
         match self {
             Self::Time(..) | Self::Timing(..) => Unit::Time,
-            Self::Errors | Self::Checks | Self::Skips | Self::Dropped | Self::Retries => {
-                Unit::Share
-            }
-            Self::Rps | Self::Rate(_) => Unit::PerSecond,
+            Self::Errors
+            | Self::Checks
+            | Self::Skips
+            | Self::Dropped
+            | Self::Retries
+            | Self::Good => Unit::Share,
+            Self::Rps | Self::Rate(_) | Self::GoodRate | Self::Units => Unit::PerSecond,
             Self::Throughput => Unit::BytesPerSecond,
             Self::Count(_) => Unit::Count,
             Self::Gauge(..) => Unit::Number,
@@ -203,10 +221,13 @@ impl Metric {
     /// Returns the direction in which it is better.
     pub const fn better(&self) -> Better {
         match self {
-            Self::Checks => Better::More,
-            Self::Rps | Self::Throughput | Self::Count(_) | Self::Rate(_) | Self::Gauge(..) => {
-                Better::Either
-            }
+            Self::Checks | Self::Good | Self::GoodRate => Better::More,
+            Self::Units
+            | Self::Rps
+            | Self::Throughput
+            | Self::Count(_)
+            | Self::Rate(_)
+            | Self::Gauge(..) => Better::Either,
             _ => Better::Less,
         }
     }
@@ -215,7 +236,12 @@ impl Metric {
     pub const fn is_additive(&self) -> bool {
         matches!(
             self,
-            Self::Rps | Self::Throughput | Self::Count(_) | Self::Rate(_)
+            Self::Rps
+                | Self::Throughput
+                | Self::GoodRate
+                | Self::Units
+                | Self::Count(_)
+                | Self::Rate(_)
         )
     }
 
@@ -224,6 +250,7 @@ impl Metric {
         match self {
             Self::Time(part, _) => part.scope(),
             Self::Dropped => Scope::Journey,
+            Self::Good | Self::GoodRate | Self::Units => Scope::Step,
             _ if self.is_own() => Scope::Journey,
             _ => Scope::Both,
         }
@@ -240,12 +267,15 @@ impl Metric {
 
 impl Part {
     /// The parts that have a word, which stands before the statistic.
-    pub const NAMED: [Self; 7] = [
+    pub const NAMED: [Self; 10] = [
         Self::Service,
         Self::Connect,
         Self::Tls,
         Self::FirstByte,
         Self::Body,
+        Self::FirstEvent,
+        Self::Gap,
+        Self::PerUnit,
         Self::Failed,
         Self::Lateness,
     ];
@@ -259,6 +289,9 @@ impl Part {
             Self::Tls => "tls",
             Self::FirstByte => "first_byte",
             Self::Body => "body",
+            Self::FirstEvent => "first_event",
+            Self::Gap => "gap",
+            Self::PerUnit => "per_unit",
             Self::Failed => "failed",
             Self::Lateness => "lateness",
         }
@@ -341,6 +374,9 @@ impl fmt::Display for Metric {
             Self::Retries => f.write_str("retries"),
             Self::Rps => f.write_str("rps"),
             Self::Throughput => f.write_str("throughput"),
+            Self::Good => f.write_str("good"),
+            Self::GoodRate => f.write_str("good_rate"),
+            Self::Units => f.write_str("units"),
             Self::Count(name) => write!(f, "count({})", Name(name)),
             Self::Rate(name) => write!(f, "rate({})", Name(name)),
             Self::Timing(name, statistic) => {

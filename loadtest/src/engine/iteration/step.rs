@@ -15,7 +15,7 @@ use super::sampled::SampledJourney;
 use crate::chain::{Halt, Http, Purpose, Unmet};
 use crate::transport::{Failure, Transport};
 use http::StatusCode;
-use loadtest_model::definition::StepDef;
+use loadtest_model::definition::{Part, StepDef};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Cause, RootCause};
 use loadtest_model::redacted::Redacted;
@@ -122,7 +122,16 @@ impl<T: Transport> VirtualUser<T> {
                 }
                 progress.sent = true;
                 let service = attempt.service;
-                let response = service + progress.start_delay.take().unwrap_or_default();
+                let start_delay = progress.start_delay.take().unwrap_or_default();
+                let response = service + start_delay;
+                let mut stream = attempt.stream;
+                if let Some(first) = stream
+                    .as_mut()
+                    .and_then(|stream| stream.first_event.as_mut())
+                {
+                    *first += start_delay;
+                }
+                let first_event = stream.as_ref().and_then(|stream| stream.first_event);
                 timing = attempt.begun.map(|begun| StepTiming {
                     begun,
                     service,
@@ -133,6 +142,11 @@ impl<T: Transport> VirtualUser<T> {
                 let mut sample = StepSample {
                     service,
                     response,
+                    graded: match def.graded_part() {
+                        Part::FirstEvent => first_event.unwrap_or(response),
+                        _ => response,
+                    },
+                    stream,
                     target: state.plan.grading[step].target,
                     checks: (0, 0),
                     traced: context.trace_point(attempt.begun, response),
@@ -142,6 +156,9 @@ impl<T: Transport> VirtualUser<T> {
                     .and_then(|status| self.run_checks(context, Some(status), &mut sample.checks));
                 state.with_tally(window, |tally| {
                     sample.tally(&mut tally.steps[step], &result);
+                    if result.is_ok() {
+                        sample.tally_good(&mut tally.steps[step], &def.good);
+                    }
                 });
                 result.map_or_else(StepOutcome::Failed, |()| StepOutcome::Ok)
             }
@@ -251,6 +268,8 @@ impl<T: Transport> VirtualUser<T> {
             sample = Some(StepSample {
                 service,
                 response,
+                graded: response,
+                stream: None,
                 target: state.plan.grading[step].target,
                 checks,
                 traced: context.trace_point(first, response),
@@ -269,7 +288,12 @@ impl<T: Transport> VirtualUser<T> {
         state.with_tally(window, |tally| {
             let steps = &mut tally.steps[step];
             match (sample, result) {
-                (Some(sample), Some(result)) => sample.tally(steps, &result),
+                (Some(sample), Some(result)) => {
+                    sample.tally(steps, &result);
+                    if result.is_ok() {
+                        sample.tally_good(steps, &def.good);
+                    }
+                }
                 (_, Some(result)) => tally_without_request(steps, &result, checks, traced),
                 (_, None) => tally_not_sent(tally, step, &outcome, traced),
             }

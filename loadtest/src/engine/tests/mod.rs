@@ -181,6 +181,7 @@ impl Transport for Scripted {
                 ..sent
             },
             redirected_to: None,
+            events: None,
             hops: Vec::new(),
             requests: Vec::new(),
         }

@@ -155,6 +155,7 @@ impl Transport for Server {
                 ..Traffic::default()
             },
             redirected_to: None,
+            events: None,
             hops: Vec::new(),
             requests: Vec::new(),
         }

@@ -44,6 +44,7 @@ impl Transport for Repeating {
                 ..Traffic::default()
             },
             redirected_to: None,
+            events: None,
             hops: Vec::new(),
             requests: Vec::new(),
         }

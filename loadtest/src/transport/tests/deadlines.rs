@@ -29,6 +29,7 @@ async fn send_within(
         redirects: 0,
         unfinished: &Cell::default(),
         trace: None,
+        stream: None,
     };
     user.send(call).await
 }

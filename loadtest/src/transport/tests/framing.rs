@@ -200,6 +200,7 @@ fn what_is_said_around_chunks_may_have_no_end_but_the_deadline() {
                 redirects: 0,
                 unfinished: &Cell::default(),
                 trace: None,
+                stream: None,
             };
             let exchange = user.send(call).await;
             assert!(exchange.traffic.received_bytes > 64 * 1024, "{start:?}");

@@ -595,6 +595,7 @@ fn a_deadline_ends_a_request_and_its_connection() {
                     redirects: 0,
                     unfinished: &Cell::default(),
                     trace: None,
+                    stream: None,
                 })
                 .await;
             assert!(exchange.service_time < PATIENCE);

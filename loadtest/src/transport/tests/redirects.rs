@@ -264,6 +264,7 @@ fn one_deadline_and_one_service_time_cover_the_whole_way() {
                 redirects: 5,
                 unfinished: &Cell::default(),
                 trace: None,
+                stream: None,
             })
             .await;
         assert!(exchange.service_time < PATIENCE);

@@ -35,6 +35,7 @@ async fn send(
         redirects: 3,
         unfinished: &Cell::default(),
         trace: Some(trace),
+        stream: None,
     })
     .await
 }

@@ -98,6 +98,7 @@ pub(crate) async fn follow(
         redirects,
         unfinished: &Cell::default(),
         trace: None,
+        stream: None,
     };
     user.send(call).await
 }

@@ -3,6 +3,7 @@
 mod group;
 mod journey;
 mod step;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ pub use journey::{JourneyTally, TailShare};
 use serde::{Deserialize, Serialize, Serializer};
 use std::time::Duration;
 pub use step::{ErrorTally, InnerTally, PhaseTally, StepTally};
+pub use stream::{StreamSample, StreamTally};
 
 /// The measurements of one second, as the journal keeps them. Several frames of the same second add up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -1,5 +1,6 @@
 //! What became of a step: executions, requests, times, failures by their kind.
 
+use super::StreamTally;
 use crate::metrics::{ErrorKind, Phases, Traffic};
 use crate::metrics::{Histogram, is_zero};
 use crate::redacted::Redacted;
@@ -63,6 +64,12 @@ pub struct StepTally {
     pub statuses: BTreeMap<u16, u64>,
     /// Failures by kind and status.
     pub errors: Vec<ErrorTally>,
+    /// Executions for which all of `good(..)` holds.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub good: u64,
+    /// The streams of events.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream: Option<Box<StreamTally>>,
     /// The requests of a step that sends for itself, a row per name.
     pub inner: Vec<InnerTally>,
     /// The slowest execution of those in `response` whose journey is sampled.
@@ -94,6 +101,9 @@ pub struct InnerTally {
     pub statuses: BTreeMap<u16, u64>,
     /// Failures by kind and status.
     pub errors: Vec<ErrorTally>,
+    /// The streams of events.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream: Option<Box<StreamTally>>,
 }
 
 /// The parts of service times, of all requests that had them.
@@ -184,6 +194,10 @@ impl StepTally {
         self.phases.body.merge(&other.phases.body);
         for (status, count) in &other.statuses {
             *self.statuses.entry(*status).or_default() += count;
+        }
+        self.good += other.good;
+        if let Some(theirs) = &other.stream {
+            self.stream.get_or_insert_default().merge(theirs);
         }
         TracePoint::keep_slower(&mut self.traced, other.traced);
         for theirs in &other.errors {

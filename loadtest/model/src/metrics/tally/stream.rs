@@ -1,0 +1,123 @@
+//! The figures of streams of events.
+
+use crate::metrics::Histogram;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The measurements of the streams of a step. Gaps and paces are those of streams that ended well: one that died young
+/// would look fast.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StreamTally {
+    /// From a request that was due to the first event that counts; of a stream that timed out before, to its deadline.
+    pub first_event: Histogram,
+    /// From each of these events to the next.
+    pub gap: Histogram,
+    /// The time for each unit after the first, a value for each stream of two units and more.
+    pub per_unit: Histogram,
+    /// The units of work, such as tokens.
+    pub units: u64,
+    /// The events.
+    pub events: u64,
+    /// The events that came by the same read as the one before.
+    pub together: u64,
+}
+
+/// What is measured of one stream.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct StreamSample {
+    /// The time to the first event that counts.
+    pub first_event: Option<Duration>,
+    /// The times between the events from that one on.
+    pub gaps: Vec<Duration>,
+    /// The units of work.
+    pub units: u64,
+    /// All events.
+    pub events: u64,
+    /// The events that came by the same read as the one before.
+    pub together: u64,
+}
+
+impl StreamSample {
+    /// The mean time for a unit after the first: (last event - first event) / (units - 1); `None` with fewer than two.
+    pub fn per_unit(&self) -> Option<Duration> {
+        let rest = u32::try_from(self.units.checked_sub(1)?).ok()?;
+        let time: Duration = self.gaps.iter().sum();
+        (self.first_event.is_some() && rest > 0).then(|| time / rest)
+    }
+}
+
+impl StreamTally {
+    /// Adds a stream, of which gaps and units count if it `ended_well`.
+    pub fn record(&mut self, stream: &StreamSample, ended_well: bool) {
+        if let Some(time) = stream.first_event {
+            self.first_event.record(time);
+        }
+        self.events += stream.events;
+        self.together += stream.together;
+        if ended_well {
+            self.units += stream.units;
+            for gap in &stream.gaps {
+                self.gap.record(*gap);
+            }
+            if let Some(time) = stream.per_unit() {
+                self.per_unit.record(time);
+            }
+        }
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.first_event.merge(&other.first_event);
+        self.gap.merge(&other.gap);
+        self.per_unit.merge(&other.per_unit);
+        self.units += other.units;
+        self.events += other.events;
+        self.together += other.together;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn the_pace_is_that_after_the_first_unit() {
+        let mut stream = StreamSample {
+            first_event: Some(200 * MS),
+            gaps: vec![10 * MS, 0 * MS, 20 * MS],
+            units: 4,
+            events: 5,
+            together: 1,
+        };
+        assert_eq!(stream.per_unit(), Some(10 * MS));
+        stream.units = 16;
+        assert_eq!(stream.per_unit(), Some(2 * MS), "units are no events");
+        stream.units = 1;
+        assert_eq!(stream.per_unit(), None);
+        stream.first_event = None;
+        assert_eq!(stream.per_unit(), None);
+    }
+
+    #[test]
+    fn a_stream_that_failed_has_a_first_event_and_no_pace() {
+        let stream = StreamSample {
+            first_event: Some(200 * MS),
+            gaps: vec![10 * MS],
+            units: 2,
+            events: 2,
+            together: 0,
+        };
+        let mut tally = StreamTally::default();
+        tally.record(&stream, false);
+        tally.record(&stream, true);
+        let (first, gap, pace) = (&tally.first_event, &tally.gap, &tally.per_unit);
+        assert_eq!((first.count(), gap.count(), pace.count()), (2, 1, 1));
+        assert_eq!((tally.units, tally.events), (2, 4));
+        let mut both = tally.clone();
+        both.merge(&tally);
+        assert_eq!((both.first_event.count(), both.units), (4, 4));
+    }
+}

@@ -1,0 +1,279 @@
+//! Reads an answer that is a stream of events.
+
+use super::body::UnreadBody;
+use super::connection::Connection;
+use super::events::{EventLog, EventSplitter, Framing, RawEvent, TooMuch};
+use super::hop::hop_read_limit;
+use super::{ErrorKind, Failure};
+use http::HeaderMap;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use loadtest_model::definition::{EndMark, StreamDef, StreamFormat};
+use std::cell::Cell;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::pin::pin;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until};
+
+/// How long the end of a body is waited for after the event that ends its stream: the connection is of use again then.
+const END_OF_BODY: Duration = Duration::from_millis(100);
+
+/// How an answer is read as a stream of events.
+#[derive(Clone, Copy)]
+pub(crate) struct StreamCall<'a> {
+    /// What the step declares.
+    pub(crate) def: &'a StreamDef,
+    /// False where the times are kept alone.
+    pub(crate) keeps_data: bool,
+    /// Returns whether an event ends the stream.
+    ///
+    /// # Errors
+    /// The panic of the scenario's code.
+    pub(crate) ends: &'a dyn Fn(&RawEvent) -> Result<bool, Failure>,
+}
+
+impl fmt::Debug for StreamCall<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.def.fmt(f)
+    }
+}
+
+/// A stream that is read, or was.
+#[derive(Debug)]
+pub(super) struct StreamProgress {
+    pub(super) log: EventLog,
+    /// The time at which its request was ready.
+    begun: Instant,
+    /// The last event of a stream that ended well, or the time at which the step ended it.
+    pub(super) ended_at: Option<Instant>,
+    /// The start of the body, if somebody watches.
+    pub(super) excerpt: Option<Vec<u8>>,
+}
+
+/// How a stream stands.
+enum StreamState {
+    Open,
+    /// The event that is its end was there.
+    Marked,
+    /// There were as many events as the step wants.
+    Enough,
+    Failed(Failure),
+}
+
+impl StreamProgress {
+    pub(super) fn new(begun: Instant, is_watched: bool) -> Self {
+        Self {
+            log: EventLog::default(),
+            begun,
+            ended_at: None,
+            excerpt: is_watched.then(Vec::new),
+        }
+    }
+
+    /// Reads the body of an answer with `headers`; whether it was read to its end.
+    pub(super) async fn read(
+        &mut self,
+        connection: &mut Connection,
+        headers: &HeaderMap,
+        call: StreamCall<'_>,
+    ) -> Result<bool, UnreadBody> {
+        let framing = find_framing(headers, call.def.format).map_err(UnreadBody::Stream)?;
+        let (begun, def) = (self.begun, call.def);
+        let mut splitter = EventSplitter::new(framing);
+        let mut state = StreamState::Open;
+        let meter = Rc::clone(&connection.meter);
+        let last_read = Cell::new(Instant::now());
+        let marked_at = Cell::new(None);
+        let mut bytes_read = None;
+        let mut is_together = false;
+        let (log, excerpt) = (&mut self.log, &mut self.excerpt);
+        let read = {
+            let body = connection.body(|data| {
+                let bytes = Some(meter.received_bytes());
+                if bytes != bytes_read {
+                    // Pieces of one read have one time.
+                    (bytes_read, is_together) = (bytes, false);
+                    last_read.set(Instant::now());
+                }
+                if let Some(excerpt) = excerpt {
+                    let room = hop_read_limit().saturating_sub(excerpt.len());
+                    excerpt.extend_from_slice(&data[..data.len().min(room)]);
+                }
+                if !matches!(state, StreamState::Open) {
+                    return ControlFlow::Continue(());
+                }
+                let at = last_read.get() - begun;
+                let pushed = splitter.push(data, |event| {
+                    let event = RawEvent {
+                        at,
+                        is_together: std::mem::replace(&mut is_together, true),
+                        ..event
+                    };
+                    state = take_event(log, event, call);
+                    matches!(state, StreamState::Open)
+                });
+                if pushed.is_err() {
+                    state = StreamState::Failed(too_much());
+                }
+                match state {
+                    StreamState::Open => ControlFlow::Continue(()),
+                    StreamState::Marked => {
+                        marked_at.set(Some(last_read.get()));
+                        ControlFlow::Continue(())
+                    }
+                    StreamState::Enough | StreamState::Failed(_) => ControlFlow::Break(()),
+                }
+            });
+            let mut body = pin!(body);
+            let over = |marked: Option<Instant>| match marked {
+                Some(marked) => Some(marked + END_OF_BODY),
+                None => def.lasts.map(|lasts| begun + lasts),
+            };
+            loop {
+                let silent_at = match marked_at.get() {
+                    Some(_) => None,
+                    None => Some(last_read.get() + def.idle),
+                };
+                let over_at = over(marked_at.get());
+                let wake = over_at.into_iter().chain(silent_at).min();
+                let wake =
+                    wake.unwrap_or_else(|| unreachable!("a stream is over or may be silent"));
+                tokio::select! {
+                    biased;
+                    read = &mut body => break Some(read.map_err(UnreadBody::Broken)),
+                    () = sleep_until(wake) => {}
+                }
+                // What was read since then may have moved either.
+                if over_at == Some(wake) && over(marked_at.get()) == over_at {
+                    break None;
+                }
+                if silent_at == Some(wake) && last_read.get() + def.idle == wake {
+                    return Err(UnreadBody::Stream(silence(def.idle)));
+                }
+            }
+        };
+        let is_complete = match (read, state) {
+            (_, StreamState::Failed(failure)) => return Err(UnreadBody::Stream(failure)),
+            // What comes after the end is no part of it.
+            (Some(Err(_)) | None, StreamState::Marked) => false,
+            (Some(Err(error)), _) => return Err(error),
+            // The step has ended it, after so long.
+            (None, _) => {
+                self.ended_at = Some(Instant::now());
+                return Ok(false);
+            }
+            (Some(Ok(is_complete)), StreamState::Open) if is_complete => {
+                let last = splitter.finish().map(|event| {
+                    let at = last_read.get() - begun;
+                    take_event(
+                        &mut self.log,
+                        RawEvent {
+                            at,
+                            is_together,
+                            ..event
+                        },
+                        call,
+                    )
+                });
+                match last {
+                    Some(StreamState::Failed(failure)) => return Err(UnreadBody::Stream(failure)),
+                    Some(StreamState::Marked | StreamState::Enough) => {}
+                    _ => check_end(def.end.as_ref(), &self.log)?,
+                }
+                true
+            }
+            (Some(Ok(is_complete)), _) => is_complete,
+        };
+        let last = self.log.events.last();
+        self.ended_at = last.map(|event| begun + event.at);
+        Ok(is_complete)
+    }
+}
+
+/// Takes in an event, and says how the stream stands then.
+fn take_event(log: &mut EventLog, event: RawEvent, call: StreamCall<'_>) -> StreamState {
+    let def = call.def;
+    if let Some(EndMark::Data(mark)) = &def.end
+        && event.data == mark.as_bytes()
+    {
+        return StreamState::Marked;
+    }
+    let ends = match &def.end {
+        Some(EndMark::Condition(_)) => (call.ends)(&event),
+        _ => Ok(false),
+    };
+    if let Err(TooMuch) = log.add(event, call.keeps_data) {
+        return StreamState::Failed(too_much());
+    }
+    let count = log.events.len();
+    match ends {
+        Err(failure) => StreamState::Failed(failure),
+        Ok(true) => StreamState::Marked,
+        Ok(false) if def.events.is_some_and(|most| count >= most as usize) => StreamState::Enough,
+        Ok(false) => StreamState::Open,
+    }
+}
+
+/// Returns how the events of an answer are told apart.
+fn find_framing(headers: &HeaderMap, format: StreamFormat) -> Result<Framing, Failure> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    if let Some(encoding) = text(&CONTENT_ENCODING).filter(|encoding| *encoding != "identity") {
+        let words = format!(
+            "a stream of events is read as it comes, and this one is compressed: content-encoding {encoding}"
+        );
+        return Err(Failure::new(ErrorKind::HeadMalformed, words));
+    }
+    match format {
+        StreamFormat::Events => Ok(Framing::ServerSent),
+        StreamFormat::Lines => Ok(Framing::Lines),
+        StreamFormat::Detected => {
+            let found = text(&CONTENT_TYPE);
+            found.and_then(Framing::from_content_type).ok_or_else(|| {
+                let found = found.map_or_else(|| "no content-type".to_owned(), |found| format!("content-type {found}"));
+                let words = format!("the answer is no stream of events: {found}; with `format = events` or `format = lines` it is read as one");
+                Failure::new(ErrorKind::HeadMalformed, words)
+            })
+        }
+    }
+}
+
+/// Refuses a stream that came to its end without the event that is its end.
+fn check_end(mark: Option<&EndMark>, log: &EventLog) -> Result<(), UnreadBody> {
+    let wanted = match mark {
+        None => return Ok(()),
+        Some(EndMark::Data(mark)) => format!("`{mark}`"),
+        Some(EndMark::Condition(condition)) => format!("an event with `{condition}`"),
+    };
+    let words = format!(
+        "the stream ended after {} without {wanted}",
+        EventCount(log.events.len())
+    );
+    Err(UnreadBody::Stream(Failure::new(
+        ErrorKind::StreamUnfinished,
+        words,
+    )))
+}
+
+/// The failure of a stream of which nothing came for so long.
+pub(super) fn silence(idle: Duration) -> Failure {
+    Failure::new(
+        ErrorKind::TimeoutEvent,
+        format!("nothing came within {idle:?}"),
+    )
+}
+
+fn too_much() -> Failure {
+    let words = "the stream has more than 16 MiB of data or 100,000 events; `Events<()>` keeps their times alone";
+    Failure::new(ErrorKind::BodyTooLarge, words)
+}
+
+/// A number of events in words.
+struct EventCount(usize);
+
+impl fmt::Display for EventCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.0 == 1 { "" } else { "s" };
+        write!(f, "{} event{plural}", self.0)
+    }
+}

@@ -1,0 +1,258 @@
+//! Answers that are streams of events: what is measured of them, what ends them, and how they fail.
+
+use loadtest::card::{Card, StepRow, StreamRow};
+use loadtest::prelude::*;
+use loadtest::{Event, Run, Scenario};
+use loadtest_model::definition::Load;
+use loadtest_tests::{Reply, Request as Got, Server};
+use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
+
+#[response]
+struct Chunk {
+    text: Option<String>,
+    tokens: Option<u64>,
+}
+
+fn has_text(chunk: &Event<Chunk>) -> bool {
+    chunk.text.is_some()
+}
+
+fn tokens(answer: &Events<Chunk>) -> u64 {
+    let counted = answer.last().and_then(|chunk| chunk.tokens);
+    counted.unwrap_or(answer.len() as u64)
+}
+
+fn event(data: &str) -> Vec<u8> {
+    format!("data: {data}\n\n").into_bytes()
+}
+
+fn stream(pieces: impl IntoIterator<Item = (Duration, Vec<u8>)>) -> Reply {
+    let reply = Reply::status(200).header("content-type", "text/event-stream; charset=utf-8");
+    reply.pieces(pieces)
+}
+
+/// A role at once, the first text after 200 ms, three more each 10 ms later, what was counted, and the end.
+fn talk() -> Vec<(Duration, Vec<u8>)> {
+    let mut pieces = vec![(Duration::ZERO, event("{}"))];
+    for number in 0..4 {
+        let pause = if number == 0 { 200 * MS } else { 10 * MS };
+        pieces.push((pause, event(r#"{"text": "a"}"#)));
+    }
+    pieces.push((Duration::ZERO, event(r#"{"tokens": 31}"#)));
+    pieces.push((Duration::ZERO, event("[DONE]")));
+    pieces
+}
+
+fn run(scenario: &'static Scenario, reply: impl Fn(&Got) -> Reply + Send + Sync + 'static) -> Card {
+    let server = Server::start(move |request| reply(&request));
+    let run = Run::new(scenario).load(Load::iterations(4, 2));
+    run.base_url(server.url()).run_blocking().unwrap()
+}
+
+/// The failures of a step: kind and number.
+fn errors(card: &Card) -> Vec<(String, u64)> {
+    let errors = card.errors.iter();
+    errors
+        .map(|error| (error.kind.name().to_owned(), error.count))
+        .collect()
+}
+
+fn only(card: &Card) -> (&StepRow, &StreamRow) {
+    let step = &card.steps[0];
+    (step, step.stream.as_ref().unwrap())
+}
+
+#[scenario]
+fn chat() {
+    #[step(
+        first = |chunk| has_text(chunk),
+        end = "[DONE]",
+        units = tokens,
+        good(first_event < 150ms),
+        first_event.p95 < 10s,
+        units > 0.1/s,
+        check = |answer| answer.len() == 6 && answer[1].text.as_deref() == Some("a"),
+    )]
+    fn ask() -> Request<Events<Chunk>> {
+        Request::post("/chat").json(&json!({ "stream": true }))
+    }
+}
+
+#[test]
+fn the_first_event_is_the_one_that_the_step_names_and_units_are_what_it_counts() {
+    for at_once in [false, true] {
+        let card = run(chat(), move |_| {
+            let mut pieces = talk();
+            if at_once {
+                // The last two events and the end come by one read.
+                let rest: Vec<_> = pieces.drain(4..).flat_map(|(_, bytes)| bytes).collect();
+                pieces.push((20 * MS, rest));
+            }
+            stream(pieces)
+        });
+        let (step, stream) = only(&card);
+        assert_eq!((step.ok, step.checks_failed), (4, 0), "{:?}", errors(&card));
+        assert_eq!((stream.events, stream.units), (24, 124));
+        let samples = [&stream.first_event, &stream.gap, &stream.per_unit].map(|of| of.samples);
+        assert_eq!(samples, [4, 16, 4], "the role is before the first");
+        let first = stream.first_event.p50.unwrap();
+        assert!(first >= 200 * MS, "{first:?}: the role came at once");
+        // 30 units in 30 ms and more.
+        let pace = stream.per_unit.p50.unwrap();
+        assert!(pace >= MS - MS / 100 && pace < first, "{pace:?}");
+        assert_eq!(step.good, Some(0.0), "200 ms are more than 150 ms");
+        let whole = step.response.p50.unwrap();
+        assert!(whole >= 230 * MS && first < whole, "{first:?} of {whole:?}");
+        if at_once {
+            assert!(stream.together >= Some(1.0 / 6.0), "{:?}", stream.together);
+        }
+    }
+}
+
+#[test]
+fn a_stream_without_its_end_has_failed_and_has_no_pace() {
+    let card = run(chat(), |_| {
+        let mut pieces = talk();
+        pieces.pop();
+        stream(pieces)
+    });
+    assert_eq!(errors(&card), [("stream.unfinished".to_owned(), 4)]);
+    let example = card.errors[0].example.to_string();
+    assert_eq!(example, "the stream ended after 6 events without `[DONE]`");
+    let (step, row) = only(&card);
+    assert_eq!((step.failed, row.first_event.samples), (4, 4));
+    assert_eq!(
+        (row.gap.samples, row.per_unit.samples, row.units),
+        (0, 0, 0)
+    );
+    let died = run(chat(), |_| {
+        let mut pieces = talk();
+        pieces.truncate(3);
+        stream(pieces).close_silently()
+    });
+    assert_eq!(errors(&died), [("body.truncated".to_owned(), 4)]);
+    let (_, row) = only(&died);
+    assert_eq!((row.first_event.samples, row.gap.samples), (4, 0));
+}
+
+#[response]
+struct Notice {
+    order: u64,
+}
+
+/// Follows a feed that has no end.
+#[scenario]
+fn follow() {
+    #[step(get = "/feed", events = 3, idle = 10s, good(gap < 10s, response < 10s) > 99%)]
+    fn notices() -> Events<Notice>;
+
+    #[step(get = "/orders/{{notices.response[2].order}}")]
+    fn order();
+}
+
+#[test]
+fn a_step_ends_a_stream_after_so_many_events_and_later_steps_read_them() {
+    let card = run(follow(), |request| match &*request.path {
+        "/feed" => {
+            let lines = (0..1_000).map(|order| (MS, format!("{{\"order\": {order}}}\n").into()));
+            Reply::status(200)
+                .header("content-type", "application/x-ndjson")
+                .pieces(lines)
+        }
+        "/orders/2" => Reply::status(200),
+        _ => Reply::status(404),
+    });
+    assert_eq!(errors(&card), []);
+    let (step, row) = only(&card);
+    assert_eq!(
+        (step.ok, row.events, row.units, row.gap.samples),
+        (4, 12, 12, 8)
+    );
+    assert_eq!((card.steps[1].ok, step.good), (4, Some(1.0)));
+    assert!(card.exit_code() == 0, "{card}");
+}
+
+/// Its streams end after a time.
+#[scenario]
+fn listen() {
+    #[step(get = "/feed", lasts = 50ms, format = events)]
+    fn times() -> Events<()>;
+}
+
+#[test]
+fn a_step_ends_a_stream_after_so_long() {
+    let card = run(listen(), |_| {
+        let ticks = (0..10_000).map(|_| (MS, event("no JSON")));
+        Reply::status(200).pieces(ticks)
+    });
+    assert_eq!(errors(&card), []);
+    let (step, row) = only(&card);
+    assert_eq!(step.ok, 4);
+    assert!(row.events > 0);
+    let time = step.service.max.unwrap();
+    assert!(
+        time >= 50 * MS,
+        "{time:?}: the step ended it, not the last event"
+    );
+}
+
+/// It ends at an event, and may be silent for a while.
+#[scenario]
+fn wait() {
+    #[step(get = "/job", end = |job| job.order == 7, idle = 60ms)]
+    fn job() -> Events<Notice>;
+}
+
+#[test]
+fn silence_is_a_failure_and_a_condition_ends_a_stream() {
+    let card = run(wait(), |_| {
+        stream([
+            (Duration::ZERO, event(r#"{"order": 1}"#)),
+            (MS, event(r#"{"order": 7}"#)),
+            (Duration::from_secs(3600), event("nobody waits for it")),
+        ])
+    });
+    assert_eq!(errors(&card), []);
+    let (_, row) = only(&card);
+    assert_eq!(row.events, 8, "the event that ends it is one of them");
+
+    let card = run(wait(), |_| {
+        stream([(Duration::ZERO, event(r#"{"order": 1}"#))])
+    });
+    assert_eq!(errors(&card), [("stream.unfinished".to_owned(), 4)]);
+    let silent = run(wait(), |_| {
+        let rest = (Duration::from_secs(3600), event(r#"{"order": 7}"#));
+        stream([(Duration::ZERO, event(r#"{"order": 1}"#)), rest])
+    });
+    assert_eq!(errors(&silent), [("timeout.event".to_owned(), 4)]);
+    let no_head = run(wait(), |_| Reply::hang());
+    assert_eq!(errors(&no_head), [("timeout.event".to_owned(), 4)]);
+    let (_, row) = only(&no_head);
+    assert_eq!(
+        row.first_event.samples, 4,
+        "a timeout counts at its deadline"
+    );
+}
+
+#[test]
+fn what_is_no_stream_is_told() {
+    let card = run(wait(), |_| Reply::json("{}"));
+    assert_eq!(errors(&card), [("head.malformed".to_owned(), 4)]);
+    let example = card.errors[0].example.to_string();
+    assert!(
+        example.contains("content-type application/json"),
+        "{example}"
+    );
+    let packed = run(wait(), |_| {
+        stream([(MS, event("{}"))]).header("content-encoding", "gzip")
+    });
+    assert_eq!(errors(&packed), [("head.malformed".to_owned(), 4)]);
+    let wrong = run(wait(), |_| stream([(MS, event(r#"{"order": "x"}"#))]));
+    assert_eq!(errors(&wrong), [("stream.unfinished".to_owned(), 4)]);
+    let decoded = run(follow(), |_| stream([(MS, event(r#"{"order": "x"}"#))]));
+    assert_eq!(errors(&decoded)[0], ("body.decode".to_owned(), 4));
+    let example = decoded.errors[0].example.to_string();
+    assert!(example.starts_with("event 1: "), "{example}");
+}
