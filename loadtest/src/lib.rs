@@ -73,7 +73,7 @@ pub use chain::{
     events::{Event, Events},
     feed::Feed,
     file::{File, FileError},
-    http::{Http, failure::HttpError, request::HttpRequest},
+    http::{Http, event_stream::EventStream, failure::HttpError, request::HttpRequest},
     request::Request,
     response::Response,
     skip::Skip,

@@ -59,6 +59,14 @@ impl Error {
         &*self.0
     }
 
+    /// An answer, or an event of it, that could not be read.
+    pub(crate) fn undecodable(reason: String) -> Self {
+        Self(Box::new(Like {
+            words: reason.clone(),
+            fault: Fault::Undecodable(reason),
+        }))
+    }
+
     /// An error that says what `error` says, and is of its kind.
     pub(crate) fn like(error: &(dyn StdError + 'static)) -> Self {
         Self(Box::new(Like {

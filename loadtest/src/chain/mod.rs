@@ -33,7 +33,7 @@ pub(crate) use credential::Credential;
 pub(crate) use error::Error;
 pub(crate) use error::Fault;
 pub(crate) use feed::shared::SharedFeed;
-pub(crate) use http::StepSender;
+pub(crate) use http::{EventSource, StepSender};
 pub(crate) use http::{Halt, Http, HttpError, Local};
 pub(crate) use loadtest_model::metrics::{Cause, RootCause};
 pub(crate) use loadtest_model::plan::RowLimit;

@@ -21,6 +21,7 @@ mod single;
 pub(crate) mod smoke;
 mod spans;
 mod step_client;
+mod step_stream;
 #[cfg(test)]
 mod tests;
 mod trace;

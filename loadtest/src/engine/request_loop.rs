@@ -9,7 +9,7 @@ use crate::chain::{Chain, RawResponse, RequestBuf};
 use crate::transport::events::{EventLog, RawEvent};
 use crate::transport::{AnswerDetails, Call, Exchange, Failure, StreamCall, Transport};
 use http::StatusCode;
-use loadtest_model::definition::{Retry, Trigger, Until};
+use loadtest_model::definition::{Retry, StreamDef, Trigger, Until};
 use loadtest_model::metrics::{Cause, RootCause};
 use loadtest_model::metrics::{ErrorKind, Traffic};
 use loadtest_model::metrics::{StepTally, StreamSample};
@@ -73,7 +73,14 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                 step, def, state, ..
             } = self.context;
             let chain = &*self.chain;
-            let ends = |event: &RawEvent| {
+            let ends_by_condition = def
+                .stream
+                .as_ref()
+                .is_some_and(StreamDef::ends_by_condition);
+            let each = |event: &RawEvent| {
+                if !ends_by_condition {
+                    return Ok(false);
+                }
                 let ended = state.run_user_code(step, || chain.ends_stream(step, event));
                 ended.map_err(|message| {
                     Failure::new(ErrorKind::StepPanic, format!("`end` panicked: {message}"))
@@ -90,7 +97,8 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                 stream: def.stream.as_ref().map(|stream| StreamCall {
                     def: stream,
                     keeps_data: def.reads.body,
-                    ends: &ends,
+                    each: &each,
+                    opened: None,
                 }),
             };
             // An exchange is large, and is not kept across a wait.

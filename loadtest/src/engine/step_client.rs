@@ -5,17 +5,18 @@ use super::control::RunPhase;
 use super::iteration::{SampledJourney, SampledRequest, StepContext};
 use super::request_loop::is_withdrawn;
 use super::samples::SampledTraffic;
+use super::step_stream::Arrivals;
 use super::trace::JourneyTrace;
 use super::worker_state::WorkerState;
 use crate::chain::{
-    Error, Fault, HttpError, Local, RawResponse, RequestBuf, RequestTarget, StepSender,
+    Error, EventSource, Fault, HttpError, Local, RawResponse, RequestBuf, RequestTarget, StepSender,
 };
 use crate::redact;
 use crate::transport::{AnswerDetails, Call, Exchange, Failure, Transport};
 use http::StatusCode;
 use loadtest_model::definition::{Expect, Reads};
 use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
-use loadtest_model::metrics::{OTHERS, StepTally};
+use loadtest_model::metrics::{OTHERS, StepTally, StreamSample};
 use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::Window;
 use std::cell::{Cell, RefCell};
@@ -35,26 +36,26 @@ const MAX_ROWS: usize = 1_000;
 
 /// The client of an async step.
 pub(super) struct StepClient<T> {
-    transport: T,
-    timeout: Duration,
-    redirects: u32,
+    pub(super) transport: T,
+    pub(super) timeout: Duration,
+    pub(super) redirects: u32,
     /// The trace of the journey, and the number of requests of the step so far.
-    trace: Option<JourneyTrace>,
-    requests: Cell<u32>,
-    request_log: RequestLog,
+    pub(super) trace: Option<JourneyTrace>,
+    pub(super) requests: Cell<u32>,
+    pub(super) request_log: RequestLog,
 }
 
 /// The requests of an async step. They are tallied when this is dropped, so that a step which the end of the
 /// run cuts off counts too.
 pub(super) struct RequestLog {
     log: RefCell<RequestEntries>,
-    state: Rc<WorkerState>,
+    pub(super) state: Rc<WorkerState>,
     window: Window,
-    step: usize,
+    pub(super) step: usize,
     /// The journey, if it leaves raw samples.
     sampled: Option<SampledJourney>,
     /// Set where a request is refused since the load is over: the step is dropped then.
-    cut_off: Rc<Cell<bool>>,
+    pub(super) cut_off: Rc<Cell<bool>>,
 }
 
 /// The log entries of an async step.
@@ -64,6 +65,10 @@ pub(super) struct RequestEntries {
     pub(super) first: Option<Instant>,
     /// The time at which the last request ended.
     last: Option<Instant>,
+    /// All requests.
+    count: u32,
+    /// The stream that was read last.
+    stream: Option<StreamSample>,
     /// Requests under way.
     open: u32,
     /// Pauses under way.
@@ -123,14 +128,18 @@ struct FinishedRequest {
     row: usize,
     time: Duration,
     result: Result<StatusCode, (ErrorKind, String)>,
+    /// What was measured of the answer, if it was read as a stream of events.
+    stream: Option<StreamSample>,
 }
 
 /// A request on its way. One that the step drops is counted as well.
-struct OpenRequest<'a> {
+pub(super) struct OpenRequest<'a> {
     request_log: &'a RequestLog,
     row: usize,
     start: Instant,
     unfinished: Cell<Traffic>,
+    /// What came of its answer, if that is read as a stream of events.
+    arrivals: Option<Rc<Arrivals>>,
     is_closed: bool,
 }
 
@@ -192,6 +201,14 @@ impl<T: Transport> StepSender for StepClient<T> {
             }
             open.close_request(request, exchange, self.transport.base_url())
         })
+    }
+
+    fn open_stream(
+        &self,
+        request: RequestBuf,
+        name: Option<String>,
+    ) -> Result<Box<dyn EventSource + '_>, HttpError> {
+        Ok(self.begin_stream(request, name))
     }
 
     fn pause(&self, time: Duration) -> Local<'_, ()> {
@@ -266,8 +283,21 @@ impl RequestLog {
             row,
             start,
             unfinished: Cell::default(),
+            arrivals: None,
             is_closed: false,
         }
+    }
+
+    /// Begins a request whose answer is read as a stream of events.
+    pub(super) fn open_stream(
+        &self,
+        request: &RequestBuf,
+        name: Option<&str>,
+        arrivals: &Rc<Arrivals>,
+    ) -> OpenRequest<'_> {
+        let mut open = self.open_request(request, name);
+        open.arrivals = Some(Rc::clone(arrivals));
+        open
     }
 }
 
@@ -301,6 +331,7 @@ impl RequestEntries {
         }
         self.first.get_or_insert(now);
         self.failure = None;
+        self.count += 1;
         self.open += 1;
         self.waits.since.set(None);
     }
@@ -336,6 +367,11 @@ impl RequestEntries {
         Some((last - first).saturating_sub(self.paused))
     }
 
+    /// Returns what was measured of the stream that is all that the step sent for.
+    pub(super) fn only_stream(&self) -> Option<&StreamSample> {
+        self.stream.as_ref().filter(|_| self.count == 1)
+    }
+
     /// Returns what was sent and received, for a raw sample.
     pub(super) fn sampled_traffic(&self) -> SampledTraffic {
         SampledTraffic::new(self.traffic, &self.phases)
@@ -354,6 +390,15 @@ impl RequestEntries {
         for ended in self.finished.drain(..) {
             if let Ok(status) = &ended.result {
                 *tally.statuses.entry(status.as_u16()).or_default() += 1;
+            }
+            if let Some(stream) = &ended.stream {
+                let is_ok = ended.result.is_ok();
+                let row = tally.inner(&self.rows[ended.row]);
+                row.stream.get_or_insert_default().record(stream, is_ok);
+                // That of a step which reads nothing else is its own.
+                if self.count > 1 {
+                    tally.stream.get_or_insert_default().record(stream, is_ok);
+                }
             }
             let row = tally.inner(&self.rows[ended.row]);
             match &ended.result {
@@ -441,7 +486,17 @@ impl OpenRequest<'_> {
         journey.keep_request(samples, (log.step, log.window), request);
     }
 
-    fn close_request(
+    /// The cell that takes what was sent if the request is dropped.
+    pub(super) fn unfinished(&self) -> &Cell<Traffic> {
+        &self.unfinished
+    }
+
+    /// The name of its row.
+    pub(super) fn row_name(&self) -> String {
+        self.request_log.log.borrow().rows[self.row].clone()
+    }
+
+    pub(super) fn close_request(
         mut self,
         request: &RequestBuf,
         exchange: Exchange,
@@ -456,6 +511,12 @@ impl OpenRequest<'_> {
         self.keep_sample(exchange.service_time, outcome, traffic);
         let log = &mut *self.request_log.log.borrow_mut();
         log.end_request(Instant::now());
+        let failure = exchange.result.as_ref().err();
+        let timed_out = failure.is_some_and(|failure| failure.kind.is_timeout());
+        let arrivals = self.arrivals.as_ref();
+        let arrivals = arrivals.filter(|arrivals| timed_out || arrivals.opened().is_some());
+        let stream = arrivals.map(|arrivals| arrivals.sample());
+        log.stream.clone_from(&stream);
         log.traffic += exchange.traffic;
         log.retries += exchange.traffic.repeated(1);
         let (sum, more) = (&mut log.phases, exchange.phases);
@@ -476,6 +537,7 @@ impl OpenRequest<'_> {
                 Ok(received) => Ok(received.status),
                 Err(failure) => Err((failure.kind, failure.message.clone())),
             },
+            stream,
         });
         if log.finished.len() >= MAX_HELD_REQUESTS {
             let RequestLog {
@@ -528,7 +590,13 @@ impl Drop for OpenRequest<'_> {
         }
         let now = Instant::now();
         let traffic = self.unfinished.take();
-        let is_failure = !self.request_log.state.is_aborting() && !self.request_log.cut_off.get();
+        // A step may leave a stream when it has seen enough.
+        let opened = self
+            .arrivals
+            .as_ref()
+            .and_then(|arrivals| arrivals.opened());
+        let is_over = !self.request_log.state.is_aborting() && !self.request_log.cut_off.get();
+        let is_failure = is_over && opened.is_none();
         if is_failure {
             let sampled = SampledTraffic::new(traffic, &Phases::default());
             self.keep_sample(
@@ -540,6 +608,17 @@ impl Drop for OpenRequest<'_> {
         let log = &mut *self.request_log.log.borrow_mut();
         log.end_request(now);
         log.traffic += traffic;
+        if let (true, Some(status)) = (is_over, opened) {
+            let stream = self.arrivals.as_ref();
+            let stream = stream.map(|arrivals| arrivals.sample_of_taken());
+            log.stream.clone_from(&stream);
+            log.finished.push(FinishedRequest {
+                row: self.row,
+                time: now - self.start,
+                result: Ok(status),
+                stream,
+            });
+        }
         // What the end of the run cuts off has not failed.
         if is_failure {
             log.finished.push(FinishedRequest {
@@ -549,6 +628,7 @@ impl Drop for OpenRequest<'_> {
                     ErrorKind::StepError,
                     "the step gave it up before it was answered".to_owned(),
                 )),
+                stream: None,
             });
         }
     }

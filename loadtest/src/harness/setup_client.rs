@@ -4,7 +4,7 @@ use super::permission::permit_known_hosts;
 use super::print_error;
 use super::run_identity::RunIdentity;
 use crate::chain::{
-    Http, HttpError, Local, RawResponse, RequestBuf, Scenario, SetupSender, StepSender,
+    EventSource, Http, HttpError, Local, RawResponse, RequestBuf, Scenario, SetupSender, StepSender,
 };
 use crate::redact;
 use crate::transport::{AnswerDetails, Call, HttpTransport, Transport, sample_of_body};
@@ -128,6 +128,15 @@ impl StepSender for SetupWire {
                 })
                 .map_err(|failure| HttpError::new(failure.kind.name(), failure.message))
         })
+    }
+
+    fn open_stream(
+        &self,
+        _: RequestBuf,
+        _: Option<String>,
+    ) -> Result<Box<dyn EventSource + '_>, HttpError> {
+        let words = "a stream of events is read by steps; a setup or teardown sends and waits for the whole answer";
+        Err(HttpError::new(ErrorKind::StepError.name(), words))
     }
 
     fn pause(&self, time: Duration) -> Local<'_, ()> {

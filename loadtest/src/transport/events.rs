@@ -37,6 +37,13 @@ pub struct EventLog {
 pub(crate) struct TooMuch;
 
 impl EventLog {
+    /// The time of each event, and whether it came with the one before.
+    pub(crate) fn times(&self) -> impl Iterator<Item = (Duration, bool)> + '_ {
+        self.events
+            .iter()
+            .map(|event| (event.at, event.is_together))
+    }
+
     /// Adds an event, with its data if that is wanted.
     pub(crate) fn add(&mut self, mut event: RawEvent, keeps_data: bool) -> Result<(), TooMuch> {
         if keeps_data {

@@ -304,7 +304,7 @@ impl Route {
         }
         let read = if let Some(stream) = call.stream {
             // In a box, so that the requests of all others stay small.
-            let read = Box::pin(self.read_stream(&mut connection, stream, progress)).await;
+            let read = Box::pin(self.read_stream(&mut connection, status, stream, progress)).await;
             match read {
                 Ok(is_complete) => {
                     self.keep_connection(connection, is_complete, progress);
@@ -337,13 +337,14 @@ impl Route {
     async fn read_stream(
         &self,
         connection: &mut Connection,
+        status: StatusCode,
         call: StreamCall<'_>,
         progress: &mut CallProgress<'_>,
     ) -> Result<bool, body::UnreadBody> {
         let Some(stream) = &mut progress.stream else {
             unreachable!("a call for a stream has its progress")
         };
-        let read = stream.read(connection, &self.headers, call).await;
+        let read = stream.read(connection, (status, &self.headers), call).await;
         if let Some(start) = stream.excerpt.take() {
             progress.show_body(&start, &Encoding::NONE);
         }

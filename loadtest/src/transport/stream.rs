@@ -5,8 +5,8 @@ use super::connection::Connection;
 use super::events::{EventLog, EventSplitter, Framing, RawEvent, TooMuch};
 use super::hop::hop_read_limit;
 use super::{ErrorKind, Failure};
-use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, StatusCode};
 use loadtest_model::definition::{EndMark, StreamDef, StreamFormat};
 use std::cell::Cell;
 use std::fmt;
@@ -26,11 +26,13 @@ pub(crate) struct StreamCall<'a> {
     pub(crate) def: &'a StreamDef,
     /// False where the times are kept alone.
     pub(crate) keeps_data: bool,
-    /// Returns whether an event ends the stream.
+    /// Takes each event, and returns whether it ends the stream.
     ///
     /// # Errors
     /// The panic of the scenario's code.
-    pub(crate) ends: &'a dyn Fn(&RawEvent) -> Result<bool, Failure>,
+    pub(crate) each: &'a dyn Fn(&RawEvent) -> Result<bool, Failure>,
+    /// Takes the status once the answer is known to be a stream.
+    pub(crate) opened: Option<&'a Cell<Option<StatusCode>>>,
 }
 
 impl fmt::Debug for StreamCall<'_> {
@@ -71,14 +73,17 @@ impl StreamProgress {
         }
     }
 
-    /// Reads the body of an answer with `headers`; whether it was read to its end.
+    /// Reads the body of an answer with `status` and `headers`; whether it was read to its end.
     pub(super) async fn read(
         &mut self,
         connection: &mut Connection,
-        headers: &HeaderMap,
+        (status, headers): (StatusCode, &HeaderMap),
         call: StreamCall<'_>,
     ) -> Result<bool, UnreadBody> {
         let framing = find_framing(headers, call.def.format).map_err(UnreadBody::Stream)?;
+        if let Some(opened) = call.opened {
+            opened.set(Some(status));
+        }
         let (begun, def) = (self.begun, call.def);
         let mut splitter = EventSplitter::new(framing);
         let mut state = StreamState::Open;
@@ -199,10 +204,7 @@ fn take_event(log: &mut EventLog, event: RawEvent, call: StreamCall<'_>) -> Stre
     {
         return StreamState::Marked;
     }
-    let ends = match &def.end {
-        Some(EndMark::Condition(_)) => (call.ends)(&event),
-        _ => Ok(false),
-    };
+    let ends = (call.each)(&event);
     if let Err(TooMuch) = log.add(event, call.keeps_data) {
         return StreamState::Failed(too_much());
     }

@@ -256,3 +256,63 @@ fn what_is_no_stream_is_told() {
     let example = decoded.errors[0].example.to_string();
     assert!(example.starts_with("event 1: "), "{example}");
 }
+
+/// Its step leaves the stream once it has seen enough.
+#[scenario]
+fn watch() {
+    #[step(first_event.max < 10s, good(first_event < 10s, gap < 10s) > 99%)]
+    async fn shipped(http: &mut Http) -> Result<u64, Error> {
+        let mut events = http.get("/feed").name("feed").events::<Notice>().await?;
+        while let Some(notice) = events.next().await? {
+            if notice.order == 3 {
+                return Ok(notice.into_data().order);
+            }
+        }
+        Err("nothing was shipped".into())
+    }
+
+    #[step(get = "/orders/{{shipped.response}}")]
+    fn order();
+}
+
+fn feed(orders: impl IntoIterator<Item = u64>) -> Reply {
+    let events = orders.into_iter();
+    stream(events.map(|order| (MS, event(&format!("{{\"order\": {order}}}")))))
+}
+
+#[test]
+fn an_async_step_reads_events_as_they_come_and_may_leave_the_rest() {
+    let card = run(watch(), |request| match &*request.path {
+        "/feed" => feed(1..100_000),
+        "/orders/3" => Reply::status(200),
+        _ => Reply::status(404),
+    });
+    assert_eq!(errors(&card), []);
+    let (step, row) = only(&card);
+    assert_eq!((step.ok, step.good, card.steps[1].ok), (4, Some(1.0), 4));
+    let samples = (row.first_event.samples, row.per_unit.samples);
+    assert_eq!((samples, row.events, row.gap.samples), ((4, 4), 12, 8));
+    let inner = &step.inner[0];
+    assert_eq!((&*inner.name, inner.requests, inner.failed), ("feed", 4, 0));
+    assert_eq!(step.statuses.get(&200), Some(&4));
+    assert_eq!(card.exit_code(), 0, "{card}");
+}
+
+#[test]
+fn what_goes_wrong_in_a_stream_reaches_an_async_step_after_what_came_before() {
+    let ended = run(watch(), |_| feed(1..3));
+    assert_eq!(errors(&ended), [("step.error".to_owned(), 4)]);
+    let (_, row) = only(&ended);
+    assert_eq!((row.events, row.gap.samples), (8, 0), "the step failed");
+    let died = run(watch(), |_| feed(1..3).close_silently());
+    assert_eq!(errors(&died), [("body.truncated".to_owned(), 4)]);
+    let (_, row) = only(&died);
+    assert_eq!((row.events, row.gap.samples), (8, 0));
+    let decoded = run(watch(), |_| stream([(MS, event("[]"))]));
+    assert_eq!(errors(&decoded), [("body.decode".to_owned(), 4)]);
+    let refused = run(watch(), |_| Reply::status(503));
+    assert_eq!(errors(&refused), [("status".to_owned(), 4)]);
+    assert!(refused.steps[0].stream.is_none());
+    let none = run(watch(), |_| Reply::json("{}"));
+    assert_eq!(errors(&none), [("head.malformed".to_owned(), 4)]);
+}

@@ -55,11 +55,15 @@ impl StreamOptions {
     pub(super) fn parse_option(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
         match key.to_string().as_str() {
             "first" => {
-                self.first = Some(parse_closure(key, input)?);
+                let wanted = "`first` takes a closure: `first = |event| ..`, of an event";
+                self.first = Some(parse_event_closure(key, input, wanted)?);
                 return Ok(());
             }
             "end" if !input.peek2(LitStr) => {
-                self.end = Some(EndOption::Condition(parse_closure(key, input)?));
+                let wanted = "`end` takes the data of the event that ends the stream, or a closure of it: \
+                              `end = \"[DONE]\"`, `end = |event| ..`";
+                let condition = parse_event_closure(key, input, wanted)?;
+                self.end = Some(EndOption::Condition(condition));
                 return Ok(());
             }
             _ => {}
@@ -151,6 +155,15 @@ fn parse_good_condition(input: ParseStream<'_>) -> syn::Result<(&'static str, Du
         })?;
     }
     Ok((variant, parse_positive_duration(input)?))
+}
+
+/// A closure of an event; for anything else the words `wanted`.
+fn parse_event_closure(
+    key: &Ident,
+    input: ParseStream<'_>,
+    wanted: &str,
+) -> syn::Result<TokenStream> {
+    parse_closure(key, input).map_err(|error| parse_error(&error, wanted))
 }
 
 /// A closure, or the name of a function.

@@ -64,6 +64,23 @@ pub struct GoodCondition {
 impl StreamDef {
     /// The longest silence where none is declared.
     pub const IDLE: Duration = Duration::from_secs(30);
+    /// Returns true if the stream ends with an event for which a condition holds.
+    pub fn ends_by_condition(&self) -> bool {
+        matches!(self.end, Some(EndMark::Condition(_)))
+    }
+
+    /// That of an `async` step, which declares nothing of the streams that it reads.
+    pub const UNDECLARED: Self = Self {
+        format: StreamFormat::Detected,
+        first: None,
+        end: None,
+        units: None,
+        events: None,
+        lasts: None,
+        idle: Self::IDLE,
+        graded_by_response: false,
+    };
+
     /// The timeout of such a step where none is declared.
     pub const TIMEOUT: Duration = Duration::from_secs(5 * 60);
 }

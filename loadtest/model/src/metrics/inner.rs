@@ -75,6 +75,9 @@ impl InnerTally {
         self.failed += other.failed;
         self.service.merge(&other.service);
         self.timed_out.merge(&other.timed_out);
+        if let Some(theirs) = &other.stream {
+            self.stream.get_or_insert_default().merge(theirs);
+        }
         for (status, count) in &other.statuses {
             *self.statuses.entry(*status).or_default() += count;
         }

@@ -1,13 +1,16 @@
 //! The HTTP client of async steps. No I/O here: the engine provides the sender.
 
+pub(crate) mod event_stream;
 pub(crate) mod failure;
 pub(crate) mod request;
 pub(crate) mod returned;
 
+pub(crate) use event_stream::EventStream;
 pub(crate) use failure::HttpError;
 pub(crate) use request::HttpRequest;
 
 use super::{Error, RawResponse, RequestBuf, RequestTarget, Unmet};
+use crate::transport::events::RawEvent;
 use futures_util::future::join_all;
 use http::{HeaderName, HeaderValue, Method, Version};
 use http_body_util::BodyExt;
@@ -17,6 +20,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 /// The base of a relative URL if the scenario has none.
@@ -77,11 +81,33 @@ pub(crate) trait StepSender: Any {
         name: Option<&'a str>,
     ) -> Local<'a, Result<RawResponse, HttpError>>;
 
+    /// Begins a request whose answer is read as a stream of events.
+    ///
+    /// # Errors
+    /// Streams cannot be read here.
+    fn open_stream(
+        &self,
+        request: RequestBuf,
+        name: Option<String>,
+    ) -> Result<Box<dyn EventSource + '_>, HttpError>;
+
     /// Pauses, which is part of no latency.
     fn pause(&self, time: Duration) -> Local<'_, ()>;
 
     /// Counts a check that passed or failed.
     fn count_check(&self, name: &str, holds: bool);
+}
+
+/// The engine's side of an [`EventStream`]: a request under way, which ends when this is dropped.
+pub(crate) trait EventSource {
+    /// Waits until the answer is known to be a stream.
+    fn poll_opened(&mut self, context: &mut Context<'_>) -> Poll<Result<(), HttpError>>;
+
+    /// Waits for the next event; `None` after the last.
+    fn poll_event(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Option<RawEvent>, HttpError>>;
 }
 
 /// The reason why an async step has no response.
@@ -236,8 +262,29 @@ impl Http {
         name: Option<&str>,
         jar: Option<&'static str>,
     ) -> Result<reqwest::Response, HttpError> {
-        let timeout = request.timeout().copied();
         let url = request.url().clone();
+        let buffer = self.to_buffer(request, is_relative, jar).await?;
+        let answer = self.sender.send(&buffer, name).await?;
+        let details = answer.details.as_deref();
+        let mut response = http::Response::builder()
+            .status(answer.status)
+            .version(details.map_or_else(Version::default, |details| details.version))
+            .url(details.map_or(url, |details| details.parsed_url().clone()))
+            .body(answer.body.clone())
+            .map_err(|error| HttpError::unsent(&error))?;
+        response.headers_mut().clone_from(&answer.headers);
+        self.last.replace(Some(answer));
+        Ok(response.into())
+    }
+
+    /// The request as the engine takes it.
+    async fn to_buffer(
+        &self,
+        request: reqwest::Request,
+        is_relative: bool,
+        jar: Option<&'static str>,
+    ) -> Result<RequestBuf, HttpError> {
+        let timeout = request.timeout().copied();
         let (head, body) = http::Request::<reqwest::Body>::try_from(request)
             .map_err(|error| HttpError::unsent(&error))?
             .into_parts();
@@ -274,17 +321,7 @@ impl Http {
                 buffer.header(name.clone(), value.clone());
             }
         }
-        let answer = self.sender.send(&buffer, name).await?;
-        let details = answer.details.as_deref();
-        let mut response = http::Response::builder()
-            .status(answer.status)
-            .version(details.map_or_else(Version::default, |details| details.version))
-            .url(details.map_or(url, |details| details.parsed_url().clone()))
-            .body(answer.body.clone())
-            .map_err(|error| HttpError::unsent(&error))?;
-        response.headers_mut().clone_from(&answer.headers);
-        self.last.replace(Some(answer));
-        Ok(response.into())
+        Ok(buffer)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The request builder of async steps, modelled on `reqwest`.
 
-use super::{Http, HttpError, NO_BASE};
+use super::{EventStream, Http, HttpError, NO_BASE};
 use crate::chain::Credential;
+use crate::chain::response::FromBody;
 use crate::chain::write::{NO_URL, is_absolute};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use reqwest::{Body, RequestBuilder};
@@ -144,6 +145,42 @@ impl<'a> HttpRequest<'a> {
     /// Sets the time the request may take, over that of its step.
     pub fn timeout(self, timeout: Duration) -> Self {
         self.with(|request| request.timeout(timeout))
+    }
+
+    /// Sends it and reads the answer as a stream of events, each of them as it comes; a status other than 2xx is an error.
+    ///
+    /// ```
+    /// use loadtest::prelude::*;
+    ///
+    /// #[response]
+    /// struct Notice { state: String }
+    ///
+    /// #[scenario(base = "http://127.0.0.1:3000")]
+    /// fn follow() {
+    ///     #[step(first_event.p99 < 1s)]
+    ///     async fn watch(http: &mut Http) -> Result<Notice, Error> {
+    ///         let mut events = http.get("/orders/7/events").events::<Notice>().await?;
+    ///         while let Some(notice) = events.next().await? {
+    ///             if notice.state == "shipped" {
+    ///                 return Ok(notice.into_data());
+    ///             }
+    ///         }
+    ///         Err("the stream ended before the order was shipped".into())
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// It could not be made, was not answered, or the answer is no stream of events.
+    pub async fn events<T: FromBody>(self) -> Result<EventStream<'a, T>, HttpError> {
+        let request = self.request?;
+        let request = request
+            .build()
+            .map_err(|error| HttpError::unsent(&error.without_url()))?;
+        let buffer = (self.http)
+            .to_buffer(request, self.is_relative, self.jar)
+            .await?;
+        EventStream::open(self.http.sender.open_stream(buffer, self.name)?).await
     }
 
     /// Sends it and waits for the last byte of the answer, whatever its status.

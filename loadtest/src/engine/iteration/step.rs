@@ -124,13 +124,7 @@ impl<T: Transport> VirtualUser<T> {
                 let service = attempt.service;
                 let start_delay = progress.start_delay.take().unwrap_or_default();
                 let response = service + start_delay;
-                let mut stream = attempt.stream;
-                if let Some(first) = stream
-                    .as_mut()
-                    .and_then(|stream| stream.first_event.as_mut())
-                {
-                    *first += start_delay;
-                }
+                let stream = attempt.stream.map(|stream| stream.delayed(start_delay));
                 let first_event = stream.as_ref().and_then(|stream| stream.first_event);
                 timing = attempt.begun.map(|begun| StepTiming {
                     begun,
@@ -264,12 +258,16 @@ impl<T: Transport> VirtualUser<T> {
         let mut sample = None;
         if let (Some(service), Some(_)) = (service, &result) {
             // A step that sent nothing leaves the delay to the next one.
-            let response = service + progress.start_delay.take().unwrap_or_default();
+            let start_delay = progress.start_delay.take().unwrap_or_default();
+            let response = service + start_delay;
+            let stream = log.only_stream().cloned();
+            let stream = stream.map(|stream| stream.delayed(start_delay));
+            let first_event = stream.as_ref().and_then(|stream| stream.first_event);
             sample = Some(StepSample {
                 service,
                 response,
-                graded: response,
-                stream: None,
+                graded: first_event.unwrap_or(response),
+                stream,
                 target: state.plan.grading[step].target,
                 checks,
                 traced: context.trace_point(first, response),

@@ -39,6 +39,32 @@ pub struct StreamSample {
 }
 
 impl StreamSample {
+    /// The sample of a stream of which every event counts and is a unit of work, by the time of each and whether it came
+    /// with the one before.
+    pub fn of_events(mut events: impl Iterator<Item = (Duration, bool)>) -> Self {
+        let mut sample = Self::default();
+        let Some((first, _)) = events.next() else {
+            return sample;
+        };
+        sample.first_event = Some(first);
+        let mut last = first;
+        for (at, is_together) in events {
+            sample.gaps.push(at.saturating_sub(last));
+            sample.together += u64::from(is_together);
+            last = at;
+        }
+        sample.events = sample.gaps.len() as u64 + 1;
+        sample.units = sample.events;
+        sample
+    }
+
+    /// The same stream, whose request was due so much earlier.
+    #[must_use]
+    pub fn delayed(mut self, by: Duration) -> Self {
+        self.first_event = self.first_event.map(|time| time + by);
+        self
+    }
+
     /// The mean time for a unit after the first: (last event - first event) / (units - 1); `None` with fewer than two.
     pub fn per_unit(&self) -> Option<Duration> {
         let rest = u32::try_from(self.units.checked_sub(1)?).ok()?;

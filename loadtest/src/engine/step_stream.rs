@@ -1,0 +1,176 @@
+//! A stream of events that an async step reads as it comes.
+
+use super::control::RunPhase;
+use super::request_loop::is_withdrawn;
+use super::step_client::StepClient;
+use super::trace::JourneyTrace;
+use crate::chain::{EventSource, HttpError, Local, RequestBuf};
+use crate::transport::events::{EventLog, RawEvent};
+use crate::transport::{Call, StreamCall, Transport};
+use http::StatusCode;
+use loadtest_model::definition::{Expect, Reads, StreamDef};
+use loadtest_model::metrics::StreamSample;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+/// The events of a stream that are there and were not asked for yet, and the times of all.
+#[derive(Default)]
+pub(super) struct Arrivals {
+    events: RefCell<VecDeque<RawEvent>>,
+    log: RefCell<EventLog>,
+    /// How many the step has taken.
+    taken: Cell<usize>,
+    /// The status, once the answer is known to be a stream.
+    opened: Cell<Option<StatusCode>>,
+}
+
+impl Arrivals {
+    fn add(&self, event: &RawEvent) {
+        // Times alone have no limit.
+        let _ = self.log.borrow_mut().add(event.clone(), false);
+        self.events.borrow_mut().push_back(event.clone());
+    }
+
+    /// The status, once the answer is known to be a stream.
+    pub(super) fn opened(&self) -> Option<StatusCode> {
+        self.opened.get()
+    }
+
+    /// Takes the next event.
+    fn take(&self) -> Option<RawEvent> {
+        let event = self.events.borrow_mut().pop_front()?;
+        self.taken.set(self.taken.get() + 1);
+        Some(event)
+    }
+
+    /// What is measured of all of the stream: every event counts, and is a unit.
+    pub(super) fn sample(&self) -> StreamSample {
+        StreamSample::of_events(self.log.borrow().times())
+    }
+
+    /// The same of what the step has taken of it.
+    pub(super) fn sample_of_taken(&self) -> StreamSample {
+        StreamSample::of_events(self.log.borrow().times().take(self.taken.get()))
+    }
+}
+
+/// A stream under way. Its request ends when this is dropped.
+struct StepStream<'a> {
+    arrivals: Rc<Arrivals>,
+    /// Nothing once it has ended.
+    exchange: Option<Local<'a, Result<(), HttpError>>>,
+}
+
+impl StepStream<'_> {
+    /// Reads on, and returns whether the stream is over.
+    fn poll_exchange(&mut self, context: &mut Context<'_>) -> Poll<Result<(), HttpError>> {
+        let Some(exchange) = &mut self.exchange else {
+            return Poll::Ready(Ok(()));
+        };
+        let polled = exchange.as_mut().poll(context);
+        if polled.is_ready() {
+            self.exchange = None;
+        }
+        polled
+    }
+}
+
+impl EventSource for StepStream<'_> {
+    fn poll_opened(&mut self, context: &mut Context<'_>) -> Poll<Result<(), HttpError>> {
+        match self.poll_exchange(context) {
+            Poll::Pending if self.arrivals.opened().is_none() => Poll::Pending,
+            Poll::Pending => Poll::Ready(Ok(())),
+            // What came before a failure is handed over first.
+            Poll::Ready(Err(error)) if !self.arrivals.events.borrow().is_empty() => {
+                self.exchange = Some(Box::pin(std::future::ready(Err(error))));
+                Poll::Ready(Ok(()))
+            }
+            Poll::Ready(ended) => Poll::Ready(ended),
+        }
+    }
+
+    fn poll_event(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Option<RawEvent>, HttpError>> {
+        if let Some(event) = self.arrivals.take() {
+            return Poll::Ready(Ok(Some(event)));
+        }
+        let polled = self.poll_exchange(context);
+        match (self.arrivals.take(), polled) {
+            (Some(event), Poll::Ready(Err(error))) => {
+                self.exchange = Some(Box::pin(std::future::ready(Err(error))));
+                Poll::Ready(Ok(Some(event)))
+            }
+            (Some(event), _) => Poll::Ready(Ok(Some(event))),
+            (None, Poll::Pending) => Poll::Pending,
+            (None, Poll::Ready(ended)) => Poll::Ready(ended.map(|()| None)),
+        }
+    }
+}
+
+impl<T: Transport> StepClient<T> {
+    /// Begins a request whose answer is read as it comes.
+    pub(super) fn begin_stream(
+        &self,
+        request: RequestBuf,
+        name: Option<String>,
+    ) -> Box<dyn EventSource + '_> {
+        let arrivals: Rc<Arrivals> = Rc::default();
+        let exchange = self.exchange_stream(request, name, Rc::clone(&arrivals));
+        Box::new(StepStream {
+            arrivals,
+            exchange: Some(Box::pin(exchange)),
+        })
+    }
+
+    async fn exchange_stream(
+        &self,
+        request: RequestBuf,
+        name: Option<String>,
+        arrivals: Rc<Arrivals>,
+    ) -> Result<(), HttpError> {
+        let open = self
+            .request_log
+            .open_stream(&request, name.as_deref(), &arrivals);
+        let each = |event: &RawEvent| {
+            arrivals.add(event);
+            Ok(false)
+        };
+        let call = Call {
+            request: &request,
+            expect: &Expect::SUCCESS,
+            reads: Reads {
+                body: false,
+                headers: true,
+            },
+            timeout: request.timeout.unwrap_or(self.timeout),
+            redirects: self.redirects,
+            unfinished: open.unfinished(),
+            trace: (self.trace.as_ref())
+                .map(|trace| trace.call(self.request_log.step, &self.requests)),
+            stream: Some(StreamCall {
+                def: &StreamDef::UNDECLARED,
+                keeps_data: false,
+                each: &each,
+                opened: Some(&arrivals.opened),
+            }),
+        };
+        let mut exchange = self.transport.send(call).await;
+        if let Some(trace) = self.trace.as_ref().and_then(JourneyTrace::kept) {
+            let sent = std::mem::take(&mut exchange.requests);
+            trace.add_requests(self.request_log.step, sent, Some(&open.row_name()));
+        }
+        if is_withdrawn(&self.transport, &exchange) {
+            self.request_log.state.advance_phase(RunPhase::Stopping);
+            self.request_log.cut_off.set(true);
+            open.unfinished().set(exchange.traffic);
+            // The step is dropped here.
+            return std::future::pending().await;
+        }
+        let answer = open.close_request(&request, exchange, self.transport.base_url());
+        answer.map(drop)
+    }
+}
