@@ -10,9 +10,11 @@ use http::{HeaderMap, StatusCode};
 use loadtest_model::definition::{EndMark, StreamDef, StreamFormat};
 use std::cell::Cell;
 use std::fmt;
+use std::future::{Future as _, poll_fn};
 use std::ops::ControlFlow;
 use std::pin::pin;
 use std::rc::Rc;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
@@ -136,17 +138,27 @@ impl StreamProgress {
                 None => def.lasts.map(|lasts| begun + lasts),
             };
             loop {
-                let silent_at = match marked_at.get() {
+                let marked = marked_at.get();
+                let silent_at = match marked {
                     Some(_) => None,
                     None => Some(last_read.get() + def.idle),
                 };
-                let over_at = over(marked_at.get());
+                let over_at = over(marked);
                 let wake = over_at.into_iter().chain(silent_at).min();
                 let wake =
                     wake.unwrap_or_else(|| unreachable!("a stream is over or may be silent"));
+                // The end of a stream sets another time to wait for.
+                let read_on = poll_fn(|context| match body.as_mut().poll(context) {
+                    Poll::Ready(read) => Poll::Ready(Some(read)),
+                    Poll::Pending if marked_at.get() != marked => Poll::Ready(None),
+                    Poll::Pending => Poll::Pending,
+                });
                 tokio::select! {
                     biased;
-                    read = &mut body => break Some(read.map_err(UnreadBody::Broken)),
+                    read = read_on => match read {
+                        Some(read) => break Some(read.map_err(UnreadBody::Broken)),
+                        None => continue,
+                    },
                     () = sleep_until(wake) => {}
                 }
                 // What was read since then may have moved either.

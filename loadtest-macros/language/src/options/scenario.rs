@@ -45,6 +45,8 @@ pub(crate) struct ScenarioOptions {
     pub(crate) weight: Option<f64>,
     /// From the start of a mix.
     pub(crate) start: Duration,
+    /// The time that journeys under way have after the load.
+    pub(crate) grace: Option<Duration>,
     /// Options of its steps.
     pub(crate) defaults: StepDefaults,
     pub(crate) crate_path: Option<Path>,
@@ -115,6 +117,7 @@ impl ScenarioOptions {
             "tags" => self.tags = parse_tags(input)?,
             "load" => self.load = Some(parse_load(input)?),
             "start" => self.start = parse_duration(input)?,
+            "grace" => self.grace = Some(parse_positive_duration(input)?),
             "apdex" => self.apdex = Some(parse_positive_duration(input)?),
             "budget" => self.budget = Some(parse_share(input)?),
             "grade_weight" => self.grade_weight = Some(parse_grade_weight(input)?),

@@ -34,6 +34,7 @@ pub(super) fn render_definition(
         client: declared_client,
         weight: share,
         start,
+        grace,
         headers: _,
         crate_path: _,
         defaults: _,
@@ -58,6 +59,7 @@ pub(super) fn render_definition(
     let version = render_option(version.as_ref().map(render_literal));
     let share = render_number(share.unwrap_or(1.0));
     let start = render_duration(*start);
+    let grace = render_option(grace.map(render_duration));
     let starts_target = resolved.setups.iter().any(|setup| setup.made.is_target);
     let runs_once = |step: &ResolvedStep| step.options.repeat.once;
     let keeps_state = !resolved.states.is_empty() || resolved.steps.iter().any(runs_once);
@@ -89,6 +91,7 @@ pub(super) fn render_definition(
             base: #base,
             weight: #share,
             start: #start,
+            grace: #grace,
             client: #client,
             load: #load,
             thresholds: #thresholds,

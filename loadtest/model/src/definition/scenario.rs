@@ -37,6 +37,14 @@ pub struct ScenarioDef {
     /// The time from the start of a mix to the start of its load.
     #[serde(rename = "start_us", with = "micros", default)]
     pub start: Duration,
+    /// The time that journeys under way have after the load; without it, 30 seconds.
+    #[serde(
+        rename = "grace_us",
+        with = "micros::option",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub grace: Option<Duration>,
     /// The HTTP settings of its virtual users.
     #[serde(default)]
     pub client: Client,
@@ -321,6 +329,7 @@ impl ScenarioDef {
             base: None,
             weight: 1.0,
             start: Duration::ZERO,
+            grace: None,
             client: Client::DEFAULT,
             load: None,
             thresholds: Cow::Borrowed(&[]),

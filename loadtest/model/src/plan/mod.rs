@@ -186,7 +186,7 @@ impl Plan {
             },
             default_load,
             seed,
-            graceful_stop: GRACEFUL_STOP,
+            graceful_stop: scenario.grace.unwrap_or(GRACEFUL_STOP),
             rows: None,
             shard: overrides.shard,
             tracing: overrides.tracing.clone(),

@@ -27,7 +27,7 @@ pub(super) struct Arrived {
     authority: String,
     pub(super) headers: Vec<String>,
     body: Vec<u8>,
-    connection: usize,
+    pub(super) connection: usize,
 }
 
 pub(super) type Log = Rc<RefCell<Vec<Arrived>>>;

@@ -16,5 +16,6 @@ mod http2;
 mod lookups;
 mod network;
 mod redirects;
+mod streams;
 mod tls;
 mod traces;

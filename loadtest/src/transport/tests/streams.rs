@@ -1,0 +1,113 @@
+//! Streams of events: over both versions of HTTP, and what becomes of their connection.
+
+use super::http2::{http2, serve};
+use super::user::{NOTHING, PATIENCE, failed, get, ok, run, send, user, user_of};
+use crate::transport::{Call, Exchange, HttpTransport, StreamCall, Transport};
+use http::Response;
+use loadtest_model::definition::{EndMark, Expect, Reads, StreamDef};
+use loadtest_model::metrics::ErrorKind;
+use loadtest_tests::{Reply, Server};
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::time::Duration;
+
+const BODY: &str = "data: a\n\ndata: b\n\ndata: [DONE]\n\n";
+
+fn until_done() -> StreamDef {
+    StreamDef {
+        end: Some(EndMark::Data(Cow::Borrowed("[DONE]"))),
+        ..StreamDef::UNDECLARED
+    }
+}
+
+async fn read(user: &mut HttpTransport, path: &str, def: &StreamDef) -> Exchange {
+    let call = Call {
+        request: &get(path),
+        expect: &Expect::SUCCESS,
+        reads: Reads {
+            body: true,
+            headers: false,
+        },
+        timeout: PATIENCE,
+        redirects: 0,
+        unfinished: &Cell::default(),
+        trace: None,
+        stream: Some(StreamCall {
+            def,
+            keeps_data: true,
+            each: &|_| Ok(false),
+            opened: None,
+        }),
+    };
+    user.send(call).await
+}
+
+fn data(exchange: &Exchange) -> Vec<String> {
+    let log = exchange.events.as_ref().unwrap();
+    let data = log.events.iter().map(|event| event.data.to_vec());
+    data.map(|data| String::from_utf8(data).unwrap()).collect()
+}
+
+#[test]
+fn a_stream_comes_over_http2_and_leaves_its_connection_of_use() {
+    run(async {
+        let (address, log) = serve(|path| {
+            let kind = Response::builder().header("content-type", "text/event-stream");
+            let body = if path == "/cut" { &BODY[..10] } else { BODY };
+            (kind.body(()).unwrap(), body.into())
+        })
+        .await;
+        let mut user = user_of(&format!("http://{address}"), &http2()).await;
+        let exchange = read(&mut user, "/", &until_done()).await;
+        assert_eq!(data(&exchange), ["a", "b"]);
+        let last = exchange.events.as_ref().unwrap().events.last().unwrap().at;
+        assert_eq!(
+            exchange.service_time, last,
+            "what follows the last event is no part"
+        );
+        ok(exchange);
+        let cut = read(&mut user, "/cut", &until_done()).await;
+        assert_eq!(data(&cut), ["a"]);
+        failed(cut, ErrorKind::StreamUnfinished);
+        ok(send(&mut user, &get("/"), NOTHING).await);
+        let connections: Vec<_> = log.borrow().iter().map(|one| one.connection).collect();
+        assert_eq!(connections[..2], [0, 0]);
+    });
+}
+
+#[test]
+fn the_end_of_the_body_is_waited_for_if_it_comes_soon() {
+    run(async {
+        let server = Server::start(|request| {
+            let reply = Reply::status(200).header("content-type", "text/event-stream");
+            let later = match &*request.path {
+                "/soon" => Duration::from_millis(1),
+                _ => Duration::from_secs(3600),
+            };
+            reply.pieces([
+                (Duration::ZERO, BODY.into()),
+                (later, b": bye\n\n".to_vec()),
+            ])
+        });
+        let mut user = user(&server.url()).await;
+        for _ in 0..2 {
+            let exchange = read(&mut user, "/soon", &until_done()).await;
+            assert_eq!(exchange.traffic.requests, 1);
+            ok(exchange);
+        }
+        assert_eq!(server.connections(), 1);
+        ok(read(&mut user, "/late", &until_done()).await);
+        let first = StreamDef {
+            events: Some(1),
+            ..StreamDef::UNDECLARED
+        };
+        let exchange = read(&mut user, "/soon", &first).await;
+        assert_eq!(data(&exchange), ["a"]);
+        ok(exchange);
+        assert_eq!(
+            server.connections(),
+            2,
+            "one was given up, with its endless body"
+        );
+    });
+}
