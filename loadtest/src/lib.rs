@@ -112,6 +112,8 @@ mod pages {
     mod secrets {}
     #[doc = include_str!("../../docs/steps.md")]
     mod steps {}
+    #[doc = include_str!("../../docs/streams.md")]
+    mod streams {}
     #[doc = include_str!("../../docs/targets.md")]
     mod targets {}
 }
