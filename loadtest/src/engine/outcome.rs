@@ -3,7 +3,7 @@
 use super::worker_state::WorkerState;
 use crate::chain::Unmet;
 use crate::transport::Failure;
-use loadtest_model::definition::{GoodCondition, Part};
+use loadtest_model::definition::{GoodCondition, Part, StepDef};
 use loadtest_model::metrics::{Cause, ErrorKind, RootCause};
 use loadtest_model::metrics::{DependencyTally, ErrorTally, StepTally, StreamSample, Tally};
 use loadtest_model::redacted::Redacted;
@@ -132,6 +132,29 @@ pub(super) struct StepSample {
 }
 
 impl StepSample {
+    /// The sample of an execution without checks, whose first request was due `start_delay` before its service time
+    /// began. One that read a stream is graded by its first event, unless the step says otherwise.
+    pub(super) fn new(
+        def: &StepDef,
+        target: Duration,
+        (service, start_delay): (Duration, Duration),
+        stream: Option<StreamSample>,
+    ) -> Self {
+        let response = service + start_delay;
+        let stream = stream.map(|stream| stream.delayed(start_delay));
+        let first_event = stream.as_ref().and_then(|stream| stream.first_event);
+        let by_response = (def.stream.as_ref()).is_some_and(|stream| stream.graded_by_response);
+        Self {
+            service,
+            response,
+            graded: first_event.filter(|_| !by_response).unwrap_or(response),
+            target,
+            stream,
+            checks: (0, 0),
+            traced: None,
+        }
+    }
+
     /// Counts an execution that ended well as good, if all conditions on its times hold.
     pub(super) fn tally_good(&self, tally: &mut StepTally, conditions: &[GoodCondition]) {
         let stream = self.stream.as_ref();

@@ -321,10 +321,10 @@ mod tests {
             data: Bytes::from_static(&[b'x'; 1024]),
             ..RawEvent::default()
         };
-        let added = (0..16 * 1024 + 1).map(|_| log.add(event(), true));
+        let added = (0..=16 * 1024).map(|_| log.add(event(), true));
         assert_eq!(added.filter(Result::is_err).count(), 1);
         let mut times = EventLog::default();
-        assert!((0..MAX_KEPT_EVENTS + 1).all(|_| times.add(event(), false).is_ok()));
+        assert!((0..=MAX_KEPT_EVENTS).all(|_| times.add(event(), false).is_ok()));
         assert!(times.events.iter().all(|event| event.data.is_empty()));
     }
 

@@ -302,18 +302,13 @@ impl Route {
             // In a box, so that the requests of all others stay small.
             return Box::pin(self.read_unexpected(connection, status, call, progress)).await;
         }
-        let read = if let Some(stream) = call.stream {
+        if let Some(stream) = call.stream {
+            let head = (status, version);
+            let reading = self.read_stream(connection, head, (call, stream), progress);
             // In a box, so that the requests of all others stay small.
-            let read = Box::pin(self.read_stream(&mut connection, status, stream, progress)).await;
-            match read {
-                Ok(is_complete) => {
-                    self.keep_connection(connection, is_complete, progress);
-                    self.store_answer(status, version, Bytes::new(), call, progress);
-                    return Ok(None);
-                }
-                Err(unread) => Err(unread),
-            }
-        } else if call.reads.body {
+            return Box::pin(reading).await;
+        }
+        let read = if call.reads.body {
             body::read_kept(&mut connection).await
         } else if progress.hops.is_some() {
             let start = Box::pin(body::read_excerpt(&mut connection)).await;
@@ -333,22 +328,30 @@ impl Route {
         }
     }
 
-    /// Reads a stream of events; whether the body was read to its end.
+    /// Reads a stream of events, and leaves it with `progress`.
     async fn read_stream(
-        &self,
-        connection: &mut Connection,
-        status: StatusCode,
-        call: StreamCall<'_>,
+        &mut self,
+        mut connection: Connection,
+        (status, version): (StatusCode, Version),
+        (call, stream_call): (&Call<'_>, StreamCall<'_>),
         progress: &mut CallProgress<'_>,
-    ) -> Result<bool, body::UnreadBody> {
+    ) -> Result<Option<Redirect>, UnansweredRequest> {
         let Some(stream) = &mut progress.stream else {
             unreachable!("a call for a stream has its progress")
         };
-        let read = stream.read(connection, (status, &self.headers), call).await;
+        let head = (status, &self.headers);
+        let read = stream.read(&mut connection, head, stream_call).await;
         if let Some(start) = stream.excerpt.take() {
             progress.show_body(&start, &Encoding::NONE);
         }
-        read
+        match read {
+            Ok(is_complete) => {
+                self.keep_connection(connection, is_complete, progress);
+                self.store_answer(status, version, Bytes::new(), call, progress);
+                Ok(None)
+            }
+            Err(unread) => Err(self.unread_failure(&unread, status, call, &connection.meter)),
+        }
     }
 
     /// Reads the start of an answer that is to be followed, or whose status is not expected.

@@ -10,7 +10,7 @@ use http::{HeaderMap, StatusCode};
 use loadtest_model::definition::{EndMark, StreamDef, StreamFormat};
 use std::cell::Cell;
 use std::fmt;
-use std::future::{Future as _, poll_fn};
+use std::future::{Future, poll_fn};
 use std::ops::ControlFlow;
 use std::pin::pin;
 use std::rc::Rc;
@@ -132,44 +132,15 @@ impl StreamProgress {
                     StreamState::Enough | StreamState::Failed(_) => ControlFlow::Break(()),
                 }
             });
-            let mut body = pin!(body);
-            let over = |marked: Option<Instant>| match marked {
-                Some(marked) => Some(marked + END_OF_BODY),
-                None => def.lasts.map(|lasts| begun + lasts),
+            let clock = StreamClock {
+                over_at: def.lasts.map(|lasts| begun + lasts),
+                idle: def.idle,
+                last_read: &last_read,
+                marked_at: &marked_at,
             };
-            loop {
-                let marked = marked_at.get();
-                let silent_at = match marked {
-                    Some(_) => None,
-                    None => Some(last_read.get() + def.idle),
-                };
-                let over_at = over(marked);
-                let wake = over_at.into_iter().chain(silent_at).min();
-                let wake =
-                    wake.unwrap_or_else(|| unreachable!("a stream is over or may be silent"));
-                // The end of a stream sets another time to wait for.
-                let read_on = poll_fn(|context| match body.as_mut().poll(context) {
-                    Poll::Ready(read) => Poll::Ready(Some(read)),
-                    Poll::Pending if marked_at.get() != marked => Poll::Ready(None),
-                    Poll::Pending => Poll::Pending,
-                });
-                tokio::select! {
-                    biased;
-                    read = read_on => match read {
-                        Some(read) => break Some(read.map_err(UnreadBody::Broken)),
-                        None => continue,
-                    },
-                    () = sleep_until(wake) => {}
-                }
-                // What was read since then may have moved either.
-                if over_at == Some(wake) && over(marked_at.get()) == over_at {
-                    break None;
-                }
-                if silent_at == Some(wake) && last_read.get() + def.idle == wake {
-                    return Err(UnreadBody::Stream(silence(def.idle)));
-                }
-            }
+            clock.read_on(body).await.map_err(UnreadBody::Stream)?
         };
+        let read = read.map(|read| read.map_err(UnreadBody::Broken));
         let is_complete = match (read, state) {
             (_, StreamState::Failed(failure)) => return Err(UnreadBody::Stream(failure)),
             // What comes after the end is no part of it.
@@ -205,6 +176,56 @@ impl StreamProgress {
         let last = self.log.events.last();
         self.ended_at = last.map(|event| begun + event.at);
         Ok(is_complete)
+    }
+}
+
+/// The times that a stream ends at, whatever comes of it.
+struct StreamClock<'a> {
+    /// The time at which the step ends it.
+    over_at: Option<Instant>,
+    idle: Duration,
+    last_read: &'a Cell<Instant>,
+    /// The time at which the event was there that is its end.
+    marked_at: &'a Cell<Option<Instant>>,
+}
+
+impl StreamClock<'_> {
+    /// Reads on until the body is over; `None` where the step ends it, or its end is there and no more comes.
+    ///
+    /// # Errors
+    /// The failure of a stream that is silent for too long.
+    async fn read_on<R>(&self, body: impl Future<Output = R>) -> Result<Option<R>, Failure> {
+        let mut body = pin!(body);
+        loop {
+            let marked = self.marked_at.get();
+            let silent_at = self.last_read.get() + self.idle;
+            let (wake, is_silence) = match (marked, self.over_at) {
+                (Some(marked), _) => (marked + END_OF_BODY, false),
+                (None, Some(over)) if over <= silent_at => (over, false),
+                (None, _) => (silent_at, true),
+            };
+            // The end of a stream sets another time to wait for.
+            let read_on = poll_fn(|context| match body.as_mut().poll(context) {
+                Poll::Ready(read) => Poll::Ready(Some(read)),
+                Poll::Pending if self.marked_at.get() != marked => Poll::Ready(None),
+                Poll::Pending => Poll::Pending,
+            });
+            tokio::select! {
+                biased;
+                read = read_on => if let Some(read) = read {
+                    return Ok(Some(read));
+                },
+                () = sleep_until(wake) => {
+                    if !is_silence {
+                        return Ok(None);
+                    }
+                    // What was read since then has moved it.
+                    if self.last_read.get() + self.idle <= wake {
+                        return Err(silence(self.idle));
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -192,13 +192,7 @@ fn render_step_def(
     let expect = render_expect(&options.expect);
     let think = render_option(options.think.map(render_think));
     let rendezvous = render_option(options.rendezvous.map(render_rendezvous));
-    let timeout = options.timeout.map_or_else(
-        || match step.response.stream {
-            Some(_) if !step.is_async => quote!(::loadtest::__private::StreamDef::TIMEOUT),
-            _ => quote!(::loadtest::__private::DEFAULT_TIMEOUT),
-        },
-        render_duration,
-    );
+    let timeout = render_timeout(step);
     let thresholds = options.thresholds.iter();
     let thresholds = render_list(thresholds.map(|one| render_threshold(&one.threshold)));
     let tags = render_list(options.tags.iter().map(render_literal));
@@ -259,6 +253,15 @@ fn render_step_def(
             fingerprint: #fingerprint,
         }
     }
+}
+
+/// The timeout of a step; streams have more time unless it is declared.
+fn render_timeout(step: &ResolvedStep) -> TokenStream {
+    let default = match step.response.stream {
+        Some(_) if !step.is_async => quote!(::loadtest::__private::StreamDef::TIMEOUT),
+        _ => quote!(::loadtest::__private::DEFAULT_TIMEOUT),
+    };
+    step.options.timeout.map_or(default, render_duration)
 }
 
 fn render_rendezvous(option: RendezvousOption) -> TokenStream {

@@ -89,10 +89,10 @@ pub(super) fn render_stream_methods(resolved: &ResolvedScenario) -> TokenStream 
         let first = first
             .as_ref()
             .map_or_else(|| quote!(|_| true), Clone::clone);
-        let measure = match units {
-            Some(units) => quote!(measure_units(&self.#slot, __failed, #first, #units)),
-            None => quote!(measure_events(&self.#slot, __failed, #first)),
-        };
+        let measure = units.as_ref().map_or_else(
+            || quote!(measure_events(&self.#slot, __failed, #first)),
+            |units| quote!(measure_units(&self.#slot, __failed, #first, #units)),
+        );
         quote!(#at => ::loadtest::__private::#measure,)
     });
     let ends = streams().filter_map(|(at, step)| {

@@ -109,6 +109,7 @@ mod part_name {
     use super::{GoodCondition, Part};
     use serde::{Deserialize as _, Deserializer, Serializer};
 
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
     pub(super) fn serialize<S: Serializer>(part: &Part, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(GoodCondition::part_name(*part))
     }

@@ -15,7 +15,7 @@ use super::sampled::SampledJourney;
 use crate::chain::{Halt, Http, Purpose, Unmet};
 use crate::transport::{Failure, Transport};
 use http::StatusCode;
-use loadtest_model::definition::{Part, StepDef};
+use loadtest_model::definition::StepDef;
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Cause, RootCause};
 use loadtest_model::redacted::Redacted;
@@ -123,9 +123,11 @@ impl<T: Transport> VirtualUser<T> {
                 progress.sent = true;
                 let service = attempt.service;
                 let start_delay = progress.start_delay.take().unwrap_or_default();
-                let response = service + start_delay;
-                let stream = attempt.stream.map(|stream| stream.delayed(start_delay));
-                let first_event = stream.as_ref().and_then(|stream| stream.first_event);
+                let target = state.plan.grading[step].target;
+                let mut sample =
+                    StepSample::new(def, target, (service, start_delay), attempt.stream);
+                let response = sample.response;
+                sample.traced = context.trace_point(attempt.begun, response);
                 timing = attempt.begun.map(|begun| StepTiming {
                     begun,
                     service,
@@ -133,18 +135,6 @@ impl<T: Transport> VirtualUser<T> {
                     traffic: attempt.traffic,
                     status: attempt.result.as_ref().ok().copied(),
                 });
-                let mut sample = StepSample {
-                    service,
-                    response,
-                    graded: match def.graded_part() {
-                        Part::FirstEvent => first_event.unwrap_or(response),
-                        _ => response,
-                    },
-                    stream,
-                    target: state.plan.grading[step].target,
-                    checks: (0, 0),
-                    traced: context.trace_point(attempt.begun, response),
-                };
                 let result = attempt
                     .result
                     .and_then(|status| self.run_checks(context, Some(status), &mut sample.checks));
@@ -259,19 +249,12 @@ impl<T: Transport> VirtualUser<T> {
         if let (Some(service), Some(_)) = (service, &result) {
             // A step that sent nothing leaves the delay to the next one.
             let start_delay = progress.start_delay.take().unwrap_or_default();
-            let response = service + start_delay;
+            let target = state.plan.grading[step].target;
             let stream = log.only_stream().cloned();
-            let stream = stream.map(|stream| stream.delayed(start_delay));
-            let first_event = stream.as_ref().and_then(|stream| stream.first_event);
-            sample = Some(StepSample {
-                service,
-                response,
-                graded: first_event.unwrap_or(response),
-                stream,
-                target: state.plan.grading[step].target,
-                checks,
-                traced: context.trace_point(first, response),
-            });
+            let mut timed = StepSample::new(def, target, (service, start_delay), stream);
+            timed.checks = checks;
+            timed.traced = context.trace_point(first, timed.response);
+            sample = Some(timed);
         }
         let traced = context.trace_point(first, Duration::ZERO);
         let timing = first
