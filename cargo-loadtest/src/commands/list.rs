@@ -169,7 +169,9 @@ mod tests {
     use super::*;
     use crate::session::sample;
     use crate::workspace::Binary;
-    use loadtest_model::definition::{Client, Cookies, Dns, FeedDef, HttpVersion, Retry, Until};
+    use loadtest_model::definition::{
+        Client, Cookies, Dns, EndMark, FeedDef, HttpVersion, Retry, StreamDef, StreamFormat, Until,
+    };
     use std::path::PathBuf;
 
     fn binary() -> Binary {
@@ -196,6 +198,30 @@ mod tests {
                1. login  GET  /login  weight 0.8
                2. buy    GET  /buy    weight 0.5 (effective 0.4); uses login
         ");
+    }
+
+    #[test]
+    fn people_see_how_a_stream_is_read() {
+        let mut definition = sample::definition("assistant", &[]);
+        let steps = definition.steps.to_mut();
+        steps[0] = sample::streamed(steps[0].clone());
+        let stream = steps[0].stream.clone();
+        steps[1].stream = stream.map(|stream| StreamDef {
+            format: StreamFormat::Events,
+            first: None,
+            end: Some(EndMark::Condition("|event| event.is_last".into())),
+            units: None,
+            events: None,
+            lasts: None,
+            graded_by_response: true,
+            ..stream
+        });
+        let text = render_table(&definition);
+        let steps: Vec<_> = text
+            .lines()
+            .skip_while(|line| !line.contains("1. "))
+            .collect();
+        insta::assert_snapshot!(steps.join("\n"));
     }
 
     #[test]

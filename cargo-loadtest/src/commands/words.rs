@@ -3,10 +3,12 @@
 use crate::console::clean;
 use crate::units;
 use loadtest_model::definition::{
-    Client, Cookies, Dns, HttpVersion, Rendezvous, ScenarioDef, StepDef, Think, ThinkLaw, Threshold,
+    Client, Cookies, Dns, EndMark, GoodCondition, HttpVersion, Rendezvous, ScenarioDef, StepDef,
+    StreamDef, StreamFormat, Think, ThinkLaw, Threshold,
 };
 use loadtest_model::display;
 use loadtest_model::plan::Plan;
+use std::fmt::Write as _;
 
 /// A note on per-user state for those who replay an iteration.
 pub(super) const KEEPS_STATE: &str =
@@ -92,6 +94,12 @@ pub(super) fn list_marks(step: &StepDef) -> Vec<String> {
     if step.sends_itself {
         marks.push("async".to_owned());
     }
+    if let Some(stream) = &step.stream {
+        marks.push(describe_stream(stream));
+    }
+    if !step.good.is_empty() {
+        marks.push(format!("good: {}", join_conditions(&step.good)));
+    }
     marks.extend(step.retry.as_ref().map(display::format_retry));
     marks.extend(step.until.as_ref().map(display::format_until));
     if step.redirects > 0 {
@@ -101,6 +109,58 @@ pub(super) fn list_marks(step: &StepDef) -> Vec<String> {
         ));
     }
     marks
+}
+
+/// Describes how a step reads a stream of events: `a stream of events until `[DONE]`, units by `tokens``.
+fn describe_stream(stream: &StreamDef) -> String {
+    let format = match stream.format {
+        StreamFormat::Detected => "events",
+        StreamFormat::Events => "server-sent events",
+        StreamFormat::Lines => "values on lines",
+    };
+    let mut words = format!("a stream of {format}");
+    match &stream.end {
+        Some(EndMark::Data(mark)) => {
+            let _ = write!(words, " until {}", display::quote_name(mark));
+        }
+        Some(EndMark::Condition(condition)) => {
+            let _ = write!(words, " until {}", display::quote_name(condition));
+        }
+        None => {}
+    }
+    if let Some(events) = stream.events {
+        let events = display::format_counted(u64::from(events), "event");
+        let _ = write!(words, ", at most {events}");
+    }
+    if let Some(lasts) = stream.lasts {
+        let _ = write!(words, ", for {} at most", display::format_span(lasts));
+    }
+    if let Some(first) = &stream.first {
+        let _ = write!(words, ", the first by {}", display::quote_name(first));
+    }
+    if let Some(units) = &stream.units {
+        let _ = write!(words, ", units by {}", display::quote_name(units));
+    }
+    let _ = write!(
+        words,
+        ", silent for {} at most, graded by its {} event",
+        display::format_span(stream.idle),
+        if stream.graded_by_response {
+            "last"
+        } else {
+            "first"
+        }
+    );
+    words
+}
+
+/// What holds for a good execution: `first_event < 800 ms, per_unit < 50 ms`.
+fn join_conditions(conditions: &[GoodCondition]) -> String {
+    let shown = conditions.iter().map(|condition| {
+        let part = GoodCondition::part_name(condition.part);
+        format!("{part} < {}", display::format_span(condition.at_most))
+    });
+    shown.collect::<Vec<_>>().join(", ")
 }
 
 /// The remark on a scenario that starts later in a mix, and runs outside of one.

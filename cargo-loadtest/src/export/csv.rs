@@ -8,7 +8,7 @@ use super::labels::{
     describe_regrading, label_scenarios, label_steps, outcome_name, round_to_micros,
 };
 use crate::console::clean;
-use loadtest_model::card::{Card, GroupRow, Quantiles, Report, StepGrade, StepRow};
+use loadtest_model::card::{Card, GroupRow, Quantiles, Report, StepGrade, StepRow, StreamRow};
 use loadtest_model::comparison::{BaselineComparison, ComparisonOutcome, ObservedCompared};
 use loadtest_model::record::ShardRun;
 use serde::Serialize;
@@ -23,7 +23,8 @@ const HEADER: &str = "\
     p99_9_us,max_us,service_p50_us,service_p95_us,service_p99_us,requests,sent_bytes,received_bytes,\
     min_grade,regraded,reason,words,baseline,outcome,figure,base_value,new_value,change,change_low,\
     change_high,detectable,tags,gauge_last,gauge_min,gauge_max,gauge_mean,\
-    planned,started,began_after_us,late_p99_us,busiest_worker,validity,unit,limit";
+    planned,started,began_after_us,late_p99_us,busiest_worker,validity,unit,limit,first_event_p50_us,first_event_p95_us,gap_p95_us,per_unit_p95_us,\
+    units,units_per_second,events,events_together_ratio,good_ratio";
 
 /// The report as CSV.
 pub(crate) fn render(report: &Report) -> String {
@@ -241,6 +242,20 @@ impl CsvRow {
             .count("requests", step.requests)
             .count("sent_bytes", step.sent_bytes)
             .count("received_bytes", step.received_bytes)
+            .number("good_ratio", step.good)
+            .stream(step.stream.as_ref())
+    }
+
+    fn stream(self, stream: Option<&StreamRow>) -> Self {
+        let Some(stream) = stream else { return self };
+        self.time("first_event_p50_us", stream.first_event.p50)
+            .time("first_event_p95_us", stream.first_event.p95)
+            .time("gap_p95_us", stream.gap.p95)
+            .time("per_unit_p95_us", stream.per_unit.p95)
+            .count("units", stream.units)
+            .number("units_per_second", stream.units_per_second)
+            .count("events", stream.events)
+            .number("events_together_ratio", stream.together)
     }
 
     fn group(self, group: &GroupRow) -> Self {

@@ -1,6 +1,9 @@
 //! Small values of the protocol, for tests.
 
-use loadtest_model::definition::{Dependency, Load, ScenarioDef, Shape, StepDef};
+use loadtest_model::definition::{
+    Dependency, EndMark, GoodCondition, Load, Part, ScenarioDef, Shape, StepDef, StreamDef,
+    StreamFormat,
+};
 use loadtest_model::metrics::Frame;
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use loadtest_model::protocol::{JournalLine, RunRequest};
@@ -31,6 +34,26 @@ pub(crate) fn definition(function: &str, tags: &[String]) -> ScenarioDef {
         fingerprint: "f1".into(),
         ..ScenarioDef::new(function.to_owned(), vec![step("login", 0.8), buy])
     }
+}
+
+/// A step that reads a stream of events and says what is good.
+pub(crate) fn streamed(mut step: StepDef) -> StepDef {
+    step.stream = Some(StreamDef {
+        format: StreamFormat::Lines,
+        first: Some("|event| event.output().is_some()".into()),
+        end: Some(EndMark::Data("[DONE]".into())),
+        units: Some("tokens".into()),
+        events: Some(500),
+        lasts: Some(Duration::from_secs(60)),
+        idle: StreamDef::IDLE,
+        graded_by_response: false,
+    });
+    step.good = vec![GoodCondition {
+        part: Part::FirstEvent,
+        at_most: Duration::from_millis(800),
+    }]
+    .into();
+    step
 }
 
 fn step(name: &str, weight: f64) -> StepDef {

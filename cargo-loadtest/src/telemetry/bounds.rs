@@ -85,7 +85,10 @@ impl Detail {
         let times = if self.has_phases() { 6 } else { 3 };
         let steps = scenario.steps.iter().map(|step| {
             let rows = if step.sends_itself { rows } else { 0 };
-            STEP_COUNTERS + EXPECTED_ERRORS + times * histogram + rows * (2 + histogram)
+            let streams = step.stream.as_ref().map_or(0, |_| 2 + 3 * histogram);
+            let good = usize::from(!step.good.is_empty());
+            let own = STEP_COUNTERS + EXPECTED_ERRORS + times * histogram + streams + good;
+            own + rows * (2 + histogram)
         });
         let groups = scenario.groups.len() * (2 + histogram);
         steps.sum::<usize>() + groups + SCENARIO_SERIES + 2 * histogram + MOST_NAMES

@@ -9,7 +9,7 @@ use crate::export::labels::unique_names;
 use jiff::{SignedDuration, Timestamp};
 use loadtest_model::card::{ThresholdRow, Trust};
 use loadtest_model::definition::{Bound, ScenarioDef};
-use loadtest_model::metrics::{Frame, InnerTally, OTHERS, StepTally, Tally};
+use loadtest_model::metrics::{Frame, InnerTally, OTHERS, StepTally, StreamTally, Tally};
 use loadtest_model::record::RunStart;
 use loadtest_model::schedule::{Schedule, Window};
 use loadtest_model::trace::TracePoint;
@@ -19,6 +19,9 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) struct PartNames {
     steps: Vec<String>,
+    /// Those that read streams of events, and those that say what a good execution is.
+    streams: Vec<bool>,
+    have_good: Vec<bool>,
     groups: Vec<String>,
     detail: Detail,
 }
@@ -29,6 +32,12 @@ impl PartNames {
         let groups = definition.groups.iter().map(|group| clean(&group.name));
         Self {
             steps: unique_names(steps),
+            streams: (definition.steps.iter())
+                .map(|step| step.stream.is_some())
+                .collect(),
+            have_good: (definition.steps.iter())
+                .map(|step| !step.good.is_empty())
+                .collect(),
             groups: unique_names(groups),
             detail,
         }
@@ -53,7 +62,9 @@ impl PartNames {
         table.time("generator_lateness_seconds", &[], &journey.lateness);
         for (number, name) in self.steps.iter().enumerate() {
             let nothing = StepTally::default();
-            self.add_step(table, name, tally.steps.get(number).unwrap_or(&nothing));
+            let step = tally.steps.get(number).unwrap_or(&nothing);
+            self.add_step(table, name, step);
+            self.add_stream(table, number, step);
         }
         for (name, group) in self.groups.iter().zip(&tally.groups) {
             let ok = group.executed.saturating_sub(group.failed);
@@ -159,6 +170,23 @@ impl PartNames {
         }
         for row in &step.inner {
             self.add_row(table, name, row);
+        }
+    }
+
+    /// Adds the streams of events of a step, and its good executions.
+    fn add_stream(&self, table: &mut SeriesTable, number: usize, step: &StepTally) {
+        let labels = [("step", self.step(number))];
+        if self.streams[number] {
+            let nothing = StreamTally::default();
+            let stream = step.stream.as_deref().unwrap_or(&nothing);
+            table.count("step_units", &labels, stream.units as f64);
+            table.count("step_events", &labels, stream.events as f64);
+            table.time("step_first_event_seconds", &labels, &stream.first_event);
+            table.time("step_gap_seconds", &labels, &stream.gap);
+            table.time("step_per_unit_seconds", &labels, &stream.per_unit);
+        }
+        if self.have_good[number] {
+            table.count("step_good", &labels, step.good as f64);
         }
     }
 

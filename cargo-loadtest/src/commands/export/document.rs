@@ -4,7 +4,8 @@
 //! scenarios has taken out what is secret.
 
 use loadtest_model::definition::{
-    Bound, GroupDef, Load, ScenarioDef, Shape, Stage, StepDef, Subject, Think, Threshold,
+    Bound, EndMark, GoodCondition, GroupDef, Load, ScenarioDef, Shape, Stage, StepDef, StreamDef,
+    Subject, Think, Threshold,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -190,8 +191,32 @@ fn describe_step(step: &StepDef, all: &[StepDef]) -> Value {
             "within_ms": to_ms(until.within),
         })),
         "redirects": step.redirects,
+        "stream": step.stream.as_ref().map(describe_stream),
+        "good": step.good.iter().map(|condition| json!({
+            "time": GoodCondition::part_name(condition.part),
+            "at_most_ms": to_ms(condition.at_most),
+        })).collect::<Vec<_>>(),
         "uses": uses.collect::<Vec<_>>(),
         "fingerprint": step.fingerprint,
+    })
+}
+
+fn describe_stream(stream: &StreamDef) -> Value {
+    let (end, end_condition) = match &stream.end {
+        Some(EndMark::Data(mark)) => (Some(mark), None),
+        Some(EndMark::Condition(condition)) => (None, Some(condition)),
+        None => (None, None),
+    };
+    json!({
+        "format": stream.format,
+        "first": stream.first,
+        "end": end,
+        "end_condition": end_condition,
+        "units": stream.units,
+        "events": stream.events,
+        "lasts_ms": stream.lasts.map(to_ms),
+        "idle_ms": to_ms(stream.idle),
+        "graded_by": if stream.graded_by_response { "response" } else { "first_event" },
     })
 }
 
@@ -334,6 +359,7 @@ mod tests {
             users: 50,
             within: definition::Rendezvous::WITHIN,
         });
+        *step = sample::streamed(step.clone());
         step.once = true;
         step.last = true;
         step.one_of = Some("view".into());

@@ -220,6 +220,19 @@ mod tests {
     }
 
     #[test]
+    fn people_see_how_a_stream_is_read() {
+        let mut scenario = sample::definition("assistant", &[]);
+        let steps = scenario.steps.to_mut();
+        steps[0] = sample::streamed(steps[0].clone());
+        let text = human::render(&prospect(&scenario, None, None), 80, false);
+        let steps: Vec<_> = (text.lines())
+            .skip_while(|line| !line.contains("Steps"))
+            .take_while(|line| !line.is_empty())
+            .collect();
+        insta::assert_snapshot!(steps.join("\n"));
+    }
+
+    #[test]
     fn people_see_that_a_closed_load_has_no_rate_of_its_own() {
         let mut scenario = sample::definition("visit", &[]);
         scenario.load = Some(Load::new(Shape::Users {

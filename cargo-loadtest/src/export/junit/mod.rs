@@ -275,6 +275,7 @@ fn describe_figures(step: &StepRow) -> String {
     let time = |name: &str, time: Option<Duration>| {
         time.map(|time| format!("{name} {}", display::format_duration(time)))
     };
+    let stream = step.stream.as_ref();
     let share = |ratio: f64| format!("{} of the time", display::format_percent(ratio));
     let words = [
         Some(format!("{} executed", display::format_count(step.executed))),
@@ -283,6 +284,16 @@ fn describe_figures(step: &StepRow) -> String {
         time("p50", step.response.p50),
         time("p95", step.response.p95),
         time("p99", step.response.p99),
+        time(
+            "first event p95",
+            stream.and_then(|stream| stream.first_event.p95),
+        ),
+        time(
+            "per unit p95",
+            stream.and_then(|stream| stream.per_unit.p95),
+        ),
+        step.good
+            .map(|share| format!("good {}", display::format_percent(share))),
         step.time_share.map(share),
         step.grade.map(|grade| {
             format!(

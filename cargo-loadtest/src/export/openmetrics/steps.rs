@@ -4,7 +4,7 @@ use super::LabelledCard;
 use super::page::{Labels, MetricsText, Sample};
 use crate::console::clean;
 use crate::export::labels::unique_names;
-use loadtest_model::card::{GroupRow, InnerRow, Quantiles, StepRow};
+use loadtest_model::card::{GroupRow, InnerRow, Quantiles, StepRow, StreamRow};
 
 /// A family with a sample per step: its name and the figure.
 type StepFamily<T> = (&'static str, fn(&StepRow) -> T);
@@ -32,6 +32,15 @@ const SUMMARIES: [StepTimes; 2] = [
     ("step_service_time_seconds", |step| &step.service),
 ];
 
+/// The same of the streams of each step.
+type StreamTimes = (&'static str, fn(&StreamRow) -> &Quantiles);
+
+const STREAM_SUMMARIES: [StreamTimes; 3] = [
+    ("step_first_event_seconds", |stream| &stream.first_event),
+    ("step_gap_seconds", |stream| &stream.gap),
+    ("step_per_unit_seconds", |stream| &stream.per_unit),
+];
+
 pub(super) fn write_steps(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
     let steps = || cards.iter().flat_map(LabelledCard::steps);
     for (name, figure) in GAUGES {
@@ -50,6 +59,25 @@ pub(super) fn write_steps(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
         let all = steps().map(|(step, labels)| (labels, times(step)));
         text.summary(name, all);
     }
+    write_streams(text, cards);
+}
+
+/// Writes the streams of events and the shares of good executions, where there are some.
+fn write_streams(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
+    let steps = || cards.iter().flat_map(LabelledCard::steps);
+    let streams = || steps().filter_map(|(step, labels)| Some((step.stream.as_ref()?, labels)));
+    if streams().next().is_some() {
+        for (name, times) in STREAM_SUMMARIES {
+            text.summary(
+                name,
+                streams().map(|(stream, labels)| (labels, times(stream))),
+            );
+        }
+    }
+    let units = streams().map(|(stream, labels)| (labels, Some(stream.units as f64)));
+    text.optional_family("step_units", units.collect());
+    let good = steps().filter_map(|(step, labels)| Some((labels, Some(step.good?))));
+    text.optional_family("step_good_ratio", good.collect());
 }
 
 fn count_results(step: &StepRow, labels: &Labels) -> Vec<Sample> {

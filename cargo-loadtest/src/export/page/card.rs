@@ -2,7 +2,8 @@
 
 use super::{
     Badge, Sentence, Sheet, SheetKind, Tile, Tone, anchor, comparison, executions, findings,
-    generators, is_error_rate_alarming, steps, tone_of_grade, tone_of_verdict, traces, units,
+    generators, is_error_rate_alarming, steps, streams, tone_of_grade, tone_of_verdict, traces,
+    units,
 };
 use crate::console::clean;
 use loadtest_model::card::{Card, Reason, Report};
@@ -29,6 +30,7 @@ pub(super) fn build_sheet(report: &Report, card: &Card, at: usize) -> Sheet {
     let sections = [
         steps::build_losses(card),
         Some(steps::build_steps(card)),
+        streams::build_streams(card),
         steps::build_time(card),
         findings::build_over_time(card),
         findings::build_observed(card),

@@ -14,6 +14,7 @@ pub(crate) mod live;
 mod search;
 mod section;
 mod steps;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod traces;

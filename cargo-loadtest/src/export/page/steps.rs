@@ -5,6 +5,7 @@ use super::{
 };
 use crate::export::chart::{self, paint_of};
 use loadtest_model::card::{Card, GroupRow, InnerRow, LossKind, SlowRow, StepRow};
+use loadtest_model::definition::Part;
 use loadtest_model::display;
 use std::cmp::Reverse;
 
@@ -37,8 +38,15 @@ pub(super) fn build_steps(card: &Card) -> Section {
     } else {
         "; a group has the time of its steps together"
     };
-    let caption =
-        format!("Graded on response time; Time is the share of the service time of all{of_groups}");
+    let is_by_event = |step: &StepRow| step.graded_part() == Part::FirstEvent;
+    let of_streams = if card.steps.iter().any(is_by_event) {
+        ", streams on the time to their first event"
+    } else {
+        ""
+    };
+    let caption = format!(
+        "Graded on response time{of_streams}; Time is the share of the service time of all{of_groups}"
+    );
     let mut table = Table::new(
         &caption,
         vec![

@@ -133,6 +133,7 @@ fn the_sections_come_in_the_order_of_the_page() {
 fn golden_reports() {
     for (name, report) in [
         ("failed", sample::failed()),
+        ("streamed", sample::streamed()),
         ("hostile", sample::hostile(EVIL)),
     ] {
         let text = pages(&report, &[]).join("\n----- page -----\n");

@@ -3,6 +3,7 @@
 mod gate;
 mod scenario;
 mod search;
+mod stream;
 
 pub(super) use gate::{absent, compared, graded_too_low, kept, refused, regressed};
 use loadtest_model::card::{Correlation, Correlations, Report};
@@ -22,6 +23,7 @@ pub(super) use search::search;
 pub(crate) use search::search_record;
 use std::sync::LazyLock;
 use std::time::Duration;
+pub(super) use stream::streamed;
 
 /// A run in which all is well.
 pub(super) fn passed() -> Report {
@@ -265,6 +267,7 @@ fn make_all() -> Vec<(&'static str, Report)> {
         ("sender", sender()),
         ("own_metrics", own_metrics()),
         ("grouped", grouped()),
+        ("streamed", streamed()),
         ("stuck", stuck()),
         ("doomed", doomed()),
         ("partly_run", partly_run()),

@@ -263,7 +263,7 @@ fn journey(tally: &mut Tally, dice: &mut Dice, target: &Target, slower: f64) {
     count_journey(&mut tally.journey, time, login && order);
 }
 
-fn count_journey(journeys: &mut JourneyTally, time: Duration, is_ok: bool) {
+pub(super) fn count_journey(journeys: &mut JourneyTally, time: Duration, is_ok: bool) {
     if is_ok {
         journeys.ok += 1;
         journeys.time.record(time);
@@ -273,7 +273,7 @@ fn count_journey(journeys: &mut JourneyTally, time: Duration, is_ok: bool) {
     }
 }
 
-fn ok(step: &mut loadtest_model::metrics::StepTally, time: Duration, dice: &mut Dice) {
+pub(super) fn ok(step: &mut loadtest_model::metrics::StepTally, time: Duration, dice: &mut Dice) {
     step.executed += 1;
     step.requests += 1;
     step.ok += 1;
@@ -305,7 +305,7 @@ fn error(status: u16, example: &str, sample: Option<&str>) -> ErrorTally {
     }
 }
 
-fn start(definition: ScenarioDef) -> ScenarioRecord {
+pub(super) fn start(definition: ScenarioDef) -> ScenarioRecord {
     let plan = Plan::new(
         &definition,
         &Overrides::default(),
@@ -329,7 +329,7 @@ fn start(definition: ScenarioDef) -> ScenarioRecord {
     })
 }
 
-fn scenario(name: &'static str, steps: Vec<StepDef>, load: Option<Load>) -> ScenarioDef {
+pub(super) fn scenario(name: &'static str, steps: Vec<StepDef>, load: Option<Load>) -> ScenarioDef {
     ScenarioDef {
         package: "shop".into(),
         file: "tests/load.rs".into(),
@@ -341,7 +341,7 @@ fn scenario(name: &'static str, steps: Vec<StepDef>, load: Option<Load>) -> Scen
     }
 }
 
-fn step(name: &'static str, method: &'static str, url: &'static str) -> StepDef {
+pub(super) fn step(name: &'static str, method: &'static str, url: &'static str) -> StepDef {
     StepDef {
         method: Some(method.into()),
         url: Some(url.into()),
@@ -364,7 +364,7 @@ pub(super) fn below(metric: Metric, ms: u64) -> Threshold {
 
 /// Chance that comes out the same every time.
 #[derive(Debug)]
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
     /// Between 0 and 1.
@@ -376,12 +376,12 @@ impl Dice {
         (self.0 >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    fn chance(&mut self, share: f64) -> bool {
+    pub(super) fn chance(&mut self, share: f64) -> bool {
         self.roll() < share
     }
 
     /// A time of about `ms` milliseconds, with the long tail of real ones.
-    fn time(&mut self, ms: f64) -> Duration {
+    pub(super) fn time(&mut self, ms: f64) -> Duration {
         let bell = (0..6).map(|_| self.roll()).sum::<f64>() - 3.0;
         Duration::from_secs_f64(ms * (bell * 0.75).exp() / 1e3)
     }

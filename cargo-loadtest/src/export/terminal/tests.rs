@@ -37,6 +37,12 @@ fn the_short_card_tells_why_a_measurement_is_not_valid() {
 }
 
 #[test]
+fn streams_have_figures_of_their_own() {
+    insta::assert_snapshot!("short_streamed", short(&sample::streamed(), 80));
+    insta::assert_snapshot!("narrow_streamed", page(&sample::streamed(), 60));
+}
+
+#[test]
 fn a_failed_run_says_why_before_anything_else() {
     insta::assert_snapshot!(page(&sample::failed(), 100));
 }
@@ -134,6 +140,7 @@ fn nothing_is_wider_than_the_terminal() {
     for report in [
         sample::failed(),
         sample::passed(),
+        sample::streamed(),
         sample::single(),
         sample::empty(),
         sample::several(),

@@ -13,7 +13,7 @@ use super::{HistogramWeight, RunFacts};
 use crate::access::AccessHeaders;
 use crate::course::Course;
 use crate::session::sample;
-use loadtest_model::metrics::{ErrorKind, ErrorTally, Frame};
+use loadtest_model::metrics::{ErrorKind, ErrorTally, Frame, StreamSample};
 use loadtest_model::record::RunStart;
 use loadtest_model::trace::{RunIds, TracePoint, Tracing};
 use std::collections::BTreeMap;
@@ -101,6 +101,51 @@ fn find_value(interval: &Interval, name: &str, labels: &[(&str, &str)]) -> Optio
         SeriesValue::Gauge(value) => (*value, *value),
         SeriesValue::Histogram(times) => (times.count as f64, times.own.count as f64),
     })
+}
+
+#[test]
+fn steps_that_read_streams_have_their_times_and_units() {
+    let mut start = sample::start();
+    let steps = start.definition.steps.to_mut();
+    steps[0] = sample::streamed(steps[0].clone());
+    let mut second = frame(2);
+    let login = &mut second.windows.steady.steps[0];
+    login.good = 19;
+    let stream = StreamSample {
+        first_event: Some(Duration::from_millis(200)),
+        gaps: vec![Duration::from_millis(10); 3],
+        units: 9,
+        events: 5,
+        together: 0,
+    };
+    login.stream.get_or_insert_default().record(&stream, true);
+    // A second without streams goes on where the one before ended.
+    let all = intervals(start, &settings(true, 10_000), &[second, frame(3)]);
+    let login = [("step", "login")];
+    for (name, first, own) in [
+        ("step_units", 9.0, 9.0),
+        ("step_events", 5.0, 5.0),
+        ("step_good", 19.0, 19.0),
+        ("step_first_event_seconds", 1.0, 1.0),
+        ("step_gap_seconds", 3.0, 3.0),
+        ("step_per_unit_seconds", 1.0, 1.0),
+    ] {
+        assert_eq!(
+            find_value(&all[0], name, &login),
+            Some((first, own)),
+            "{name}"
+        );
+        assert_eq!(
+            find_value(&all[1], name, &login),
+            Some((first, 0.0)),
+            "{name}"
+        );
+        assert_eq!(
+            find_value(&all[0], name, &[("step", "buy")]),
+            None,
+            "{name}"
+        );
+    }
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! The losses of a score, in words.
 
 use super::grade::{Grade, StepGrade};
-use crate::definition::Letter;
+use crate::definition::{Letter, Part};
 use crate::display;
 use crate::metrics::{Cause, RootCause};
 use crate::metrics::{DependencyTally, StepTally, Tally};
 use serde::Serialize;
+use std::time::Duration;
 
 /// Points that a score lost to one cause.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,9 +39,9 @@ pub enum LossKind {
     Journeys,
 }
 
-/// Returns the losses of a step, largest first; `names` are the names of all steps.
+/// Returns the losses of a step that is graded by `part`, largest first; `names` are the names of all steps.
 pub(super) fn losses_of_step(
-    step: usize,
+    (step, part): (usize, Part),
     names: &[&str],
     tally: &StepTally,
     grade: &StepGrade,
@@ -88,7 +89,10 @@ pub(super) fn losses_of_step(
             ),
         });
     }
-    losses.extend(find_slow_losses(step, names[step], tally, grade));
+    losses.extend(match part {
+        Part::FirstEvent => find_late_events(step, names[step], tally, grade),
+        _ => find_slow_losses(step, names[step], tally, grade),
+    });
     losses.sort_by(|a, b| b.points.total_cmp(&a.points));
     losses
 }
@@ -182,12 +186,54 @@ fn count_skips(
         .collect()
 }
 
-/// Returns the losses by slow answers; those due only to a late start are separate.
-fn find_slow_losses(step: usize, name: &str, tally: &StepTally, grade: &StepGrade) -> Vec<Loss> {
-    let attempts = grade.attempts as f64;
+/// Counts the ok executions over T and, among them, those over 4 T; and the points that they cost.
+fn count_slow(tally: &StepTally, grade: &StepGrade) -> (u64, u64, f64) {
     let over = tally.ok.saturating_sub(grade.satisfied);
     let beyond = over.saturating_sub(grade.tolerating);
-    let points = (beyond as f64 + grade.tolerating as f64 / 2.0) / attempts;
+    let points = (beyond as f64 + grade.tolerating as f64 / 2.0) / grade.attempts as f64;
+    (over, beyond, points)
+}
+
+/// Describes how many ok executions were over T, and over 4 T: `8.0 % of WHAT took over 300 ms, 1.0 % over 1.2 s`.
+fn describe_slow(
+    what: &str,
+    over: u64,
+    beyond: u64,
+    tally: &StepTally,
+    target: Duration,
+) -> String {
+    let share = |part: u64| display::format_percent(part as f64 / tally.ok as f64);
+    let mut words = format!(
+        "{} of {what} took over {}",
+        share(over),
+        display::format_span(target)
+    );
+    if beyond > 0 {
+        let over = display::format_span(target * 4);
+        words.push_str(&format!(", {} over {over}", share(beyond)));
+    }
+    words
+}
+
+/// Returns the loss by first events that came late.
+fn find_late_events(step: usize, name: &str, tally: &StepTally, grade: &StepGrade) -> Vec<Loss> {
+    let (over, beyond, points) = count_slow(tally, grade);
+    if over == 0 {
+        return Vec::new();
+    }
+    let what = format!("the first events of {}", display::quote_name(name));
+    vec![Loss {
+        points,
+        kind: LossKind::Latency,
+        step,
+        count: over,
+        words: describe_slow(&what, over, beyond, tally, grade.target),
+    }]
+}
+
+/// Returns the losses by slow answers; those due only to a late start are separate.
+fn find_slow_losses(step: usize, name: &str, tally: &StepTally, grade: &StepGrade) -> Vec<Loss> {
+    let (over, beyond, points) = count_slow(tally, grade);
     if over == 0 {
         return Vec::new();
     }
@@ -202,19 +248,9 @@ fn find_slow_losses(step: usize, name: &str, tally: &StepTally, grade: &StepGrad
     } else {
         0.0
     };
-    let share = |part: u64| display::format_percent(part as f64 / tally.ok as f64);
     let name = display::quote_name(name);
-    let mut words = format!(
-        "{} of the answers of {name} took over {}",
-        share(over),
-        display::format_span(grade.target)
-    );
-    if beyond > 0 {
-        words.push_str(", ");
-        words.push_str(&share(beyond));
-        words.push_str(" over ");
-        words.push_str(&display::format_span(grade.target * 4));
-    }
+    let what = format!("the answers of {name}");
+    let words = describe_slow(&what, over, beyond, tally, grade.target);
     let loss = |points, kind, count, words| Loss {
         points,
         kind,

@@ -391,7 +391,13 @@ fn grade_steps(
             inner.grade(tally, plan, i, is_regraded);
         }
         if let Some(grade) = &row.grade {
-            row.losses = loss::losses_of_step(i, names, counts, grade, &tally.dependencies);
+            row.losses = loss::losses_of_step(
+                (i, row.graded_part()),
+                names,
+                counts,
+                grade,
+                &tally.dependencies,
+            );
         }
         rows.push(row);
     }

@@ -1,6 +1,7 @@
 //! Remarks that do not decide the verdict.
 
 use super::Card;
+use super::step::StepRow;
 use super::threshold::ThresholdRow;
 use super::verdict::Verdict;
 use crate::definition::Letter;
@@ -11,6 +12,9 @@ use crate::record::ScenarioRecord;
 
 /// The memory from which a remark says what holds it: a load of ten thousand users takes a tenth of it.
 const MUCH_MEMORY: u64 = 1_000_000_000;
+
+/// The share of events that came together with the one before from which a remark says so.
+const MANY_JOINED: f64 = 0.1;
 
 /// The share of sampled journeys from which a remark says so.
 const MUCH_SAMPLED: f64 = 0.1;
@@ -31,6 +35,7 @@ pub(super) fn collect_remarks(card: &Card, record: &ScenarioRecord) -> Vec<Strin
         .chain(note_odd_answers(record))
         .chain(note_much_tracing(record))
         .chain(note_lost_samples(record))
+        .chain(note_joined_events(card))
         .chain(never_came(card, record))
         .chain(explain_contrast(card))
         .collect()
@@ -147,6 +152,21 @@ fn note_odd_answers(record: &ScenarioRecord) -> Vec<String> {
     remarks
 }
 
+/// Remarks on streams of which many events came together with the one before.
+fn note_joined_events(card: &Card) -> impl Iterator<Item = String> + '_ {
+    card.steps.iter().filter_map(|step| {
+        let share = step.stream.as_ref()?.together?;
+        (share > MANY_JOINED).then(|| {
+            format!(
+                "{} of the events of {} came together with the one before: the gaps say how the network delivered \
+                 them; `per_unit` is the pace of the target",
+                display::format_percent(share),
+                display::quote_name(&step.name)
+            )
+        })
+    })
+}
+
 /// Remarks that raw samples are missing.
 fn note_lost_samples(record: &ScenarioRecord) -> Option<String> {
     let samples = record.end.samples.as_ref()?;
@@ -245,7 +265,7 @@ fn explain_contrast(card: &Card) -> Option<String> {
                 "the grade is by the times and errors of single steps; `{}` is of whole journeys",
                 row.condition
             )
-        } else if matches!(&row.metric, Metric::Time(Part::Whole, at) if at.quantile().is_some()) {
+        } else if matches!(&row.metric, Metric::Time(part, at) if *part == graded_part(card, row) && at.quantile().is_some()) {
             format!(
                 "the grade counts an answer of up to 4 T as half of one; `{}` does not",
                 row.condition
@@ -258,6 +278,13 @@ fn explain_contrast(card: &Card) -> Option<String> {
         }
     });
     stricter.or(other)
+}
+
+/// The part of executions that the step of a threshold is graded by.
+fn graded_part(card: &Card, row: &ThresholdRow) -> Part {
+    let mut steps = card.steps.iter();
+    let step = steps.find(|step| row.step.as_ref() == Some(&step.name));
+    step.map_or(Part::Whole, StepRow::graded_part)
 }
 
 /// The part of the grading policy than which a threshold is stricter.
@@ -279,7 +306,7 @@ fn find_stricter_policy(card: &Card, row: &ThresholdRow) -> Option<String> {
                 display::format_exact_percent(grade.budget)
             )
         }
-        Metric::Time(Part::Whole, _) if row.bound < target_us => {
+        Metric::Time(part, _) if part == step.graded_part() && row.bound < target_us => {
             format!("T = {}", display::format_span(grade.target))
         }
         _ => return None,

@@ -5,7 +5,7 @@ use super::inner::InnerRow;
 use super::loss::Loss;
 use super::stream::StreamRow;
 use super::threshold::{request_rate, sent};
-use crate::definition::{StepDef, micros};
+use crate::definition::{Part, StepDef, micros};
 use crate::metrics::{Histogram, PhaseTally, StepTally};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -196,8 +196,16 @@ impl StepRow {
             good: (!step.good.is_empty())
                 .then(|| share_of(tally.good, tally.executed))
                 .flatten(),
-            stream: (tally.stream.as_ref()).map(|stream| StreamRow::new(stream, seconds)),
+            stream: (tally.stream.as_ref()).map(|stream| StreamRow::new(step, stream, seconds)),
             inner: tally.inner.iter().map(InnerRow::from_tally).collect(),
+        }
+    }
+
+    /// The part of an execution that the step is graded by.
+    pub fn graded_part(&self) -> Part {
+        match &self.stream {
+            Some(stream) if stream.graded_by_first_event => Part::FirstEvent,
+            _ => Part::Whole,
         }
     }
 

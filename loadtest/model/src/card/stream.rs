@@ -1,6 +1,7 @@
 //! The figures of the streams of a step.
 
 use super::step::{Quantiles, share_of};
+use crate::definition::{Part, StepDef};
 use crate::metrics::StreamTally;
 use serde::Serialize;
 
@@ -21,10 +22,12 @@ pub struct StreamRow {
     pub events: u64,
     /// Events that came by the same read as the one before, a share of one.
     pub together: Option<f64>,
+    /// True if the step is graded by the time to its first event, false if by that to its last.
+    pub graded_by_first_event: bool,
 }
 
 impl StreamRow {
-    pub(super) fn new(tally: &StreamTally, seconds: Option<f64>) -> Self {
+    pub(super) fn new(step: &StepDef, tally: &StreamTally, seconds: Option<f64>) -> Self {
         Self {
             first_event: Quantiles::from_histogram(&tally.first_event),
             gap: Quantiles::from_histogram(&tally.gap),
@@ -33,6 +36,7 @@ impl StreamRow {
             units_per_second: seconds.map(|seconds| tally.units as f64 / seconds),
             events: tally.events,
             together: share_of(tally.together, tally.events),
+            graded_by_first_event: step.graded_part() == Part::FirstEvent,
         }
     }
 }

@@ -255,7 +255,7 @@ fn never_began(card: &Card, row: &ThresholdRow) -> bool {
 /// Returns true if a condition on times would hold, had everything taken `less`.
 fn holds_without(row: &ThresholdRow, less: Duration) -> bool {
     // Parts of a request begin when it is sent, however late that is.
-    let is_time = matches!(row.metric, Metric::Time(Part::Whole, _));
+    let is_time = matches!(row.metric, Metric::Time(Part::Whole | Part::FirstEvent, _));
     let actual = row.actual.filter(|_| is_time);
     actual.is_some_and(|actual| actual - less.as_nanos() as f64 / 1e3 < row.bound)
 }

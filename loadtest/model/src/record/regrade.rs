@@ -1,5 +1,6 @@
 //! Another grading policy for a run that is over.
 
+use crate::definition::Part;
 use crate::metrics::StepTally;
 use crate::plan::GradingDefaults;
 use crate::record::{RunRecord, ScenarioRecord};
@@ -17,7 +18,7 @@ impl RunRecord {
 }
 
 impl ScenarioRecord {
-    fn regrade(&mut self, policy: &GradingDefaults) {
+    pub(crate) fn regrade(&mut self, policy: &GradingDefaults) {
         self.regraded = Some(policy.clone());
         self.start.plan.min_grade = policy.min_grade.or(self.start.plan.min_grade);
         for (i, grading) in self.start.plan.grading.iter_mut().enumerate() {
@@ -27,11 +28,15 @@ impl ScenarioRecord {
                 continue;
             };
             grading.target = target;
-            let timeout = self.start.definition.steps[i].timeout;
+            let def = &self.start.definition.steps[i];
+            let (timeout, part) = (def.timeout, def.graded_part());
             let windows = &mut self.windows;
             for tally in [&mut windows.warm_up, &mut windows.ramp, &mut windows.steady] {
                 if let Some(step) = tally.steps.get_mut(i) {
-                    change_target(step, target, timeout);
+                    match step.stream.as_deref() {
+                        Some(_) if part == Part::FirstEvent => change_stream_target(step, target),
+                        _ => change_target(step, target, timeout),
+                    }
                 }
             }
         }
@@ -54,6 +59,20 @@ fn change_target(step: &mut StepTally, target: Duration, timeout: Duration) {
         let failed = if limit < timeout { 0 } else { timeouts };
         let counted = step.response.count_at_most(limit).saturating_sub(failed);
         untimed + counted.min(timed)
+    };
+    let (satisfied, bearable) = (within(target), within(target.saturating_mul(4)));
+    step.satisfied = satisfied;
+    step.tolerating = bearable - satisfied;
+}
+
+/// The same of a step that is graded by the first events of its streams. Where some failed, it is not known which first
+/// events are theirs: those of the ok ones count as late as all are.
+fn change_stream_target(step: &mut StepTally, target: Duration) {
+    let Some(stream) = &step.stream else { return };
+    let all = stream.first_event.count().max(1) as f64;
+    let within = |limit: Duration| {
+        let share = stream.first_event.count_at_most(limit) as f64 / all;
+        (step.ok as f64 * share).round() as u64
     };
     let (satisfied, bearable) = (within(target), within(target.saturating_mul(4)));
     step.satisfied = satisfied;

@@ -12,6 +12,105 @@ fn a_single_request_is_told_by_its_response_time() {
     assert_eq!(card.statuses[&200], 1_000);
 }
 
+/// `ask` reads 1,000 streams of five events and nine units, of which one in ten begins after 500 ms.
+fn with_streams(together: u64) -> ScenarioRecord {
+    let mut record = record(&["login", "ask"]);
+    let step = &mut record.start.definition.steps.to_mut()[1];
+    step.stream = Some(StreamDef {
+        format: StreamFormat::Detected,
+        first: None,
+        end: None,
+        units: None,
+        events: None,
+        lasts: None,
+        idle: StreamDef::IDLE,
+        graded_by_response: false,
+    });
+    step.good = vec![GoodCondition {
+        part: Part::FirstEvent,
+        at_most: ms(300),
+    }]
+    .into();
+    record.start.plan.grading[1].target = ms(400);
+    let mut tally = executed(1_000, ms(2_000));
+    (tally.satisfied, tally.tolerating, tally.good) = (900, 100, 900);
+    for number in 0..1_000 {
+        let stream = StreamSample {
+            first_event: Some(if number % 10 == 0 { ms(500) } else { ms(200) }),
+            gaps: vec![ms(20); 4],
+            units: 9,
+            events: 5,
+            together,
+        };
+        tally.stream.get_or_insert_default().record(&stream, true);
+    }
+    record.windows.steady.steps[1] = tally;
+    record
+}
+
+#[test]
+fn a_stream_is_graded_by_its_first_event() {
+    let card = Card::grade(&with_streams(0), None);
+    let ask = &card.steps[1];
+    let stream = ask.stream.as_ref().unwrap();
+    let times = [
+        stream.first_event.p50,
+        stream.first_event.p95,
+        stream.gap.p95,
+        stream.per_unit.p95,
+    ];
+    let times = times.map(|time| time.unwrap().as_millis());
+    assert_eq!(times, [200, 500, 20, 10]);
+    assert_eq!(
+        (stream.gap.samples, stream.per_unit.samples),
+        (4_000, 1_000)
+    );
+    assert_eq!(
+        (stream.units, stream.units_per_second),
+        (9_000, Some(900.0))
+    );
+    assert_eq!(ask.good, Some(0.9));
+    assert_eq!(ask.grade.unwrap().score, 0.95);
+    let [loss] = &ask.losses[..] else {
+        panic!("{:?}", ask.losses)
+    };
+    assert_eq!(loss.kind, LossKind::Latency);
+    assert_eq!(
+        loss.words,
+        "10.0 % of the first events of `ask` took over 400 ms"
+    );
+    assert_eq!(card.remarks, [""; 0]);
+    assert_eq!(card.steps[0].stream, None);
+    assert_eq!(card.steps[0].good, None);
+}
+
+#[test]
+fn events_that_came_together_are_remarked_on() {
+    let card = Card::grade(&with_streams(1), None);
+    assert_eq!(
+        card.remarks,
+        [
+            "20.0 % of the events of `ask` came together with the one before: the gaps say how the network delivered \
+          them; `per_unit` is the pace of the target"
+        ]
+    );
+}
+
+#[test]
+fn streams_are_graded_anew_by_their_first_events() {
+    let mut record = with_streams(0);
+    record.regrade(&GradingDefaults {
+        apdex: Some(ms(100)),
+        ..GradingDefaults::default()
+    });
+    let ask = &record.windows.steady.steps[1];
+    assert_eq!((ask.satisfied, ask.tolerating), (0, 900));
+    assert_eq!(
+        Card::grade(&record, None).steps[1].grade.unwrap().score,
+        0.45
+    );
+}
+
 /// `login` and `token` are a group, in which 990 journeys of 20 ms succeeded and 10 failed.
 fn with_group(record: &mut ScenarioRecord) {
     let definition = &mut record.start.definition;

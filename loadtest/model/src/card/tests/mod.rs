@@ -9,11 +9,12 @@ mod verdict;
 use super::sample::{executed, record};
 use super::*;
 use crate::definition::{Bound, Comparator, GroupDef, Load, Metric, Threshold};
+use crate::definition::{GoodCondition, Part, StreamDef, StreamFormat};
 use crate::metrics::ErrorKind;
 use crate::metrics::{Cause as Unmet, RootCause};
 use crate::metrics::{Cell, CellStep, CompactHistogram, DependencyTally, ErrorTally, GroupSample};
-use crate::metrics::{Health, Histogram, Panicked, StepTally};
-use crate::plan::ScopedThreshold;
+use crate::metrics::{Health, Histogram, Panicked, StepTally, StreamSample};
+use crate::plan::{GradingDefaults, ScopedThreshold};
 use proptest::prelude::*;
 
 fn ms(ms: u64) -> Duration {
