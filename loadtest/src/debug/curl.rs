@@ -38,12 +38,18 @@ impl CurlTls {
     }
 }
 
-/// The command for the request of `hop`.
-pub(super) fn curl_command(hop: &Hop, tls: &CurlTls, vault: &mut SecretNames) -> CurlCommand {
+/// The command for the request of `hop`; of an answer that is a stream it shows each event as it comes.
+pub(super) fn curl_command(
+    hop: &Hop,
+    reads_stream: bool,
+    tls: &CurlTls,
+    vault: &mut SecretNames,
+) -> CurlCommand {
+    let name = if reads_stream { "curl -N" } else { "curl" };
     let mut writing = CurlWriter {
         vault,
         variables: Vec::new(),
-        words: vec!["curl".to_owned()],
+        words: vec![name.to_owned()],
     };
     let input = writing.write_request(hop, tls);
     let options = writing.words.join(" ");
@@ -271,7 +277,7 @@ mod tests {
     }
 
     fn curl(hop: &Hop) -> CurlCommand {
-        curl_command(hop, &CurlTls::default(), &mut SecretNames::default())
+        curl_command(hop, false, &CurlTls::default(), &mut SecretNames::default())
     }
 
     #[test]
@@ -289,6 +295,18 @@ mod tests {
             "curl --globoff --path-as-is -X 'PATCH' 'http://127.0.0.1/{a}/./b' \\\n  \
              -H 'host: other' \\\n  -H 'content-type:' \\\n  --data-raw ''"
         );
+    }
+
+    #[test]
+    fn a_stream_is_shown_as_it_comes() {
+        let request = hop(Method::GET, "http://127.0.0.1/", &[], b"");
+        let command = curl_command(
+            &request,
+            true,
+            &CurlTls::default(),
+            &mut SecretNames::default(),
+        );
+        assert!(command.command.starts_with("curl -N 'http://127.0.0.1/'"));
     }
 
     #[test]
@@ -348,13 +366,13 @@ mod tests {
         let tls = CurlTls::from_client(&client, Path::new("/p"));
         let mut request = hop(Method::HEAD, "https://localhost/", &[], b"");
         request.version = Version::HTTP_2;
-        let secure = curl_command(&request, &tls, &mut SecretNames::default()).command;
+        let secure = curl_command(&request, false, &tls, &mut SecretNames::default()).command;
         assert_eq!(
             secure,
             r"curl --http2 --insecure --cacert '/p/ca.pem' --cert '/p/it'\''s.pem' --head 'https://localhost/'"
         );
         request.url = "http://localhost/".to_owned();
-        let clear = curl_command(&request, &tls, &mut SecretNames::default()).command;
+        let clear = curl_command(&request, false, &tls, &mut SecretNames::default()).command;
         assert_eq!(
             clear,
             "curl --http2-prior-knowledge --head 'http://localhost/'"

@@ -2,6 +2,7 @@
 
 mod body;
 mod curl;
+mod events;
 mod observer;
 mod secret_names;
 pub(crate) mod shell;

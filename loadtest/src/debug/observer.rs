@@ -2,6 +2,7 @@
 
 use super::body;
 use super::curl::{self, CurlTls};
+use super::events;
 use super::secret_names::{self, SecretNames};
 use crate::chain::{RequestBuf, RequestTarget};
 use crate::engine::{self, IterationObserver};
@@ -75,7 +76,8 @@ impl<'a> DebugObserver<'a> {
     }
 
     fn hop(&mut self, step: usize, hop: &transport::Hop, is_sent: bool) -> DebugHop {
-        let curl = curl::curl_command(hop, &self.tls, &mut self.vault);
+        let reads_stream = self.definition.steps[step].stream.is_some();
+        let curl = curl::curl_command(hop, reads_stream, &self.tls, &mut self.vault);
         let version = format!("{:?}", hop.version);
         DebugHop {
             method: hop.method.to_string(),
@@ -134,12 +136,23 @@ impl IterationObserver for DebugObserver<'_> {
         let unsent = exchange.hops.is_empty().then(|| self.unsent(request));
         let hops = exchange.hops.iter().map(|hop| (hop, true));
         let hops = hops.chain(unsent.iter().map(|hop| (hop, false)));
+        let mut hops: Vec<_> = hops
+            .map(|(hop, is_sent)| self.hop(step, hop, is_sent))
+            .collect();
+        let keeps_data = self.definition.steps[step].reads.body;
+        let log = exchange.events.as_deref();
+        let log = log.filter(|log| !log.events.is_empty());
+        let stream = log.map(|log| events::shown_stream(log, keeps_data));
+        // The body is shown event by event.
+        let answer = hops.last_mut().and_then(|hop| hop.answer.as_mut());
+        if let Some(answer) = answer.filter(|_| stream.is_some() && keeps_data) {
+            answer.body = None;
+        }
         let exchange = DebugExchange {
             step,
             row: self.row.take(),
-            hops: hops
-                .map(|(hop, is_sent)| self.hop(step, hop, is_sent))
-                .collect(),
+            hops,
+            stream,
             service_time: exchange.service_time,
             phases: exchange.phases,
             problem: exchange.result.as_ref().err().map(to_problem),

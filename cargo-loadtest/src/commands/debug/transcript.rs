@@ -9,7 +9,7 @@ use loadtest_model::display;
 use loadtest_model::metrics::Phases;
 use loadtest_model::protocol::{
     DebugAnswer, DebugEnd, DebugEvent, DebugExchange, DebugHop, DebugOutcome, DebugStart,
-    DebugStep, ShownBody,
+    DebugStep, DebugStream, ShownBody,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -112,6 +112,9 @@ impl Transcript {
                 let words = format!("no answer{took}{}", why.unwrap_or_default());
                 self.marked('<', BAD, &words);
             }
+            if let Some(stream) = exchange.stream.as_ref().filter(|_| i == last) {
+                self.events(stream);
+            }
             self.out.push('\n');
             for (name, what) in &hop.curl.variables {
                 let line = format!("# export {name}: {what}");
@@ -160,6 +163,29 @@ impl Transcript {
         }
         if body.is_cut {
             self.marked(mark, DIM, &format!("... ({bytes} are shown)"));
+        }
+    }
+
+    /// A line for each event: its time, its name, and its data.
+    fn events(&mut self, stream: &DebugStream) {
+        self.marked('<', PLAIN, "");
+        for event in &stream.events {
+            let mut words = display::format_duration(event.at);
+            if event.is_together {
+                words.push_str(" (with the one before)");
+            }
+            if let Some(name) = &event.name {
+                let _ = write!(words, " {name}:");
+            }
+            let data = event.data.as_deref().unwrap_or_default();
+            let mut lines = data.lines();
+            let _ = write!(words, "  {}", lines.next().unwrap_or_default());
+            self.marked('<', PLAIN, words.trim_end());
+            lines.for_each(|line| self.marked('<', PLAIN, line));
+        }
+        if stream.left_out > 0 {
+            let left_out = display::format_counted(stream.left_out as u64, "further event");
+            self.marked('<', DIM, &format!("... ({left_out})"));
         }
     }
 
@@ -291,7 +317,7 @@ mod tests {
     use loadtest_model::definition::{StepDef, Think};
     use loadtest_model::metrics::ErrorKind;
     use loadtest_model::metrics::RootCause;
-    use loadtest_model::protocol::{CurlCommand, DebugProblem};
+    use loadtest_model::protocol::{CurlCommand, DebugProblem, ShownEvent};
     use loadtest_model::redacted::Redacted;
 
     fn definition() -> ScenarioDef {
@@ -350,6 +376,7 @@ mod tests {
                 first_byte: Some(Duration::from_millis(2)),
                 ..Phases::default()
             },
+            stream: None,
             problem: None,
         }
     }
@@ -413,6 +440,38 @@ mod tests {
             }),
         ];
         events.iter().map(|event| transcript.tell(event)).collect()
+    }
+
+    #[test]
+    fn a_stream_is_told_event_by_event() {
+        let event = |ms, is_together, name: Option<&str>, data: Option<&str>| ShownEvent {
+            at: Duration::from_millis(ms),
+            is_together,
+            name: name.map(Redacted::assume),
+            data: data.map(Redacted::assume),
+        };
+        let mut exchange = login();
+        exchange.hops[0].answer = Some(DebugAnswer {
+            status: "200 OK".to_owned(),
+            headers: headers(&[("content-type", "text/event-stream")]),
+            body: None,
+        });
+        exchange.stream = Some(DebugStream {
+            events: vec![
+                event(2, false, None, Some("{}")),
+                event(
+                    203,
+                    false,
+                    Some("delta"),
+                    Some("{\"text\":\"a\u{1b}[31m\"}"),
+                ),
+                event(203, true, None, Some("two\nlines")),
+                event(214, false, None, None),
+            ],
+            left_out: 17,
+        });
+        let mut transcript = Transcript::new(None, false);
+        insta::assert_snapshot!(transcript.tell(&DebugEvent::Exchange(Box::new(exchange))));
     }
 
     #[test]

@@ -61,8 +61,35 @@ pub struct DebugExchange {
     pub service_time: Duration,
     /// The parts of it that are known.
     pub phases: Phases,
+    /// The events of its answer, where the step reads a stream of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<DebugStream>,
     /// The reason why there is no response that the step could read.
     pub problem: Option<DebugProblem>,
+}
+
+/// A stream of events as it may be shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DebugStream {
+    /// The first events, as many as there is room for.
+    pub events: Vec<ShownEvent>,
+    /// The number of further ones.
+    pub left_out: usize,
+}
+
+/// An event as it may be shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownEvent {
+    /// From the request being ready to the read that completed it.
+    #[serde(rename = "at_us", with = "crate::definition::micros")]
+    pub at: Duration,
+    /// True if the same read completed the event before it.
+    pub is_together: bool,
+    /// Its field `event`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Redacted>,
+    /// Its data; `None` where the step keeps none.
+    pub data: Option<Redacted>,
 }
 
 /// A request on the wire, and its response.

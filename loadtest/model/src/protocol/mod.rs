@@ -11,7 +11,7 @@ mod spans;
 
 pub use debug::{
     CurlCommand, DebugAnswer, DebugEnd, DebugEvent, DebugExchange, DebugHop, DebugOutcome,
-    DebugProblem, DebugStart, DebugStep, ShownBody,
+    DebugProblem, DebugStart, DebugStep, DebugStream, ShownBody, ShownEvent,
 };
 
 pub use replay::{Replay, ReplayedRequest};
