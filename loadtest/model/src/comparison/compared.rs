@@ -5,7 +5,7 @@
 
 use super::bootstrap::Drawn;
 use super::chance::{Share, from_run_to_run, normal_quantile, variance};
-use super::series::{Figures, QUANTILES};
+use super::series::{Figures, Measured, QUANTILES};
 use serde::{Deserialize, Serialize};
 
 /// The standard normal quantile of a one-sided interval of 95 %.
@@ -42,6 +42,14 @@ pub enum Figure {
     Errors,
     /// Iterations or executions that ended, per second.
     Rps,
+    /// The 95th percentile of the time to the first event of a stream.
+    #[serde(rename = "first_event.p95")]
+    FirstEventP95,
+    /// The 95th percentile of the time for a unit of a stream.
+    #[serde(rename = "per_unit.p95")]
+    PerUnitP95,
+    /// Executions for which all of `good(..)` holds, a share of one.
+    Good,
 }
 
 /// The change of one figure.
@@ -105,11 +113,9 @@ impl Margin {
     /// nothing by a larger share of it.
     pub fn around(&self, compared: &Compared) -> f64 {
         match compared.figure {
-            Figure::P50 | Figure::P95 | Figure::P99 => {
-                self.relative.max(self.time_us as f64 / compared.base)
-            }
-            Figure::Errors => self.errors,
-            Figure::Rps => self.relative,
+            figure if figure.is_time() => self.relative.max(self.time_us as f64 / compared.base),
+            Figure::Errors | Figure::Good => self.errors,
+            _ => self.relative,
         }
     }
 }
@@ -120,6 +126,8 @@ pub(super) struct Common {
     pub(super) margin: Margin,
     /// The number of steps that are compared. The whole iteration is their sum, and no case of its own.
     pub(super) steps: usize,
+    /// The number of figures that steps have besides, by their streams and by what is good.
+    pub(super) further: usize,
     /// True if users wait for answers, so that slower answers are fewer.
     pub(super) is_closed: bool,
 }
@@ -127,20 +135,32 @@ pub(super) struct Common {
 impl Common {
     /// Returns the number of standard deviations that chance gets, among so many figures (Bonferroni).
     fn chance(&self) -> f64 {
-        normal_quantile(FAMILY / (KINDS * self.steps.max(1) as f64))
+        let steps = self.steps.max(1) as f64;
+        normal_quantile(FAMILY / (KINDS * steps + self.further as f64))
     }
 }
 
-/// All figures of the journey or a step that the runs have.
-pub(super) fn compare_figures(base: &[Drawn], new: &Drawn, common: &Common) -> Vec<Compared> {
-    let all = [
-        Figure::P50,
-        Figure::P95,
-        Figure::P99,
-        Figure::Errors,
-        Figure::Rps,
-    ];
-    all.into_iter()
+/// All figures of what was measured of the journey or a step that the runs have.
+pub(super) fn compare_figures(
+    measured: Measured,
+    base: &[Drawn],
+    new: &Drawn,
+    common: &Common,
+) -> Vec<Compared> {
+    let all: &[Figure] = match measured {
+        Measured::Whole => &[
+            Figure::P50,
+            Figure::P95,
+            Figure::P99,
+            Figure::Errors,
+            Figure::Rps,
+        ],
+        Measured::FirstEvent => &[Figure::FirstEventP95],
+        Measured::PerUnit => &[Figure::PerUnitP95],
+        Measured::Good => &[Figure::Good],
+    };
+    all.iter()
+        .copied()
         .filter_map(|figure| Compared::compare_figure(figure, base, new, common))
         .collect()
 }
@@ -181,7 +201,7 @@ impl Compared {
             (difference - at(INTERVAL.0)).max(chance * deviation - limit),
             (at(INTERVAL.1) - difference).max(chance * deviation - limit),
         );
-        if figure == Figure::Errors {
+        if matches!(figure, Figure::Errors | Figure::Good) {
             let (before, now) = (failed_share(base), failed_share(std::slice::from_ref(new)));
             for (z, within_margin) in [(Z, 0.0), (chance, limit)] {
                 let around = before.around_difference(now, z);
@@ -190,6 +210,7 @@ impl Compared {
             }
         }
         let interval = (difference - below, difference + above);
+        let shown = (figure.change(interval.0), figure.change(interval.1));
         // Of rates less is worse.
         let (sign, worse) = if figure == Figure::Rps {
             (-1.0, (-interval.1, -interval.0))
@@ -217,7 +238,8 @@ impl Compared {
             base: figure.shown(from),
             new: figure.shown(to),
             change: figure.change(difference),
-            interval: (figure.change(interval.0), figure.change(interval.1)),
+            // Where the change is turned round, so are its ends.
+            interval: (shown.0.min(shown.1), shown.0.max(shown.1)),
             detectable: figure.change(sign * (limit + uncertain + POWER * deviation)),
             verdict,
             needs: (!is_enough).then_some(needs),
@@ -243,21 +265,27 @@ impl Figure {
             Self::P99 => "p99",
             Self::Errors => "errors",
             Self::Rps => "rps",
+            Self::FirstEventP95 => "first_event.p95",
+            Self::PerUnitP95 => "per_unit.p95",
+            Self::Good => "good",
         }
     }
 
     /// Returns true for a figure of time.
     pub const fn is_time(self) -> bool {
-        matches!(self, Self::P50 | Self::P95 | Self::P99)
+        matches!(
+            self,
+            Self::P50 | Self::P95 | Self::P99 | Self::FirstEventP95 | Self::PerUnitP95
+        )
     }
 
-    /// The figure on the scale that differences are taken on.
+    /// The figure on the scale that differences are taken on: of good executions the share of the others.
     fn of(self, figures: &Figures) -> f64 {
         match self {
             Self::P50 => figures.quantiles[0],
-            Self::P95 => figures.quantiles[1],
+            Self::P95 | Self::FirstEventP95 | Self::PerUnitP95 => figures.quantiles[1],
             Self::P99 => figures.quantiles[2],
-            Self::Errors => figures.failed,
+            Self::Errors | Self::Good => figures.failed,
             Self::Rps => figures.rate,
         }
     }
@@ -266,20 +294,21 @@ impl Figure {
     fn limit(self, from: f64, margin: &Margin) -> f64 {
         let relative = margin.relative.ln_1p();
         match self {
-            Self::P50 | Self::P95 | Self::P99 => {
+            figure if figure.is_time() => {
                 relative.max((margin.time_us as f64 * 1e3 / from.exp()).ln_1p())
             }
-            Self::Errors => margin.errors,
-            Self::Rps => relative,
+            Self::Errors | Self::Good => margin.errors,
+            _ => relative,
         }
     }
 
     /// From that scale to microseconds, shares of one and per second.
     fn shown(self, value: f64) -> f64 {
         match self {
-            Self::P50 | Self::P95 | Self::P99 => value.exp() / 1e3,
+            figure if figure.is_time() => value.exp() / 1e3,
             Self::Errors => value,
-            Self::Rps => value.exp(),
+            Self::Good => 1.0 - value,
+            _ => value.exp(),
         }
     }
 
@@ -287,9 +316,9 @@ impl Figure {
     fn between(self, base: &[Drawn], was: &[f64], common: &Common) -> f64 {
         // An open load asks as often of every target, and each run shows its own errors.
         let differs = match self {
-            Self::P50 | Self::P95 | Self::P99 => true,
-            Self::Errors => false,
+            Self::Errors | Self::Good => false,
             Self::Rps => common.is_closed,
+            _ => true,
         };
         if !differs {
             return 0.0;
@@ -312,9 +341,9 @@ impl Figure {
         let beyond = |quantile: f64| ((BEYOND / (1.0 - quantile)).round() as u64).max(LEAST);
         match self {
             Self::P50 => beyond(QUANTILES[0]),
-            Self::P95 => beyond(QUANTILES[1]),
+            Self::P95 | Self::FirstEventP95 | Self::PerUnitP95 => beyond(QUANTILES[1]),
             Self::P99 => beyond(QUANTILES[2]),
-            Self::Errors => 0,
+            Self::Errors | Self::Good => 0,
             Self::Rps => LEAST,
         }
     }
@@ -322,15 +351,16 @@ impl Figure {
     /// Returns the number of samples that a run has for the figure.
     fn has(self, run: &Drawn) -> u64 {
         match self {
-            Self::P50 | Self::P95 | Self::P99 => run.timed,
-            Self::Errors => run.counts.tried,
+            Self::Errors | Self::Good => run.counts.tried,
             Self::Rps => run.counts.ended,
+            _ => run.timed,
         }
     }
 
     fn change(self, difference: f64) -> f64 {
         match self {
             Self::Errors => difference,
+            Self::Good => -difference,
             _ => difference.exp_m1(),
         }
     }

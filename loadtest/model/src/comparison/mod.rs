@@ -29,7 +29,7 @@ pub use compared::{Change, Compared, Figure, Margin};
 pub use observed::ObservedCompared;
 pub use refusal::Refusal;
 use serde::{Deserialize, Serialize};
-use series::Series;
+use series::{Measured, Series};
 use std::collections::BTreeMap;
 
 /// The comparison of a run with a baseline: a file beside the record, which holds what was measured.
@@ -152,6 +152,11 @@ impl Comparison {
                 .iter()
                 .filter(|(step, at)| step.is_some() && at.is_ok())
                 .count(),
+            further: all
+                .iter()
+                .filter_map(|(_, at)| at.as_ref().ok()?.as_ref())
+                .map(|places| list_measured(base, new, places).len() - 1)
+                .sum(),
             is_closed,
         };
         let seed = base
@@ -208,14 +213,21 @@ impl Subject {
         let figures = at.as_ref().map_or_else(
             |_| Vec::new(),
             |places| {
+                let measured = places.as_ref().map_or_else(
+                    || vec![Measured::Whole],
+                    |places| list_measured(base, new, places),
+                );
                 let place = |run: usize| places.as_ref().map(|places| places[run]);
-                let drawn = |(i, side): (usize, &Side<'_>)| {
-                    let series = Series::from_record(side.scenario, place(i));
-                    Drawn::from_series(&series, hash_run(seed, side.run_id))
+                let compare = |measured: Measured| {
+                    let drawn = |(i, side): (usize, &Side<'_>)| {
+                        let series = Series::from_record(side.scenario, place(i), measured);
+                        Drawn::from_series(&series, hash_run(seed, side.run_id))
+                    };
+                    let all: Vec<Drawn> = base.iter().chain([new]).enumerate().map(drawn).collect();
+                    let (new, base) = all.split_last().expect("there is the new run");
+                    compared::compare_figures(measured, base, new, common)
                 };
-                let all: Vec<Drawn> = base.iter().chain([new]).enumerate().map(drawn).collect();
-                let (new, base) = all.split_last().expect("there is the new run");
-                compared::compare_figures(base, new, common)
+                measured.into_iter().flat_map(compare).collect()
             },
         );
         let idle = (at.is_ok() && figures.is_empty()).then_some(Skipped::Idle);
@@ -229,6 +241,26 @@ impl Subject {
 
 /// The number of a step in each run of the baseline, and in the new one.
 type Places = Vec<usize>;
+
+/// What all runs have of a step: its executions, its streams, and what is good of it.
+fn list_measured(base: &[Side<'_>], new: &Side<'_>, places: &Places) -> Vec<Measured> {
+    let has = |measured: &Measured| {
+        base.iter().chain([new]).zip(places).all(|(side, at)| {
+            let mut cells = side.scenario.cells.cells.iter();
+            let definition = &side.scenario.start.definition;
+            match measured {
+                Measured::Whole => true,
+                Measured::FirstEvent | Measured::PerUnit => cells.any(|cell| {
+                    cell.steps
+                        .get(*at)
+                        .is_some_and(|step| step.stream.is_some())
+                }),
+                Measured::Good => !definition.steps[*at].good.is_empty(),
+            }
+        })
+    };
+    Measured::ALL.into_iter().filter(has).collect()
+}
 
 /// The steps of the new run, in their order, and where they are; then those that only a baseline has.
 fn pair_steps(base: &[Side<'_>], new: &Side<'_>) -> Vec<(String, Result<Option<Places>, Skipped>)> {

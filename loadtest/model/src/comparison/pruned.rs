@@ -6,7 +6,8 @@
 use super::comparable::bare_url;
 use crate::definition::{ScenarioDef, StepDef};
 use crate::metrics::{
-    Cell, CellStep, Cells, CompactHistogram, ErrorTally, JourneyTally, StepTally, Tally, Windows,
+    Cell, CellStep, CellStream, Cells, CompactHistogram, ErrorTally, JourneyTally, StepTally,
+    Tally, Windows,
 };
 use crate::plan::Plan;
 use crate::record::{
@@ -107,6 +108,7 @@ fn prune_definition(scenario: &ScenarioDef) -> ScenarioDef {
     let step = |step: &StepDef| StepDef {
         weight: step.weight,
         fingerprint: step.fingerprint.clone(),
+        good: step.good.clone(),
         ..StepDef::new(step.name.clone())
     };
     ScenarioDef {
@@ -205,6 +207,13 @@ fn prune_cells(cells: &Cells, steady_us: u64) -> Cells {
         failed: step.failed,
         skipped: step.skipped,
         response: again(&step.response),
+        good: step.good,
+        stream: step.stream.as_ref().map(|stream| {
+            Box::new(CellStream {
+                first_event: again(&stream.first_event),
+                per_unit: again(&stream.per_unit),
+            })
+        }),
     };
     let cell = |cell: &Cell| Cell {
         second: cell.second,

@@ -1,6 +1,6 @@
 //! The measurements of one step, or of the whole iteration, in equal stretches of the steady part of a run.
 
-use crate::metrics::{Cell, Histogram};
+use crate::metrics::{Cell, CellStep, CellStream, CompactHistogram, Histogram};
 use crate::record::ScenarioRecord;
 use crate::schedule::{Schedule, Window};
 use std::collections::BTreeMap;
@@ -55,6 +55,24 @@ pub(super) struct Figures {
     pub(super) rate: f64,
 }
 
+/// The measurements that a series is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Measured {
+    /// Journeys, or executions of a step.
+    Whole,
+    /// The times to the first events of streams.
+    FirstEvent,
+    /// Their times for a unit.
+    PerUnit,
+    /// Good executions: those that are not count as failed.
+    Good,
+}
+
+impl Measured {
+    /// Everything that a step may have.
+    pub(super) const ALL: [Self; 4] = [Self::Whole, Self::FirstEvent, Self::PerUnit, Self::Good];
+}
+
 impl Figures {
     /// The same, so many times as far from `centre`.
     pub(super) fn further_from(&self, centre: &Self, times: f64) -> Self {
@@ -69,7 +87,11 @@ impl Figures {
 
 impl Series {
     /// Collects `step`, or the whole iteration, in the steady part of a run; empty if the run has no whole stretch.
-    pub(super) fn from_record(record: &ScenarioRecord, step: Option<usize>) -> Self {
+    pub(super) fn from_record(
+        record: &ScenarioRecord,
+        step: Option<usize>,
+        measured: Measured,
+    ) -> Self {
         let cells = &record.cells;
         let width = cells.width.max(1);
         let by_second: BTreeMap<u32, &Cell> =
@@ -79,7 +101,10 @@ impl Series {
             .step_by(width as usize)
             .map(|second| {
                 let cell = by_second.get(&second).copied().unwrap_or(&empty);
-                measure_cell(cell, step)
+                match step {
+                    None => measure_journeys(cell),
+                    Some(step) => measure_step(cell.steps.get(step), measured),
+                }
             });
         Self::new(f64::from(width), stretches.collect())
     }
@@ -230,25 +255,38 @@ fn steady_seconds(record: &ScenarioRecord, width: u32) -> Range<u32> {
     first..end
 }
 
-/// Returns the times and counts of `step`, or of the whole iteration, in one cell.
-fn measure_cell(cell: &Cell, step: Option<usize>) -> (Histogram, Counts) {
-    match step {
-        None => {
-            let counts = Counts {
-                tried: cell.ok + cell.failed + cell.dropped,
-                failed: cell.failed + cell.dropped,
-                ended: cell.ok + cell.failed,
-            };
-            (cell.time.decode(), counts)
+/// Returns the times and counts of journeys in one cell.
+fn measure_journeys(cell: &Cell) -> (Histogram, Counts) {
+    let counts = Counts {
+        tried: cell.ok + cell.failed + cell.dropped,
+        failed: cell.failed + cell.dropped,
+        ended: cell.ok + cell.failed,
+    };
+    (cell.time.decode(), counts)
+}
+
+/// Returns the times and counts of a step in one cell.
+fn measure_step(step: Option<&CellStep>, measured: Measured) -> (Histogram, Counts) {
+    let Some(step) = step else {
+        return Default::default();
+    };
+    let counts = |failed| Counts {
+        tried: step.executed,
+        failed,
+        ended: step.executed,
+    };
+    let times = |times: fn(&CellStream) -> &CompactHistogram| {
+        let stream = step.stream.as_deref();
+        stream.map_or_else(Histogram::default, |stream| times(stream).decode())
+    };
+    match measured {
+        Measured::Whole => (step.response.decode(), counts(step.failed)),
+        Measured::FirstEvent => (times(|stream| &stream.first_event), counts(step.failed)),
+        Measured::PerUnit => (times(|stream| &stream.per_unit), counts(step.failed)),
+        Measured::Good => {
+            let rest = step.executed.saturating_sub(step.good);
+            (Histogram::default(), counts(rest))
         }
-        Some(step) => cell.steps.get(step).map_or_else(Default::default, |step| {
-            let counts = Counts {
-                tried: step.executed,
-                failed: step.failed,
-                ended: step.executed,
-            };
-            (step.response.decode(), counts)
-        }),
     }
 }
 

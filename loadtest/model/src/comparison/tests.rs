@@ -1,8 +1,8 @@
-use super::series::{Counts, Series};
+use super::series::{Counts, Measured, Series};
 use super::*;
 use crate::card::Trust;
-use crate::definition::{Load, Rate, ScenarioDef, Shape};
-use crate::metrics::{Frame, Histogram, Tally};
+use crate::definition::{GoodCondition, Load, Part, Rate, ScenarioDef, Shape};
+use crate::metrics::{Frame, Histogram, StreamSample, Tally};
 use crate::plan::{GradingDefaults, Overrides, Plan};
 use crate::record::{
     EndReason, Environment, ObservedSeries, RunEnd, RunRecord, RunStart, ScenarioRecord,
@@ -107,6 +107,83 @@ fn run(system: System) -> ScenarioRecord {
         samples: None,
     });
     record
+}
+
+/// The same, whose `ask` reads a stream of eleven units that begins after `first` ms and goes on with one each `pace` ms;
+/// this share of them is good.
+fn run_of_streams(seed: u64, first: f64, pace: f64, good: f64) -> ScenarioRecord {
+    let mut record = run(System { seed, ..USUAL });
+    record.start.definition.steps.to_mut()[0].good = vec![GoodCondition {
+        part: Part::FirstEvent,
+        at_most: Duration::from_secs(1),
+    }]
+    .into();
+    let mut dice = seed;
+    let mut even = || {
+        dice = mix_bits(dice);
+        (dice >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    for second in 0..SECONDS {
+        let mut tally = Tally::new(2);
+        let step = &mut tally.steps[0];
+        for _ in 0..RATE {
+            let around =
+                |ms: f64, even: f64| Duration::from_secs_f64(ms / 1e3 * (0.8 + 0.4 * even));
+            let stream = StreamSample {
+                first_event: Some(around(first, even())),
+                gaps: vec![around(pace, even()); 10],
+                units: 11,
+                events: 11,
+                together: 0,
+            };
+            step.stream.get_or_insert_default().record(&stream, true);
+            step.good += u64::from(even() < good);
+        }
+        let mut frame = Frame {
+            second,
+            ..Frame::default()
+        };
+        frame.windows.steady = tally;
+        record.absorb(&frame);
+    }
+    record
+}
+
+#[test]
+fn streams_are_compared_by_first_event_pace_and_what_is_good() {
+    let environment = environment();
+    let compare = |base: &ScenarioRecord, new: &ScenarioRecord| {
+        let base = [side("one", base, &environment)];
+        Comparison::compare_sides(&base, &side("new", new, &environment)).unwrap()
+    };
+    let base = run_of_streams(3, 200.0, 20.0, 1.0);
+    let verdicts = |new: &ScenarioRecord| {
+        let comparison = compare(&base, new);
+        let figures = &comparison.subjects[1].figures;
+        let of = |wanted| {
+            let found = figures.iter().find(|found| found.figure == wanted);
+            found.unwrap().verdict
+        };
+        [Figure::FirstEventP95, Figure::PerUnitP95, Figure::Good].map(of)
+    };
+    let same = [Change::Unchanged; 3];
+    assert_eq!(verdicts(&run_of_streams(4, 200.0, 20.0, 1.0)), same);
+    let worse = [Change::Regressed; 3];
+    assert_eq!(verdicts(&run_of_streams(4, 300.0, 30.0, 0.80)), worse);
+    let better = [Change::Improved, Change::Unchanged, Change::Unchanged];
+    assert_eq!(verdicts(&run_of_streams(4, 120.0, 20.0, 1.0)), better);
+
+    let comparison = compare(&base, &run_of_streams(4, 300.0, 30.0, 0.80));
+    let good = comparison.subjects[1].figures.last().unwrap();
+    assert!(good.change < -0.1 && good.interval.0 < good.change && good.change < good.interval.1);
+    assert!(good.base > 0.98 && good.new < 0.85, "{good:?}");
+    let words = good.describe();
+    assert!(
+        words.starts_with("good 100 %") && words.contains(" → ") && words.contains(", −"),
+        "{words}"
+    );
+    let plain = compare(&run(USUAL), &run(USUAL));
+    assert_eq!(plain.subjects[1].figures.len(), 5, "no figure of streams");
 }
 
 fn environment() -> Environment {
@@ -490,11 +567,13 @@ fn even(per: u64, milliseconds: f64, failed: [u64; 10], seed: u64) -> Drawn {
 
 fn verdict(base: &Drawn, new: &Drawn, figure: Figure) -> (Change, Option<u64>) {
     let common = Common {
+        further: 0,
         margin: Margin::for_runs(1),
         steps: 1,
         is_closed: false,
     };
-    let figures = compared::compare_figures(std::slice::from_ref(base), new, &common);
+    let figures =
+        compared::compare_figures(Measured::Whole, std::slice::from_ref(base), new, &common);
     let found = figures.iter().find(|found| found.figure == figure).unwrap();
     let (low, high) = found.interval;
     assert!(low.is_finite() && high.is_finite() && found.detectable.is_finite());
@@ -545,15 +624,19 @@ fn what_is_no_longer_done_is_a_regression_and_what_never_was_is_none() {
         (Change::Regressed, None)
     );
     let common = Common {
+        further: 0,
         margin: Margin::for_runs(1),
         steps: 1,
         is_closed: false,
     };
     assert_eq!(
-        compared::compare_figures(std::slice::from_ref(&none), &none, &common),
+        compared::compare_figures(Measured::Whole, std::slice::from_ref(&none), &none, &common),
         []
     );
-    assert_eq!(compared::compare_figures(&[none], &some, &common), []);
+    assert_eq!(
+        compared::compare_figures(Measured::Whole, &[none], &some, &common),
+        []
+    );
 }
 
 #[test]
@@ -590,12 +673,13 @@ fn that_users_who_wait_longer_ask_less_often_is_said_once() {
 fn chance_has_more_room_the_more_figures_there_are() {
     let wide = |steps| {
         let common = Common {
+            further: 0,
             margin: Margin::for_runs(1),
             steps,
             is_closed: false,
         };
         let (base, new) = (even(300, 20.0, [0; 10], 1), even(300, 22.9, [0; 10], 2));
-        let figures = compared::compare_figures(&[base], &new, &common);
+        let figures = compared::compare_figures(Measured::Whole, &[base], &new, &common);
         figures[1].verdict
     };
     // 14.5 % slower: beyond the margin, and beyond what one step differs by of itself; of sixty, one may.

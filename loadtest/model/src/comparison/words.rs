@@ -35,7 +35,7 @@ impl Compared {
         self.figure.value(self.new)
     }
 
-    /// The change: `+23 %`, `−1.4 %`; of errors in percentage points, `+1.25 points`.
+    /// The change: `+23 %`, `−1.4 %`; of errors and good executions in percentage points, `+1.25 points`.
     pub fn change_words(&self) -> String {
         self.figure.signed(self.change)
     }
@@ -43,7 +43,7 @@ impl Compared {
     /// Formats the interval of the change with a confidence of 90 %: `+14 % to +33 %`.
     pub fn interval_words(&self) -> String {
         let (from, to) = self.interval;
-        if self.figure == Figure::Errors {
+        if matches!(self.figure, Figure::Errors | Figure::Good) {
             let from = self.figure.signed(from);
             let from = from.split(' ').next().unwrap_or_default();
             return format!("{from} to {}", self.figure.signed(to));
@@ -70,13 +70,13 @@ impl Figure {
     /// A value of the figure: `218 ms`, `0.42 %`, `200/s`.
     fn value(self, value: f64) -> String {
         match self {
-            Self::P50 | Self::P95 | Self::P99 => {
+            figure if figure.is_time() => {
                 // Nothing that was measured is less than nothing, but a file may say so.
                 let seconds = Duration::try_from_secs_f64(value / 1e6);
                 seconds.map_or_else(|_| display::NO_VALUE.to_owned(), display::format_duration)
             }
-            Self::Errors => display::format_percent(value),
-            Self::Rps => display::format_rate(value),
+            Self::Errors | Self::Good => display::format_percent(value),
+            _ => display::format_rate(value),
         }
     }
 
@@ -86,7 +86,9 @@ impl Figure {
             return display::NO_VALUE.to_owned();
         }
         match self {
-            Self::Errors => with_sign(change, &format!("{:.2}", change.abs() * 100.0), "points"),
+            Self::Errors | Self::Good => {
+                with_sign(change, &format!("{:.2}", change.abs() * 100.0), "points")
+            }
             _ => format_change(change),
         }
     }

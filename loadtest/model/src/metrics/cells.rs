@@ -1,7 +1,7 @@
 //! The course of a run over time: a cell per second, and never more than [`Cells::LIMIT`].
 
 use super::histogram::add_compact;
-use super::{Frame, Health, Histogram, Tally};
+use super::{Frame, Health, Histogram, StreamTally, Tally};
 use crate::metrics::ErrorKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -56,6 +56,21 @@ pub struct CellStep {
     pub skipped: u64,
     /// Response time of ok executions, and of those that ended at their deadline.
     pub response: CompactHistogram,
+    /// The executions for which all of `good(..)` holds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub good: u64,
+    /// The streams of events, where it reads some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<Box<CellStream>>,
+}
+
+/// The streams of one step in one cell.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CellStream {
+    /// From a request that was due to the first event that counts.
+    pub first_event: CompactHistogram,
+    /// The time for each unit after the first, of streams that ended well.
+    pub per_unit: CompactHistogram,
 }
 
 /// The cells of a run, in the order of time and of equal width.
@@ -103,13 +118,17 @@ impl Cells {
         let timed = if is_steady { steady } else { &tally };
         cell.time = CompactHistogram::from_histogram(&timed.journey.time);
         for (at, step) in tally.steps.iter().enumerate() {
-            let timed = timed.steps.get(at).map(|step| &step.response);
+            let timed = timed.steps.get(at);
+            let stream = timed.and_then(|step| step.stream.as_deref());
+            let timed = timed.map(|step| &step.response);
             cell.steps.push(CellStep {
                 executed: step.executed,
                 failed: step.failed,
                 skipped: step.skipped,
                 response: timed
                     .map_or_else(CompactHistogram::default, CompactHistogram::from_histogram),
+                good: step.good,
+                stream: stream.map(|stream| Box::new(CellStream::from_tally(stream))),
             });
             for error in &step.errors {
                 *cell.errors.entry(error.kind).or_default() += error.count;
@@ -201,11 +220,34 @@ impl Cell {
             ours.failed += theirs.failed;
             ours.skipped += theirs.skipped;
             ours.response.merge(&theirs.response);
+            ours.good += theirs.good;
+            if let Some(theirs) = &theirs.stream {
+                ours.stream.get_or_insert_default().merge(theirs);
+            }
         }
         for (kind, count) in &other.errors {
             *self.errors.entry(*kind).or_default() += count;
         }
     }
+}
+
+impl CellStream {
+    fn from_tally(stream: &StreamTally) -> Self {
+        Self {
+            first_event: CompactHistogram::from_histogram(&stream.first_event),
+            per_unit: CompactHistogram::from_histogram(&stream.per_unit),
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.first_event.merge(&other.first_event);
+        self.per_unit.merge(&other.per_unit);
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 fn longest_microseconds(times: &Histogram) -> u64 {
@@ -237,6 +279,7 @@ impl CompactHistogram {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::StreamSample;
 
     fn frame(second: u32, ok: u64) -> Frame {
         let mut frame = Frame {
@@ -356,6 +399,30 @@ mod tests {
             (cell.ok, journeys, cell.steps[0].response.decode().count())
         });
         assert_eq!(counts.collect::<Vec<_>>(), [(4, 1, 4), (4, 0, 2)]);
+    }
+
+    #[test]
+    fn streams_and_good_executions_add_up_over_cells() {
+        let mut cells = Cells::default();
+        for second in 0..2 {
+            let mut frame = frame(second, 3);
+            let step = &mut frame.windows.steady.steps[0];
+            step.good = 2;
+            let stream = StreamSample {
+                first_event: Some(Duration::from_millis(200)),
+                gaps: vec![Duration::from_millis(10); 2],
+                units: 3,
+                events: 3,
+                together: 0,
+            };
+            step.stream.get_or_insert_default().record(&stream, true);
+            cells.absorb(&frame, true);
+        }
+        cells.widen(2);
+        let step = &cells.cells[0].steps[0];
+        let stream = step.stream.as_ref().unwrap();
+        let counts = [&stream.first_event, &stream.per_unit].map(|times| times.decode().count());
+        assert_eq!((step.good, counts), (4, [2, 2]));
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod traffic;
 
 pub use abort_thresholds::AbortThresholds;
 pub use aggregate::{Aggregate, journey_error_rate, request_rate, sent, times};
-pub use cells::{Cell, CellStep, Cells, CompactHistogram};
+pub use cells::{Cell, CellStep, CellStream, Cells, CompactHistogram};
 pub use dependency::{Cause, RootCause};
 pub use error_kind::ErrorKind;
 pub use health::Health;
