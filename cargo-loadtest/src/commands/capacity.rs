@@ -347,7 +347,7 @@ fn resolve_observed(
 fn is_rate(threshold: &Threshold) -> bool {
     let grows = matches!(
         threshold.metric,
-        Metric::Throughput | Metric::Rate(_) | Metric::Count(_)
+        Metric::Throughput | Metric::Rate(_) | Metric::Count(_) | Metric::GoodRate | Metric::Units
     );
     threshold.metric == Metric::Rps || grows && threshold.comparison.is_floor()
 }
@@ -446,4 +446,45 @@ fn print_trial(trial: &Trial, request: &CapacityRequest) {
         line = format!("{line}: {}", console::clean(reason));
     }
     console::print_verdict(trial.attempt.outcome == TrialOutcome::Met, verb, line);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::sample;
+    use loadtest_model::plan::GradingDefaults;
+
+    #[test]
+    fn streams_are_searched_by_their_first_event_with_users_for_their_length() {
+        let slo = "login.first_event.p95 < 800ms, login.per_unit.p95 < 50ms, errors < 1%";
+        let users = |definition: &ScenarioDef| {
+            let slo: Slo = slo.parse().unwrap();
+            let (conditions, observed) = resolve_conditions(&slo, definition, &[]).unwrap();
+            assert_eq!(conditions.len(), 3);
+            assert_eq!(conditions[1].step, Some(0));
+            let goal = Goal {
+                slo: conditions,
+                observed,
+                from_per_second: 10.0,
+                max_per_second: 1e6,
+                min_per_second: None,
+                tolerance: 0.05,
+                window: Duration::from_secs(10),
+                confirm: Duration::from_secs(60),
+                ramp_up: Duration::from_secs(2),
+                rest: Duration::from_secs(2),
+                max_users: None,
+            };
+            let grading = GradingDefaults::default();
+            let plan = goal.plan(definition, &grading, 1, 10.0, Purpose::Search);
+            plan.unwrap().max_users
+        };
+        let mut definition = sample::definition("assistant", &[]);
+        let steps = definition.steps.to_mut();
+        steps[0] = sample::streamed(steps[0].clone());
+        // A stream may last a minute, and twice that is kept free.
+        assert_eq!(users(&definition), 1_200);
+        definition.steps.to_mut()[0].stream = None;
+        assert!(users(&definition) < 1_200);
+    }
 }

@@ -9,7 +9,7 @@ mod search;
 
 pub use search::{Next, finding, next_action};
 
-use crate::definition::{Bound, Load, ScenarioDef, micros};
+use crate::definition::{Bound, Load, Metric, Part, ScenarioDef, StepDef, micros};
 use crate::display;
 use crate::failure::RunFailure;
 use crate::metrics::ObservedLimit;
@@ -273,7 +273,8 @@ impl Goal {
         }
     }
 
-    /// Users enough for journeys twice as long as the SLO allows, so that it is broken before they run out.
+    /// Users enough for journeys twice as long as the SLO allows, so that it is broken before they run out. A stream
+    /// whose length nothing limits may last as long as its step lets it.
     fn users(&self, scenario: &ScenarioDef, per_second: f64) -> u32 {
         let longest = |step: Option<usize>| {
             let of_step = self.slo.iter().filter(move |scoped| match step {
@@ -287,7 +288,19 @@ impl Goal {
                 })
                 .fold(0.0, f64::max)
         };
-        let steps: f64 = (0..scenario.steps.len()).map(|i| longest(Some(i))).sum();
+        let stream = |step: usize, def: &StepDef| {
+            let is_limit = |scoped: &ScopedThreshold| {
+                let of_step = scoped.step == Some(step) || scoped.tagged.contains(&step);
+                of_step && matches!(scoped.threshold.metric, Metric::Time(Part::Whole, _))
+            };
+            let stream = def.stream.as_ref()?;
+            let longest = stream.lasts.unwrap_or(def.timeout).as_secs_f64();
+            (!self.slo.iter().any(is_limit)).then_some(longest)
+        };
+        let steps = scenario.steps.iter().enumerate();
+        let steps: f64 = steps
+            .map(|(i, def)| stream(i, def).unwrap_or_else(|| longest(Some(i))))
+            .sum();
         let think: f64 = scenario
             .steps
             .iter()
