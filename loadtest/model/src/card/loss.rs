@@ -6,6 +6,7 @@ use crate::display;
 use crate::metrics::{Cause, RootCause};
 use crate::metrics::{DependencyTally, StepTally, Tally};
 use serde::Serialize;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 /// Points that a score lost to one cause.
@@ -210,7 +211,7 @@ fn describe_slow(
     );
     if beyond > 0 {
         let over = display::format_span(target * 4);
-        words.push_str(&format!(", {} over {over}", share(beyond)));
+        let _ = write!(words, ", {} over {over}", share(beyond));
     }
     words
 }

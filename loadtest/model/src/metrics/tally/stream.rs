@@ -113,7 +113,7 @@ mod tests {
     fn the_pace_is_that_after_the_first_unit() {
         let mut stream = StreamSample {
             first_event: Some(200 * MS),
-            gaps: vec![10 * MS, 0 * MS, 20 * MS],
+            gaps: vec![10 * MS, Duration::ZERO, 20 * MS],
             units: 4,
             events: 5,
             together: 1,
