@@ -111,7 +111,7 @@ pub(super) fn list_marks(step: &StepDef) -> Vec<String> {
     marks
 }
 
-/// Describes how a step reads a stream of events: `a stream of events until `[DONE]`, units by `tokens``.
+/// Describes how a step reads a stream of events: ``a stream of events until `[DONE]`, units by `tokens` ``.
 fn describe_stream(stream: &StreamDef) -> String {
     let format = match stream.format {
         StreamFormat::Detected => "events",
