@@ -117,7 +117,7 @@ fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
 pub(crate) fn read_lines(path: &Path) -> impl Iterator<Item = JournalLine> + use<> {
     let journal = open(path).into_iter();
     let lines = journal.flat_map(|journal| journal.split(b'\n').map_while(Result::ok));
-    lines.filter_map(|line| JournalLine::from_json(&line).ok())
+    lines.filter_map(|line| serde_json::from_slice(&line).ok())
 }
 
 /// The contents of a journal.

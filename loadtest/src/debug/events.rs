@@ -70,7 +70,7 @@ mod tests {
         let shown = shown_stream(&log([event("{}"), named]), true);
         assert_eq!((shown.events.len(), shown.left_out), (2, 0));
         let last = &shown.events[1];
-        assert_eq!(last.name.as_ref().map(|name| &**name), Some("delta"));
+        assert_eq!(last.name.as_deref(), Some("delta"));
         assert!(last.is_together && last.at == Duration::from_millis(200));
         let data = last.data.clone().unwrap().into_string();
         assert!(
