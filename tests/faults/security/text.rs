@@ -5,7 +5,9 @@ use crate::inject::{matrix, observe, sandbox};
 use crate::project::all_files;
 use crate::row::{Group, Outcome, Row, ends, fails, passes};
 use crate::site::{Sandbox, total};
+use flate2::read::GzDecoder;
 use loadtest_tests::{Reply, Request, Server};
+use std::io::Read as _;
 
 /// The base URL of a row that has no other.
 const SERVER: &str = "http://127.0.0.1:PORT";
@@ -352,7 +354,13 @@ impl Servers {
         let mut said = printed(&output);
         assert_harmless("the run", &said);
         for file in all_files(sandbox.root()) {
-            let text = std::fs::read(sandbox.root().join(&file)).expect("a file");
+            let bytes = std::fs::read(sandbox.root().join(&file)).expect("a file");
+            let mut text = bytes.clone();
+            if file.extension().is_some_and(|extension| extension == "gz") {
+                text.clear();
+                let mut unpacked = GzDecoder::new(&bytes[..]);
+                unpacked.read_to_end(&mut text).expect("a whole file");
+            }
             let text = String::from_utf8_lossy(&text).replace("\r\n", "\n");
             assert_harmless(&file.display().to_string(), &text);
             said.push_str(&text);
