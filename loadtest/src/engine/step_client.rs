@@ -49,13 +49,13 @@ pub(super) struct StepClient<T> {
 /// run cuts off counts too.
 pub(super) struct RequestLog {
     log: RefCell<RequestEntries>,
-    pub(super) state: Rc<WorkerState>,
+    state: Rc<WorkerState>,
     window: Window,
     pub(super) step: usize,
     /// The journey, if it leaves raw samples.
     sampled: Option<SampledJourney>,
     /// Set where a request is refused since the load is over: the step is dropped then.
-    pub(super) cut_off: Rc<Cell<bool>>,
+    cut_off: Rc<Cell<bool>>,
 }
 
 /// The log entries of an async step.
@@ -158,6 +158,28 @@ impl<T: Transport> StepClient<T> {
         }
     }
 
+    /// Counts a request that ended, and returns its answer; never where the load is over, since the step is dropped
+    /// then.
+    pub(super) async fn finish_exchange(
+        &self,
+        open: OpenRequest<'_>,
+        request: &RequestBuf,
+        mut exchange: Exchange,
+    ) -> Result<RawResponse, HttpError> {
+        if let Some(trace) = self.trace.as_ref().and_then(JourneyTrace::kept) {
+            let sent = std::mem::take(&mut exchange.requests);
+            let log = self.request_log.log.borrow();
+            trace.add_requests(self.request_log.step, sent, Some(&log.rows[open.row]));
+        }
+        if is_withdrawn(&self.transport, &exchange) {
+            self.request_log.state.advance_phase(RunPhase::Stopping);
+            self.request_log.cut_off.set(true);
+            open.unfinished.set(exchange.traffic);
+            return std::future::pending().await;
+        }
+        open.close_request(request, exchange, self.transport.base_url())
+    }
+
     /// The transport, and what was sent over it.
     pub(super) fn into_parts(self) -> (T, RequestLog) {
         (self.transport, self.request_log)
@@ -186,20 +208,8 @@ impl<T: Transport> StepSender for StepClient<T> {
                     .map(|trace| trace.call(self.request_log.step, &self.requests)),
                 stream: None,
             };
-            let mut exchange = self.transport.send(call).await;
-            if let Some(trace) = self.trace.as_ref().and_then(JourneyTrace::kept) {
-                let sent = std::mem::take(&mut exchange.requests);
-                let log = self.request_log.log.borrow();
-                trace.add_requests(self.request_log.step, sent, Some(&log.rows[open.row]));
-            }
-            if is_withdrawn(&self.transport, &exchange) {
-                self.request_log.state.advance_phase(RunPhase::Stopping);
-                self.request_log.cut_off.set(true);
-                open.unfinished.set(exchange.traffic);
-                // The step is dropped here.
-                return std::future::pending().await;
-            }
-            open.close_request(request, exchange, self.transport.base_url())
+            let exchange = self.transport.send(call).await;
+            self.finish_exchange(open, request, exchange).await
         })
     }
 
@@ -491,12 +501,7 @@ impl OpenRequest<'_> {
         &self.unfinished
     }
 
-    /// The name of its row.
-    pub(super) fn row_name(&self) -> String {
-        self.request_log.log.borrow().rows[self.row].clone()
-    }
-
-    pub(super) fn close_request(
+    fn close_request(
         mut self,
         request: &RequestBuf,
         exchange: Exchange,

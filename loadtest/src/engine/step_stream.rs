@@ -1,9 +1,6 @@
 //! A stream of events that an async step reads as it comes.
 
-use super::control::RunPhase;
-use super::request_loop::is_withdrawn;
 use super::step_client::StepClient;
-use super::trace::JourneyTrace;
 use crate::chain::{EventSource, HttpError, Local, RequestBuf};
 use crate::transport::events::{EventLog, RawEvent};
 use crate::transport::{Call, StreamCall, Transport};
@@ -158,19 +155,8 @@ impl<T: Transport> StepClient<T> {
                 opened: Some(&arrivals.opened),
             }),
         };
-        let mut exchange = self.transport.send(call).await;
-        if let Some(trace) = self.trace.as_ref().and_then(JourneyTrace::kept) {
-            let sent = std::mem::take(&mut exchange.requests);
-            trace.add_requests(self.request_log.step, sent, Some(&open.row_name()));
-        }
-        if is_withdrawn(&self.transport, &exchange) {
-            self.request_log.state.advance_phase(RunPhase::Stopping);
-            self.request_log.cut_off.set(true);
-            open.unfinished().set(exchange.traffic);
-            // The step is dropped here.
-            return std::future::pending().await;
-        }
-        let answer = open.close_request(&request, exchange, self.transport.base_url());
+        let exchange = self.transport.send(call).await;
+        let answer = self.finish_exchange(open, &request, exchange).await;
         answer.map(drop)
     }
 }
