@@ -7,7 +7,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use loadtest_model::failure::RunFailure;
 use loadtest_model::protocol::JournalLine;
-use loadtest_model::record::{self, EndReason, ScenarioRecord};
+use loadtest_model::record::{EndReason, ScenarioRecord};
 use loadtest_model::redacted::Redacted;
 use serde::de::DeserializeOwned;
 use std::fs::File;
@@ -144,7 +144,7 @@ pub(crate) fn fold(path: &Path) -> io::Result<Folded> {
     let mut line = Vec::new();
     while journal.read_until(b'\n', &mut line)? > 0 {
         let is_cut = line.last() != Some(&b'\n');
-        match record::from_json(&line) {
+        match JournalLine::from_json(&line) {
             Ok(line) => folded.add(line),
             Err(_) if is_cut || line == b"\n" => {}
             Err(_) => folded.damaged += 1,

@@ -5,7 +5,6 @@ use crate::console;
 use crate::error::Error;
 use crate::journal::Tail;
 use loadtest_model::protocol::{JournalLine, SpanLine};
-use loadtest_model::record;
 use serde::de::IgnoredAny;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -163,7 +162,7 @@ impl Mirror {
         scenario: usize,
     ) -> Option<impl Iterator<Item = Result<JournalLine, String>> + use<>> {
         parse_lines(self.files[scenario].tail.read_lines(), |line| {
-            let read = record::from_json(line);
+            let read = JournalLine::from_json(line);
             read.map_err(|wrong| format!("a line of its journal cannot be read: {wrong}"))
         })
     }
@@ -251,6 +250,7 @@ fn parse_lines<L>(
 mod tests {
     use super::super::messages::PROTOCOL;
     use super::*;
+    use loadtest_model::record::Environment;
     use std::collections::BTreeMap;
 
     fn mirror(folder: &Path) -> Mirror {
@@ -259,7 +259,7 @@ mod tests {
             protocol: PROTOCOL,
             tool_version: String::new(),
             host: String::new(),
-            environment: record::Environment::default(),
+            environment: Environment::default(),
             weight: 1,
             scenarios: BTreeMap::new(),
             bundle: None,

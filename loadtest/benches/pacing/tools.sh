@@ -3,8 +3,7 @@
 
 pacing=$benches/pacing
 server=$(package server "$pacing/server.rs" 'nix = { version = "0.31", features = ["event", "socket"] }')
-ours=$(package ours-in-time "$pacing/ours.rs" "loadtest = { path = \"$repository/loadtest\" }
-tokio = { version = \"1\", features = [\"macros\", \"rt\"] }")
+ours=$(package ours-in-time "$pacing/ours.rs" "$OURS")
 sleeper=$(package sleep-in-time "$pacing/sleep.rs" 'bytes = "1"
 http-body-util = "0.1"
 hyper = { version = "1", features = ["client", "http1"] }

@@ -1,23 +1,24 @@
 //! A histogram of durations.
 
 use super::cells::CompactHistogram;
-use super::encoding::{decode_histogram, encode_histogram};
+use super::encoding::{Buckets, decode_counts, encode_counts};
 use super::is_zero;
 use hdrhistogram::Histogram as Hdr;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// The shortest duration that differs from zero, in nanoseconds.
-const LOWEST_NS: u64 = 1_000;
+pub(super) const LOWEST_NS: u64 = 1_000;
 /// The longest distinct duration, in nanoseconds; longer ones count as this long.
 pub(super) const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// The longest duration that a new histogram has room for, in nanoseconds: it grows with what it holds, by
 /// 8 KiB whenever that doubles, up to 190 KiB.
 const ROOM_NS: u64 = 1_000_000;
-/// Significant decimal digits.
-const DIGITS: u8 = 3;
-/// Significant decimal digits of a [`CompactHistogram`](super::cells::CompactHistogram).
-const COARSE_DIGITS: u8 = 2;
+/// The buckets of a [`Histogram`].
+const FINE: Buckets = Buckets::with_digits(3);
+/// The buckets of a [`CompactHistogram`].
+const COARSE: Buckets = Buckets::with_digits(2);
 
 /// Durations from a microsecond to an hour, to three significant digits; empty ones hold no memory.
 ///
@@ -39,12 +40,21 @@ pub struct FilledBucket {
 
 #[derive(Debug, Clone, PartialEq)]
 struct Inner {
-    counts: Hdr<u64>,
+    counts: Counts,
     /// The number of durations above [`HIGHEST_NS`].
     clipped: u64,
     min_ns: u64,
     max_ns: u64,
     sum_ns: u128,
+}
+
+/// How many durations there are in each bucket.
+#[derive(Debug, Clone)]
+enum Counts {
+    /// Of those that are added to.
+    Full(Hdr<u64>),
+    /// Of those that were read: the highest value of each bucket that holds something, and how many it holds.
+    Listed(Vec<(u64, u64)>),
 }
 
 impl Histogram {
@@ -53,7 +63,7 @@ impl Histogram {
     pub fn record(&mut self, duration: Duration) {
         let ns = to_nanoseconds(duration);
         let inner = self.0.get_or_insert_with(|| Box::new(Inner::new()));
-        inner.counts.record(ns.min(HIGHEST_NS)).expect(GROWS);
+        inner.counts.record_n(ns.min(HIGHEST_NS), 1);
         inner.clipped += u64::from(ns > HIGHEST_NS);
         inner.min_ns = inner.min_ns.min(ns);
         inner.max_ns = inner.max_ns.max(ns);
@@ -67,8 +77,7 @@ impl Histogram {
         }
         let ns = to_nanoseconds(duration);
         let inner = self.0.get_or_insert_with(|| Box::new(Inner::new()));
-        let told = ns.min(HIGHEST_NS);
-        inner.counts.record_n(told, count).expect(GROWS);
+        inner.counts.record_n(ns.min(HIGHEST_NS), count);
         if ns > HIGHEST_NS {
             inner.clipped += count;
         }
@@ -83,7 +92,7 @@ impl Histogram {
         match &mut self.0 {
             None => self.0 = Some(theirs.clone()),
             Some(ours) => {
-                ours.counts.add(&theirs.counts).expect(GROWS);
+                ours.counts.merge(&theirs.counts);
                 ours.clipped += theirs.clipped;
                 ours.min_ns = ours.min_ns.min(theirs.min_ns);
                 ours.max_ns = ours.max_ns.max(theirs.max_ns);
@@ -108,6 +117,7 @@ impl Histogram {
         let inner = self.0.as_ref()?;
         let ns = inner
             .counts
+            .full()
             .value_at_quantile(quantile)
             .clamp(inner.min_ns, inner.max_ns);
         Some(Duration::from_nanos(ns))
@@ -147,30 +157,23 @@ impl Histogram {
             .min(HIGHEST_NS);
         self.0
             .as_ref()
-            .map_or(0, |inner| inner.counts.count_between(0, ns))
+            .map_or(0, |inner| inner.counts.full().count_between(0, ns))
     }
 
     /// The buckets that hold something: the longest duration of each in nanoseconds, and how many it holds.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let counts = self.0.iter().flat_map(|inner| inner.counts.iter_recorded());
-        counts.map(|value| {
-            (
-                value.value_iterated_to(),
-                value.count_since_last_iteration(),
-            )
-        })
+        self.0.iter().flat_map(|inner| inner.counts.filled())
     }
 
     /// The buckets that hold something, in the order of their durations.
     pub fn filled_buckets(&self) -> impl Iterator<Item = FilledBucket> + '_ {
         self.0.iter().flat_map(|inner| {
-            inner.counts.iter_recorded().map(|value| {
-                let top = value.value_iterated_to();
-                let middle_ns = inner.counts.median_equivalent(top);
+            inner.counts.filled().map(|(value, count)| {
+                let (lowest_ns, beyond) = FINE.bounds(value);
                 FilledBucket {
-                    lowest_ns: inner.counts.lowest_equivalent(top),
-                    middle_ns: middle_ns.clamp(inner.min_ns, inner.max_ns),
-                    count: value.count_since_last_iteration(),
+                    lowest_ns,
+                    middle_ns: lowest_ns.midpoint(beyond).clamp(inner.min_ns, inner.max_ns),
+                    count,
                 }
             })
         })
@@ -190,13 +193,8 @@ fn to_nanoseconds(duration: Duration) -> u64 {
 
 impl Inner {
     fn new() -> Self {
-        Self::with_room(ROOM_NS)
-    }
-
-    /// Makes an empty one that takes durations of so many nanoseconds without growing.
-    fn with_room(longest_ns: u64) -> Self {
         Self {
-            counts: new_growing_histogram(DIGITS, longest_ns.clamp(ROOM_NS, HIGHEST_NS)),
+            counts: Counts::Full(new_growing_histogram(&FINE, ROOM_NS)),
             clipped: 0,
             min_ns: u64::MAX,
             max_ns: 0,
@@ -205,25 +203,100 @@ impl Inner {
     }
 }
 
+impl Counts {
+    #[inline]
+    fn record_n(&mut self, ns: u64, count: u64) {
+        self.full_mut().record_n(ns, count).expect(GROWS);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        let ours = self.full_mut();
+        match other {
+            Self::Full(theirs) => ours.add(theirs).expect(GROWS),
+            Self::Listed(filled) => add_filled(ours, filled),
+        }
+    }
+
+    fn len(&self) -> u64 {
+        match self {
+            Self::Full(counts) => counts.len(),
+            Self::Listed(filled) => filled.iter().map(|(_, count)| count).sum(),
+        }
+    }
+
+    /// The highest value of each bucket that holds something, an hour at most, and how many it holds.
+    fn filled(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let (full, listed) = match self {
+            Self::Full(counts) => (Some(counts.iter_recorded()), &[][..]),
+            Self::Listed(filled) => (None, &filled[..]),
+        };
+        let full = full.into_iter().flatten().map(|bucket| {
+            let value = bucket.value_iterated_to().min(HIGHEST_NS);
+            (value, bucket.count_since_last_iteration())
+        });
+        full.chain(listed.iter().copied())
+    }
+
+    fn full(&self) -> Cow<'_, Hdr<u64>> {
+        match self {
+            Self::Full(counts) => Cow::Borrowed(counts),
+            Self::Listed(filled) => Cow::Owned(sum_filled(filled)),
+        }
+    }
+
+    #[inline]
+    fn full_mut(&mut self) -> &mut Hdr<u64> {
+        if let Self::Listed(filled) = self {
+            *self = Self::Full(sum_filled(filled));
+        }
+        match self {
+            Self::Full(counts) => counts,
+            Self::Listed(_) => unreachable!("it was just changed"),
+        }
+    }
+}
+
+impl PartialEq for Counts {
+    fn eq(&self, other: &Self) -> bool {
+        self.filled().eq(other.filled())
+    }
+}
+
 /// All that is recorded is at most [`HIGHEST_NS`].
 const GROWS: &str = "a histogram grows up to an hour";
 
-fn new_growing_histogram(digits: u8, room_ns: u64) -> Hdr<u64> {
+/// Makes an empty one that takes durations of so many nanoseconds without growing.
+fn new_growing_histogram(buckets: &Buckets, room_ns: u64) -> Hdr<u64> {
+    let room_ns = room_ns.clamp(ROOM_NS, HIGHEST_NS);
     let mut counts =
-        Hdr::new_with_bounds(LOWEST_NS, room_ns, digits).expect("the bounds are valid");
+        Hdr::new_with_bounds(LOWEST_NS, room_ns, buckets.digits).expect("the bounds are valid");
     counts.auto(true);
     counts
 }
 
+fn sum_filled(filled: &[(u64, u64)]) -> Hdr<u64> {
+    let longest = filled.last().map_or(0, |(value, _)| *value);
+    let mut sum = new_growing_histogram(&FINE, longest);
+    add_filled(&mut sum, filled);
+    sum
+}
+
+fn add_filled(sum: &mut Hdr<u64>, filled: &[(u64, u64)]) {
+    for (value, count) in filled {
+        sum.record_n(*value, *count).expect(GROWS);
+    }
+}
+
 #[derive(Serialize, Deserialize)]
-struct Encoded {
+struct Encoded<'a> {
     count: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     clipped: u64,
     min_ns: u64,
     max_ns: u64,
     sum_ns: u128,
-    hdr_v2: String,
+    #[serde(borrow)]
+    hdr_v2: Cow<'a, str>,
 }
 
 impl Serialize for Histogram {
@@ -234,7 +307,7 @@ impl Serialize for Histogram {
             min_ns: inner.min_ns,
             max_ns: inner.max_ns,
             sum_ns: inner.sum_ns,
-            hdr_v2: encode_histogram(&inner.counts),
+            hdr_v2: encode_counts(&FINE, inner.counts.filled()).into(),
         });
         encoded.serialize(serializer)
     }
@@ -243,22 +316,19 @@ impl Serialize for Histogram {
 impl<'de> Deserialize<'de> for Histogram {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::Error;
-        let Some(encoded) = Option::<Encoded>::deserialize(deserializer)? else {
+        let Some(encoded) = Option::<Encoded<'_>>::deserialize(deserializer)? else {
             return Ok(Self(None));
         };
-        let mut inner = Inner::with_room(encoded.max_ns);
-        decode_histogram(&encoded.hdr_v2, &mut inner.counts)
+        let filled = decode_counts(&FINE, &encoded.hdr_v2)
             .ok_or_else(|| D::Error::custom("not an HdrHistogram of durations"))?;
-        if inner.counts.len() != encoded.count
-            || encoded.count == 0
-            || encoded.min_ns > encoded.max_ns
-        {
+        let counts = Counts::Listed(filled);
+        if counts.len() != encoded.count || encoded.count == 0 || encoded.min_ns > encoded.max_ns {
             return Err(D::Error::custom(
                 "the histogram does not hold as many values as it says",
             ));
         }
         Ok(Self(Some(Box::new(Inner {
-            counts: inner.counts,
+            counts,
             clipped: encoded.clipped,
             min_ns: encoded.min_ns,
             max_ns: encoded.max_ns,
@@ -273,29 +343,25 @@ pub(super) type Encoding = String;
 impl Histogram {
     /// Encodes to two significant digits.
     pub(super) fn compact(&self) -> Encoding {
-        let Some(inner) = &self.0 else {
-            return Encoding::new();
-        };
-        let mut coarse = new_growing_histogram(COARSE_DIGITS, ROOM_NS);
-        for value in inner.counts.iter_recorded() {
-            // The end of the last bucket is beyond an hour.
-            let ns = value.value_iterated_to().min(HIGHEST_NS);
-            let count = value.count_since_last_iteration();
-            coarse.record_n(ns, count).expect(GROWS);
+        let mut coarse: Vec<(u64, u64)> = Vec::new();
+        for (value, count) in self.buckets() {
+            let value = COARSE.highest_of(value);
+            match coarse.last_mut() {
+                Some((last, sum)) if *last == value => *sum += count,
+                _ => coarse.push((value, count)),
+            }
         }
-        encode_histogram(&coarse)
+        if coarse.is_empty() {
+            return Encoding::new();
+        }
+        encode_counts(&COARSE, coarse)
     }
 
     /// Decodes what [`compact`](Self::compact) made; a damaged encoding is an empty histogram.
     pub(super) fn expand(encoding: &Encoding) -> Self {
         let mut histogram = Self::default();
-        let mut read = new_growing_histogram(COARSE_DIGITS, ROOM_NS);
-        if decode_histogram(encoding, &mut read).is_none() {
-            return histogram;
-        }
-        for value in read.iter_recorded() {
-            let duration = Duration::from_nanos(value.value_iterated_to());
-            histogram.record_n(duration, value.count_since_last_iteration());
+        for (value, count) in decode_counts(&COARSE, encoding).unwrap_or_default() {
+            histogram.record_n(Duration::from_nanos(value), count);
         }
         histogram
     }
@@ -303,15 +369,16 @@ impl Histogram {
 
 /// Adds two encodings of [`Histogram::compact`]; what is damaged counts for nothing.
 pub(super) fn add_compact(one: &Encoding, other: &Encoding) -> Encoding {
-    encode_histogram(&sum_compact([one, other]))
-}
-
-fn sum_compact<'a>(encodings: impl IntoIterator<Item = &'a Encoding>) -> Hdr<u64> {
-    let mut sum = new_growing_histogram(COARSE_DIGITS, ROOM_NS);
-    for encoding in encodings {
-        let _damaged = decode_histogram(encoding, &mut sum);
-    }
-    sum
+    let [one, other] = [one, other].map(|encoding| decode_counts(&COARSE, encoding));
+    let mut sum = one.unwrap_or_default();
+    sum.extend(other.unwrap_or_default());
+    sum.sort_unstable_by_key(|(value, _)| *value);
+    sum.dedup_by(|next, sum| {
+        let is_same = next.0 == sum.0;
+        sum.1 += if is_same { next.1 } else { 0 };
+        is_same
+    });
+    encode_counts(&COARSE, sum)
 }
 
 /// A sum of [`CompactHistogram`](super::cells::CompactHistogram)s, which costs less than decoding each.
@@ -321,9 +388,12 @@ pub struct CompactSum(Hdr<u64>);
 impl CompactSum {
     /// The sum of these histograms; what is damaged counts for nothing.
     pub fn of<'a>(histograms: impl IntoIterator<Item = &'a CompactHistogram>) -> Self {
-        Self(sum_compact(
-            histograms.into_iter().map(|histogram| &histogram.0),
-        ))
+        let mut sum = new_growing_histogram(&COARSE, ROOM_NS);
+        for histogram in histograms {
+            let filled = decode_counts(&COARSE, &histogram.0).unwrap_or_default();
+            add_filled(&mut sum, &filled);
+        }
+        Self(sum)
     }
 
     /// The same as [`Histogram::quantile`], to two digits.

@@ -22,7 +22,7 @@ use crate::definition::ScenarioDef;
 use crate::failure::RunFailure;
 use crate::metrics::{Frame, Number};
 use crate::plan::{GradingDefaults, Overrides};
-use crate::record::{RunEnd, RunStart};
+use crate::record::{self, RunEnd, RunStart};
 use crate::samples::SamplesRequest;
 use crate::trace::Tracing;
 use serde::{Deserialize, Serialize};
@@ -303,6 +303,17 @@ pub enum JournalLine {
     End(RunEnd),
     /// There was no run.
     Failed(RunFailure),
+}
+
+impl JournalLine {
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// When it is another JSON, or has a number so large that sums would overflow.
+    // Compiled here, and so as optimised as this crate is.
+    pub fn from_json(line: &[u8]) -> serde_json::Result<Self> {
+        record::from_json(line)
+    }
 }
 
 #[cfg(test)]
