@@ -74,6 +74,8 @@ pub use chain::{
     feed::Feed,
     file::{File, FileError},
     http::{Http, event_stream::EventStream, failure::HttpError, request::HttpRequest},
+    measure::{Measure, MeasureError, Reason},
+    net::{ConnectionEnd, Net},
     request::Request,
     response::Response,
     skip::Skip,
@@ -86,6 +88,7 @@ pub use page::{Choice, Field, Link, Page, PageForm};
 pub use reqwest::{self, multipart};
 pub use run::{Progress, Run, RunError, run};
 pub use secrets::{Secret, redact, secret};
+pub use transport::socket::{Datagrams, Stream};
 
 /// The imports of a scenario file: `use loadtest::prelude::*;`.
 ///
@@ -93,7 +96,9 @@ pub use secrets::{Secret, redact, secret};
 /// [`Value`](serde_json::Value).
 pub mod prelude {
     pub use crate::targets::{Target, TargetError};
-    pub use crate::{Error, Events, Feed, Http, Page, Request, Response, Secret, Skip, Vu, secret};
+    pub use crate::{
+        Error, Events, Feed, Http, Net, Page, Request, Response, Secret, Skip, Vu, secret,
+    };
     pub use bytes::Bytes;
     pub use loadtest_macros::{
         check, feed, group, response, scenario, scenarios, setup, state, step, teardown,
@@ -106,6 +111,8 @@ pub mod prelude {
 mod pages {
     #[doc = include_str!("../../docs/language.md")]
     mod language {}
+    #[doc = include_str!("../../docs/measure.md")]
+    mod measure {}
     #[doc = include_str!("../../docs/recipes.md")]
     mod recipes {}
     #[doc = include_str!("../../docs/secrets.md")]

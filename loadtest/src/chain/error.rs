@@ -1,6 +1,6 @@
 //! The error type of steps that need none of their own.
 
-use super::HttpError;
+use super::{HttpError, MeasureError};
 use crate::redact;
 use http::StatusCode;
 use std::error::Error as StdError;
@@ -119,6 +119,9 @@ fn fault(error: &(dyn StdError + 'static)) -> Fault {
             } else {
                 Fault::Unanswered(error.kind())
             };
+        }
+        if let Some(error) = cause.downcast_ref::<MeasureError>() {
+            return Fault::Unanswered(error.kind());
         }
         let Some(error) = cause.downcast_ref::<reqwest::Error>() else {
             continue;

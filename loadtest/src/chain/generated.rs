@@ -15,6 +15,7 @@ pub use super::{
         returned::{SenderReturn, sent},
     },
     kept::{Movable, SetupValue, Shareable, StateValue, run_setup, state},
+    net::Net,
     outcome::{CheckReturn, StepReturn, TeardownReturn, call_with, run_check, run_teardowns},
     request::Request,
     response::{FromBody, Response},

@@ -48,6 +48,11 @@ impl<T> Response<T> {
         &self.headers
     }
 
+    /// The body, to be changed.
+    pub(super) fn body_mut(&mut self) -> &mut T {
+        &mut self.body
+    }
+
     /// The body.
     pub fn body(&self) -> &T {
         &self.body

@@ -56,6 +56,21 @@ impl<T> Slot<T> {
         self.get(step, variable).map(Response::body)
     }
 
+    /// The body alone, to be changed.
+    ///
+    /// # Errors
+    /// The cause of the slot, when it is empty.
+    pub fn body_mut(&mut self, step: usize, variable: &'static str) -> Result<&mut T, Unmet> {
+        match self {
+            Self::Full(response) => Ok(response.body_mut()),
+            &mut Self::Empty(cause) => Err(Unmet::Upstream {
+                step,
+                variable,
+                cause,
+            }),
+        }
+    }
+
     /// The first header of that name.
     ///
     /// # Errors
@@ -229,7 +244,7 @@ impl<'a, T, L: Lend<'a, T>, const N: usize> LendRows<'a, T, N> for [L; N] {
     }
 }
 
-/// A parameter type that borrows the value of a `#[state]` function to change it.
+/// A parameter type that borrows the value of a `#[state]` function, or the answer of a step, to change it.
 #[diagnostic::on_unimplemented(
     message = "this parameter names a value of type `{T}`, but its type is `{Self}`",
     label = "expected `&mut {T}`"

@@ -1,9 +1,13 @@
 //! The virtual user, as scenario code sees it.
 
+use super::StepSender;
+use super::measure::Measure;
 use loadtest_model::random::{GOLDEN, mix_bits, unit_interval};
 use loadtest_model::trace::{TraceId, TraceParent};
 use std::borrow::Cow;
+use std::fmt;
 use std::ops::{Bound, RangeBounds};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
@@ -23,6 +27,18 @@ pub struct Vu {
     trace: Option<(TraceId, bool)>,
     /// The step that runs, by its zero-based number.
     step: Option<usize>,
+    /// What measures the operations of an async step, while one runs.
+    sender: Option<Measurer>,
+}
+
+/// The sender of the step that runs.
+#[derive(Clone)]
+struct Measurer(Rc<dyn StepSender>);
+
+impl fmt::Debug for Measurer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Measurer")
+    }
 }
 
 /// A count, a time or a number that the scenario's code recorded.
@@ -54,6 +70,7 @@ impl Vu {
             origin: Arc::default(),
             trace: None,
             step: None,
+            sender: None,
         }
     }
 
@@ -252,6 +269,43 @@ impl Vu {
             "the gauge `{name}` was set to {number}: a gauge takes finite numbers only"
         );
         self.give(name, Figure::Gauge(number, Instant::now()));
+    }
+
+    /// Measures an operation of any client, such as a query: how long it takes, from when it is first polled to its end,
+    /// and whether it fails. It counts in the row `name` of its step, and the step is graded by what it measures.
+    ///
+    /// The operation has the `timeout` of the step, and fails with `timeout.total` then. For `async` steps; see
+    /// [`Measure`] for more.
+    ///
+    /// ```
+    /// use loadtest::prelude::*;
+    /// # struct Queue;
+    /// # impl Queue { async fn publish(&self, _: &str) -> Result<u64, std::io::Error> { Ok(7) } }
+    ///
+    /// #[scenario]
+    /// fn orders() {
+    ///     #[state]
+    ///     fn queue() -> Queue { Queue }
+    ///
+    ///     #[step(p99 < 100ms)]
+    ///     async fn publish(queue: &Queue, vu: &mut Vu) -> Result<u64, Error> {
+    ///         let order = vu.uuid();
+    ///         Ok(vu.measure("publish", queue.publish(&order)).await?)
+    ///     }
+    /// }
+    /// ```
+    pub fn measure<'a, F: Future + 'a>(
+        &'a self,
+        name: impl Into<Cow<'static, str>>,
+        operation: F,
+    ) -> Measure<'a, F> {
+        let sender = self.sender.as_ref().map(|sender| &*sender.0);
+        Measure::new(sender, name.into(), operation)
+    }
+
+    /// Takes what measures the operations of the step that runs now.
+    pub(crate) fn set_sender(&mut self, sender: Option<Rc<dyn StepSender>>) {
+        self.sender = sender.map(Measurer);
     }
 
     /// Takes the origin of a base URL.

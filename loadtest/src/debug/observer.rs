@@ -11,7 +11,8 @@ use crate::transport::{self, Failure, HopAnswer};
 use http::{HeaderMap, Version};
 use loadtest_model::definition::{Reads, ScenarioDef};
 use loadtest_model::protocol::{
-    DebugAnswer, DebugEvent, DebugExchange, DebugHop, DebugOutcome, DebugProblem, DebugStep,
+    DebugAnswer, DebugEvent, DebugExchange, DebugHop, DebugOperation, DebugOutcome, DebugProblem,
+    DebugStep,
 };
 use std::time::Duration;
 
@@ -158,6 +159,16 @@ impl IterationObserver for DebugObserver<'_> {
             problem: exchange.result.as_ref().err().map(to_problem),
         };
         self.untold.push(DebugEvent::Exchange(Box::new(exchange)));
+    }
+
+    fn on_operation(&mut self, step: usize, name: &str, time: Duration, failure: Option<&Failure>) {
+        let operation = DebugOperation {
+            step,
+            row: name.to_owned(),
+            time,
+            problem: failure.map(to_problem),
+        };
+        self.untold.push(DebugEvent::Operation(Box::new(operation)));
     }
 
     fn on_step_end(&mut self, step: usize, outcome: &engine::StepOutcome) {

@@ -15,6 +15,7 @@ mod pacer;
 mod panics;
 mod partition;
 mod rendezvous;
+mod request_log;
 mod request_loop;
 mod samples;
 mod single;

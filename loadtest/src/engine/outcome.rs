@@ -79,11 +79,12 @@ pub(super) fn tally_failure(tally: &mut StepTally, failure: &Failure, traced: Op
         .iter_mut()
         .find(|error| (error.kind, error.status) == (failure.kind, status))
     {
-        Some(error) => {
+        // Those of measured operations are told apart by their reasons.
+        Some(error) if failure.kind != ErrorKind::OpError => {
             error.count += 1;
             TracePoint::keep_earlier(&mut error.traced, traced);
         }
-        None => tally.errors.push(ErrorTally {
+        _ => tally.count_error(ErrorTally {
             kind: failure.kind,
             status,
             count: 1,

@@ -1,38 +1,23 @@
-//! The client of an async step. It sends over the transport of the user and logs the requests, so that
-//! the step is one sample and each request name a row.
+//! The client of an async step. It sends over the transport of the user, and logs what it sends and what the step
+//! measures itself.
 
-use super::control::RunPhase;
-use super::iteration::{SampledJourney, SampledRequest, StepContext};
+use super::iteration::StepContext;
+use super::request_log::{EndedOperation, OpenOperation, PauseGuard, RequestLog};
 use super::request_loop::is_withdrawn;
-use super::samples::SampledTraffic;
-use super::step_stream::Arrivals;
 use super::trace::JourneyTrace;
-use super::worker_state::WorkerState;
 use crate::chain::{
-    Error, EventSource, Fault, HttpError, Local, RawResponse, RequestBuf, RequestTarget, StepSender,
+    EventSource, HttpError, Local, Operation, OperationEnd, RawResponse, RequestBuf, StepSender,
 };
 use crate::redact;
-use crate::transport::{AnswerDetails, Call, Exchange, Failure, Transport};
-use http::StatusCode;
+use crate::targets::RequestPass;
+use crate::transport::{Call, Exchange, Failure, Sockets, Transport};
 use loadtest_model::definition::{Expect, Reads};
-use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
-use loadtest_model::metrics::{OTHERS, StepTally, StreamSample};
-use loadtest_model::redacted::Redacted;
-use loadtest_model::schedule::Window;
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::cell::Cell;
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// No status is a failure: the step looks at it.
 static ANY_STATUS: Expect = Expect::ANY;
-
-/// The most ended requests that are held back until a step is over.
-const MAX_HELD_REQUESTS: usize = 256;
-/// The most distinct request names in one run of a step.
-const MAX_ROWS: usize = 1_000;
 
 /// The client of an async step.
 pub(super) struct StepClient<T> {
@@ -44,107 +29,6 @@ pub(super) struct StepClient<T> {
     pub(super) requests: Cell<u32>,
     pub(super) request_log: RequestLog,
 }
-
-/// The requests of an async step. They are tallied when this is dropped, so that a step which the end of the
-/// run cuts off counts too.
-pub(super) struct RequestLog {
-    log: RefCell<RequestEntries>,
-    state: Rc<WorkerState>,
-    window: Window,
-    pub(super) step: usize,
-    /// The journey, if it leaves raw samples.
-    sampled: Option<SampledJourney>,
-    /// Set where a request is refused since the load is over: the step is dropped then.
-    cut_off: Rc<Cell<bool>>,
-}
-
-/// The log entries of an async step.
-#[derive(Default)]
-pub(super) struct RequestEntries {
-    /// The time at which the first request was ready to be sent.
-    pub(super) first: Option<Instant>,
-    /// The time at which the last request ended.
-    last: Option<Instant>,
-    /// All requests.
-    count: u32,
-    /// The stream that was read last.
-    stream: Option<StreamSample>,
-    /// Requests under way.
-    open: u32,
-    /// Pauses under way.
-    pauses: u32,
-    /// The last change of one of these two numbers.
-    changed: Option<Instant>,
-    waits: OwnWaits,
-    /// Pauses between the first and the last request, while none was under way.
-    paused: Duration,
-    /// Such pauses since the last request.
-    pausing: Duration,
-    /// All such pauses.
-    pub(super) rested: Duration,
-    retries: u32,
-    traffic: Traffic,
-    phases: Phases,
-    pub(super) rows: Vec<String>,
-    finished: Vec<FinishedRequest>,
-    /// Checks that passed and that failed.
-    pub(super) checks: (u64, u64),
-    /// The first check that failed, in words.
-    pub(super) problem: Option<String>,
-    /// The failure of the request that ended last.
-    failure: Option<Failure>,
-    /// The number of exchanges that are kept to be shown, with their rows: the last ones.
-    keeps: usize,
-    pub(super) exchanges: VecDeque<(usize, RequestBuf, Exchange)>,
-}
-
-/// The wait of a step for anything but its requests and its pauses, which have deadlines of their own.
-#[derive(Clone, Default)]
-pub(super) struct OwnWaits {
-    /// The start of the wait under way.
-    since: Rc<Cell<Option<Instant>>>,
-}
-
-impl OwnWaits {
-    /// Begins with the step.
-    pub(super) fn begin(&self) {
-        self.since.set(Some(Instant::now()));
-    }
-
-    /// Returns when one wait has lasted for `limit`.
-    pub(super) async fn exceed(&self, limit: Duration) {
-        loop {
-            let now = Instant::now();
-            match self.since.get().map(|since| since + limit) {
-                Some(due) if due <= now => return,
-                due => tokio::time::sleep_until(due.unwrap_or(now + limit)).await,
-            }
-        }
-    }
-}
-
-/// A request that was answered, or was not.
-struct FinishedRequest {
-    row: usize,
-    time: Duration,
-    result: Result<StatusCode, (ErrorKind, String)>,
-    /// What was measured of the answer, if it was read as a stream of events.
-    stream: Option<StreamSample>,
-}
-
-/// A request on its way. One that the step drops is counted as well.
-pub(super) struct OpenRequest<'a> {
-    request_log: &'a RequestLog,
-    row: usize,
-    start: Instant,
-    unfinished: Cell<Traffic>,
-    /// What came of its answer, if that is read as a stream of events.
-    arrivals: Option<Rc<Arrivals>>,
-    is_closed: bool,
-}
-
-/// A pause; one that the step drops is none of its latency either.
-struct PauseGuard<'a>(&'a RequestLog);
 
 impl<T: Transport> StepClient<T> {
     pub(super) fn new(transport: T, context: StepContext<'_>, request_log: RequestLog) -> Self {
@@ -162,20 +46,17 @@ impl<T: Transport> StepClient<T> {
     /// then.
     pub(super) async fn finish_exchange(
         &self,
-        open: OpenRequest<'_>,
+        open: OpenOperation<'_>,
         request: &RequestBuf,
         mut exchange: Exchange,
     ) -> Result<RawResponse, HttpError> {
         if let Some(trace) = self.trace.as_ref().and_then(JourneyTrace::kept) {
             let sent = std::mem::take(&mut exchange.requests);
-            let log = self.request_log.log.borrow();
-            trace.add_requests(self.request_log.step, sent, Some(&log.rows[open.row]));
+            trace.add_requests(self.request_log.step, sent, Some(&open.row_name()));
         }
         if is_withdrawn(&self.transport, &exchange) {
-            self.request_log.state.advance_phase(RunPhase::Stopping);
-            self.request_log.cut_off.set(true);
-            open.unfinished.set(exchange.traffic);
-            return std::future::pending().await;
+            open.unfinished().set(exchange.traffic);
+            return self.request_log.cut_off_step().await;
         }
         open.close_request(request, exchange, self.transport.base_url())
     }
@@ -203,7 +84,7 @@ impl<T: Transport> StepSender for StepClient<T> {
                 },
                 timeout: request.timeout.unwrap_or(self.timeout),
                 redirects: self.redirects,
-                unfinished: &open.unfinished,
+                unfinished: open.unfinished(),
                 trace: (self.trace.as_ref())
                     .map(|trace| trace.call(self.request_log.step, &self.requests)),
                 stream: None,
@@ -225,7 +106,7 @@ impl<T: Transport> StepSender for StepClient<T> {
         Box::pin(async move {
             let _pause = PauseGuard::begin_pause(&self.request_log);
             // Those that begin later last, or a step that polls would ask without end.
-            let state = &self.request_log.state;
+            let state = self.request_log.state();
             if state.is_running() {
                 state.pause_unless_stopping(time).await;
             } else {
@@ -235,497 +116,72 @@ impl<T: Transport> StepSender for StepClient<T> {
     }
 
     fn count_check(&self, name: &str, holds: bool) {
-        let log = &mut *self.request_log.log.borrow_mut();
-        if holds {
-            log.checks.0 += 1;
-        } else {
-            log.checks.1 += 1;
-            log.problem
-                .get_or_insert_with(|| format!("check `{name}` failed"));
-        }
-    }
-}
-
-impl RequestLog {
-    /// Makes the log of a step, which keeps its last `keeps` exchanges.
-    pub(super) fn new(context: StepContext<'_>, keeps: usize) -> Self {
-        let StepContext {
-            step,
-            window,
-            state,
-            sampled,
-            ..
-        } = context;
-        Self {
-            log: RefCell::new(RequestEntries {
-                keeps,
-                ..RequestEntries::default()
-            }),
-            state: Rc::clone(state),
-            window,
-            step,
-            sampled,
-            cut_off: Rc::default(),
-        }
+        self.request_log.count_check(name, holds);
     }
 
-    /// Says whether the step is to be dropped, for whoever polls it.
-    pub(super) fn cut_off(&self) -> Rc<Cell<bool>> {
-        Rc::clone(&self.cut_off)
-    }
-
-    pub(super) fn entries(&mut self) -> &mut RequestEntries {
-        self.log.get_mut()
-    }
-
-    /// Returns the waits of the step for anything but its requests and pauses.
-    pub(super) fn waits(&self) -> OwnWaits {
-        self.log.borrow().waits.clone()
-    }
-
-    fn open_request(&self, request: &RequestBuf, name: Option<&str>) -> OpenRequest<'_> {
-        let start = Instant::now();
-        let mut log = self.log.borrow_mut();
-        let row = log.row_index(name.map_or_else(|| row_name(request), redact::redact_row_name));
-        log.begin_request(start);
-        OpenRequest {
-            request_log: self,
-            row,
-            start,
-            unfinished: Cell::default(),
-            arrivals: None,
-            is_closed: false,
-        }
-    }
-
-    /// Begins a request whose answer is read as a stream of events.
-    pub(super) fn open_stream(
-        &self,
-        request: &RequestBuf,
-        name: Option<&str>,
-        arrivals: &Rc<Arrivals>,
-    ) -> OpenRequest<'_> {
-        let mut open = self.open_request(request, name);
-        open.arrivals = Some(Rc::clone(arrivals));
-        open
-    }
-}
-
-impl Drop for RequestLog {
-    fn drop(&mut self) {
-        let log = self.log.get_mut();
-        self.state
-            .with_tally(self.window, |tally| log.tally(&mut tally.steps[self.step]));
-    }
-}
-
-impl RequestEntries {
-    /// The number of the row with this name, or of the one for what has no row of its own.
-    fn row_index(&mut self, name: String) -> usize {
-        let row = self.rows.iter().position(|row| *row == name);
-        row.unwrap_or_else(|| {
-            match self.rows.len() {
-                0..MAX_ROWS => self.rows.push(name),
-                MAX_ROWS => self.rows.push(OTHERS.to_owned()),
-                _ => {}
+    fn begin_operation<'a>(
+        &'a self,
+        name: &'a str,
+    ) -> Local<'a, Result<Box<dyn Operation + 'a>, Failure>> {
+        Box::pin(async move {
+            let open = self.request_log.open_row(redact::redact_row_name(name));
+            let sockets = self.transport.sockets();
+            match sockets.map_or(Ok(Vec::new()), Sockets::admit_operation) {
+                Ok(passes) => Ok(Box::new(StepOperation {
+                    begun: Instant::now(),
+                    timeout: self.timeout,
+                    sockets,
+                    open,
+                    _passes: passes,
+                }) as Box<dyn Operation>),
+                Err(_) if self.transport.is_withdrawn() => self.request_log.cut_off_step().await,
+                Err(failure) => {
+                    open.close(EndedOperation::failed(failure.clone()));
+                    Err(failure)
+                }
             }
-            self.rows.len() - 1
         })
     }
 
-    fn begin_request(&mut self, now: Instant) {
-        self.update_pauses(now);
-        let pausing = std::mem::take(&mut self.pausing);
-        if self.first.is_some() {
-            self.paused += pausing;
-        }
-        self.first.get_or_insert(now);
-        self.failure = None;
-        self.count += 1;
-        self.open += 1;
-        self.waits.since.set(None);
-    }
-
-    fn end_request(&mut self, now: Instant) {
-        self.update_pauses(now);
-        self.last = Some(now);
-        self.open -= 1;
-        self.resume_wait(now);
-    }
-
-    /// Begins a wait of the step, if neither a request nor a pause is under way.
-    fn resume_wait(&mut self, now: Instant) {
-        if self.open == 0 && self.pauses == 0 {
-            self.waits.since.set(Some(now));
-        }
-    }
-
-    /// Something begins or ends: what passed since the last time was a pause, if no request was under
-    /// way.
-    fn update_pauses(&mut self, now: Instant) {
-        let since = self.changed.replace(now);
-        if let (0, 1.., Some(since)) = (self.open, self.pauses, since) {
-            self.pausing += now - since;
-            self.rested += now - since;
-        }
-    }
-
-    /// From the first request to the end of the last one, less the pauses between them; `None` where
-    /// the step sent nothing.
-    pub(super) fn service(&self) -> Option<Duration> {
-        let (first, last) = (self.first?, self.last?);
-        Some((last - first).saturating_sub(self.paused))
-    }
-
-    /// Returns what was measured of the stream that is all that the step sent for.
-    pub(super) fn only_stream(&self) -> Option<&StreamSample> {
-        self.stream.as_ref().filter(|_| self.count == 1)
-    }
-
-    /// Returns what was sent and received, for a raw sample.
-    pub(super) fn sampled_traffic(&self) -> SampledTraffic {
-        SampledTraffic::new(self.traffic, &self.phases)
-    }
-
-    /// Counts what was sent and received, and each request in the row of its name.
-    fn tally(&mut self, tally: &mut StepTally) {
-        tally.count(self.traffic);
-        tally.retries += u64::from(self.retries);
-        tally.phases.record(&self.phases);
-        self.tally_finished(tally);
-    }
-
-    /// Counts each request that ended in the row of its name.
-    fn tally_finished(&mut self, tally: &mut StepTally) {
-        for ended in self.finished.drain(..) {
-            if let Ok(status) = &ended.result {
-                *tally.statuses.entry(status.as_u16()).or_default() += 1;
-            }
-            if let Some(stream) = &ended.stream {
-                let is_ok = ended.result.is_ok();
-                let row = tally.inner(&self.rows[ended.row]);
-                row.stream.get_or_insert_default().record(stream, is_ok);
-                // That of a step which reads nothing else is its own.
-                if self.count > 1 {
-                    tally.stream.get_or_insert_default().record(stream, is_ok);
-                }
-            }
-            let row = tally.inner(&self.rows[ended.row]);
-            match &ended.result {
-                Ok(status) => row.answered(status.as_u16(), ended.time, || {
-                    Redacted::assume(status.to_string())
-                }),
-                Err((kind, message)) => {
-                    row.unanswered(*kind, redact::redact_message(message), ended.time);
-                }
-            }
-        }
-    }
-
-    /// Returns the failure of a step with a failed check, whose outcome was otherwise `failure`. What has a kind of
-    /// its own, such as a refused connection, keeps it.
-    pub(super) fn failure_of_check(&mut self, failure: Option<&Failure>) -> Option<Failure> {
-        let problem = self.problem.take()?;
-        match failure {
-            None => Some(Failure::new(ErrorKind::StepAssert, problem)),
-            Some(failure) if failure.kind == ErrorKind::StepAssert => {
-                Some(Failure::new(ErrorKind::StepAssert, problem))
-            }
-            Some(failure) if failure.kind == ErrorKind::StepError => {
-                let message = format!("{problem}: {}", failure.message);
-                Some(Failure::new(ErrorKind::StepAssert, message))
-            }
-            Some(_) => None,
-        }
-    }
-
-    /// Returns the failure of a step that returned `error`: that of the request which the error is about,
-    /// else that of the last request.
-    pub(super) fn failure_for(&mut self, error: &Error) -> Failure {
-        let words = error.to_string();
-        let fault = error.fault();
-        let last = self.failure.take();
-        match (fault, last) {
-            (Fault::Unsent, _) => Failure::new(ErrorKind::StepError, words),
-            (Fault::Unanswered(kind), last)
-                if last.as_ref().is_none_or(|last| last.kind.name() != kind) =>
-            {
-                let known = ErrorKind::ALL.iter().find(|known| known.name() == kind);
-                Failure::new(*known.unwrap_or(&ErrorKind::StepError), words)
-            }
-            (_, Some(mut failure)) => {
-                failure.message = if words.contains(&failure.message) {
-                    words
-                } else {
-                    format!("{words} ({})", failure.message)
-                };
-                failure
-            }
-            (Fault::Undecodable(reason), None) => Failure::new(ErrorKind::BodyDecode, reason),
-            (Fault::Status(status), None) => Failure {
-                status: Some(status),
-                ..Failure::new(ErrorKind::Status, words)
-            },
-            (Fault::Unanswered(_) | Fault::Other, None) => {
-                Failure::new(ErrorKind::StepError, words)
-            }
-        }
+    fn sockets(&self) -> Option<&Sockets> {
+        self.transport.sockets()
     }
 }
 
-impl OpenRequest<'_> {
-    /// Keeps the raw sample of a request that ended.
-    fn keep_sample(
-        &self,
-        time: Duration,
-        (status, error): (Option<StatusCode>, Option<ErrorKind>),
-        traffic: SampledTraffic,
-    ) {
-        let log = self.request_log;
-        let (Some(journey), Some(samples)) = (log.sampled, &log.state.samples) else {
-            return;
-        };
-        let request = SampledRequest {
-            name: &log.log.borrow().rows[self.row],
-            begun: self.start,
+/// An operation of a client of the step's own.
+struct StepOperation<'a> {
+    begun: Instant,
+    /// That of the requests of the step.
+    timeout: Duration,
+    sockets: Option<&'a Sockets>,
+    open: OpenOperation<'a>,
+    _passes: Vec<RequestPass>,
+}
+
+impl Operation for StepOperation<'_> {
+    fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    fn finish(self: Box<Self>, end: OperationEnd) {
+        let time = self.begun.elapsed();
+        let OperationEnd {
+            mut failure,
+            phases,
+            mut traffic,
+        } = end;
+        if let Some(sockets) = self.sockets {
+            traffic += sockets.take_traffic();
+            if let (Some(failure), Some(lost)) = (&mut failure, sockets.take_lost()) {
+                failure.message = format!("{}; its connection ended: {lost}", failure.message);
+            }
+        }
+        self.open.close(EndedOperation {
             time,
-            status,
-            error,
+            status: None,
+            failure,
             traffic,
-        };
-        journey.keep_request(samples, (log.step, log.window), request);
-    }
-
-    /// The cell that takes what was sent if the request is dropped.
-    pub(super) fn unfinished(&self) -> &Cell<Traffic> {
-        &self.unfinished
-    }
-
-    fn close_request(
-        mut self,
-        request: &RequestBuf,
-        exchange: Exchange,
-        base: Option<&Arc<str>>,
-    ) -> Result<RawResponse, HttpError> {
-        self.is_closed = true;
-        let outcome = match &exchange.result {
-            Ok(received) => (Some(received.status), None),
-            Err(failure) => (failure.status, Some(failure.kind)),
-        };
-        let traffic = SampledTraffic::new(exchange.traffic, &exchange.phases);
-        self.keep_sample(exchange.service_time, outcome, traffic);
-        let log = &mut *self.request_log.log.borrow_mut();
-        log.end_request(Instant::now());
-        let failure = exchange.result.as_ref().err();
-        let timed_out = failure.is_some_and(|failure| failure.kind.is_timeout());
-        let arrivals = self.arrivals.as_ref();
-        let arrivals = arrivals.filter(|arrivals| timed_out || arrivals.opened().is_some());
-        let stream = arrivals.map(|arrivals| arrivals.sample());
-        log.stream.clone_from(&stream);
-        log.traffic += exchange.traffic;
-        log.retries += exchange.traffic.repeated(1);
-        let (sum, more) = (&mut log.phases, exchange.phases);
-        for (sum, more) in [
-            (&mut sum.connect, more.connect),
-            (&mut sum.tls, more.tls),
-            (&mut sum.first_byte, more.first_byte),
-            (&mut sum.body, more.body),
-        ] {
-            if let Some(more) = more {
-                *sum.get_or_insert_default() += more;
-            }
-        }
-        log.finished.push(FinishedRequest {
-            row: self.row,
-            time: exchange.service_time,
-            result: match &exchange.result {
-                Ok(received) => Ok(received.status),
-                Err(failure) => Err((failure.kind, failure.message.clone())),
-            },
-            stream,
+            phases,
         });
-        if log.finished.len() >= MAX_HELD_REQUESTS {
-            let RequestLog {
-                state,
-                window,
-                step,
-                ..
-            } = self.request_log;
-            state.with_tally(*window, |tally| log.tally_finished(&mut tally.steps[*step]));
-        }
-        let answer = match &exchange.result {
-            Ok(received) => Ok(RawResponse {
-                status: received.status,
-                headers: received.headers.clone(),
-                body: received.body.clone(),
-                events: None,
-                details: Some(AnswerDetails::new(
-                    request,
-                    base,
-                    exchange.redirected_to.clone(),
-                    received.version,
-                    exchange.service_time,
-                )),
-            }),
-            Err(failure) => Err(HttpError::new(failure.kind.name(), failure.message.clone())),
-        };
-        log.failure = exchange.result.as_ref().err().cloned();
-        if log.keeps > 0 {
-            if log.exchanges.len() == log.keeps {
-                log.exchanges.pop_front();
-            }
-            let request = RequestBuf {
-                method: request.method.clone(),
-                target: request.target.clone(),
-                headers: request.headers.clone(),
-                body: request.body.clone(),
-                timeout: request.timeout,
-                ..RequestBuf::default()
-            };
-            log.exchanges.push_back((self.row, request, exchange));
-        }
-        answer
-    }
-}
-
-impl Drop for OpenRequest<'_> {
-    fn drop(&mut self) {
-        if self.is_closed {
-            return;
-        }
-        let now = Instant::now();
-        let traffic = self.unfinished.take();
-        // A step may leave a stream when it has seen enough.
-        let opened = self
-            .arrivals
-            .as_ref()
-            .and_then(|arrivals| arrivals.opened());
-        let is_over = !self.request_log.state.is_aborting() && !self.request_log.cut_off.get();
-        let is_failure = is_over && opened.is_none();
-        if is_failure {
-            let sampled = SampledTraffic::new(traffic, &Phases::default());
-            self.keep_sample(
-                now - self.start,
-                (None, Some(ErrorKind::StepError)),
-                sampled,
-            );
-        }
-        let log = &mut *self.request_log.log.borrow_mut();
-        log.end_request(now);
-        log.traffic += traffic;
-        if let (true, Some(status)) = (is_over, opened) {
-            let stream = self.arrivals.as_ref();
-            let stream = stream.map(|arrivals| arrivals.sample_of_taken());
-            log.stream.clone_from(&stream);
-            log.finished.push(FinishedRequest {
-                row: self.row,
-                time: now - self.start,
-                result: Ok(status),
-                stream,
-            });
-        }
-        // What the end of the run cuts off has not failed.
-        if is_failure {
-            log.finished.push(FinishedRequest {
-                row: self.row,
-                time: now - self.start,
-                result: Err((
-                    ErrorKind::StepError,
-                    "the step gave it up before it was answered".to_owned(),
-                )),
-                stream: None,
-            });
-        }
-    }
-}
-
-impl<'a> PauseGuard<'a> {
-    fn begin_pause(request_log: &'a RequestLog) -> Self {
-        let mut log = request_log.log.borrow_mut();
-        log.update_pauses(Instant::now());
-        log.pauses += 1;
-        log.waits.since.set(None);
-        Self(request_log)
-    }
-}
-
-impl Drop for PauseGuard<'_> {
-    fn drop(&mut self) {
-        let now = Instant::now();
-        let mut log = self.0.log.borrow_mut();
-        log.update_pauses(now);
-        log.pauses -= 1;
-        log.resume_wait(now);
-    }
-}
-
-/// Returns method and path, with `{}` for segments that look like ids. The query is left out: it may hold
-/// secrets.
-fn row_name(request: &RequestBuf) -> String {
-    let (origin, path) = match &request.target {
-        RequestTarget::Path(path) => (String::new(), path.path()),
-        RequestTarget::Absolute(url) => {
-            let host = url.host().unwrap_or_default();
-            let port = url.port().map(|port| format!(":{port}"));
-            (format!("{host}{}", port.unwrap_or_default()), url.path())
-        }
-    };
-    let path: Vec<&str> = path
-        .split('/')
-        .map(|segment| {
-            if looks_like_id(segment) {
-                "{}"
-            } else {
-                segment
-            }
-        })
-        .collect();
-    redact::redact_row_name(&format!("{} {origin}{}", request.method, path.join("/")))
-}
-
-/// Returns whether a segment holds a digit and is not a version such as `v1`.
-fn looks_like_id(segment: &str) -> bool {
-    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let is_version = segment
-        .strip_prefix('v')
-        .is_some_and(|number| number.len() <= 2 && is_digits(number));
-    !is_version && segment.bytes().any(|byte| byte.is_ascii_digit())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn named(url: &str) -> String {
-        let mut request = RequestBuf::default();
-        request.url(url).unwrap();
-        row_name(&request)
-    }
-
-    #[test]
-    fn a_step_that_never_ends_tells_a_bounded_number_of_names_apart() {
-        let mut log = RequestEntries::default();
-        for i in 0..2_000 {
-            let row = log.row_index(format!("GET /{i}"));
-            assert_eq!(row, i.min(MAX_ROWS));
-        }
-        assert_eq!(log.rows.len(), MAX_ROWS + 1);
-        assert_eq!(log.rows[MAX_ROWS], OTHERS);
-        assert_eq!(log.row_index("GET /17".to_owned()), 17);
-    }
-
-    #[test]
-    fn ids_and_queries_are_no_part_of_a_name() {
-        for (url, name) in [
-            ("/orders/17", "GET /orders/{}"),
-            ("/v1/orders/a7f3/lines?token=x", "GET /v1/orders/{}/lines"),
-            ("/", "GET /"),
-            ("/value1/v/v123", "GET /{}/v/{}"),
-            ("http://127.0.0.1:81/a/1?b", "GET 127.0.0.1:81/a/{}"),
-            ("http://user:pass@127.0.0.1/a", "GET 127.0.0.1/a"),
-        ] {
-            assert_eq!(named(url), name);
-        }
-        assert_eq!(named(&format!("/{}", "a".repeat(200))).chars().count(), 101);
     }
 }

@@ -51,6 +51,9 @@ pub(super) async fn permit_known_hosts(
     for url in absolute_urls(scenario) {
         network.admit(url).await?;
     }
+    for url in scenario.definition.reaches.iter() {
+        network.admit_socket(url).await?;
+    }
     let network = Arc::new(network);
     let mut proofs = Vec::new();
     for (origin, entry) in listed_origins(&network).filter(|(_, entry)| entry.proof) {

@@ -585,13 +585,14 @@ pub(crate) fn given_base_url() -> Option<String> {
         .filter(|url| !url.is_empty())
 }
 
-/// Returns whether a step has a path that needs a base URL.
+/// Returns whether a step has a path that needs a base URL, or may have one.
 pub(super) fn needs_base(scenario: &Scenario) -> bool {
-    let steps = &scenario.definition.steps;
-    let urls: Vec<&str> = steps
-        .iter()
-        .filter_map(|step| step.url.as_deref())
-        .collect();
+    let steps = scenario.definition.steps.iter();
+    let mut sending = steps.filter(|step| !step.without_http).peekable();
+    if sending.peek().is_none() {
+        return false;
+    }
+    let urls: Vec<&str> = sending.filter_map(|step| step.url.as_deref()).collect();
     urls.is_empty() || urls.iter().any(|url| url.starts_with('/'))
 }
 

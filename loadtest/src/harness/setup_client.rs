@@ -4,15 +4,19 @@ use super::permission::permit_known_hosts;
 use super::print_error;
 use super::run_identity::RunIdentity;
 use crate::chain::{
-    EventSource, Http, HttpError, Local, RawResponse, RequestBuf, Scenario, SetupSender, StepSender,
+    EventSource, Http, HttpError, Local, Operation, OperationEnd, RawResponse, RequestBuf,
+    Scenario, SetupSender, StepSender,
 };
 use crate::redact;
-use crate::transport::{AnswerDetails, Call, HttpTransport, Transport, sample_of_body};
+use crate::transport::{
+    AnswerDetails, Call, Failure, HttpTransport, Sockets, Transport, sample_of_body,
+};
 use loadtest_model::definition::{DEFAULT_TIMEOUT, Expect, Reads};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::redacted::Redacted;
 use std::cell::Cell;
 use std::io;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
@@ -53,7 +57,7 @@ impl SetupSender for SetupClient {
             .runtime
             .block_on(permit_known_hosts(self.scenario, base, &self.sender))
             .map_err(|error| error.to_string())?;
-        Ok(Http::new(Box::new(SetupWire {
+        Ok(Http::new(Rc::new(SetupWire {
             transport: HttpTransport::new(Arc::new(network), 0),
             redirects,
             sender: self.sender.clone(),
@@ -95,15 +99,8 @@ impl StepSender for SetupWire {
                 stream: None,
             };
             let exchange = self.transport.send(call).await;
-            if let Err(failure) = &exchange.result
-                && failure.kind == ErrorKind::GuardBlocked
-            {
-                self.sender.mark_refused();
-                // Whatever the scenario makes of it.
-                print_error(&format!(
-                    "warning: {}",
-                    redact::redact_message(&failure.message)
-                ));
+            if let Err(failure) = &exchange.result {
+                self.tell_refusal(failure);
             }
             if let Ok(received) = &exchange.result
                 && received.status.as_u16() >= 400
@@ -149,6 +146,43 @@ impl StepSender for SetupWire {
             print_error(&format!(
                 "warning: check `{name}` failed in a setup or teardown"
             ));
+        }
+    }
+
+    fn begin_operation<'a>(
+        &'a self,
+        _: &'a str,
+    ) -> Local<'a, Result<Box<dyn Operation + 'a>, Failure>> {
+        Box::pin(async move { Ok(Box::new(UnmeasuredOperation(self)) as Box<dyn Operation>) })
+    }
+
+    fn sockets(&self) -> Option<&Sockets> {
+        self.transport.sockets()
+    }
+}
+
+impl SetupWire {
+    /// Tells that the guard refused something, whatever the scenario makes of it.
+    fn tell_refusal(&self, failure: &Failure) {
+        if failure.kind == ErrorKind::GuardBlocked {
+            self.sender.mark_refused();
+            let message = redact::redact_message(&failure.message);
+            print_error(&format!("warning: {message}"));
+        }
+    }
+}
+
+/// An operation of a setup or a teardown.
+struct UnmeasuredOperation<'a>(&'a SetupWire);
+
+impl Operation for UnmeasuredOperation<'_> {
+    fn timeout(&self) -> Duration {
+        DEFAULT_TIMEOUT
+    }
+
+    fn finish(self: Box<Self>, end: OperationEnd) {
+        if let Some(failure) = &end.failure {
+            self.0.tell_refusal(failure);
         }
     }
 }

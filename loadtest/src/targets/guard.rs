@@ -109,7 +109,12 @@ impl fmt::Display for NotPermitted {
                 f,
                 ": line {line} of `{file}` pins other addresses for it"
             )?,
-            RefusalCause::Unknown => f.write_str(": it was not known before the run")?,
+            RefusalCause::Unknown => {
+                f.write_str(": it was not known before the run")?;
+                if !origin.starts_with("http") {
+                    f.write_str("; name it in `reaches` of the scenario")?;
+                }
+            }
             RefusalCause::Rebound => f.write_str(
                 ": before the run the name had public addresses and now a private one, or the reverse; pin them with `addresses`",
             )?,

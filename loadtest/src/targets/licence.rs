@@ -1,10 +1,10 @@
 //! The licence of a run, shared by all its clients: those of setups, users and teardowns, and of all
 //! scenarios of a mix. It counts the caps together, and ends for all when it is withdrawn.
 
-use super::Origin;
 use super::allowance::Allowance;
 use super::listed::ListedTarget;
 use super::permissions::Permissions;
+use super::{Host, Origin};
 use loadtest_model::shard::Shard;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -30,7 +30,12 @@ impl Licence {
             .filter(|target| target.max_rate.is_some() || target.max_in_flight.is_some());
         capped
             .filter_map(|target| {
-                let origin = Origin::from_uri(&target.origin().parse().ok()?).ok()?;
+                let host = Host::parse(&target.host).ok()?;
+                let origin = Origin {
+                    scheme: target.scheme,
+                    host,
+                    port: target.port,
+                };
                 Some((origin, self.allowance(target)))
             })
             .collect()

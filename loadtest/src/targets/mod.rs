@@ -11,6 +11,7 @@ mod origin;
 pub(crate) mod own;
 mod permissions;
 mod proof;
+mod scheme;
 
 pub(crate) use allowance::{Allowance, RequestPass};
 pub(crate) use guard::{NotPermitted, RefusalCause};
@@ -22,3 +23,4 @@ pub use own::{Target, TargetCommand, TargetError, process::LastOutput, serve::Se
 pub use permissions::{Known, Permissions, PermissionsError};
 pub(crate) use permissions::{running_package, set_running_package};
 pub(crate) use proof::{MAX_LENGTH as LONGEST_PROOF, PATH as PROOF_PATH, Statement};
+pub(crate) use scheme::Scheme;

@@ -1,6 +1,7 @@
 //! The origin of a URL: scheme, host and port, in one spelling each.
 
-use http::uri::{Authority, Scheme};
+use super::Scheme;
+use http::uri::Authority;
 use http::{HeaderValue, Uri};
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -8,8 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Scheme, host and port of a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
-    /// True for `https`, false for `http`.
-    pub(crate) https: bool,
+    pub(crate) scheme: Scheme,
     /// The host.
     pub(crate) host: Host,
     /// The port, that of the scheme where the URL names none.
@@ -26,30 +26,50 @@ pub(crate) enum Host {
 }
 
 impl Origin {
-    /// Reads the origin of an absolute URL, or says why it has none.
+    /// Reads the origin of an absolute URL for HTTP, or says why it has none.
     pub(crate) fn from_uri(uri: &Uri) -> Result<Self, Cow<'static, str>> {
-        let scheme = uri.scheme().ok_or("it has no scheme")?;
-        let https = match scheme {
-            scheme if *scheme == Scheme::HTTP => false,
-            scheme if *scheme == Scheme::HTTPS => true,
-            other => return Err(format!("the scheme `{other}` is neither http nor https").into()),
+        let name = uri.scheme_str().ok_or("it has no scheme")?;
+        match Scheme::from_name(name) {
+            Some(scheme) if scheme.is_http() => Self::with_scheme(scheme, uri),
+            _ => Err(format!("the scheme `{name}` is neither http nor https").into()),
+        }
+    }
+
+    /// Reads what a client of the scenario's own connects to, such as `tcp://127.0.0.1:5432`, or says what is wrong
+    /// with it.
+    pub(crate) fn of_socket(url: &str) -> Result<Self, Cow<'static, str>> {
+        let uri: Uri = url.parse().map_err(|error| format!("{error}"))?;
+        let scheme = match uri.scheme_str().map(Scheme::from_name) {
+            Some(Some(scheme)) if !scheme.is_http() => scheme,
+            _ => return Err("it begins with `tcp://`, `tls://` or `udp://`".into()),
         };
+        if uri
+            .path_and_query()
+            .is_some_and(|path| path.as_str() != "/")
+        {
+            return Err("it has a host and a port alone".into());
+        }
+        Self::with_scheme(scheme, &uri)
+    }
+
+    fn with_scheme(scheme: Scheme, uri: &Uri) -> Result<Self, Cow<'static, str>> {
         let authority = uri.authority().ok_or("it has no host")?;
         if authority.as_str().contains('@') {
             return Err("it holds a user name; use a header for credentials".into());
         }
         Ok(Self {
-            https,
+            scheme,
             host: Host::parse(authority.host())?,
-            port: parse_port(authority)?.unwrap_or(if https { 443 } else { 80 }),
+            port: parse_port(authority)?
+                .or(scheme.implied_port())
+                .ok_or("it names no port")?,
         })
     }
 
     /// The value of the `host` header: without the port that the scheme implies.
     pub(crate) fn host_header(&self) -> HeaderValue {
-        let implied = if self.https { 443 } else { 80 };
         let text = match self.port {
-            port if port == implied => self.host.to_string(),
+            port if Some(port) == self.scheme.implied_port() => self.host.to_string(),
             port => format!("{}:{port}", self.host),
         };
         HeaderValue::try_from(text).unwrap_or_else(|_| unreachable!("a host is ASCII"))
@@ -111,13 +131,8 @@ impl Host {
 
 impl std::fmt::Display for Origin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (scheme, implied) = if self.https {
-            ("https", 443)
-        } else {
-            ("http", 80)
-        };
-        write!(f, "{scheme}://{}", self.host)?;
-        if self.port == implied {
+        write!(f, "{}://{}", self.scheme, self.host)?;
+        if Some(self.port) == self.scheme.implied_port() {
             Ok(())
         } else {
             write!(f, ":{}", self.port)

@@ -164,7 +164,7 @@ impl Permissions {
     pub(crate) fn entry(&self, origin: &Origin) -> Option<&ListedTarget> {
         let host = origin.host.to_string();
         self.targets.iter().find(|target| {
-            target.host == host && target.https == origin.https && target.port == origin.port
+            target.host == host && target.scheme == origin.scheme && target.port == origin.port
         })
     }
 

@@ -62,7 +62,7 @@ impl Connection {
         add_phase(&mut phases.connect, connected - begin);
         let tcp = tcp?;
         let mut is_http2 = network.http == HttpVersion::Http2;
-        let stream = if origin.https {
+        let stream = if origin.scheme.is_tls() {
             during_tls();
             let tls = network.tls.connect(&origin.host, tcp).await;
             add_phase(&mut phases.tls, connected.elapsed());
@@ -138,7 +138,10 @@ impl Connection {
     }
 }
 
-async fn connect(addresses: &Addresses, preferred: &mut usize) -> Result<TcpStream, Failure> {
+pub(super) async fn connect(
+    addresses: &Addresses,
+    preferred: &mut usize,
+) -> Result<TcpStream, Failure> {
     let count = addresses.all.len();
     let mut first_failure = None;
     for i in 0..count {

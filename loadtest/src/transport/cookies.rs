@@ -95,7 +95,7 @@ impl CookieJar {
                 cookie.jar == jar
                     && cookie.is_for_host(&host, &origin.host)
                     && path_matches(path, &cookie.path)
-                    && (origin.https || !cookie.secure)
+                    && (origin.scheme.is_tls() || !cookie.secure)
                     && !own.contains(&cookie.name.as_bytes())
             })
             .collect();

@@ -64,6 +64,18 @@ pub(super) fn local_error_kind(error: &io::Error) -> Option<ErrorKind> {
     None
 }
 
+/// The kind of an error that a client of the scenario's own met, where it is that of a connection of ours too.
+pub(crate) fn io_error_kind(error: &io::Error) -> Option<ErrorKind> {
+    local_error_kind(error).or(match error.kind() {
+        io::ErrorKind::ConnectionRefused => Some(ErrorKind::ConnectRefused),
+        io::ErrorKind::TimedOut => Some(ErrorKind::ConnectTimeout),
+        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
+            Some(ErrorKind::ConnectUnreachable)
+        }
+        _ => None,
+    })
+}
+
 /// The TLS handshake failed.
 pub(super) fn handshake_failure(error: &io::Error) -> Failure {
     let tls = error

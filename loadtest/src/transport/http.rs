@@ -8,13 +8,13 @@ use super::redirect::Redirect;
 use super::route::{Route, UserParts};
 use super::stream::StreamProgress;
 use super::trace::SentRequests;
-use super::{Call, ErrorKind, Exchange, Failure, Received, Transport, body};
+use super::{Call, ErrorKind, Exchange, Failure, Received, Sockets, Transport, body};
 use crate::redact;
 use crate::targets::Origin;
 use crate::transport::{RequestBuf, RequestTarget};
 use http::uri::Authority;
 use loadtest_model::definition::Cookies;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
@@ -44,6 +44,8 @@ pub(crate) struct HttpTransport {
     owes_a_turn: Cell<bool>,
     /// True if every request and response is kept to be shown.
     is_watched: bool,
+    /// Made for the first client of the scenario's own.
+    sockets: OnceCell<Box<Sockets>>,
 }
 
 /// A lane sends one request at a time.
@@ -65,6 +67,7 @@ impl HttpTransport {
             number: user,
             owes_a_turn: Cell::new(false),
             is_watched: false,
+            sockets: OnceCell::new(),
             network,
         }
     }
@@ -109,6 +112,11 @@ impl Transport for HttpTransport {
 
     fn is_withdrawn(&self) -> bool {
         self.network.halted().is_some()
+    }
+
+    fn sockets(&self) -> Option<&Sockets> {
+        let make = || Box::new(Sockets::new(Arc::clone(&self.network), self.number));
+        Some(self.sockets.get_or_init(make))
     }
 
     fn begin(&mut self) {
@@ -274,7 +282,7 @@ impl HttpTransport {
             RequestTarget::Absolute(uri) => uri,
         };
         let known = |route: &Route| {
-            uri.scheme_str() == Some(if route.origin.https { "https" } else { "http" })
+            uri.scheme_str() == Some(route.origin.scheme.name())
                 && route.written.is_some()
                 && route.written.as_ref() == uri.authority()
         };

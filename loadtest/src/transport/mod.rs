@@ -23,6 +23,7 @@ mod progress;
 mod redirect;
 mod request;
 mod route;
+pub(crate) mod socket;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ mod trace;
 
 pub(crate) use self::http::HttpTransport;
 pub(crate) use body::sample_of_body;
+pub(crate) use error_mapping::io_error_kind;
 pub(crate) use failure::Failure;
 pub(crate) use hop::{Hop, HopAnswer};
 pub(crate) use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
@@ -38,6 +40,7 @@ pub(crate) use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
 pub(crate) use lookup::Resolver;
 pub(crate) use message::{AnswerDetails, NO_URL, RawResponse, RequestBuf, RequestTarget};
 pub(crate) use network::{Network, NetworkError};
+pub(crate) use socket::Sockets;
 pub(crate) use stream::StreamCall;
 pub(crate) use trace::{CallTrace, SentRequest};
 
@@ -65,6 +68,11 @@ pub(crate) trait Transport: 'static {
     /// Returns whether nothing may be sent any more: the permission was withdrawn.
     fn is_withdrawn(&self) -> bool {
         false
+    }
+
+    /// What clients of the scenario's own connect over, where they can.
+    fn sockets(&self) -> Option<&Sockets> {
+        None
     }
 
     /// A new iteration begins: what belongs to one iteration is forgotten.

@@ -10,7 +10,7 @@ use super::tls::TlsConfig;
 use super::{ErrorKind, Failure};
 use crate::redact;
 use crate::targets::{Allowance, Licence, NotPermitted, Permissions, PermissionsError};
-use crate::targets::{Host, Origin};
+use crate::targets::{Host, Origin, Scheme};
 use http::{HeaderValue, Uri};
 use loadtest_model::definition::{Client, Cookies, Dns, HttpVersion};
 use loadtest_model::record::{Permit, PermittedBy};
@@ -217,6 +217,16 @@ impl Network {
         self.pin_host(&origin).await
     }
 
+    /// Checks what a client of the scenario's own connects to as [`prepare`](Self::prepare) checks the base, and pins
+    /// its addresses.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare).
+    pub(crate) async fn admit_socket(&mut self, url: &str) -> Result<(), NetworkError> {
+        let origin = Origin::of_socket(url).map_err(|reason| bad_url(url, reason))?;
+        self.pin_host(&origin).await
+    }
+
     /// Sends under the licence that others of the run send under.
     pub(crate) fn share_licence(&mut self, licence: &Arc<Licence>) {
         self.caps = licence.caps(&self.permissions);
@@ -278,27 +288,37 @@ impl Network {
         &self.origins
     }
 
-    /// Opens and closes one connection to the base, to see that it accepts connections.
+    /// Opens and closes one connection to the base and to each TCP address of clients of the scenario's own, to see that
+    /// they accept connections.
     ///
     /// # Errors
-    /// [`NetworkError::Unreachable`]; without a base URL there is nothing to reach.
+    /// [`NetworkError::Unreachable`].
     pub(crate) async fn reachable(&self) -> Result<(), NetworkError> {
         if self.wants_tls {
             // Not within the first request. A failure shows at the first handshake.
             let _ = self.tls.client_config();
         }
-        let Some(base) = &self.base else {
-            return Ok(());
-        };
+        if let Some(base) = &self.base {
+            self.reach(&base.origin, &base.url).await?;
+        }
+        for origin in &self.origins {
+            if matches!(origin.scheme, Scheme::Tcp | Scheme::Tls) {
+                self.reach(origin, &origin.to_string()).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn reach(&self, origin: &Origin, url: &str) -> Result<(), NetworkError> {
         let mut failed = None;
-        for address in self.addresses(&base.origin)?.all {
+        for address in self.addresses(origin)?.all {
             let source = match timeout(REACH_TIMEOUT, TcpStream::connect(address)).await {
                 Ok(Ok(_)) => return Ok(()),
                 Ok(Err(error)) => error,
                 Err(_) => io::ErrorKind::TimedOut.into(),
             };
             failed.get_or_insert(NetworkError::Unreachable {
-                url: base.url.clone(),
+                url: url.to_owned(),
                 address,
                 source,
                 offline: self.permissions.offline,
@@ -325,7 +345,7 @@ impl Network {
 
     /// Resolves the host of `origin` and keeps its addresses, if all are permitted.
     async fn pin_host(&mut self, origin: &Origin) -> Result<(), NetworkError> {
-        self.wants_tls |= origin.https;
+        self.wants_tls |= origin.scheme.is_tls();
         if !self.origins.contains(origin) {
             self.origins.push(origin.clone());
         }

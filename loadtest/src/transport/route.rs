@@ -90,8 +90,7 @@ impl Route {
     }
 
     fn url_of_origin(&self) -> String {
-        let scheme = if self.origin.https { "https" } else { "http" };
-        format!("{scheme}://{}", self.authority)
+        format!("{}://{}", self.origin.scheme, self.authority)
     }
 
     /// The URL that `request` goes to.
@@ -256,7 +255,7 @@ impl Route {
                     let outgoing = self
                         .outgoing(lent, request, call, progress)
                         .map_err(UnansweredRequest::not_repeatable)?;
-                    let head = outgoing.to_http2(self.origin.https, &self.authority);
+                    let head = outgoing.to_http2(self.origin.scheme.is_tls(), &self.authority);
                     let head = head.map_err(UnansweredRequest::not_repeatable)?;
                     progress.show_request(|| {
                         Hop::from_request(&self.url_of_origin(), &head, &request.body)

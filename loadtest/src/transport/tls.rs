@@ -67,6 +67,26 @@ impl TlsConfig {
         stream: TcpStream,
     ) -> io::Result<TlsStream<TcpStream>> {
         let config = self.client_config().map_err(io::Error::other)?;
+        Self::connect_with(config, host, stream).await
+    }
+
+    /// The same for another protocol than HTTP.
+    pub(super) async fn connect_alone(
+        &self,
+        host: &Host,
+        stream: TcpStream,
+    ) -> io::Result<TlsStream<TcpStream>> {
+        let config = self.client_config().map_err(io::Error::other)?;
+        let mut config = ClientConfig::clone(&config);
+        config.alpn_protocols.clear();
+        Self::connect_with(Arc::new(config), host, stream).await
+    }
+
+    async fn connect_with(
+        config: Arc<ClientConfig>,
+        host: &Host,
+        stream: TcpStream,
+    ) -> io::Result<TlsStream<TcpStream>> {
         let name = match host {
             Host::Address(address) => ServerName::IpAddress((*address).into()),
             Host::Name(name) => ServerName::try_from(name.clone()).map_err(io::Error::other)?,

@@ -17,6 +17,7 @@ mod groups;
 mod headers;
 mod impossible;
 mod in_process;
+mod measure;
 mod records;
 mod repeat;
 mod script;

@@ -8,8 +8,8 @@ use loadtest_model::definition::{Load, ScenarioDef};
 use loadtest_model::display;
 use loadtest_model::metrics::Phases;
 use loadtest_model::protocol::{
-    DebugAnswer, DebugEnd, DebugEvent, DebugExchange, DebugHop, DebugOutcome, DebugStart,
-    DebugStep, DebugStream, ShownBody,
+    DebugAnswer, DebugEnd, DebugEvent, DebugExchange, DebugHop, DebugOperation, DebugOutcome,
+    DebugStart, DebugStep, DebugStream, ShownBody,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -48,6 +48,7 @@ impl Transcript {
         match event {
             DebugEvent::Start(start) => self.start(start),
             DebugEvent::Exchange(exchange) => self.exchange(exchange),
+            DebugEvent::Operation(operation) => self.operation(operation),
             DebugEvent::Step(step) => self.step(step),
             DebugEvent::Think { time, .. } => {
                 let words = format!("would think for {} now", display::format_duration(*time));
@@ -122,6 +123,23 @@ impl Transcript {
             }
             self.out.push_str(&hop.curl.command);
             self.out.push_str("\n\n");
+        }
+    }
+
+    fn operation(&mut self, operation: &DebugOperation) {
+        self.open(operation.step);
+        let took = display::format_duration(operation.time);
+        let row = display::quote_name(&operation.row);
+        match &operation.problem {
+            None => self.marked('<', PLAIN, &format!("{row}  {took}")),
+            Some(problem) => {
+                let words = format!(
+                    "{row}  {took}: {} ({})",
+                    problem.message,
+                    problem.kind.name()
+                );
+                self.marked('<', BAD, &words);
+            }
         }
     }
 

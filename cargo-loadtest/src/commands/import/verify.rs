@@ -122,7 +122,10 @@ impl Journey {
                     .extend(problem.map(|problem| (step.step, problem)));
             }
             DebugEvent::Failed(failure) => self.failure = Some(failure.message.to_string()),
-            DebugEvent::Start(_) | DebugEvent::Think { .. } | DebugEvent::End(_) => {}
+            DebugEvent::Start(_)
+            | DebugEvent::Operation(_)
+            | DebugEvent::Think { .. }
+            | DebugEvent::End(_) => {}
         }
     }
 }

@@ -8,8 +8,8 @@ use super::text::render_output;
 use crate::policy::Action;
 use loadtest_model::display;
 use loadtest_model::protocol::{
-    DebugAnswer, DebugEvent, DebugExchange, DebugHop, DebugOutcome, DebugStart, DebugStep,
-    ShownBody,
+    DebugAnswer, DebugEvent, DebugExchange, DebugHop, DebugOperation, DebugOutcome, DebugStart,
+    DebugStep, ShownBody,
 };
 use maud::{Markup, html};
 use std::fmt::Write as _;
@@ -106,6 +106,7 @@ fn render_events(events: &[DebugEvent]) -> Markup {
             @match event {
                 DebugEvent::Start(start) => (render_start(start)),
                 DebugEvent::Exchange(exchange) => (render_exchange(name(exchange.step), exchange)),
+                DebugEvent::Operation(operation) => (render_operation(name(operation.step), operation)),
                 DebugEvent::Step(step) => (render_step(name(step.step), step)),
                 DebugEvent::Think { step, time } => { p.sub { (name(*step)) ": think time " (display::format_duration(*time)) ", not waited" } }
                 DebugEvent::End(end) => {
@@ -142,6 +143,18 @@ fn render_step(name: &str, step: &DebugStep) -> Markup {
         DebugOutcome::Skipped { reason, .. } => ("bad", format!("– skipped: {reason}")),
     };
     html! { p.step { strong { (name) } " " span class={ "s-" (tone) } { (words) } } }
+}
+
+fn render_operation(name: &str, operation: &DebugOperation) -> Markup {
+    html! {
+        p.exchange {
+            (name) " " strong { (operation.row) } " "
+            span.sub { (display::format_duration(operation.time)) }
+            @if let Some(problem) = &operation.problem {
+                " " span.s-bad { (problem.kind.to_string()) ": " (problem.message) }
+            }
+        }
+    }
 }
 
 fn render_exchange(name: &str, exchange: &DebugExchange) -> Markup {

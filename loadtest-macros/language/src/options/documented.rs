@@ -19,6 +19,7 @@ macro_rules! scenario_options {
 | `grade_weight = 1` | the share of each step in the grade; without it, the `weight` of the step |
 | `weight = 3` | the share in a mix (`--mix`); without it, 1 |
 | `start = 30s` | in a mix (`--mix`), the load begins this long after the mix; without one it has no effect |
+| `reaches = ["tcp://db.staging.example.com:5432"]` | what clients of your own connect to with `net: &mut Net`, also `tls://` and `udp://`; each has to be permitted before the run begins |
 | `grace = 2m` | the time that journeys under way have to end after the load, for long streams; without it, 30 s |
 | `version = "2"` | stands in reports in place of the fingerprint of the source |
 | `header("x-client", "loadtest")` | a header of every step that does not set it itself; may be given several times; one whose value names steps is on the steps after them: `{{login.headers.x-session}}` |

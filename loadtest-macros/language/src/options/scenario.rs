@@ -18,6 +18,7 @@ use crate::crate_path;
 use crate::suggest::MacroErrors;
 use loadtest_model::threshold::Scope;
 use proc_macro2::{Ident, TokenStream};
+use std::num::NonZeroU16;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 use syn::parse::ParseStream;
@@ -27,6 +28,9 @@ use syn::{LitStr, Path, Token, bracketed, parenthesized};
 const WEIGHTS: RangeInclusive<f64> = f64::MIN_POSITIVE..=1e6;
 const WEIGHT: &str = "the weight of a scenario is its share of a mix: a number above 0, at most 1_000_000, \
                       such as `weight = 3`";
+
+const REACHES: &str = "`reaches` lists what clients of your own connect to, each with `tcp`, `tls` or `udp`, host and \
+                       port: `reaches = [\"tcp://db.staging.example.com:5432\"]`";
 
 #[derive(Default)]
 pub(crate) struct ScenarioOptions {
@@ -47,6 +51,8 @@ pub(crate) struct ScenarioOptions {
     pub(crate) start: Duration,
     /// The time that journeys under way have after the load.
     pub(crate) grace: Option<Duration>,
+    /// What clients of its own connect to.
+    pub(crate) reaches: Vec<LitStr>,
     /// Options of its steps.
     pub(crate) defaults: StepDefaults,
     pub(crate) crate_path: Option<Path>,
@@ -116,6 +122,7 @@ impl ScenarioOptions {
         match name {
             "tags" => self.tags = parse_tags(input)?,
             "load" => self.load = Some(parse_load(input)?),
+            "reaches" => self.reaches = parse_reaches(input)?,
             "start" => self.start = parse_duration(input)?,
             "grace" => self.grace = Some(parse_positive_duration(input)?),
             "apdex" => self.apdex = Some(parse_positive_duration(input)?),
@@ -159,15 +166,37 @@ impl ScenarioOptions {
 
 /// Parses `["shop", "critical"]`.
 pub(super) fn parse_tags(input: ParseStream<'_>) -> syn::Result<Vec<LitStr>> {
+    parse_list(input, "tags are a list: `tags = [\"critical\"]`")
+}
+
+/// Parses `["tcp://db.test:5432"]`.
+fn parse_reaches(input: ParseStream<'_>) -> syn::Result<Vec<LitStr>> {
+    let reaches = parse_list(input, REACHES)?;
+    for one in &reaches {
+        let url = one.value();
+        let place = url.split_once("://").filter(|(scheme, _)| {
+            let known = ["tcp", "tls", "udp"];
+            known.contains(scheme)
+        });
+        let port = place.and_then(|(_, place)| place.rsplit_once(':'));
+        let port = port.filter(|(host, _)| !host.is_empty());
+        if port.is_none_or(|(_, port)| port.parse::<NonZeroU16>().is_err())
+            || !url.chars().all(is_url_char)
+        {
+            return Err(syn::Error::new(one.span(), REACHES));
+        }
+    }
+    Ok(reaches)
+}
+
+fn parse_list(input: ParseStream<'_>, example: &str) -> syn::Result<Vec<LitStr>> {
     let parse = |input: ParseStream<'_>| {
         let content;
         bracketed!(content in input);
         content.parse_terminated(<LitStr as syn::parse::Parse>::parse, Token![,])
     };
-    let tags = parse(input);
-    let tags =
-        tags.map_err(|error| parse_error(&error, "tags are a list: `tags = [\"critical\"]`"))?;
-    Ok(tags.into_iter().collect())
+    let list = parse(input).map_err(|error| parse_error(&error, example))?;
+    Ok(list.into_iter().collect())
 }
 
 /// Parses `= "http://host"`.

@@ -3,7 +3,8 @@
 use super::hooks::setup_in_chain;
 use super::{
     at_call_site, feed_ident, flatten_tokens, header, inferred_type_at, payload, render_arguments,
-    repeat, request, row_ident, setup_ident, slot_ident, state_ident, stream, type_in_turbofish,
+    render_net, repeat, request, row_ident, setup_ident, slot_ident, state_ident, stream,
+    type_in_turbofish,
 };
 use crate::resolve::{
     ArgumentSource, ResolvedScenario, ResolvedStep, StepForm, without_raw_prefix,
@@ -134,6 +135,7 @@ fn render_run(resolved: &ResolvedScenario) -> TokenStream {
             return None;
         };
         let (name, slot) = (at_call_site(&step.ident), slot_ident(at));
+        let net = render_net(given);
         let given = render_arguments(given, resolved, setup_in_chain);
         let (returned, response) = (type_in_turbofish(returned), &step.response.ty);
         let defaults = header::render_async_headers(step);
@@ -145,6 +147,7 @@ fn render_run(resolved: &ResolvedScenario) -> TokenStream {
                 };
                 #defaults
                 #jar
+                #net
                 let __returned = #name(#given).await;
                 let __seen = (&&&&::loadtest::__private::SkipProbe(&__returned)).halt();
                 ::loadtest::__private::sent::<#returned, #response>(

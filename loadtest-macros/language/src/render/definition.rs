@@ -35,6 +35,7 @@ pub(super) fn render_definition(
         weight: share,
         start,
         grace,
+        reaches,
         headers: _,
         crate_path: _,
         defaults: _,
@@ -60,6 +61,7 @@ pub(super) fn render_definition(
     let share = render_number(share.unwrap_or(1.0));
     let start = render_duration(*start);
     let grace = render_option(grace.map(render_duration));
+    let reaches = render_list(reaches.iter().map(render_literal));
     let starts_target = resolved.setups.iter().any(|setup| setup.made.is_target);
     let runs_once = |step: &ResolvedStep| step.options.repeat.once;
     let keeps_state = !resolved.states.is_empty() || resolved.steps.iter().any(runs_once);
@@ -92,6 +94,7 @@ pub(super) fn render_definition(
             weight: #share,
             start: #start,
             grace: #grace,
+            reaches: #reaches,
             client: #client,
             load: #load,
             thresholds: #thresholds,
@@ -204,6 +207,7 @@ fn render_step_def(
         quote!(::loadtest::__private::Dependency { step: #step, optional: #optional })
     }));
     let (once, last) = (options.repeat.once, step.runs_last());
+    let without_http = step.is_without_http();
     let stop_on_failure = options.stop_on_failure;
     let (retry, until) = (
         repeat::render_retry(&options.repeat),
@@ -231,6 +235,7 @@ fn render_step_def(
             sends_itself: #sends_itself,
             once: #once,
             last: #last,
+            without_http: #without_http,
             stop_on_failure: #stop_on_failure,
             retry: #retry,
             until: #until,

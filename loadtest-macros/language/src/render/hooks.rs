@@ -1,8 +1,8 @@
 //! Renders setups, feeds, states and teardowns.
 
 use super::{
-    at_call_site, feed_ident, inferred_type_at, payload, render_arguments, row_ident, setup_ident,
-    slot_ident, state_ident, type_in_turbofish,
+    at_call_site, feed_ident, inferred_type_at, payload, render_arguments, render_net, row_ident,
+    setup_ident, slot_ident, state_ident, type_in_turbofish,
 };
 use crate::resolve::{ResolvedFeed, ResolvedScenario, ResolvedSetup};
 use proc_macro2::TokenStream;
@@ -50,6 +50,7 @@ pub(super) fn render_hooks(resolved: &ResolvedScenario) -> TokenStream {
     let redirects = scenario_redirects(resolved);
     let teardowns = resolved.teardowns.iter().map(|teardown| {
         let name = at_call_site(&teardown.ident);
+        let net = render_net(&teardown.arguments);
         let given = render_arguments(&teardown.arguments, resolved, setup_in_shared);
         let (label, returned) = (&teardown.name, type_in_turbofish(&teardown.returned));
         let verdict = quote!(<#returned as ::loadtest::__private::TeardownReturn>::into_teardown);
@@ -59,6 +60,7 @@ pub(super) fn render_hooks(resolved: &ResolvedScenario) -> TokenStream {
                     __context,
                     #redirects,
                     async |__http: &mut ::loadtest::__private::Http| {
+                        #net
                         #verdict(#name(#given).await)
                     },
                 )
@@ -185,6 +187,7 @@ fn render_async_setup(
     let call = quote!(#function(#given).await);
     let (error, call) = render_fallible(ty, setup.made.is_fallible, &call);
     let (value, form) = (setup_ident(at), render_json_form(ty));
+    let net = render_net(&setup.arguments);
     quote! {
         let #value = ::loadtest::__private::run_async_setup::<#ty, #error>(
             #name,
@@ -192,7 +195,10 @@ fn render_async_setup(
             &#form,
             #own,
             #redirects,
-            async |__http: &mut ::loadtest::__private::Http| #call,
+            async |__http: &mut ::loadtest::__private::Http| {
+                #net
+                #call
+            },
         )?;
     }
 }

@@ -210,7 +210,15 @@ fn render_arguments(
              variable,
              span: _,
          }| match *source {
-            ArgumentSource::Step(step) => {
+            ArgumentSource::Step {
+                at: step,
+                is_mutable: true,
+            } => {
+                let (slot, of) = (slot_ident(step), &resolved.steps[step].response.ty);
+                let body = quote!(self.#slot.body_mut(#step, #variable)?);
+                render_mut_borrow(ty, of, &body)
+            }
+            ArgumentSource::Step { at: step, .. } => {
                 let slot = slot_ident(step);
                 let response = &resolved.steps[step].response.ty;
                 quote! {
@@ -234,6 +242,10 @@ fn render_arguments(
                 let http = quote!(::loadtest::__private::Http);
                 render_mut_borrow(ty, &http, &quote!(&mut *__http))
             }
+            ArgumentSource::Net => {
+                let net = quote!(::loadtest::__private::Net);
+                render_mut_borrow(ty, &net, &quote!(&mut *__net))
+            }
             ArgumentSource::State { at, is_mutable } => {
                 let (state, of) = (state_ident(at), &resolved.states[at].ty);
                 if is_mutable {
@@ -248,6 +260,14 @@ fn render_arguments(
         },
     );
     quote!(#(#arguments),*)
+}
+
+/// What [`render_arguments`] takes `net` from, where a function has it.
+fn render_net(arguments: &[Argument]) -> Option<TokenStream> {
+    let has_net = arguments
+        .iter()
+        .any(|argument| argument.source == ArgumentSource::Net);
+    has_net.then(|| quote!(let __net = &mut __http.net();))
 }
 
 /// The row of the iteration, or all of them where it has several.

@@ -10,13 +10,18 @@ use crate::suggest::{MacroErrors, did_you_mean, list_names};
 /// The source of a parameter's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ArgumentSource {
-    Step(usize),
+    Step {
+        at: usize,
+        is_mutable: bool,
+    },
     Feed(usize),
     Vu {
         is_mutable: bool,
     },
     /// The client of an `async` step.
     Http,
+    /// What clients of its own connect with.
+    Net,
     State {
         at: usize,
         is_mutable: bool,
@@ -27,7 +32,7 @@ pub(crate) enum ArgumentSource {
 impl ArgumentSource {
     pub(crate) fn step_index(self) -> Option<usize> {
         match self {
-            Self::Step(step) => Some(step),
+            Self::Step { at, .. } => Some(at),
             _ => None,
         }
     }
@@ -66,10 +71,11 @@ impl NameUser {
 }
 
 /// Names with a meaning of their own.
-const RESERVED: [(&str, &str); 3] = [
+const RESERVED: [(&str, &str); 4] = [
     ("vu", "the virtual user"),
     ("secret", "where secrets come from"),
     ("http", "what an `async` function sends with"),
+    ("net", "what clients of your own connect with"),
 ];
 
 /// The reason why a name is not an earlier step.
@@ -77,7 +83,7 @@ pub(super) enum NotEarlier {
     Unknown,
     Itself,
     Later(String),
-    /// `http`, for steps that send for themselves.
+    /// `http` or `net`, for steps that send for themselves.
     NotAsync,
     /// `step12` of a scenario with fewer.
     NoSuchNumber(usize),
@@ -199,11 +205,15 @@ impl ScenarioNames {
         };
         let reference = signature::referenced_type(&ty).map(|(_, is_mutable)| is_mutable);
         let (is_lent, what, wanted) = match &mut source {
-            ArgumentSource::Step(_) => (
-                signature::lent_type(&ty).is_some(),
-                "a response is lent to the steps below it, as `&T`, or as `Option<&T>` to run without it",
-                "&",
-            ),
+            ArgumentSource::Step { is_mutable, .. } => {
+                // Such as a connection whose methods change it.
+                *is_mutable = reader.has_client() && reference == Some(true);
+                (
+                    *is_mutable || signature::lent_type(&ty).is_some(),
+                    "a response is lent to the steps below it, as `&T`, or as `Option<&T>` to run without it",
+                    "&",
+                )
+            }
             ArgumentSource::Feed(at) if self.feed_rows[*at] > 1 => {
                 if signature::is_array(&ty) {
                     (true, "", "")
@@ -226,7 +236,9 @@ impl ScenarioNames {
                 "what a setup made is shared by all users",
                 "&",
             ),
-            ArgumentSource::Http => (reference == Some(true), "the client is lent", "&mut "),
+            ArgumentSource::Http | ArgumentSource::Net => {
+                (reference == Some(true), "the client is lent", "&mut ")
+            }
             ArgumentSource::Vu { is_mutable } => {
                 *is_mutable = reference == Some(true);
                 (reference.is_some(), "the virtual user is lent", "&mut ")
@@ -271,7 +283,7 @@ impl ScenarioNames {
                     NameUser::Teardown { .. } => "a teardown can use the setups",
                 }
             ),
-            NotEarlier::NotAsync => explain_not_async(who, reader),
+            NotEarlier::NotAsync => explain_not_async(name, who, reader),
             NotEarlier::NoSuchNumber(number) => format!(
                 "there is no step {number}: this scenario has {}",
                 self.steps.len()
@@ -308,9 +320,14 @@ impl ScenarioNames {
         let is_mutable = false;
         let at = |at| ArgumentSource::State { at, is_mutable };
         // a reserved name is refused where it is defined
-        if name == "http" && !self.is_known(name) {
+        let client = match name {
+            "http" => Some(ArgumentSource::Http),
+            "net" => Some(ArgumentSource::Net),
+            _ => None,
+        };
+        if let Some(client) = client.filter(|_| !self.is_known(name)) {
             return if reader.has_client() {
-                Ok(ArgumentSource::Http)
+                Ok(client)
             } else {
                 Err(NotEarlier::NotAsync)
             };
@@ -330,7 +347,7 @@ impl ScenarioNames {
                         .or(state.map(at))
                         .or(setup.map(ArgumentSource::Setup))
                         .ok_or(NotEarlier::Unknown),
-                    found => found.map(ArgumentSource::Step),
+                    found => found.map(|at| ArgumentSource::Step { at, is_mutable }),
                 }
             }
             NameUser::State if name == "vu" => Ok(ArgumentSource::Vu { is_mutable }),
@@ -385,20 +402,27 @@ impl ScenarioNames {
             .chain(self.setups.iter().take(setups))
             .map(String::as_str)
             .chain(sees_vu.then_some("vu"))
-            .chain(reader.has_client().then_some("http"))
+            .chain(
+                reader
+                    .has_client()
+                    .then_some(["http", "net"])
+                    .into_iter()
+                    .flatten(),
+            )
             .collect()
     }
 }
 
-/// Explains why `http` is not available.
-fn explain_not_async(who: &str, reader: NameUser) -> String {
+/// Explains why `http` or `net` is not available.
+fn explain_not_async(name: &str, who: &str, reader: NameUser) -> String {
+    let ty = if name == "net" { "Net" } else { "Http" };
     match reader {
         NameUser::Step { .. } | NameUser::Setup { .. } | NameUser::Teardown { .. } => format!(
-            "`http` is for functions that send: make `{who}` one with `async fn {who}(..) -> Result<T, Error>`"
+            "`{name}` is for functions that send: make `{who}` one with `async fn {who}(..) -> Result<T, Error>`"
         ),
         _ => format!(
             "`{who}` cannot send: an `async` step does, setup or teardown, which takes \
-             `http: &mut Http`"
+             `{name}: &mut {ty}`"
         ),
     }
 }

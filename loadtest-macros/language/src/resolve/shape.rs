@@ -126,8 +126,8 @@ pub(super) fn check_dependency_parameters(arguments: &[Argument], errors: &mut M
     for argument in arguments {
         let name = &argument.variable;
         let instead = match argument.source {
-            ArgumentSource::Step(_) if !signature::is_option(&argument.ty) => continue,
-            ArgumentSource::Step(_) => "write it without `Option`, or drop it".to_owned(),
+            ArgumentSource::Step { .. } if !signature::is_option(&argument.ty) => continue,
+            ArgumentSource::Step { .. } => "write it without `Option`, or drop it".to_owned(),
             ArgumentSource::Feed(_) => format!("write `{{{{{name}.field}}}}` in its attribute"),
             _ => format!("give it a body to use `{name}`"),
         };

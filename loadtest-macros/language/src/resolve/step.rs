@@ -2,7 +2,8 @@
 
 use super::shown::DeclaredText;
 use super::{
-    Argument, Placeholder, ResolvedHeader, ResolvedRequest, doc_text, source, without_raw_prefix,
+    Argument, ArgumentSource, Placeholder, ResolvedHeader, ResolvedRequest, doc_text, source,
+    without_raw_prefix,
 };
 use crate::body::RoleFn;
 use crate::fingerprint::Fingerprint;
@@ -65,6 +66,15 @@ pub(crate) enum StepForm {
 }
 
 impl ResolvedStep {
+    /// Returns true if the step sends for itself, and does not take `http`.
+    pub(crate) fn is_without_http(&self) -> bool {
+        let takes_http = |given: &Argument| given.source == ArgumentSource::Http;
+        match &self.form {
+            StepForm::Sender { arguments, .. } => !arguments.iter().any(takes_http),
+            _ => false,
+        }
+    }
+
     pub(super) fn new(
         function: &RoleFn,
         defaults: &StepDefaults,

@@ -1,11 +1,11 @@
-//! Failures by step, kind and status.
+//! Failures by step, kind and status, and those of measured operations by reason.
 
 use crate::metrics::ErrorKind;
 use crate::metrics::{ErrorTally, Windows};
 use crate::redacted::Redacted;
 use serde::Serialize;
 
-/// Failures of one step, of one kind and status.
+/// Failures of one step, of one kind and status; those of measured operations of one reason each, up to 32.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ErrorRow {
     /// The step.
@@ -72,9 +72,10 @@ impl ErrorRow {
                 } else {
                     (0, error.count)
                 };
-                match rows.iter_mut().find(|(row_step, row, ..)| {
-                    (*row_step, row.kind, row.status) == (step, error.kind, error.status)
-                }) {
+                let same = rows
+                    .iter_mut()
+                    .find(|(row_step, row, ..)| *row_step == step && row.is_same(error));
+                match same {
                     Some(row) => {
                         row.2 += count;
                         row.3 += elsewhere;

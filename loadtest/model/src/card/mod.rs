@@ -488,7 +488,7 @@ fn note_ungraded(card: &Card, windows: &Windows) -> Vec<String> {
         note(
             "they measured nothing",
             untimed,
-            " A step is measured by the requests that it sends with `http`.",
+            " An `async` step is measured by what it sends with `http`, and by what it gives to `vu.measure(..)`.",
         ),
         note(
             "attempted in the warm-up only",

@@ -45,6 +45,9 @@ pub struct ScenarioDef {
         skip_serializing_if = "Option::is_none"
     )]
     pub grace: Option<Duration>,
+    /// What clients of the scenario's own connect to, such as `tcp://db.test:5432`.
+    #[serde(default, skip_serializing_if = "<[Text]>::is_empty")]
+    pub reaches: Cow<'static, [Text]>,
     /// The HTTP settings of its virtual users.
     #[serde(default)]
     pub client: Client,
@@ -121,6 +124,9 @@ pub struct StepDef {
     /// True if the step runs once per virtual user, after its last iteration.
     #[serde(default)]
     pub last: bool,
+    /// True for an `async` step that does not take `http`, and so needs no base URL.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_http: bool,
     /// True if its failure ends the journey: the steps after it are skipped.
     #[serde(default)]
     pub stop_on_failure: bool,
@@ -286,6 +292,7 @@ impl StepDef {
             sends_itself: false,
             once: false,
             last: false,
+            without_http: false,
             stop_on_failure: false,
             retry: None,
             until: None,
@@ -330,6 +337,7 @@ impl ScenarioDef {
             weight: 1.0,
             start: Duration::ZERO,
             grace: None,
+            reaches: Cow::Borrowed(&[]),
             client: Client::DEFAULT,
             load: None,
             thresholds: Cow::Borrowed(&[]),

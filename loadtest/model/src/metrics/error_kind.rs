@@ -90,6 +90,8 @@ error_kinds! {
     TimeoutEvent = "timeout.event",
     /// A stream ended, in order, without the event that is its end.
     StreamUnfinished = "stream.unfinished",
+    /// What `vu.measure(..)` measured returned an error of no other kind.
+    OpError = "op.error",
     /// The function of the step panicked.
     StepPanic = "step.panic",
     /// The function of the step made an invalid request, or an `async` step returned an error.

@@ -32,6 +32,12 @@ impl StepTally {
 }
 
 impl InnerTally {
+    /// Counts an operation that is no request, and succeeded.
+    pub fn completed(&mut self, time: Duration) {
+        self.requests += 1;
+        self.service.record(time);
+    }
+
     /// Counts an answer; `describe` writes its status with its reason: `404 Not Found`.
     pub fn answered(&mut self, status: u16, time: Duration, describe: impl FnOnce() -> Redacted) {
         self.requests += 1;
@@ -87,11 +93,7 @@ impl InnerTally {
     }
 
     fn count_error(&mut self, error: ErrorTally) {
-        let same = |ours: &&mut ErrorTally| (ours.kind, ours.status) == (error.kind, error.status);
-        match self.errors.iter_mut().find(same) {
-            Some(ours) => ours.count += error.count,
-            None => self.errors.push(error),
-        }
+        ErrorTally::count_among(&mut self.errors, error);
     }
 }
 

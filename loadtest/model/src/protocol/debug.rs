@@ -15,6 +15,8 @@ pub enum DebugEvent {
     Start(Box<DebugStart>),
     /// A request was answered, or was not. Those of a step come before its end.
     Exchange(Box<DebugExchange>),
+    /// An operation that a step measured itself is over. Those of a step come before its end.
+    Operation(Box<DebugOperation>),
     /// A step is over.
     Step(DebugStep),
     /// The user would think now in a run; here it does not.
@@ -65,6 +67,20 @@ pub struct DebugExchange {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<DebugStream>,
     /// The reason why there is no response that the step could read.
+    pub problem: Option<DebugProblem>,
+}
+
+/// An operation that a step measured itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DebugOperation {
+    /// The zero-based number of the step.
+    pub step: usize,
+    /// The name of its row in the report.
+    pub row: String,
+    /// From its begin to its end.
+    #[serde(rename = "time_us", with = "crate::definition::micros")]
+    pub time: Duration,
+    /// The reason why it failed.
     pub problem: Option<DebugProblem>,
 }
 

@@ -10,8 +10,8 @@ mod replay;
 mod spans;
 
 pub use debug::{
-    CurlCommand, DebugAnswer, DebugEnd, DebugEvent, DebugExchange, DebugHop, DebugOutcome,
-    DebugProblem, DebugStart, DebugStep, DebugStream, ShownBody, ShownEvent,
+    CurlCommand, DebugAnswer, DebugEnd, DebugEvent, DebugExchange, DebugHop, DebugOperation,
+    DebugOutcome, DebugProblem, DebugStart, DebugStep, DebugStream, ShownBody, ShownEvent,
 };
 
 pub use replay::{Replay, ReplayedRequest};

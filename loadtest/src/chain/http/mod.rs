@@ -9,17 +9,18 @@ pub(crate) use event_stream::EventStream;
 pub(crate) use failure::HttpError;
 pub(crate) use request::HttpRequest;
 
-use super::{Error, RawResponse, RequestBuf, RequestTarget, Unmet};
+use super::{Error, Net, RawResponse, RequestBuf, RequestTarget, Unmet};
 use crate::transport::events::RawEvent;
+use crate::transport::{Failure, Phases, Sockets, Traffic};
 use futures_util::future::join_all;
 use http::{HeaderName, HeaderValue, Method, Version};
 use http_body_util::BodyExt;
 use reqwest::ResponseBuilderExt;
-use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -62,7 +63,7 @@ pub(crate) type Local<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 /// }
 /// ```
 pub struct Http {
-    sender: Box<dyn StepSender>,
+    sender: Rc<dyn StepSender>,
     /// The last answer.
     last: RefCell<Option<RawResponse>>,
     /// The headers that a request gets unless it sets them.
@@ -72,7 +73,7 @@ pub struct Http {
 }
 
 /// The engine's side of [`Http`]: it sends over the transport of the user, and measures.
-pub(crate) trait StepSender: Any {
+pub(crate) trait StepSender {
     /// Sends `request` and waits for the answer, whatever its status; `name` is that of its row in
     /// the report, where the step gives one.
     fn send<'a>(
@@ -96,6 +97,36 @@ pub(crate) trait StepSender: Any {
 
     /// Counts a check that passed or failed.
     fn count_check(&self, name: &str, holds: bool);
+
+    /// Begins an operation of a client of the step's own, which counts in the row `name`.
+    ///
+    /// # Errors
+    /// It may not happen now.
+    fn begin_operation<'a>(
+        &'a self,
+        name: &'a str,
+    ) -> Local<'a, Result<Box<dyn Operation + 'a>, Failure>>;
+
+    /// Returns what clients of the scenario's own connect over, where they can.
+    fn sockets(&self) -> Option<&Sockets>;
+}
+
+/// The engine's side of an operation under way. One that is dropped was given up.
+pub(crate) trait Operation {
+    /// The time it has, unless it says otherwise.
+    fn timeout(&self) -> Duration;
+
+    /// Counts it.
+    fn finish(self: Box<Self>, end: OperationEnd);
+}
+
+/// How an operation ended.
+#[derive(Debug, Default)]
+pub(crate) struct OperationEnd {
+    pub(crate) failure: Option<Failure>,
+    pub(crate) phases: Phases,
+    /// What passed besides what went over connections of `net`.
+    pub(crate) traffic: Traffic,
 }
 
 /// The engine's side of an [`EventStream`]: a request under way, which ends when this is dropped.
@@ -128,7 +159,7 @@ impl From<Unmet> for Halt {
 impl Http {
     /// Creates a client that sends over `sender`.
     #[doc(hidden)]
-    pub(crate) fn new(sender: Box<dyn StepSender>) -> Self {
+    pub(crate) fn new(sender: Rc<dyn StepSender>) -> Self {
         Self {
             sender,
             last: RefCell::default(),
@@ -149,10 +180,10 @@ impl Http {
         self.defaults = request.headers;
     }
 
-    /// Returns the sender.
+    /// Returns what clients of the scenario's own connect with.
     #[doc(hidden)]
-    pub(crate) fn into_wire(self) -> Box<dyn StepSender> {
-        self.sender
+    pub fn net(&self) -> Net {
+        Net::new(Rc::clone(&self.sender))
     }
 
     /// Begins a `GET` request to `url`: a path that starts with `/`, or an absolute URL.

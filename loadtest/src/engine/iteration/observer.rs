@@ -2,7 +2,7 @@
 
 use super::super::outcome::StepOutcome;
 use crate::chain::RequestBuf;
-use crate::transport::Exchange;
+use crate::transport::{Exchange, Failure};
 use loadtest_model::definition::Reads;
 use std::time::Duration;
 
@@ -18,6 +18,15 @@ pub(crate) trait IterationObserver {
     fn on_row(&mut self, _name: &str) {}
     /// A request was answered, or not.
     fn on_exchange(&mut self, step: usize, request: &RequestBuf, exchange: &Exchange);
+    /// An operation that a step measured itself is over.
+    fn on_operation(
+        &mut self,
+        _step: usize,
+        _name: &str,
+        _time: Duration,
+        _failure: Option<&Failure>,
+    ) {
+    }
     /// A step is over.
     fn on_step_end(&mut self, step: usize, outcome: &StepOutcome);
     /// The user would think for `time` after a step; whether it does.

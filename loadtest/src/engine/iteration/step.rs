@@ -3,8 +3,9 @@
 use super::super::outcome::{
     StepOutcome, StepSample, dependency_tally, tally_failure, tally_not_sent, tally_without_request,
 };
+use super::super::request_log::{OwnWaits, RequestLog, ShownOperation};
 use super::super::request_loop::RequestLoop;
-use super::super::step_client::{OwnWaits, RequestLog, StepClient};
+use super::super::step_client::StepClient;
 use super::super::trace::JourneyTrace;
 use super::super::vu_guard::VuGuard;
 use super::super::worker_state::WorkerState;
@@ -12,7 +13,7 @@ use super::VirtualUser;
 use super::observer::IterationObserver;
 use super::progress::{IterationProgress, StepTiming};
 use super::sampled::SampledJourney;
-use crate::chain::{Halt, Http, Purpose, Unmet};
+use crate::chain::{Halt, Http, Purpose, StepSender, Unmet};
 use crate::transport::{Failure, Transport};
 use http::StatusCode;
 use loadtest_model::definition::StepDef;
@@ -21,7 +22,6 @@ use loadtest_model::metrics::{Cause, RootCause};
 use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::Window;
 use loadtest_model::trace::TracePoint;
-use std::any::Any;
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::ops::ControlFlow;
@@ -201,22 +201,19 @@ impl<T: Transport> VirtualUser<T> {
             return ControlFlow::Continue(executed);
         }
         progress.paused += state.wait_at_rendezvous(step).await;
-        let transport = self.transport.take().unwrap_or_else(missing_transport);
-        let account = RequestLog::new(context, O::KEPT_EXCHANGES);
-        let (cut_off, waits) = (account.cut_off(), account.waits());
-        let line = StepClient::new(transport, context, account);
-        let mut http = Http::new(Box::new(line));
-        let running = self.poll_step_function(context, &mut http, &cut_off, &waits);
-        let ran = running.await;
-        let wire: Box<dyn Any> = http.into_wire();
-        let (transport, mut account) = wire
-            .downcast::<StepClient<T>>()
-            .map_or_else(|_| missing_transport(), |line| line.into_parts());
-        self.transport = Some(transport);
+        let (ran, mut account) = self.run_with_client(context, O::KEPT_EXCHANGES).await;
+        let cut_off = account.cut_off();
         let log = account.entries();
-        for (row, request, exchange) in std::mem::take(&mut log.exchanges) {
-            observer.on_row(&log.rows[row]);
-            observer.on_exchange(step, &request, &exchange);
+        for shown in std::mem::take(&mut log.shown) {
+            match shown {
+                ShownOperation::Request(row, sent) => {
+                    observer.on_row(&log.rows[row]);
+                    observer.on_exchange(step, &sent.0, &sent.1);
+                }
+                ShownOperation::Own { row, time, failure } => {
+                    observer.on_operation(step, &log.rows[row], time, failure.as_ref());
+                }
+            }
         }
         if cut_off.get() {
             return ControlFlow::Break(());
@@ -282,6 +279,32 @@ impl<T: Transport> VirtualUser<T> {
         self.completed_once[step] |= def.once && matches!(outcome, StepOutcome::Ok);
         progress.stop_after(step, def, &outcome);
         ControlFlow::Continue(progress.record_step(context, &outcome, timing, observer))
+    }
+
+    /// Runs the function of a step with a client that logs what it does, and keeps the last operations to be shown.
+    async fn run_with_client(
+        &mut self,
+        context: StepContext<'_>,
+        keeps: usize,
+    ) -> (Result<Result<(), Halt>, Failure>, RequestLog) {
+        let transport = self.transport.take().unwrap_or_else(missing_transport);
+        let account = RequestLog::new(context, keeps);
+        let (cut_off, waits) = (account.cut_off(), account.waits());
+        let client = Rc::new(StepClient::new(transport, context, account));
+        let sender = || Rc::clone(&client) as Rc<dyn StepSender>;
+        let mut http = Http::new(sender());
+        self.vu.set_sender(Some(sender()));
+        let running = self.poll_step_function(context, &mut http, &cut_off, &waits);
+        let ran = running.await;
+        self.vu.set_sender(None);
+        drop(http);
+        let client = Rc::into_inner(client).unwrap_or_else(missing_transport);
+        let (transport, mut account) = client.into_parts();
+        if let Some(sockets) = transport.sockets() {
+            account.entries().add_traffic(sockets.take_traffic());
+        }
+        self.transport = Some(transport);
+        (ran, account)
     }
 
     /// Lends the thread to the function of a step each time it can go on, unless that was `cut_off`, until it waits

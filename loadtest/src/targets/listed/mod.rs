@@ -6,7 +6,7 @@
 mod reader;
 
 use super::class::AddressClass;
-use crate::targets::Host;
+use crate::targets::{Host, Scheme};
 use ipnet::IpNet;
 use loadtest_model::display;
 use reader::{EntryValue, TargetEntry, read_entries};
@@ -35,8 +35,8 @@ pub(super) const KEYS: [&str; 9] = [
 pub struct ListedTarget {
     /// The host, in its one spelling: a name in lower case without a final dot, or an address.
     pub(crate) host: String,
-    /// True for `https`, which is the default; false for `http`.
-    pub(crate) https: bool,
+    /// The scheme; `https` where none is given.
+    pub(crate) scheme: Scheme,
     /// The port; that of the scheme, where none is given.
     pub(crate) port: u16,
     /// The person who answers for the target and agreed to the test.
@@ -86,7 +86,7 @@ impl Serialize for ListedTarget {
         json!({
             "line": self.line,
             "host": self.host,
-            "scheme": if self.https { "https" } else { "http" },
+            "scheme": self.scheme.name(),
             "port": self.port,
             "owner": self.owner,
             "max_rate_per_second": self.max_rate,
@@ -121,7 +121,7 @@ impl ListedTarget {
         }
         for (at, one) in all.iter().enumerate() {
             let same = |other: &&Self| {
-                (&other.host, other.https, other.port) == (&one.host, one.https, one.port)
+                (&other.host, other.scheme, other.port) == (&one.host, one.scheme, one.port)
             };
             if let Some(first) = all[..at].iter().find(same) {
                 mistakes.push(Mistake {
@@ -145,15 +145,10 @@ impl ListedTarget {
 
     /// `https://shop.staging.example.com`, with the port where it is not that of the scheme.
     pub(crate) fn origin(&self) -> String {
-        let (scheme, implied) = if self.https {
-            ("https", 443)
+        if Some(self.port) == self.scheme.implied_port() {
+            format!("{}://{}", self.scheme, self.host)
         } else {
-            ("http", 80)
-        };
-        if self.port == implied {
-            format!("{scheme}://{}", self.host)
-        } else {
-            format!("{scheme}://{}:{}", self.host, self.port)
+            format!("{}://{}:{}", self.scheme, self.host, self.port)
         }
     }
 
@@ -169,7 +164,7 @@ impl TargetEntry {
         let before = mistakes.len();
         let mut listed = ListedTarget {
             host: String::new(),
-            https: true,
+            scheme: Scheme::Https,
             port: 0,
             owner: String::new(),
             max_rate: None,
@@ -205,7 +200,24 @@ impl TargetEntry {
                 });
             }
         }
-        listed.port = port.unwrap_or(if listed.https { 443 } else { 80 });
+        let scheme = listed.scheme;
+        if listed.proof && !scheme.is_http() {
+            mistakes.push(Mistake {
+                line: self.line,
+                message: format!(
+                    "`proof` is read by HTTP, which a target with `scheme = \"{scheme}\"` does not speak; leave it out"
+                ),
+            });
+        }
+        match port.or(scheme.implied_port()) {
+            Some(port) => listed.port = port,
+            None => mistakes.push(Mistake {
+                line: self.line,
+                message: format!(
+                    "a target with `scheme = \"{scheme}\"` needs `port`; write for example `port = 5432`"
+                ),
+            }),
+        }
         (mistakes.len() == before).then_some(listed)
     }
 }
@@ -220,15 +232,12 @@ impl ListedTarget {
         match key {
             "host" => self.host = parse_host(text_value(key, value)?)?,
             "scheme" => {
-                self.https = match text_value(key, value)? {
-                    "https" => true,
-                    "http" => false,
-                    other => {
-                        return Err(format!(
-                            "`scheme = \"{other}\"` is neither `https` nor `http`"
-                        ));
-                    }
-                }
+                let name = text_value(key, value)?;
+                self.scheme = Scheme::from_name(name).ok_or_else(|| {
+                    format!(
+                        "`scheme = \"{name}\"` is none of `https`, `http`, `tcp`, `tls` and `udp`"
+                    )
+                })?;
             }
             "port" => {
                 *port = Some(positive_number(key, value, "443").map_err(|_| {

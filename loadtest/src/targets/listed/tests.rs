@@ -64,7 +64,7 @@ fn every_mistake_is_told_with_its_line() {
         "7: `max_duration = \"soon\"` is no time; write for example `30m`",
         "8: `addresses` is a list: `addresses = [\"10.20.0.0/16\"]`",
         "9: `proof = \"dns\"` is not known; there is `well-known`, or leave it out",
-        "10: `scheme = \"ftp\"` is neither `https` nor `http`",
+        "10: `scheme = \"ftp\"` is none of `https`, `http`, `tcp`, `tls` and `udp`",
         "12: `host = \"*.shop.test\"` is no host; each host is listed by itself, without `*`",
         "13: `owner` is empty; name whoever answers for the target",
         "14: unknown key `bandwidth`; a target has `host`, `scheme`, `port`, `owner`, `max_rate`, `max_in_flight`, \

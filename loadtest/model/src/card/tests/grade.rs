@@ -87,7 +87,7 @@ fn a_step_without_a_single_time_has_no_grade_and_says_why() {
     let card = Card::grade(&record, None);
     assert_eq!(card.steps[1].grade, None);
     assert_eq!(card.grade.ungraded, ["wait"]);
-    let note = "Not graded, since they measured nothing: wait. A step is measured by the requests that it sends with `http`.";
+    let note = "Not graded, since they measured nothing: wait. An `async` step is measured by what it sends with `http`, and by what it gives to `vu.measure(..)`.";
     assert!(
         card.notes.iter().any(|said| said == note),
         "{:?}",

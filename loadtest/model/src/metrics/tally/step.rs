@@ -1,12 +1,16 @@
 //! What became of a step: executions, requests, times, failures by their kind.
 
 use super::StreamTally;
+use crate::metrics::OTHERS;
 use crate::metrics::{ErrorKind, Phases, Traffic};
 use crate::metrics::{Histogram, is_zero};
 use crate::redacted::Redacted;
 use crate::trace::TracePoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// The most reasons of failed operations that are told apart.
+const MOST_REASONS: usize = 32;
 
 /// The measurements of one step.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -210,13 +214,33 @@ impl StepTally {
 
     /// Adds one failure, or several of one kind and status.
     pub fn count_error(&mut self, error: ErrorTally) {
-        let same = |ours: &&mut ErrorTally| (ours.kind, ours.status) == (error.kind, error.status);
-        match self.errors.iter_mut().find(same) {
+        ErrorTally::count_among(&mut self.errors, error);
+    }
+}
+
+impl ErrorTally {
+    /// Returns whether both are counted together: of one kind and status, and for failed operations of one reason.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        (self.kind, self.status) == (other.kind, other.status)
+            && (self.kind != ErrorKind::OpError || self.example == other.example)
+    }
+
+    /// Adds one failure, or several of one kind, to what `errors` count.
+    pub(in crate::metrics) fn count_among(errors: &mut Vec<Self>, mut error: Self) {
+        if error.kind == ErrorKind::OpError {
+            let mut known = errors.iter().filter(|ours| ours.kind == error.kind);
+            let is_known = known.any(|ours| ours.example == error.example);
+            let reasons = errors.iter().filter(|ours| ours.kind == error.kind).count();
+            if !is_known && reasons >= MOST_REASONS {
+                error.example = Redacted::assume(OTHERS.to_owned());
+            }
+        }
+        match errors.iter_mut().find(|ours| ours.is_same(&error)) {
             Some(ours) => {
                 ours.count += error.count;
                 TracePoint::keep_earlier(&mut ours.traced, error.traced);
             }
-            None => self.errors.push(error),
+            None => errors.push(error),
         }
     }
 }

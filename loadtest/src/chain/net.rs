@@ -1,0 +1,129 @@
+//! What clients that a scenario brings itself connect with. No I/O here: the transport connects.
+
+use super::{MeasureError, OperationEnd, StepSender};
+use crate::transport::socket::{Datagrams, Stream};
+use crate::transport::{ErrorKind, Failure, Phases, Sockets};
+use std::fmt::{self, Display};
+use std::future::Future;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+/// Connects the clients that a scenario brings itself: of databases, of queues, of any protocol.
+///
+/// A URL has a scheme, a host and a port: `tcp://db.staging.example.com:5432`. A host that is a name has to be in
+/// `reaches = [..]` of the scenario, where its addresses are put to the guard before the run; an address of this machine
+/// may always be connected to.
+///
+/// ```no_run
+/// use loadtest::prelude::*;
+/// use tokio_postgres::{Client, NoTls};
+///
+/// #[scenario(reaches = ["tcp://db.staging.example.com:5432"], load = rate(300/s, for = 2m, max_users = 50))]
+/// fn ledger() {
+///     #[step(once)]
+///     async fn db(net: &mut Net) -> Result<Client, Error> {
+///         let stream = net.connect("tcp://db.staging.example.com:5432").await?;
+///         let mut config = tokio_postgres::Config::new();
+///         config.user("load").password(secret("PGPASSWORD").expose()).dbname("ledger");
+///         let (client, connection) = config.connect_raw(stream, NoTls).await?;
+///         net.drive(connection);
+///         Ok(client)
+///     }
+///
+///     #[step(p95 < 15ms)]
+///     async fn read(db: &Client, vu: &mut Vu) -> Result<i64, Error> {
+///         let id = vu.random_range(1..=1000) as i64;
+///         let row = vu.measure("read", db.query_one("select balance from account where id = $1", &[&id])).await?;
+///         Ok(row.get(0))
+///     }
+/// }
+/// ```
+pub struct Net {
+    sender: Rc<dyn StepSender>,
+}
+
+impl Net {
+    pub(crate) fn new(sender: Rc<dyn StepSender>) -> Self {
+        Self { sender }
+    }
+
+    /// Opens a connection to `tcp://` or, within TLS, to `tls://`. It is an operation of the step: it counts in the row
+    /// `connect tcp://..`, has the `timeout` of the step, and its time is part of that of the step.
+    ///
+    /// # Errors
+    /// The guard refuses it (`guard.blocked`), or there is no connection.
+    pub async fn connect(&mut self, url: impl AsRef<str>) -> Result<Stream, MeasureError> {
+        let url = url.as_ref();
+        let sockets = self.sockets()?;
+        let name = format!("connect {url}");
+        let measured = self.sender.begin_operation(&name).await?;
+        let (mut phases, time) = (Phases::default(), measured.timeout());
+        let opened = tokio::time::timeout(time, sockets.connect(url, &mut phases)).await;
+        let opened = opened.unwrap_or_else(|_| {
+            Err(Failure::new(
+                ErrorKind::TimeoutConnect,
+                format!("no connection to {url} within {time:?}"),
+            ))
+        });
+        measured.finish(OperationEnd {
+            failure: opened.as_ref().err().cloned(),
+            phases,
+            ..OperationEnd::default()
+        });
+        Ok(opened?)
+    }
+
+    /// Opens a socket for datagrams to and from the one target of `udp://`. Nothing is sent by that.
+    ///
+    /// # Errors
+    /// The guard refuses it (`guard.blocked`), or this machine has no socket left.
+    pub async fn udp(&mut self, url: impl AsRef<str>) -> Result<Datagrams, MeasureError> {
+        Ok(self.sockets()?.open_datagrams(url.as_ref()).await?)
+    }
+
+    /// Returns an address of `url` that may be connected to, for clients that connect by themselves. They are not held
+    /// to it: `--offline` is what keeps them from other places.
+    ///
+    /// # Errors
+    /// The guard refuses it: `guard.blocked`.
+    pub fn permitted(&self, url: impl AsRef<str>) -> Result<SocketAddr, MeasureError> {
+        Ok(self.sockets()?.permitted(url.as_ref())?)
+    }
+
+    /// Runs the future that drives a connection, as clients such as `tokio-postgres` have one beside them, until it ends
+    /// or the virtual user does. If it fails, the next operation that fails says so too.
+    pub fn drive<C: Future<Output: ConnectionEnd> + 'static>(&self, connection: C) {
+        if let Some(sockets) = self.sender.sockets() {
+            sockets.drive(async { connection.await.failure() });
+        }
+    }
+
+    fn sockets(&self) -> Result<&Sockets, Failure> {
+        let none = || Failure::new(ErrorKind::StepError, "there is no network here");
+        self.sender.sockets().ok_or_else(none)
+    }
+}
+
+/// What a future yields that drives a connection: nothing, or a `Result`.
+pub trait ConnectionEnd {
+    /// Why the connection failed.
+    fn failure(self) -> Option<String>;
+}
+
+impl ConnectionEnd for () {
+    fn failure(self) -> Option<String> {
+        None
+    }
+}
+
+impl<T, E: Display> ConnectionEnd for Result<T, E> {
+    fn failure(self) -> Option<String> {
+        self.err().map(|error| error.to_string())
+    }
+}
+
+impl fmt::Debug for Net {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Net").finish_non_exhaustive()
+    }
+}
