@@ -15,6 +15,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         what_is_listed_is_tested_and_its_neighbours_are_not,
         a_load_above_what_an_entry_allows_is_refused_before_it_begins,
         what_nobody_could_foresee_is_stopped_at_the_cap,
+        clients_of_ones_own_keep_to_the_list,
         a_target_proves_that_it_may_be_tested,
         an_owner_who_takes_the_file_away_ends_the_run,
         a_target_ends_the_run_by_a_header,
@@ -26,6 +27,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 const LOAD: &str = r#"
 //! Scenarios whose target is given.
 
+use loadtest::Stream;
 use loadtest::prelude::*;
 
 #[scenario(load = iterations(5))]
@@ -38,6 +40,44 @@ fn single() {
 fn hop() {
     #[step(get = "/hop", redirects = 3, expect = 200..400)]
     fn ask();
+}
+
+#[scenario(reaches = ["tcp://10.99.0.1:8108"], load = iterations(200, users = 1), thresholds(errors < 100%))]
+fn client() {
+    #[step(once)]
+    async fn line(net: &mut Net) -> Result<Stream, Error> {
+        Ok(net.connect("tcp://10.99.0.1:8108").await?)
+    }
+
+    #[step]
+    async fn ask(_line: &Stream, vu: &mut Vu) -> Result<(), Error> {
+        Ok(vu.measure("ask", async { Ok::<_, Error>(()) }).await?)
+    }
+}
+
+#[scenario(reaches = ["tcp://10.99.0.1:8102"])]
+fn neighbour() {
+    #[step]
+    async fn ask(vu: &mut Vu) -> Result<(), Error> {
+        Ok(vu.measure("ask", async { Ok::<_, Error>(()) }).await?)
+    }
+}
+
+#[scenario(reaches = ["tcp://db.example.com:5432"])]
+fn unlisted() {
+    #[step]
+    async fn ask(vu: &mut Vu) -> Result<(), Error> {
+        Ok(vu.measure("ask", async { Ok::<_, Error>(()) }).await?)
+    }
+}
+
+#[scenario(load = iterations(3))]
+fn wanderer() {
+    #[step]
+    async fn leave(net: &mut Net) -> Result<(), Error> {
+        net.connect("tcp://10.99.0.1:8102").await?;
+        Ok(())
+    }
 }
 
 loadtest::main!();
@@ -77,6 +117,13 @@ scheme = "http"
 port = 8106
 owner = "ada@shop.test"
 addresses = ["10.98.0.0/16"]
+
+[[targets]]
+host = "10.99.0.1"
+scheme = "tcp"
+port = 8108
+owner = "ada@shop.test"
+max_rate = "20/s"
 
 [[targets]]
 host = "10.99.0.1"
@@ -205,6 +252,50 @@ fn what_nobody_could_foresee_is_stopped_at_the_cap() {
     let (_sandbox, output) = run("single --iterations 50 --users 1", "http://10.99.0.1:8105");
     output.exits(103).prints(&["for 1s at a time"]);
     assert!(slow.requests() < 40, "{}", slow.requests());
+}
+
+fn clients_of_ones_own_keep_to_the_list() {
+    let listed = Server::start_at(at("10.99.0.1:8108"), |_| Reply::text("ok"));
+    let other = Server::start_at(at("10.99.0.1:8102"), |_| Reply::text("ok"));
+    let run = |scenario: &str| {
+        let sandbox = Sandbox::at(project().root(), "");
+        let output = sandbox.tool("run", scenario).run();
+        (sandbox, output)
+    };
+    // The cap counts what is measured: the connection, and a second's worth of the rest at once.
+    let (sandbox, output) = run("client");
+    output.exits(103).prints(&["NOT PERMITTED", "max_rate"]);
+    let record = sandbox.record();
+    let ask = &total(&record).steps[1];
+    assert!((20..100).contains(&ask.ok), "{}", ask.ok);
+    // One to see that somebody is there, and that of the user.
+    assert_eq!(listed.connections(), 2);
+    for (scenario, told) in [
+        ("neighbour", "lists http://10.99.0.1:8101"),
+        (
+            "unlisted",
+            "`[[targets]]` with `host = \"db.example.com\"`, `scheme = \"tcp\"`, `port = 5432`",
+        ),
+    ] {
+        let (sandbox, output) = run(scenario);
+        let output = output.exits(103).has_one_error();
+        output.says(&["may not be tested", told]);
+        assert_eq!(sandbox.only_run().not_run().exit_code, 103, "{scenario}");
+    }
+    let (_sandbox, output) = run("wanderer");
+    output
+        .exits(103)
+        .prints(&["NOT PERMITTED", "`tcp://10.99.0.1:8102` may not be tested"]);
+    assert_eq!(other.connections(), 0);
+    let plan = |scenario: &str| project().tool("plan", scenario).run().exits(0);
+    plan("client").prints(&[
+        "each step has its own",
+        "tcp://10.99.0.1:8108: permitted",
+        "owned by ada@shop.test",
+    ]);
+    plan("neighbour").prints(&["tcp://10.99.0.1:8102: NOT permitted"]);
+    let list = project().tool("list", "client").run().exits(0);
+    list.prints(&["reaches    tcp://10.99.0.1:8108"]);
 }
 
 const FILE: &str = "/.well-known/loadtest-authorization";

@@ -45,6 +45,7 @@ fn render_table(scenario: &ScenarioDef) -> String {
     let target = match &scenario.base {
         Some(base) => base.to_string(),
         None if scenario.starts_target => "starts its own".to_owned(),
+        None if !scenario.needs_base() => "each step has its own".to_owned(),
         None => "from --base-url or LOADTEST_BASE_URL".to_owned(),
     };
     let version = match &scenario.version {
@@ -52,6 +53,9 @@ fn render_table(scenario: &ScenarioDef) -> String {
         None => scenario.fingerprint.to_string(),
     };
     let mut facts = vec![("load", load), ("target", target)];
+    if !scenario.reaches.is_empty() {
+        facts.push(("reaches", scenario.reaches.join(", ")));
+    }
     if !scenario.thresholds.is_empty() {
         facts.push(("thresholds", words::join_thresholds(&scenario.thresholds)));
     }

@@ -29,6 +29,17 @@ pub struct Measure<'a, F, R = ()> {
     reason: R,
 }
 
+/// What an operation yields: a `Result`.
+#[diagnostic::on_unimplemented(
+    message = "`vu.measure` measures what yields a `Result`, and this yields `{Self}`",
+    label = "yields no `Result`",
+    note = "what cannot fail is written `async {{ Ok::<_, Error>(..) }}`"
+)]
+pub trait Yield {}
+
+#[diagnostic::do_not_recommend]
+impl<T, E> Yield for Result<T, E> {}
+
 /// Why an operation failed, in the words of the step.
 #[derive(Debug)]
 pub struct Reason<D>(D);
@@ -102,7 +113,7 @@ impl<F, R> Measure<'_, F, R> {
             let message = format!("`{name}` is not measured: `vu.measure` is for `async` steps");
             return Err(MeasureError::new(ErrorKind::StepError, message));
         };
-        let measured = sender.begin_operation(&name).await?;
+        let measured = sender.begin_operation(&name, None).await?;
         let time = self.timeout.unwrap_or(measured.timeout());
         let ended = timeout(time, self.operation).await;
         let failed = match ended {

@@ -14,27 +14,25 @@ use std::rc::Rc;
 /// `reaches = [..]` of the scenario, where its addresses are put to the guard before the run; an address of this machine
 /// may always be connected to.
 ///
-/// ```no_run
+/// ```
 /// use loadtest::prelude::*;
-/// use tokio_postgres::{Client, NoTls};
+/// use redis::aio::MultiplexedConnection;
+/// use redis::{AsyncCommands, AsyncConnectionConfig, RedisConnectionInfo};
 ///
-/// #[scenario(reaches = ["tcp://db.staging.example.com:5432"], load = rate(300/s, for = 2m, max_users = 50))]
-/// fn ledger() {
+/// #[scenario(reaches = ["tcp://redis.staging.example.com:6379"], load = rate(300/s, for = 2m, max_users = 50))]
+/// fn visits() {
 ///     #[step(once)]
-///     async fn db(net: &mut Net) -> Result<Client, Error> {
-///         let stream = net.connect("tcp://db.staging.example.com:5432").await?;
-///         let mut config = tokio_postgres::Config::new();
-///         config.user("load").password(secret("PGPASSWORD").expose()).dbname("ledger");
-///         let (client, connection) = config.connect_raw(stream, NoTls).await?;
+///     async fn redis(net: &mut Net) -> Result<MultiplexedConnection, Error> {
+///         let stream = net.connect("tcp://redis.staging.example.com:6379").await?;
+///         let (info, config) = (RedisConnectionInfo::default(), AsyncConnectionConfig::new());
+///         let (redis, connection) = MultiplexedConnection::new_with_config(&info, stream, config).await?;
 ///         net.drive(connection);
-///         Ok(client)
+///         Ok(redis)
 ///     }
 ///
-///     #[step(p95 < 15ms)]
-///     async fn read(db: &Client, vu: &mut Vu) -> Result<i64, Error> {
-///         let id = vu.random_range(1..=1000) as i64;
-///         let row = vu.measure("read", db.query_one("select balance from account where id = $1", &[&id])).await?;
-///         Ok(row.get(0))
+///     #[step(p95 < 5ms)]
+///     async fn visit(redis: &mut MultiplexedConnection, vu: &mut Vu) -> Result<u64, Error> {
+///         Ok(vu.measure("INCR", redis.incr("visits", 1)).await?)
 ///     }
 /// }
 /// ```
@@ -56,7 +54,7 @@ impl Net {
         let url = url.as_ref();
         let sockets = self.sockets()?;
         let name = format!("connect {url}");
-        let measured = self.sender.begin_operation(&name).await?;
+        let measured = self.sender.begin_operation(&name, Some(url)).await?;
         let (mut phases, time) = (Phases::default(), measured.timeout());
         let opened = tokio::time::timeout(time, sockets.connect(url, &mut phases)).await;
         let opened = opened.unwrap_or_else(|_| {

@@ -20,17 +20,22 @@ const MAX_SHOWN_BODY: usize = 1024;
 /// The most exchanges of one step that are shown.
 const MAX_SHOWN_EXCHANGES: usize = 50;
 
-/// Runs iteration 0 once. What went wrong, step by step with request and response, or nothing.
+/// Runs iteration 0 once, and returns why it tested nothing, if no step ran since they left themselves out.
+///
+/// # Errors
+/// What went wrong, step by step with request and response.
 pub(crate) async fn run_smoke_test<T: Transport>(
     scenario: &'static Scenario,
     shared: &Shared,
     plan: &Plan,
     transport: T,
-) -> Result<(), String> {
+) -> Result<Option<String>, String> {
     let mut transcript = Transcript {
         definition: &scenario.definition,
         last: String::new(),
         problems: String::new(),
+        has_run: false,
+        left_out: None,
     };
     let place = IterationPosition::default();
     let ran = run_single_iteration(
@@ -47,7 +52,7 @@ pub(crate) async fn run_smoke_test<T: Transport>(
         let _ = writeln!(transcript.problems, "{message}");
     }
     if transcript.problems.is_empty() {
-        Ok(())
+        Ok(transcript.left_out.filter(|_| !transcript.has_run))
     } else {
         Err(transcript.problems)
     }
@@ -59,6 +64,10 @@ struct Transcript {
     /// The last request and its response; all of them where a step sends for itself.
     last: String,
     problems: String,
+    /// A step ran.
+    has_run: bool,
+    /// Why the first step did not that left itself out.
+    left_out: Option<String>,
 }
 
 impl IterationObserver for Transcript {
@@ -101,10 +110,12 @@ impl IterationObserver for Transcript {
         let place = format_args!("{}:{}", self.definition.file, definition.line);
         let last = std::mem::take(&mut self.last);
         match outcome {
-            StepOutcome::Ok
-            | StepOutcome::NotDrawn
-            | StepOutcome::LeftOut(_)
-            | StepOutcome::AlreadyRun => {}
+            StepOutcome::Ok => self.has_run = true,
+            StepOutcome::LeftOut(skip) => {
+                let why = || format!("step `{name}` left itself out: {}", skip.example);
+                self.left_out.get_or_insert_with(why);
+            }
+            StepOutcome::NotDrawn | StepOutcome::AlreadyRun => {}
             // what follows from a skip on purpose is on purpose
             StepOutcome::Skipped(skip) if !skip.cause.root.counts() => {}
             StepOutcome::Failed(failure) => {

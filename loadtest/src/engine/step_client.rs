@@ -122,11 +122,13 @@ impl<T: Transport> StepSender for StepClient<T> {
     fn begin_operation<'a>(
         &'a self,
         name: &'a str,
+        url: Option<&'a str>,
     ) -> Local<'a, Result<Box<dyn Operation + 'a>, Failure>> {
         Box::pin(async move {
             let open = self.request_log.open_row(redact::redact_row_name(name));
             let sockets = self.transport.sockets();
-            match sockets.map_or(Ok(Vec::new()), Sockets::admit_operation) {
+            let admitted = sockets.map(|sockets| sockets.admit_operation(url));
+            match admitted.unwrap_or_else(|| Ok(Vec::new())) {
                 Ok(passes) => Ok(Box::new(StepOperation {
                     begun: Instant::now(),
                     timeout: self.timeout,
@@ -170,6 +172,8 @@ impl Operation for StepOperation<'_> {
             phases,
             mut traffic,
         } = end;
+        // It counts as a request to the target.
+        traffic.requests = 1;
         if let Some(sockets) = self.sockets {
             traffic += sockets.take_traffic();
             if let (Some(failure), Some(lost)) = (&mut failure, sockets.take_lost()) {

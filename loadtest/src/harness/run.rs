@@ -111,7 +111,7 @@ pub(crate) fn prepare_run(
     context.base_url.clone_from(&base);
     let network = if let Some(reason) = sender.withdrawn_reason() {
         Err(withdrawn_failure(&reason))
-    } else if base.is_none() && needs_base(scenario) {
+    } else if base.is_none() && definition.needs_base() {
         Err(usage_failure(
             format!("scenario `{}` has no target", definition.identity()),
             Some(NO_TARGET_HELP.to_owned()),
@@ -583,17 +583,6 @@ pub(crate) fn given_base_url() -> Option<String> {
     std::env::var(BASE_URL_VARIABLE)
         .ok()
         .filter(|url| !url.is_empty())
-}
-
-/// Returns whether a step has a path that needs a base URL, or may have one.
-pub(super) fn needs_base(scenario: &Scenario) -> bool {
-    let steps = scenario.definition.steps.iter();
-    let mut sending = steps.filter(|step| !step.without_http).peekable();
-    if sending.peek().is_none() {
-        return false;
-    }
-    let urls: Vec<&str> = sending.filter_map(|step| step.url.as_deref()).collect();
-    urls.is_empty() || urls.iter().any(|url| url.starts_with('/'))
 }
 
 #[cfg(test)]

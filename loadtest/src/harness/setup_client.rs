@@ -152,8 +152,16 @@ impl StepSender for SetupWire {
     fn begin_operation<'a>(
         &'a self,
         _: &'a str,
+        url: Option<&'a str>,
     ) -> Local<'a, Result<Box<dyn Operation + 'a>, Failure>> {
-        Box::pin(async move { Ok(Box::new(UnmeasuredOperation(self)) as Box<dyn Operation>) })
+        Box::pin(async move {
+            let admitted = self.sockets().map(|sockets| sockets.admit_operation(url));
+            if let Some(Err(refusal)) = admitted {
+                self.tell_refusal(&refusal);
+                return Err(refusal);
+            }
+            Ok(Box::new(UnmeasuredOperation(self)) as Box<dyn Operation>)
+        })
     }
 
     fn sockets(&self) -> Option<&Sockets> {

@@ -3,8 +3,8 @@
 use super::permission::{permit_and_reach, permit_known_hosts};
 use super::print_error;
 use super::run::{
-    NO_TARGET_HELP, base_url, declared_base_url, given_base_url, missing_secrets, needs_base,
-    set_up, setup_context, tear_down,
+    NO_TARGET_HELP, base_url, declared_base_url, given_base_url, missing_secrets, set_up,
+    setup_context, tear_down,
 };
 use super::run_identity::RunIdentity;
 use super::setup_client::SetupClient;
@@ -133,7 +133,7 @@ fn smoke_trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
     if given.is_none()
         && definition.base.is_none()
         && !definition.starts_target
-        && needs_base(scenario)
+        && definition.needs_base()
     {
         return Ok(Completion::ignored_with(format!(
             "no target: {NO_TARGET_HELP}"
@@ -212,10 +212,9 @@ fn run_smoke_test(
         }
         let network = permit_and_reach(scenario, base.as_deref(), &sender).await?;
         let transport = HttpTransport::new(Arc::new(network), 0);
-        engine::smoke::run_smoke_test(scenario, &prepared.shared, &plan, transport)
-            .await
-            .map_err(Failed::from)?;
-        withdrawn().map_or(Ok(()), |withdrawn| Err(Failed::from(withdrawn)))
+        let ran = engine::smoke::run_smoke_test(scenario, &prepared.shared, &plan, transport);
+        let untested = ran.await.map_err(Failed::from)?;
+        withdrawn().map_or(Ok(untested), |withdrawn| Err(Failed::from(withdrawn)))
     });
     let died = prepared.target.as_ref().map(crate::targets::Target::check);
     tear_down(scenario, &prepared, &context);
@@ -226,7 +225,10 @@ fn run_smoke_test(
                 "{shown}\nthe target did not survive: {died}"
             )))
         }
-        (result, _) => result.map(|()| Completion::Completed),
+        (result, _) => {
+            let untested = result?;
+            Ok(untested.map_or(Completion::Completed, Completion::ignored_with))
+        }
     }
 }
 

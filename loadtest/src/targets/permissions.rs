@@ -144,7 +144,8 @@ impl Permissions {
 
     /// Returns the verdict on an absolute URL; `None` if the URL cannot be read.
     pub fn known(&self, url: &str) -> Option<Known<'_>> {
-        let origin = Origin::from_uri(&url.parse().ok()?).ok()?;
+        let origin = Origin::from_uri(&url.parse().ok()?).or_else(|_| Origin::of_socket(url));
+        let origin = origin.ok()?;
         let entry = self.entry(&origin).map(|entry| entry.owner.as_str());
         Some(match origin.host {
             Host::Address(address) => match self.permit(&origin, address) {

@@ -5,7 +5,7 @@ use super::error_mapping::{handshake_failure, local_error_kind};
 use super::network::{Addresses, Network};
 use super::progress::add_phase;
 use super::{ErrorKind, Failure, Phases, Traffic};
-use crate::targets::{Allowance, NotPermitted, Origin, RequestPass, Scheme};
+use crate::targets::{NotPermitted, Origin, RequestPass, Scheme};
 use bytes::Bytes;
 use std::cell::RefCell;
 use std::fmt;
@@ -54,29 +54,25 @@ impl Sockets {
         }
     }
 
-    /// Lets an operation pass, if it may happen now. It counts for every target of the clients of the scenario: which
-    /// of them it goes to, only the client knows.
+    /// Lets an operation pass, if it may happen now. Without a `url` it counts for every target of the clients of the
+    /// scenario: which of them it goes to, only the client knows.
     ///
     /// # Errors
     /// `guard.blocked`: the cap it would break, or that the permission has ended.
-    pub(crate) fn admit_operation(&self) -> Result<Vec<RequestPass>, Failure> {
-        let origins = self.network.origins().iter();
-        let reached = origins.filter(|origin| !origin.scheme.is_http());
-        let caps = reached.filter_map(|origin| self.network.allowance(origin));
-        self.admit(caps)
-    }
-
-    fn admit(
-        &self,
-        caps: impl IntoIterator<Item = Arc<Allowance>>,
-    ) -> Result<Vec<RequestPass>, Failure> {
+    pub(crate) fn admit_operation(&self, url: Option<&str>) -> Result<Vec<RequestPass>, Failure> {
         let refuse = |words| Failure::new(ErrorKind::GuardBlocked, words);
         if let Some(reason) = self.network.halted() {
             return Err(refuse(format!(
                 "the permission to test has ended: {reason}"
             )));
         }
-        let passes = caps.into_iter().map(|cap| cap.admit_request());
+        let own = url.map(|url| Origin::of_socket(url).ok());
+        let origins = self.network.origins().iter();
+        let reached = origins.filter(|origin| !origin.scheme.is_http() && own.is_none());
+        let passes = reached
+            .chain(own.iter().flatten())
+            .filter_map(|origin| self.network.allowance(origin))
+            .map(|cap| cap.admit_request());
         passes.collect::<Result<_, _>>().map_err(refuse)
     }
 
@@ -98,7 +94,6 @@ impl Sockets {
         if origin.scheme == Scheme::Udp {
             return Err(unusable(url, "`net.udp(..)` is for `udp://`"));
         }
-        let _pass = self.admit(self.network.allowance(&origin))?;
         let begin = Instant::now();
         if let Some(now) = self.network.addresses_now(&origin).await {
             addresses = now?;
@@ -129,7 +124,6 @@ impl Sockets {
         if origin.scheme != Scheme::Udp {
             return Err(unusable(url, "`net.udp(..)` is for `udp://`"));
         }
-        let _pass = self.admit(self.network.allowance(&origin))?;
         let address = addresses.all[addresses.of(self.user)];
         let own = match address {
             SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),

@@ -14,7 +14,8 @@ pub(super) struct Destination {
     pub(super) from: AddressOrigin,
     /// True if the setup of the scenario starts a target, which a given base URL replaces.
     pub(super) starts_target: bool,
-    /// The hosts that are known, of the base and of steps with an absolute URL.
+    /// The hosts that are known, of the base and of steps with an absolute URL, and what clients of the scenario's own
+    /// reach.
     pub(super) hosts: Vec<Host>,
 }
 
@@ -70,7 +71,6 @@ impl Destination {
         permissions: &Permissions,
     ) -> Self {
         let urls = || scenario.steps.iter().filter_map(|step| step.url.as_deref());
-        let needed = urls().next().is_none() || urls().any(|url| url.starts_with('/'));
         let (base, from) = if let Some(flag) = flag {
             (Some(flag), AddressOrigin::CommandLine)
         } else if let Some(variable) = environment {
@@ -79,7 +79,7 @@ impl Destination {
             (None, AddressOrigin::Setup)
         } else if let Some(base) = &scenario.base {
             (Some(&**base), AddressOrigin::Declared)
-        } else if needed {
+        } else if scenario.needs_base() {
             (None, AddressOrigin::Missing)
         } else {
             (None, AddressOrigin::NotNeeded)
@@ -98,6 +98,14 @@ impl Destination {
             if !hosts.contains(&found) {
                 hosts.push(found);
             }
+        }
+        for url in scenario.reaches.iter() {
+            let (permission, owner) = find_permission(url, url, permissions);
+            hosts.push(Host {
+                name: url.to_string(),
+                permission,
+                owner,
+            });
         }
         Self {
             base: base.map(|base| redact::redact_url_template(base).into_owned()),

@@ -355,6 +355,20 @@ impl ScenarioDef {
         }
     }
 
+    /// Returns whether a step has a path that needs a base URL, or may have one.
+    pub fn needs_base(&self) -> bool {
+        let mut sending = self.steps.iter().filter(|step| !step.without_http);
+        let mut urls = self
+            .steps
+            .iter()
+            .filter_map(|step| step.url.as_deref())
+            .peekable();
+        if urls.peek().is_none() {
+            return sending.next().is_some();
+        }
+        urls.any(|url| url.starts_with('/'))
+    }
+
     /// Returns the zero-based number of the group that a step is in.
     pub fn group_index(&self, step: &StepDef) -> Option<usize> {
         let name = step.group.as_ref()?;

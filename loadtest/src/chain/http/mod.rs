@@ -98,13 +98,15 @@ pub(crate) trait StepSender {
     /// Counts a check that passed or failed.
     fn count_check(&self, name: &str, holds: bool);
 
-    /// Begins an operation of a client of the step's own, which counts in the row `name`.
+    /// Begins an operation of a client of the step's own, which counts in the row `name`; `url` is where it goes to, if
+    /// that is known.
     ///
     /// # Errors
     /// It may not happen now.
     fn begin_operation<'a>(
         &'a self,
         name: &'a str,
+        url: Option<&'a str>,
     ) -> Local<'a, Result<Box<dyn Operation + 'a>, Failure>>;
 
     /// Returns what clients of the scenario's own connect over, where they can.

@@ -36,6 +36,29 @@ fn every_key_of_a_target_is_read() {
 }
 
 #[test]
+fn what_clients_of_ones_own_reach_has_a_scheme_a_port_and_no_proof() {
+    let read_one = |keys: &str| {
+        read(&format!(
+            "[[targets]]\nhost = \"db.test\"\nowner = \"ada\"\n{keys}"
+        ))
+    };
+    let all = read_one("scheme = \"tls\"\nport = 5432\n").unwrap();
+    assert_eq!(all[0].origin(), "tls://db.test:5432");
+    for (keys, told) in [
+        (
+            "scheme = \"tcp\"\n",
+            "1: a target with `scheme = \"tcp\"` needs `port`; write for example `port = 5432`",
+        ),
+        (
+            "scheme = \"udp\"\nport = 53\nproof = \"well-known\"\n",
+            "1: `proof` is read by HTTP, which a target with `scheme = \"udp\"` does not speak; leave it out",
+        ),
+    ] {
+        assert_eq!(read_one(keys).unwrap_err(), [told]);
+    }
+}
+
+#[test]
 fn what_is_no_target_is_left_to_others() {
     for text in [
         "",

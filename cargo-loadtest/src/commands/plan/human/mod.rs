@@ -93,7 +93,7 @@ fn render_target(page: &mut Screen, destination: &Destination) {
         AddressOrigin::Environment => format!("{base} from LOADTEST_BASE_URL{replaced}"),
         AddressOrigin::Declared => format!("{base} as declared"),
         AddressOrigin::Setup => "started by the scenario on this machine: permitted".to_owned(),
-        AddressOrigin::NotNeeded => "each step names its own".to_owned(),
+        AddressOrigin::NotNeeded => "each step has its own".to_owned(),
         AddressOrigin::Missing => {
             "none: a run is refused; give `--base-url`, set LOADTEST_BASE_URL, or declare `base`"
                 .to_owned()
