@@ -55,7 +55,8 @@ fn build_rows(report: &Report) -> Vec<Vec<String>> {
                 let row = row.count("failed", request.failed);
                 let row = row.number("error_ratio", request.error_rate);
                 let row = row.grade(request.grade.as_ref());
-                rows.push(row.times(&request.service));
+                let row = row.times(&request.service);
+                rows.push(row.stream(request.stream.as_ref()));
             }
         }
         for counter in &card.counters {

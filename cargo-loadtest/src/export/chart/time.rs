@@ -4,7 +4,7 @@ use super::observed::draw_observed;
 use super::plot::{Bound, PlotSeries, draw_plot};
 use super::{Chart, paint_of};
 use crate::export::scene::Paint;
-use loadtest_model::card::{Card, Point, ThresholdRow, Timeline};
+use loadtest_model::card::{Card, Point, StepCourse, ThresholdRow, Timeline};
 use loadtest_model::definition::Metric;
 use loadtest_model::display;
 use std::collections::BTreeMap;
@@ -20,7 +20,16 @@ pub(crate) fn draw_over_time(card: &Card) -> Vec<Chart> {
         return Vec::new();
     }
     let mut charts = vec![draw_times(card), draw_rate(card)];
-    charts.extend(draw_step_times(course));
+    charts.extend(draw_step_times(
+        "Time to the first event, p95",
+        course,
+        &course.first_events,
+    ));
+    charts.extend(draw_step_times(
+        "Response time of steps, p95",
+        course,
+        &course.steps,
+    ));
     // Of a fast target no user is ever seen at work.
     if course.points.iter().any(|point| point.active_users > 0) {
         charts.push(draw_users(course));
@@ -51,9 +60,9 @@ fn draw_times(card: &Card) -> Chart {
     draw_seconds(title, &card.course, &series, &list_time_bounds(card))
 }
 
-/// The response time of each step, or of those that take longest; none of a course of one.
-fn draw_step_times(course: &Timeline) -> Option<Chart> {
-    let series = course.steps.iter().map(|step| PlotSeries {
+/// A time of each step, or of those that take longest; none without any.
+fn draw_step_times(title: &str, course: &Timeline, steps: &[StepCourse]) -> Option<Chart> {
+    let series = steps.iter().map(|step| PlotSeries {
         values: step
             .p95_us
             .iter()
@@ -62,7 +71,7 @@ fn draw_step_times(course: &Timeline) -> Option<Chart> {
         ..PlotSeries::new(&step.name, paint_of(step.step), course, |_| None)
     });
     let series: Vec<_> = series.collect();
-    let draw = || draw_seconds("Response time of steps, p95", course, &series, &[]);
+    let draw = || draw_seconds(title, course, &series, &[]);
     (!series.is_empty()).then(draw)
 }
 

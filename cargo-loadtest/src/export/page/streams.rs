@@ -10,7 +10,8 @@ const TIMES: &str = "First event: from a request that was due to the first event
 
 /// Builds a row for each step that reads streams, or that says what a good execution is.
 pub(super) fn build_streams(card: &Card) -> Option<Section> {
-    let has_streams = card.steps.iter().any(|step| step.stream.is_some());
+    let own = |step: &StepRow| step.inner.iter().any(|row| row.stream.is_some());
+    let has_streams = (card.steps.iter()).any(|step| step.stream.is_some() || own(step));
     let has_good = card.steps.iter().any(|step| step.good.is_some());
     if !has_streams && !has_good {
         return None;
@@ -31,7 +32,7 @@ pub(super) fn build_streams(card: &Card) -> Option<Section> {
     let caption = if has_streams { TIMES } else { "" };
     let mut table = Table::new(caption, columns);
     for step in &card.steps {
-        if step.stream.is_none() && step.good.is_none() {
+        if step.stream.is_none() && step.good.is_none() && !own(step) {
             continue;
         }
         let mut cells = vec![TableCell::name(&*step.name)];
@@ -45,6 +46,16 @@ pub(super) fn build_streams(card: &Card) -> Option<Section> {
             cells,
             ..TableRow::default()
         });
+        for row in step.inner.iter().filter(|row| row.stream.is_some()) {
+            let mut cells = vec![TableCell::name(&*row.name)];
+            cells.extend(stream_cells(row.stream.as_ref()));
+            cells.extend(has_good.then(TableCell::default));
+            table.rows.push(TableRow {
+                cells,
+                is_inner: true,
+                ..TableRow::default()
+            });
+        }
     }
     let title = if has_streams {
         "Streams"

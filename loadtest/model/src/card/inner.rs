@@ -2,6 +2,7 @@
 
 use super::grade::StepGrade;
 use super::step::{Quantiles, share_of};
+use super::stream::StreamRow;
 use crate::definition::{Part, Subject};
 use crate::metrics::InnerTally;
 use crate::plan::{Plan, StepGrading, tightest_tail_bound};
@@ -26,10 +27,13 @@ pub struct InnerRow {
     pub service: Quantiles,
     /// Answers by status.
     pub statuses: BTreeMap<u16, u64>,
+    /// The streams of events, where the answers are some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream: Option<StreamRow>,
 }
 
 impl InnerRow {
-    pub(super) fn from_tally(tally: &InnerTally) -> Self {
+    pub(super) fn from_tally(tally: &InnerTally, seconds: Option<f64>) -> Self {
         Self {
             name: tally.name.clone(),
             grade: None,
@@ -38,6 +42,8 @@ impl InnerRow {
             error_rate: share_of(tally.failed, tally.requests),
             service: Quantiles::from_histogram(&tally.service),
             statuses: tally.statuses.clone(),
+            // The row is graded by its service time.
+            stream: (tally.stream.as_ref()).map(|stream| StreamRow::new(false, stream, seconds)),
         }
     }
 

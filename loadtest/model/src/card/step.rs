@@ -196,8 +196,13 @@ impl StepRow {
             good: (!step.good.is_empty())
                 .then(|| share_of(tally.good, tally.executed))
                 .flatten(),
-            stream: (tally.stream.as_ref()).map(|stream| StreamRow::new(step, stream, seconds)),
-            inner: tally.inner.iter().map(InnerRow::from_tally).collect(),
+            stream: (tally.stream.as_ref()).map(|stream| {
+                let by_first_event = step.graded_part() == Part::FirstEvent;
+                StreamRow::new(by_first_event, stream, seconds)
+            }),
+            inner: (tally.inner.iter())
+                .map(|row| InnerRow::from_tally(row, seconds))
+                .collect(),
         }
     }
 

@@ -1,11 +1,10 @@
 //! The figures of the streams of a step.
 
 use super::step::{Quantiles, share_of};
-use crate::definition::{Part, StepDef};
 use crate::metrics::StreamTally;
 use serde::Serialize;
 
-/// The measurements of the streams of events that a step reads.
+/// The measurements of the streams of events that a step reads, or the requests of one name within it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StreamRow {
     /// From a request that was due to the first event that counts.
@@ -22,12 +21,16 @@ pub struct StreamRow {
     pub events: u64,
     /// Events that came by the same read as the one before, a share of one.
     pub together: Option<f64>,
-    /// True if the step is graded by the time to its first event, false if by that to its last.
+    /// True if step or requests are graded by the time to its first event, false if by that to its last.
     pub graded_by_first_event: bool,
 }
 
 impl StreamRow {
-    pub(super) fn new(step: &StepDef, tally: &StreamTally, seconds: Option<f64>) -> Self {
+    pub(super) fn new(
+        graded_by_first_event: bool,
+        tally: &StreamTally,
+        seconds: Option<f64>,
+    ) -> Self {
         Self {
             first_event: Quantiles::from_histogram(&tally.first_event),
             gap: Quantiles::from_histogram(&tally.gap),
@@ -36,7 +39,7 @@ impl StreamRow {
             units_per_second: seconds.map(|seconds| tally.units as f64 / seconds),
             events: tally.events,
             together: share_of(tally.together, tally.events),
-            graded_by_first_event: step.graded_part() == Part::FirstEvent,
+            graded_by_first_event,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::definition::{Load, Shape, Stage, micros};
 use crate::metrics::ErrorKind;
-use crate::metrics::{Cell, CompactSum};
+use crate::metrics::{Cell, CellStep, CompactHistogram, CompactSum, Histogram, StepTally};
 use crate::plan::Plan;
 use crate::record::{ScenarioRecord, ShardRun};
 use serde::Serialize;
@@ -30,6 +30,9 @@ pub struct Timeline {
     pub points: Vec<Point>,
     /// The courses of the steps, of which there are two or more: of the six that take longest.
     pub steps: Vec<StepCourse>,
+    /// The courses of the first events of streams: of the six steps that take longest to one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub first_events: Vec<StepCourse>,
     /// The courses of the shards that made the load, of which there are two or more: of the six that started
     /// iterations latest.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -47,14 +50,14 @@ pub struct GeneratorCourse {
     pub latest_us: Vec<Option<u64>>,
 }
 
-/// The response time of one step over time.
+/// The response time of one step over time, or the time to its first event.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepCourse {
     /// The place of the step in the scenario, from 0.
     pub step: usize,
     /// The name of the step.
     pub name: String,
-    /// The 95th percentile of its response times in each point, in microseconds; `None` where it has none.
+    /// The 95th percentile of these times in each point, in microseconds; `None` where it has none.
     pub p95_us: Vec<Option<u64>>,
 }
 
@@ -140,7 +143,8 @@ impl Timeline {
             width,
             steady_from: ramp_length(&record.start.plan.load).map(|ramp| ramp.as_secs_f64()),
             points,
-            steps: measure_steps(record, &ranges),
+            steps: measure_steps(record, &ranges, &RESPONSES),
+            first_events: measure_steps(record, &ranges, &FIRST_EVENTS),
             generators: measure_generators(record, &ranges),
         }
     }
@@ -169,15 +173,39 @@ fn measure_generators(record: &ScenarioRecord, ranges: &[Range<u32>]) -> Vec<Gen
     courses.collect()
 }
 
+/// A time of steps that has a course.
+struct StepTime {
+    /// The fewest steps that are worth a chart.
+    least: usize,
+    of_tally: fn(&StepTally) -> Option<&Histogram>,
+    of_cell: fn(&CellStep) -> Option<&CompactHistogram>,
+}
+
+/// A single step is that of the journey.
+const RESPONSES: StepTime = StepTime {
+    least: 2,
+    of_tally: |step| Some(&step.response),
+    of_cell: |step| Some(&step.response),
+};
+const FIRST_EVENTS: StepTime = StepTime {
+    least: 1,
+    of_tally: |step| Some(&step.stream.as_ref()?.first_event),
+    of_cell: |step| Some(&step.stream.as_ref()?.first_event),
+};
+
 /// Measures the steps that take longest, in the order of the scenario, within these seconds.
-fn measure_steps(record: &ScenarioRecord, ranges: &[Range<u32>]) -> Vec<StepCourse> {
+fn measure_steps(
+    record: &ScenarioRecord,
+    ranges: &[Range<u32>],
+    time: &StepTime,
+) -> Vec<StepCourse> {
     let definitions = &record.start.definition.steps;
     let tallies = record.windows.steady.steps.iter().enumerate();
     let mut slowest: Vec<(Duration, usize)> = tallies
         .take(definitions.len())
-        .filter_map(|(step, tally)| Some((tally.response.quantile(0.95)?, step)))
+        .filter_map(|(step, tally)| Some(((time.of_tally)(tally)?.quantile(0.95)?, step)))
         .collect();
-    if slowest.len() < 2 {
+    if slowest.len() < time.least {
         return Vec::new();
     }
     slowest.sort_by_key(|(time, step)| (Reverse(*time), *step));
@@ -190,7 +218,7 @@ fn measure_steps(record: &ScenarioRecord, ranges: &[Range<u32>]) -> Vec<StepCour
             .iter()
             .take_while(|cell| cell.second < range.end);
         let steps = within.filter_map(|cell| cell.steps.get(step));
-        let times = CompactSum::of(steps.map(|step| &step.response));
+        let times = CompactSum::of(steps.filter_map(time.of_cell));
         times.quantile(0.95).map(|time| time.as_micros() as u64)
     };
     let courses = slowest.into_iter().map(|(_, step)| StepCourse {
