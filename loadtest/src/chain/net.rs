@@ -91,9 +91,8 @@ impl Net {
     /// Runs the future that drives a connection, as clients such as `tokio-postgres` have one beside them, until it ends
     /// or the virtual user does. If it fails, the next operation that fails says so too.
     pub fn drive<C: Future<Output: ConnectionEnd> + 'static>(&self, connection: C) {
-        if let Some(sockets) = self.sender.sockets() {
-            sockets.drive(async { connection.await.failure() });
-        }
+        self.sender
+            .drive(Box::pin(async { connection.await.failure() }));
     }
 
     fn sockets(&self) -> Result<&Sockets, Failure> {

@@ -13,6 +13,9 @@ use crate::targets::RequestPass;
 use crate::transport::{Call, Exchange, Failure, Sockets, Transport};
 use loadtest_model::definition::{Expect, Reads};
 use std::cell::Cell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -147,6 +150,17 @@ impl<T: Transport> StepSender for StepClient<T> {
 
     fn sockets(&self) -> Option<&Sockets> {
         self.transport.sockets()
+    }
+
+    fn drive(&self, mut connection: Local<'static, Option<String>>) {
+        let (state, step) = (Rc::clone(self.request_log.state()), self.request_log.step);
+        let guarded = poll_fn(move |context| {
+            let polled = state.run_user_code(step, || connection.as_mut().poll(context));
+            polled.unwrap_or_else(|message| Poll::Ready(Some(format!("panicked: {message}"))))
+        });
+        if let Some(sockets) = self.sockets() {
+            sockets.drive(guarded);
+        }
     }
 }
 

@@ -167,6 +167,12 @@ impl StepSender for SetupWire {
     fn sockets(&self) -> Option<&Sockets> {
         self.transport.sockets()
     }
+
+    fn drive(&self, connection: Local<'static, Option<String>>) {
+        if let Some(sockets) = self.sockets() {
+            sockets.drive(connection);
+        }
+    }
 }
 
 impl SetupWire {

@@ -43,11 +43,11 @@ impl Origin {
             Some(Some(scheme)) if !scheme.is_http() => scheme,
             _ => return Err("it begins with `tcp://`, `tls://` or `udp://`".into()),
         };
-        if uri
+        let has_path = uri
             .path_and_query()
-            .is_some_and(|path| path.as_str() != "/")
-        {
-            return Err("it has a host and a port alone".into());
+            .is_some_and(|path| path.as_str() != "/");
+        if has_path || url.contains('@') {
+            return Err("it has to be a host and a port alone".into());
         }
         Self::with_scheme(scheme, &uri)
     }

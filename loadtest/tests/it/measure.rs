@@ -410,6 +410,26 @@ fn driven() {
     }
 }
 
+#[scenario]
+fn driven_into_panic() {
+    #[step]
+    async fn ask(net: &mut Net, vu: &mut Vu) -> Result<(), Error> {
+        let (answer, waiting) = tokio::sync::oneshot::channel::<()>();
+        net.drive(async move {
+            assert!(answer.is_closed(), "a frame that nobody knows");
+        });
+        vu.measure("ask", waiting).await?;
+        Ok(())
+    }
+}
+
+#[test]
+fn a_connection_that_panics_is_told_as_well() {
+    let card = run(driven_into_panic());
+    let words = "`ask` failed: channel closed (channel closed; its connection ended: panicked: a frame that nobody knows)";
+    assert_eq!(errors(&card), [("op.error", 4, words)]);
+}
+
 #[test]
 fn a_connection_that_fails_beside_an_operation_is_told_with_it() {
     let card = run(driven());

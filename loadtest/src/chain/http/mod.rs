@@ -111,6 +111,9 @@ pub(crate) trait StepSender {
 
     /// Returns what clients of the scenario's own connect over, where they can.
     fn sockets(&self) -> Option<&Sockets>;
+
+    /// Runs `connection` until it ends or the user does; it yields why it failed, if it did.
+    fn drive(&self, connection: Local<'static, Option<String>>);
 }
 
 /// The engine's side of an operation under way. One that is dropped was given up.
