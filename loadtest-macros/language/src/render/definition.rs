@@ -176,15 +176,7 @@ fn render_step_def(
         let (name, value) = (render_text(name), render_text(value));
         quote!(::loadtest::__private::HeaderDef { name: #name, value: #value })
     }));
-    let declared_body = render_option(step.declared.body.as_ref().map(|(kind, template)| {
-        let (kind, template) = (Ident::new(kind, Span::call_site()), render_text(template));
-        quote! {
-            ::loadtest::__private::BodyDef {
-                kind: ::loadtest::__private::BodyKind::#kind,
-                template: #template,
-            }
-        }
-    }));
+    let declared_body = render_declared_body(step);
     let weight = render_weight(at, &options.weight);
     let one_of = render_option(
         options
@@ -258,6 +250,19 @@ fn render_step_def(
             fingerprint: #fingerprint,
         }
     }
+}
+
+/// The body that a step declares.
+fn render_declared_body(step: &ResolvedStep) -> TokenStream {
+    render_option(step.declared.body.as_ref().map(|(kind, template)| {
+        let (kind, template) = (Ident::new(kind, Span::call_site()), render_text(template));
+        quote! {
+            ::loadtest::__private::BodyDef {
+                kind: ::loadtest::__private::BodyKind::#kind,
+                template: #template,
+            }
+        }
+    }))
 }
 
 /// The timeout of a step; streams have more time unless it is declared.
