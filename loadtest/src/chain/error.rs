@@ -104,7 +104,14 @@ pub(crate) fn causes<'a>(
 
 /// Describes `error` and its sources.
 pub(crate) fn describe_error(error: &(dyn StdError + 'static)) -> String {
-    let words: Vec<String> = causes(error).map(ToString::to_string).collect();
+    let mut words: Vec<String> = Vec::new();
+    for cause in causes(error) {
+        let cause = cause.to_string();
+        // Some errors say what their source says.
+        if words.last().is_none_or(|last| !last.contains(&cause)) {
+            words.push(cause);
+        }
+    }
     words.join(": ")
 }
 

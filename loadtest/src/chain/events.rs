@@ -174,6 +174,9 @@ impl<T: FromBody> FromBody for Events<T> {
     }
 }
 
+/// The most units of one stream; a function that counts more has made a mistake, and sums are to have room.
+const MAX_UNITS: u64 = u32::MAX as u64;
+
 /// What is measured of a stream, whose units of work are its events from the first that counts on.
 pub fn measure_events<T: FromBody>(
     slot: &Slot<Events<T>>,
@@ -218,7 +221,9 @@ fn measure<T: FromBody>(
         gaps: pairs
             .map(|pair| pair[1].at.saturating_sub(pair[0].at))
             .collect(),
-        units: units(events).unwrap_or(counting.len() as u64),
+        units: units(events)
+            .unwrap_or(counting.len() as u64)
+            .min(MAX_UNITS),
         events: events.len() as u64,
         together: events.iter().filter(|event| event.is_together).count() as u64,
     }

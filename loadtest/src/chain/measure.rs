@@ -9,6 +9,7 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::io;
 use std::time::Duration;
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 /// An operation to be measured, as [`Vu::measure`](super::Vu::measure) makes it: awaited, it runs, and yields what it
@@ -28,6 +29,9 @@ pub struct Measure<'a, F, R = ()> {
     traffic: Traffic,
     reason: R,
 }
+
+/// The most bytes of one operation, so that sums have room.
+const MAX_BYTES: u64 = 1 << 40;
 
 /// What an operation yields: a `Result`.
 #[diagnostic::on_unimplemented(
@@ -73,7 +77,11 @@ impl<'a, F> Measure<'a, F> {
 
 impl<'a, F: Future<Output = Result<T, E>>, T, E> Measure<'a, F> {
     /// Says why the operation failed, of its error: for what is no [`std::error::Error`], and for shorter words.
-    pub fn reason<D: FnOnce(&E) -> String>(self, describe: D) -> Measure<'a, F, Reason<D>> {
+    pub fn reason<D, W>(self, describe: D) -> Measure<'a, F, Reason<D>>
+    where
+        D: FnOnce(&E) -> W,
+        W: Into<String>,
+    {
         Measure {
             sender: self.sender,
             name: self.name,
@@ -95,8 +103,8 @@ impl<F, R> Measure<'_, F, R> {
     /// Counts these bytes as sent and received, unless the operation fails. Those of a connection that `net` opened count
     /// without it.
     pub fn bytes(mut self, sent: u64, received: u64) -> Self {
-        self.traffic.sent_bytes = sent;
-        self.traffic.received_bytes = received;
+        self.traffic.sent_bytes = sent.min(MAX_BYTES);
+        self.traffic.received_bytes = received.min(MAX_BYTES);
         self
     }
 
@@ -131,13 +139,14 @@ impl<F, R> Measure<'_, F, R> {
                 source: None,
             },
         };
-        measured.finish(OperationEnd {
+        let lost = measured.finish(OperationEnd {
             failure: Some(Failure::new(failed.kind, failed.words.clone())),
             ..OperationEnd::default()
         });
-        let message = match failed.source {
-            Some(_) => format!("`{name}` failed"),
-            None => format!("`{name}` failed: {}", failed.words),
+        let message = match (lost, &failed.source) {
+            (Some(lost), _) => format!("`{name}` failed: {}; {lost}", failed.words),
+            (None, Some(_)) => format!("`{name}` failed"),
+            (None, None) => format!("`{name}` failed: {}", failed.words),
         };
         Err(MeasureError {
             kind: failed.kind.name(),
@@ -175,12 +184,13 @@ where
     }
 }
 
-impl<'a, F, T, E, D> IntoFuture for Measure<'a, F, Reason<D>>
+impl<'a, F, T, E, D, W> IntoFuture for Measure<'a, F, Reason<D>>
 where
     F: Future<Output = Result<T, E>> + 'a,
     T: 'a,
     E: 'a,
-    D: FnOnce(&E) -> String + 'a,
+    D: FnOnce(&E) -> W + 'a,
+    W: Into<String>,
 {
     type Output = Result<T, MeasureError>;
     type IntoFuture = Local<'a, Self::Output>;
@@ -189,7 +199,7 @@ where
         Box::pin(
             self.run(|Reason(describe): Reason<D>, error: E| MeasuredFailure {
                 kind: ErrorKind::OpError,
-                words: describe(&error),
+                words: describe(&error).into(),
                 source: None,
             }),
         )
@@ -211,6 +221,9 @@ fn error_kind(error: &(dyn StdError + 'static)) -> ErrorKind {
             }
             if let Some(error) = cause.downcast_ref::<HttpError>() {
                 return known(error.kind());
+            }
+            if cause.is::<Elapsed>() {
+                return Some(ErrorKind::TimeoutTotal);
             }
             cause.downcast_ref::<io::Error>().and_then(io_error_kind)
         })

@@ -179,7 +179,7 @@ impl Operation for StepOperation<'_> {
         self.timeout
     }
 
-    fn finish(self: Box<Self>, end: OperationEnd) {
+    fn finish(self: Box<Self>, end: OperationEnd) -> Option<String> {
         let time = self.begun.elapsed();
         let OperationEnd {
             mut failure,
@@ -188,10 +188,15 @@ impl Operation for StepOperation<'_> {
         } = end;
         // It counts as a request to the target.
         traffic.requests = 1;
+        let mut lost = None;
         if let Some(sockets) = self.sockets {
             traffic += sockets.take_traffic();
-            if let (Some(failure), Some(lost)) = (&mut failure, sockets.take_lost()) {
-                failure.message = format!("{}; its connection ended: {lost}", failure.message);
+            // What the next one succeeds without is told by one that fails.
+            if let Some(failure) = &mut failure {
+                lost = sockets.take_lost();
+                if let Some(lost) = &lost {
+                    failure.message = format!("{}; {lost}", failure.message);
+                }
             }
         }
         self.open.close(EndedOperation {
@@ -201,5 +206,6 @@ impl Operation for StepOperation<'_> {
             traffic,
             phases,
         });
+        lost
     }
 }

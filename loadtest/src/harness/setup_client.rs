@@ -194,9 +194,10 @@ impl Operation for UnmeasuredOperation<'_> {
         DEFAULT_TIMEOUT
     }
 
-    fn finish(self: Box<Self>, end: OperationEnd) {
+    fn finish(self: Box<Self>, end: OperationEnd) -> Option<String> {
         if let Some(failure) = &end.failure {
             self.0.tell_refusal(failure);
         }
+        None
     }
 }

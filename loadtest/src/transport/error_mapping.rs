@@ -68,7 +68,7 @@ pub(super) fn local_error_kind(error: &io::Error) -> Option<ErrorKind> {
 pub(crate) fn io_error_kind(error: &io::Error) -> Option<ErrorKind> {
     local_error_kind(error).or(match error.kind() {
         io::ErrorKind::ConnectionRefused => Some(ErrorKind::ConnectRefused),
-        io::ErrorKind::TimedOut => Some(ErrorKind::ConnectTimeout),
+        io::ErrorKind::TimedOut => Some(ErrorKind::TimeoutTotal),
         io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
             Some(ErrorKind::ConnectUnreachable)
         }

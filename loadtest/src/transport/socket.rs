@@ -161,7 +161,7 @@ impl Sockets {
         while driven.try_join_next().is_some() {}
         driven.spawn_local(async move {
             if let Some(reason) = connection.await {
-                lost.replace(Some(reason));
+                lost.replace(Some(format!("its connection ended: {reason}")));
             }
         });
     }

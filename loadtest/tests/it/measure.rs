@@ -141,6 +141,23 @@ fn failing() {
     }
 
     #[step]
+    async fn late(vu: &mut Vu) -> Result<(), Error> {
+        let late = async {
+            tokio::time::timeout(20 * MS, pending::<()>()).await?;
+            Ok::<_, Error>(())
+        };
+        vu.measure("query", late).bytes(u64::MAX, u64::MAX).await?;
+        Ok(())
+    }
+
+    #[step]
+    async fn doubled(vu: &mut Vu) -> Result<(), Error> {
+        let timed_out = io::Error::new(io::ErrorKind::TimedOut, Db(io::Error::other("db error")));
+        vu.measure("query", ready(Err::<(), _>(timed_out))).await?;
+        Ok(())
+    }
+
+    #[step]
     async fn told(vu: &mut Vu) -> Result<(), Error> {
         vu.measure("send", ready(Err::<(), _>(Opaque(7))))
             .reason(|opaque| format!("code {}", opaque.0))
@@ -178,8 +195,16 @@ fn a_failed_operation_has_the_kind_of_what_is_behind_it_and_fails_the_step_that_
                 "`query` failed: db error: connection refused"
             ),
             ("op.error", 4, "`query` failed: db error: deadlock detected"),
+            ("timeout.total", 4, "`query` failed: deadline has elapsed"),
+            ("timeout.total", 4, "`query` failed: db error"),
             ("op.error", 4, "`send` failed: code 7"),
         ]
+    );
+    let note = "`handled` did not return 4 failures of `query`, op.error: gone";
+    assert!(
+        card.notes.iter().any(|known| known == note),
+        "{:?}",
+        card.notes
     );
     for step in &card.steps {
         let (name, failed) = (&*step.name, if step.name == "handled" { 0 } else { 4 });
@@ -405,6 +430,12 @@ fn driven() {
             drop(answer);
             Err::<(), _>("the server hung up")
         });
+        // What succeeds meanwhile does not keep it from being told.
+        vu.measure("other", async {
+            sleep(5 * MS).await;
+            Ok::<_, Error>(())
+        })
+        .await?;
         vu.measure("ask", waiting).await?;
         Ok(())
     }
@@ -426,7 +457,8 @@ fn driven_into_panic() {
 #[test]
 fn a_connection_that_panics_is_told_as_well() {
     let card = run(driven_into_panic());
-    let words = "`ask` failed: channel closed (channel closed; its connection ended: panicked: a frame that nobody knows)";
+    let words =
+        "`ask` failed: channel closed; its connection ended: panicked: a frame that nobody knows";
     assert_eq!(errors(&card), [("op.error", 4, words)]);
 }
 
@@ -438,7 +470,7 @@ fn a_connection_that_fails_beside_an_operation_is_told_with_it() {
         [(
             "op.error",
             4,
-            "`ask` failed: channel closed (channel closed; its connection ended: the server hung up)"
+            "`ask` failed: channel closed; its connection ended: the server hung up"
         )]
     );
 }

@@ -68,7 +68,7 @@ pub use weight::WeightRow;
 use crate::comparison::{BaselineComparison, RunComparison};
 use crate::definition::{Letter, Shape};
 use crate::display;
-use crate::metrics::{Panicked, StepTally, Tally, Windows, journey_error_rate};
+use crate::metrics::{ErrorKind, Panicked, StepTally, Tally, Windows, journey_error_rate};
 use crate::plan::GradingDefaults;
 use crate::record::{EndReason, Environment, NotRun, RunRecord, ScenarioRecord, ShardRun};
 use crate::redacted::Redacted;
@@ -507,6 +507,38 @@ fn note_ungraded(card: &Card, windows: &Windows) -> Vec<String> {
     .collect()
 }
 
+/// The most names of failures that steps did not return.
+const NOTED_ROWS: usize = 5;
+
+/// Notes why requests and operations failed whose step did not return the failure. A status may be what it waits for.
+fn note_unreturned<'a>(
+    card: &'a Card,
+    windows: &'a Windows,
+) -> impl Iterator<Item = String> + use<'a> {
+    let steps = card.steps.iter().zip(&windows.steady.steps);
+    steps.flat_map(|(row, step)| {
+        let returned = |kind| step.errors.iter().any(|error| error.kind == kind);
+        let all = step.inner.iter().flat_map(|inner| {
+            let errors = inner.errors.iter();
+            errors.map(|error| (&inner.name, error))
+        });
+        let unreturned = all.filter(move |(_, error)| {
+            !matches!(error.kind, ErrorKind::Status | ErrorKind::GuardBlocked)
+                && !returned(error.kind)
+        });
+        unreturned.map(|(name, error)| {
+            format!(
+                "`{}` did not return {} of {}, {}: {}",
+                row.name,
+                display::format_counted(error.count, "failure"),
+                display::quote_name(name),
+                error.kind,
+                error.example,
+            )
+        })
+    })
+}
+
 fn collect_notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(record.regraded.as_ref().map(graded_anew));
@@ -546,6 +578,7 @@ fn collect_notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     if matches!(record.end.ending, EndReason::Stuck { .. }) {
         notes.push("What the blocked worker did last is in no figure.".to_owned());
     }
+    notes.extend(note_unreturned(card, &record.windows).take(NOTED_ROWS));
     if !card.grade.withheld && card.grade.score.is_some() {
         notes.extend(note_ungraded(card, &record.windows));
     }

@@ -121,8 +121,8 @@ pub(crate) trait Operation {
     /// The time it has, unless it says otherwise.
     fn timeout(&self) -> Duration;
 
-    /// Counts it.
-    fn finish(self: Box<Self>, end: OperationEnd);
+    /// Counts it, and returns how a connection failed that was driven meanwhile, if the operation has failed too.
+    fn finish(self: Box<Self>, end: OperationEnd) -> Option<String>;
 }
 
 /// How an operation ended.
