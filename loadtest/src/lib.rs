@@ -74,7 +74,7 @@ pub use chain::{
     feed::Feed,
     file::{File, FileError},
     http::{Http, event_stream::EventStream, failure::HttpError, request::HttpRequest},
-    measure::{Measure, MeasureError, Reason, Yield},
+    measure::{Measure, MeasureError, MeasuredOutput, Reason},
     net::{ConnectionEnd, Net},
     request::Request,
     response::Response,

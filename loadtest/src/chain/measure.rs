@@ -39,10 +39,10 @@ const MAX_BYTES: u64 = 1 << 40;
     label = "yields no `Result`",
     note = "what cannot fail is written `async {{ Ok::<_, Error>(..) }}`"
 )]
-pub trait Yield {}
+pub trait MeasuredOutput {}
 
 #[diagnostic::do_not_recommend]
-impl<T, E> Yield for Result<T, E> {}
+impl<T, E> MeasuredOutput for Result<T, E> {}
 
 /// Why an operation failed, in the words of the step.
 #[derive(Debug)]
@@ -208,19 +208,13 @@ where
 
 /// The kind of an error that an operation returned.
 fn error_kind(error: &(dyn StdError + 'static)) -> ErrorKind {
-    let known = |name: &str| {
-        ErrorKind::ALL
-            .iter()
-            .copied()
-            .find(|kind| kind.name() == name)
-    };
     causes(error)
         .find_map(|cause| {
             if let Some(error) = cause.downcast_ref::<MeasureError>() {
-                return known(error.kind);
+                return ErrorKind::from_name(error.kind);
             }
             if let Some(error) = cause.downcast_ref::<HttpError>() {
-                return known(error.kind());
+                return ErrorKind::from_name(error.kind());
             }
             if cause.is::<Elapsed>() {
                 return Some(ErrorKind::TimeoutTotal);

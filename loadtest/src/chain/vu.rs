@@ -1,7 +1,7 @@
 //! The virtual user, as scenario code sees it.
 
 use super::StepSender;
-use super::measure::{Measure, Yield};
+use super::measure::{Measure, MeasuredOutput};
 use loadtest_model::random::{GOLDEN, mix_bits, unit_interval};
 use loadtest_model::trace::{TraceId, TraceParent};
 use std::borrow::Cow;
@@ -294,7 +294,7 @@ impl Vu {
     ///     }
     /// }
     /// ```
-    pub fn measure<'a, F: Future<Output: Yield> + 'a>(
+    pub fn measure<'a, F: Future<Output: MeasuredOutput> + 'a>(
         &'a self,
         name: impl Into<Cow<'static, str>>,
         operation: F,

@@ -412,8 +412,8 @@ impl RequestEntries {
         }
     }
 
-    /// Returns the failure of a step that returned `error`: that of the request which the error is about,
-    /// else that of the last request.
+    /// Returns the failure of a step that returned `error`: that of the operation which the error is about,
+    /// else that of the last one.
     pub(super) fn failure_for(&mut self, error: &Error) -> Failure {
         let words = error.to_string();
         let fault = error.fault();
@@ -423,8 +423,8 @@ impl RequestEntries {
             (Fault::Unanswered(kind), last)
                 if last.as_ref().is_none_or(|last| last.kind.name() != kind) =>
             {
-                let known = ErrorKind::ALL.iter().find(|known| known.name() == kind);
-                Failure::new(*known.unwrap_or(&ErrorKind::StepError), words)
+                let known = ErrorKind::from_name(kind);
+                Failure::new(known.unwrap_or(ErrorKind::StepError), words)
             }
             (_, Some(mut failure)) => {
                 failure.message = if words.contains(&failure.message) {

@@ -119,6 +119,10 @@ impl Transport for HttpTransport {
         Some(self.sockets.get_or_init(make))
     }
 
+    fn used_sockets(&self) -> Option<&Sockets> {
+        self.sockets.get().map(|sockets| &**sockets)
+    }
+
     fn begin(&mut self) {
         if self.network.cookies == Cookies::Iteration
             && let Some(jar) = &mut self.jar

@@ -75,6 +75,11 @@ pub(crate) trait Transport: 'static {
         None
     }
 
+    /// The same, if any client of the scenario's own has asked for it.
+    fn used_sockets(&self) -> Option<&Sockets> {
+        None
+    }
+
     /// A new iteration begins: what belongs to one iteration is forgotten.
     fn begin(&mut self) {}
 

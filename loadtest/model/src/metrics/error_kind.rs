@@ -115,6 +115,11 @@ error_kinds! {
 }
 
 impl ErrorKind {
+    /// The kind of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
     /// Returns true for a fault of the generator itself.
     pub fn is_ours(self) -> bool {
         ["local.", "generator.", "guard."]
