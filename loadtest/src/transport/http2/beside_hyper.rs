@@ -140,8 +140,11 @@ async fn serve(listener: &TcpListener, answer: &[u8], piece: usize) -> Option<()
 
 fn is_reset_without_error(answer: &[u8]) -> bool {
     [0, 8].iter().any(|code| {
+        // The flags of such a frame mean nothing.
         let reset = frame(3, 0, 1, &[0, 0, 0, *code]);
-        answer.windows(reset.len()).any(|bytes| bytes == reset)
+        answer
+            .windows(reset.len())
+            .any(|bytes| bytes[..4] == reset[..4] && bytes[5..] == reset[5..])
     })
 }
 
