@@ -90,6 +90,12 @@ error_kinds! {
     TimeoutEvent = "timeout.event",
     /// A stream ended, in order, without the event that is its end.
     StreamUnfinished = "stream.unfinished",
+    /// A WebSocket was closed while something was waited for, or when a message was to be sent.
+    WsClosed = "ws.closed",
+    /// The target broke the rules of WebSockets.
+    WsProtocol = "ws.protocol",
+    /// A message of a WebSocket is larger than the limit, or grows beyond it.
+    WsTooLarge = "ws.too_large",
     /// What `vu.measure(..)` measured returned an error of no other kind.
     OpError = "op.error",
     /// The function of the step panicked.
