@@ -37,6 +37,7 @@
 //! | describe an answer | [`#[response]`](prelude::response), [`Response`], [`Page`], [`Events`] |
 //! | build a request | [`Request`], [`File`], [`multipart`], [`secret`] |
 //! | send several requests in a step | [`Http`] |
+//! | talk over a WebSocket | [`Socket`] |
 //! | leave a step out, or fail it | [`Skip`], [`Error`] |
 //! | draw numbers, and count things of your own | [`Vu`] |
 //! | read rows of data | [`Feed`] |
@@ -79,6 +80,7 @@ pub use chain::{
     request::Request,
     response::Response,
     skip::Skip,
+    socket::{IntoMessage, Message, OutgoingMessage, Socket, SocketWait},
     vu::Vu,
 };
 pub use engine::control::Control;
@@ -97,7 +99,7 @@ pub use transport::socket::{Datagrams, Stream};
 pub mod prelude {
     pub use crate::targets::{Target, TargetError};
     pub use crate::{
-        Error, Events, Feed, Http, Net, Page, Request, Response, Secret, Skip, Vu, secret,
+        Error, Events, Feed, Http, Net, Page, Request, Response, Secret, Skip, Socket, Vu, secret,
     };
     pub use bytes::Bytes;
     pub use loadtest_macros::{

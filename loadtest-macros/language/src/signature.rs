@@ -76,6 +76,8 @@ pub(crate) struct ResponseType {
     pub(crate) is_list: bool,
     /// `Events<T>`, and whether `T` is `()`, so that no data is kept.
     pub(crate) stream: Option<StreamedType>,
+    /// `Socket<T>`: an open WebSocket.
+    pub(crate) is_socket: bool,
 }
 
 /// The answer of a step that reads a stream of events.
@@ -93,6 +95,7 @@ impl ResponseType {
             is_unit: true,
             is_list: false,
             stream: None,
+            is_socket: false,
         }
     }
 
@@ -111,6 +114,7 @@ impl ResponseType {
             is_untyped: is_named("Value"),
             is_unit: is_unit(ty),
             is_list: is_named("Vec") || is_named("Events"),
+            is_socket: is_named("Socket"),
             stream: is_named("Events").then(|| StreamedType {
                 keeps_data: first_argument(ty).is_some_and(|data| !is_unit(data)),
             }),

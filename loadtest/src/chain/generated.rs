@@ -48,7 +48,7 @@ pub use loadtest_model::{
         EndMark, Expect, FeedDef, GaugeFigure, GoodCondition, GroupDef, HeaderDef, HttpVersion,
         Load, Metric, Part, Reads, Rendezvous, Retry, ScenarioDef, Shape, Stage, Statistic,
         StatusRange, StepDef, StreamDef, StreamFormat, Subject, Think, ThinkLaw, Threshold,
-        Trigger, Until,
+        Trigger, Until, WebSocketDef,
     },
     metrics::{Cause, RootCause, StreamSample},
     plan::RowLimit,

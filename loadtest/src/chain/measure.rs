@@ -2,7 +2,7 @@
 
 use super::error::causes;
 use super::{Error, HttpError, Local, OperationEnd, StepSender};
-use crate::transport::{ErrorKind, Failure, Traffic, io_error_kind};
+use crate::transport::{ErrorKind, Failure, OperationTarget, Traffic, io_error_kind};
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
@@ -121,7 +121,9 @@ impl<F, R> Measure<'_, F, R> {
             let message = format!("`{name}` is not measured: `vu.measure` is for `async` steps");
             return Err(MeasureError::new(ErrorKind::StepError, message));
         };
-        let measured = sender.begin_operation(&name, None).await?;
+        let measured = sender
+            .begin_operation(&name, OperationTarget::Unknown)
+            .await?;
         let time = self.timeout.unwrap_or(measured.timeout());
         let ended = timeout(time, self.operation).await;
         let failed = match ended {

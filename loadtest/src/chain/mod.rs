@@ -5,6 +5,7 @@
 //! built.
 
 pub(crate) mod credential;
+mod current_sender;
 mod decode_error;
 pub(crate) mod error;
 pub(crate) mod events;
@@ -24,6 +25,7 @@ pub(crate) mod setup_sender;
 pub(crate) mod setup_values;
 pub(crate) mod skip;
 pub(crate) mod slot;
+pub(crate) mod socket;
 pub(crate) mod unmet;
 pub(crate) mod untyped;
 pub(crate) mod value;
@@ -32,6 +34,7 @@ pub(crate) mod write;
 
 pub(crate) use crate::transport::{AnswerDetails, NO_URL, RawResponse, RequestBuf, RequestTarget};
 pub(crate) use credential::Credential;
+pub(crate) use current_sender::with_step_sender;
 pub(crate) use error::Error;
 pub(crate) use error::Fault;
 pub(crate) use feed::shared::SharedFeed;

@@ -2,7 +2,7 @@
 
 use super::{MeasureError, OperationEnd, StepSender};
 use crate::transport::socket::{Datagrams, Stream};
-use crate::transport::{ErrorKind, Failure, Phases, Sockets};
+use crate::transport::{ErrorKind, Failure, OperationTarget, Phases, Sockets};
 use std::fmt::{self, Display};
 use std::future::Future;
 use std::net::SocketAddr;
@@ -54,7 +54,8 @@ impl Net {
         let url = url.as_ref();
         let sockets = self.sockets()?;
         let name = format!("connect {url}");
-        let measured = self.sender.begin_operation(&name, Some(url)).await?;
+        let target = OperationTarget::Url(url);
+        let measured = self.sender.begin_operation(&name, target).await?;
         let (mut phases, time) = (Phases::default(), measured.timeout());
         let opened = tokio::time::timeout(time, sockets.connect(url, &mut phases)).await;
         let opened = opened.unwrap_or_else(|_| {

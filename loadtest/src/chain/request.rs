@@ -1,6 +1,7 @@
 //! The request a step returns.
 
-use super::write::{UNFIT_VALUE, target, unfit_name};
+use super::socket::Socket;
+use super::write::{UNFIT_VALUE, opening_url, target, unfit_name};
 use super::{Credential, RequestBuf, RequestTarget, Unmet, form};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -255,6 +256,19 @@ impl<T> Request<T> {
         buffer.body = self.body;
         buffer.timeout = self.timeout;
         Ok(())
+    }
+}
+
+impl<T> Request<Socket<T>> {
+    /// A request that opens a WebSocket at `url`: a path that starts with `/`, or `ws://host/path` or `wss://host/path`.
+    ///
+    /// ```
+    /// use loadtest::prelude::*;
+    ///
+    /// let request: Request<Socket<Value>> = Request::websocket("/rooms/7").bearer_auth("token");
+    /// ```
+    pub fn websocket(url: impl AsRef<str>) -> Self {
+        Self::new(Method::GET, opening_url(url.as_ref()))
     }
 }
 

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Method, Uri};
+use std::borrow::Cow;
 
 /// The mistake in a value that no header can have.
 pub(super) const UNFIT_VALUE: &str =
@@ -73,6 +74,13 @@ impl RequestBuf {
     /// Sets the URL to `text`.
     pub fn url_text(&mut self, text: String) -> Result<(), Unmet> {
         let set = self.url(&text);
+        self.scratch = text;
+        set
+    }
+
+    /// Sets the URL to `text`, by which a WebSocket is opened.
+    pub fn websocket_text(&mut self, text: String) -> Result<(), Unmet> {
+        let set = self.url(&opening_url(&text));
         self.scratch = text;
         set
     }
@@ -145,6 +153,17 @@ impl RequestBuf {
         self.body = Bytes::copy_from_slice(text.as_bytes());
         self.scratch = text;
     }
+}
+
+/// The URL by which a WebSocket is opened: `ws://` and `wss://` are HTTP on the way to `101`.
+pub(super) fn opening_url(url: &str) -> Cow<'_, str> {
+    for (scheme, http) in [("ws://", "http://"), ("wss://", "https://")] {
+        let start = url.get(..scheme.len());
+        if start.is_some_and(|start| start.eq_ignore_ascii_case(scheme)) {
+            return format!("{http}{}", &url[scheme.len()..]).into();
+        }
+    }
+    url.into()
 }
 
 /// Parses `url` into a target.

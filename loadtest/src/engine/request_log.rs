@@ -127,6 +127,7 @@ struct FinishedOperation {
 /// What became of an operation.
 pub(super) struct EndedOperation {
     pub(super) time: Duration,
+    pub(super) ended_at: Instant,
     pub(super) status: Option<StatusCode>,
     pub(super) failure: Option<Failure>,
     pub(super) traffic: Traffic,
@@ -138,6 +139,7 @@ impl EndedOperation {
     pub(super) fn failed(failure: Failure) -> Self {
         Self {
             time: Duration::ZERO,
+            ended_at: Instant::now(),
             status: None,
             failure: Some(failure),
             traffic: Traffic::default(),
@@ -293,6 +295,8 @@ impl RequestEntries {
     }
 
     fn end_operation(&mut self, now: Instant) {
+        // One that ended before it was counted may have ended before another began.
+        let now = self.changed.map_or(now, |changed| changed.max(now));
         self.update_pauses(now);
         self.last = Some(now);
         self.open -= 1;
@@ -503,7 +507,7 @@ impl OpenOperation<'_> {
         let traffic = SampledTraffic::new(ended.traffic, &ended.phases);
         self.keep_sample(ended.time, outcome, traffic);
         let log = &mut *self.request_log.log.borrow_mut();
-        log.end_operation(Instant::now());
+        log.end_operation(ended.ended_at);
         let timed_out = failure.is_some_and(|failure| failure.kind.is_timeout());
         let arrivals = self.arrivals.as_ref();
         let arrivals = arrivals.filter(|arrivals| timed_out || arrivals.opened().is_some());
@@ -542,6 +546,7 @@ impl OpenOperation<'_> {
     ) -> Result<RawResponse, HttpError> {
         let ended = EndedOperation {
             time: exchange.service_time,
+            ended_at: Instant::now(),
             status: exchange.result.as_ref().ok().map(|answer| answer.status),
             failure: exchange.result.as_ref().err().cloned(),
             traffic: exchange.traffic,
@@ -554,6 +559,7 @@ impl OpenOperation<'_> {
                 headers: received.headers.clone(),
                 body: received.body.clone(),
                 events: None,
+                socket: None,
                 details: Some(AnswerDetails::new(
                     request,
                     base,

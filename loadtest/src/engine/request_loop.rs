@@ -2,7 +2,7 @@
 //! response satisfies the step (`until`).
 
 use super::control::RunPhase;
-use super::iteration::{IterationObserver, StepContext};
+use super::iteration::{IterationObserver, OpenSockets, StepContext};
 use super::samples::SampledTraffic;
 use super::trace::JourneyTrace;
 use crate::chain::{Chain, RawResponse, RequestBuf};
@@ -22,6 +22,8 @@ pub(super) struct RequestLoop<'a, T, O> {
     pub(super) context: StepContext<'a>,
     pub(super) request: &'a RequestBuf,
     pub(super) transport: &'a mut T,
+    /// Takes the WebSocket that the step opens.
+    pub(super) sockets: &'a mut OpenSockets,
     pub(super) chain: &'a mut dyn Chain,
     pub(super) observer: &'a mut O,
 }
@@ -100,6 +102,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                     each: &each,
                     opened: None,
                 }),
+                websocket: def.websocket.as_ref(),
             };
             // An exchange is large, and is not kept across a wait.
             let pause = {
@@ -171,6 +174,9 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
             Ok(received) => {
                 attempt.failures = 0;
                 attempt.result = Ok(received.status);
+                if let Some(socket) = &exchange.socket {
+                    self.sockets.add(self.context.step, socket);
+                }
                 let details = self.context.def.reads.headers.then(|| {
                     AnswerDetails::new(
                         self.request,
@@ -185,6 +191,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                     headers: received.headers,
                     body: received.body,
                     events,
+                    socket: exchange.socket,
                     details,
                 };
                 self.deliver_response(raw, left, attempt.requests)

@@ -234,6 +234,7 @@ mod tests {
             traffic: Traffic::default(),
             redirected_to: None,
             events: None,
+            socket: None,
             hops: Vec::new(),
             requests: Vec::new(),
         };

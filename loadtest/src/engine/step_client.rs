@@ -10,7 +10,7 @@ use crate::chain::{
 };
 use crate::redact;
 use crate::targets::RequestPass;
-use crate::transport::{Call, Exchange, Failure, Sockets, Transport};
+use crate::transport::{Call, Exchange, Failure, OperationTarget, Sockets, Transport};
 use loadtest_model::definition::{Expect, Reads};
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -91,6 +91,7 @@ impl<T: Transport> StepSender for StepClient<T> {
                 trace: (self.trace.as_ref())
                     .map(|trace| trace.call(self.request_log.step, &self.requests)),
                 stream: None,
+                websocket: None,
             };
             let exchange = self.transport.send(call).await;
             self.finish_exchange(open, request, exchange).await
@@ -125,12 +126,12 @@ impl<T: Transport> StepSender for StepClient<T> {
     fn begin_operation<'a>(
         &'a self,
         name: &'a str,
-        url: Option<&'a str>,
+        target: OperationTarget<'a>,
     ) -> Local<'a, Result<Box<dyn Operation + 'a>, Failure>> {
         Box::pin(async move {
             let open = self.request_log.open_row(redact::redact_row_name(name));
             let sockets = self.transport.sockets();
-            let admitted = sockets.map(|sockets| sockets.admit_operation(url));
+            let admitted = sockets.map(|sockets| sockets.admit_operation(target));
             match admitted.unwrap_or_else(|| Ok(Vec::new())) {
                 Ok(passes) => Ok(Box::new(StepOperation {
                     begun: Instant::now(),
@@ -180,12 +181,14 @@ impl Operation for StepOperation<'_> {
     }
 
     fn finish(self: Box<Self>, end: OperationEnd) -> Option<String> {
-        let time = self.begun.elapsed();
         let OperationEnd {
             mut failure,
             phases,
             mut traffic,
+            at,
         } = end;
+        let ended_at = at.unwrap_or_else(Instant::now);
+        let time = ended_at.saturating_duration_since(self.begun);
         // It counts as a request to the target.
         traffic.requests = 1;
         let mut lost = None;
@@ -201,6 +204,7 @@ impl Operation for StepOperation<'_> {
         }
         self.open.close(EndedOperation {
             time,
+            ended_at,
             status: None,
             failure,
             traffic,

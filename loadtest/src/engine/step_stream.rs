@@ -154,6 +154,7 @@ impl<T: Transport> StepClient<T> {
                 each: &each,
                 opened: Some(&arrivals.opened),
             }),
+            websocket: None,
         };
         let exchange = self.transport.send(call).await;
         let answer = self.finish_exchange(open, &request, exchange).await;

@@ -138,6 +138,7 @@ async fn fetch_authorization(
         unfinished: &unfinished,
         trace: None,
         stream: None,
+        websocket: None,
     };
     let user = HttpTransport::new(Arc::clone(network), 0);
     let exchange = LocalSet::new().run_until(user.send(call)).await;

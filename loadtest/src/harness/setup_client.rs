@@ -9,7 +9,8 @@ use crate::chain::{
 };
 use crate::redact;
 use crate::transport::{
-    AnswerDetails, Call, Failure, HttpTransport, Sockets, Transport, sample_of_body,
+    AnswerDetails, Call, Failure, HttpTransport, OperationTarget, Sockets, Transport,
+    sample_of_body,
 };
 use loadtest_model::definition::{DEFAULT_TIMEOUT, Expect, Reads};
 use loadtest_model::metrics::ErrorKind;
@@ -97,6 +98,7 @@ impl StepSender for SetupWire {
                 unfinished: &unfinished,
                 trace: None,
                 stream: None,
+                websocket: None,
             };
             let exchange = self.transport.send(call).await;
             if let Err(failure) = &exchange.result {
@@ -115,6 +117,7 @@ impl StepSender for SetupWire {
                     headers: received.headers,
                     body: received.body,
                     events: None,
+                    socket: None,
                     details: Some(AnswerDetails::new(
                         request,
                         self.transport.base_url(),
@@ -152,10 +155,12 @@ impl StepSender for SetupWire {
     fn begin_operation<'a>(
         &'a self,
         _: &'a str,
-        url: Option<&'a str>,
+        target: OperationTarget<'a>,
     ) -> Local<'a, Result<Box<dyn Operation + 'a>, Failure>> {
         Box::pin(async move {
-            let admitted = self.sockets().map(|sockets| sockets.admit_operation(url));
+            let admitted = self
+                .sockets()
+                .map(|sockets| sockets.admit_operation(target));
             if let Some(Err(refusal)) = admitted {
                 self.tell_refusal(&refusal);
                 return Err(refusal);

@@ -47,13 +47,15 @@ impl Error {
 impl Connection {
     /// Opens a connection to the first of `addresses` that accepts, starting at `preferred`.
     ///
-    /// `preferred` becomes the one that answered. `during_tls` is told when the handshake begins.
+    /// `preferred` becomes the one that answered. `during_tls` is told when the handshake begins. For a connection
+    /// that `is_upgraded` only HTTP/1.1 is spoken.
     pub(super) async fn open(
         network: &Network,
         origin: &Origin,
         addresses: &Addresses,
         preferred: &mut usize,
         phases: &mut Phases,
+        is_upgraded: bool,
         mut during_tls: impl FnMut(),
     ) -> Result<Self, Failure> {
         let begin = Instant::now();
@@ -61,10 +63,14 @@ impl Connection {
         let connected = Instant::now();
         add_phase(&mut phases.connect, connected - begin);
         let tcp = tcp?;
-        let mut is_http2 = network.http == HttpVersion::Http2;
+        let mut is_http2 = network.http == HttpVersion::Http2 && !is_upgraded;
         let stream = if origin.scheme.is_tls() {
             during_tls();
-            let tls = network.tls.connect(&origin.host, tcp).await;
+            let tls = if is_upgraded {
+                network.tls.connect_for_upgrade(&origin.host, tcp).await
+            } else {
+                network.tls.connect(&origin.host, tcp).await
+            };
             add_phase(&mut phases.tls, connected.elapsed());
             let tls = tls.map_err(|error| error_mapping::handshake_failure(&error))?;
             let chosen = tls.get_ref().1.alpn_protocol() == Some(H2);

@@ -8,10 +8,12 @@ use super::redirect::Redirect;
 use super::route::{Route, UserParts};
 use super::stream::StreamProgress;
 use super::trace::SentRequests;
+use super::websocket::Upgrade;
 use super::{Call, ErrorKind, Exchange, Failure, Received, Sockets, Transport, body};
 use crate::redact;
 use crate::targets::Origin;
 use crate::transport::{RequestBuf, RequestTarget};
+use http::Method;
 use http::uri::Authority;
 use loadtest_model::definition::Cookies;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -147,6 +149,7 @@ impl Transport for HttpTransport {
             (call.trace.filter(|trace| trace.is_kept)).map(|_| Box::new(SentRequests::new(start)));
         progress.stream =
             (call.stream).map(|_| Box::new(StreamProgress::new(start, self.is_watched)));
+        progress.upgrade = call.websocket.map(|def| Box::new(Upgrade::begin(def)));
         let idle = self.lanes.borrow_mut().pop();
         // A call that is dropped takes its lane along: the connection is of no more use.
         let mut lane = idle.unwrap_or_else(|| Lane::new(&self.network, self.number));
@@ -165,6 +168,8 @@ impl Transport for HttpTransport {
             Ok(Err(failure)) => Err(failure),
             Err(DeadlinePassed) => Err(progress.timeout_failure(timeout)),
         };
+        let opened = progress.upgrade.take().and_then(|upgrade| upgrade.opened);
+        let socket = opened.and_then(|opened| Some(self.sockets()?.adopt(opened)));
         if let (Some(sent), Err(failure)) = (&mut progress.sent, &result) {
             sent.fail(failure.kind);
         }
@@ -176,6 +181,7 @@ impl Transport for HttpTransport {
             phases: progress.phases,
             traffic: progress.traffic,
             redirected_to: progress.redirected_to.take(),
+            socket,
             events: progress.stream.take().map(|stream| Box::new(stream.log)),
             hops: progress.hops.take().unwrap_or_default().0,
             requests: progress.sent.take().map_or_else(Vec::new, |sent| sent.all),
@@ -218,6 +224,13 @@ impl HttpTransport {
     ) -> Result<(), Failure> {
         if let (Some(jar), None) = (call.request.jar, &self.jar) {
             let words = format!("there is no cookie jar `{jar}`: the scenario has `cookies = off`");
+            return Err(Failure::new(ErrorKind::StepError, words));
+        }
+        if call.websocket.is_some() && call.request.method != Method::GET {
+            let words = format!(
+                "a WebSocket is opened by GET, not by {}",
+                call.request.method
+            );
             return Err(Failure::new(ErrorKind::StepError, words));
         }
         let index = self.route_to(routes, &call.request.target)?;
@@ -362,6 +375,7 @@ mod tests {
             unfinished: &Cell::default(),
             trace: None,
             stream: None,
+            websocket: None,
         };
         // Every user has one, and what is large is moved about.
         let size = size_of_val(&user.send(call));

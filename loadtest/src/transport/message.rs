@@ -1,6 +1,7 @@
 //! The messages between a chain and a transport: a request to send, a response to read.
 
 use super::events::EventLog;
+use super::websocket::SocketConnection;
 use bytes::Bytes;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
@@ -55,6 +56,8 @@ pub struct RawResponse {
     pub(crate) body: Bytes,
     /// The events, where the step reads a stream of them.
     pub(crate) events: Option<Box<EventLog>>,
+    /// The connection, where the step opens a WebSocket.
+    pub(crate) socket: Option<Arc<SocketConnection>>,
     /// What else is known of the exchange, where the step may look at it.
     pub(crate) details: Option<Box<AnswerDetails>>,
 }
@@ -148,6 +151,7 @@ impl From<http::Response<Bytes>> for RawResponse {
             headers: head.headers,
             body,
             events: None,
+            socket: None,
             details: None,
         }
     }

@@ -29,8 +29,7 @@ mod stream;
 mod tests;
 mod tls;
 mod trace;
-#[expect(dead_code, reason = "the connection is yet to come")]
-mod websocket;
+pub(crate) mod websocket;
 
 pub(crate) use self::http::HttpTransport;
 pub(crate) use body::sample_of_body;
@@ -42,14 +41,15 @@ pub(crate) use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
 pub(crate) use lookup::Resolver;
 pub(crate) use message::{AnswerDetails, NO_URL, RawResponse, RequestBuf, RequestTarget};
 pub(crate) use network::{Network, NetworkError};
-pub(crate) use socket::Sockets;
+pub(crate) use socket::{OperationTarget, Sockets};
 pub(crate) use stream::StreamCall;
 pub(crate) use trace::{CallTrace, SentRequest};
+pub(crate) use websocket::{SocketConnection, SocketMessage};
 
 use ::http::{HeaderMap, HeaderName, StatusCode, Uri, Version};
 use bytes::Bytes;
 use events::EventLog;
-use loadtest_model::definition::{Expect, Reads};
+use loadtest_model::definition::{Expect, Reads, WebSocketDef};
 use std::cell::Cell;
 use std::future::Future;
 use std::sync::Arc;
@@ -109,6 +109,8 @@ pub(crate) struct Call<'a> {
     pub(crate) trace: Option<CallTrace<'a>>,
     /// How the answer is read, where it is a stream of events.
     pub(crate) stream: Option<StreamCall<'a>>,
+    /// How a WebSocket is opened, where the call does that.
+    pub(crate) websocket: Option<&'a WebSocketDef>,
 }
 
 /// The result of a [`Call`].
@@ -128,6 +130,8 @@ pub(crate) struct Exchange {
     pub(crate) redirected_to: Option<Box<Uri>>,
     /// The events of an answer that is a stream, whole or not.
     pub(crate) events: Option<Box<EventLog>>,
+    /// The WebSocket that was opened.
+    pub(crate) socket: Option<Arc<SocketConnection>>,
     /// Every request and its answer; empty unless the transport is watched.
     pub(crate) hops: Vec<Hop>,
     /// The requests on the wire as their spans tell them; empty unless these are kept.

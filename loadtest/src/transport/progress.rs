@@ -5,6 +5,7 @@ use super::hop::{self, Hop, Hops};
 use super::meter::Meter;
 use super::stream::StreamProgress;
 use super::trace::SentRequests;
+use super::websocket::Upgrade;
 use super::{Call, ErrorKind, Failure, HopAnswer, Phases, Received, Traffic, body};
 use crate::targets::Origin;
 use crate::transport::RequestTarget;
@@ -38,6 +39,8 @@ pub(super) struct CallProgress<'a> {
     pub(super) sent: Option<Box<SentRequests>>,
     /// The stream of events, where the answer is read as one.
     pub(super) stream: Option<Box<StreamProgress>>,
+    /// The upgrade, where the call opens a WebSocket.
+    pub(super) upgrade: Option<Box<Upgrade>>,
     /// The number of the present request within its step, if it carries a trace.
     number: u32,
 }
@@ -69,6 +72,7 @@ impl<'a> CallProgress<'a> {
             hops: None,
             sent: None,
             stream: None,
+            upgrade: None,
             number: 0,
         }
     }

@@ -40,6 +40,8 @@ pub(super) struct RequestSurroundings<'a> {
     pub(super) cookie: Option<HeaderValue>,
     /// The trace of the journey, where requests carry one.
     pub(super) traceparent: Option<TraceParent>,
+    /// The headers that ask for another protocol, where the request does.
+    pub(super) upgrade: Vec<(HeaderName, HeaderValue)>,
 }
 
 /// The headers that all requests to an origin have, unless a step says otherwise.
@@ -179,6 +181,11 @@ impl<'a> OutgoingRequest<'a> {
             match cookie.take_if(|_| *name == COOKIE) {
                 Some(cookie) => write(name, &cookies::join_cookies(cookie, value)),
                 None => write(name, value),
+            }
+        }
+        for (name, value) in &around.upgrade {
+            if !self.says(name) {
+                write(name, value);
             }
         }
     }

@@ -111,7 +111,10 @@ impl Route {
         // Before connecting too: that sends something.
         let mut pass = self.take_pass(&lent)?;
         progress.number_request(call, &request.method, &self.origin);
-        if let Some(mut kept) = self.kept.take() {
+        // A WebSocket has a connection of its own.
+        if call.websocket.is_none()
+            && let Some(mut kept) = self.kept.take()
+        {
             if kept.ready().await {
                 match self
                     .send_over(kept, &lent, request, call, progress, true)
@@ -134,7 +137,8 @@ impl Route {
             }
         }
         // In a box, so that the requests of all others stay small.
-        let connection = Box::pin(self.connect(lent.network, progress)).await?;
+        let is_upgraded = call.websocket.is_some();
+        let connection = Box::pin(self.connect(lent.network, is_upgraded, progress)).await?;
         progress.connected(Instant::now());
         let answered = self.send_over(connection, &lent, request, call, progress, false);
         let answered = answered.await.map_err(|lost| lost.failure);
@@ -157,6 +161,7 @@ impl Route {
     async fn connect(
         &mut self,
         network: &Network,
+        is_upgraded: bool,
         progress: &mut CallProgress<'_>,
     ) -> Result<Connection, Failure> {
         progress.stage = CallStage::Lookup;
@@ -177,6 +182,7 @@ impl Route {
             &self.addresses,
             &mut self.preferred,
             &mut progress.phases,
+            is_upgraded,
             || *stage = CallStage::Handshake,
         )
         .await
@@ -210,6 +216,7 @@ impl Route {
             reads_body: call.reads.body && call.stream.is_none(),
             cookie,
             traceparent: progress.traceparent(call),
+            upgrade: (progress.upgrade.as_ref()).map_or_else(Vec::new, |upgrade| upgrade.headers()),
         };
         OutgoingRequest::new(request, around)
     }
@@ -245,7 +252,10 @@ impl Route {
                 };
                 progress.begin(meter);
                 let is_head = request.method == Method::HEAD;
-                let all = call.reads.headers || progress.hops.is_some() || call.stream.is_some();
+                let all = call.reads.headers
+                    || progress.hops.is_some()
+                    || call.stream.is_some()
+                    || call.websocket.is_some();
                 let answer = http1.send(unsent, is_head, all, &mut self.headers);
                 let answer = within_silence(answer, call).await?;
                 answer.map_err(connection::Error::Http1)
@@ -301,6 +311,9 @@ impl Route {
             // In a box, so that the requests of all others stay small.
             return Box::pin(self.read_unexpected(connection, status, call, progress)).await;
         }
+        if call.websocket.is_some() && status == StatusCode::SWITCHING_PROTOCOLS {
+            return self.hand_over(connection, (status, version), call, progress);
+        }
         if let Some(stream) = call.stream {
             let head = (status, version);
             let reading = self.read_stream(connection, head, (call, stream), progress);
@@ -325,6 +338,31 @@ impl Route {
             }
             Err(unread) => Err(self.unread_failure(&unread, status, call, &connection.meter)),
         }
+    }
+
+    /// Leaves a connection with `progress` whose target speaks WebSocket from now on.
+    fn hand_over(
+        &mut self,
+        connection: Connection,
+        (status, version): (StatusCode, Version),
+        call: &Call<'_>,
+        progress: &mut CallProgress<'_>,
+    ) -> Result<Option<Redirect>, UnansweredRequest> {
+        let (Some(upgrade), Protocol::Http1(http1)) = (&mut progress.upgrade, connection.protocol)
+        else {
+            unreachable!("an upgrade is asked for over HTTP/1.1")
+        };
+        let allowance = self.allowance.clone();
+        let finished = upgrade.finish(&self.headers, http1.into_parts(), allowance);
+        finished.map_err(|error| {
+            UnansweredRequest::not_repeatable(Failure {
+                status: Some(status),
+                headers: self.boxed_headers(call),
+                ..error.into()
+            })
+        })?;
+        self.store_answer(status, version, Bytes::new(), call, progress);
+        Ok(None)
     }
 
     /// Reads a stream of events, and leaves it with `progress`.

@@ -4,8 +4,9 @@ use super::connection::connect;
 use super::error_mapping::{handshake_failure, local_error_kind};
 use super::network::{Addresses, Network};
 use super::progress::add_phase;
+use super::websocket::{OpenedSocket, SocketConnection};
 use super::{ErrorKind, Failure, Phases, Traffic};
-use crate::targets::{NotPermitted, Origin, RequestPass, Scheme};
+use crate::targets::{Allowance, NotPermitted, Origin, RequestPass, Scheme};
 use bytes::Bytes;
 use std::cell::RefCell;
 use std::fmt;
@@ -36,11 +37,30 @@ pub(crate) struct Sockets {
     lost: Rc<RefCell<Option<String>>>,
 }
 
+/// Where an operation goes to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum OperationTarget<'a> {
+    /// Only its client knows, so that it counts for every target of the clients of the scenario.
+    Unknown,
+    Url(&'a str),
+    WebSocket(&'a SocketConnection),
+}
+
 /// Bytes since they were last taken.
 #[derive(Debug, Default)]
-struct ByteCounts {
+pub(super) struct ByteCounts {
     sent: AtomicU64,
     received: AtomicU64,
+}
+
+impl ByteCounts {
+    pub(super) fn add_sent(&self, count: usize) {
+        self.sent.fetch_add(count as u64, Relaxed);
+    }
+
+    pub(super) fn add_received(&self, count: usize) {
+        self.received.fetch_add(count as u64, Relaxed);
+    }
 }
 
 impl Sockets {
@@ -54,25 +74,34 @@ impl Sockets {
         }
     }
 
-    /// Lets an operation pass, if it may happen now. Without a `url` it counts for every target of the clients of the
-    /// scenario: which of them it goes to, only the client knows.
+    /// Lets an operation pass, if it may happen now.
     ///
     /// # Errors
     /// `guard.blocked`: the cap it would break, or that the permission has ended.
-    pub(crate) fn admit_operation(&self, url: Option<&str>) -> Result<Vec<RequestPass>, Failure> {
+    pub(crate) fn admit_operation(
+        &self,
+        target: OperationTarget<'_>,
+    ) -> Result<Vec<RequestPass>, Failure> {
         let refuse = |words| Failure::new(ErrorKind::GuardBlocked, words);
         if let Some(reason) = self.network.halted() {
             return Err(refuse(format!(
                 "the permission to test has ended: {reason}"
             )));
         }
-        let own = url.map(|url| Origin::of_socket(url).ok());
-        let origins = self.network.origins().iter();
-        let reached = origins.filter(|origin| !origin.scheme.is_http() && own.is_none());
-        let passes = reached
-            .chain(own.iter().flatten())
-            .filter_map(|origin| self.network.allowance(origin))
-            .map(|cap| cap.admit_request());
+        let cap = |origin: &Origin| self.network.allowance(origin);
+        let caps: Vec<Arc<Allowance>> = match target {
+            OperationTarget::Unknown => {
+                let origins = self.network.origins().iter();
+                let reached = origins.filter(|origin| !origin.scheme.is_http());
+                reached.filter_map(cap).collect()
+            }
+            OperationTarget::Url(url) => {
+                let origin = Origin::of_socket(url).ok();
+                origin.as_ref().and_then(cap).into_iter().collect()
+            }
+            OperationTarget::WebSocket(socket) => socket.allowance().cloned().into_iter().collect(),
+        };
+        let passes = caps.iter().map(Allowance::admit_request);
         passes.collect::<Result<_, _>>().map_err(refuse)
     }
 
@@ -164,6 +193,16 @@ impl Sockets {
                 lost.replace(Some(format!("its connection ended: {reason}")));
             }
         });
+    }
+
+    /// Drives a WebSocket that a target has handed over, until it ends or the user does.
+    pub(super) fn adopt(&self, opened: OpenedSocket) -> Arc<SocketConnection> {
+        let (connection, task) = opened.into_parts(&self.bytes);
+        self.drive(async {
+            task.await;
+            None
+        });
+        connection
     }
 
     /// Takes how a connection that was driven failed.

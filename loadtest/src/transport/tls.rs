@@ -76,9 +76,27 @@ impl TlsConfig {
         host: &Host,
         stream: TcpStream,
     ) -> io::Result<TlsStream<TcpStream>> {
+        self.connect_offering(&[], host, stream).await
+    }
+
+    /// The same for HTTP/1.1 alone, whatever version requests have.
+    pub(super) async fn connect_for_upgrade(
+        &self,
+        host: &Host,
+        stream: TcpStream,
+    ) -> io::Result<TlsStream<TcpStream>> {
+        self.connect_offering(&[b"http/1.1"], host, stream).await
+    }
+
+    async fn connect_offering(
+        &self,
+        protocols: &[&[u8]],
+        host: &Host,
+        stream: TcpStream,
+    ) -> io::Result<TlsStream<TcpStream>> {
         let config = self.client_config().map_err(io::Error::other)?;
         let mut config = ClientConfig::clone(&config);
-        config.alpn_protocols.clear();
+        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
         Self::connect_with(Arc::new(config), host, stream).await
     }
 

@@ -28,5 +28,6 @@ mod target;
 mod template_values;
 mod unusual;
 mod value;
+mod websocket;
 /// Public, so that the lints of public items look at its scenarios.
 pub mod weird_usage;

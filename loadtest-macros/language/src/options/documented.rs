@@ -87,8 +87,14 @@ macro_rules! step_options {
 | `format = lines` | a value on each line; or `events`, server-sent events; without it, as the `content-type` says |
 | `graded = response` | graded by the time to the last event; without it, by that to the first |
 
+| steps that answer `Socket<T>` | |
+|---|---|
+| `protocol = "chat.v2"` | the protocol that is offered, or several, `"chat.v2, chat.v1"`; the target has to choose one |
+| `compress = true` | offers compression, `permessage-deflate`; without it, messages go as they are |
+
 | steps without a body | |
 |---|---|
+| `ws = "/socket?room={{user.room}}"` | opens a WebSocket, of a path or of `wss://host/path`: the step answers `Socket<T>` |
 | `get = "/path/{{login.response.id}}"`, `post`, `put`, `patch`, `delete`, `head`, `options` | method and URL of the request |
 | `header("x-session", "{{login.headers.x-session}}")` | a header; may be given several times |
 | `bearer = "{{login.response.token}}"` | the header `authorization: Bearer ..` |

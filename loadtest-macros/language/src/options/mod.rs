@@ -18,6 +18,7 @@ mod stream;
 mod think;
 mod threshold;
 mod value;
+mod websocket;
 mod weight;
 
 pub(crate) use body::BodyOption;
@@ -37,6 +38,7 @@ pub(crate) use step::{METHODS, StepOptions};
 pub(crate) use stream::{EndOption, STREAM_OPTIONS, StreamOptions};
 pub(crate) use think::ThinkOption;
 pub(crate) use value::check_header_name;
+pub(crate) use websocket::{OPEN_OPTION, SOCKET_OPTIONS, WebSocketOptions, opening_url};
 pub(crate) use weight::{ROUNDING, WEIGHT_RANGE, WeightOption};
 
 use crate::suggest::{MacroErrors, closest_word, list_names};

@@ -13,6 +13,7 @@ use super::threshold::{ThresholdOption, begins_threshold, is_compared, parse_thr
 use super::value::{
     parse_error, parse_grade_weight, parse_positive_duration, parse_redirects, parse_share,
 };
+use super::websocket::{OPEN_OPTION, SOCKET_OPTIONS, WebSocketOptions, opening_url};
 use super::weight::{WeightOption, parse_weight};
 use super::{
     misplaced_option, note_given, parse_assigned, parse_each, parse_option_name, unknown_option,
@@ -52,6 +53,7 @@ pub(crate) struct StepOptions {
     pub(crate) grade_weight: Option<f64>,
     pub(crate) repeat: RepeatOptions,
     pub(crate) stream: StreamOptions,
+    pub(crate) websocket: WebSocketOptions,
     pub(crate) redirects: Option<u32>,
     /// The name of the cookie jar.
     pub(crate) jar: Option<Ident>,
@@ -62,12 +64,36 @@ pub(crate) struct StepOptions {
     pub(crate) keys: Vec<Ident>,
 }
 
-/// `get = "/path"`.
+/// `get = "/path"`, or `ws = "/path"`.
 pub(crate) struct MethodAndUrl {
     pub(crate) method: Ident,
     pub(crate) literal: LitStr,
     /// `None` when it is broken.
     pub(crate) url: Option<Template>,
+}
+
+impl MethodAndUrl {
+    /// Returns true for `ws = ".."`.
+    pub(crate) fn opens_websocket(&self) -> bool {
+        self.method == OPEN_OPTION
+    }
+
+    /// The method that is sent.
+    pub(crate) fn sent_method(&self) -> String {
+        if self.opens_websocket() {
+            return "GET".to_owned();
+        }
+        self.method.to_string().to_uppercase()
+    }
+
+    /// The URL as it is shown, of a WebSocket the one that it is opened by.
+    pub(crate) fn shown_url(&self) -> String {
+        let url = self.literal.value();
+        if self.opens_websocket() {
+            return opening_url(&url);
+        }
+        url
+    }
 }
 
 impl StepOptions {
@@ -113,7 +139,9 @@ impl StepOptions {
         }
         match name.as_str() {
             "name" => self.name = Some(require_not_empty(parse_assigned(input)?)?),
-            name if METHODS.contains(&name) => self.parse_method_and_url(key, input)?,
+            name if METHODS.contains(&name) || name == OPEN_OPTION => {
+                self.parse_method_and_url(key, input)?;
+            }
             "header" | "bearer" | "basic" => self.add_header(HeaderOption::parse(&name, input)?)?,
             "query" => {
                 input.parse::<Token![=]>()?;
@@ -123,6 +151,7 @@ impl StepOptions {
             "redirects" => self.redirects = Some(parse_redirects(input)?),
             "jar" => self.jar = Some(parse_jar(input)?),
             "good" => self.parse_good(&key, input)?,
+            name if SOCKET_OPTIONS.contains(&name) => self.websocket.parse_option(&key, input)?,
             name if STREAM_OPTIONS.contains(&name) => self.stream.parse_option(&key, input)?,
             _ => self.parse_setting(&key, input)?,
         }
@@ -185,7 +214,13 @@ impl StepOptions {
                 format!("this step already has a method: `{}`", call.method),
             ));
         }
-        let parsed = Template::parse(&literal).and_then(|url| check_url(&url).map(|()| url));
+        let schemes = if method == OPEN_OPTION {
+            ["ws", "wss"]
+        } else {
+            ["http", "https"]
+        };
+        let parsed =
+            Template::parse(&literal).and_then(|url| check_url(&url, schemes).map(|()| url));
         let (url, error) = match parsed {
             Ok(url) => (Some(url), Ok(())),
             Err(error) => (None, Err(error)),
@@ -346,7 +381,8 @@ pub(super) fn parse_statuses(input: ParseStream<'_>, wanted: &str) -> syn::Resul
     Ok((from, to))
 }
 
-fn check_url(url: &Template) -> syn::Result<()> {
+/// Checks the URL of a request; one that is absolute has one of `schemes`.
+fn check_url(url: &Template, schemes: [&str; 2]) -> syn::Result<()> {
     let error = |message: &str| Err(syn::Error::new(url.span, message));
     let start = match url.parts.first() {
         // a placeholder at the start may hold all of the URL
@@ -354,9 +390,9 @@ fn check_url(url: &Template) -> syn::Result<()> {
         Some(TemplatePart::Text(start)) => start,
         None => "",
     };
-    let host = ["http://", "https://"]
+    let host = schemes
         .iter()
-        .find_map(|scheme| start.strip_prefix(scheme));
+        .find_map(|scheme| start.strip_prefix(scheme)?.strip_prefix("://"));
     let has_value = url.parts.len() > 1;
     if host.is_some_and(|host| has_value && !host.contains(['/', '?'])) {
         return error(
@@ -366,9 +402,10 @@ fn check_url(url: &Template) -> syn::Result<()> {
     }
     let is_absolute = host.is_some_and(|host| !host.is_empty() && !host.starts_with(['/', '?']));
     if !start.starts_with('/') && !is_absolute {
-        return error(
-            "a URL is a path that starts with `/`, or starts with `http://host` or `https://host`",
-        );
+        let [plain, secure] = schemes;
+        return error(&format!(
+            "a URL is a path that starts with `/`, or starts with `{plain}://host` or `{secure}://host`",
+        ));
     }
     for part in &url.parts {
         if let TemplatePart::Text(text) = part

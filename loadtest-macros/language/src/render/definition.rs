@@ -1,7 +1,7 @@
 //! The definition: what is declared, as plain data.
 
 use super::threshold::render_threshold;
-use super::{repeat, stream};
+use super::{repeat, stream, websocket};
 use crate::options::{
     ClientOptions, LoadOption, LoadShape, ROUNDING, RendezvousOption, ScenarioOptions, StageOption,
     ThinkOption, WEIGHT_RANGE, WeightOption,
@@ -184,7 +184,10 @@ fn render_step_def(
             .as_ref()
             .map(|name| render_text(&without_raw_prefix(name))),
     );
-    let expect = render_expect(&options.expect);
+    let expect = match options.expect.as_slice() {
+        [] if step.opens_websocket() => render_expect(&[(101, 101)]),
+        statuses => render_expect(statuses),
+    };
     let think = render_option(options.think.map(render_think));
     let rendezvous = render_option(options.rendezvous.map(render_rendezvous));
     let timeout = render_timeout(step);
@@ -206,7 +209,9 @@ fn render_step_def(
         repeat::render_until(&options.repeat),
     );
     let keeps_data = step.response.stream.is_none_or(|stream| stream.keeps_data);
-    let (body, headers) = (!step.response.is_unit && keeps_data, step.reads_headers);
+    let reads_body = !step.response.is_unit && keeps_data && !step.response.is_socket;
+    let (body, headers) = (reads_body, step.reads_headers);
+    let websocket = websocket::render_websocket_def(step);
     let (stream, good) = (
         stream::render_stream_def(step),
         stream::render_good(&options.stream),
@@ -246,6 +251,7 @@ fn render_step_def(
             dependencies: #dependencies,
             reads: ::loadtest::__private::Reads { body: #body, headers: #headers },
             stream: #stream,
+            websocket: #websocket,
             good: #good,
             fingerprint: #fingerprint,
         }

@@ -15,6 +15,7 @@ mod repeat;
 mod request;
 mod stream;
 mod threshold;
+mod websocket;
 
 use crate::body::{self, BodyItem, Role, RoleFn, ScenarioFn};
 use crate::options::LoadShape;

@@ -23,7 +23,8 @@ pub(super) fn render_request(
         .filter_map(|placeholder| placeholder.root.as_ref())
         .map(|(name, span)| raw_identifier(name, *span));
     let method = format_ident!("{}", request.method);
-    let url = hide_private_values(&request.url, render_url(&request.url));
+    let url = render_url(&request.url, request.opens_websocket);
+    let url = hide_private_values(&request.url, url);
     let headers = request.headers.iter().map(render_header);
     let body = payload::render_body(at, request);
     quote! {
@@ -39,12 +40,15 @@ pub(super) fn render_request(
     }
 }
 
-fn render_url(pieces: &[RequestPiece]) -> TokenStream {
+fn render_url(pieces: &[RequestPiece], opens_websocket: bool) -> TokenStream {
     match constant_text(pieces) {
         Some(path) if path.starts_with('/') => quote! {
             __request.path(const { ::loadtest::__private::PathAndQuery::from_static(#path) });
         },
         Some(url) => quote!(__request.url_static(#url)?;),
+        None if opens_websocket => {
+            render_text_then(pieces, &quote!(__request.websocket_text(__text)?))
+        }
         None => render_text_then(pieces, &quote!(__request.url_text(__text)?)),
     }
 }

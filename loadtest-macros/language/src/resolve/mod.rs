@@ -319,6 +319,8 @@ impl ResolvedScenario {
             is_async,
         };
         let arguments = self.resolve_arguments(parameters, names, reader, &step.name, errors);
+        let given = arguments.as_deref().unwrap_or_default();
+        shape::check_lent_sockets(function, given, &self.steps, errors);
         step.add_argument_dependencies(arguments.as_deref().unwrap_or_default());
         let returned = signature::return_type_tokens(function);
         match arguments {
@@ -409,6 +411,7 @@ impl ResolvedScenario {
                 continue;
             };
             shape::check_stream_options(&self.steps[at], errors);
+            shape::check_websocket_options(&self.steps[at], errors);
             if let Some(body) = &function.body {
                 shape::refuse_request_options(&self.steps[at], errors);
                 shape::refuse_templates(body.stream(), names, errors);

@@ -5,7 +5,7 @@ use super::names::{NameUser, NotEarlier, ScenarioNames};
 use super::payload::{RequestFiles, ResolvedBody};
 use super::values::{constant, value_of_user};
 use super::{ResolvedScenario, ResolvedStep, secrets};
-use crate::options::{TemplateValue, check_header_name, escape_json};
+use crate::options::{TemplateValue, check_header_name, escape_json, opening_url};
 use crate::suggest::{MacroErrors, did_you_mean};
 use crate::template::{PathSegment, PlaceholderPath, Template, TemplatePart};
 use proc_macro2::{Span, TokenStream};
@@ -13,6 +13,8 @@ use proc_macro2::{Span, TokenStream};
 /// A declared request, all its placeholders resolved.
 pub(crate) struct ResolvedRequest {
     pub(crate) method: String,
+    /// True for one that opens a WebSocket, whose URL may be one of `ws://`.
+    pub(crate) opens_websocket: bool,
     pub(crate) url: Vec<RequestPiece>,
     pub(crate) headers: Vec<ResolvedHeader>,
     pub(crate) body: Option<ResolvedBody>,
@@ -165,6 +167,10 @@ pub(super) fn resolve_request(
         errors,
     };
     let mut url = resolver.resolve_url(call.url.as_ref()?);
+    let opens_websocket = call.opens_websocket();
+    if let (true, Some(RequestPiece::Text(start))) = (opens_websocket, url.first_mut()) {
+        *start = opening_url(start);
+    }
     resolver.resolve_query(&step.options.query, &mut url);
     let headers = resolver.resolve_headers(&step.options.headers);
     let boundary = format!("loadtest-{}", step.fingerprint);
@@ -172,7 +178,8 @@ pub(super) fn resolve_request(
     let body = step.options.body.as_ref();
     let body = body.map(|body| resolver.resolve_body(body, &mut files, &boundary));
     (errors.len() == before).then(|| ResolvedRequest {
-        method: call.method.to_string().to_uppercase(),
+        method: call.sent_method(),
+        opens_websocket,
         url,
         headers,
         body,
@@ -391,6 +398,10 @@ fn response_access(
         ("response", rest) if upstream.response.is_untyped => {
             access_through(rest, path, true, "response")
         }
+        ("response", _) if upstream.response.is_socket => error(
+            *span,
+            format!("`{root}` is a WebSocket, which `async` steps use: `{root}: &Socket<T>`"),
+        ),
         ("response", _) if upstream.response.is_unit => error(*span, upstream.explain_not_read()),
         ("response", [(PathSegment::Field(field), span), ..])
             if upstream.response.is_list && is_field_name(field) =>

@@ -3,7 +3,7 @@
 use super::names::{ArgumentSource, ScenarioNames};
 use super::{Argument, ResolvedStep, without_raw_prefix};
 use crate::body::{Role, RoleFn, ScenarioFn};
-use crate::options::{METHODS, STREAM_OPTIONS};
+use crate::options::{METHODS, OPEN_OPTION, SOCKET_OPTIONS, STREAM_OPTIONS};
 use crate::signature;
 use crate::spelling::source_text;
 use crate::suggest::MacroErrors;
@@ -150,7 +150,7 @@ pub(super) fn refuse_request_options(step: &ResolvedStep, errors: &mut MacroErro
             "header" | "bearer" | "basic" | "query" | "json" | "form" | "body" | "multipart" => {
                 "leave it to the body, or end the function with `;` instead"
             }
-            method if METHODS.contains(&method) => {
+            method if METHODS.contains(&method) || method == OPEN_OPTION => {
                 "leave it to the body, or end the function with `;` instead"
             }
             "expect" if step.is_async => {
@@ -167,6 +167,81 @@ pub(super) fn refuse_request_options(step: &ResolvedStep, errors: &mut MacroErro
                 "the body of `{name}` makes its requests, so `{option}` has no effect: {instead}"
             ),
         );
+    }
+}
+
+/// Refuses options of WebSockets on a step that opens none, and another request on one that does.
+pub(super) fn check_websocket_options(step: &ResolvedStep, errors: &mut MacroErrors) {
+    let opens = step.opens_websocket();
+    let call = step.options.call.as_ref().filter(|_| !step.is_async);
+    match call {
+        Some(call) if call.opens_websocket() && !opens => {
+            let instead = if step.response.is_unit {
+                "and the answer of this step is not read: write `-> Socket<Value>`".to_owned()
+            } else {
+                let answer = source_text(&step.response.ty);
+                format!("and this step answers `{answer}`: write `-> Socket<{answer}>`")
+            };
+            let message = format!("`ws` opens a `Socket<T>`, {instead}");
+            errors.add_at(call.method.span(), message);
+            return;
+        }
+        Some(call) if !call.opens_websocket() && opens => {
+            let method = &call.method;
+            let message = format!(
+                "a `Socket<T>` is opened by `ws`: write `ws = \"{}\"` for `{method} = ..`",
+                call.literal.value()
+            );
+            errors.add_at(method.span(), message);
+        }
+        _ => {}
+    }
+    let name = &step.name;
+    for key in &step.options.keys {
+        let option = key.to_string();
+        let message = match option.as_str() {
+            "json" | "form" | "body" | "multipart" if opens && call.is_some() => {
+                format!("a WebSocket is opened by a GET without a body, so `{option}` has no place")
+            }
+            "until" | "every" | "within" if opens => {
+                format!(
+                    "a WebSocket is opened once: wait for messages in an `async` step, not with `{option}`"
+                )
+            }
+            option if SOCKET_OPTIONS.contains(&option) && step.is_async => format!(
+                "the body of `{name}` makes its requests, so `{option}` has no effect: it is an option of the \
+                 step that answers `Socket<T>`"
+            ),
+            option if SOCKET_OPTIONS.contains(&option) && !opens => {
+                format!("`{option}` needs `Socket<T>`: a step with `ws = \"/path\"`")
+            }
+            _ => continue,
+        };
+        errors.add_at(key.span(), message);
+    }
+}
+
+/// Refuses the WebSocket of another step as a parameter of a step that is not `async`.
+pub(super) fn check_lent_sockets(
+    function: &RoleFn,
+    arguments: &[Argument],
+    steps: &[ResolvedStep],
+    errors: &mut MacroErrors,
+) {
+    if function.signature.asyncness.is_some() || function.body.is_none() {
+        return;
+    }
+    for argument in arguments {
+        let opener = argument.source.step_index().and_then(|at| steps.get(at));
+        if let Some(opener) = opener.filter(|opener| opener.response.is_socket) {
+            errors.add_at(
+                argument.span,
+                format!(
+                    "`{}` is read by a step that is not `async`: a connection cannot be part of a request",
+                    opener.name
+                ),
+            );
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Method and URL of a step that builds its request, as far as the source shows them.
 
-use crate::options::METHODS;
+use crate::options::{METHODS, opening_url};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::parse::Parser as _;
 use syn::punctuated::Punctuated;
@@ -43,7 +43,15 @@ fn parse_constructor(tokens: &[TokenTree]) -> Option<(String, Option<String>)> {
         return None;
     };
     let method = method.to_string();
-    (METHODS.contains(&method.as_str()) && arguments.delimiter() == Delimiter::Parenthesis)
+    if arguments.delimiter() != Delimiter::Parenthesis {
+        return None;
+    }
+    if method == "websocket" {
+        let url = literal_url(arguments.stream());
+        return Some(("GET".to_owned(), url.map(|url| opening_url(&url))));
+    }
+    METHODS
+        .contains(&method.as_str())
         .then(|| (method.to_uppercase(), literal_url(arguments.stream())))
 }
 

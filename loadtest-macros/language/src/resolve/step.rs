@@ -66,6 +66,11 @@ pub(crate) enum StepForm {
 }
 
 impl ResolvedStep {
+    /// Returns true if the engine opens a WebSocket for the step.
+    pub(crate) fn opens_websocket(&self) -> bool {
+        self.response.is_socket && !self.is_async
+    }
+
     /// Returns true if the step sends for itself, and does not take `http`.
     pub(crate) fn is_without_http(&self) -> bool {
         let takes_http = |given: &Argument| given.source == ArgumentSource::Http;
@@ -87,7 +92,7 @@ impl ResolvedStep {
         let signature = &function.signature;
         let shown = match (&options.call, &function.body) {
             _ if is_async => None,
-            (Some(call), _) => Some((call.method.to_string().to_uppercase(), call.literal.value())),
+            (Some(call), _) => Some((call.sent_method(), call.shown_url())),
             (None, Some(body)) => source::find_request(body.stream()),
             (None, None) => None,
         };

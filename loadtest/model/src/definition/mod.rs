@@ -17,6 +17,7 @@ pub mod sample;
 mod scenario;
 mod stream;
 mod think;
+mod websocket;
 
 pub use crate::micros;
 pub use crate::threshold::{
@@ -36,6 +37,7 @@ pub use scenario::{
 };
 pub use stream::{EndMark, GoodCondition, StreamDef, StreamFormat};
 pub use think::{Think, ThinkLaw};
+pub use websocket::WebSocketDef;
 
 /// The length of time after which a request is given up when nothing else is declared.
 pub const DEFAULT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);

@@ -2,7 +2,7 @@
 
 use super::{
     Client, Cookies, DEFAULT_TIMEOUT, Expect, GoodCondition, Load, Part, Rendezvous, Retry,
-    StreamDef, Think, Threshold, Until, micros,
+    StreamDef, Think, Threshold, Until, WebSocketDef, micros,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -176,6 +176,9 @@ pub struct StepDef {
     /// How the answer is read, where it is a stream of events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<StreamDef>,
+    /// How the step opens a WebSocket, where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub websocket: Option<WebSocketDef>,
     /// What holds for a good execution; empty where nothing is declared.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub good: Cow<'static, [GoodCondition]>,
@@ -314,6 +317,7 @@ impl StepDef {
                 headers: false,
             },
             stream: None,
+            websocket: None,
             good: Cow::Borrowed(&[]),
             fingerprint: Cow::Borrowed(""),
         }

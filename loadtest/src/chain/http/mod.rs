@@ -11,7 +11,7 @@ pub(crate) use request::HttpRequest;
 
 use super::{Error, Net, RawResponse, RequestBuf, RequestTarget, Unmet};
 use crate::transport::events::RawEvent;
-use crate::transport::{Failure, Phases, Sockets, Traffic};
+use crate::transport::{Failure, OperationTarget, Phases, Sockets, Traffic};
 use futures_util::future::join_all;
 use http::{HeaderName, HeaderValue, Method, Version};
 use http_body_util::BodyExt;
@@ -23,6 +23,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// The base of a relative URL if the scenario has none.
 const NO_BASE: &str = "http://base.invalid";
@@ -98,15 +99,14 @@ pub(crate) trait StepSender {
     /// Counts a check that passed or failed.
     fn count_check(&self, name: &str, holds: bool);
 
-    /// Begins an operation of a client of the step's own, which counts in the row `name`; `url` is where it goes to, if
-    /// that is known.
+    /// Begins an operation over `target`, which counts in the row `name`.
     ///
     /// # Errors
     /// It may not happen now.
     fn begin_operation<'a>(
         &'a self,
         name: &'a str,
-        url: Option<&'a str>,
+        target: OperationTarget<'a>,
     ) -> Local<'a, Result<Box<dyn Operation + 'a>, Failure>>;
 
     /// Returns what clients of the scenario's own connect over, where they can.
@@ -132,6 +132,8 @@ pub(crate) struct OperationEnd {
     pub(crate) phases: Phases,
     /// What passed besides what went over connections of `net`.
     pub(crate) traffic: Traffic,
+    /// The time at which it ended, where that is known better than by when it is counted.
+    pub(crate) at: Option<Instant>,
 }
 
 /// The engine's side of an [`EventStream`]: a request under way, which ends when this is dropped.

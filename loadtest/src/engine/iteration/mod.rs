@@ -3,6 +3,7 @@
 mod observer;
 mod progress;
 mod sampled;
+mod sockets;
 mod step;
 
 use super::trace::{EndedTrace, JourneyTrace};
@@ -15,6 +16,7 @@ use loadtest_model::schedule::Window;
 pub(crate) use observer::{IterationObserver, NoObserver};
 use progress::{ExecutedStep, IterationGuard, IterationProgress, elapsed_between};
 pub(crate) use sampled::{SampledJourney, SampledRequest};
+pub(crate) use sockets::OpenSockets;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -37,6 +39,8 @@ pub(crate) struct VirtualUser<T> {
     groups: Vec<GroupSample>,
     /// The steps marked `once` that have run.
     completed_once: Vec<bool>,
+    /// The WebSockets that are open.
+    sockets: OpenSockets,
     /// The end of the last iteration.
     pub(super) ended_at: Instant,
     /// True if the last iteration sent no request, and so never yielded the thread.
@@ -81,6 +85,7 @@ impl<T: Transport> VirtualUser<T> {
             executed: Vec::with_capacity(steps),
             groups: vec![GroupSample::default(); scenario.definition.groups.len()],
             completed_once: vec![false; steps],
+            sockets: OpenSockets::default(),
             ended_at: Instant::now(),
             sent_nothing: false,
             last_trace: None,
@@ -131,6 +136,7 @@ impl<T: Transport> VirtualUser<T> {
                 let step_over = self.run_step(context, &mut progress, observer);
                 let ControlFlow::Continue(executed) = step_over.await else {
                     self.sent_nothing = false;
+                    self.sockets.end_iteration(&self.scenario.definition.steps);
                     return Ok(());
                 };
                 running.in_step.set(None);
@@ -152,6 +158,7 @@ impl<T: Transport> VirtualUser<T> {
             context.fail_unprepared(message);
         }
         self.ended_at = Instant::now();
+        self.sockets.end_iteration(&self.scenario.definition.steps);
         let time = (self.ended_at - arrival.due).saturating_sub(progress.paused);
         running.ended.set(true);
         state.with_tally(window, |tally| {
@@ -206,6 +213,10 @@ impl<T: Transport> VirtualUser<T> {
             .as_mut()
             .unwrap_or_else(missing_transport)
             .begin();
+        // What the target closed is opened anew.
+        for step in self.sockets.take_closed() {
+            self.completed_once[step] = false;
+        }
         self.vu.begin(arrival.iteration, arrival.feed_index);
         self.vu.set_trace(trace.map(EndedTrace::id));
         self.vu.reseed(usize::MAX, Purpose::Scenario);

@@ -13,7 +13,7 @@ use super::VirtualUser;
 use super::observer::IterationObserver;
 use super::progress::{IterationProgress, StepTiming};
 use super::sampled::SampledJourney;
-use crate::chain::{Halt, Http, Purpose, StepSender, Unmet};
+use crate::chain::{Halt, Http, Purpose, StepSender, Unmet, with_step_sender};
 use crate::transport::{Failure, Transport};
 use http::StatusCode;
 use loadtest_model::definition::StepDef;
@@ -173,6 +173,7 @@ impl<T: Transport> VirtualUser<T> {
             context,
             request: &self.request,
             transport: self.transport.as_mut().unwrap_or_else(missing_transport),
+            sockets: &mut self.sockets,
             chain,
             observer,
         }
@@ -294,8 +295,10 @@ impl<T: Transport> VirtualUser<T> {
         let sender = || Rc::clone(&client) as Rc<dyn StepSender>;
         let mut http = Http::new(sender());
         self.vu.set_sender(Some(sender()));
-        let running = self.poll_step_function(context, &mut http, &cut_off, &waits);
+        let measurer = sender();
+        let running = self.poll_step_function(context, (&mut http, &measurer), &cut_off, &waits);
         let ran = running.await;
+        drop(measurer);
         self.vu.set_sender(None);
         drop(http);
         let client = Rc::into_inner(client).unwrap_or_else(missing_transport);
@@ -312,7 +315,7 @@ impl<T: Transport> VirtualUser<T> {
     async fn poll_step_function(
         &mut self,
         context: StepContext<'_>,
-        http: &mut Http,
+        (http, sender): (&mut Http, &Rc<dyn StepSender>),
         cut_off: &Cell<bool>,
         waits: &OwnWaits,
     ) -> Result<Result<(), Halt>, Failure> {
@@ -339,7 +342,8 @@ impl<T: Transport> VirtualUser<T> {
         let function = state.run_user_code(step, || chain.run(step, &mut vu, http));
         let mut function = function.map_err(panicked)?;
         let polled = poll_fn(|context| {
-            match state.run_user_code(step, || function.as_mut().poll(context)) {
+            let poll = || with_step_sender(sender, || function.as_mut().poll(context));
+            match state.run_user_code(step, poll) {
                 Ok(Poll::Pending) if cut_off.get() => Poll::Ready(Ok(Ok(()))),
                 Ok(Poll::Pending) => Poll::Pending,
                 Ok(Poll::Ready(ran)) => Poll::Ready(Ok(ran)),

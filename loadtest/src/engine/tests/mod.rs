@@ -182,6 +182,7 @@ impl Transport for Scripted {
             },
             redirected_to: None,
             events: None,
+            socket: None,
             hops: Vec::new(),
             requests: Vec::new(),
         }

@@ -156,6 +156,7 @@ impl Transport for Server {
             },
             redirected_to: None,
             events: None,
+            socket: None,
             hops: Vec::new(),
             requests: Vec::new(),
         }

@@ -45,6 +45,7 @@ impl Transport for Repeating {
             },
             redirected_to: None,
             events: None,
+            socket: None,
             hops: Vec::new(),
             requests: Vec::new(),
         }

@@ -211,6 +211,12 @@ impl Http1 {
         self.is_kept
     }
 
+    /// The bare connection, after an answer that changed the protocol, and what was read beyond its head.
+    pub(super) fn into_parts(mut self) -> (MeteredStream, Vec<u8>) {
+        self.read.drain(..self.used);
+        (self.io, self.read)
+    }
+
     /// Returns whether the server sent more than was asked for. Such bytes are never part of a response.
     pub(super) fn is_spoilt(&self) -> bool {
         self.is_spoilt
@@ -330,7 +336,8 @@ impl Http1 {
                         if !is_sent {
                             self.continue_sending(unsent, status);
                         }
-                        if self.body.is_over() {
+                        // What follows a change of protocols is of the other protocol.
+                        if self.body.is_over() && status != StatusCode::SWITCHING_PROTOCOLS {
                             self.end();
                         }
                         return Poll::Ready(Ok((status, version)));

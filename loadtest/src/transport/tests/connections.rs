@@ -291,6 +291,7 @@ fn an_early_answer_to_a_large_upload_does_not_block_the_next_request() {
             unfinished: &Cell::default(),
             trace: None,
             stream: None,
+            websocket: None,
         };
         failed(user.send(call).await, ErrorKind::Status);
     });
@@ -316,6 +317,7 @@ fn requests_at_the_same_time_have_connections_of_their_own_and_share_cookies() {
             unfinished: &unfinished,
             trace: None,
             stream: None,
+            websocket: None,
         };
         let (hang, login, plain) = (get("/hang"), get("/login"), get("/"));
         {

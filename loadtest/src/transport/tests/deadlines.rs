@@ -30,6 +30,7 @@ async fn send_within(
         unfinished: &Cell::default(),
         trace: None,
         stream: None,
+        websocket: None,
     };
     user.send(call).await
 }

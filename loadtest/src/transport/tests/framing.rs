@@ -201,6 +201,7 @@ fn what_is_said_around_chunks_may_have_no_end_but_the_deadline() {
                 unfinished: &Cell::default(),
                 trace: None,
                 stream: None,
+                websocket: None,
             };
             let exchange = user.send(call).await;
             assert!(exchange.traffic.received_bytes > 64 * 1024, "{start:?}");

@@ -596,6 +596,7 @@ fn a_deadline_ends_a_request_and_its_connection() {
                     unfinished: &Cell::default(),
                     trace: None,
                     stream: None,
+                    websocket: None,
                 })
                 .await;
             assert!(exchange.service_time < PATIENCE);

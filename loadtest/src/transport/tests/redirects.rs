@@ -265,6 +265,7 @@ fn one_deadline_and_one_service_time_cover_the_whole_way() {
                 unfinished: &Cell::default(),
                 trace: None,
                 stream: None,
+                websocket: None,
             })
             .await;
         assert!(exchange.service_time < PATIENCE);

@@ -36,6 +36,7 @@ async fn send(
         unfinished: &Cell::default(),
         trace: Some(trace),
         stream: None,
+        websocket: None,
     })
     .await
 }

@@ -99,6 +99,7 @@ pub(crate) async fn follow(
         unfinished: &Cell::default(),
         trace: None,
         stream: None,
+        websocket: None,
     };
     user.send(call).await
 }

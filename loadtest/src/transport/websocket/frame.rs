@@ -294,7 +294,7 @@ fn read_close(payload: &[u8]) -> Result<Received, SocketError> {
 }
 
 /// Returns whether a close frame may have the code (RFC 6455, section 7.4, and the registry of codes).
-pub(super) fn is_sent_code(code: u16) -> bool {
+pub(crate) fn is_sent_code(code: u16) -> bool {
     matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999)
 }
 

@@ -4,13 +4,26 @@
 
 #[cfg(test)]
 mod beside_tungstenite;
+mod connection;
 mod deflate;
 mod frame;
 mod handshake;
 
-use super::Failure;
-use loadtest_model::metrics::ErrorKind;
+pub(crate) use connection::{SocketConnection, SocketMessage};
+pub(crate) use frame::is_sent_code;
+use handshake::Agreement;
+pub(super) use handshake::Handshake;
+
+use super::meter::MeteredStream;
+use super::socket::ByteCounts;
+use super::{ErrorKind, Failure};
+use crate::targets::Allowance;
+use connection::SocketTask;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use loadtest_model::definition::WebSocketDef;
 use std::borrow::Cow;
+use std::future::Future;
+use std::sync::Arc;
 
 /// The largest message, as it is read.
 const MAX_MESSAGE: usize = 16 << 20;
@@ -52,5 +65,72 @@ impl SocketError {
 impl From<SocketError> for Failure {
     fn from(error: SocketError) -> Self {
         Self::new(error.kind, error.words)
+    }
+}
+
+/// An upgrade under way: what the request needs, and the connection once the target has agreed.
+pub(super) struct Upgrade {
+    handshake: Handshake,
+    pub(super) opened: Option<OpenedSocket>,
+}
+
+/// A connection that the target has handed over.
+pub(super) struct OpenedSocket {
+    io: MeteredStream,
+    /// What was read beyond the head of the answer.
+    rest: Vec<u8>,
+    agreement: Agreement,
+    allowance: Option<Arc<Allowance>>,
+}
+
+impl Upgrade {
+    pub(super) fn begin(def: &WebSocketDef) -> Self {
+        let protocols = def.protocol.as_deref().unwrap_or_default();
+        Self {
+            handshake: Handshake::begin(protocols, def.compress),
+            opened: None,
+        }
+    }
+
+    /// The headers that the request needs.
+    pub(super) fn headers(&self) -> Vec<(HeaderName, HeaderValue)> {
+        self.handshake.headers()
+    }
+
+    /// Takes over the connection whose answer had `headers`.
+    ///
+    /// # Errors
+    /// `ws.protocol`: what is wrong with the answer.
+    pub(super) fn finish(
+        &mut self,
+        headers: &HeaderMap,
+        (io, rest): (MeteredStream, Vec<u8>),
+        allowance: Option<Arc<Allowance>>,
+    ) -> Result<(), SocketError> {
+        let agreement = self.handshake.check_answer(headers)?;
+        self.opened = Some(OpenedSocket {
+            io,
+            rest,
+            agreement,
+            allowance,
+        });
+        Ok(())
+    }
+}
+
+impl OpenedSocket {
+    /// The connection, and the task that drives it.
+    pub(super) fn into_parts(
+        self,
+        bytes: &Arc<ByteCounts>,
+    ) -> (Arc<SocketConnection>, impl Future<Output = ()> + 'static) {
+        let connection = Arc::new(SocketConnection::new(self.agreement, self.allowance));
+        let task = SocketTask::new(
+            self.io,
+            &self.rest,
+            Arc::clone(&connection),
+            Arc::clone(bytes),
+        );
+        (connection, task.run())
     }
 }

@@ -1,0 +1,436 @@
+//! `Socket<T>`: an open WebSocket. No I/O here: the transport drives the connection, and the engine measures.
+
+use super::current_sender::current_sender;
+use super::response::FromBody;
+use super::{Error, Local, MeasureError, OperationEnd, RawResponse, StepSender};
+use crate::transport::websocket::is_sent_code;
+use crate::transport::{ErrorKind, Failure, OperationTarget, SocketConnection, SocketMessage};
+use bytes::Bytes;
+use std::borrow::Cow;
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, timeout};
+
+/// An open WebSocket, the answer of a step with `ws = ".."`, whose messages are each a `T`: read from JSON; as text for
+/// `String`; as it came for [`Bytes`].
+///
+/// It is used by `async` steps. What these wait for counts in rows of their own, and the steps are graded by it.
+///
+/// ```
+/// use loadtest::prelude::*;
+/// use std::time::Duration;
+///
+/// #[response]
+/// #[serde(tag = "type", rename_all = "snake_case")]
+/// enum Heard { Joined { members: u32 }, Text { text: String } }
+///
+/// #[scenario(base = "http://127.0.0.1:3000")]
+/// fn chat() {
+///     #[step(ws = "/rooms/7", protocol = "chat.v2", p95 < 200ms)]
+///     fn socket() -> Socket<Heard>;
+///
+///     #[step(p95 < 50ms)]
+///     async fn join(socket: &Socket<Heard>) -> Result<u32, Error> {
+///         let join = json!({ "type": "join" });
+///         match socket.ask(&join).until(|heard| matches!(heard, Heard::Joined { .. })).await? {
+///             Heard::Joined { members } => Ok(members),
+///             Heard::Text { text } => Err(Error::msg(text)),
+///         }
+///     }
+///
+///     #[step]
+///     async fn listen(join: &u32, socket: &Socket<Heard>, vu: &mut Vu) -> Result<(), Error> {
+///         socket.pause(Duration::from_secs(2)).await;
+///         vu.count("heard", socket.heard().len() as u64);
+///         Ok(())
+///     }
+/// }
+/// ```
+///
+/// Nothing that comes is missed: it is read as it comes, and kept with its time until it is taken, up to 1,024 messages
+/// or 1 MiB. With so many, no more is read until some are taken.
+pub struct Socket<T> {
+    connection: Arc<SocketConnection>,
+    messages: PhantomData<fn() -> T>,
+}
+
+/// A message of a WebSocket; it derefs to its data.
+#[derive(Debug, Clone)]
+pub struct Message<T> {
+    data: T,
+    at: Instant,
+}
+
+/// A wait for a message of a WebSocket, as [`Socket::ask`], [`Socket::next`] and [`Socket::wait`] make it: awaited, it
+/// sends what is to be sent, and yields the message.
+#[must_use = "a message is sent and waited for when this is awaited"]
+pub struct SocketWait<'a, T> {
+    socket: &'a Socket<T>,
+    name: Cow<'static, str>,
+    /// What is sent first, or why it cannot be.
+    message: Option<Result<OutgoingMessage, Error>>,
+    is_wanted: Option<Box<dyn Fn(&T) -> bool + 'a>>,
+    timeout: Option<Duration>,
+}
+
+/// A message to be sent.
+#[derive(Debug, Clone)]
+pub struct OutgoingMessage {
+    is_text: bool,
+    data: Bytes,
+}
+
+/// What can be sent over a WebSocket: a reference to what serde can serialize, as JSON in a text; text, as a `&str` or
+/// a `String`; and bytes, as [`Bytes`] or a `Vec<u8>`.
+pub trait IntoMessage {
+    /// The message.
+    ///
+    /// # Errors
+    /// It cannot be written as JSON.
+    fn into_message(self) -> Result<OutgoingMessage, Error>;
+}
+
+impl<T> Socket<T> {
+    /// Sends a message and waits for the next one that comes, or for the first after it that [`until`](SocketWait::until)
+    /// holds for. It counts in the row `ask`, from handing over the message to the read that completed the answer.
+    ///
+    /// A message is JSON where it is a reference: `&json!({ .. })`, `&order`. A `&str` and a `String` are text, and
+    /// [`Bytes`] are binary.
+    pub fn ask(&self, message: impl IntoMessage) -> SocketWait<'_, T> {
+        let mut wait = self.wait_for("ask");
+        wait.message = Some(message.into_message());
+        wait
+    }
+
+    /// Sends a message and goes on as soon as it is written. It has no time of its own, as there is none to measure.
+    ///
+    /// # Errors
+    /// The connection is closed (`ws.closed`), or the message cannot be written as JSON.
+    pub async fn send(&self, message: impl IntoMessage) -> Result<(), Error> {
+        let message = message.into_message()?;
+        let sender = step_sender()?;
+        let sockets = sender.sockets();
+        let passes = sockets.map(|sockets| sockets.admit_operation(self.target()));
+        let _passes = passes.transpose().map_err(measured_error)?;
+        let sent = self.connection.send(message.is_text, &message.data);
+        sent.map_err(measured_error)?;
+        self.connection.flushed().await.map_err(measured_error)
+    }
+
+    /// Takes the next message, which may be here already. It counts in the row `next`, from the call.
+    #[expect(clippy::should_implement_trait, reason = "it is no iterator: it waits")]
+    pub fn next(&self) -> SocketWait<'_, T> {
+        self.wait_for("next")
+    }
+
+    /// Takes the first message that `is_wanted`, which may be here already; others stay. It counts in the row `wait`,
+    /// from the call.
+    pub fn wait<'a>(&'a self, is_wanted: impl Fn(&T) -> bool + 'a) -> SocketWait<'a, T> {
+        self.wait_for("wait").until(is_wanted)
+    }
+
+    /// Sends a ping and waits for its pong. It counts in the row `ping`.
+    ///
+    /// # Errors
+    /// The connection is closed (`ws.closed`), or no pong comes in time (`timeout.event`).
+    pub async fn ping(&self) -> Result<(), Error> {
+        self.measure("ping", None, self.connection.ping())
+            .await
+            .map(drop)
+    }
+
+    /// Closes the connection with `code`, such as 1000, and waits for the target to do so too, 1 s at most. It counts in
+    /// the row `close`.
+    ///
+    /// # Errors
+    /// The code is none that is ever sent; the connection is closed; or the target does not answer.
+    pub async fn close(&self, code: u16) -> Result<(), Error> {
+        if !is_sent_code(code) {
+            let words =
+                format!("{code} is no code to close a WebSocket with: 1000, or 3000 to 4999");
+            return Err(measured_error(Failure::new(ErrorKind::StepError, words)));
+        }
+        self.measure("close", None, self.connection.close(code))
+            .await
+            .map(drop)
+    }
+
+    /// Pauses, which is part of no latency. What comes meanwhile is kept.
+    pub async fn pause(&self, time: Duration) {
+        match current_sender() {
+            Some(sender) => sender.pause(time).await,
+            None => tokio::time::sleep(time).await,
+        }
+    }
+
+    /// The protocol that the target chose, of those of `protocol = ".."`.
+    pub fn protocol(&self) -> Option<&str> {
+        self.connection.protocol()
+    }
+
+    /// The target of its operations, whose caps they count for.
+    fn target(&self) -> OperationTarget<'_> {
+        OperationTarget::WebSocket(&self.connection)
+    }
+
+    fn wait_for(&self, name: &'static str) -> SocketWait<'_, T> {
+        SocketWait {
+            socket: self,
+            name: Cow::Borrowed(name),
+            message: None,
+            is_wanted: None,
+            timeout: None,
+        }
+    }
+
+    /// Measures an operation, which yields when it ended, as the row `name`.
+    async fn measure(
+        &self,
+        name: &str,
+        time: Option<Duration>,
+        operation: impl Future<Output = Result<Instant, Failure>>,
+    ) -> Result<(), Error> {
+        let operation = async { operation.await.map(|at| ((), at)) };
+        self.measure_value(name, time, operation).await
+    }
+
+    async fn measure_value<R>(
+        &self,
+        name: &str,
+        time: Option<Duration>,
+        operation: impl Future<Output = Result<(R, Instant), Failure>>,
+    ) -> Result<R, Error> {
+        let sender = step_sender()?;
+        let measured = sender.begin_operation(name, self.target()).await;
+        let measured = measured.map_err(measured_error)?;
+        let time = time.unwrap_or(measured.timeout());
+        let ended = timeout(time, operation).await;
+        let failure = match ended {
+            Ok(Ok((value, at))) => {
+                measured.finish(OperationEnd {
+                    at: Some(at),
+                    ..OperationEnd::default()
+                });
+                return Ok(value);
+            }
+            Ok(Err(failure)) => failure,
+            Err(_) => self.silence(time),
+        };
+        measured.finish(OperationEnd {
+            failure: Some(failure.clone()),
+            ..OperationEnd::default()
+        });
+        Err(measured_error(Failure {
+            message: format!("`{name}` failed: {}", failure.message),
+            ..failure
+        }))
+    }
+
+    /// The failure of a wait for what did not come.
+    fn silence(&self, time: Duration) -> Failure {
+        let mut words = format!("nothing that was waited for came within {time:?}");
+        if self.connection.is_full() {
+            words.push_str(
+                "; no more is read, since nobody takes what is here already: take it with `heard()`",
+            );
+        }
+        Failure::new(ErrorKind::TimeoutEvent, words)
+    }
+}
+
+impl<T: FromBody> Socket<T> {
+    /// Takes all messages that came and that nobody has taken. One that is no `T` stays, for who waits for it.
+    pub fn heard(&self) -> Vec<Message<T>> {
+        let messages = self.connection.messages();
+        let taken = messages.iter().filter_map(|message| {
+            let data = T::from_body(&message.data).ok()?;
+            self.connection.take(message.number);
+            let at = message.at;
+            Some(Message { data, at })
+        });
+        taken.collect()
+    }
+}
+
+impl<'a, T> SocketWait<'a, T> {
+    /// Waits for the first message that `is_wanted`. The others stay, for [`heard`](Socket::heard) and for who waits
+    /// for them.
+    pub fn until(mut self, is_wanted: impl Fn(&T) -> bool + 'a) -> Self {
+        self.is_wanted = Some(Box::new(is_wanted));
+        self
+    }
+
+    /// Counts it in the row `name`.
+    pub fn name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Gives it another time than the `timeout` of the step.
+    pub fn timeout(mut self, time: Duration) -> Self {
+        self.timeout = Some(time);
+        self
+    }
+}
+
+impl<T: FromBody> SocketWait<'_, T> {
+    async fn run(self) -> Result<T, Error> {
+        let Self {
+            socket,
+            name,
+            message,
+            is_wanted,
+            timeout,
+        } = self;
+        let message = message.transpose()?;
+        let connection = &socket.connection;
+        let called = Instant::now();
+        let receive = async {
+            let from = match message {
+                Some(message) => connection.send(message.is_text, &message.data)?,
+                None => 0,
+            };
+            let look = |message: &SocketMessage| {
+                let data = T::from_body(&message.data);
+                let data = data.map_err(|reason| {
+                    let reason = format!("a message cannot be read: {reason}");
+                    Failure::new(ErrorKind::BodyDecode, reason)
+                })?;
+                let is_wanted = is_wanted.as_ref().is_none_or(|wanted| wanted(&data));
+                Ok(is_wanted.then_some(data))
+            };
+            let (value, at) = connection.receive(from, look).await?;
+            Ok((value, at.max(called)))
+        };
+        socket.measure_value(&name, timeout, receive).await
+    }
+}
+
+impl<'a, T: FromBody> IntoFuture for SocketWait<'a, T> {
+    type Output = Result<T, Error>;
+    type IntoFuture = Local<'a, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+fn step_sender() -> Result<Rc<dyn StepSender>, Error> {
+    current_sender().ok_or_else(|| {
+        let words = "a WebSocket is used by the `async` step that it is lent to";
+        measured_error(Failure::new(ErrorKind::StepError, words))
+    })
+}
+
+fn measured_error(failure: Failure) -> Error {
+    MeasureError::from(failure).into()
+}
+
+impl<T> Message<T> {
+    /// Its data.
+    pub fn data(&self) -> &T {
+        &self.data
+    }
+
+    /// Its data, to keep.
+    pub fn into_data(self) -> T {
+        self.data
+    }
+
+    /// The time of the read that completed it.
+    pub fn at(&self) -> std::time::Instant {
+        self.at.into_std()
+    }
+}
+
+impl<T> Deref for Message<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.data
+    }
+}
+
+impl<T: serde::Serialize> IntoMessage for &T {
+    fn into_message(self) -> Result<OutgoingMessage, Error> {
+        let data = serde_json::to_vec(self);
+        let data = data.map_err(|error| {
+            let words = format!("the message cannot be written as JSON: {error}");
+            measured_error(Failure::new(ErrorKind::StepError, words))
+        })?;
+        Ok(OutgoingMessage {
+            is_text: true,
+            data: data.into(),
+        })
+    }
+}
+
+impl IntoMessage for &str {
+    fn into_message(self) -> Result<OutgoingMessage, Error> {
+        self.to_owned().into_message()
+    }
+}
+
+impl IntoMessage for String {
+    fn into_message(self) -> Result<OutgoingMessage, Error> {
+        Ok(OutgoingMessage {
+            is_text: true,
+            data: self.into(),
+        })
+    }
+}
+
+impl IntoMessage for Bytes {
+    fn into_message(self) -> Result<OutgoingMessage, Error> {
+        Ok(OutgoingMessage {
+            is_text: false,
+            data: self,
+        })
+    }
+}
+
+impl IntoMessage for Vec<u8> {
+    fn into_message(self) -> Result<OutgoingMessage, Error> {
+        Bytes::from(self).into_message()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: FromBody> FromBody for Socket<T> {
+    fn from_body(_: &Bytes) -> Result<Self, String> {
+        Err("a WebSocket is the answer of a declared step or of a `Request`: write `Socket<T>` alone".to_owned())
+    }
+
+    fn from_response(response: &mut RawResponse) -> Result<Self, String> {
+        let connection = response.socket.take().ok_or_else(|| {
+            let status = response.status;
+            format!("the target did not change to a WebSocket: it answered {status}")
+        })?;
+        Ok(Self {
+            connection,
+            messages: PhantomData,
+        })
+    }
+}
+
+impl<T> fmt::Debug for Socket<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Socket")
+            .field("connection", &self.connection)
+            .finish()
+    }
+}
+
+impl<T> fmt::Debug for SocketWait<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SocketWait")
+            .field("name", &self.name)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}

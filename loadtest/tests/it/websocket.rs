@@ -1,0 +1,384 @@
+//! WebSockets: how they are opened, what is measured of them, and how they fail.
+
+use loadtest::card::{Card, InnerRow, StepRow};
+use loadtest::prelude::*;
+use loadtest::{Run, Scenario};
+use loadtest_model::definition::Load;
+use loadtest_tests::{Reply, Server};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+use tungstenite::handshake::server::{Request as Opening, Response as Opened};
+use tungstenite::{Message, WebSocket};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// A server of WebSockets, and what it noted.
+struct Sockets {
+    url: String,
+    notes: Arc<Mutex<Vec<String>>>,
+}
+
+impl Sockets {
+    /// Serves each connection by `serve`, which gets its number too, and yields what is noted of it.
+    fn start(
+        serve: impl Fn(WebSocket<TcpStream>, usize) -> String + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let notes: Arc<Mutex<Vec<String>>> = Arc::default();
+        let (noted, serve) = (Arc::clone(&notes), Arc::new(serve));
+        thread::spawn(move || {
+            for (number, stream) in listener.incoming().enumerate() {
+                let (noted, serve) = (Arc::clone(&noted), Arc::clone(&serve));
+                thread::spawn(move || {
+                    let socket = tungstenite::accept_hdr(stream.unwrap(), choose_protocol);
+                    if let Ok(socket) = socket {
+                        let note = serve(socket, number);
+                        noted.lock().unwrap().push(note);
+                    }
+                });
+            }
+        });
+        Self { url, notes }
+    }
+
+    fn run(&self, scenario: &'static Scenario, load: Load) -> Card {
+        let run = Run::new(scenario).load(load).base_url(&self.url);
+        run.run_blocking().unwrap()
+    }
+
+    /// What was noted of `count` connections, in alphabetical order.
+    fn notes(&self, count: usize) -> Vec<String> {
+        for _ in 0..500 {
+            let mut notes = self.notes.lock().unwrap().clone();
+            if notes.len() >= count {
+                notes.sort();
+                return notes;
+            }
+            thread::sleep(10 * MS);
+        }
+        panic!("{:?}", self.notes.lock().unwrap());
+    }
+}
+
+/// Chooses the last protocol that is offered.
+#[expect(clippy::result_large_err, reason = "tungstenite asks so")]
+#[expect(clippy::unnecessary_wraps, reason = "tungstenite asks so")]
+fn choose_protocol(
+    request: &Opening,
+    mut response: Opened,
+) -> Result<Opened, tungstenite::handshake::server::ErrorResponse> {
+    let offered = request.headers().get("sec-websocket-protocol");
+    let chosen = offered.and_then(|offered| offered.to_str().unwrap().rsplit(", ").next());
+    if let Some(chosen) = chosen {
+        let headers = response.headers_mut();
+        headers.insert("sec-websocket-protocol", chosen.parse().unwrap());
+    }
+    Ok(response)
+}
+
+/// Answers each message after some noise, until it is closed; notes the number of messages and the close code.
+fn chat(mut socket: WebSocket<TcpStream>, _: usize) -> String {
+    let mut count = 0;
+    loop {
+        match socket.read() {
+            Ok(Message::Text(text)) => {
+                count += 1;
+                let asked: Value = serde_json::from_str(&text).unwrap();
+                let noise = json!({ "text": "noise" }).to_string();
+                socket.send(noise.into()).unwrap();
+                let answer = json!({ "ack": asked["id"] }).to_string();
+                socket.send(answer.into()).unwrap();
+            }
+            Ok(Message::Close(frame)) => {
+                let code = frame.map(|frame| u16::from(frame.code));
+                // The answer to the close frame is written by the next read.
+                let _ = socket.read();
+                return format!("{count} messages, {code:?}");
+            }
+            Ok(_) => {}
+            Err(error) => return error.to_string(),
+        }
+    }
+}
+
+fn errors(card: &Card) -> Vec<(&str, &str, u64, &str)> {
+    let errors = card.errors.iter();
+    errors
+        .map(|error| {
+            (
+                &*error.step,
+                error.kind.name(),
+                error.count,
+                &*error.example,
+            )
+        })
+        .collect()
+}
+
+/// Name, operations and failures of each row.
+fn rows(step: &StepRow) -> Vec<(&str, u64, u64)> {
+    let rows = step.inner.iter();
+    rows.map(|row: &InnerRow| (&*row.name, row.requests, row.failed))
+        .collect()
+}
+
+#[response]
+#[serde(rename_all = "snake_case")]
+enum Heard {
+    Ack(u64),
+    Text(String),
+}
+
+#[scenario]
+fn talks() {
+    #[step(ws = "/socket?room=7", protocol = "chat.v1, chat.v2")]
+    fn socket() -> Socket<Heard>;
+
+    #[step(apdex = 10ms)]
+    async fn talk(socket: &Socket<Heard>, vu: &mut Vu) -> Result<(), Error> {
+        for id in 0..3 {
+            let say = json!({ "id": id });
+            let acknowledged = |heard: &Heard| matches!(heard, Heard::Ack(it) if *it == id);
+            socket.ask(&say).name("say").until(acknowledged).await?;
+        }
+        let noise = socket.heard();
+        let is_noise = |heard: &Heard| matches!(heard, Heard::Text(text) if text == "noise");
+        if noise.len() != 3 || !noise.iter().all(|heard| is_noise(heard.data())) {
+            return Err(Error::msg(format!("{} messages", noise.len())));
+        }
+        socket.send(&json!({ "id": 8 })).await?;
+        socket.pause(50 * MS).await;
+        // Both are here already.
+        socket.wait(|heard| matches!(heard, Heard::Ack(8))).await?;
+        let Heard::Text(_) = socket.next().await? else {
+            return Err(Error::msg("no noise"));
+        };
+        socket.ping().await?;
+        vu.count("left", socket.heard().len() as u64);
+        if socket.protocol() != Some("chat.v2") {
+            return Err(Error::msg("no protocol"));
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn round_trips_are_rows_and_what_was_not_waited_for_is_kept() {
+    let server = Sockets::start(chat);
+    let card = server.run(talks(), Load::iterations(4, 2));
+    assert_eq!(errors(&card), []);
+    let [open, talk] = &card.steps[..] else {
+        panic!("two steps")
+    };
+    assert_eq!((open.ok, talk.ok), (4, 4));
+    assert_eq!(open.response.samples, 4);
+    let counted = [
+        ("next", 4, 0),
+        ("ping", 4, 0),
+        ("say", 12, 0),
+        ("wait", 4, 0),
+    ];
+    let mut found = rows(talk);
+    found.sort_unstable();
+    assert_eq!(found, counted);
+    let time = |name: &str| {
+        let mut rows = talk.inner.iter();
+        rows.find(|row| &*row.name == name).unwrap().service.p50
+    };
+    // What was here already took no time, and the pause is part of none.
+    assert_eq!(time("wait"), Some(MS / 1_000));
+    // Each connection is closed when its journey is over.
+    assert_eq!(server.notes(4), ["4 messages, Some(1000)"; 4]);
+}
+
+#[scenario]
+fn ticks() {
+    #[step(ws = "/feed", once)]
+    fn feed() -> Socket<Heard>;
+
+    #[step]
+    async fn quote(feed: &Socket<Heard>) -> Result<Heard, Error> {
+        feed.ask(&json!({ "id": 1 }))
+            .until(|heard| matches!(heard, Heard::Ack(_)))
+            .await
+    }
+
+    #[step(last)]
+    async fn leave(feed: &Socket<Heard>) -> Result<(), Error> {
+        feed.close(3001).await
+    }
+}
+
+#[test]
+fn a_connection_of_a_once_step_is_kept_over_journeys() {
+    let server = Sockets::start(chat);
+    let card = server.run(ticks(), Load::iterations(12, 2));
+    assert_eq!(errors(&card), []);
+    let ok: Vec<u64> = card.steps.iter().map(|step| step.ok).collect();
+    assert_eq!(ok, [2, 12, 2]);
+    assert_eq!(rows(&card.steps[2]), [("close", 2, 0)]);
+    let notes = server.notes(2);
+    assert!(
+        notes.iter().all(|note| note.ends_with("Some(3001)")),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn a_connection_that_the_target_closed_is_opened_anew_in_the_next_journey() {
+    // Each connection is closed after one answer, by the same write.
+    let server = Sockets::start(|mut socket, _| {
+        use std::io::Write as _;
+        let _ = socket.read();
+        let both = b"\x81\x0a{\"ack\": 1}\x88\x02\x03\xe9";
+        socket.get_mut().write_all(both).unwrap();
+        while socket.read().is_ok() {}
+        String::new()
+    });
+    let run = Run::new(reopens()).load(Load::iterations(5, 1));
+    let card = run.base_url(&server.url).run_blocking().unwrap();
+    assert_eq!(errors(&card), []);
+    let ok: Vec<u64> = card.steps.iter().map(|step| step.ok).collect();
+    assert_eq!(ok, [5, 5]);
+}
+
+#[scenario]
+fn reopens() {
+    #[step(ws = "/feed", once)]
+    fn feed() -> Socket<Heard>;
+
+    #[step]
+    async fn quote(feed: &Socket<Heard>) -> Result<Heard, Error> {
+        feed.ask(&json!({ "id": 1 })).await
+    }
+}
+
+#[scenario]
+fn waits() {
+    #[step]
+    fn socket() -> Request<Socket<Heard>> {
+        Request::websocket("/socket")
+    }
+
+    #[step]
+    async fn ask(socket: &Socket<Heard>) -> Result<(), Error> {
+        let wait = socket
+            .ask("hello")
+            .until(|heard| matches!(heard, Heard::Ack(_)));
+        wait.timeout(Duration::from_millis(200)).await?;
+        Ok(())
+    }
+}
+
+/// The failures of a journey whose server sends `bytes` when it has read a message, and then waits.
+fn failures(bytes: &'static [u8]) -> (String, String) {
+    let server = Sockets::start(move |mut socket, _| {
+        use std::io::Write as _;
+        let _ = socket.read();
+        socket.get_mut().write_all(bytes).unwrap();
+        while socket.read().is_ok() {}
+        String::new()
+    });
+    let card = server.run(waits(), Load::iterations(2, 1));
+    assert_eq!(card.steps[0].ok, 2);
+    let errors = errors(&card);
+    let [("ask", kind, 2, example)] = errors[..] else {
+        panic!("{errors:?}")
+    };
+    assert_eq!(rows(&card.steps[1]), [("ask", 2, 2)]);
+    (kind.to_owned(), example.to_owned())
+}
+
+#[test]
+fn each_failure_of_a_wait_has_its_kind() {
+    for (bytes, kind, words) in [
+        (
+            b"".as_slice(),
+            "timeout.event",
+            "nothing that was waited for came within 200ms",
+        ),
+        (
+            b"\x88\x06\x03\xf3oops",
+            "ws.closed",
+            "the target closed the WebSocket: 1011, oops",
+        ),
+        (
+            b"\x88\x02\x03\xe8",
+            "ws.closed",
+            "the target closed the WebSocket: 1000 (normal closure)",
+        ),
+        (b"\xf1\x00", "ws.protocol", "a frame has a reserved bit set"),
+        (
+            b"\x81\x82\x00\x00\x00\x00{}",
+            "ws.protocol",
+            "a frame of the server is masked",
+        ),
+        (
+            b"\x82\x7f\x00\x00\x00\x00\x40\x00\x00\x00",
+            "ws.too_large",
+            "a message is larger than 16 MiB",
+        ),
+        (
+            b"\x81\x0c{\"ack\": \"x\"}",
+            "body.decode",
+            "a message cannot be read: ",
+        ),
+    ] {
+        let (found, example) = failures(bytes);
+        assert_eq!(found, kind, "{example}");
+        let start = format!("`ask` failed: {words}");
+        assert!(example.starts_with(&start), "{example}");
+    }
+}
+
+#[test]
+fn a_connection_that_is_cut_off_is_closed_without_a_code() {
+    let server = Sockets::start(|mut socket, _| {
+        let _ = socket.read();
+        String::new()
+    });
+    let card = server.run(waits(), Load::iterations(2, 1));
+    let (_, kind, count, example) = errors(&card)[0];
+    assert_eq!((kind, count), ("ws.closed", 2));
+    let words = "`ask` failed: the target closed the WebSocket: 1006 (without a close frame";
+    assert!(example.starts_with(words), "{example}");
+}
+
+#[test]
+fn an_upgrade_that_is_refused_fails_the_step_that_opens() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let server = Server::start(move |_| {
+        let headers = |reply: Reply| {
+            let reply = reply.header("upgrade", "websocket");
+            reply.header("connection", "upgrade")
+        };
+        match counted.fetch_add(1, Ordering::Relaxed) {
+            0 => Reply::text("no WebSocket"),
+            1 => Reply::status(401),
+            2 => headers(Reply::status(101)),
+            _ => headers(Reply::status(101)).header("sec-websocket-accept", "bm8="),
+        }
+    });
+    let run = Run::new(waits()).load(Load::iterations(4, 1));
+    let card = run.base_url(server.url()).run_blocking().unwrap();
+    let opened: Vec<_> = errors(&card)
+        .into_iter()
+        .filter(|(step, ..)| *step == "socket")
+        .collect();
+    let [
+        (_, "ws.protocol", 2, wrong),
+        (_, "status", 1, first),
+        (_, "status", 1, second),
+    ] = opened[..]
+    else {
+        panic!("{opened:?}")
+    };
+    assert_eq!(first, "expected 101, got 200 OK");
+    assert_eq!(second, "expected 101, got 401 Unauthorized");
+    assert_eq!(wrong, "the answer 101 has no `sec-websocket-accept`");
+}
