@@ -175,6 +175,7 @@ mod tests {
     use crate::workspace::Binary;
     use loadtest_model::definition::{
         Client, Cookies, Dns, EndMark, FeedDef, HttpVersion, Retry, StreamDef, StreamFormat, Until,
+        WebSocketDef,
     };
     use std::path::PathBuf;
 
@@ -226,6 +227,19 @@ mod tests {
             .skip_while(|line| !line.contains("1. "))
             .collect();
         insta::assert_snapshot!(steps.join("\n"));
+    }
+
+    #[test]
+    fn people_see_how_a_websocket_is_opened() {
+        let mut definition = sample::definition("chat", &[]);
+        let steps = definition.steps.to_mut();
+        steps[0].websocket = Some(WebSocketDef {
+            protocol: Some("chat.v2".into()),
+            compress: true,
+        });
+        let text = render_table(&definition);
+        let words = "a WebSocket with the protocol `chat.v2`, compressed";
+        assert!(text.contains(words), "{text}");
     }
 
     #[test]

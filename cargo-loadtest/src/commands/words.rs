@@ -4,7 +4,7 @@ use crate::console::clean;
 use crate::units;
 use loadtest_model::definition::{
     Client, Cookies, Dns, EndMark, GoodCondition, HttpVersion, Rendezvous, ScenarioDef, StepDef,
-    StreamDef, StreamFormat, Think, ThinkLaw, Threshold,
+    StreamDef, StreamFormat, Think, ThinkLaw, Threshold, WebSocketDef,
 };
 use loadtest_model::display;
 use loadtest_model::plan::Plan;
@@ -97,6 +97,9 @@ pub(super) fn list_marks(step: &StepDef) -> Vec<String> {
     if let Some(stream) = &step.stream {
         marks.push(describe_stream(stream));
     }
+    if let Some(websocket) = &step.websocket {
+        marks.push(describe_websocket(websocket));
+    }
     if !step.good.is_empty() {
         marks.push(format!("good: {}", join_conditions(&step.good)));
     }
@@ -109,6 +112,18 @@ pub(super) fn list_marks(step: &StepDef) -> Vec<String> {
         ));
     }
     marks
+}
+
+/// Describes how a step opens a WebSocket: ``a WebSocket with the protocol `chat.v2`, compressed``.
+fn describe_websocket(websocket: &WebSocketDef) -> String {
+    let mut words = "a WebSocket".to_owned();
+    if let Some(protocol) = &websocket.protocol {
+        words = format!("{words} with the protocol `{protocol}`");
+    }
+    if websocket.compress {
+        words.push_str(", compressed");
+    }
+    words
 }
 
 /// Describes how a step reads a stream of events: ``a stream of events until `[DONE]`, units by `tokens` ``.

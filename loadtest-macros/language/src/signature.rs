@@ -74,28 +74,44 @@ pub(crate) struct ResponseType {
     pub(crate) is_unit: bool,
     /// `Vec<T>`, `Events<T>`: a path begins with an index.
     pub(crate) is_list: bool,
-    /// `Events<T>`, and whether `T` is `()`, so that no data is kept.
-    pub(crate) stream: Option<StreamedType>,
-    /// `Socket<T>`: an open WebSocket.
-    pub(crate) is_socket: bool,
+    /// An answer that is read while it comes.
+    pub(crate) flow: Option<FlowType>,
 }
 
-/// The answer of a step that reads a stream of events.
-#[derive(Clone, Copy)]
-pub(crate) struct StreamedType {
-    /// False for `Events<()>`, of which the times are kept alone.
-    pub(crate) keeps_data: bool,
+/// An answer that is read while it comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FlowType {
+    /// `Events<T>`.
+    Events,
+    /// `Events<()>`, of which the times are kept alone.
+    Times,
+    /// `Socket<T>`: an open WebSocket.
+    Socket,
 }
 
 impl ResponseType {
+    /// Returns true for `Events<T>`.
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self.flow, Some(FlowType::Events | FlowType::Times))
+    }
+
+    /// Returns true for `Socket<T>`.
+    pub(crate) fn is_socket(&self) -> bool {
+        self.flow == Some(FlowType::Socket)
+    }
+
+    /// Returns true if the data of an answer is kept, beyond its times.
+    pub(crate) fn keeps_data(&self) -> bool {
+        !self.is_unit && !matches!(self.flow, Some(FlowType::Times | FlowType::Socket))
+    }
+
     pub(crate) fn unit(span: Span) -> Self {
         Self {
             ty: quote_spanned!(span=> ()),
             is_untyped: false,
             is_unit: true,
             is_list: false,
-            stream: None,
-            is_socket: false,
+            flow: None,
         }
     }
 
@@ -114,10 +130,14 @@ impl ResponseType {
             is_untyped: is_named("Value"),
             is_unit: is_unit(ty),
             is_list: is_named("Vec") || is_named("Events"),
-            is_socket: is_named("Socket"),
-            stream: is_named("Events").then(|| StreamedType {
-                keeps_data: first_argument(ty).is_some_and(|data| !is_unit(data)),
-            }),
+            flow: if is_named("Socket") {
+                Some(FlowType::Socket)
+            } else {
+                is_named("Events").then(|| match first_argument(ty) {
+                    Some(data) if !is_unit(data) => FlowType::Events,
+                    _ => FlowType::Times,
+                })
+            },
         }
     }
 }

@@ -74,9 +74,12 @@ pub struct SocketWait<'a, T> {
     name: Cow<'static, str>,
     /// What is sent first, or why it cannot be.
     message: Option<Result<OutgoingMessage, Error>>,
-    is_wanted: Option<Box<dyn Fn(&T) -> bool + 'a>>,
+    is_wanted: Option<Condition<'a, T>>,
     timeout: Option<Duration>,
 }
+
+/// A condition on a message.
+type Condition<'a, T> = Box<dyn Fn(&T) -> bool + 'a>;
 
 /// A message to be sent.
 #[derive(Debug, Clone)]
@@ -123,7 +126,6 @@ impl<T> Socket<T> {
     }
 
     /// Takes the next message, which may be here already. It counts in the row `next`, from the call.
-    #[expect(clippy::should_implement_trait, reason = "it is no iterator: it waits")]
     pub fn next(&self) -> SocketWait<'_, T> {
         self.wait_for("next")
     }

@@ -113,6 +113,13 @@ pub(crate) struct Call<'a> {
     pub(crate) websocket: Option<&'a WebSocketDef>,
 }
 
+impl Call<'_> {
+    /// Returns whether headers are needed that say nothing to a client otherwise.
+    fn needs_all_headers(&self) -> bool {
+        self.reads.headers || self.stream.is_some() || self.websocket.is_some()
+    }
+}
+
 /// The result of a [`Call`].
 #[derive(Debug)]
 pub(crate) struct Exchange {

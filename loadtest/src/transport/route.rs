@@ -252,10 +252,7 @@ impl Route {
                 };
                 progress.begin(meter);
                 let is_head = request.method == Method::HEAD;
-                let all = call.reads.headers
-                    || progress.hops.is_some()
-                    || call.stream.is_some()
-                    || call.websocket.is_some();
+                let all = progress.hops.is_some() || call.needs_all_headers();
                 let answer = http1.send(unsent, is_head, all, &mut self.headers);
                 let answer = within_silence(answer, call).await?;
                 answer.map_err(connection::Error::Http1)
@@ -288,16 +285,7 @@ impl Route {
         progress.head(status, Instant::now());
         progress.show_answer(|| HopAnswer::new(status, &self.headers));
         connection.meter.finish_head();
-        if self.headers.contains_key(STOP) {
-            lent.network.halt(format!(
-                "{} asked for it by the header `loadtest-stop` of an answer",
-                self.origin
-            ));
-        }
-        if self.headers.contains_key(TRANSFER_ENCODING) && self.headers.contains_key(CONTENT_LENGTH)
-        {
-            progress.traffic.ambiguous += 1;
-        }
+        self.heed_headers(lent.network, progress);
         if let Some(jar) = lent.jar
             && CookieJar::is_set_by(&self.headers)
         {
@@ -337,6 +325,20 @@ impl Route {
                 Ok(None)
             }
             Err(unread) => Err(self.unread_failure(&unread, status, call, &connection.meter)),
+        }
+    }
+
+    /// Heeds what the headers of an answer say to whoever sent the request.
+    fn heed_headers(&self, network: &Network, progress: &mut CallProgress<'_>) {
+        if self.headers.contains_key(STOP) {
+            network.halt(format!(
+                "{} asked for it by the header `loadtest-stop` of an answer",
+                self.origin
+            ));
+        }
+        if self.headers.contains_key(TRANSFER_ENCODING) && self.headers.contains_key(CONTENT_LENGTH)
+        {
+            progress.traffic.ambiguous += 1;
         }
     }
 

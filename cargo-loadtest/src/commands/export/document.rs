@@ -192,6 +192,10 @@ fn describe_step(step: &StepDef, all: &[StepDef]) -> Value {
         })),
         "redirects": step.redirects,
         "stream": step.stream.as_ref().map(describe_stream),
+        "websocket": step.websocket.as_ref().map(|websocket| json!({
+            "protocol": websocket.protocol,
+            "compress": websocket.compress,
+        })),
         "good": step.good.iter().map(|condition| json!({
             "time": GoodCondition::part_name(condition.part),
             "at_most_ms": to_ms(condition.at_most),
@@ -360,6 +364,10 @@ mod tests {
             within: definition::Rendezvous::WITHIN,
         });
         *step = sample::streamed(step.clone());
+        step.websocket = Some(definition::WebSocketDef {
+            protocol: Some("chat.v2".into()),
+            compress: true,
+        });
         step.once = true;
         step.last = true;
         step.one_of = Some("view".into());

@@ -10,6 +10,9 @@ pub(crate) const OPEN_OPTION: &str = "ws";
 /// The options of steps that answer `Socket<T>`, declared or built.
 pub(crate) const SOCKET_OPTIONS: [&str; 2] = ["protocol", "compress"];
 
+const PROTOCOL: &str = "`protocol` takes the protocol that is offered, or several: `protocol = \"chat.v2\"`, \
+                        `\"chat.v2, chat.v1\"`";
+
 #[derive(Default)]
 pub(crate) struct WebSocketOptions {
     pub(crate) protocol: Option<LitStr>,
@@ -27,14 +30,12 @@ impl WebSocketOptions {
             self.compress = value.map_err(|error| parse_error(&error, wanted))?.value;
             return Ok(());
         }
-        const WANTED: &str = "`protocol` takes the protocol that is offered, or several: `protocol = \"chat.v2\"`, \
-                              `\"chat.v2, chat.v1\"`";
         let literal = input.parse::<LitStr>();
-        let literal = literal.map_err(|error| parse_error(&error, WANTED))?;
+        let literal = literal.map_err(|error| parse_error(&error, PROTOCOL))?;
         let value = literal.value();
         let mut protocols = value.split(',').map(str::trim);
         if !protocols.all(is_token) {
-            return Err(syn::Error::new(literal.span(), WANTED));
+            return Err(syn::Error::new(literal.span(), PROTOCOL));
         }
         self.protocol = Some(literal);
         Ok(())

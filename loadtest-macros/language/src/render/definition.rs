@@ -15,6 +15,9 @@ use quote::{format_ident, quote, quote_spanned};
 use std::time::Duration;
 use syn::LitStr;
 
+/// The status by which a WebSocket is opened.
+const SWITCHING_PROTOCOLS: (u16, u16) = (101, 101);
+
 /// The `ScenarioDef` of a scenario.
 pub(super) fn render_definition(
     name: &Ident,
@@ -184,10 +187,7 @@ fn render_step_def(
             .as_ref()
             .map(|name| render_text(&without_raw_prefix(name))),
     );
-    let expect = match options.expect.as_slice() {
-        [] if step.opens_websocket() => render_expect(&[(101, 101)]),
-        statuses => render_expect(statuses),
-    };
+    let expect = render_expect(step);
     let think = render_option(options.think.map(render_think));
     let rendezvous = render_option(options.rendezvous.map(render_rendezvous));
     let timeout = render_timeout(step);
@@ -208,14 +208,10 @@ fn render_step_def(
         repeat::render_retry(&options.repeat),
         repeat::render_until(&options.repeat),
     );
-    let keeps_data = step.response.stream.is_none_or(|stream| stream.keeps_data);
-    let reads_body = !step.response.is_unit && keeps_data && !step.response.is_socket;
-    let (body, headers) = (reads_body, step.reads_headers);
+    let (body, headers) = (step.response.keeps_data(), step.reads_headers);
+    let stream = stream::render_stream_def(step);
     let websocket = websocket::render_websocket_def(step);
-    let (stream, good) = (
-        stream::render_stream_def(step),
-        stream::render_good(&options.stream),
-    );
+    let good = stream::render_good(&options.stream);
     let fingerprint = render_text(&step.fingerprint);
     let sends_itself = matches!(step.form, StepForm::Sender { .. });
     let redirects = options.redirects.unwrap_or(redirects);
@@ -273,9 +269,10 @@ fn render_declared_body(step: &ResolvedStep) -> TokenStream {
 
 /// The timeout of a step; streams have more time unless it is declared.
 fn render_timeout(step: &ResolvedStep) -> TokenStream {
-    let default = match step.response.stream {
-        Some(_) if !step.is_async => quote!(::loadtest::__private::StreamDef::TIMEOUT),
-        _ => quote!(::loadtest::__private::DEFAULT_TIMEOUT),
+    let default = if step.response.is_stream() && !step.is_async {
+        quote!(::loadtest::__private::StreamDef::TIMEOUT)
+    } else {
+        quote!(::loadtest::__private::DEFAULT_TIMEOUT)
     };
     step.options.timeout.map_or(default, render_duration)
 }
@@ -365,7 +362,11 @@ fn constant_weight(at: usize) -> Ident {
     format_ident!("__WEIGHT_{at}")
 }
 
-fn render_expect(ranges: &[(u16, u16)]) -> TokenStream {
+fn render_expect(step: &ResolvedStep) -> TokenStream {
+    let ranges = match step.options.expect.as_slice() {
+        [] if step.opens_websocket() => &[SWITCHING_PROTOCOLS],
+        ranges => ranges,
+    };
     if ranges.is_empty() {
         return quote!(::loadtest::__private::Expect::SUCCESS);
     }

@@ -41,7 +41,7 @@ pub(super) fn render_stream_def(step: &ResolvedStep) -> TokenStream {
         render_duration,
     );
     let format = Ident::new(format.unwrap_or("Detected"), Span::call_site());
-    let is_stream = step.response.stream.is_some() && !step.is_async;
+    let is_stream = step.response.is_stream() && !step.is_async;
     render_option(is_stream.then(|| {
         quote! {
             ::loadtest::__private::StreamDef {
@@ -78,7 +78,7 @@ pub(super) fn render_good(options: &StreamOptions) -> TokenStream {
 pub(super) fn render_stream_methods(resolved: &ResolvedScenario) -> TokenStream {
     let streams = || {
         let steps = resolved.steps.iter().enumerate();
-        steps.filter(|(_, step)| step.response.stream.is_some() && !step.is_async)
+        steps.filter(|(_, step)| step.response.is_stream() && !step.is_async)
     };
     if streams().next().is_none() {
         return TokenStream::new();

@@ -398,7 +398,7 @@ fn response_access(
         ("response", rest) if upstream.response.is_untyped => {
             access_through(rest, path, true, "response")
         }
-        ("response", _) if upstream.response.is_socket => error(
+        ("response", _) if upstream.response.is_socket() => error(
             *span,
             format!("`{root}` is a WebSocket, which `async` steps use: `{root}: &Socket<T>`"),
         ),

@@ -233,7 +233,7 @@ pub(super) fn check_lent_sockets(
     }
     for argument in arguments {
         let opener = argument.source.step_index().and_then(|at| steps.get(at));
-        if let Some(opener) = opener.filter(|opener| opener.response.is_socket) {
+        if let Some(opener) = opener.filter(|opener| opener.response.is_socket()) {
             errors.add_at(
                 argument.span,
                 format!(
@@ -248,7 +248,7 @@ pub(super) fn check_lent_sockets(
 /// Refuses options of streams on a step that reads none.
 pub(super) fn check_stream_options(step: &ResolvedStep, errors: &mut MacroErrors) {
     let name = &step.name;
-    let is_stream = step.response.stream.is_some() && !step.is_async;
+    let is_stream = step.response.is_stream() && !step.is_async;
     let mut keys = step.options.keys.iter();
     let Some(key) = keys.find(|key| STREAM_OPTIONS.contains(&&*key.to_string())) else {
         return;

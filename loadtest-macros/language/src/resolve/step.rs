@@ -68,7 +68,7 @@ pub(crate) enum StepForm {
 impl ResolvedStep {
     /// Returns true if the engine opens a WebSocket for the step.
     pub(crate) fn opens_websocket(&self) -> bool {
-        self.response.is_socket && !self.is_async
+        self.response.is_socket() && !self.is_async
     }
 
     /// Returns true if the step sends for itself, and does not take `http`.

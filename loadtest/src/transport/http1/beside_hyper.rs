@@ -156,6 +156,7 @@ async fn ours(answer: &[u8], piece: usize, method: &Method) -> Result<Read, Erro
         reads_body: false,
         cookie: None,
         traceparent: None,
+        upgrade: Vec::new(),
     };
     let client = async {
         meter.begin();

@@ -375,6 +375,7 @@ mod tests {
                 reads_body: false,
                 cookie: None,
                 traceparent: None,
+                upgrade: Vec::new(),
             };
             let mut out = Vec::new();
             encode_request_head(&OutgoingRequest::new(&buffer, around).unwrap(), &mut out);

@@ -38,6 +38,7 @@ async fn read(user: &mut HttpTransport, path: &str, def: &StreamDef) -> Exchange
             each: &|_| Ok(false),
             opened: None,
         }),
+        websocket: None,
     };
     user.send(call).await
 }

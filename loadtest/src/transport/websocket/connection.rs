@@ -327,7 +327,7 @@ impl SocketState {
 
     fn failure(&self) -> Option<Failure> {
         match (&self.ended, self.closing) {
-            (Some((SocketEnd::Closed(..), _)), Some(_)) | (None, Some(_)) => Some(Failure::new(
+            (Some((SocketEnd::Closed(..), _)) | None, Some(_)) => Some(Failure::new(
                 ErrorKind::StepError,
                 "the WebSocket was closed by this user before",
             )),
@@ -623,5 +623,231 @@ impl fmt::Debug for SocketConnection {
             .field("agreement", &self.agreement)
             .field("is_open", &self.is_open())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::meter::{MAX_HEAD, Meter, TransportStream};
+    use std::net::Ipv4Addr;
+    use std::rc::Rc;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::task::{JoinHandle, LocalSet, spawn_local};
+
+    /// A connection, the target's end of it, and the task that drives it.
+    async fn open(compresses: bool) -> (Arc<SocketConnection>, TcpStream, JoinHandle<()>) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (ours, theirs) = tokio::join!(TcpStream::connect(address), listener.accept());
+        let meter = Rc::new(Meter::new(MAX_HEAD));
+        let io = MeteredStream::new(TransportStream::Plain(ours.unwrap()), meter);
+        let agreement = Agreement {
+            protocol: None,
+            compresses,
+        };
+        let connection = Arc::new(SocketConnection::new(agreement, None));
+        let shared = Arc::clone(&connection);
+        let task = SocketTask::new(io, b"", shared, Arc::default());
+        (connection, theirs.unwrap().0, spawn_local(task.run()))
+    }
+
+    /// Reads a frame of the client, unmasked: its first byte and its payload.
+    async fn read_frame(stream: &mut TcpStream) -> (u8, Vec<u8>) {
+        let first = stream.read_u8().await.unwrap();
+        let length = stream.read_u8().await.unwrap();
+        assert!(length & 0x80 > 0, "a client masks");
+        let mut mask = [0; 4];
+        stream.read_exact(&mut mask).await.unwrap();
+        let mut payload = vec![0; usize::from(length & 0x7f)];
+        stream.read_exact(&mut payload).await.unwrap();
+        for (byte, mask) in payload.iter_mut().zip(mask.iter().cycle()) {
+            *byte ^= mask;
+        }
+        (first, payload)
+    }
+
+    fn any(message: &SocketMessage) -> Result<Option<Bytes>, Failure> {
+        Ok(Some(message.data.clone()))
+    }
+
+    async fn local<R>(test: impl Future<Output = R>) -> R {
+        LocalSet::new().run_until(test).await
+    }
+
+    #[tokio::test]
+    async fn pings_are_answered_while_nobody_waits() {
+        local(async {
+            let (_connection, mut target, _task) = open(false).await;
+            target.write_all(b"\x89\x02hi").await.unwrap();
+            assert_eq!(read_frame(&mut target).await, (0x8a, b"hi".to_vec()));
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_pong_is_that_of_its_ping_or_of_a_later_one() {
+        local(async {
+            let (connection, mut target, _task) = open(false).await;
+            let pongs = async {
+                let (first, payload) = read_frame(&mut target).await;
+                assert_eq!((first, payload), (0x89, 1_u64.to_be_bytes().to_vec()));
+                // One that was not asked for, one of another length, and the answer.
+                target
+                    .write_all(b"\x8a\x08\0\0\0\0\0\0\0\x09")
+                    .await
+                    .unwrap();
+                target.write_all(b"\x8a\x01x").await.unwrap();
+                target
+                    .write_all(b"\x8a\x08\0\0\0\0\0\0\0\x01")
+                    .await
+                    .unwrap();
+            };
+            let (ponged, ()) = tokio::join!(connection.ping(), pongs);
+            ponged.unwrap();
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn no_more_is_read_than_is_kept_until_somebody_takes_some() {
+        local(async {
+            let (connection, mut target, _task) = open(false).await;
+            // One more than are kept, and then a message that is asked for.
+            let mut frames = b"\x81\x01a".repeat(MAX_KEPT_MESSAGES);
+            frames.extend_from_slice(b"\x81\x01b");
+            target.write_all(&frames).await.unwrap();
+            let last = connection.receive(0, |message| {
+                let number = MAX_KEPT_MESSAGES as u64 - 1;
+                Ok((message.number == number).then_some(()))
+            });
+            last.await.unwrap();
+            // The one that was taken left room for one more.
+            let (data, _) = connection
+                .receive(MAX_KEPT_MESSAGES as u64, any)
+                .await
+                .unwrap();
+            assert_eq!(data, "b");
+            let kept = connection.messages();
+            assert_eq!(kept.len(), MAX_KEPT_MESSAGES - 1);
+            assert!(kept.iter().all(|message| message.data == "a"));
+
+            let large = [b"\x82\x7f\0\0\0\0\0\x20\0\0", vec![7; 2 << 20].as_slice()].concat();
+            for message in kept {
+                connection.take(message.number);
+            }
+            let sent = async { target.write_all(&large.repeat(2)).await.unwrap() };
+            let received = async {
+                // However large it is, it is read where there is room.
+                let (data, _) = connection.receive(0, any).await.unwrap();
+                assert_eq!(data.len(), 2 << 20);
+                connection.receive(0, any).await.unwrap();
+            };
+            tokio::join!(sent, received);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn messages_are_compressed_both_ways_where_that_was_agreed_on() {
+        local(async {
+            let (connection, mut target, _task) = open(true).await;
+            assert_eq!(connection.send(true, b"Hello").unwrap(), 0);
+            let (first, payload) = read_frame(&mut target).await;
+            assert_eq!(
+                (first, &*payload),
+                (0xc1, b"\xf2\x48\xcd\xc9\xc9\x07\x00".as_slice())
+            );
+            // Compressed in two fragments, and as it is.
+            let frames = b"\x41\x03\xf2\x48\xcd\x80\x04\xc9\xc9\x07\x00\x81\x02as";
+            target.write_all(frames).await.unwrap();
+            for wanted in ["Hello", "as"] {
+                let (data, _) = connection.receive(0, any).await.unwrap();
+                assert_eq!(data, wanted);
+            }
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_close_frame_is_answered_with_its_code_and_ends_the_connection() {
+        local(async {
+            let (connection, mut target, task) = open(false).await;
+            target
+                .write_all(b"\x81\x01a\x88\x02\x03\xf0\x81\x01b")
+                .await
+                .unwrap();
+            let (first, payload) = read_frame(&mut target).await;
+            assert_eq!((first, payload), (0x88, vec![3, 0xf0]));
+            task.await.unwrap();
+            assert_eq!(target.read(&mut [0]).await.unwrap(), 0, "it is closed");
+            // What came before is still there.
+            let (data, _) = connection.receive(0, any).await.unwrap();
+            assert_eq!(data, "a");
+            let failure = connection.receive(0, any).await.unwrap_err();
+            assert_eq!(failure.kind, ErrorKind::WsClosed);
+            let words = "the target closed the WebSocket: 1008 (policy violation)";
+            assert_eq!(failure.message, words);
+            assert_eq!(connection.send(true, b"x").unwrap_err(), failure);
+            assert_eq!(connection.close(1000).await.unwrap_err(), failure);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_mistake_of_the_target_is_told_to_it() {
+        local(async {
+            let (connection, mut target, task) = open(false).await;
+            target.write_all(b"\x81\x01\xff").await.unwrap();
+            let (first, payload) = read_frame(&mut target).await;
+            assert_eq!((first, payload), (0x88, 1007_u16.to_be_bytes().to_vec()));
+            task.await.unwrap();
+            let failure = connection.failure().unwrap();
+            assert_eq!(failure.kind, ErrorKind::WsProtocol);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn the_close_frame_of_the_target_is_waited_for_a_second() {
+        local(async {
+            let (connection, mut target, _task) = open(false).await;
+            let (closed, read) = tokio::join!(connection.close(3001), read_frame(&mut target));
+            assert_eq!(read, (0x88, 3001_u16.to_be_bytes().to_vec()));
+            let failure = closed.unwrap_err();
+            assert_eq!(failure.kind, ErrorKind::TimeoutEvent);
+            assert_eq!(failure.message, "no close frame came within 1s");
+            assert!(!connection.is_open());
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_connection_whose_user_ends_is_closed_with_1000() {
+        local(async {
+            let (connection, mut target, task) = open(false).await;
+            connection.send(false, b"last").unwrap();
+            task.abort();
+            task.await.unwrap_err();
+            assert_eq!(read_frame(&mut target).await, (0x82, b"last".to_vec()));
+            let (first, payload) = read_frame(&mut target).await;
+            assert_eq!((first, payload), (0x88, 1000_u16.to_be_bytes().to_vec()));
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn what_is_larger_than_a_buffer_is_written_as_the_target_takes_it() {
+        local(async {
+            let (connection, mut target, _task) = open(false).await;
+            let message = vec![7; 8 << 20];
+            connection.send(false, &message).unwrap();
+            let mut all = vec![0; message.len() + 14];
+            let (flushed, _) = tokio::join!(connection.flushed(), target.read_exact(&mut all));
+            flushed.unwrap();
+            assert!(connection.state().outgoing.capacity() <= RETAINED_CAPACITY);
+        })
+        .await;
     }
 }

@@ -9,6 +9,10 @@ use std::hash::{BuildHasher as _, RandomState};
 const MAX_FRAME_HEAD: usize = 10;
 /// The largest payload of a control frame.
 pub(super) const MAX_CONTROL: usize = 125;
+/// The length that stands for one of two bytes.
+const MEDIUM: u8 = 126;
+/// The length that stands for one of eight bytes.
+const LONG: u8 = 127;
 /// The most of a message that is reserved before any of it has come.
 const MAX_RESERVED: usize = 64 * 1024;
 
@@ -136,8 +140,8 @@ impl FrameReader {
         loop {
             let wanted = match (self.head_length, self.head[1] & 0x7f) {
                 (..2, _) => 2,
-                (_, 126) => 4,
-                (_, 127) => MAX_FRAME_HEAD,
+                (_, MEDIUM) => 4,
+                (_, LONG) => MAX_FRAME_HEAD,
                 _ => 2,
             };
             if self.head_length >= wanted {
@@ -154,8 +158,8 @@ impl FrameReader {
         }
         self.head_length = 0;
         let length = match self.head[1] & 0x7f {
-            126 => u64::from(u16::from_be_bytes([self.head[2], self.head[3]])),
-            127 => {
+            MEDIUM => u64::from(u16::from_be_bytes([self.head[2], self.head[3]])),
+            LONG => {
                 let mut length = [0; 8];
                 length.copy_from_slice(&self.head[2..]);
                 u64::from_be_bytes(length)
@@ -320,11 +324,11 @@ pub(super) fn write_frame(
     match length {
         0..=125 => out.push(0x80 | length as u8),
         126..=0xffff => {
-            out.push(0x80 | 126);
+            out.push(0x80 | MEDIUM);
             out.extend_from_slice(&(length as u16).to_be_bytes());
         }
         _ => {
-            out.push(0x80 | 127);
+            out.push(0x80 | LONG);
             out.extend_from_slice(&(length as u64).to_be_bytes());
         }
     }
