@@ -34,10 +34,9 @@
 //! | to | use |
 //! |---|---|
 //! | declare a scenario and its parts | [`#[scenario]`](prelude::scenario), [`#[step]`](prelude::step), [`#[check]`](prelude::check), [`#[feed]`](prelude::feed), [`#[state]`](prelude::state), [`#[setup]`](prelude::setup), [`#[teardown]`](prelude::teardown) |
-//! | describe an answer | [`#[response]`](prelude::response), [`Response`], [`Page`], [`Events`] |
+//! | describe an answer | [`#[response]`](prelude::response), [`Response`], [`Page`], [`Events`], [`Socket`] |
 //! | build a request | [`Request`], [`File`], [`multipart`], [`secret`] |
 //! | send several requests in a step | [`Http`] |
-//! | talk over a WebSocket | [`Socket`] |
 //! | leave a step out, or fail it | [`Skip`], [`Error`] |
 //! | draw numbers, and count things of your own | [`Vu`] |
 //! | read rows of data | [`Feed`] |
@@ -125,4 +124,6 @@ mod pages {
     mod streams {}
     #[doc = include_str!("../../docs/targets.md")]
     mod targets {}
+    #[doc = include_str!("../../docs/websocket.md")]
+    mod websocket {}
 }

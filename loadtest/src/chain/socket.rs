@@ -90,6 +90,11 @@ pub struct OutgoingMessage {
 
 /// What can be sent over a WebSocket: a reference to what serde can serialize, as JSON in a text; text, as a `&str` or
 /// a `String`; and bytes, as [`Bytes`] or a `Vec<u8>`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no message of a WebSocket",
+    label = "not a message",
+    note = "a message is a reference to what serde can serialize, sent as JSON; or text, or `Bytes`"
+)]
 pub trait IntoMessage {
     /// The message.
     ///
@@ -103,7 +108,7 @@ impl<T> Socket<T> {
     /// holds for. It counts in the row `ask`, from handing over the message to the read that completed the answer.
     ///
     /// A message is JSON where it is a reference: `&json!({ .. })`, `&order`. A `&str` and a `String` are text, and
-    /// [`Bytes`] are binary.
+    /// [`Bytes`] are binary. A `&String` is a reference, so it is sent as a string of JSON.
     pub fn ask(&self, message: impl IntoMessage) -> SocketWait<'_, T> {
         let mut wait = self.wait_for("ask");
         wait.message = Some(message.into_message());
