@@ -19,3 +19,4 @@ mod redirects;
 mod streams;
 mod tls;
 mod traces;
+mod websocket;

@@ -140,9 +140,10 @@ proptest! {
         each_byte: bool,
     ) {
         let bytes = write_as_server(&all);
-        let mut cuts: Vec<usize> = match each_byte {
-            true => (0..bytes.len()).collect(),
-            false => cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect(),
+        let mut cuts: Vec<usize> = if each_byte {
+            (0..bytes.len()).collect()
+        } else {
+            cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect()
         };
         cuts.push(bytes.len());
         cuts.sort_unstable();

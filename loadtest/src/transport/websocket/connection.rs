@@ -668,6 +668,7 @@ mod tests {
         (first, payload)
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "`receive` asks so")]
     fn any(message: &SocketMessage) -> Result<Option<Bytes>, Failure> {
         Ok(Some(message.data.clone()))
     }
