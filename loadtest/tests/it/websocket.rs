@@ -29,15 +29,15 @@ impl Sockets {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let notes: Arc<Mutex<Vec<String>>> = Arc::default();
-        let (noted, serve) = (Arc::clone(&notes), Arc::new(serve));
+        let (list, serve) = (Arc::clone(&notes), Arc::new(serve));
         thread::spawn(move || {
             for (number, stream) in listener.incoming().enumerate() {
-                let (noted, serve) = (Arc::clone(&noted), Arc::clone(&serve));
+                let (list, serve) = (Arc::clone(&list), Arc::clone(&serve));
                 thread::spawn(move || {
                     let socket = tungstenite::accept_hdr(stream.unwrap(), choose_protocol);
                     if let Ok(socket) = socket {
                         let note = serve(socket, number);
-                        noted.lock().unwrap().push(note);
+                        list.lock().unwrap().push(note);
                     }
                 });
             }
@@ -50,7 +50,7 @@ impl Sockets {
         run.run_blocking().unwrap()
     }
 
-    /// What was noted of `count` connections, in alphabetical order.
+    /// What was list of `count` connections, in alphabetical order.
     fn notes(&self, count: usize) -> Vec<String> {
         for _ in 0..500 {
             let mut notes = self.notes.lock().unwrap().clone();

@@ -8,6 +8,7 @@ mod connection;
 mod deflate;
 mod frame;
 mod handshake;
+mod task;
 
 pub(crate) use connection::{SocketConnection, SocketMessage};
 pub(crate) use frame::is_sent_code;
@@ -18,12 +19,12 @@ use super::meter::MeteredStream;
 use super::socket::ByteCounts;
 use super::{ErrorKind, Failure};
 use crate::targets::Allowance;
-use connection::SocketTask;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use loadtest_model::definition::WebSocketDef;
 use std::borrow::Cow;
 use std::future::Future;
 use std::sync::Arc;
+use task::SocketTask;
 
 /// The largest message, as it is read.
 const MAX_MESSAGE: usize = 16 << 20;

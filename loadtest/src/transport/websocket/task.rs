@@ -1,0 +1,445 @@
+//! The task of a WebSocket: it reads and writes until the connection ends.
+
+use super::connection::{CLOSING_TIME, SocketConnection, SocketEnd, SocketState};
+use super::frame::{FrameReader, random_mask, write_close};
+use crate::transport::meter::MeteredStream;
+use crate::transport::socket::ByteCounts;
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep};
+
+/// The size of one read.
+const READ_SIZE: usize = 64 * 1024;
+/// The capacity that a connection retains for what it writes next.
+const RETAINED_CAPACITY: usize = 1_024;
+/// The reads of one turn, so that a target that sends without end leaves the thread to others.
+const READS_A_TURN: usize = 16;
+
+thread_local! {
+    /// The read buffer that all connections of a thread share.
+    static READ_BUFFER: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_SIZE].into());
+}
+
+/// Reads and writes what passes over a connection.
+pub(super) struct SocketTask {
+    io: MeteredStream,
+    reader: FrameReader,
+    connection: Arc<SocketConnection>,
+    /// Those of all connections of the user.
+    bytes: Arc<ByteCounts>,
+    /// Runs out where the target does not answer our close frame.
+    closing: Option<Pin<Box<Sleep>>>,
+}
+
+impl SocketTask {
+    /// The task of `connection`, of which `rest` was read with the answer to its handshake.
+    pub(super) fn new(
+        io: MeteredStream,
+        rest: &[u8],
+        connection: Arc<SocketConnection>,
+        bytes: Arc<ByteCounts>,
+    ) -> Self {
+        let mut task = Self {
+            io,
+            reader: FrameReader::new(connection.agreement.compresses),
+            connection,
+            bytes,
+            closing: None,
+        };
+        let connection = Arc::clone(&task.connection);
+        // Those bytes are counted with the handshake.
+        task.take_in(&mut connection.state(), rest);
+        task
+    }
+
+    /// Drives the connection until it ends.
+    pub(super) async fn run(mut self) {
+        poll_fn(|context| self.poll(context)).await;
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let connection = Arc::clone(&self.connection);
+        let mut state = connection.state();
+        let before = (state.arrived, state.outgoing.len(), state.pong);
+        let is_over = self.poll_connection(&mut state, context);
+        let after = (state.arrived, state.outgoing.len(), state.pong);
+        let is_changed = before != after || state.ended.is_some();
+        if !is_over {
+            match &mut state.task {
+                Some(task) => task.clone_from(context.waker()),
+                task => *task = Some(context.waker().clone()),
+            }
+        }
+        drop(state);
+        if is_changed {
+            connection.changed.notify_waiters();
+        }
+        if is_over {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+
+    /// Writes and reads what can be, and returns whether the connection is over.
+    fn poll_connection(&mut self, state: &mut SocketState, context: &mut Context<'_>) -> bool {
+        self.write_out(state, context);
+        let mut reads = 0;
+        while state.ended.is_none() && (!state.is_full() || state.closing.is_some()) {
+            if reads == READS_A_TURN {
+                context.waker().wake_by_ref();
+                break;
+            }
+            reads += 1;
+            if !self.read_once(state, context) {
+                break;
+            }
+        }
+        // Pongs, and the answer to a close frame.
+        self.write_out(state, context);
+        if state.ended.is_none() && state.closing.is_some() {
+            let closing = self
+                .closing
+                .get_or_insert_with(|| Box::pin(sleep(CLOSING_TIME)));
+            if closing.as_mut().poll(context).is_ready() {
+                state.end(SocketEnd::Unanswered);
+            }
+        }
+        // What the target does not take of the last frames is not waited for.
+        state.ended.is_some()
+    }
+
+    /// Reads once; whether something came.
+    fn read_once(&mut self, state: &mut SocketState, context: &mut Context<'_>) -> bool {
+        READ_BUFFER.with_borrow_mut(|pieces| {
+            let mut buffer = ReadBuf::new(pieces);
+            match Pin::new(&mut self.io).poll_read(context, &mut buffer) {
+                Poll::Pending => return false,
+                Poll::Ready(Err(error)) => {
+                    state.end(SocketEnd::Lost(Some(error.kind())));
+                    return false;
+                }
+                Poll::Ready(Ok(())) => {}
+            }
+            let read = buffer.filled();
+            if read.is_empty() {
+                state.end(SocketEnd::Lost(None));
+                return false;
+            }
+            self.bytes.add_received(read.len());
+            self.take_in(state, read);
+            true
+        })
+    }
+
+    fn take_in(&mut self, state: &mut SocketState, mut input: &[u8]) {
+        let at = Instant::now();
+        while state.ended.is_none() {
+            match self.reader.read(&mut input) {
+                Ok(Some(received)) => state.receive(received, at),
+                Ok(None) => return,
+                Err(error) => {
+                    if state.closing.is_none() {
+                        write_close(&mut state.outgoing, error.code, random_mask());
+                    }
+                    state.end(SocketEnd::Broken(error));
+                }
+            }
+        }
+    }
+
+    /// Writes what is to be written, as far as the target takes it.
+    fn write_out(&mut self, state: &mut SocketState, context: &mut Context<'_>) {
+        while state.written < state.outgoing.len() {
+            let rest = &state.outgoing[state.written..];
+            match Pin::new(&mut self.io).poll_write(context, rest) {
+                Poll::Pending => return,
+                Poll::Ready(Ok(0)) => {
+                    state.end(SocketEnd::Lost(Some(io::ErrorKind::WriteZero)));
+                    return;
+                }
+                Poll::Ready(Ok(count)) => {
+                    state.written += count;
+                    self.bytes.add_sent(count);
+                }
+                Poll::Ready(Err(error)) => {
+                    // The target may have sent a close frame before, which is yet to be read.
+                    self.read_rest(state, context);
+                    state.end(SocketEnd::Lost(Some(error.kind())));
+                    return;
+                }
+            }
+        }
+        if state.written > 0 {
+            state.written = 0;
+            state.outgoing.clear();
+            if state.outgoing.capacity() > RETAINED_CAPACITY {
+                state.outgoing = Vec::new();
+            }
+            if let Poll::Ready(Err(error)) = Pin::new(&mut self.io).poll_flush(context) {
+                state.end(SocketEnd::Lost(Some(error.kind())));
+            }
+        }
+    }
+
+    /// Reads what is left of a connection that cannot be written to.
+    fn read_rest(&mut self, state: &mut SocketState, context: &mut Context<'_>) {
+        for _ in 0..READS_A_TURN {
+            if state.ended.is_some() || !self.read_once(state, context) {
+                return;
+            }
+        }
+    }
+}
+
+/// A task that is dropped with its user says goodbye, as far as that can be done at once.
+impl Drop for SocketTask {
+    fn drop(&mut self) {
+        let connection = Arc::clone(&self.connection);
+        let state = &mut *connection.state();
+        if state.ended.is_none() {
+            if state.closing.is_none() {
+                state.closing = Some(1000);
+                write_close(&mut state.outgoing, 1000, random_mask());
+            }
+            self.write_out(state, &mut Context::from_waker(Waker::noop()));
+            state.end(SocketEnd::Lost(None));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Agreement;
+    use super::super::connection::{MAX_KEPT_MESSAGES, SocketMessage};
+    use super::*;
+    use crate::transport::meter::{MAX_HEAD, Meter, TransportStream};
+    use crate::transport::{ErrorKind, Failure};
+    use bytes::Bytes;
+    use std::net::Ipv4Addr;
+    use std::rc::Rc;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::task::{JoinHandle, LocalSet, spawn_local};
+
+    /// A connection, the target's end of it, and the task that drives it.
+    async fn open(compresses: bool) -> (Arc<SocketConnection>, TcpStream, JoinHandle<()>) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (ours, theirs) = tokio::join!(TcpStream::connect(address), listener.accept());
+        let meter = Rc::new(Meter::new(MAX_HEAD));
+        let io = MeteredStream::new(TransportStream::Plain(ours.unwrap()), meter);
+        let agreement = Agreement {
+            protocol: None,
+            compresses,
+        };
+        let connection = Arc::new(SocketConnection::new(agreement, None));
+        let shared = Arc::clone(&connection);
+        let task = SocketTask::new(io, b"", shared, Arc::default());
+        (connection, theirs.unwrap().0, spawn_local(task.run()))
+    }
+
+    /// Reads a frame of the client, unmasked: its first byte and its payload.
+    async fn read_frame(stream: &mut TcpStream) -> (u8, Vec<u8>) {
+        let first = stream.read_u8().await.unwrap();
+        let length = stream.read_u8().await.unwrap();
+        assert!(length & 0x80 > 0, "a client masks");
+        let mut mask = [0; 4];
+        stream.read_exact(&mut mask).await.unwrap();
+        let mut payload = vec![0; usize::from(length & 0x7f)];
+        stream.read_exact(&mut payload).await.unwrap();
+        for (byte, mask) in payload.iter_mut().zip(mask.iter().cycle()) {
+            *byte ^= mask;
+        }
+        (first, payload)
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "`receive` asks so")]
+    fn any(message: &SocketMessage) -> Result<Option<Bytes>, Failure> {
+        Ok(Some(message.data.clone()))
+    }
+
+    async fn local<R>(test: impl Future<Output = R>) -> R {
+        LocalSet::new().run_until(test).await
+    }
+
+    #[tokio::test]
+    async fn pings_are_answered_while_nobody_waits() {
+        local(async {
+            let (_connection, mut target, _task) = open(false).await;
+            target.write_all(b"\x89\x02hi").await.unwrap();
+            assert_eq!(read_frame(&mut target).await, (0x8a, b"hi".to_vec()));
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_pong_is_that_of_its_ping_or_of_a_later_one() {
+        local(async {
+            let (connection, mut target, _task) = open(false).await;
+            let pongs = async {
+                let (first, payload) = read_frame(&mut target).await;
+                assert_eq!((first, payload), (0x89, 1_u64.to_be_bytes().to_vec()));
+                // One that was not asked for, one of another length, and the answer.
+                target
+                    .write_all(b"\x8a\x08\0\0\0\0\0\0\0\x09")
+                    .await
+                    .unwrap();
+                target.write_all(b"\x8a\x01x").await.unwrap();
+                target
+                    .write_all(b"\x8a\x08\0\0\0\0\0\0\0\x01")
+                    .await
+                    .unwrap();
+            };
+            let (ponged, ()) = tokio::join!(connection.ping(), pongs);
+            ponged.unwrap();
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn no_more_is_read_than_is_kept_until_somebody_takes_some() {
+        local(async {
+            let (connection, mut target, _task) = open(false).await;
+            // One more than are kept, and then a message that is asked for.
+            let mut frames = b"\x81\x01a".repeat(MAX_KEPT_MESSAGES);
+            frames.extend_from_slice(b"\x81\x01b");
+            target.write_all(&frames).await.unwrap();
+            let last = connection.receive(0, |message| {
+                let number = MAX_KEPT_MESSAGES as u64 - 1;
+                Ok((message.number == number).then_some(()))
+            });
+            last.await.unwrap();
+            // The one that was taken left room for one more.
+            let (data, _) = connection
+                .receive(MAX_KEPT_MESSAGES as u64, any)
+                .await
+                .unwrap();
+            assert_eq!(data, "b");
+            let kept = connection.messages();
+            assert_eq!(kept.len(), MAX_KEPT_MESSAGES - 1);
+            assert!(kept.iter().all(|message| message.data == "a"));
+
+            let large = [b"\x82\x7f\0\0\0\0\0\x20\0\0", vec![7; 2 << 20].as_slice()].concat();
+            for message in kept {
+                connection.take(message.number);
+            }
+            let sent = async { target.write_all(&large.repeat(2)).await.unwrap() };
+            let received = async {
+                // However large it is, it is read where there is room.
+                let (data, _) = connection.receive(0, any).await.unwrap();
+                assert_eq!(data.len(), 2 << 20);
+                connection.receive(0, any).await.unwrap();
+            };
+            tokio::join!(sent, received);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn messages_are_compressed_both_ways_where_that_was_agreed_on() {
+        local(async {
+            let (connection, mut target, _task) = open(true).await;
+            assert_eq!(connection.send(true, b"Hello").unwrap(), 0);
+            let (first, payload) = read_frame(&mut target).await;
+            assert_eq!(
+                (first, &*payload),
+                (0xc1, b"\xf2\x48\xcd\xc9\xc9\x07\x00".as_slice())
+            );
+            // Compressed in two fragments, and as it is.
+            let frames = b"\x41\x03\xf2\x48\xcd\x80\x04\xc9\xc9\x07\x00\x81\x02as";
+            target.write_all(frames).await.unwrap();
+            for wanted in ["Hello", "as"] {
+                let (data, _) = connection.receive(0, any).await.unwrap();
+                assert_eq!(data, wanted);
+            }
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_close_frame_is_answered_with_its_code_and_ends_the_connection() {
+        local(async {
+            let (connection, mut target, task) = open(false).await;
+            target
+                .write_all(b"\x81\x01a\x88\x02\x03\xf0\x81\x01b")
+                .await
+                .unwrap();
+            let (first, payload) = read_frame(&mut target).await;
+            assert_eq!((first, payload), (0x88, vec![3, 0xf0]));
+            task.await.unwrap();
+            assert_eq!(target.read(&mut [0]).await.unwrap(), 0, "it is closed");
+            // What came before is still there.
+            let (data, _) = connection.receive(0, any).await.unwrap();
+            assert_eq!(data, "a");
+            let failure = connection.receive(0, any).await.unwrap_err();
+            assert_eq!(failure.kind, ErrorKind::WsClosed);
+            let words = "the target closed the WebSocket: 1008 (policy violation)";
+            assert_eq!(failure.message, words);
+            assert_eq!(connection.send(true, b"x").unwrap_err(), failure);
+            assert_eq!(connection.close(1000).await.unwrap_err(), failure);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_mistake_of_the_target_is_told_to_it() {
+        local(async {
+            let (connection, mut target, task) = open(false).await;
+            target.write_all(b"\x81\x01\xff").await.unwrap();
+            let (first, payload) = read_frame(&mut target).await;
+            assert_eq!((first, payload), (0x88, 1007_u16.to_be_bytes().to_vec()));
+            task.await.unwrap();
+            let failure = connection.failure().unwrap();
+            assert_eq!(failure.kind, ErrorKind::WsProtocol);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn the_close_frame_of_the_target_is_waited_for_a_second() {
+        local(async {
+            let (connection, mut target, _task) = open(false).await;
+            let (closed, read) = tokio::join!(connection.close(3001), read_frame(&mut target));
+            assert_eq!(read, (0x88, 3001_u16.to_be_bytes().to_vec()));
+            let failure = closed.unwrap_err();
+            assert_eq!(failure.kind, ErrorKind::TimeoutEvent);
+            assert_eq!(failure.message, "no close frame came within 1s");
+            assert!(!connection.is_open());
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_connection_whose_user_ends_is_closed_with_1000() {
+        local(async {
+            let (connection, mut target, task) = open(false).await;
+            connection.send(false, b"last").unwrap();
+            task.abort();
+            task.await.unwrap_err();
+            assert_eq!(read_frame(&mut target).await, (0x82, b"last".to_vec()));
+            let (first, payload) = read_frame(&mut target).await;
+            assert_eq!((first, payload), (0x88, 1000_u16.to_be_bytes().to_vec()));
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn what_is_larger_than_a_buffer_is_written_as_the_target_takes_it() {
+        local(async {
+            let (connection, mut target, _task) = open(false).await;
+            let message = vec![7; 8 << 20];
+            connection.send(false, &message).unwrap();
+            let mut all = vec![0; message.len() + 14];
+            let (flushed, _) = tokio::join!(connection.flushed(), target.read_exact(&mut all));
+            flushed.unwrap();
+            assert!(connection.state().outgoing.capacity() <= RETAINED_CAPACITY);
+        })
+        .await;
+    }
+}
