@@ -63,6 +63,7 @@ pub struct Socket<T> {
 #[derive(Debug, Clone)]
 pub struct Message<T> {
     data: T,
+    is_text: bool,
     at: Instant,
 }
 
@@ -257,8 +258,8 @@ impl<T: FromBody> Socket<T> {
         let taken = messages.iter().filter_map(|message| {
             let data = T::from_body(&message.data).ok()?;
             self.connection.take(message.number);
-            let at = message.at;
-            Some(Message { data, at })
+            let &SocketMessage { is_text, at, .. } = message;
+            Some(Message { data, is_text, at })
         });
         taken.collect()
     }
@@ -347,6 +348,11 @@ impl<T> Message<T> {
     /// Its data, to keep.
     pub fn into_data(self) -> T {
         self.data
+    }
+
+    /// Returns whether it is text; else it is binary.
+    pub fn is_text(&self) -> bool {
+        self.is_text
     }
 
     /// The time of the read that completed it.

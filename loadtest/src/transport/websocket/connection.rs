@@ -61,6 +61,7 @@ pub(super) struct SocketState {
 pub(crate) struct SocketMessage {
     /// Its place among all messages of the connection.
     pub(crate) number: u64,
+    pub(crate) is_text: bool,
     pub(crate) data: Bytes,
     /// The read that completed it.
     pub(crate) at: Instant,
@@ -329,13 +330,18 @@ impl SocketState {
     /// Takes in what the target sent.
     pub(super) fn receive(&mut self, received: Received, at: Instant) {
         match received {
-            Received::Message { data, .. } => {
+            Received::Message { is_text, data } => {
                 let number = self.arrived;
                 self.arrived += 1;
                 // Nobody waits any more for what comes while the connection is closed.
                 if self.closing.is_none() {
                     self.kept_bytes += data.len();
-                    self.messages.push_back(SocketMessage { number, data, at });
+                    self.messages.push_back(SocketMessage {
+                        number,
+                        is_text,
+                        data,
+                        at,
+                    });
                 }
             }
             Received::Ping(payload) => {

@@ -57,8 +57,11 @@ pub(super) fn decompress(message: &[u8]) -> Result<Vec<u8>, SocketError> {
                 let status = decompress
                     .decompress_vec(input, &mut out, FlushDecompress::Sync)
                     .map_err(|_| SocketError::protocol("a compressed message is broken"))?;
-                if out.len() > limit {
+                if out.len() > MAX_MESSAGE {
                     return Err(SocketError::too_large());
+                }
+                if out.len() > limit {
+                    return Err(SocketError::grows_too_large());
                 }
                 let used = (decompress.total_in() - before) as usize;
                 input = &input[used..];
@@ -120,6 +123,10 @@ mod tests {
         let error = decompress(&zeros).unwrap_err();
         assert_eq!(error.kind, ErrorKind::WsTooLarge);
         assert_eq!(error.code, 1009);
+        assert_eq!(
+            error.words,
+            "a message grows to more than 250 times its compressed size"
+        );
     }
 
     #[test]

@@ -61,6 +61,13 @@ impl SocketError {
             code: 1009,
         }
     }
+
+    fn grows_too_large() -> Self {
+        Self {
+            words: "a message grows to more than 250 times its compressed size".into(),
+            ..Self::too_large()
+        }
+    }
 }
 
 impl From<SocketError> for Failure {
