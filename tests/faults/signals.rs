@@ -255,6 +255,9 @@ fn killed() -> Vec<Row> {
                     let (_, rest) = said.split_once("hanging in the teardown ")?;
                     rest.split_once('\n')?.0.trim().parse().ok()
                 });
+                // The process speaks for itself; the tool may not know yet that the load began.
+                let observed = sandbox.only_run().0.join("observed-1.jsonl");
+                wait_for("what is observed", || observed.exists().then_some(()));
                 running.signal(Signal::KILL);
                 wait_at_most(Duration::from_secs(60), "the end of the load test", || {
                     (!is_running(process)).then_some(())
