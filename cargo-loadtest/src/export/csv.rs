@@ -1,4 +1,4 @@
-//! The figures as one table: a row per journey, group, step, request, metric of the scenario's own, shard, reason, figure
+//! The figures as one table: a row per journey, group, step, request, metric of the scenario's own, all WebSockets, shard, reason, figure
 //! beside the baseline, and trial.
 //!
 //! The header is published: columns are added at its end, and none is renamed or moved. Every text is on one
@@ -24,7 +24,8 @@ const HEADER: &str = "\
     min_grade,regraded,reason,words,baseline,outcome,figure,base_value,new_value,change,change_low,\
     change_high,detectable,tags,gauge_last,gauge_min,gauge_max,gauge_mean,\
     planned,started,began_after_us,late_p99_us,busiest_worker,validity,unit,limit,first_event_p50_us,first_event_p95_us,gap_p95_us,per_unit_p95_us,\
-    units,units_per_second,events,events_together_ratio,good_ratio";
+    units,units_per_second,events,events_together_ratio,good_ratio,opened,reopened,most_open,\
+    closed_by_target,closed_by_user,sent_messages,received_messages";
 
 /// The report as CSV.
 pub(crate) fn render(report: &Report) -> String {
@@ -76,6 +77,23 @@ fn build_rows(report: &Report) -> Vec<Vec<String>> {
                     .number("gauge_min", Some(gauge.min))
                     .number("gauge_max", Some(gauge.max))
                     .number("gauge_mean", Some(gauge.mean)),
+            );
+        }
+        if let Some(sockets) = &card.websockets {
+            let tally = &sockets.tally;
+            let closed = sockets.describe_closed().unwrap_or_default();
+            rows.push(
+                begin("websockets")
+                    .text("words", &closed)
+                    .count("sent_bytes", tally.sent_bytes)
+                    .count("received_bytes", tally.received_bytes)
+                    .count("opened", tally.opened)
+                    .count("reopened", tally.reopened)
+                    .count("most_open", tally.most_open)
+                    .count("closed_by_target", tally.closed_by_target.values().sum())
+                    .count("closed_by_user", tally.closed_by_user)
+                    .count("sent_messages", tally.sent_messages)
+                    .count("received_messages", tally.received_messages),
             );
         }
         for row in &card.observed {

@@ -24,6 +24,8 @@ const EXPECTED_ERRORS: usize = 10;
 const STEP_COUNTERS: usize = 12;
 /// Series of a scenario that are no histograms.
 const SCENARIO_SERIES: usize = 16;
+/// The series of WebSockets, with the usual codes of those that the target closes.
+const SOCKET_SERIES: usize = 10;
 
 /// Returns the boundaries of a scenario's histograms: the usual ones and those of its own limits.
 pub(super) fn find_boundaries(plan: &Plan) -> Arc<[Duration]> {
@@ -90,8 +92,10 @@ impl Detail {
             let own = STEP_COUNTERS + EXPECTED_ERRORS + times * histogram + streams + good;
             own + rows * (2 + histogram)
         });
+        let has_sockets = scenario.steps.iter().any(|step| step.websocket.is_some());
+        let sockets = if has_sockets { SOCKET_SERIES } else { 0 };
         let groups = scenario.groups.len() * (2 + histogram);
-        steps.sum::<usize>() + groups + SCENARIO_SERIES + 2 * histogram + MOST_NAMES
+        steps.sum::<usize>() + groups + sockets + SCENARIO_SERIES + 2 * histogram + MOST_NAMES
     }
 
     pub(super) fn has_phases(self) -> bool {

@@ -9,7 +9,9 @@ use crate::export::labels::unique_names;
 use jiff::{SignedDuration, Timestamp};
 use loadtest_model::card::{ThresholdRow, Trust};
 use loadtest_model::definition::{Bound, ScenarioDef};
-use loadtest_model::metrics::{Frame, InnerTally, OTHERS, StepTally, StreamTally, Tally};
+use loadtest_model::metrics::{
+    Frame, InnerTally, OTHERS, StepTally, StreamTally, Tally, WebSocketTally,
+};
 use loadtest_model::record::RunStart;
 use loadtest_model::schedule::{Schedule, Window};
 use loadtest_model::trace::TracePoint;
@@ -254,6 +256,10 @@ pub(super) fn set_gauges(table: &mut SeriesTable, frame: &Frame, course: &Course
         &[],
         health.throttled_us as f64 / 1e6,
     );
+    let mut steps = start.definition.steps.iter();
+    if steps.any(|step| step.websocket.is_some()) {
+        set_websockets(table, &frame.websockets);
+    }
     let is_valid = course.validity.trust == Trust::Valid;
     table.set("generator_valid", &[], flag_value(is_valid));
     let thresholds = start.plan.thresholds.iter();
@@ -270,6 +276,33 @@ pub(super) fn set_gauges(table: &mut SeriesTable, frame: &Frame, course: &Course
         if row.actual.is_some() {
             table.set("threshold_held", &labels, flag_value(row.passed));
         }
+    }
+}
+
+fn set_websockets(table: &mut SeriesTable, sockets: &WebSocketTally) {
+    table.set("websockets_open", &[], sockets.most_open as f64);
+    table.count("websockets_opened", &[], sockets.opened as f64);
+    let by_user = sockets.closed_by_user as f64;
+    table.count(
+        "websockets_closed",
+        &[("by", "user"), ("code", "")],
+        by_user,
+    );
+    for (code, number) in &sockets.closed_by_target {
+        let labels = [("by", "target"), ("code", &*code.to_string())];
+        table.count("websockets_closed", &labels, *number as f64);
+    }
+    for (direction, messages, bytes) in [
+        ("sent", sockets.sent_messages, sockets.sent_bytes),
+        (
+            "received",
+            sockets.received_messages,
+            sockets.received_bytes,
+        ),
+    ] {
+        let labels = [("direction", direction)];
+        table.count("websocket_messages", &labels, messages as f64);
+        table.count("websocket_message_bytes", &labels, bytes as f64);
     }
 }
 

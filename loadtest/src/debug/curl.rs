@@ -38,14 +38,14 @@ impl CurlTls {
     }
 }
 
-/// The command for the request of `hop`; of an answer that is a stream it shows each event as it comes.
+/// The command for the request of `hop`; of an answer that goes on it shows all as it comes.
 pub(super) fn curl_command(
     hop: &Hop,
-    reads_stream: bool,
+    stays_open: bool,
     tls: &CurlTls,
     vault: &mut SecretNames,
 ) -> CurlCommand {
-    let name = if reads_stream { "curl -N" } else { "curl" };
+    let name = if stays_open { "curl -N" } else { "curl" };
     let mut writing = CurlWriter {
         vault,
         variables: Vec::new(),

@@ -1,8 +1,10 @@
-//! The events of a stream for display.
+//! The events of a stream and the messages of WebSockets for display.
 
 use crate::redact;
+use crate::transport::TranscriptLine;
 use crate::transport::events::{EventLog, RawEvent};
-use loadtest_model::protocol::{DebugStream, ShownEvent};
+use loadtest_model::protocol::{DebugMessages, DebugStream, ShownEvent, ShownMessage};
+use tokio::time::Instant;
 
 /// The most events that are shown.
 const MAX_SHOWN_EVENTS: usize = 1_000;
@@ -11,21 +13,47 @@ const MAX_SHOWN_DATA: usize = 64 * 1024;
 
 /// The first events of a stream, without secrets; `keeps_data` is false for a step that has their times alone.
 pub(super) fn shown_stream(log: &EventLog, keeps_data: bool) -> DebugStream {
-    let mut room = MAX_SHOWN_DATA;
-    let mut has_room = |event: &&RawEvent| {
-        let left = room.checked_sub(event.data.len());
-        room = left.unwrap_or_default();
-        left.is_some()
-    };
-    let all = log.events.iter();
-    let shown = all
-        .take(MAX_SHOWN_EVENTS)
-        .take_while(|event| has_room(event))
-        .map(|event| shown_event(event, keeps_data));
-    let events: Vec<_> = shown.collect();
+    let events = take_with_room(&log.events, |event| event.data.len());
+    let events: Vec<_> = events.map(|event| shown_event(event, keeps_data)).collect();
     DebugStream {
         left_out: log.events.len() - events.len(),
         events,
+    }
+}
+
+/// The first messages of WebSockets, without secrets, with their times from `begin` on.
+pub(super) fn shown_messages(
+    step: usize,
+    begin: Instant,
+    lines: &[TranscriptLine],
+) -> DebugMessages {
+    let shown = take_with_room(lines, |line| line.data.len());
+    let messages: Vec<_> = shown.map(|line| shown_message(begin, line)).collect();
+    DebugMessages {
+        step,
+        left_out: lines.len() - messages.len(),
+        messages,
+    }
+}
+
+/// As many of the first ones as are shown.
+fn take_with_room<T>(all: &[T], size: impl Fn(&T) -> usize) -> impl Iterator<Item = &T> {
+    let mut room = MAX_SHOWN_DATA;
+    let has_room = move |one: &&T| {
+        let left = room.checked_sub(size(one));
+        room = left.unwrap_or_default();
+        left.is_some()
+    };
+    all.iter().take(MAX_SHOWN_EVENTS).take_while(has_room)
+}
+
+fn shown_message(begin: Instant, line: &TranscriptLine) -> ShownMessage {
+    let text = str::from_utf8(&line.data).ok().filter(|_| line.is_text);
+    ShownMessage {
+        at: line.at.saturating_duration_since(begin),
+        is_sent: line.is_sent,
+        text: text.map(redact::redact),
+        bytes: line.data.len(),
     }
 }
 
@@ -77,6 +105,33 @@ mod tests {
             data.contains("\"text\":\"a\"") && !data.contains("hunter2"),
             "{data}"
         );
+    }
+
+    #[test]
+    fn messages_are_shown_without_secrets() {
+        let begin = Instant::now();
+        let line = |is_sent, is_text, data: &'static str| TranscriptLine {
+            is_sent,
+            is_text,
+            data: data.into(),
+            at: begin + Duration::from_millis(3),
+        };
+        let lines = [
+            line(true, true, r#"{"token":"hunter2","room":7}"#),
+            line(false, false, "bytes"),
+        ];
+        let shown = shown_messages(4, begin, &lines);
+        assert_eq!((shown.step, shown.left_out), (4, 0));
+        let [sent, received] = &shown.messages[..] else {
+            panic!("two messages");
+        };
+        let text = sent.text.clone().unwrap().into_string();
+        assert!(
+            text.contains("\"room\":7") && !text.contains("hunter2"),
+            "{text}"
+        );
+        assert!(sent.is_sent && sent.at == Duration::from_millis(3));
+        assert_eq!((received.text.clone(), received.bytes), (None, 5));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::secret_names::{self, SecretNames};
 use crate::chain::{RequestBuf, RequestTarget};
 use crate::engine::{self, IterationObserver};
 use crate::redact;
-use crate::transport::{self, Failure, HopAnswer};
+use crate::transport::{self, Failure, HopAnswer, TranscriptLine};
 use http::{HeaderMap, Version};
 use loadtest_model::definition::{Reads, ScenarioDef};
 use loadtest_model::protocol::{
@@ -15,6 +15,7 @@ use loadtest_model::protocol::{
     DebugStep,
 };
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// Observes an iteration and reports its events.
 pub(crate) struct DebugObserver<'a> {
@@ -29,6 +30,8 @@ pub(crate) struct DebugObserver<'a> {
     /// The row of the next exchange.
     row: Option<String>,
     tell: Box<dyn FnMut(DebugEvent) + 'a>,
+    /// The begin of the iteration.
+    begin: Instant,
     /// True if a step failed, or was skipped for a missing dependency.
     pub(crate) has_failed: bool,
 }
@@ -48,6 +51,7 @@ impl<'a> DebugObserver<'a> {
             untold: Vec::new(),
             row: None,
             tell: Box::new(tell),
+            begin: Instant::now(),
             has_failed: false,
         }
     }
@@ -77,8 +81,9 @@ impl<'a> DebugObserver<'a> {
     }
 
     fn hop(&mut self, step: usize, hop: &transport::Hop, is_sent: bool) -> DebugHop {
-        let reads_stream = self.definition.steps[step].stream.is_some();
-        let curl = curl::curl_command(hop, reads_stream, &self.tls, &mut self.vault);
+        let def = &self.definition.steps[step];
+        let stays_open = def.stream.is_some() || def.websocket.is_some();
+        let curl = curl::curl_command(hop, stays_open, &self.tls, &mut self.vault);
         let version = format!("{:?}", hop.version);
         DebugHop {
             method: hop.method.to_string(),
@@ -123,6 +128,7 @@ impl Drop for DebugObserver<'_> {
 impl IterationObserver for DebugObserver<'_> {
     const FORCES_ALL_STEPS: bool = false;
     const KEPT_EXCHANGES: usize = usize::MAX;
+    const SHOWS_MESSAGES: bool = true;
 
     fn extend_reads(&self, reads: Reads) -> Reads {
         // What is shown besides comes with the hops: the request is to be that of a run.
@@ -169,6 +175,13 @@ impl IterationObserver for DebugObserver<'_> {
             problem: failure.map(to_problem),
         };
         self.untold.push(DebugEvent::Operation(Box::new(operation)));
+    }
+
+    fn on_messages(&mut self, step: usize, messages: &[TranscriptLine]) {
+        if !messages.is_empty() {
+            let messages = events::shown_messages(step, self.begin, messages);
+            self.untold.push(DebugEvent::Messages(messages));
+        }
     }
 
     fn on_step_end(&mut self, step: usize, outcome: &engine::StepOutcome) {

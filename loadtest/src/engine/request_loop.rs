@@ -175,6 +175,9 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                 attempt.failures = 0;
                 attempt.result = Ok(received.status);
                 if let Some(socket) = &exchange.socket {
+                    if O::SHOWS_MESSAGES {
+                        socket.begin_transcript();
+                    }
                     self.sockets.add(self.context.step, socket);
                 }
                 let details = self.context.def.reads.headers.then(|| {

@@ -7,6 +7,7 @@ use super::panics;
 use super::rendezvous::MeetingPoints;
 use super::samples::SampleBuffer;
 use super::trace::{EndedTrace, JourneyTrace, WorkerTracing};
+use crate::transport::take_socket_counts;
 use loadtest_model::definition::{Draw, ScenarioDef};
 use loadtest_model::metrics::{Frame, GroupSample, Tally, Windows};
 use loadtest_model::plan::Plan;
@@ -346,6 +347,7 @@ impl WorkerState {
             second,
             windows,
             active_users: self.active.get(),
+            websockets: take_socket_counts(),
             ..Frame::default()
         }
     }

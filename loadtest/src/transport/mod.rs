@@ -44,7 +44,9 @@ pub(crate) use network::{Network, NetworkError};
 pub(crate) use socket::{OperationTarget, Sockets};
 pub(crate) use stream::StreamCall;
 pub(crate) use trace::{CallTrace, SentRequest};
-pub(crate) use websocket::{SocketConnection, SocketMessage};
+pub(crate) use websocket::{
+    SocketConnection, SocketMessage, TranscriptLine, count_reopened_socket, take_socket_counts,
+};
 
 use ::http::{HeaderMap, HeaderName, StatusCode, Uri, Version};
 use bytes::Bytes;

@@ -193,6 +193,11 @@ fn round_trips_are_rows_and_what_was_not_waited_for_is_kept() {
 
     // Each connection is closed when its journey is over.
     assert_eq!(server.notes(4), ["4 messages, Some(1000)"; 4]);
+    let counts = &card.websockets.as_ref().expect("WebSockets").tally;
+    assert_eq!((counts.opened, counts.reopened), (4, 0));
+    assert_eq!((counts.sent_messages, counts.sent_bytes), (16, 16 * 8));
+    let received = (counts.received_messages, counts.received_bytes);
+    assert_eq!(received, (32, 16 * (16 + 9)));
 }
 
 #[scenario]
@@ -226,6 +231,9 @@ fn a_connection_of_a_once_step_is_kept_over_journeys() {
         notes.iter().all(|note| note.ends_with("Some(3001)")),
         "{notes:?}"
     );
+    let counts = &card.websockets.as_ref().expect("WebSockets").tally;
+    assert_eq!((counts.opened, counts.closed_by_user), (2, 2));
+    assert!(counts.closed_by_target.is_empty(), "{counts:?}");
 }
 
 #[test]
@@ -244,6 +252,18 @@ fn a_connection_that_the_target_closed_is_opened_anew_in_the_next_journey() {
     assert_eq!(errors(&card), []);
     let ok: Vec<u64> = card.steps.iter().map(|step| step.ok).collect();
     assert_eq!(ok, [5, 5]);
+    let sockets = card.websockets.as_ref().expect("WebSockets");
+    let counts = &sockets.tally;
+    assert_eq!(
+        (counts.opened, counts.reopened, counts.most_open),
+        (5, 4, 1)
+    );
+    assert_eq!(sockets.describe_closed().as_deref(), Some("1001 × 5"));
+    assert_eq!(counts.closed_by_user, 0);
+    let remarks = card.remarks.iter();
+    let reopened =
+        remarks.filter(|remark| remark.starts_with("the target closed 4 WebSockets that"));
+    assert_eq!(reopened.count(), 1, "{:?}", card.remarks);
 }
 
 #[scenario]

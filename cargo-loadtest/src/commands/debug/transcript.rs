@@ -8,8 +8,8 @@ use loadtest_model::definition::{Load, ScenarioDef};
 use loadtest_model::display;
 use loadtest_model::metrics::Phases;
 use loadtest_model::protocol::{
-    DebugAnswer, DebugEnd, DebugEvent, DebugExchange, DebugHop, DebugOperation, DebugOutcome,
-    DebugStart, DebugStep, DebugStream, ShownBody,
+    DebugAnswer, DebugEnd, DebugEvent, DebugExchange, DebugHop, DebugMessages, DebugOperation,
+    DebugOutcome, DebugStart, DebugStep, DebugStream, ShownBody,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -49,6 +49,7 @@ impl Transcript {
             DebugEvent::Start(start) => self.start(start),
             DebugEvent::Exchange(exchange) => self.exchange(exchange),
             DebugEvent::Operation(operation) => self.operation(operation),
+            DebugEvent::Messages(messages) => self.messages(messages),
             DebugEvent::Step(step) => self.step(step),
             DebugEvent::Think { time, .. } => {
                 let words = format!("would think for {} now", display::format_duration(*time));
@@ -140,6 +141,28 @@ impl Transcript {
                 );
                 self.marked('<', BAD, &words);
             }
+        }
+    }
+
+    /// A line for each message: its direction, its time, and its text.
+    fn messages(&mut self, all: &DebugMessages) {
+        self.open(all.step);
+        for message in &all.messages {
+            let mark = if message.is_sent { '→' } else { '←' };
+            let at = display::format_duration(message.at);
+            let Some(text) = &message.text else {
+                let bytes = display::format_counted(message.bytes as u64, "byte");
+                self.marked(mark, DIM, &format!("{at}  ({bytes}, and no text)"));
+                continue;
+            };
+            let mut lines = text.lines();
+            let first = lines.next().unwrap_or_default();
+            self.marked(mark, PLAIN, &format!("{at}  {first}"));
+            lines.for_each(|line| self.marked(mark, PLAIN, line));
+        }
+        if all.left_out > 0 {
+            let left_out = display::format_counted(all.left_out as u64, "further message");
+            self.marked('←', DIM, &format!("... ({left_out})"));
         }
     }
 
@@ -335,7 +358,7 @@ mod tests {
     use loadtest_model::definition::{StepDef, Think};
     use loadtest_model::metrics::ErrorKind;
     use loadtest_model::metrics::RootCause;
-    use loadtest_model::protocol::{CurlCommand, DebugProblem, ShownEvent};
+    use loadtest_model::protocol::{CurlCommand, DebugProblem, ShownEvent, ShownMessage};
     use loadtest_model::redacted::Redacted;
 
     fn definition() -> ScenarioDef {
@@ -490,6 +513,27 @@ mod tests {
         });
         let mut transcript = Transcript::new(None, false);
         insta::assert_snapshot!(transcript.tell(&DebugEvent::Exchange(Box::new(exchange))));
+    }
+
+    #[test]
+    fn messages_are_told_with_their_direction_and_time() {
+        let message = |ms, is_sent, text: Option<&str>| ShownMessage {
+            at: Duration::from_millis(ms),
+            is_sent,
+            text: text.map(Redacted::assume),
+            bytes: 12,
+        };
+        let messages = DebugMessages {
+            step: 0,
+            messages: vec![
+                message(3, true, Some("{\"join\":7}")),
+                message(4, false, Some("two\nlines \u{1b}[31m")),
+                message(5, false, None),
+            ],
+            left_out: 2,
+        };
+        let mut transcript = Transcript::new(None, false);
+        insta::assert_snapshot!(transcript.tell(&DebugEvent::Messages(messages)));
     }
 
     #[test]

@@ -124,6 +124,7 @@ impl Journey {
             DebugEvent::Failed(failure) => self.failure = Some(failure.message.to_string()),
             DebugEvent::Start(_)
             | DebugEvent::Operation(_)
+            | DebugEvent::Messages(_)
             | DebugEvent::Think { .. }
             | DebugEvent::End(_) => {}
         }

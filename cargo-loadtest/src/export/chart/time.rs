@@ -4,7 +4,7 @@ use super::observed::draw_observed;
 use super::plot::{Bound, PlotSeries, draw_plot};
 use super::{Chart, paint_of};
 use crate::export::scene::Paint;
-use loadtest_model::card::{Card, Point, StepCourse, ThresholdRow, Timeline};
+use loadtest_model::card::{Card, Point, SocketPoint, StepCourse, ThresholdRow, Timeline};
 use loadtest_model::definition::Metric;
 use loadtest_model::display;
 use std::collections::BTreeMap;
@@ -34,6 +34,7 @@ pub(crate) fn draw_over_time(card: &Card) -> Vec<Chart> {
     if course.points.iter().any(|point| point.active_users > 0) {
         charts.push(draw_users(course));
     }
+    charts.extend(draw_messages(course));
     charts.extend(draw_errors(course));
     charts.extend(draw_observed(card));
     charts
@@ -152,6 +153,21 @@ fn draw_users(course: &Timeline) -> Chart {
     }];
     let tick = |value: f64| value.to_string();
     draw_plot("Active users", course, &series, &[], &tick, &tick)
+}
+
+/// The messages of WebSockets; none without any.
+fn draw_messages(course: &Timeline) -> Option<Chart> {
+    let mut points = course.points.iter();
+    points.find(|point| point.websockets.is_some())?;
+    let rate = |name: &str, paint, of: fn(&SocketPoint) -> f64| {
+        let of_point = |point: &Point| point.websockets.as_ref().map(of);
+        PlotSeries::new(name, Paint::Series(paint), course, of_point)
+    };
+    let series = [
+        rate("sent", 0, |point| point.sent_per_second),
+        rate("received", 1, |point| point.received_per_second),
+    ];
+    Some(draw_rates("WebSocket messages per second", course, &series))
 }
 
 /// Failures by kind, the most frequent at the bottom.

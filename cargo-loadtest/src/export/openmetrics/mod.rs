@@ -12,6 +12,7 @@ mod tests;
 use crate::console::clean;
 use crate::export::labels::{describe_regrading, label_scenarios, label_steps, unique_names};
 use loadtest_model::card::{Capacity, Card, Report, StepRow, Trust};
+use loadtest_model::metrics::WebSocketTally;
 use loadtest_model::record::ShardRun;
 use page::{FAMILIES, Labels, add_up, flag_value};
 pub(crate) use page::{MetricsText, TextFormat};
@@ -38,6 +39,7 @@ pub(crate) fn render(report: &Report) -> String {
     steps::write_steps(&mut text, &cards);
     steps::write_groups(&mut text, &cards);
     steps::write_requests(&mut text, &cards);
+    write_websockets(&mut text, &cards);
     write_failures(&mut text, &cards);
     gate::write_thresholds(&mut text, &cards);
     gate::write_observed(&mut text, &cards);
@@ -144,6 +146,55 @@ fn write_verdicts(
             "capacity_per_second",
             [(labels, search.finding.confirmed_per_second)],
         );
+    }
+}
+
+/// Writes the WebSockets, where there are some.
+fn write_websockets(text: &mut MetricsText, cards: &[LabelledCard<'_>]) {
+    let all =
+        || (cards.iter()).filter_map(|card| Some((card, &card.card.websockets.as_ref()?.tally)));
+    for (name, of) in [
+        (
+            "websockets_most_open",
+            (|tally| tally.most_open) as fn(&WebSocketTally) -> u64,
+        ),
+        ("websockets_opened", |tally| tally.opened),
+    ] {
+        let samples = all().map(|(card, tally)| (card.labels(&[]), Some(of(tally) as f64)));
+        text.optional_family(name, samples.collect());
+    }
+    let closed = all().flat_map(|(card, tally)| {
+        let by_target = tally.closed_by_target.iter();
+        let by_target = by_target.map(|(code, number)| ("target", code.to_string(), *number));
+        let by_user = ("user", String::new(), tally.closed_by_user);
+        by_target.chain([by_user]).map(|(by, code, number)| {
+            let labels = card.labels(&[("by", by), ("code", &code)]);
+            (labels, Some(number as f64))
+        })
+    });
+    text.optional_family("websockets_closed", closed.collect());
+    for (name, of) in [
+        (
+            "websocket_messages",
+            (|tally| [tally.sent_messages, tally.received_messages])
+                as fn(&WebSocketTally) -> [u64; 2],
+        ),
+        ("websocket_message_bytes", |tally| {
+            [tally.sent_bytes, tally.received_bytes]
+        }),
+    ] {
+        let samples = all().flat_map(|(card, tally)| {
+            ["sent", "received"]
+                .into_iter()
+                .zip(of(tally))
+                .map(|(direction, number)| {
+                    (
+                        card.labels(&[("direction", direction)]),
+                        Some(number as f64),
+                    )
+                })
+        });
+        text.optional_family(name, samples.collect());
     }
 }
 

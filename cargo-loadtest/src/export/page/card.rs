@@ -3,7 +3,7 @@
 use super::{
     Badge, Sentence, Sheet, SheetKind, Tile, Tone, anchor, comparison, executions, findings,
     generators, is_error_rate_alarming, steps, streams, tone_of_grade, tone_of_verdict, traces,
-    units,
+    units, websockets,
 };
 use crate::console::clean;
 use loadtest_model::card::{Card, Reason, Report};
@@ -31,6 +31,7 @@ pub(super) fn build_sheet(report: &Report, card: &Card, at: usize) -> Sheet {
         steps::build_losses(card),
         Some(steps::build_steps(card)),
         streams::build_streams(card),
+        websockets::build_websockets(card),
         steps::build_time(card),
         findings::build_over_time(card),
         findings::build_observed(card),

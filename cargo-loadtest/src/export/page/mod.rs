@@ -19,6 +19,7 @@ mod streams;
 mod tests;
 mod traces;
 mod units;
+mod websockets;
 
 use super::labels::NOT_RUN;
 pub(crate) use block::{

@@ -1,4 +1,4 @@
-//! A run whose second step reads streams of events.
+//! A run whose second step reads streams of events, and whose users hold WebSockets.
 
 use super::report;
 use super::scenario::{Dice, below, count_journey, ok, scenario, start, step};
@@ -7,7 +7,7 @@ use loadtest_model::definition::{
     Bound, Comparator, EndMark, GoodCondition, Load, Metric, Part, Shape, Statistic, StepDef,
     StreamDef, StreamFormat, Threshold,
 };
-use loadtest_model::metrics::{Frame, Health, StepTally, StreamSample, Tally};
+use loadtest_model::metrics::{Frame, Health, StepTally, StreamSample, Tally, WebSocketTally};
 use loadtest_model::record::{EndReason, RunEnd};
 use std::time::Duration;
 
@@ -51,6 +51,7 @@ pub(in crate::export) fn streamed() -> Report {
                 busiest_worker: 0.07,
                 ..Health::default()
             },
+            websockets: notices(second),
             ..Frame::default()
         };
         frame.windows.steady = tally;
@@ -68,6 +69,25 @@ pub(in crate::export) fn streamed() -> Report {
         samples: None,
     });
     report(vec![record])
+}
+
+/// The WebSockets that users hold beside, of which the target closes one in each second but the first ten.
+fn notices(second: u64) -> WebSocketTally {
+    let closed = u64::from(second >= 10);
+    WebSocketTally {
+        opened: if second == 0 { RATE } else { closed },
+        reopened: closed,
+        most_open: RATE,
+        closed_by_target: (closed > 0)
+            .then_some((if second == 20 { 1006 } else { 1001 }, 1))
+            .into_iter()
+            .collect(),
+        closed_by_user: if second + 1 == SECONDS { RATE } else { 0 },
+        sent_messages: RATE,
+        sent_bytes: RATE * 40,
+        received_messages: 3 * RATE,
+        received_bytes: RATE * 700,
+    }
 }
 
 fn ask(name: &'static str, method: &'static str, url: &'static str) -> StepDef {

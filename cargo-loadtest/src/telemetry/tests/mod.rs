@@ -13,7 +13,8 @@ use super::{HistogramWeight, RunFacts};
 use crate::access::AccessHeaders;
 use crate::course::Course;
 use crate::session::sample;
-use loadtest_model::metrics::{ErrorKind, ErrorTally, Frame, StreamSample};
+use loadtest_model::definition::WebSocketDef;
+use loadtest_model::metrics::{ErrorKind, ErrorTally, Frame, StreamSample, WebSocketTally};
 use loadtest_model::record::RunStart;
 use loadtest_model::trace::{RunIds, TracePoint, Tracing};
 use std::collections::BTreeMap;
@@ -101,6 +102,59 @@ fn find_value(interval: &Interval, name: &str, labels: &[(&str, &str)]) -> Optio
         SeriesValue::Gauge(value) => (*value, *value),
         SeriesValue::Histogram(times) => (times.count as f64, times.own.count as f64),
     })
+}
+
+#[test]
+fn websockets_have_their_counts_by_direction_and_code() {
+    let mut start = sample::start();
+    start.definition.steps.to_mut()[0].websocket = Some(WebSocketDef {
+        protocol: None,
+        compress: false,
+    });
+    let mut second = frame(2);
+    second.websockets = WebSocketTally {
+        opened: 3,
+        most_open: 7,
+        closed_by_target: [(1001, 2)].into(),
+        closed_by_user: 1,
+        sent_messages: 4,
+        sent_bytes: 40,
+        received_messages: 5,
+        received_bytes: 500,
+        ..WebSocketTally::default()
+    };
+    let all = intervals(start, &settings(true, 10_000), &[second, frame(3)]);
+    for (name, labels, first, own) in [
+        ("websockets_open", &[][..], 7.0, 7.0),
+        ("websockets_opened", &[], 3.0, 3.0),
+        (
+            "websockets_closed",
+            &[("by", "target"), ("code", "1001")],
+            2.0,
+            2.0,
+        ),
+        (
+            "websockets_closed",
+            &[("by", "user"), ("code", "")],
+            1.0,
+            1.0,
+        ),
+        ("websocket_messages", &[("direction", "sent")], 4.0, 4.0),
+        (
+            "websocket_message_bytes",
+            &[("direction", "received")],
+            500.0,
+            500.0,
+        ),
+    ] {
+        assert_eq!(
+            find_value(&all[0], name, labels),
+            Some((first, own)),
+            "{name}"
+        );
+    }
+    let none_more = find_value(&all[1], "websockets_opened", &[]);
+    assert_eq!(none_more, Some((3.0, 0.0)));
 }
 
 #[test]

@@ -8,8 +8,8 @@ use super::text::render_output;
 use crate::policy::Action;
 use loadtest_model::display;
 use loadtest_model::protocol::{
-    DebugAnswer, DebugEvent, DebugExchange, DebugHop, DebugOperation, DebugOutcome, DebugStart,
-    DebugStep, ShownBody,
+    DebugAnswer, DebugEvent, DebugExchange, DebugHop, DebugMessages, DebugOperation, DebugOutcome,
+    DebugStart, DebugStep, ShownBody,
 };
 use maud::{Markup, html};
 use std::fmt::Write as _;
@@ -107,6 +107,7 @@ fn render_events(events: &[DebugEvent]) -> Markup {
                 DebugEvent::Start(start) => (render_start(start)),
                 DebugEvent::Exchange(exchange) => (render_exchange(name(exchange.step), exchange)),
                 DebugEvent::Operation(operation) => (render_operation(name(operation.step), operation)),
+                DebugEvent::Messages(messages) => (render_messages(name(messages.step), messages)),
                 DebugEvent::Step(step) => (render_step(name(step.step), step)),
                 DebugEvent::Think { step, time } => { p.sub { (name(*step)) ": think time " (display::format_duration(*time)) ", not waited" } }
                 DebugEvent::End(end) => {
@@ -153,6 +154,30 @@ fn render_operation(name: &str, operation: &DebugOperation) -> Markup {
             @if let Some(problem) = &operation.problem {
                 " " span.s-bad { (problem.kind.to_string()) ": " (problem.message) }
             }
+        }
+    }
+}
+
+fn render_messages(name: &str, all: &DebugMessages) -> Markup {
+    let lines = all
+        .messages
+        .iter()
+        .fold(String::new(), |mut text, message| {
+            let mark = if message.is_sent { '→' } else { '←' };
+            let at = display::format_duration(message.at);
+            let bytes = || format!("{} bytes, not text", message.bytes);
+            let words = message
+                .text
+                .as_ref()
+                .map_or_else(bytes, ToString::to_string);
+            let _ = writeln!(text, "{mark} {at}  {words}");
+            text
+        });
+    html! {
+        div.exchange {
+            (name) " " strong { (display::format_counted(all.messages.len() as u64, "message")) }
+            @if all.left_out > 0 { " " span.sub { "and " (all.left_out) " more" } }
+            (render_output("Messages", &lines))
         }
     }
 }

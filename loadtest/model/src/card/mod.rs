@@ -34,6 +34,7 @@ mod trace;
 mod trial;
 mod validity;
 mod verdict;
+mod websockets;
 mod weight;
 
 pub use crate::record::Trust;
@@ -57,12 +58,13 @@ pub use spectrum::SpectrumPoint;
 pub use step::{Phases, Quantiles, StepRow};
 pub use stream::StreamRow;
 pub use threshold::{ThresholdRow, describe_broken};
-pub use timeline::{GeneratorCourse, Point, StepCourse, Timeline};
+pub use timeline::{GeneratorCourse, Point, SocketPoint, StepCourse, Timeline};
 pub use trace::{TraceRow, TraceSubject};
 pub use trial::judge_trial;
 pub use validity::{Validity, ValidityCause};
 pub(crate) use validity::{judge_busy_workers, judge_throttling};
 pub use verdict::{Reason, ReasonKind, Verdict, worst_exit_code};
+pub use websockets::WebSockets;
 pub use weight::WeightRow;
 
 use crate::comparison::{BaselineComparison, RunComparison};
@@ -157,6 +159,9 @@ pub struct Card {
     pub unheeded: Vec<ErrorRow>,
     /// Answers by status, of all steps.
     pub statuses: BTreeMap<u16, u64>,
+    /// The WebSockets, where there were some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub websockets: Option<WebSockets>,
     /// The custom counters of the scenario (`vu.count(..)`), by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<CounterRow>,
@@ -288,6 +293,7 @@ impl Card {
             errors: ErrorRow::all(&record.windows, &names),
             unheeded: ErrorRow::unheeded(&record.windows, &names),
             statuses: sum_statuses(&tally.steps),
+            websockets: WebSockets::from_record(record),
             counters: CounterRow::all(&tally.own, seconds),
             timings: TimingRow::all(&tally.own),
             gauges: GaugeRow::all(&tally.own),

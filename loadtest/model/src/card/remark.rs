@@ -16,6 +16,9 @@ const MUCH_MEMORY: u64 = 1_000_000_000;
 /// The share of events that came together with the one before from which a remark says so.
 const MANY_JOINED: f64 = 0.1;
 
+/// The WebSockets opened anew, as a share of the journeys, from which a remark says so.
+const MANY_REOPENED: f64 = 0.1;
+
 /// The share of sampled journeys from which a remark says so.
 const MUCH_SAMPLED: f64 = 0.1;
 /// The same, of sampled journeys per second.
@@ -36,6 +39,7 @@ pub(super) fn collect_remarks(card: &Card, record: &ScenarioRecord) -> Vec<Strin
         .chain(note_much_tracing(record))
         .chain(note_lost_samples(record))
         .chain(note_joined_events(card))
+        .chain(note_reopened_sockets(card))
         .chain(never_came(card, record))
         .chain(explain_contrast(card))
         .collect()
@@ -119,6 +123,19 @@ fn note_much_tracing(record: &ScenarioRecord) -> Option<String> {
         format!(
             "traced: {} of journeys; recording so many costs the target time that it has without traces",
             display::format_percent(share)
+        )
+    })
+}
+
+/// Remarks that the target closes WebSockets that are to last, so that the figures hold handshakes.
+fn note_reopened_sockets(card: &Card) -> Option<String> {
+    let reopened = card.websockets.as_ref()?.tally.reopened;
+    let is_many = reopened as f64 > MANY_REOPENED * card.accounts.started as f64;
+    is_many.then(|| {
+        format!(
+            "the target closed {} that were to last, and users opened them anew: the figures hold handshakes that \
+             users of a lasting connection do not see",
+            display::format_counted(reopened, "WebSocket")
         )
     })
 }

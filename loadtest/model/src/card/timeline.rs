@@ -98,6 +98,20 @@ pub struct Point {
     pub stolen: f64,
     /// Iterations begun that had waited for a free user, per second.
     pub waited_per_second: f64,
+    /// The WebSockets, where there were some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub websockets: Option<SocketPoint>,
+}
+
+/// The WebSockets of some seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct SocketPoint {
+    /// The most that were open at once.
+    pub most_open: u64,
+    /// Messages sent, per second.
+    pub sent_per_second: f64,
+    /// Messages that came, per second.
+    pub received_per_second: f64,
 }
 
 impl Timeline {
@@ -247,6 +261,13 @@ fn measure_point(second: u32, width: u32, cells: &[&Cell], one_step: bool, plan:
         point.throttled += per_second(health.throttled_us) / 1e6;
         point.stolen = point.stolen.max(health.stolen);
         point.waited_per_second += per_second(cell.waited);
+        let sockets = &cell.websockets;
+        if !sockets.is_empty() {
+            let point = point.websockets.get_or_insert_default();
+            point.most_open = point.most_open.max(sockets.most_open);
+            point.sent_per_second += per_second(sockets.sent_messages);
+            point.received_per_second += per_second(sockets.received_messages);
+        }
         for (kind, count) in &cell.errors {
             *point.errors_per_second.entry(*kind).or_default() += per_second(*count);
         }

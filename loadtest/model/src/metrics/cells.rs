@@ -1,7 +1,7 @@
 //! The course of a run over time: a cell per second, and never more than [`Cells::LIMIT`].
 
 use super::histogram::add_compact;
-use super::{Frame, Health, Histogram, StreamTally, Tally};
+use super::{Frame, Health, Histogram, StreamTally, Tally, WebSocketTally};
 use crate::metrics::ErrorKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -29,6 +29,9 @@ pub struct Cell {
     /// The generator's own health.
     #[serde(default)]
     pub health: Health,
+    /// The WebSockets; those of the warm-up too.
+    #[serde(default, skip_serializing_if = "WebSocketTally::is_empty")]
+    pub websockets: WebSocketTally,
     /// The longest start lateness that is the generator's fault.
     pub latest_us: u64,
     /// Iterations begun that had waited for a free user.
@@ -104,6 +107,7 @@ impl Cells {
         };
         cell.active_users = frame.active_users;
         cell.health = frame.health.clone();
+        cell.websockets = frame.websockets.clone();
         let mut tally = Tally::default();
         tally.merge(&frame.windows.ramp);
         tally.merge(&frame.windows.steady);
@@ -162,8 +166,10 @@ impl Cells {
                 Ok(found) => {
                     let known = &mut self.cells[found];
                     let users = known.active_users + cell.active_users;
+                    let sockets = known.websockets.most_open + cell.websockets.most_open;
                     known.merge(&cell);
                     known.active_users = users;
+                    known.websockets.most_open = sockets;
                 }
                 Err(place) => self.cells.insert(place, cell),
             }
@@ -208,6 +214,7 @@ impl Cell {
         self.dropped += other.dropped;
         self.active_users = self.active_users.max(other.active_users);
         self.health.merge(&other.health, self.seconds);
+        self.websockets.merge(&other.websockets);
         self.latest_us = self.latest_us.max(other.latest_us);
         self.waited += other.waited;
         self.longest_wait_us = self.longest_wait_us.max(other.longest_wait_us);

@@ -18,6 +18,7 @@ mod own;
 mod slowest;
 mod tally;
 mod traffic;
+mod websockets;
 
 pub use abort_thresholds::AbortThresholds;
 pub use aggregate::{Aggregate, journey_error_rate, request_rate, sent, times};
@@ -36,6 +37,7 @@ pub use tally::{
     Panicked, PhaseTally, StepTally, StreamSample, StreamTally, TailShare, Tally, Windows,
 };
 pub use traffic::{Phases, Traffic};
+pub use websockets::WebSocketTally;
 
 use std::time::Duration;
 

@@ -17,6 +17,8 @@ pub enum DebugEvent {
     Exchange(Box<DebugExchange>),
     /// An operation that a step measured itself is over. Those of a step come before its end.
     Operation(Box<DebugOperation>),
+    /// The messages of WebSockets until the end of a step that sends for itself, and before that.
+    Messages(DebugMessages),
     /// A step is over.
     Step(DebugStep),
     /// The user would think now in a run; here it does not.
@@ -82,6 +84,31 @@ pub struct DebugOperation {
     pub time: Duration,
     /// The reason why it failed.
     pub problem: Option<DebugProblem>,
+}
+
+/// The messages of WebSockets that were sent and that came since the last ones that were shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DebugMessages {
+    /// The zero-based number of the step.
+    pub step: usize,
+    /// The first messages, as many as there is room for, in the order of time.
+    pub messages: Vec<ShownMessage>,
+    /// The number of further ones.
+    pub left_out: usize,
+}
+
+/// A message of a WebSocket as it may be shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownMessage {
+    /// From the begin of the iteration.
+    #[serde(rename = "at_us", with = "crate::definition::micros")]
+    pub at: Duration,
+    /// True if it was sent; else it came.
+    pub is_sent: bool,
+    /// Its text; `None` for what is no text.
+    pub text: Option<Redacted>,
+    /// The number of its bytes.
+    pub bytes: usize,
 }
 
 /// A stream of events as it may be shown.

@@ -10,8 +10,9 @@ mod replay;
 mod spans;
 
 pub use debug::{
-    CurlCommand, DebugAnswer, DebugEnd, DebugEvent, DebugExchange, DebugHop, DebugOperation,
-    DebugOutcome, DebugProblem, DebugStart, DebugStep, DebugStream, ShownBody, ShownEvent,
+    CurlCommand, DebugAnswer, DebugEnd, DebugEvent, DebugExchange, DebugHop, DebugMessages,
+    DebugOperation, DebugOutcome, DebugProblem, DebugStart, DebugStep, DebugStream, ShownBody,
+    ShownEvent, ShownMessage,
 };
 
 pub use replay::{Replay, ReplayedRequest};

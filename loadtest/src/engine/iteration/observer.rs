@@ -2,7 +2,7 @@
 
 use super::super::outcome::StepOutcome;
 use crate::chain::RequestBuf;
-use crate::transport::{Exchange, Failure};
+use crate::transport::{Exchange, Failure, TranscriptLine};
 use loadtest_model::definition::Reads;
 use std::time::Duration;
 
@@ -12,6 +12,8 @@ pub(crate) trait IterationObserver {
     const FORCES_ALL_STEPS: bool;
     /// The number of exchanges that are kept of an async step: the last ones.
     const KEPT_EXCHANGES: usize;
+    /// True if the messages of WebSockets are shown.
+    const SHOWS_MESSAGES: bool = false;
     /// Adds to the parts of a response that the chain reads.
     fn extend_reads(&self, reads: Reads) -> Reads;
     /// The next exchange is of an async step, and counts in the row with this name.
@@ -27,6 +29,8 @@ pub(crate) trait IterationObserver {
         _failure: Option<&Failure>,
     ) {
     }
+    /// Messages were sent over WebSockets, or came, in the order of time.
+    fn on_messages(&mut self, _step: usize, _messages: &[TranscriptLine]) {}
     /// A step is over.
     fn on_step_end(&mut self, step: usize, outcome: &StepOutcome);
     /// The user would think for `time` after a step; whether it does.

@@ -216,6 +216,9 @@ impl<T: Transport> VirtualUser<T> {
                 }
             }
         }
+        if O::SHOWS_MESSAGES {
+            observer.on_messages(step, &self.sockets.take_transcript());
+        }
         if cut_off.get() {
             return ControlFlow::Break(());
         }

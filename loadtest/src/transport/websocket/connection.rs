@@ -1,5 +1,6 @@
 //! A WebSocket that is open: what its user and the task that drives it share.
 
+use super::counts::{count_received, count_sent};
 use super::frame::{Opcode, Received, random_mask, write_close, write_frame};
 use super::{Agreement, MAX_MESSAGE, SocketError, deflate};
 use crate::targets::Allowance;
@@ -54,6 +55,17 @@ pub(super) struct SocketState {
     pub(super) closing: Option<u16>,
     pub(super) ended: Option<(SocketEnd, Instant)>,
     pub(super) task: Option<Waker>,
+    /// What was sent and what came since it was last taken, where that is to be shown.
+    transcript: Option<Vec<TranscriptLine>>,
+}
+
+/// A message that was sent or that came, to be shown.
+#[derive(Debug, Clone)]
+pub(crate) struct TranscriptLine {
+    pub(crate) is_sent: bool,
+    pub(crate) is_text: bool,
+    pub(crate) data: Bytes,
+    pub(crate) at: Instant,
 }
 
 /// A message that came.
@@ -110,6 +122,11 @@ impl SocketConnection {
         state.ended.is_none() && state.closing.is_none()
     }
 
+    /// Returns whether the target ended it.
+    pub(crate) fn is_closed_by_target(&self) -> bool {
+        self.state().code_of_target().is_some()
+    }
+
     /// Returns the failure of what needs the connection, once it has ended or is to end.
     pub(crate) fn failure(&self) -> Option<Failure> {
         self.state().failure()
@@ -141,6 +158,15 @@ impl SocketConnection {
         let is_compressed = compressed.is_some();
         let out = &mut state.outgoing;
         write_frame(out, opcode, is_compressed, payload, random_mask());
+        count_sent(message.len());
+        if let Some(transcript) = &mut state.transcript {
+            transcript.push(TranscriptLine {
+                is_sent: true,
+                is_text,
+                data: Bytes::copy_from_slice(message),
+                at: Instant::now(),
+            });
+        }
         state.wake();
         Ok(state.arrived)
     }
@@ -221,6 +247,23 @@ impl SocketConnection {
     /// Takes the message with this number.
     pub(crate) fn take(&self, number: u64) {
         self.state().take(number);
+    }
+
+    /// Has all messages kept to be shown, beginning with those that are here.
+    pub(crate) fn begin_transcript(&self) {
+        let state = &mut *self.state();
+        let lines = state.messages.iter().map(TranscriptLine::received);
+        state.transcript = Some(lines.collect());
+    }
+
+    /// Takes what is to be shown.
+    pub(crate) fn take_transcript(&self) -> Vec<TranscriptLine> {
+        let state = &mut *self.state();
+        state
+            .transcript
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
     }
 
     /// Returns whether so much is kept that no more is read.
@@ -310,6 +353,16 @@ impl SocketState {
         }
     }
 
+    /// The close code of a connection that the target ended, or that ended since the target broke the rules.
+    pub(super) fn code_of_target(&self) -> Option<u16> {
+        let (end, _) = self.ended.as_ref().filter(|_| self.closing.is_none())?;
+        Some(match end {
+            SocketEnd::Closed(code, _) => code.unwrap_or(NO_CODE),
+            SocketEnd::Lost(_) | SocketEnd::Unanswered => ABNORMAL,
+            SocketEnd::Broken(error) => error.code,
+        })
+    }
+
     fn failure(&self) -> Option<Failure> {
         match (&self.ended, self.closing) {
             (Some((SocketEnd::Closed(..), _)) | None, Some(_)) => Some(Failure::new(
@@ -333,15 +386,20 @@ impl SocketState {
             Received::Message { is_text, data } => {
                 let number = self.arrived;
                 self.arrived += 1;
+                count_received(data.len());
                 // Nobody waits any more for what comes while the connection is closed.
                 if self.closing.is_none() {
                     self.kept_bytes += data.len();
-                    self.messages.push_back(SocketMessage {
+                    let message = SocketMessage {
                         number,
                         is_text,
                         data,
                         at,
-                    });
+                    };
+                    if let Some(transcript) = &mut self.transcript {
+                        transcript.push(TranscriptLine::received(&message));
+                    }
+                    self.messages.push_back(message);
                 }
             }
             Received::Ping(payload) => {
@@ -365,6 +423,17 @@ impl SocketState {
                 }
                 self.end(SocketEnd::Closed(code, reason));
             }
+        }
+    }
+}
+
+impl TranscriptLine {
+    fn received(message: &SocketMessage) -> Self {
+        Self {
+            is_sent: false,
+            is_text: message.is_text,
+            data: message.data.clone(),
+            at: message.at,
         }
     }
 }

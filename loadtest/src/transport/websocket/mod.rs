@@ -5,12 +5,14 @@
 #[cfg(test)]
 mod beside_tungstenite;
 mod connection;
+mod counts;
 mod deflate;
 mod frame;
 mod handshake;
 mod task;
 
-pub(crate) use connection::{SocketConnection, SocketMessage};
+pub(crate) use connection::{SocketConnection, SocketMessage, TranscriptLine};
+pub(crate) use counts::{count_reopened_socket, take_socket_counts};
 pub(crate) use frame::is_sent_code;
 use handshake::Agreement;
 pub(super) use handshake::Handshake;

@@ -1,6 +1,7 @@
 //! The task of a WebSocket: it reads and writes until the connection ends.
 
 use super::connection::{CLOSING_TIME, SocketConnection, SocketEnd, SocketState};
+use super::counts::{count_closed, count_opened};
 use super::frame::{FrameReader, random_mask, write_close};
 use crate::transport::meter::MeteredStream;
 use crate::transport::socket::ByteCounts;
@@ -51,6 +52,7 @@ impl SocketTask {
             bytes,
             closing: None,
         };
+        count_opened();
         let connection = Arc::clone(&task.connection);
         // Those bytes are counted with the handshake.
         task.take_in(&mut connection.state(), rest);
@@ -210,6 +212,7 @@ impl Drop for SocketTask {
             self.write_out(state, &mut Context::from_waker(Waker::noop()));
             state.end(SocketEnd::Lost(None));
         }
+        count_closed(state.code_of_target());
     }
 }
 

@@ -7,7 +7,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use super::{Health, OwnTally};
+use super::{Health, OwnTally, WebSocketTally};
 use crate::metrics::{Cause, RootCause};
 use crate::redacted::Redacted;
 pub use group::{GroupSample, GroupTally};
@@ -30,6 +30,9 @@ pub struct Frame {
     /// The generator's own health.
     #[serde(default)]
     pub health: Health,
+    /// The WebSockets.
+    #[serde(default, skip_serializing_if = "WebSocketTally::is_empty")]
+    pub websockets: WebSocketTally,
     /// The threshold for which the run ends now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broken: Option<Broken>,
@@ -111,6 +114,7 @@ impl Frame {
         self.windows.merge(&other.windows);
         self.active_users += other.active_users;
         self.health.merge(&other.health, 1);
+        self.websockets.merge_simultaneous(&other.websockets);
         self.broken = self.broken.or(other.broken);
     }
 }

@@ -1,0 +1,44 @@
+//! The section of WebSockets.
+
+use super::{Block, Fact, Section};
+use loadtest_model::card::Card;
+use loadtest_model::display;
+
+/// Says how many WebSockets there were, how they ended, and what went over them.
+pub(super) fn build_websockets(card: &Card) -> Option<Section> {
+    let sockets = card.websockets.as_ref()?;
+    let tally = &sockets.tally;
+    let count = display::format_count;
+    let messages = |number, per_second, bytes| {
+        format!(
+            "{}, {}, {}",
+            display::format_counted(number, "message"),
+            display::format_rate(per_second),
+            display::format_bytes(bytes)
+        )
+    };
+    let mut facts = vec![
+        Fact::new("Opened", count(tally.opened)),
+        Fact::new("Most at once", count(tally.most_open)),
+    ];
+    if tally.reopened > 0 {
+        let words = format!("{} of them", count(tally.reopened));
+        facts.push(Fact::new("Opened anew after the target closed one", words));
+    }
+    facts.push(Fact::new("Closed by users", count(tally.closed_by_user)));
+    if let Some(words) = sockets.describe_closed() {
+        facts.push(Fact::new("Closed by the target, by code", words));
+    }
+    let sent = messages(
+        tally.sent_messages,
+        sockets.sent_per_second,
+        tally.sent_bytes,
+    );
+    let received = messages(
+        tally.received_messages,
+        sockets.received_per_second,
+        tally.received_bytes,
+    );
+    facts.extend([Fact::new("Sent", sent), Fact::new("Received", received)]);
+    Some(Section::new("WebSockets", vec![Block::Facts(facts)]).essential())
+}
