@@ -80,6 +80,7 @@ pub use chain::{
     response::Response,
     skip::Skip,
     socket::{IntoMessage, Message, OutgoingMessage, Socket, SocketWait},
+    stamp::Stamp,
     vu::Vu,
 };
 pub use engine::control::Control;
@@ -98,7 +99,8 @@ pub use transport::socket::{Datagrams, Stream};
 pub mod prelude {
     pub use crate::targets::{Target, TargetError};
     pub use crate::{
-        Error, Events, Feed, Http, Net, Page, Request, Response, Secret, Skip, Socket, Vu, secret,
+        Error, Events, Feed, Http, Net, Page, Request, Response, Secret, Skip, Socket, Stamp, Vu,
+        secret,
     };
     pub use bytes::Bytes;
     pub use loadtest_macros::{

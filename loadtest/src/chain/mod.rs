@@ -26,6 +26,7 @@ pub(crate) mod setup_values;
 pub(crate) mod skip;
 pub(crate) mod slot;
 pub(crate) mod socket;
+pub(crate) mod stamp;
 pub(crate) mod unmet;
 pub(crate) mod untyped;
 pub(crate) mod value;

@@ -2,6 +2,7 @@
 
 use super::current_sender::current_sender;
 use super::response::FromBody;
+use super::stamp::Stamp;
 use super::{Error, Local, MeasureError, OperationEnd, RawResponse, StepSender};
 use crate::transport::websocket::is_sent_code;
 use crate::transport::{ErrorKind, Failure, OperationTarget, SocketConnection, SocketMessage};
@@ -353,6 +354,11 @@ impl<T> Message<T> {
     /// Returns whether it is text; else it is binary.
     pub fn is_text(&self) -> bool {
         self.is_text
+    }
+
+    /// The time that it took from `sent`, a [`Stamp`] that went with it, to the read that completed it.
+    pub fn since(&self, sent: Stamp) -> Duration {
+        sent.until(self.at())
     }
 
     /// The time of the read that completed it.

@@ -2,6 +2,7 @@
 
 use super::StepSender;
 use super::measure::{Measure, MeasuredOutput};
+use super::stamp::Stamp;
 use loadtest_model::random::{GOLDEN, mix_bits, unit_interval};
 use loadtest_model::trace::{TraceId, TraceParent};
 use std::borrow::Cow;
@@ -156,6 +157,11 @@ impl Vu {
             char::from(letter)
         });
         letters.take(10).collect()
+    }
+
+    /// This instant as a text: sent through the target, it times the way to another user. See [`Stamp`].
+    pub fn stamp(&self) -> Stamp {
+        Stamp::now()
     }
 
     /// Scheme, host and port of the base URL, as browsers send them in `origin`: `http://127.0.0.1:3000`. Empty without

@@ -17,18 +17,23 @@ pub(super) fn build_websockets(card: &Card) -> Option<Section> {
             display::format_bytes(bytes)
         )
     };
-    let mut facts = vec![
-        Fact::new("Opened", count(tally.opened)),
-        Fact::new("Most at once", count(tally.most_open)),
-    ];
+    let mut opened = format!(
+        "{}, at most {} at once",
+        count(tally.opened),
+        count(tally.most_open)
+    );
     if tally.reopened > 0 {
-        let words = format!("{} of them", count(tally.reopened));
-        facts.push(Fact::new("Opened anew after the target closed one", words));
+        let anew = format!(
+            ", {} of them anew, after the target closed one",
+            count(tally.reopened)
+        );
+        opened.push_str(&anew);
     }
-    facts.push(Fact::new("Closed by users", count(tally.closed_by_user)));
-    if let Some(words) = sockets.describe_closed() {
-        facts.push(Fact::new("Closed by the target, by code", words));
+    let mut closed = format!("{} by users", count(tally.closed_by_user));
+    if let Some(codes) = sockets.describe_closed() {
+        closed.push_str(&format!("; by the target, by code: {codes}"));
     }
+    let mut facts = vec![Fact::new("Opened", opened), Fact::new("Closed", closed)];
     let sent = messages(
         tally.sent_messages,
         sockets.sent_per_second,

@@ -3,6 +3,7 @@
 mod user;
 
 mod answers;
+mod autobahn;
 mod compression;
 mod connections;
 mod cookies;

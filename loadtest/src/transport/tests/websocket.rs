@@ -17,7 +17,11 @@ const OPENED: Expect = Expect(std::borrow::Cow::Borrowed(&[StatusRange {
     to: 101,
 }]));
 
-async fn open(user: &mut HttpTransport, request: &RequestBuf, compress: bool) -> Exchange {
+pub(super) async fn open(
+    user: &mut HttpTransport,
+    request: &RequestBuf,
+    compress: bool,
+) -> Exchange {
     let call = Call {
         request,
         expect: &OPENED,
