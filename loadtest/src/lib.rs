@@ -34,7 +34,7 @@
 //! | to | use |
 //! |---|---|
 //! | declare a scenario and its parts | [`#[scenario]`](prelude::scenario), [`#[step]`](prelude::step), [`#[check]`](prelude::check), [`#[feed]`](prelude::feed), [`#[state]`](prelude::state), [`#[setup]`](prelude::setup), [`#[teardown]`](prelude::teardown) |
-//! | describe an answer | [`#[response]`](prelude::response), [`Response`], [`Page`], [`Events`], [`Socket`] |
+//! | describe an answer | [`#[response]`](prelude::response), [`Response`], [`Page`], [`Events`], [`Socket`], [`Graph`] |
 //! | build a request | [`Request`], [`File`], [`multipart`], [`secret`] |
 //! | send several requests in a step | [`Http`] |
 //! | leave a step out, or fail it | [`Skip`], [`Error`] |
@@ -73,6 +73,7 @@ pub use chain::{
     events::{Event, Events},
     feed::Feed,
     file::{File, FileError},
+    graph::Graph,
     http::{Http, event_stream::EventStream, failure::HttpError, request::HttpRequest},
     measure::{Measure, MeasureError, MeasuredOutput, Reason},
     net::{ConnectionEnd, Net},
@@ -90,6 +91,7 @@ pub use page::{Choice, Field, Link, Page, PageForm};
 pub use reqwest::{self, multipart};
 pub use run::{Progress, Run, RunError, run};
 pub use secrets::{Secret, redact, secret};
+pub use transport::graphql::GraphError;
 pub use transport::socket::{Datagrams, Stream};
 
 /// The imports of a scenario file: `use loadtest::prelude::*;`.
@@ -99,8 +101,8 @@ pub use transport::socket::{Datagrams, Stream};
 pub mod prelude {
     pub use crate::targets::{Target, TargetError};
     pub use crate::{
-        Error, Events, Feed, Http, Net, Page, Request, Response, Secret, Skip, Socket, Stamp, Vu,
-        secret,
+        Error, Events, Feed, Graph, Http, Net, Page, Request, Response, Secret, Skip, Socket,
+        Stamp, Vu, secret,
     };
     pub use bytes::Bytes;
     pub use loadtest_macros::{
@@ -112,6 +114,8 @@ pub mod prelude {
 /// The examples of the pages on the language compile.
 #[cfg(doctest)]
 mod pages {
+    #[doc = include_str!("../../docs/graphql.md")]
+    mod graphql {}
     #[doc = include_str!("../../docs/language.md")]
     mod language {}
     #[doc = include_str!("../../docs/measure.md")]

@@ -174,8 +174,8 @@ mod tests {
     use crate::session::sample;
     use crate::workspace::Binary;
     use loadtest_model::definition::{
-        Client, Cookies, Dns, EndMark, FeedDef, HttpVersion, Retry, StreamDef, StreamFormat, Until,
-        WebSocketDef,
+        Client, Cookies, Dns, EndMark, FeedDef, GraphqlDef, HttpVersion, Retry, StreamDef,
+        StreamFormat, Until, WebSocketDef,
     };
     use std::path::PathBuf;
 
@@ -239,6 +239,19 @@ mod tests {
         });
         let text = render_table(&definition);
         let words = "a WebSocket with the protocol `chat.v2`, compressed";
+        assert!(text.contains(words), "{text}");
+    }
+
+    #[test]
+    fn people_see_which_graphql_operation_runs() {
+        let mut definition = sample::definition("shop", &[]);
+        let steps = definition.steps.to_mut();
+        steps[0].graphql = Some(GraphqlDef {
+            operation: Some("query Cart".into()),
+            partial: true,
+        });
+        let text = render_table(&definition);
+        let words = "GraphQL `query Cart`, with errors beside data";
         assert!(text.contains(words), "{text}");
     }
 

@@ -3,8 +3,8 @@
 use crate::console::clean;
 use crate::units;
 use loadtest_model::definition::{
-    Client, Cookies, Dns, EndMark, GoodCondition, HttpVersion, Rendezvous, ScenarioDef, StepDef,
-    StreamDef, StreamFormat, Think, ThinkLaw, Threshold, WebSocketDef,
+    Client, Cookies, Dns, EndMark, GoodCondition, GraphqlDef, HttpVersion, Rendezvous, ScenarioDef,
+    StepDef, StreamDef, StreamFormat, Think, ThinkLaw, Threshold, WebSocketDef,
 };
 use loadtest_model::display;
 use loadtest_model::plan::Plan;
@@ -100,6 +100,9 @@ pub(super) fn list_marks(step: &StepDef) -> Vec<String> {
     if let Some(websocket) = &step.websocket {
         marks.push(describe_websocket(websocket));
     }
+    if let Some(graphql) = &step.graphql {
+        marks.push(describe_graphql(graphql));
+    }
     if !step.good.is_empty() {
         marks.push(format!("good: {}", join_conditions(&step.good)));
     }
@@ -122,6 +125,18 @@ fn describe_websocket(websocket: &WebSocketDef) -> String {
     }
     if websocket.compress {
         words.push_str(", compressed");
+    }
+    words
+}
+
+/// Describes how a step asks a GraphQL server: ``GraphQL `query Cart`, with errors beside data``.
+fn describe_graphql(graphql: &GraphqlDef) -> String {
+    let mut words = "GraphQL".to_owned();
+    if let Some(operation) = &graphql.operation {
+        let _ = write!(words, " {}", display::quote_name(operation));
+    }
+    if graphql.partial {
+        words.push_str(", with errors beside data");
     }
     words
 }

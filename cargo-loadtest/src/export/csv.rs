@@ -25,7 +25,7 @@ const HEADER: &str = "\
     change_high,detectable,tags,gauge_last,gauge_min,gauge_max,gauge_mean,\
     planned,started,began_after_us,late_p99_us,busiest_worker,validity,unit,limit,first_event_p50_us,first_event_p95_us,gap_p95_us,per_unit_p95_us,\
     units,units_per_second,events,events_together_ratio,good_ratio,opened,reopened,most_open,\
-    closed_by_target,closed_by_user,sent_messages,received_messages";
+    closed_by_target,closed_by_user,sent_messages,received_messages,operation";
 
 /// The report as CSV.
 pub(crate) fn render(report: &Report) -> String {
@@ -262,6 +262,7 @@ impl CsvRow {
             .count("sent_bytes", step.sent_bytes)
             .count("received_bytes", step.received_bytes)
             .number("good_ratio", step.good)
+            .text("operation", step.operation.as_deref().unwrap_or_default())
             .stream(step.stream.as_ref())
     }
 

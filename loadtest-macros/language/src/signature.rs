@@ -76,6 +76,8 @@ pub(crate) struct ResponseType {
     pub(crate) is_list: bool,
     /// An answer that is read while it comes.
     pub(crate) flow: Option<FlowType>,
+    /// `T` of `Graph<T>`.
+    pub(crate) graph_data: Option<TokenStream>,
 }
 
 /// An answer that is read while it comes.
@@ -112,6 +114,7 @@ impl ResponseType {
             is_unit: true,
             is_list: false,
             flow: None,
+            graph_data: None,
         }
     }
 
@@ -125,6 +128,14 @@ impl ResponseType {
 
     fn from_type(ty: &Type) -> Self {
         let is_named = |name: &str| last_segment(ty).is_some_and(|segment| segment.ident == name);
+        if let (true, Some(data)) = (is_named("Graph"), first_argument(ty)) {
+            // a path leads through the data
+            return Self {
+                ty: ty.to_token_stream(),
+                graph_data: Some(data.to_token_stream()),
+                ..Self::from_type(data)
+            };
+        }
         Self {
             ty: ty.to_token_stream(),
             is_untyped: is_named("Value"),
@@ -138,6 +149,7 @@ impl ResponseType {
                     _ => FlowType::Times,
                 })
             },
+            graph_data: None,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The data of load tests and the arithmetic on it: what a scenario declares, what a run does and measures, and
 //! how it is graded.
 //!
-//! Without the default feature `data` there is only [`threshold`], without any dependency on serde: the macros
-//! use its grammar.
+//! Without the default feature `data` there are only [`threshold`] and [`graphql`], without any dependency on
+//! serde: the macros use their grammars.
 //!
 //! Nothing here reads a file, opens a socket or prints.
 
@@ -18,6 +18,7 @@ pub mod definition;
 pub mod display;
 #[cfg(feature = "data")]
 pub mod failure;
+pub mod graphql;
 #[cfg(feature = "data")]
 pub mod metrics;
 #[cfg(feature = "data")]

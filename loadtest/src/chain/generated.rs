@@ -10,6 +10,7 @@ pub use super::{
     },
     file::{File, made_once, open_file, without_boundary},
     form::{begin_query, outside_boundary, user_name},
+    graph::{ReadError, fill_graph, fill_graph_data},
     http::{
         Halt, Http,
         returned::{SenderReturn, sent},
@@ -45,10 +46,10 @@ pub use loadtest_macros::place_group;
 pub use loadtest_model::{
     definition::{
         BodyDef, BodyKind, Bound, Client, Comparator, Cookies, DEFAULT_TIMEOUT, Dependency, Dns,
-        EndMark, Expect, FeedDef, GaugeFigure, GoodCondition, GroupDef, HeaderDef, HttpVersion,
-        Load, Metric, Part, Reads, Rendezvous, Retry, ScenarioDef, Shape, Stage, Statistic,
-        StatusRange, StepDef, StreamDef, StreamFormat, Subject, Think, ThinkLaw, Threshold,
-        Trigger, Until, WebSocketDef,
+        EndMark, Expect, FeedDef, GaugeFigure, GoodCondition, GraphqlDef, GroupDef, HeaderDef,
+        HttpVersion, Load, Metric, Part, Reads, Rendezvous, Retry, ScenarioDef, Shape, Stage,
+        Statistic, StatusRange, StepDef, StreamDef, StreamFormat, Subject, Think, ThinkLaw,
+        Threshold, Trigger, Until, WebSocketDef,
     },
     metrics::{Cause, RootCause, StreamSample},
     plan::RowLimit,

@@ -14,6 +14,7 @@ pub(crate) mod file;
 pub(crate) mod form;
 #[doc(hidden)]
 pub mod generated;
+pub(crate) mod graph;
 pub(crate) mod http;
 pub(crate) mod kept;
 pub(crate) mod measure;
@@ -39,6 +40,7 @@ pub(crate) use current_sender::with_step_sender;
 pub(crate) use error::Error;
 pub(crate) use error::Fault;
 pub(crate) use feed::shared::SharedFeed;
+pub(crate) use graph::ReadError;
 pub(crate) use http::{EventSource, Operation, OperationEnd, StepSender};
 pub(crate) use http::{Halt, Http, HttpError, Local};
 pub(crate) use loadtest_model::metrics::{Cause, RootCause};
@@ -90,7 +92,7 @@ pub trait Chain: Send {
     ///
     /// # Errors
     /// Why the body cannot be read; the caller then calls [`skip`](Chain::skip).
-    fn finish(&mut self, step: usize, response: RawResponse) -> Result<(), String>;
+    fn finish(&mut self, step: usize, response: RawResponse) -> Result<(), ReadError>;
 
     /// Returns whether the response of `step` is the one it waits for (`until = ..`).
     fn arrived(&self, step: usize) -> bool;

@@ -1,5 +1,6 @@
 //! The request a step returns.
 
+use super::graph::{GRAPHQL_PATH, Graph};
 use super::socket::Socket;
 use super::write::{UNFIT_VALUE, opening_url, target, unfit_name};
 use super::{Credential, RequestBuf, RequestTarget, Unmet, form};
@@ -7,6 +8,7 @@ use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use reqwest::multipart::Form;
+use serde_json::json;
 use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -269,6 +271,50 @@ impl<T> Request<Socket<T>> {
     /// ```
     pub fn websocket(url: impl AsRef<str>) -> Self {
         Self::new(Method::GET, opening_url(url.as_ref()))
+    }
+}
+
+impl<T> Request<Graph<T>> {
+    /// A request that posts the GraphQL `document` to `/graphql`.
+    ///
+    /// ```
+    /// use loadtest::prelude::*;
+    ///
+    /// let request: Request<Graph<Value>> = Request::graphql("mutation Add($id: ID!) { add(product: $id) { total } }")
+    ///     .variables(&json!({ "id": 7 }))
+    ///     .bearer_auth("token");
+    /// ```
+    pub fn graphql(document: impl AsRef<str>) -> Self {
+        Self::post(GRAPHQL_PATH).json(&json!({ "query": document.as_ref() }))
+    }
+
+    /// Sets the variables of the operation: a map, a struct, or `json!({ .. })`.
+    pub fn variables<V: serde::Serialize + ?Sized>(self, variables: &V) -> Self {
+        self.add_field("variables", variables)
+    }
+
+    /// Names the operation to run, of a document with several.
+    pub fn operation(self, name: impl AsRef<str>) -> Self {
+        self.add_field("operationName", name.as_ref())
+    }
+
+    /// Posts to `url` instead of `/graphql`.
+    pub fn url(mut self, url: impl AsRef<str>) -> Self {
+        self.set_target(url.as_ref());
+        self
+    }
+
+    /// Adds a field to the body, which is an object.
+    fn add_field<V: serde::Serialize + ?Sized>(mut self, name: &str, value: &V) -> Self {
+        match (serde_json::to_string(value), self.body.strip_suffix(b"}")) {
+            (Ok(value), Some(start)) => {
+                let field = format!(",\"{name}\":{value}}}");
+                self.body = [start, field.as_bytes()].concat().into();
+            }
+            (Ok(_), None) => self.note(format!("the body has no place for `{name}`")),
+            (Err(error), _) => self.note(format!("`{name}` cannot be written as JSON: {error}")),
+        }
+        self
     }
 }
 

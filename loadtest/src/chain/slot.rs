@@ -3,8 +3,9 @@
 #![expect(clippy::missing_errors_doc, reason = "only generated code calls this")]
 
 use super::response::{FromBody, Response};
-use super::{Cause, RawResponse, RootCause, Unmet};
-use http::HeaderName;
+use super::{Cause, RawResponse, ReadError, RootCause, Unmet};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderName};
 use std::any::TypeId;
 
 /// The response of a step in the current iteration, or why there is none.
@@ -104,18 +105,21 @@ pub struct Answer<T> {
 pub enum SentByEngine {}
 
 /// Reads `response` into `slot`.
-pub fn fill<T: FromBody>(slot: &mut Slot<T>, mut response: RawResponse) -> Result<(), String> {
+pub fn fill<T: FromBody>(slot: &mut Slot<T>, mut response: RawResponse) -> Result<(), ReadError> {
     let body = T::from_response(&mut response);
-    let body = body.map_err(|reason| {
-        let content_type = response.headers.get(http::header::CONTENT_TYPE);
-        match content_type.and_then(|value| value.to_str().ok()) {
-            Some(value) if !value.contains("json") => format!("{reason}; content-type {value}"),
-            _ => reason,
-        }
-    })?;
+    let body = body.map_err(|reason| explain_by_content_type(reason, &response.headers))?;
     let is_read = TypeId::of::<T>() != TypeId::of::<()>();
     *slot = Slot::Full(Response::new(response, body, is_read));
     Ok(())
+}
+
+/// Adds the content type to why a body cannot be read, where it is not that of JSON.
+pub(super) fn explain_by_content_type(reason: String, headers: &HeaderMap) -> String {
+    let content_type = headers.get(CONTENT_TYPE);
+    match content_type.and_then(|value| value.to_str().ok()) {
+        Some(value) if !value.contains("json") => format!("{reason}; content-type {value}"),
+        _ => reason,
+    }
 }
 
 /// A parameter type that takes the response of a step, which is a `T`.

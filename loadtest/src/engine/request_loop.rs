@@ -103,6 +103,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                     opened: None,
                 }),
                 websocket: def.websocket.as_ref(),
+                is_graphql: def.graphql.is_some(),
             };
             // An exchange is large, and is not kept across a wait.
             let pause = {
@@ -258,7 +259,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
         };
         match state.run_user_code(step, || chain.finish(step, raw)) {
             Ok(Ok(())) => {}
-            Ok(Err(reason)) => return failed(ErrorKind::BodyDecode, reason),
+            Ok(Err(error)) => return failed(error.kind, error.reason),
             Err(message) => return failed(ErrorKind::StepPanic, format!("panicked: {message}")),
         }
         let Some(Until { every, within, .. }) = self.context.def.until else {
@@ -318,7 +319,7 @@ fn matches_trigger(trigger: Trigger, failure: &Failure) -> bool {
     let family = name.split_once('.').map_or(name, |(family, _)| family);
     match trigger {
         Trigger::Status(range) => {
-            failure.kind == ErrorKind::Status
+            matches!(failure.kind, ErrorKind::Status | ErrorKind::GraphqlErrors)
                 && failure
                     .status
                     .is_some_and(|status| (range.from..=range.to).contains(&status.as_u16()))

@@ -92,6 +92,7 @@ impl<T: Transport> StepSender for StepClient<T> {
                     .map(|trace| trace.call(self.request_log.step, &self.requests)),
                 stream: None,
                 websocket: None,
+                is_graphql: false,
             };
             let exchange = self.transport.send(call).await;
             self.finish_exchange(open, request, exchange).await

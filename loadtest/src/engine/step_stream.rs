@@ -155,6 +155,7 @@ impl<T: Transport> StepClient<T> {
                 opened: Some(&arrivals.opened),
             }),
             websocket: None,
+            is_graphql: false,
         };
         let exchange = self.transport.send(call).await;
         let answer = self.finish_exchange(open, &request, exchange).await;

@@ -139,6 +139,7 @@ async fn fetch_authorization(
         trace: None,
         stream: None,
         websocket: None,
+        is_graphql: false,
     };
     let user = HttpTransport::new(Arc::clone(network), 0);
     let exchange = LocalSet::new().run_until(user.send(call)).await;

@@ -99,6 +99,7 @@ impl StepSender for SetupWire {
                 trace: None,
                 stream: None,
                 websocket: None,
+                is_graphql: false,
             };
             let exchange = self.transport.send(call).await;
             if let Err(failure) = &exchange.result {

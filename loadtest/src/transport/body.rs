@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 /// The largest body that is kept to be decoded.
 pub(super) const MAX_KEPT_BODY: u64 = 16 * 1024 * 1024;
 /// The most of an unexpected response that is read; beyond it the connection is closed instead.
-const MAX_DRAINED_BODY: u64 = 1024 * 1024;
+pub(super) const MAX_DRAINED_BODY: u64 = 1024 * 1024;
 /// The most of an unexpected response that is kept.
 const MAX_SAMPLE: usize = 1024;
 

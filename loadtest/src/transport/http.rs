@@ -376,6 +376,7 @@ mod tests {
             trace: None,
             stream: None,
             websocket: None,
+            is_graphql: false,
         };
         // Every user has one, and what is large is moved about.
         let size = size_of_val(&user.send(call));

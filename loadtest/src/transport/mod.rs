@@ -11,6 +11,7 @@ mod deadline;
 mod error_mapping;
 pub(crate) mod events;
 mod failure;
+pub(crate) mod graphql;
 mod hop;
 mod http;
 mod http1;
@@ -113,6 +114,8 @@ pub(crate) struct Call<'a> {
     pub(crate) stream: Option<StreamCall<'a>>,
     /// How a WebSocket is opened, where the call does that.
     pub(crate) websocket: Option<&'a WebSocketDef>,
+    /// True if errors of a GraphQL server are looked for in an answer with another status.
+    pub(crate) is_graphql: bool,
 }
 
 impl Call<'_> {

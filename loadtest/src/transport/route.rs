@@ -10,7 +10,9 @@ use super::progress::{CallProgress, CallStage, add_phase};
 use super::redirect::{self, Redirect};
 use super::request::{self, DefaultHeaders, OutgoingRequest, RequestSurroundings};
 use super::stream::{self, StreamCall};
-use super::{Call, ErrorKind, Failure, Received, STOP, body, connection, error_mapping, http2};
+use super::{
+    Call, ErrorKind, Failure, Received, STOP, body, connection, error_mapping, graphql, http2,
+};
 use crate::targets::Origin;
 use crate::targets::{Allowance, RequestPass};
 use crate::transport::RequestBuf;
@@ -402,7 +404,12 @@ impl Route {
         call: &Call<'_>,
         progress: &mut CallProgress<'_>,
     ) -> Result<Option<Redirect>, UnansweredRequest> {
-        let (start, complete) = body::read_sample(&mut connection, progress.sample_limit()).await;
+        let limit = if call.is_graphql {
+            body::MAX_DRAINED_BODY as usize
+        } else {
+            progress.sample_limit()
+        };
+        let (start, complete) = body::read_sample(&mut connection, limit).await;
         let encoding = Encoding::from_headers(&self.headers);
         progress.show_body(&start, &encoding);
         self.keep_connection(connection, complete, progress);
@@ -410,6 +417,24 @@ impl Route {
             let location = self.headers.get(LOCATION).cloned();
             return Ok(Some(Redirect { status, location }));
         }
+        let errors = (call.is_graphql && complete)
+            .then(|| graphql::errors_in_body(&start, &encoding))
+            .flatten();
+        let (kind, message) = match errors {
+            Some(errors) => (ErrorKind::GraphqlErrors, errors),
+            None => (ErrorKind::Status, self.describe_unexpected(status, call)),
+        };
+        Err(UnansweredRequest::not_repeatable(Failure {
+            kind,
+            status: Some(status),
+            message,
+            sample: body::sample_text(start, &encoding),
+            headers: self.boxed_headers(call),
+        }))
+    }
+
+    /// Describes an unexpected status.
+    fn describe_unexpected(&self, status: StatusCode, call: &Call<'_>) -> String {
         let reason = status.canonical_reason();
         let got = reason.map_or_else(|| status.as_str().to_owned(), |_| status.to_string());
         let mut message = format!("expected {}, got {got}", call.expect);
@@ -419,13 +444,7 @@ impl Route {
             let location = String::from_utf8_lossy(location.as_bytes());
             message = format!("{message} to `{location}`; `redirects = 5` follows redirects");
         }
-        Err(UnansweredRequest::not_repeatable(Failure {
-            kind: ErrorKind::Status,
-            status: Some(status),
-            message,
-            sample: body::sample_text(start, &encoding),
-            headers: self.boxed_headers(call),
-        }))
+        message
     }
 
     /// Describes why a body was not read to its end.

@@ -13,6 +13,7 @@ mod definition;
 mod errands;
 mod errors;
 mod feeds;
+mod graphql;
 mod groups;
 mod headers;
 mod impossible;

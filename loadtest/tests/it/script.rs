@@ -82,7 +82,11 @@ impl User {
             let request = describe(&self.buffer);
             let answer = send(&request.line).ok_or("no answer".to_owned());
             self.sent.push(request);
-            match answer.and_then(|answer| self.chain.finish(at, answer.into())) {
+            let finished = answer.and_then(|answer| {
+                let finished = self.chain.finish(at, answer.into());
+                finished.map_err(|error| error.to_string())
+            });
+            match finished {
                 Ok(()) => events.push(Event::Ok(name)),
                 Err(reason) => {
                     let root = RootCause::Failed;

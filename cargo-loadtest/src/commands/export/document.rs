@@ -196,6 +196,10 @@ fn describe_step(step: &StepDef, all: &[StepDef]) -> Value {
             "protocol": websocket.protocol,
             "compress": websocket.compress,
         })),
+        "graphql": step.graphql.as_ref().map(|graphql| json!({
+            "operation": graphql.operation,
+            "partial": graphql.partial,
+        })),
         "good": step.good.iter().map(|condition| json!({
             "time": GoodCondition::part_name(condition.part),
             "at_most_ms": to_ms(condition.at_most),
@@ -367,6 +371,10 @@ mod tests {
         step.websocket = Some(definition::WebSocketDef {
             protocol: Some("chat.v2".into()),
             compress: true,
+        });
+        step.graphql = Some(definition::GraphqlDef {
+            operation: Some("query Buy".into()),
+            partial: true,
         });
         step.once = true;
         step.last = true;

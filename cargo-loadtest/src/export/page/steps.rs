@@ -108,7 +108,7 @@ fn step_cells(card: &Card, at: usize, step: &StepRow) -> Vec<TableCell> {
     let mut name = TableCell::name(&*step.name);
     name.key = slowest_step(card).map(|_| paint_of(at));
     let tags = (!step.tags.is_empty()).then(|| format!("[{}]", step.tags.join(", ")));
-    let request: Vec<&str> = [&step.method, &step.url, &tags]
+    let request: Vec<&str> = [&step.method, &step.url, &step.operation, &tags]
         .into_iter()
         .flatten()
         .map(String::as_str)

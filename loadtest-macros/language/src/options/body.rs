@@ -21,7 +21,7 @@ impl BodyOption {
     /// Parses the value after `key =`.
     pub(super) fn parse(key: &str, input: ParseStream<'_>) -> syn::Result<Self> {
         Ok(match key {
-            "json" => Self::Json(parse_json(input)?),
+            "json" => Self::Json(parse_json(key, input)?),
             "form" => Self::Form(fields(input, FieldsOf::Form)?),
             "multipart" => Self::Multipart(fields(input, FieldsOf::Multipart)?),
             _ => match file(input)? {

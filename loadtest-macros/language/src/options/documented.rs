@@ -92,6 +92,10 @@ macro_rules! step_options {
 | `protocol = "chat.v2"` | the protocol that is offered, or several, `"chat.v2, chat.v1"`; the target has to choose one |
 | `compress = true` | offers compression, `permessage-deflate`; without it, messages go as they are |
 
+| steps that answer `Graph<T>`, or have `graphql = ".."` | |
+|---|---|
+| `partial = true` | accepts errors beside data, which `Graph<T>` hands on; without it, an answer with errors has failed |
+
 | steps without a body | |
 |---|---|
 | `ws = "/socket?room={{user.room}}"` | opens a WebSocket, of a path or of `wss://host/path`: the step answers `Socket<T>` |
@@ -102,6 +106,8 @@ macro_rules! step_options {
 | `query = { "page": 2, "q": "{{login.response.term}}" }` | goes to the end of the query of the URL |
 | `json = { "id": {{browse.response.items[0].id}}, "note": "for {{login.response.name}}" }` | a body of JSON |
 | `form = { "user": "ada", "remember": true }` | a body as a browser sends it for a form |
+| `graphql = "query Cart($id: ID!) { cart(id: $id) { total } }"` | posts the operation to `/graphql`, or to the URL of `post`, and reads the answer from `data` |
+| `variables = { "id": {{login.response.cart}} }` | the variables of the operation, as JSON |
 | `body = "text with {{login.response.name}}"` | a body of text, or of a file: `body = file("data/blob.bin")` |
 | `multipart = { "title": "me", "photo": file("data/me.png") }` | a form of parts, files among them |"#
     };

@@ -26,15 +26,15 @@ pub(crate) enum TemplateValue {
     Object(Vec<(LitStr, TemplateValue)>),
 }
 
-/// Parses `json = ..` behind its `=`.
-pub(super) fn parse_json(input: ParseStream<'_>) -> syn::Result<TemplateValue> {
+/// Parses the value of the option `key`, such as `json = ..`, behind its `=`.
+pub(super) fn parse_json(key: &str, input: ParseStream<'_>) -> syn::Result<TemplateValue> {
     if let Ok(text) = input.fork().parse::<LitStr>() {
         let value = text.value();
         let value = value.trim();
         let is_object = value.starts_with('{') && value.ends_with('}') && !value.starts_with("{{");
         if is_object || (value.starts_with('[') && value.ends_with(']')) {
             return Err(input.error(format!(
-                "this would send a JSON string; write the value without quotes: `json = {value}`"
+                "this would send a JSON string; write the value without quotes: `{key} = {value}`"
             )));
         }
     }

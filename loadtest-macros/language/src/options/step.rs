@@ -3,6 +3,7 @@
 use super::body::BodyOption;
 use super::documented::{SCENARIO_TABLE, STEP_TABLE, option_names};
 use super::fields::{Field, FieldsOf, fields};
+use super::graphql::{GRAPHQL_OPTIONS, GraphqlOptions};
 use super::header::HeaderOption;
 use super::rendezvous::{RendezvousOption, parse_rendezvous};
 use super::repeat::{self, RepeatOptions};
@@ -54,6 +55,7 @@ pub(crate) struct StepOptions {
     pub(crate) repeat: RepeatOptions,
     pub(crate) stream: StreamOptions,
     pub(crate) websocket: WebSocketOptions,
+    pub(crate) graphql: GraphqlOptions,
     pub(crate) redirects: Option<u32>,
     /// The name of the cookie jar.
     pub(crate) jar: Option<Ident>,
@@ -104,6 +106,7 @@ impl StepOptions {
         options.is_broken = errors.len() > before;
         repeat::check_repeat_options(&options, errors);
         options.check_good(errors);
+        options.add_graphql_request(errors);
         options
     }
 
@@ -151,6 +154,7 @@ impl StepOptions {
             "redirects" => self.redirects = Some(parse_redirects(input)?),
             "jar" => self.jar = Some(parse_jar(input)?),
             "good" => self.parse_good(&key, input)?,
+            name if GRAPHQL_OPTIONS.contains(&name) => self.graphql.parse_option(&key, input)?,
             name if SOCKET_OPTIONS.contains(&name) => self.websocket.parse_option(&key, input)?,
             name if STREAM_OPTIONS.contains(&name) => self.stream.parse_option(&key, input)?,
             _ => self.parse_setting(&key, input)?,

@@ -183,14 +183,24 @@ fn render_finish(resolved: &ResolvedScenario) -> TokenStream {
     let steps = resolved.steps.iter().enumerate();
     let arms = steps.filter(|(_, step)| filled(step)).map(|(at, step)| {
         let (slot, ty) = (slot_ident(at), &step.response.ty);
-        quote!(#at => ::loadtest::__private::fill::<#ty>(&mut self.#slot, __response),)
+        let fill = match &step.response.graph_data {
+            Some(data) => {
+                let partial = step.options.graphql.partial;
+                quote!(fill_graph::<#data>(&mut self.#slot, __response, #partial))
+            }
+            None if step.reads_graphql() => {
+                quote!(fill_graph_data::<#ty>(&mut self.#slot, __response))
+            }
+            None => quote!(fill::<#ty>(&mut self.#slot, __response)),
+        };
+        quote!(#at => ::loadtest::__private::#fill,)
     });
     quote! {
         fn finish(
             &mut self,
             __step: usize,
             __response: ::loadtest::__private::RawResponse,
-        ) -> ::core::result::Result<(), ::std::string::String> {
+        ) -> ::core::result::Result<(), ::loadtest::__private::ReadError> {
             match __step {
                 #(#arms)*
                 _ => ::core::unreachable!("this scenario has no step {__step}"),

@@ -208,9 +208,13 @@ fn render_step_def(
         repeat::render_retry(&options.repeat),
         repeat::render_until(&options.repeat),
     );
-    let (body, headers) = (step.response.keeps_data(), step.reads_headers);
+    let (body, headers) = (
+        step.response.keeps_data() || step.reads_graphql(),
+        step.reads_headers,
+    );
     let stream = stream::render_stream_def(step);
     let websocket = websocket::render_websocket_def(step);
+    let graphql = render_graphql_def(step);
     let good = stream::render_good(&options.stream);
     let fingerprint = render_text(&step.fingerprint);
     let sends_itself = matches!(step.form, StepForm::Sender { .. });
@@ -248,6 +252,7 @@ fn render_step_def(
             reads: ::loadtest::__private::Reads { body: #body, headers: #headers },
             stream: #stream,
             websocket: #websocket,
+            graphql: #graphql,
             good: #good,
             fingerprint: #fingerprint,
         }
@@ -262,6 +267,20 @@ fn render_declared_body(step: &ResolvedStep) -> TokenStream {
             ::loadtest::__private::BodyDef {
                 kind: ::loadtest::__private::BodyKind::#kind,
                 template: #template,
+            }
+        }
+    }))
+}
+
+/// The `Option<GraphqlDef>` of a step.
+fn render_graphql_def(step: &ResolvedStep) -> TokenStream {
+    let operation = step.operation.as_ref().map(|label| render_text(label));
+    let (operation, partial) = (render_option(operation), step.options.graphql.partial);
+    render_option(step.reads_graphql().then(|| {
+        quote! {
+            ::loadtest::__private::GraphqlDef {
+                operation: #operation,
+                partial: #partial,
             }
         }
     }))

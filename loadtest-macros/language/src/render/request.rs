@@ -158,7 +158,12 @@ fn render_access(placeholder: &Placeholder) -> TokenStream {
     let body = match placeholder.origin {
         ValueOrigin::Step(step) => {
             let slot = super::slot_ident(step);
-            quote!(self.#slot.body(#step, #variable)?)
+            let body = quote!(self.#slot.body(#step, #variable)?);
+            if placeholder.is_graph {
+                quote!(#body.data())
+            } else {
+                body
+            }
         }
         ValueOrigin::Feed { at, row } => {
             let (rows, feed) = (super::row_ident(at), super::feed_ident(at));

@@ -1,6 +1,7 @@
 //! Finds out what every name of a scenario means, and notes all mistakes at once.
 
 mod choice;
+mod graphql;
 mod group;
 mod header;
 mod last;
@@ -412,6 +413,7 @@ impl ResolvedScenario {
             };
             shape::check_stream_options(&self.steps[at], errors);
             shape::check_websocket_options(&self.steps[at], errors);
+            graphql::check_partial(&self.steps[at], errors);
             if let Some(body) = &function.body {
                 shape::refuse_request_options(&self.steps[at], errors);
                 shape::refuse_templates(body.stream(), names, errors);

@@ -80,6 +80,8 @@ pub(crate) struct Placeholder {
     /// The expression, for the dependency ledger.
     pub(crate) variable: String,
     pub(crate) access: ValueAccess,
+    /// True for a value in the answer of a step that answers `Graph<T>`.
+    pub(crate) is_graph: bool,
     /// The name of the step or value where it is a token of its own.
     pub(crate) root: Option<(String, Span)>,
     /// The place to blame when the value cannot be written.
@@ -293,6 +295,7 @@ impl RequestResolver<'_> {
             origin,
             variable: source.clone(),
             access,
+            is_graph: false,
             root: (!path.in_literal && path.root == name).then(|| (path.root.clone(), path.span)),
             span: last,
         };
@@ -327,7 +330,10 @@ impl RequestResolver<'_> {
         })?;
         let upstream = &self.scenario.steps[step];
         let access = response_access(path, step, upstream)?;
-        Ok(placeholder(ValueOrigin::Step(step), access, &upstream.name))
+        Ok(Placeholder {
+            is_graph: upstream.response.graph_data.is_some(),
+            ..placeholder(ValueOrigin::Step(step), access, &upstream.name)
+        })
     }
 }
 

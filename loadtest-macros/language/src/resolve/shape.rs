@@ -147,7 +147,8 @@ pub(super) fn refuse_request_options(step: &ResolvedStep, errors: &mut MacroErro
     for key in &step.options.keys {
         let option = key.to_string();
         let instead = match option.as_str() {
-            "header" | "bearer" | "basic" | "query" | "json" | "form" | "body" | "multipart" => {
+            "header" | "bearer" | "basic" | "query" | "json" | "form" | "body" | "multipart"
+            | "graphql" | "variables" => {
                 "leave it to the body, or end the function with `;` instead"
             }
             method if METHODS.contains(&method) || method == OPEN_OPTION => {
@@ -200,7 +201,7 @@ pub(super) fn check_websocket_options(step: &ResolvedStep, errors: &mut MacroErr
     for key in &step.options.keys {
         let option = key.to_string();
         let message = match option.as_str() {
-            "json" | "form" | "body" | "multipart" if opens && call.is_some() => {
+            "json" | "form" | "body" | "multipart" | "graphql" if opens && call.is_some() => {
                 format!("a WebSocket is opened by a GET without a body, so `{option}` has no place")
             }
             "until" | "every" | "within" if opens => {

@@ -1,5 +1,6 @@
 //! Method and URL of a step that builds its request, as far as the source shows them.
 
+use super::graphql::built_url;
 use crate::options::{METHODS, opening_url};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::parse::Parser as _;
@@ -45,6 +46,9 @@ fn parse_constructor(tokens: &[TokenTree]) -> Option<(String, Option<String>)> {
     let method = method.to_string();
     if arguments.delimiter() != Delimiter::Parenthesis {
         return None;
+    }
+    if method == "graphql" {
+        return Some(("POST".to_owned(), built_url(tokens)));
     }
     if method == "websocket" {
         let url = literal_url(arguments.stream());
@@ -95,6 +99,11 @@ mod tests {
             ),
             ("Request::options(\"/a\")", "OPTIONS /a"),
             ("Request::post(\"/a\",)", "POST /a"),
+            ("Request::graphql(QUERY)", "POST /graphql"),
+            (
+                "Request::graphql(\"{ a }\").bearer_auth(x).url(\"/api\")",
+                "POST /api",
+            ),
         ];
         for (body, expected) in found {
             assert_eq!(of(body).as_deref(), Some(expected), "{body}");
@@ -105,6 +114,7 @@ mod tests {
     fn anything_else_is_not_guessed() {
         for body in [
             "Request::get(path)",
+            "Request::graphql(\"{ a }\").url(path)",
             "if a { Request::get(\"/a\") } else { Request::get(\"/b\") }",
             "if a { Request::get(\"/a\") } else { Request::get(b) }",
             "auth::login()",

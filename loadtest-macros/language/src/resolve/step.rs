@@ -2,8 +2,8 @@
 
 use super::shown::DeclaredText;
 use super::{
-    Argument, ArgumentSource, Placeholder, ResolvedHeader, ResolvedRequest, doc_text, source,
-    without_raw_prefix,
+    Argument, ArgumentSource, Placeholder, ResolvedHeader, ResolvedRequest, doc_text, graphql,
+    source, without_raw_prefix,
 };
 use crate::body::RoleFn;
 use crate::fingerprint::Fingerprint;
@@ -29,6 +29,8 @@ pub(crate) struct ResolvedStep {
     pub(crate) follows: Vec<Argument>,
     /// Method and URL as far as the source shows them.
     pub(crate) shown: Option<(String, String)>,
+    /// Kind and name of its GraphQL operation as far as the source shows them.
+    pub(crate) operation: Option<String>,
     /// Headers and body as far as the source shows them.
     pub(crate) declared: DeclaredText,
     /// The headers of the scenario that a computed request does not set itself.
@@ -71,6 +73,12 @@ impl ResolvedStep {
         self.response.is_socket() && !self.is_async
     }
 
+    /// Returns true if the engine reads the answer of the step as one of GraphQL.
+    pub(crate) fn reads_graphql(&self) -> bool {
+        let is_asked = self.options.graphql.document.is_some() && self.response.flow.is_none();
+        (is_asked || self.response.graph_data.is_some()) && !self.is_async
+    }
+
     /// Returns true if the step sends for itself, and does not take `http`.
     pub(crate) fn is_without_http(&self) -> bool {
         let takes_http = |given: &Argument| given.source == ArgumentSource::Http;
@@ -90,6 +98,10 @@ impl ResolvedStep {
         let applied = defaults.apply(&mut options, is_async);
         let response = signature::parse_response_type(function, errors);
         let signature = &function.signature;
+        let operation = match &function.body {
+            Some(body) if !is_async => graphql::check_built(body.stream(), errors),
+            _ => options.graphql.operation.clone(),
+        };
         let shown = match (&options.call, &function.body) {
             _ if is_async => None,
             (Some(call), _) => Some((call.sent_method(), call.shown_url())),
@@ -118,6 +130,7 @@ impl ResolvedStep {
             dependencies: Vec::new(),
             follows: Vec::new(),
             shown,
+            operation,
             declared: DeclaredText::default(),
             defaults: Vec::new(),
             form: StepForm::Broken,
@@ -143,6 +156,7 @@ impl ResolvedStep {
             dependencies: Vec::new(),
             follows: Vec::new(),
             shown: None,
+            operation: None,
             declared: DeclaredText::default(),
             defaults: Vec::new(),
             form: StepForm::Broken,

@@ -28,6 +28,9 @@ pub struct StepRow {
     pub method: Option<String>,
     /// The URL template, where the source shows it.
     pub url: Option<String>,
+    /// Kind and name of its GraphQL operation, where the source shows them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<String>,
     /// The grade; `None` when the step was never attempted or the grade is withheld.
     pub grade: Option<StepGrade>,
     /// The points that the step's score lost.
@@ -156,6 +159,7 @@ impl StepRow {
             tags: step.tags.iter().map(ToString::to_string).collect(),
             method: step.method.as_deref().map(str::to_owned),
             url: step.url.as_deref().map(str::to_owned),
+            operation: step.operation().map(str::to_owned),
             grade: None,
             losses: Vec::new(),
             planned: tally.executed

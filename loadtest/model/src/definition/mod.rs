@@ -6,6 +6,7 @@
 mod client;
 mod draw;
 mod expect;
+mod graphql;
 mod letter;
 mod load;
 mod quantity;
@@ -27,6 +28,7 @@ pub use crate::threshold::{
 pub use client::{Client, Cookies, Dns, HttpVersion};
 pub use draw::Draw;
 pub use expect::{Expect, StatusRange};
+pub use graphql::GraphqlDef;
 pub use letter::Letter;
 pub use load::{Load, Shape, Stage};
 pub use quantity::{Rate, Share};

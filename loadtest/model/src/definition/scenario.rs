@@ -1,8 +1,8 @@
 //! Scenarios and their steps.
 
 use super::{
-    Client, Cookies, DEFAULT_TIMEOUT, Expect, GoodCondition, Load, Part, Rendezvous, Retry,
-    StreamDef, Think, Threshold, Until, WebSocketDef, micros,
+    Client, Cookies, DEFAULT_TIMEOUT, Expect, GoodCondition, GraphqlDef, Load, Part, Rendezvous,
+    Retry, StreamDef, Think, Threshold, Until, WebSocketDef, micros,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -179,6 +179,9 @@ pub struct StepDef {
     /// How the step opens a WebSocket, where it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub websocket: Option<WebSocketDef>,
+    /// How the answer is read, where it is one of GraphQL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graphql: Option<GraphqlDef>,
     /// What holds for a good execution; empty where nothing is declared.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub good: Cow<'static, [GoodCondition]>,
@@ -273,6 +276,11 @@ impl StepDef {
         self.once || self.last
     }
 
+    /// Returns kind and name of its GraphQL operation, where the source shows them.
+    pub fn operation(&self) -> Option<&str> {
+        self.graphql.as_ref()?.operation.as_deref()
+    }
+
     /// The part of an execution that it is graded by: of a stream, the time to its first event.
     pub fn graded_part(&self) -> Part {
         match &self.stream {
@@ -318,6 +326,7 @@ impl StepDef {
             },
             stream: None,
             websocket: None,
+            graphql: None,
             good: Cow::Borrowed(&[]),
             fingerprint: Cow::Borrowed(""),
         }

@@ -1,12 +1,15 @@
 //! The request builder of async steps, modelled on `reqwest`.
 
 use super::{EventStream, Http, HttpError, NO_BASE};
-use crate::chain::Credential;
+use crate::chain::graph::Graph;
 use crate::chain::response::FromBody;
 use crate::chain::write::{NO_URL, is_absolute};
+use crate::chain::{Credential, Error};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use loadtest_model::graphql::Document;
 use reqwest::{Body, RequestBuilder};
 use serde::Serialize;
+use serde_json::json;
 use std::fmt;
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -181,6 +184,51 @@ impl<'a> HttpRequest<'a> {
             .to_buffer(request, self.is_relative, self.jar)
             .await?;
         EventStream::open(self.http.sender.open_stream(buffer, self.name)?).await
+    }
+
+    /// Sends the GraphQL `document` with its `variables`, and reads the answer from its `data`; an answer with `errors`
+    /// is an error, as is a status other than 2xx. Without a [`name`](Self::name), the operation names the row:
+    /// `query Cart`.
+    ///
+    /// ```
+    /// use loadtest::prelude::*;
+    ///
+    /// #[response]
+    /// struct Page { orders: Vec<Value>, next: Option<u64> }
+    ///
+    /// #[scenario(base = "http://127.0.0.1:3000")]
+    /// fn orders() {
+    ///     #[step]
+    ///     async fn all(http: &mut Http) -> Result<usize, Error> {
+    ///         let (mut count, mut next) = (0, Some(0));
+    ///         while let Some(from) = next {
+    ///             let document = "query Orders($from: Int!) { orders(from: $from) { id } next(from: $from) }";
+    ///             let page: Graph<Page> = http.post("/graphql").graphql(document, &json!({ "from": from })).await?;
+    ///             count += page.orders.len();
+    ///             next = page.next;
+    ///         }
+    ///         Ok(count)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// It could not be made, was not answered, has errors, or its data is no `T`.
+    pub async fn graphql<T: FromBody>(
+        mut self,
+        document: impl AsRef<str>,
+        variables: &(impl Serialize + ?Sized),
+    ) -> Result<Graph<T>, Error> {
+        let document = document.as_ref();
+        if self.name.is_none() {
+            let parsed = Document::parse(document).ok();
+            self.name = parsed.map(|parsed| parsed.operations[0].label());
+        }
+        let body = json!({ "query": document, "variables": variables });
+        let answer = self.json(&body).send().await?;
+        let refused = answer.error_for_status_ref().err();
+        let body = answer.bytes().await?;
+        Graph::from_answer(&body, refused.map(Error::from))
     }
 
     /// Sends it and waits for the last byte of the answer, whatever its status.

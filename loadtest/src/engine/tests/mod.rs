@@ -28,7 +28,7 @@ use super::partition::Partition;
 use super::rendezvous::MeetingPoints;
 use super::worker::{WorkerSpec, WorkerSummary, run_worker};
 use crate::chain::{
-    Chain, Halt, Http, Local, Prepared, RawResponse, RequestBuf, Scenario, SetupContext,
+    Chain, Halt, Http, Local, Prepared, RawResponse, ReadError, RequestBuf, Scenario, SetupContext,
     SetupError, Shared, Unmet, Vu,
 };
 use crate::transport::{Call, Exchange, Failure, Received, Transport};
@@ -94,10 +94,10 @@ impl Chain for Linked {
         true
     }
 
-    fn finish(&mut self, _: usize, response: RawResponse) -> Result<(), String> {
+    fn finish(&mut self, _: usize, response: RawResponse) -> Result<(), ReadError> {
         assert_ne!(response.body, "panic", "told to panic");
         if response.body == "broken" {
-            Err("broken".to_owned())
+            Err("broken".to_owned().into())
         } else {
             Ok(())
         }

@@ -2,7 +2,7 @@
 
 use super::{block_on_paused_clock, ms, prepare, worker_spec};
 use crate::chain::{
-    Chain, Halt, Http, Local, RawResponse, RequestBuf, Scenario, Shared, Unmet, Vu,
+    Chain, Halt, Http, Local, RawResponse, ReadError, RequestBuf, Scenario, Shared, Unmet, Vu,
 };
 use crate::engine::control::{Control, StopSignals};
 use crate::engine::pacer::Pacer;
@@ -67,7 +67,7 @@ impl Chain for Waiting {
         unreachable!("no step sends for itself")
     }
 
-    fn finish(&mut self, step: usize, response: RawResponse) -> Result<(), String> {
+    fn finish(&mut self, step: usize, response: RawResponse) -> Result<(), ReadError> {
         self.filled[step] = Ok(response.body);
         Ok(())
     }

@@ -42,7 +42,11 @@ impl Chain for Sending {
         true
     }
 
-    fn finish(&mut self, step: usize, response: RawResponse) -> Result<(), String> {
+    fn finish(
+        &mut self,
+        step: usize,
+        response: RawResponse,
+    ) -> Result<(), crate::chain::ReadError> {
         self.others.finish(step, response)
     }
 

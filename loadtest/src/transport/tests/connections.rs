@@ -292,6 +292,7 @@ fn an_early_answer_to_a_large_upload_does_not_block_the_next_request() {
             trace: None,
             stream: None,
             websocket: None,
+            is_graphql: false,
         };
         failed(user.send(call).await, ErrorKind::Status);
     });
@@ -318,6 +319,7 @@ fn requests_at_the_same_time_have_connections_of_their_own_and_share_cookies() {
             trace: None,
             stream: None,
             websocket: None,
+            is_graphql: false,
         };
         let (hang, login, plain) = (get("/hang"), get("/login"), get("/"));
         {

@@ -31,6 +31,7 @@ async fn send_within(
         trace: None,
         stream: None,
         websocket: None,
+        is_graphql: false,
     };
     user.send(call).await
 }

@@ -202,6 +202,7 @@ fn what_is_said_around_chunks_may_have_no_end_but_the_deadline() {
                 trace: None,
                 stream: None,
                 websocket: None,
+                is_graphql: false,
             };
             let exchange = user.send(call).await;
             assert!(exchange.traffic.received_bytes > 64 * 1024, "{start:?}");

@@ -597,6 +597,7 @@ fn a_deadline_ends_a_request_and_its_connection() {
                     trace: None,
                     stream: None,
                     websocket: None,
+                    is_graphql: false,
                 })
                 .await;
             assert!(exchange.service_time < PATIENCE);

@@ -205,6 +205,7 @@ fn a_lookup_blocks_nobody_serves_all_who_wait_and_ends_no_later_than_the_request
             trace: None,
             stream: None,
             websocket: None,
+            is_graphql: false,
         };
         // Nobody answers yet: this thread goes on, and the deadline holds.
         let exchange = hasty.send(call(Duration::from_millis(20))).await;

@@ -266,6 +266,7 @@ fn one_deadline_and_one_service_time_cover_the_whole_way() {
                 trace: None,
                 stream: None,
                 websocket: None,
+                is_graphql: false,
             })
             .await;
         assert!(exchange.service_time < PATIENCE);

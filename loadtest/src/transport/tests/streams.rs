@@ -39,6 +39,7 @@ async fn read(user: &mut HttpTransport, path: &str, def: &StreamDef) -> Exchange
             opened: None,
         }),
         websocket: None,
+        is_graphql: false,
     };
     user.send(call).await
 }

@@ -37,6 +37,7 @@ async fn send(
         trace: Some(trace),
         stream: None,
         websocket: None,
+        is_graphql: false,
     })
     .await
 }

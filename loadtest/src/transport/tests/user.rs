@@ -100,6 +100,7 @@ pub(crate) async fn follow(
         trace: None,
         stream: None,
         websocket: None,
+        is_graphql: false,
     };
     user.send(call).await
 }

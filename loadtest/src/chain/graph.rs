@@ -1,0 +1,259 @@
+//! `Graph<T>`: the answer of a GraphQL server.
+
+use super::decode_error::explain_decode_error;
+use super::http::HttpError;
+use super::response::{FromBody, Response};
+use super::slot::{Slot, explain_by_content_type};
+use super::{Error, RawResponse};
+use crate::transport::ErrorKind;
+use crate::transport::graphql::{GraphAnswer, GraphError, describe_errors};
+use bytes::Bytes;
+use std::ops::Deref;
+
+/// The path that GraphQL operations are posted to.
+pub(crate) const GRAPHQL_PATH: &str = "/graphql";
+
+/// The answer of a GraphQL server, read from its `data`; it derefs to `T`.
+///
+/// An answer with `errors` fails its step, as `graphql.errors`. With `partial = true` errors beside data are handed on.
+///
+/// ```
+/// use loadtest::prelude::*;
+///
+/// #[response]
+/// struct Shelf { products: Vec<Option<Product>> }
+///
+/// #[response]
+/// struct Product { id: String }
+///
+/// #[scenario(base = "http://127.0.0.1:3000")]
+/// fn shop() {
+///     #[step(graphql = "query Shelf { products { id } }", partial = true, check = |shelf| shelf.errors().len() < 3)]
+///     fn shelf() -> Graph<Shelf>;
+///
+///     #[step]
+///     fn add(shelf: &Graph<Shelf>) -> Request<Graph<Value>> {
+///         let product = shelf.products.iter().flatten().next();
+///         Request::graphql("mutation Add($id: ID) { add(product: $id) { total } }")
+///             .variables(&json!({ "id": product.map(|product| &product.id) }))
+///     }
+/// }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Graph<T> {
+    data: T,
+    errors: Vec<GraphError>,
+}
+
+impl<T> Graph<T> {
+    /// The data.
+    pub fn data(&self) -> &T {
+        &self.data
+    }
+
+    /// The data, to keep.
+    pub fn into_data(self) -> T {
+        self.data
+    }
+
+    /// The errors beside the data; none unless the step says `partial = true`.
+    pub fn errors(&self) -> &[GraphError] {
+        &self.errors
+    }
+}
+
+impl<T> Deref for Graph<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.data
+    }
+}
+
+/// Why an answer cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct ReadError {
+    pub(crate) kind: ErrorKind,
+    pub(crate) reason: String,
+}
+
+/// A body that is no value of its type.
+impl From<String> for ReadError {
+    fn from(reason: String) -> Self {
+        Self {
+            kind: ErrorKind::BodyDecode,
+            reason,
+        }
+    }
+}
+
+impl<T: FromBody> Graph<T> {
+    /// Reads `body`; errors beside data are none where it `is_partial`.
+    fn read(body: &Bytes, is_partial: bool) -> Result<Self, ReadError> {
+        let answer = serde_json::from_slice::<GraphAnswer<'_>>(body);
+        let mut answer = answer.map_err(|error| explain_decode_error(&error, body))?;
+        let errors = answer.take_errors();
+        let described = describe_errors(&errors);
+        match (answer.data, described) {
+            (Some(data), None) => Self::from_parts(data.get(), body, errors),
+            (Some(data), Some(_)) if is_partial => Self::from_parts(data.get(), body, errors),
+            (_, Some(reason)) => Err(ReadError {
+                kind: ErrorKind::GraphqlErrors,
+                reason,
+            }),
+            (None, None) => Err(String::from("the answer has neither `data` nor `errors`").into()),
+        }
+    }
+
+    fn from_parts(data: &str, body: &Bytes, errors: Vec<GraphError>) -> Result<Self, ReadError> {
+        let data = T::from_body(&body.slice_ref(data.as_bytes()));
+        Ok(Self {
+            data: data.map_err(|reason| format!("`data`: {reason}"))?,
+            errors,
+        })
+    }
+
+    /// Reads the answer to a request of an `async` step, which may be `refused` for its status.
+    pub(super) fn from_answer(body: &Bytes, refused: Option<Error>) -> Result<Self, Error> {
+        match (Self::read(body, false), refused) {
+            (Err(error), _) if error.kind == ErrorKind::GraphqlErrors => {
+                Err(HttpError::new(error.kind.name(), error.reason).into())
+            }
+            (_, Some(refused)) => Err(refused),
+            (read, None) => read.map_err(|error| Error::undecodable(error.reason)),
+        }
+    }
+}
+
+/// An event of a stream; other answers are read by the functions below.
+#[diagnostic::do_not_recommend]
+impl<T: FromBody> FromBody for Graph<T> {
+    fn from_body(body: &Bytes) -> Result<Self, String> {
+        Self::read(body, false).map_err(|error| error.reason)
+    }
+}
+
+/// Reads `response` into `slot`, together with errors beside the data where it `is_partial`.
+///
+/// # Errors
+/// It has errors, or is no `T`.
+pub fn fill_graph<T: FromBody>(
+    slot: &mut Slot<Graph<T>>,
+    response: RawResponse,
+    is_partial: bool,
+) -> Result<(), ReadError> {
+    let graph = read_graph(&response, is_partial)?;
+    *slot = Slot::Full(Response::new(response, graph, true));
+    Ok(())
+}
+
+/// Reads the data of `response` into `slot`.
+///
+/// # Errors
+/// It has errors, or is no `T`.
+pub fn fill_graph_data<T: FromBody>(
+    slot: &mut Slot<T>,
+    response: RawResponse,
+) -> Result<(), ReadError> {
+    let graph = read_graph(&response, false)?;
+    *slot = Slot::Full(Response::new(response, graph.data, true));
+    Ok(())
+}
+
+fn read_graph<T: FromBody>(
+    response: &RawResponse,
+    is_partial: bool,
+) -> Result<Graph<T>, ReadError> {
+    let read = Graph::read(&response.body, is_partial);
+    read.map_err(|error| match error.kind {
+        ErrorKind::BodyDecode => explain_by_content_type(error.reason, &response.headers).into(),
+        _ => error,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn read<T: FromBody>(
+        body: &'static str,
+        is_partial: bool,
+    ) -> Result<Graph<T>, (ErrorKind, String)> {
+        let read = Graph::read(&Bytes::from_static(body.as_bytes()), is_partial);
+        read.map_err(|error| (error.kind, error.reason))
+    }
+
+    #[test]
+    fn data_without_errors_is_read() {
+        for body in [
+            r#"{"data": {"id": 7}}"#,
+            r#"{"errors": null, "data": {"id": 7}, "extensions": {}}"#,
+            r#"{"data": {"id": 7}, "errors": []}"#,
+        ] {
+            let graph = read::<Value>(body, false).unwrap();
+            assert_eq!(
+                (graph.data(), graph.errors()),
+                (&json!({ "id": 7 }), &[][..])
+            );
+            read::<()>(body, false).unwrap();
+        }
+    }
+
+    #[test]
+    fn errors_beside_data_fail_unless_they_are_accepted() {
+        const BODY: &str = r#"{"data": {"id": null}, "errors": [{"message": "no", "path": ["id"], "extensions": {"code": 3}}]}"#;
+        let failed = (ErrorKind::GraphqlErrors, "no at `id`".to_owned());
+        assert_eq!(read::<Value>(BODY, false).unwrap_err(), failed);
+        let graph = read::<Value>(BODY, true).unwrap();
+        assert_eq!(graph["id"], Value::Null);
+        let [error] = graph.errors() else {
+            panic!("{:?}", graph.errors());
+        };
+        assert_eq!((error.message(), &*error.path()), ("no", "id"));
+        assert_eq!(error.extensions()["code"], 3);
+    }
+
+    #[test]
+    fn errors_without_data_fail_always() {
+        for body in [
+            r#"{"data": null, "errors": [{"message": "no"}]}"#,
+            r#"{"errors": [{"message": "no"}]}"#,
+        ] {
+            for is_partial in [false, true] {
+                let failed = (ErrorKind::GraphqlErrors, "no".to_owned());
+                assert_eq!(read::<Value>(body, is_partial).unwrap_err(), failed);
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_why() {
+        let neither = "the answer has neither `data` nor `errors`";
+        for (body, expected) in [
+            ("{}", neither),
+            (r#"{"data": null}"#, neither),
+            (r#"{"data": null, "errors": []}"#, neither),
+            (
+                "<html>",
+                "the body is not JSON: expected value at line 1 column 1",
+            ),
+            (
+                "",
+                "the body is not JSON: EOF while parsing a value at line 1 column 0",
+            ),
+            (
+                r#"{"data": "seven"}"#,
+                "`data`: invalid type: string \"[redacted]\", expected u64",
+            ),
+            (
+                r#"{"data": 1, "errors": [{"code": 1}]}"#,
+                "missing field `message` at `.errors[0]`",
+            ),
+        ] {
+            let failed = (ErrorKind::BodyDecode, expected.to_owned());
+            assert_eq!(read::<u64>(body, true).unwrap_err(), failed, "{body}");
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! GraphQL: what is sent, how answers are read, and how they fail.
+
+use loadtest::card::Card;
+use loadtest::prelude::*;
+use loadtest::{Run, Scenario};
+use loadtest_model::definition::Load;
+use loadtest_tests::{Reply, Request as Got, Server};
+
+#[response]
+struct Cart {
+    cart: CartBody,
+}
+
+#[response]
+struct CartBody {
+    id: String,
+    total: Option<f64>,
+}
+
+#[response]
+struct Added {
+    add: Value,
+}
+
+/// The failures of a step: kind, number and example.
+fn errors(card: &Card) -> Vec<(&str, u64, &str)> {
+    let errors = card.errors.iter();
+    errors
+        .map(|error| (error.kind.name(), error.count, &*error.example))
+        .collect()
+}
+
+fn run(
+    scenario: &'static Scenario,
+    reply: impl Fn(&Got) -> Reply + Send + Sync + 'static,
+) -> (Card, Vec<Got>) {
+    let server = Server::recording(reply);
+    let run = Run::new(scenario).load(Load::iterations(2, 1));
+    let card = run.base_url(server.url()).run_blocking().unwrap();
+    (card, server.recorded())
+}
+
+fn json_of(request: &Got) -> Value {
+    serde_json::from_slice(&request.body).unwrap()
+}
+
+const CART: &str = r#"{"data": {"cart": {"id": "c\"1", "total": 7.5}}}"#;
+
+#[scenario]
+fn shop() {
+    #[step(post = "/login")]
+    fn login() -> Value;
+
+    #[step(
+        graphql = "query Cart($id: ID!, $first: Int = 10) { cart(id: $id, note: \"a\") { id total } # }
+        }",
+        variables = { "id": {{login.response.cart}} },
+        bearer = "{{login.response.token}}",
+        check = |answer| answer.cart.total == Some(7.5) && answer.status() == 200,
+    )]
+    fn cart() -> Cart;
+
+    #[step(post = "/api/{{cart.response.cart.id}}", graphql = "{ ping }")]
+    fn ping();
+
+    #[step]
+    fn add(cart: &Cart) -> Request<Graph<Added>> {
+        Request::graphql("mutation Add($id: ID!) { add(cart: $id) } query Other { other }")
+            .variables(&json!({ "id": cart.cart.id }))
+            .operation("Add")
+    }
+
+    #[step(post = "/done", json = { "added": "{{add.response.add.total}}" })]
+    fn done();
+}
+
+#[test]
+fn operations_are_posted_with_their_variables_and_answers_are_read_from_data() {
+    let (card, got) = run(shop(), |request| match request.path.as_str() {
+        "/login" => Reply::json(r#"{"cart": "c1", "token": "t"}"#),
+        "/graphql" if request.body.starts_with(b"{\"query\":\"query") => Reply::json(CART),
+        _ => Reply::json(r#"{"data": {"add": {"total": 8}}}"#),
+    });
+    assert_eq!(errors(&card), []);
+    let all_ok = card.steps.iter().all(|step| step.ok == 2);
+    assert!(all_ok && card.steps[1].checks_failed == 0);
+    let first: Vec<_> = got[..5].iter().collect();
+    assert_eq!(
+        json_of(first[1]),
+        json!({
+            "query": "query Cart($id: ID!, $first: Int = 10) { cart(id: $id, note: \"a\") { id total } # }\n        }",
+            "variables": { "id": "c1" },
+        })
+    );
+    assert_eq!(first[1].header("content-type"), Some("application/json"));
+    assert_eq!(first[1].header("authorization"), Some("Bearer t"));
+    assert_eq!(
+        (first[2].path.as_str(), json_of(first[2])),
+        ("/api/c%221", json!({ "query": "{ ping }" }))
+    );
+    assert_eq!(
+        json_of(first[3]),
+        json!({
+            "query": "mutation Add($id: ID!) { add(cart: $id) } query Other { other }",
+            "variables": { "id": "c\"1" },
+            "operationName": "Add",
+        })
+    );
+    assert_eq!(json_of(first[4]), json!({ "added": "8" }));
+    let operations: Vec<_> = card
+        .steps
+        .iter()
+        .map(|step| step.operation.as_deref())
+        .collect();
+    assert_eq!(
+        operations,
+        [
+            None,
+            Some("query Cart"),
+            Some("query"),
+            Some("mutation Add"),
+            None
+        ]
+    );
+    let urls: Vec<_> = card
+        .steps
+        .iter()
+        .map(|step| step.url.as_deref().unwrap())
+        .collect();
+    assert_eq!(
+        urls,
+        [
+            "/login",
+            "/graphql",
+            "/api/{{cart.response.cart.id}}",
+            "/graphql",
+            "/done"
+        ]
+    );
+}
+
+#[scenario]
+fn strict() {
+    #[step(graphql = "query Cart { cart { id total } }")]
+    fn cart() -> Cart;
+}
+
+#[scenario]
+fn not_read() {
+    #[step(graphql = "mutation Clear { clear }")]
+    fn clear();
+}
+
+#[scenario]
+fn built() {
+    #[step]
+    fn cart() -> Request<Graph<Cart>> {
+        Request::graphql("query Cart { cart { id total } }")
+    }
+}
+
+#[scenario]
+fn partial() {
+    #[step(graphql = "query Cart { cart { id total } }", partial = true)]
+    fn cart() -> Graph<Cart>;
+
+    #[step(post = "/seen", json = { "id": {{cart.response.cart.id}} })]
+    fn seen();
+
+    #[step]
+    fn errors(cart: &Graph<Cart>) -> Request {
+        let errors: Vec<_> = cart
+            .errors()
+            .iter()
+            .map(|error| (error.path(), error.message()))
+            .collect();
+        Request::post("/errors").json(&errors)
+    }
+}
+
+const BESIDE: &str = r#"{"errors": [{"message": "no price today", "path": ["cart", "total"]}, {"message": "x"}], "data": {"cart": {"id": "c1", "total": null}}}"#;
+const ALONE: &str = r#"{"errors": [{"message": "no such cart", "path": ["cart"], "extensions": {"code": "GONE"}}], "data": null}"#;
+const REFUSED: &str = r#"{"errors": [{"message": "Cannot query field \"cart\""}]}"#;
+
+/// The failures where every answer has this status and this body.
+fn failures_of(
+    scenario: &'static Scenario,
+    status: u16,
+    body: &'static str,
+) -> Vec<(String, u64, String)> {
+    let reply = move |_: &Got| {
+        let reply =
+            Reply::status(status).header("content-type", "application/graphql-response+json");
+        reply.body(body)
+    };
+    let (card, _) = run(scenario, reply);
+    let owned =
+        |(kind, count, example): (&str, u64, &str)| (kind.to_owned(), count, example.to_owned());
+    errors(&card).into_iter().map(owned).collect()
+}
+
+#[test]
+fn an_answer_with_errors_has_failed_whatever_its_status_and_data() {
+    for scenario in [strict(), not_read(), built()] {
+        for (status, body, example) in [
+            (200, BESIDE, "no price today at `cart.total`, and 1 more"),
+            (200, ALONE, "no such cart at `cart`"),
+            (404, ALONE, "no such cart at `cart`"),
+            (400, REFUSED, "Cannot query field \"cart\""),
+            (500, BESIDE, "no price today at `cart.total`, and 1 more"),
+        ] {
+            let expected = [("graphql.errors".to_owned(), 2, example.to_owned())];
+            assert_eq!(
+                failures_of(scenario, status, body),
+                expected,
+                "{status} {body}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_answer_without_data_and_errors_cannot_be_read() {
+    let neither = "the answer has neither `data` nor `errors`";
+    for scenario in [strict(), not_read(), built()] {
+        for body in ["{}", r#"{"data": null}"#, r#"{"data": null, "errors": []}"#] {
+            let expected = [("body.decode".to_owned(), 2, neither.to_owned())];
+            assert_eq!(failures_of(scenario, 200, body), expected, "{body}");
+        }
+    }
+    let expected = "`data`: missing field `id` at `.cart`".to_owned();
+    let body = r#"{"data": {"cart": {}}}"#;
+    assert_eq!(
+        failures_of(strict(), 200, body),
+        [("body.decode".to_owned(), 2, expected)]
+    );
+}
+
+#[test]
+fn a_status_without_an_answer_of_graphql_is_a_status() {
+    for body in [
+        "<h1>no</h1>",
+        "{}",
+        r#"{"data": {"cart": null}}"#,
+        r#"{"errors": ["no"]}"#,
+    ] {
+        let expected = "expected 2xx, got 502 Bad Gateway".to_owned();
+        assert_eq!(
+            failures_of(strict(), 502, body),
+            [("status".to_owned(), 2, expected)],
+            "{body}"
+        );
+    }
+}
+
+#[test]
+fn errors_of_many_bytes_with_another_status_are_read_whole() {
+    let body = format!(
+        r#"{{"errors": [{{"message": "no such cart", "extensions": {{"stack": "{}"}}}}]}}"#,
+        "x".repeat(200_000)
+    );
+    let body: &'static str = body.leak();
+    let expected = [("graphql.errors".to_owned(), 2, "no such cart".to_owned())];
+    assert_eq!(failures_of(strict(), 400, body), expected);
+}
+
+#[test]
+fn partial_accepts_errors_beside_data_and_hands_both_on() {
+    let (card, got) = run(partial(), |_| Reply::json(BESIDE));
+    assert_eq!(errors(&card), []);
+    assert_eq!(json_of(&got[1]), json!({ "id": "c1" }));
+    assert_eq!(
+        json_of(&got[2]),
+        json!([["cart.total", "no price today"], ["", "x"]])
+    );
+    let (card, _) = run(partial(), |_| Reply::json(ALONE));
+    assert_eq!(
+        errors(&card),
+        [("graphql.errors", 2, "no such cart at `cart`")]
+    );
+}
+
+#[scenario]
+fn retried() {
+    #[step(graphql = "{ cart { id total } }", retry(2, backoff = 1ms, on = 503))]
+    fn cart() -> Value;
+}
+
+#[test]
+fn a_status_is_tried_again_though_its_body_has_errors() {
+    let (card, got) = run(retried(), |_| Reply::status(503).body(REFUSED));
+    assert_eq!((errors(&card)[0].0, got.len()), ("graphql.errors", 6));
+}
+
+#[scenario]
+fn asynchronous() {
+    #[step]
+    async fn ask(http: &mut Http) -> Result<String, Error> {
+        let request = http.post("/graphql").bearer_auth("t");
+        let document = "query Cart($id: ID!) { cart(id: $id) { id total } }";
+        let cart: Graph<Cart> = request.graphql(document, &json!({ "id": 7 })).await?;
+        Ok(cart.into_data().cart.id)
+    }
+
+    #[step(post = "/done", json = { "id": {{ask.response}} })]
+    fn done();
+}
+
+#[test]
+fn async_steps_ask_over_http_in_rows_of_the_operation() {
+    let (card, got) = run(asynchronous(), |_| Reply::json(CART));
+    assert_eq!(errors(&card), []);
+    assert_eq!(
+        json_of(&got[0]),
+        json!({ "query": "query Cart($id: ID!) { cart(id: $id) { id total } }", "variables": { "id": 7 } })
+    );
+    assert_eq!(json_of(&got[1]), json!({ "id": "c\"1" }));
+    let rows: Vec<_> = card.steps[0].inner.iter().map(|row| &*row.name).collect();
+    assert_eq!(rows, ["query Cart"]);
+    for (status, body, expected) in [
+        (200, ALONE, ("graphql.errors", "no such cart at `cart`")),
+        (
+            400,
+            REFUSED,
+            ("graphql.errors", "Cannot query field \"cart\""),
+        ),
+        (
+            200,
+            "{}",
+            ("body.decode", "the answer has neither `data` nor `errors`"),
+        ),
+    ] {
+        let failures = failures_of(asynchronous(), status, body);
+        let (kind, count, example) = &failures[0];
+        assert_eq!((&**kind, &**example), expected);
+        assert_eq!(*count, 2);
+    }
+    assert_eq!(
+        failures_of(asynchronous(), 502, "<h1>no</h1>")[0].0,
+        "status"
+    );
+}
