@@ -1,7 +1,7 @@
 //! Runs recorded requests as a scenario, without a macro or a package.
 
 use crate::chain::{
-    Chain, Halt, Http, Local, Prepared, RawResponse, RequestBuf, Scenario, SetupContext,
+    Chain, Halt, Http, Local, Prepared, RawResponse, ReadError, RequestBuf, Scenario, SetupContext,
     SetupError, Shared, Unmet, Vu,
 };
 use crate::{redact, secrets};
@@ -173,7 +173,7 @@ impl Chain for Requests {
         unreachable!("step {step} is a request that is known")
     }
 
-    fn finish(&mut self, _: usize, _: RawResponse) -> Result<(), String> {
+    fn finish(&mut self, _: usize, _: RawResponse) -> Result<(), ReadError> {
         Ok(())
     }
 

@@ -63,13 +63,9 @@ impl StepOptions {
         let key = self
             .find_key("graphql")
             .map_or_else(|| document.span(), Ident::span);
-        if let Some(body) = &self.body {
-            let body = body.option_name();
-            let message = format!("`graphql` is the body of the request: leave `{body}` out");
-            errors.add_at(key, message);
-            return;
-        }
         match &self.call {
+            // refused with the other bodies
+            Some(call) if call.opens_websocket() => {}
             Some(call) if call.method != "post" => {
                 let (method, url) = (&call.method, call.literal.value());
                 let message = format!(
@@ -86,6 +82,12 @@ impl StepOptions {
                     literal,
                 });
             }
+        }
+        if let Some(body) = &self.body {
+            let body = body.option_name();
+            let message = format!("`graphql` is the body of the request: leave `{body}` out");
+            errors.add_at(key, message);
+            return;
         }
         self.graphql.operation = self.check_document(&document, errors);
         let text = Template {
@@ -112,7 +114,8 @@ impl StepOptions {
         let parsed = check_structure(&text, None).map_err(|message| syn::Error::new(span, message));
         let (parsed, operation) = errors.ok_or_note(parsed)?;
         let given = match &self.graphql.variables {
-            None => Some(Vec::new()),
+            // broken ones are the mistake to report
+            None => self.find_key("variables").is_none().then(Vec::new),
             Some(TemplateValue::Object(fields)) => {
                 let names = fields.iter().map(|(name, _)| (name.value(), name.span()));
                 Some(names.collect())
@@ -205,19 +208,16 @@ pub(crate) fn check_given(
         }
     }
     for (name, span) in given {
-        let mut declared = operation.variables.iter().map(|one| one.name.as_str());
-        if declared.clone().all(|one| one != name) {
-            let hint = match declared.clone().next() {
-                None => "it declares none".to_owned(),
-                Some(_) => match did_you_mean(name, declared.clone()) {
-                    near if near.is_empty() => {
-                        format!("it declares {}", list_names(declared.by_ref()))
-                    }
-                    near => near.trim_start_matches("; ").to_owned(),
-                },
-            };
-            let message = format!("`{label}` declares no `${name}`; {hint}");
-            errors.add_at(*span, message);
+        let declared = || operation.variables.iter().map(|one| one.name.as_str());
+        if declared().any(|one| one == name) {
+            continue;
         }
+        let mut hint = did_you_mean(name, declared());
+        if hint.is_empty() {
+            let names = list_names(declared());
+            let names = if names.is_empty() { "none" } else { &names };
+            hint = format!(": `{label}` declares {names}");
+        }
+        errors.add_at(*span, format!("`${name}` is given and not declared{hint}"));
     }
 }

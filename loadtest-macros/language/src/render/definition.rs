@@ -208,10 +208,7 @@ fn render_step_def(
         repeat::render_retry(&options.repeat),
         repeat::render_until(&options.repeat),
     );
-    let (body, headers) = (
-        step.response.keeps_data() || step.reads_graphql(),
-        step.reads_headers,
-    );
+    let reads = render_reads(step);
     let stream = stream::render_stream_def(step);
     let websocket = websocket::render_websocket_def(step);
     let graphql = render_graphql_def(step);
@@ -249,7 +246,7 @@ fn render_step_def(
             budget: #budget,
             grade_weight: #grade_weight,
             dependencies: #dependencies,
-            reads: ::loadtest::__private::Reads { body: #body, headers: #headers },
+            reads: #reads,
             stream: #stream,
             websocket: #websocket,
             graphql: #graphql,
@@ -270,6 +267,13 @@ fn render_declared_body(step: &ResolvedStep) -> TokenStream {
             }
         }
     }))
+}
+
+/// The parts of the answer that are kept; a GraphQL server tells its errors in the body.
+fn render_reads(step: &ResolvedStep) -> TokenStream {
+    let body = step.response.keeps_data() || step.reads_graphql();
+    let headers = step.reads_headers;
+    quote!(::loadtest::__private::Reads { body: #body, headers: #headers })
 }
 
 /// The `Option<GraphqlDef>` of a step.
