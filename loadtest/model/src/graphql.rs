@@ -93,7 +93,7 @@ fn split_tokens(text: &str) -> Result<Vec<Token<'_>>, String> {
                     let near = excerpt(rest);
                     return Err(format!("`$` begins the name of a variable, not `{near}`"));
                 }
-                length => (length + 1, Some(TokenKind::Variable(&rest[1..length + 1]))),
+                length => (length + 1, Some(TokenKind::Variable(&rest[1..=length]))),
             },
             '-' | '0'..='9' => {
                 let is_of_number = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
@@ -234,7 +234,7 @@ impl<'a> DocumentReader<'a> {
                 let near = excerpt(&self.text[token.at..]);
                 format!("`{near}` selects nothing: `{{ .. }}` is missing")
             })?;
-            self.note_used(&self.tokens[head..end], &mut document.used);
+            note_used(&self.tokens[head..end], &mut document.used);
             place = end + 1;
         }
         if document.operations.is_empty() {
@@ -293,14 +293,15 @@ impl<'a> DocumentReader<'a> {
             }
         }
     }
+}
 
-    fn note_used(&self, tokens: &[Token<'_>], used: &mut Vec<String>) {
-        for token in tokens {
-            if let TokenKind::Variable(name) = token.kind
-                && !used.iter().any(|known| known == name)
-            {
-                used.push(name.to_owned());
-            }
+/// Adds the variables in `tokens` that are not in `used`.
+fn note_used(tokens: &[Token<'_>], used: &mut Vec<String>) {
+    for token in tokens {
+        if let TokenKind::Variable(name) = token.kind
+            && !used.iter().any(|known| known == name)
+        {
+            used.push(name.to_owned());
         }
     }
 }

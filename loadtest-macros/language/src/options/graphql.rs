@@ -147,12 +147,6 @@ pub(crate) fn check_structure(
     name: Option<&str>,
 ) -> Result<(Document, Operation), String> {
     let document = Document::parse(text)?;
-    let names = || {
-        document
-            .operations
-            .iter()
-            .filter_map(|one| one.name.as_deref())
-    };
     let operation = match (document.operations.as_slice(), name) {
         ([only], None) => only.clone(),
         (several, None) => {
@@ -166,17 +160,18 @@ pub(crate) fn check_structure(
         (several, Some(name)) => {
             let named = several.iter().find(|one| one.name.as_deref() == Some(name));
             let missing = || {
-                let near = did_you_mean(name, names());
+                let known = several.iter().filter_map(|one| one.name.as_deref());
+                let near = did_you_mean(name, known);
                 format!("there is no operation `{name}` in the document{near}")
             };
             named.cloned().ok_or_else(missing)?
         }
     };
-    let declares = |variable: &&String| {
-        let mut declared = document.operations.iter().flat_map(|one| &one.variables);
-        declared.any(|one| one.name == **variable)
+    let is_declared = |variable: &&String| {
+        let mut variables = document.operations.iter().flat_map(|one| &one.variables);
+        variables.any(|one| one.name == **variable)
     };
-    if let Some(unknown) = document.used.iter().find(|variable| !declares(variable)) {
+    if let Some(unknown) = document.used.iter().find(|variable| !is_declared(variable)) {
         let declared = operation.variables.iter().map(|one| one.name.as_str());
         let near = did_you_mean(unknown, declared);
         let label = operation.label();

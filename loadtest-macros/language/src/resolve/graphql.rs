@@ -8,15 +8,32 @@ use crate::suggest::MacroErrors;
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use syn::{LitStr, Token};
 
+/// The argument of a call in a chain.
+#[derive(Default)]
+enum CallArgument<T> {
+    /// There is no such call.
+    #[default]
+    Missing,
+    /// It is no literal.
+    Computed,
+    Literal(T),
+}
+
+impl<T> CallArgument<T> {
+    fn new(literal: Option<T>) -> Self {
+        literal.map_or(Self::Computed, Self::Literal)
+    }
+}
+
 /// `Request::graphql(..)` and the calls that follow it.
 #[derive(Default)]
 struct BuiltCall {
     document: Option<LitStr>,
-    /// The argument of `.operation("..")`; `Some(None)` where it is no literal.
-    name: Option<Option<LitStr>>,
-    url: Option<Option<LitStr>>,
-    /// The names in `.variables(&json!({ .. }))`; `Some(None)` where they are not shown.
-    variables: Option<Option<Vec<(String, Span)>>>,
+    /// The name in `.operation("..")`.
+    operation: CallArgument<LitStr>,
+    url: CallArgument<LitStr>,
+    /// The names in `.variables(&json!({ .. }))`.
+    variables: CallArgument<Vec<(String, Span)>>,
 }
 
 /// Checks the documents in a body of a step. Returns kind and name of the operation, where there is one.
@@ -27,27 +44,26 @@ pub(super) fn check_built(body: TokenStream, errors: &mut MacroErrors) -> Option
     let mut labels: Vec<String> = Vec::new();
     for call in &calls {
         // what the source does not show is not checked
-        let (Some(document), None | Some(Some(_))) = (&call.document, &call.name) else {
+        let Some(document) = &call.document else {
             continue;
         };
-        let name = call
-            .name
-            .as_ref()
-            .and_then(Option::as_ref)
-            .map(LitStr::value);
+        let name = match &call.operation {
+            CallArgument::Missing => None,
+            CallArgument::Computed => continue,
+            CallArgument::Literal(name) => Some(name.value()),
+        };
         let checked = check_structure(&document.value(), name.as_deref());
         let checked = checked.map_err(|message| syn::Error::new(document.span(), message));
         let Some((parsed, operation)) = errors.ok_or_note(checked) else {
             continue;
         };
         labels.push(operation.label());
-        let given = match &call.variables {
-            None => (!gives_later).then(Vec::new),
-            Some(given) => given.clone(),
+        let given: &[_] = match &call.variables {
+            CallArgument::Missing if !gives_later => &[],
+            CallArgument::Literal(given) => given,
+            _ => continue,
         };
-        if let Some(given) = given {
-            check_given(&parsed, &operation, &given, document.span(), errors);
-        }
+        check_given(&parsed, &operation, given, document.span(), errors);
     }
     match labels.as_mut_slice() {
         [label] if calls.len() == 1 => Some(std::mem::take(label)),
@@ -55,11 +71,12 @@ pub(super) fn check_built(body: TokenStream, errors: &mut MacroErrors) -> Option
     }
 }
 
-/// Method and URL of `::graphql(..)` and the calls that follow it; the URL where it is a literal.
+/// The URL of `::graphql(..)` and the calls that follow it, where it is a literal.
 pub(super) fn built_url(tokens: &[TokenTree]) -> Option<String> {
     match parse_call(tokens)?.url {
-        None => Some(GRAPHQL_PATH.to_owned()),
-        Some(url) => url.map(|url| url.value()),
+        CallArgument::Missing => Some(GRAPHQL_PATH.to_owned()),
+        CallArgument::Computed => None,
+        CallArgument::Literal(url) => Some(url.value()),
     }
 }
 
@@ -106,10 +123,13 @@ fn parse_call(tokens: &[TokenTree]) -> Option<BuiltCall> {
         if dot.as_char() != '.' {
             break;
         }
+        let literal = single_literal(arguments.stream());
         match method.to_string().as_str() {
-            "operation" => call.name = Some(single_literal(arguments.stream())),
-            "url" => call.url = Some(single_literal(arguments.stream())),
-            "variables" => call.variables = Some(names_in_json(arguments.stream())),
+            "operation" => call.operation = CallArgument::new(literal),
+            "url" => call.url = CallArgument::new(literal),
+            "variables" => {
+                call.variables = CallArgument::new(names_in_json(arguments.stream()));
+            }
             _ => {}
         }
         rest = after;

@@ -45,7 +45,7 @@ impl Chain for Free {
         true
     }
 
-    fn finish(&mut self, _: usize, _: RawResponse) -> Result<(), crate::chain::ReadError> {
+    fn finish(&mut self, _: usize, _: RawResponse) -> Result<(), ReadError> {
         Ok(())
     }
 

@@ -44,7 +44,7 @@ impl Chain for Giving {
         true
     }
 
-    fn finish(&mut self, _: usize, _: RawResponse) -> Result<(), crate::chain::ReadError> {
+    fn finish(&mut self, _: usize, _: RawResponse) -> Result<(), ReadError> {
         Ok(())
     }
 

@@ -42,11 +42,7 @@ impl Chain for Sending {
         true
     }
 
-    fn finish(
-        &mut self,
-        step: usize,
-        response: RawResponse,
-    ) -> Result<(), crate::chain::ReadError> {
+    fn finish(&mut self, step: usize, response: RawResponse) -> Result<(), ReadError> {
         self.others.finish(step, response)
     }
 
