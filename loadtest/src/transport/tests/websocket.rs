@@ -31,6 +31,7 @@ pub(super) async fn open(
         unfinished: &Cell::default(),
         trace: None,
         stream: None,
+        is_graphql: false,
         websocket: Some(&WebSocketDef {
             protocol: None,
             compress,
