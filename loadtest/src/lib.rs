@@ -37,6 +37,7 @@
 //! | describe an answer | [`#[response]`](prelude::response), [`Response`], [`Page`], [`Events`], [`Socket`], [`Graph`] |
 //! | build a request | [`Request`], [`File`], [`multipart`], [`secret`] |
 //! | send several requests in a step | [`Http`] |
+//! | call gRPC services | [`Http::grpc`] |
 //! | leave a step out, or fail it | [`Skip`], [`Error`] |
 //! | draw numbers, and count things of your own | [`Vu`] |
 //! | read rows of data | [`Feed`] |
@@ -74,6 +75,7 @@ pub use chain::{
     feed::Feed,
     file::{File, FileError},
     graph::Graph,
+    grpc::{Grpc, GrpcBody},
     http::{Http, event_stream::EventStream, failure::HttpError, request::HttpRequest},
     measure::{Measure, MeasureError, MeasuredOutput, Reason},
     net::{ConnectionEnd, Net},
@@ -101,7 +103,7 @@ pub use transport::socket::{Datagrams, Stream};
 pub mod prelude {
     pub use crate::targets::{Target, TargetError};
     pub use crate::{
-        Error, Events, Feed, Graph, Http, Net, Page, Request, Response, Secret, Skip, Socket,
+        Error, Events, Feed, Graph, Grpc, Http, Net, Page, Request, Response, Secret, Skip, Socket,
         Stamp, Vu, secret,
     };
     pub use bytes::Bytes;

@@ -1,5 +1,6 @@
 //! The error type of steps that need none of their own.
 
+use super::grpc::call_code;
 use super::{HttpError, MeasureError};
 use crate::redact;
 use http::StatusCode;
@@ -37,6 +38,8 @@ pub(crate) enum Fault {
     Unsent,
     /// A request was not answered, for a failure of this kind.
     Unanswered(&'static str),
+    /// A gRPC call ended with this code, which the error shows so.
+    Call { code: u16, shown: String },
     /// Anything else.
     Other,
 }
@@ -46,6 +49,8 @@ pub(crate) enum Fault {
 struct Like {
     words: String,
     fault: Fault,
+    /// True if one that holds it says no more.
+    is_all: bool,
 }
 
 impl Error {
@@ -64,6 +69,7 @@ impl Error {
         Self(Box::new(Like {
             words: reason.clone(),
             fault: Fault::Undecodable(reason),
+            is_all: false,
         }))
     }
 
@@ -72,11 +78,37 @@ impl Error {
         Self(Box::new(Like {
             words: describe_error(error),
             fault: fault(error),
+            is_all: false,
         }))
+    }
+
+    /// The error of a gRPC call whose client returned `status`, if that is one.
+    pub(crate) fn of_call(status: &dyn StdError) -> Option<Self> {
+        let code = call_code(status)?;
+        let measured = status.source().and_then(|source| {
+            let measured = source.downcast_ref::<MeasureError>()?;
+            Some((measured.to_string(), fault(measured)))
+        });
+        let (words, fault) = measured.unwrap_or_else(|| {
+            let shown = status.to_string();
+            (shown.clone(), Fault::Call { code, shown })
+        });
+        Some(Self(Box::new(Like {
+            words,
+            fault,
+            is_all: true,
+        })))
     }
 
     /// This error as one that holds it says it: in `words`, which may hold its own or be their start.
     pub(crate) fn said_as(self, words: String) -> Self {
+        if self
+            .0
+            .downcast_ref::<Like>()
+            .is_some_and(|like| like.is_all)
+        {
+            return self;
+        }
         let own = self.to_string();
         let words = if own.starts_with(&words) {
             own
@@ -86,7 +118,11 @@ impl Error {
             format!("{words}: {own}")
         };
         let fault = self.fault();
-        Self(Box::new(Like { words, fault }))
+        Self(Box::new(Like {
+            words,
+            fault,
+            is_all: false,
+        }))
     }
 
     /// Returns its root cause.
@@ -106,6 +142,11 @@ pub(crate) fn causes<'a>(
 pub(crate) fn describe_error(error: &(dyn StdError + 'static)) -> String {
     let mut words: Vec<String> = Vec::new();
     for cause in causes(error) {
+        // A gRPC client wraps what was measured in a status, and shows it as code.
+        let source = cause.source();
+        if source.is_some_and(<dyn StdError>::is::<MeasureError>) && call_code(cause).is_some() {
+            continue;
+        }
         let cause = cause.to_string();
         // Some errors say what their source says.
         if words.last().is_none_or(|last| !last.contains(&cause)) {
@@ -142,7 +183,11 @@ fn fault(error: &(dyn StdError + 'static)) -> Fault {
             return Fault::Status(status);
         }
     }
-    Fault::Other
+    let status = causes(error).find_map(|cause| Some((cause, call_code(cause)?)));
+    status.map_or(Fault::Other, |(status, code)| Fault::Call {
+        code,
+        shown: status.to_string(),
+    })
 }
 
 // `E: StdError` would leave no room for text, which the standard library may make an error one day.

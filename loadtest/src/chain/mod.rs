@@ -15,6 +15,7 @@ pub(crate) mod form;
 #[doc(hidden)]
 pub mod generated;
 pub(crate) mod graph;
+pub(crate) mod grpc;
 pub(crate) mod http;
 pub(crate) mod kept;
 pub(crate) mod measure;
@@ -41,6 +42,7 @@ pub(crate) use error::Error;
 pub(crate) use error::Fault;
 pub(crate) use feed::shared::SharedFeed;
 pub(crate) use graph::ReadError;
+pub(crate) use grpc::{BegunCall, CallRefusal};
 pub(crate) use http::{EventSource, Operation, OperationEnd, StepSender};
 pub(crate) use http::{Halt, Http, HttpError, Local};
 pub(crate) use loadtest_model::metrics::{Cause, RootCause};

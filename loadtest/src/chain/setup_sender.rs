@@ -5,9 +5,11 @@
 
 use super::kept::{SetupValue, Shareable, run_setup};
 use super::setup_values::JsonForm;
-use super::{Http, Local, SetupContext, SetupError};
+use super::{Http, Local, SetupContext, SetupError, with_step_sender};
 use loadtest_model::redacted::Redacted;
 use std::fmt::{Debug, Display};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 
 /// Provides the client of setups and teardowns, and waits for them.
 pub(crate) trait SetupSender: Debug + Send + Sync {
@@ -63,8 +65,11 @@ fn run_errand<R>(
     let base = context.base_url.as_deref().or(own);
     let mut http = sender.client(base, redirects)?;
     let mut returned = None;
+    let lent = http.sender();
     sender.wait(Box::pin(async {
-        returned = Some(errand(&mut http).await);
+        let mut errand = pin!(errand(&mut http));
+        let polled = poll_fn(|context| with_step_sender(&lent, || errand.as_mut().poll(context)));
+        returned = Some(polled.await);
     }));
     returned.ok_or_else(|| "it did not end".to_owned())
 }

@@ -134,6 +134,22 @@ impl<R, E: StdError> SkipsMaybe for &&SkipProbe<'_, Result<R, E>> {
     fn cause(&self) -> Option<&(dyn StdError + 'static)> {
         self.0.as_ref().err().and_then(StdError::source)
     }
+
+    fn halt(&self) -> Option<Halt> {
+        // It may be the status of a gRPC call, which cannot be named here.
+        let status = self
+            .0
+            .as_ref()
+            .err()
+            .and_then(|error| Error::of_call(error));
+        if let Some(status) = status {
+            return Some(Halt::Failed(status));
+        }
+        Some(match self.skip() {
+            Err(unmet) => Halt::Unmet(unmet),
+            Ok(()) => Halt::Failed(Error::like(self.cause()?)),
+        })
+    }
 }
 
 impl<R, E: AsRef<dyn StdError + Send + Sync>> SkipsWithin for &SkipProbe<'_, Result<R, E>> {

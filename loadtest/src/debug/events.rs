@@ -3,7 +3,7 @@
 use crate::redact;
 use crate::transport::TranscriptLine;
 use crate::transport::events::{EventLog, RawEvent};
-use loadtest_model::protocol::{DebugMessages, DebugStream, ShownEvent, ShownMessage};
+use loadtest_model::protocol::{DebugMessages, DebugStream, ShownEvent, ShownSocketMessage};
 use tokio::time::Instant;
 
 /// The most events that are shown.
@@ -47,9 +47,9 @@ fn take_with_room<T>(all: &[T], size: impl Fn(&T) -> usize) -> impl Iterator<Ite
     all.iter().take(MAX_SHOWN_EVENTS).take_while(has_room)
 }
 
-fn shown_message(begin: Instant, line: &TranscriptLine) -> ShownMessage {
+fn shown_message(begin: Instant, line: &TranscriptLine) -> ShownSocketMessage {
     let text = str::from_utf8(&line.data).ok().filter(|_| line.is_text);
-    ShownMessage {
+    ShownSocketMessage {
         at: line.at.saturating_duration_since(begin),
         is_sent: line.is_sent,
         text: text.map(redact::redact),

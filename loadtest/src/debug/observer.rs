@@ -8,12 +8,14 @@ use crate::chain::{RequestBuf, RequestTarget};
 use crate::engine::{self, IterationObserver};
 use crate::redact;
 use crate::transport::{self, Failure, HopAnswer, TranscriptLine};
-use http::{HeaderMap, Version};
+use http::{HeaderMap, HeaderName, HeaderValue, Version};
 use loadtest_model::definition::{Reads, ScenarioDef};
+use loadtest_model::metrics::{ErrorKind, status_label};
 use loadtest_model::protocol::{
-    DebugAnswer, DebugEvent, DebugExchange, DebugHop, DebugOperation, DebugOutcome, DebugProblem,
-    DebugStep,
+    DebugAnswer, DebugCall, DebugEvent, DebugExchange, DebugHop, DebugOperation, DebugOutcome,
+    DebugProblem, DebugStep, ShownMessage,
 };
+use loadtest_model::redacted::Redacted;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -184,6 +186,37 @@ impl IterationObserver for DebugObserver<'_> {
         }
     }
 
+    fn on_call(&mut self, step: usize, name: &str, call: &engine::EndedCall) {
+        let shown = &call.shown;
+        let received = shown.received.iter();
+        let problem = call.failure.as_ref();
+        let status = match (call.code, problem) {
+            (Some(code), _) => Some(Redacted::assume(status_label(code))),
+            (None, Some(failure)) if failure.kind == ErrorKind::GrpcStatus => {
+                Some(redact::redact_message(&failure.message))
+            }
+            (None, _) => None,
+        };
+        let call = DebugCall {
+            step,
+            row: name.to_owned(),
+            url: redact::redact(&call.url),
+            metadata: shown_metadata(&shown.metadata),
+            sent: shown.sent.clone(),
+            answer: (shown.head.as_ref()).map(|(_, headers)| shown_metadata(headers)),
+            received: received
+                .map(|&(at, bytes)| ShownMessage { at, bytes })
+                .collect(),
+            messages: call.messages,
+            trailers: (shown.trailers.as_ref()).map_or_else(Vec::new, shown_metadata),
+            status,
+            time: call.time,
+            phases: call.phases,
+            problem: problem.map(to_problem),
+        };
+        self.untold.push(DebugEvent::Call(Box::new(call)));
+    }
+
     fn on_step_end(&mut self, step: usize, outcome: &engine::StepOutcome) {
         self.has_failed |= outcome.is_failure();
         self.tell_exchanges();
@@ -217,10 +250,22 @@ fn to_problem(failure: &Failure) -> DebugProblem {
 
 fn shown_headers(all: &HeaderMap) -> Vec<(String, String)> {
     all.iter()
+        .map(|(name, value)| shown_header(name, value, value.is_sensitive()))
+        .collect()
+}
+
+/// The same of gRPC metadata, of which binary values are never shown.
+fn shown_metadata(all: &HeaderMap) -> Vec<(String, String)> {
+    all.iter()
         .map(|(name, value)| {
-            let text = String::from_utf8_lossy(value.as_bytes());
-            let parts = secret_names::split_header(name.as_str(), &text, value.is_sensitive());
-            (name.to_string(), secret_names::join_shown(&parts))
+            let is_binary = name.as_str().ends_with("-bin");
+            shown_header(name, value, is_binary || value.is_sensitive())
         })
         .collect()
+}
+
+fn shown_header(name: &HeaderName, value: &HeaderValue, is_sensitive: bool) -> (String, String) {
+    let text = String::from_utf8_lossy(value.as_bytes());
+    let parts = secret_names::split_header(name.as_str(), &text, is_sensitive);
+    (name.to_string(), secret_names::join_shown(&parts))
 }

@@ -21,6 +21,7 @@ mod samples;
 mod single;
 pub(crate) mod smoke;
 mod spans;
+mod step_calls;
 mod step_client;
 mod step_stream;
 #[cfg(test)]
@@ -39,6 +40,7 @@ pub(crate) use iteration::IterationObserver;
 use loadtest_model::redacted::Redacted;
 pub(crate) use outcome::StepOutcome;
 pub(crate) use panics::catch_panic;
+pub(crate) use request_log::EndedCall;
 pub(crate) use samples::SamplesFile;
 pub(crate) use single::{IterationPosition, run_single_iteration};
 pub(crate) use spans::{SpanWriter, unix_micros};

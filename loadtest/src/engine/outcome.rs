@@ -73,7 +73,7 @@ pub(super) fn tally_not_sent(
 pub(super) fn tally_failure(tally: &mut StepTally, failure: &Failure, traced: Option<TracePoint>) {
     tally.executed += 1;
     tally.failed += 1;
-    let status = failure.status.map(|status| status.as_u16());
+    let status = failure.status_number();
     match tally
         .errors
         .iter_mut()

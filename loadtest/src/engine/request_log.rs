@@ -8,9 +8,11 @@ use super::step_stream::Arrivals;
 use super::worker_state::WorkerState;
 use crate::chain::{Error, Fault, HttpError, RawResponse, RequestBuf, RequestTarget};
 use crate::redact;
+use crate::transport::grpc::{ShownCall, code_of_http_status};
 use crate::transport::{AnswerDetails, Exchange, Failure};
 use http::StatusCode;
 use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
+use loadtest_model::metrics::{InnerTally, MessageCounts, is_grpc_code};
 use loadtest_model::metrics::{OTHERS, StepTally, StreamSample};
 use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::Window;
@@ -74,6 +76,8 @@ pub(super) struct RequestEntries {
     pub(super) problem: Option<String>,
     /// The failure of the operation that ended last.
     failure: Option<Failure>,
+    /// The last failure of a gRPC call for each code that its client sees.
+    failed_calls: Vec<(u16, Failure)>,
     /// The number of operations that are kept to be shown: the last ones.
     keeps: usize,
     pub(super) shown: VecDeque<ShownOperation>,
@@ -82,11 +86,24 @@ pub(super) struct RequestEntries {
 /// An operation of a step that is shown to its author, with its row.
 pub(super) enum ShownOperation {
     Request(usize, Box<(RequestBuf, Exchange)>),
+    Call(usize, Box<EndedCall>),
     Own {
         row: usize,
         time: Duration,
         failure: Option<Failure>,
     },
+}
+
+/// A gRPC call that is shown.
+pub(crate) struct EndedCall {
+    pub(crate) url: String,
+    pub(crate) time: Duration,
+    pub(crate) phases: Phases,
+    /// That of success; none of one that the step has left.
+    pub(crate) code: Option<u16>,
+    pub(crate) failure: Option<Failure>,
+    pub(crate) messages: MessageCounts,
+    pub(crate) shown: ShownCall,
 }
 
 /// The wait of a step for anything but its operations and its pauses, which have deadlines of their own.
@@ -119,19 +136,44 @@ struct FinishedOperation {
     row: usize,
     time: Duration,
     /// The status of an answer; none of what is no request.
-    result: Result<Option<StatusCode>, (ErrorKind, String)>,
+    result: Result<Option<u16>, FailedOperation>,
     /// What was measured of the answer, if it was read as a stream of events.
     stream: Option<StreamSample>,
+    /// The messages of a call.
+    messages: Option<MessageCounts>,
+}
+
+/// Why an operation failed.
+struct FailedOperation {
+    kind: ErrorKind,
+    /// The status of an answer that is a failure.
+    status: Option<u16>,
+    message: String,
+}
+
+impl From<&Failure> for FailedOperation {
+    fn from(failure: &Failure) -> Self {
+        Self {
+            kind: failure.kind,
+            status: failure.status_number(),
+            message: failure.message.clone(),
+        }
+    }
 }
 
 /// What became of an operation.
 pub(super) struct EndedOperation {
     pub(super) time: Duration,
     pub(super) ended_at: Instant,
-    pub(super) status: Option<StatusCode>,
+    /// That of success, if it has one.
+    pub(super) status: Option<u16>,
     pub(super) failure: Option<Failure>,
     pub(super) traffic: Traffic,
     pub(super) phases: Phases,
+    /// What was measured of a stream of messages.
+    pub(super) stream: Option<StreamSample>,
+    /// The messages of a call.
+    pub(super) messages: Option<MessageCounts>,
 }
 
 impl EndedOperation {
@@ -144,6 +186,8 @@ impl EndedOperation {
             failure: Some(failure),
             traffic: Traffic::default(),
             phases: Phases::default(),
+            stream: None,
+            messages: None,
         }
     }
 }
@@ -157,6 +201,12 @@ pub(super) struct OpenOperation<'a> {
     /// What came of its answer, if that is read as a stream of events.
     arrivals: Option<Rc<Arrivals>>,
     is_closed: bool,
+}
+
+/// An operation under way that is not tied to its log. It has to be [resumed](RequestLog::resume).
+pub(super) struct HeldOperation {
+    row: usize,
+    start: Instant,
 }
 
 /// A pause; one that the step drops is none of its latency either.
@@ -206,9 +256,41 @@ impl RequestLog {
 
     /// Ends the load, and has the step dropped: nothing may be sent any more.
     pub(super) async fn cut_off_step<R>(&self) -> R {
+        self.begin_cut_off();
+        std::future::pending().await
+    }
+
+    /// Ends the load, and has the step dropped as soon as it waits.
+    pub(super) fn begin_cut_off(&self) {
         self.state.advance_phase(RunPhase::Stopping);
         self.cut_off.set(true);
-        std::future::pending().await
+    }
+
+    /// Returns whether the end of the run drops the step.
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.state.is_aborting() || self.cut_off.get()
+    }
+
+    /// Returns whether operations are shown.
+    pub(super) fn is_shown(&self) -> bool {
+        self.log.borrow().keeps > 0
+    }
+
+    /// The name of the row of an operation.
+    pub(super) fn name_of(&self, operation: &HeldOperation) -> String {
+        self.log.borrow().rows[operation.row].clone()
+    }
+
+    /// Returns an operation that was held.
+    pub(super) fn resume(&self, held: HeldOperation) -> OpenOperation<'_> {
+        OpenOperation {
+            request_log: self,
+            row: held.row,
+            start: held.start,
+            unfinished: Cell::default(),
+            arrivals: None,
+            is_closed: false,
+        }
     }
 
     pub(super) fn count_check(&self, name: &str, holds: bool) {
@@ -256,6 +338,23 @@ impl RequestLog {
         let mut open = self.open_request(request, name);
         open.arrivals = Some(Rc::clone(arrivals));
         open
+    }
+}
+
+impl FailedOperation {
+    /// Returns whether it failed by the status of its answer.
+    fn is_by_status(&self) -> bool {
+        matches!(self.kind, ErrorKind::GrpcStatus | ErrorKind::Status)
+    }
+
+    /// Counts it in its row.
+    fn tally(&self, row: &mut InnerTally, time: Duration) {
+        let message = || redact::redact_message(&self.message);
+        match self.status.filter(|_| self.is_by_status()) {
+            Some(code) if is_grpc_code(code) => row.called(code, time, message),
+            Some(status) => row.answered(status, time, message),
+            None => row.unanswered(self.kind, message(), time),
+        }
     }
 }
 
@@ -374,8 +473,13 @@ impl RequestEntries {
     /// Counts each operation that ended in the row of its name.
     fn tally_finished(&mut self, tally: &mut StepTally) {
         for ended in self.finished.drain(..) {
-            if let Ok(Some(status)) = &ended.result {
-                *tally.statuses.entry(status.as_u16()).or_default() += 1;
+            let status = match &ended.result {
+                Ok(status) => *status,
+                Err(failed) if failed.is_by_status() => failed.status,
+                Err(_) => None,
+            };
+            if let Some(status) = status {
+                *tally.statuses.entry(status).or_default() += 1;
             }
             if let Some(stream) = &ended.stream {
                 let is_ok = ended.result.is_ok();
@@ -387,15 +491,35 @@ impl RequestEntries {
                 }
             }
             let row = tally.inner(&self.rows[ended.row]);
+            if let Some(messages) = ended.messages {
+                row.exchanged(messages);
+            }
             match &ended.result {
                 Ok(None) => row.completed(ended.time),
-                Ok(Some(status)) => row.answered(status.as_u16(), ended.time, || {
-                    Redacted::assume(status.to_string())
-                }),
-                Err((kind, message)) => {
-                    row.unanswered(*kind, redact::redact_message(message), ended.time);
+                Ok(Some(status)) if is_grpc_code(*status) => {
+                    row.called(*status, ended.time, Redacted::default);
                 }
+                Ok(Some(status)) => row.answered(*status, ended.time, || {
+                    let status = StatusCode::from_u16(*status);
+                    Redacted::assume(status.map_or_else(|_| String::new(), |it| it.to_string()))
+                }),
+                Err(failed) => failed.tally(row, ended.time),
             }
+        }
+    }
+
+    /// Returns the failure of the last call whose client sees this code.
+    fn failure_of_call(&self, code: u16) -> Option<&Failure> {
+        let mut failed = self.failed_calls.iter();
+        failed.find(|(seen, _)| *seen == code).map(|(_, it)| it)
+    }
+
+    /// Keeps the failure of a call by the code that its client sees.
+    fn keep_failed_call(&mut self, failure: &Failure) {
+        let http = failure.status.map(code_of_http_status);
+        if let Some(code) = failure.grpc_code.or(http) {
+            self.failed_calls.retain(|(seen, _)| *seen != code);
+            self.failed_calls.push((code, failure.clone()));
         }
     }
 
@@ -419,9 +543,15 @@ impl RequestEntries {
     /// Returns the failure of a step that returned `error`: that of the operation which the error is about,
     /// else that of the last one.
     pub(super) fn failure_for(&mut self, error: &Error) -> Failure {
-        let words = error.to_string();
+        let mut words = error.to_string();
         let fault = error.fault();
-        let last = self.failure.take();
+        let mut last = self.failure.take();
+        if let Fault::Call { code, shown } = &fault
+            && let Some(failure) = self.failure_of_call(*code)
+        {
+            words = words.replace(shown, &failure.message);
+            last = Some(failure.clone());
+        }
         match (fault, last) {
             (Fault::Unsent, _) => Failure::new(ErrorKind::StepError, words),
             (Fault::Unanswered(kind), last)
@@ -443,7 +573,7 @@ impl RequestEntries {
                 status: Some(status),
                 ..Failure::new(ErrorKind::Status, words)
             },
-            (Fault::Unanswered(_) | Fault::Other, None) => {
+            (Fault::Unanswered(_) | Fault::Call { .. } | Fault::Other, None) => {
                 Failure::new(ErrorKind::StepError, words)
             }
         }
@@ -455,7 +585,7 @@ impl OpenOperation<'_> {
     fn keep_sample(
         &self,
         time: Duration,
-        (status, error): (Option<StatusCode>, Option<ErrorKind>),
+        (status, error): (Option<u16>, Option<ErrorKind>),
         traffic: SampledTraffic,
     ) {
         let log = self.request_log;
@@ -483,6 +613,38 @@ impl OpenOperation<'_> {
         self.request_log.log.borrow().rows[self.row].clone()
     }
 
+    /// Lets go of the operation, which goes on.
+    pub(super) fn hold(mut self) -> HeldOperation {
+        self.is_closed = true;
+        HeldOperation {
+            row: self.row,
+            start: self.start,
+        }
+    }
+
+    /// Counts a gRPC call to `url`, which has ended.
+    pub(super) fn close_call(
+        mut self,
+        ended: EndedOperation,
+        url: String,
+        shown: Option<Box<ShownCall>>,
+    ) {
+        if !self.count(&ended) {
+            return;
+        }
+        let call = EndedCall {
+            url,
+            time: ended.time,
+            phases: ended.phases,
+            code: ended.status,
+            failure: ended.failure,
+            messages: ended.messages.unwrap_or_default(),
+            shown: shown.map(|shown| *shown).unwrap_or_default(),
+        };
+        let log = &mut *self.request_log.log.borrow_mut();
+        log.show(ShownOperation::Call(self.row, Box::new(call)));
+    }
+
     /// Counts the operation, which has ended.
     pub(super) fn close(mut self, ended: EndedOperation) {
         let shown = self.count(&ended);
@@ -502,7 +664,7 @@ impl OpenOperation<'_> {
         let failure = ended.failure.as_ref();
         let outcome = match failure {
             None => (ended.status, None),
-            Some(failure) => (failure.status, Some(failure.kind)),
+            Some(failure) => (failure.status_number(), Some(failure.kind)),
         };
         let traffic = SampledTraffic::new(ended.traffic, &ended.phases);
         self.keep_sample(ended.time, outcome, traffic);
@@ -512,6 +674,7 @@ impl OpenOperation<'_> {
         let arrivals = self.arrivals.as_ref();
         let arrivals = arrivals.filter(|arrivals| timed_out || arrivals.opened().is_some());
         let stream = arrivals.map(|arrivals| arrivals.sample());
+        let stream = stream.or_else(|| ended.stream.clone());
         log.stream.clone_from(&stream);
         log.traffic += ended.traffic;
         log.retries += ended.traffic.repeated(1);
@@ -519,11 +682,9 @@ impl OpenOperation<'_> {
         log.finished.push(FinishedOperation {
             row: self.row,
             time: ended.time,
-            result: match failure {
-                None => Ok(ended.status),
-                Some(failure) => Err((failure.kind, failure.message.clone())),
-            },
+            result: failure.map_or(Ok(ended.status), |failure| Err(failure.into())),
             stream,
+            messages: ended.messages,
         });
         if log.finished.len() >= MAX_HELD_REQUESTS {
             let RequestLog {
@@ -535,6 +696,9 @@ impl OpenOperation<'_> {
             state.with_tally(*window, |tally| log.tally_finished(&mut tally.steps[*step]));
         }
         log.failure.clone_from(&ended.failure);
+        if let (Some(_), Some(failure)) = (ended.messages, failure) {
+            log.keep_failed_call(failure);
+        }
         log.keeps > 0
     }
 
@@ -547,10 +711,12 @@ impl OpenOperation<'_> {
         let ended = EndedOperation {
             time: exchange.service_time,
             ended_at: Instant::now(),
-            status: exchange.result.as_ref().ok().map(|answer| answer.status),
+            status: (exchange.result.as_ref().ok()).map(|answer| answer.status.as_u16()),
             failure: exchange.result.as_ref().err().cloned(),
             traffic: exchange.traffic,
             phases: exchange.phases,
+            stream: None,
+            messages: None,
         };
         let is_shown = self.count(&ended);
         let answer = match &exchange.result {
@@ -621,8 +787,9 @@ impl Drop for OpenOperation<'_> {
             log.finished.push(FinishedOperation {
                 row: self.row,
                 time: now - self.start,
-                result: Ok(Some(status)),
+                result: Ok(Some(status.as_u16())),
                 stream,
+                messages: None,
             });
         }
         // What the end of the run cuts off has not failed.
@@ -630,11 +797,13 @@ impl Drop for OpenOperation<'_> {
             log.finished.push(FinishedOperation {
                 row: self.row,
                 time: now - self.start,
-                result: Err((
-                    ErrorKind::StepError,
-                    "the step gave it up before it was answered".to_owned(),
-                )),
+                result: Err(FailedOperation {
+                    kind: ErrorKind::StepError,
+                    status: None,
+                    message: "the step gave it up before it was answered".to_owned(),
+                }),
                 stream: None,
+                messages: None,
             });
         }
     }

@@ -4,13 +4,17 @@
 use super::iteration::StepContext;
 use super::request_log::{EndedOperation, OpenOperation, PauseGuard, RequestLog};
 use super::request_loop::is_withdrawn;
+use super::step_calls::OpenCalls;
 use super::trace::JourneyTrace;
 use crate::chain::{
-    EventSource, HttpError, Local, Operation, OperationEnd, RawResponse, RequestBuf, StepSender,
+    BegunCall, CallRefusal, EventSource, HttpError, Local, Operation, OperationEnd, RawResponse,
+    RequestBuf, StepSender,
 };
 use crate::redact;
 use crate::targets::RequestPass;
+use crate::transport::grpc::CallLog;
 use crate::transport::{Call, Exchange, Failure, OperationTarget, Sockets, Transport};
+use http::Uri;
 use loadtest_model::definition::{Expect, Reads};
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -31,6 +35,7 @@ pub(super) struct StepClient<T> {
     pub(super) trace: Option<JourneyTrace>,
     pub(super) requests: Cell<u32>,
     pub(super) request_log: RequestLog,
+    pub(super) calls: OpenCalls,
 }
 
 impl<T: Transport> StepClient<T> {
@@ -42,6 +47,7 @@ impl<T: Transport> StepClient<T> {
             trace: context.trace.cloned(),
             requests: Cell::default(),
             request_log,
+            calls: OpenCalls::default(),
         }
     }
 
@@ -66,6 +72,10 @@ impl<T: Transport> StepClient<T> {
 
     /// The transport, and what was sent over it.
     pub(super) fn into_parts(self) -> (T, RequestLog) {
+        // Calls of which the step has kept the answers.
+        for call in self.calls.take_rest() {
+            drop(self.request_log.resume(call));
+        }
         (self.transport, self.request_log)
     }
 }
@@ -154,6 +164,14 @@ impl<T: Transport> StepSender for StepClient<T> {
         self.transport.sockets()
     }
 
+    fn begin_call(&self, uri: &Uri) -> Result<BegunCall, CallRefusal> {
+        self.open_call(uri)
+    }
+
+    fn end_call(&self, number: u64, log: &mut CallLog) {
+        self.close_call(number, log);
+    }
+
     fn drive(&self, mut connection: Local<'static, Option<String>>) {
         let (state, step) = (Rc::clone(self.request_log.state()), self.request_log.step);
         let guarded = poll_fn(move |context| {
@@ -210,6 +228,8 @@ impl Operation for StepOperation<'_> {
             failure,
             traffic,
             phases,
+            stream: None,
+            messages: None,
         });
         lost
     }

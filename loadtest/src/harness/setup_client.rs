@@ -4,14 +4,16 @@ use super::permission::permit_known_hosts;
 use super::print_error;
 use super::run_identity::RunIdentity;
 use crate::chain::{
-    EventSource, Http, HttpError, Local, Operation, OperationEnd, RawResponse, RequestBuf,
-    Scenario, SetupSender, StepSender,
+    BegunCall, CallRefusal, EventSource, Http, HttpError, Local, Operation, OperationEnd,
+    RawResponse, RequestBuf, Scenario, SetupSender, StepSender,
 };
 use crate::redact;
+use crate::transport::grpc::CallLog;
 use crate::transport::{
     AnswerDetails, Call, Failure, HttpTransport, OperationTarget, Sockets, Transport,
     sample_of_body,
 };
+use http::Uri;
 use loadtest_model::definition::{DEFAULT_TIMEOUT, Expect, Reads};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::redacted::Redacted;
@@ -169,6 +171,27 @@ impl StepSender for SetupWire {
             Ok(Box::new(UnmeasuredOperation(self)) as Box<dyn Operation>)
         })
     }
+
+    fn begin_call(&self, uri: &Uri) -> Result<BegunCall, CallRefusal> {
+        let admitted = (self.sockets())
+            .ok_or_else(|| Failure::new(ErrorKind::StepError, "there is no network here"))
+            .and_then(|sockets| sockets.grpc().target(uri))
+            .and_then(|target| Ok((target.admit()?, target)));
+        let (pass, target) = admitted.map_err(|refusal| {
+            self.tell_refusal(&refusal);
+            CallRefusal::Failed(refusal)
+        })?;
+        Ok(BegunCall {
+            number: 0,
+            target,
+            timeout: DEFAULT_TIMEOUT,
+            parent: None,
+            is_watched: false,
+            pass,
+        })
+    }
+
+    fn end_call(&self, _: u64, _: &mut CallLog) {}
 
     fn sockets(&self) -> Option<&Sockets> {
         self.transport.sockets()

@@ -22,6 +22,17 @@ pub(super) struct Connection {
     pub(super) meter: Rc<Meter>,
 }
 
+/// What a connection is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Requests, by the protocol that the scenario asks for.
+    Requests,
+    /// An upgrade: HTTP/1.1 alone is spoken.
+    Upgrade,
+    /// gRPC calls: HTTP/2 alone is spoken.
+    Calls,
+}
+
 /// The protocol of a connection.
 pub(super) enum Protocol {
     Http1(Box<Http1>),
@@ -47,15 +58,14 @@ impl Error {
 impl Connection {
     /// Opens a connection to the first of `addresses` that accepts, starting at `preferred`.
     ///
-    /// `preferred` becomes the one that answered. `during_tls` is told when the handshake begins. For a connection
-    /// that `is_upgraded` only HTTP/1.1 is spoken.
+    /// `preferred` becomes the one that answered. `during_tls` is told when the handshake begins.
     pub(super) async fn open(
         network: &Network,
         origin: &Origin,
         addresses: &Addresses,
         preferred: &mut usize,
         phases: &mut Phases,
-        is_upgraded: bool,
+        purpose: Purpose,
         mut during_tls: impl FnMut(),
     ) -> Result<Self, Failure> {
         let begin = Instant::now();
@@ -63,22 +73,28 @@ impl Connection {
         let connected = Instant::now();
         add_phase(&mut phases.connect, connected - begin);
         let tcp = tcp?;
-        let mut is_http2 = network.http == HttpVersion::Http2 && !is_upgraded;
+        let mut is_http2 = match purpose {
+            Purpose::Requests => network.http == HttpVersion::Http2,
+            Purpose::Upgrade => false,
+            Purpose::Calls => true,
+        };
         let stream = if origin.scheme.is_tls() {
             during_tls();
-            let tls = if is_upgraded {
-                network.tls.connect_for_upgrade(&origin.host, tcp).await
-            } else {
-                network.tls.connect(&origin.host, tcp).await
+            let (tls, host) = (&network.tls, &origin.host);
+            let tls = match purpose {
+                Purpose::Requests => tls.connect(host, tcp).await,
+                Purpose::Upgrade => tls.connect_for_upgrade(host, tcp).await,
+                Purpose::Calls => tls.connect_for_calls(host, tcp).await,
             };
             add_phase(&mut phases.tls, connected.elapsed());
             let tls = tls.map_err(|error| error_mapping::handshake_failure(&error))?;
             let chosen = tls.get_ref().1.alpn_protocol() == Some(H2);
             if is_http2 && !chosen {
-                return Err(Failure::new(
-                    ErrorKind::TlsProtocol,
-                    "the target does not offer HTTP/2, which `http = 2` asks for",
-                ));
+                let words = match purpose {
+                    Purpose::Calls => "the target does not offer HTTP/2, which gRPC needs",
+                    _ => "the target does not offer HTTP/2, which `http = 2` asks for",
+                };
+                return Err(Failure::new(ErrorKind::TlsProtocol, words));
             }
             is_http2 = chosen;
             TransportStream::Tls(Box::new(tls))

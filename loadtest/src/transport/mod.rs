@@ -12,6 +12,7 @@ mod error_mapping;
 pub(crate) mod events;
 mod failure;
 pub(crate) mod graphql;
+pub(crate) mod grpc;
 mod hop;
 mod http;
 mod http1;

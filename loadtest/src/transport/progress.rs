@@ -198,21 +198,28 @@ impl<'a> CallProgress<'a> {
     }
 
     pub(super) fn timeout_failure(&self, timeout: Duration) -> Failure {
-        let (kind, what) = match self.stage {
-            CallStage::Lookup => (ErrorKind::TimeoutConnect, "no address of the host"),
-            CallStage::Connect => (ErrorKind::TimeoutConnect, "no connection"),
-            CallStage::Handshake => (ErrorKind::TimeoutConnect, "no end of the TLS handshake"),
-            CallStage::Head if self.is_waiting => (
+        Failure {
+            status: self.status,
+            ..self.stage.timeout_failure(self.is_waiting, timeout)
+        }
+    }
+}
+
+impl CallStage {
+    /// Describes what was not there in time; the target `is_waiting` where it takes no more of a request.
+    pub(super) fn timeout_failure(self, is_waiting: bool, timeout: Duration) -> Failure {
+        let (kind, what) = match self {
+            Self::Lookup => (ErrorKind::TimeoutConnect, "no address of the host"),
+            Self::Connect => (ErrorKind::TimeoutConnect, "no connection"),
+            Self::Handshake => (ErrorKind::TimeoutConnect, "no end of the TLS handshake"),
+            Self::Head if is_waiting => (
                 ErrorKind::TimeoutIdle,
                 "the target stopped reading the request, and took no more of it",
             ),
-            CallStage::Head => (ErrorKind::TimeoutHead, "no head of an answer"),
-            CallStage::Body => (ErrorKind::TimeoutTotal, "no complete answer"),
+            Self::Head => (ErrorKind::TimeoutHead, "no head of an answer"),
+            Self::Body => (ErrorKind::TimeoutTotal, "no complete answer"),
         };
-        Failure {
-            status: self.status,
-            ..Failure::new(kind, format!("{what} within {timeout:?}"))
-        }
+        Failure::new(kind, format!("{what} within {timeout:?}"))
     }
 }
 

@@ -14,11 +14,11 @@ use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version};
 use loadtest_model::trace::TraceParent;
 use std::ops::Range;
 
-const USER_AGENT_VALUE: HeaderValue =
+pub(super) const USER_AGENT_VALUE: HeaderValue =
     HeaderValue::from_static(concat!("loadtest/", env!("CARGO_PKG_VERSION")));
 const ANY_MEDIA: HeaderValue = HeaderValue::from_static("*/*");
 const ZERO_LENGTH: HeaderValue = HeaderValue::from_static("0");
-const RUN_HEADER: HeaderName = HeaderName::from_static("loadtest-run");
+pub(super) const RUN_HEADER: HeaderName = HeaderName::from_static("loadtest-run");
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 
@@ -259,7 +259,11 @@ pub(super) fn request_path(buffer: &RequestBuf, prefix: &str) -> Result<PathAndQ
     }
 }
 
-fn absolute_uri(https: bool, authority: Authority, path: PathAndQuery) -> Result<Uri, Failure> {
+pub(super) fn absolute_uri(
+    https: bool,
+    authority: Authority,
+    path: PathAndQuery,
+) -> Result<Uri, Failure> {
     let scheme = if https { Scheme::HTTPS } else { Scheme::HTTP };
     let mut parts = http::uri::Parts::default();
     parts.scheme = Some(scheme);
@@ -270,7 +274,7 @@ fn absolute_uri(https: bool, authority: Authority, path: PathAndQuery) -> Result
 }
 
 /// A `host` header as HTTP/2 sends it.
-fn parse_authority(value: &HeaderValue) -> Result<Authority, Failure> {
+pub(super) fn parse_authority(value: &HeaderValue) -> Result<Authority, Failure> {
     Authority::try_from(value.as_bytes()).map_err(|error| {
         Failure::new(
             ErrorKind::StepError,
@@ -301,7 +305,7 @@ fn equals_length(value: &HeaderValue, length: usize) -> bool {
 }
 
 /// Joins the path of the base URL and that of a step.
-fn join_paths(prefix: &str, path: &PathAndQuery) -> Result<PathAndQuery, Failure> {
+pub(super) fn join_paths(prefix: &str, path: &PathAndQuery) -> Result<PathAndQuery, Failure> {
     let text = path.as_str();
     let slash = if text.starts_with('/') { "" } else { "/" };
     if prefix.is_empty() && slash.is_empty() {

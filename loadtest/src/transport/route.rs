@@ -1,7 +1,7 @@
 //! The route of a user to one origin, and one request over it.
 
 use super::compression::Encoding;
-use super::connection::{Connection, Protocol};
+use super::connection::{Connection, Protocol, Purpose};
 use super::cookies::CookieJar;
 use super::hop::{Hop, HopAnswer};
 use super::meter::Meter;
@@ -139,8 +139,11 @@ impl Route {
             }
         }
         // In a box, so that the requests of all others stay small.
-        let is_upgraded = call.websocket.is_some();
-        let connection = Box::pin(self.connect(lent.network, is_upgraded, progress)).await?;
+        let purpose = match call.websocket {
+            Some(_) => Purpose::Upgrade,
+            None => Purpose::Requests,
+        };
+        let connection = Box::pin(self.connect(lent.network, purpose, progress)).await?;
         progress.connected(Instant::now());
         let answered = self.send_over(connection, &lent, request, call, progress, false);
         let answered = answered.await.map_err(|lost| lost.failure);
@@ -163,7 +166,7 @@ impl Route {
     async fn connect(
         &mut self,
         network: &Network,
-        is_upgraded: bool,
+        purpose: Purpose,
         progress: &mut CallProgress<'_>,
     ) -> Result<Connection, Failure> {
         progress.stage = CallStage::Lookup;
@@ -184,7 +187,7 @@ impl Route {
             &self.addresses,
             &mut self.preferred,
             &mut progress.phases,
-            is_upgraded,
+            purpose,
             || *stage = CallStage::Handshake,
         )
         .await
@@ -425,11 +428,10 @@ impl Route {
             None => (ErrorKind::Status, self.describe_unexpected(status, call)),
         };
         Err(UnansweredRequest::not_repeatable(Failure {
-            kind,
             status: Some(status),
-            message,
             sample: body::sample_text(start, &encoding),
             headers: self.boxed_headers(call),
+            ..Failure::new(kind, message)
         }))
     }
 

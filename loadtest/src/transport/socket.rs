@@ -2,6 +2,7 @@
 
 use super::connection::connect;
 use super::error_mapping::{handshake_failure, local_error_kind};
+use super::grpc::GrpcChannels;
 use super::network::{Addresses, Network};
 use super::progress::add_phase;
 use super::websocket::{OpenedSocket, SocketConnection};
@@ -35,6 +36,8 @@ pub(crate) struct Sockets {
     driven: RefCell<JoinSet<()>>,
     /// How the last connection that was driven failed.
     lost: Rc<RefCell<Option<String>>>,
+    /// The connections for gRPC calls.
+    grpc: GrpcChannels,
 }
 
 /// Where an operation goes to.
@@ -66,6 +69,7 @@ impl ByteCounts {
 impl Sockets {
     pub(super) fn new(network: Arc<Network>, user: u64) -> Self {
         Self {
+            grpc: GrpcChannels::new(Arc::clone(&network), user),
             network,
             user,
             bytes: Arc::default(),
@@ -212,11 +216,15 @@ impl Sockets {
 
     /// Takes the bytes that passed since they were last taken.
     pub(crate) fn take_traffic(&self) -> Traffic {
-        Traffic {
-            sent_bytes: self.bytes.sent.swap(0, Relaxed),
-            received_bytes: self.bytes.received.swap(0, Relaxed),
-            ..Traffic::default()
-        }
+        let mut traffic = self.grpc.take_traffic();
+        traffic.sent_bytes += self.bytes.sent.swap(0, Relaxed);
+        traffic.received_bytes += self.bytes.received.swap(0, Relaxed);
+        traffic
+    }
+
+    /// Returns what gRPC calls go over.
+    pub(crate) fn grpc(&self) -> &GrpcChannels {
+        &self.grpc
     }
 }
 

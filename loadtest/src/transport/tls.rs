@@ -88,6 +88,15 @@ impl TlsConfig {
         self.connect_offering(&[b"http/1.1"], host, stream).await
     }
 
+    /// The same for HTTP/2 alone, whatever version requests have.
+    pub(super) async fn connect_for_calls(
+        &self,
+        host: &Host,
+        stream: TcpStream,
+    ) -> io::Result<TlsStream<TcpStream>> {
+        self.connect_offering(&[H2], host, stream).await
+    }
+
     async fn connect_offering(
         &self,
         protocols: &[&[u8]],

@@ -28,14 +28,14 @@ pub(crate) struct CallTrace<'a> {
 
 impl CallTrace<'_> {
     /// Begins another request of the step, and returns its number.
-    pub(super) fn next_number(&self) -> u32 {
+    pub(crate) fn next_number(&self) -> u32 {
         let number = self.requests.get().saturating_add(1);
         self.requests.set(number);
         number
     }
 
     /// Returns what the header of a request says.
-    pub(super) fn parent(&self, number: u32) -> TraceParent {
+    pub(crate) fn parent(&self, number: u32) -> TraceParent {
         TraceParent {
             trace: self.trace,
             span: self.trace.request(self.step, number),

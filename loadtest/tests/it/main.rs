@@ -15,6 +15,7 @@ mod errors;
 mod feeds;
 mod graphql;
 mod groups;
+mod grpc;
 mod headers;
 mod impossible;
 mod in_process;

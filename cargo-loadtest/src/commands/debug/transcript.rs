@@ -8,8 +8,8 @@ use loadtest_model::definition::{Load, ScenarioDef};
 use loadtest_model::display;
 use loadtest_model::metrics::Phases;
 use loadtest_model::protocol::{
-    DebugAnswer, DebugEnd, DebugEvent, DebugExchange, DebugHop, DebugMessages, DebugOperation,
-    DebugOutcome, DebugStart, DebugStep, DebugStream, ShownBody,
+    DebugAnswer, DebugCall, DebugEnd, DebugEvent, DebugExchange, DebugHop, DebugMessages,
+    DebugOperation, DebugOutcome, DebugStart, DebugStep, DebugStream, ShownBody,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -50,6 +50,7 @@ impl Transcript {
             DebugEvent::Exchange(exchange) => self.exchange(exchange),
             DebugEvent::Operation(operation) => self.operation(operation),
             DebugEvent::Messages(messages) => self.messages(messages),
+            DebugEvent::Call(call) => self.call(call),
             DebugEvent::Step(step) => self.step(step),
             DebugEvent::Think { time, .. } => {
                 let words = format!("would think for {} now", display::format_duration(*time));
@@ -163,6 +164,55 @@ impl Transcript {
         if all.left_out > 0 {
             let left_out = display::format_counted(all.left_out as u64, "further message");
             self.marked('←', DIM, &format!("... ({left_out})"));
+        }
+    }
+
+    /// A gRPC call: its messages by their lengths.
+    fn call(&mut self, call: &DebugCall) {
+        self.open(call.step);
+        let row = format!("row {}", display::quote_name(&call.row));
+        self.line(DIM, &row);
+        self.marked('>', BOLD, &format!("{}  gRPC", call.url));
+        self.headers('>', &call.metadata);
+        self.marked('>', PLAIN, "");
+        for bytes in &call.sent {
+            let bytes = display::format_counted(u64::from(*bytes), "byte");
+            self.marked('>', PLAIN, &format!("a message of {bytes}"));
+        }
+        self.further_messages('>', call.messages.sent, call.sent.len());
+        let took = format_timing(call.time, &call.phases);
+        match (&call.status, &call.problem) {
+            (Some(status), None) => self.marked('<', BOLD, &format!("{status}{took}")),
+            (Some(status), Some(_)) => self.marked('<', BAD, &format!("{status}{took}")),
+            (None, None) => self.marked('<', PLAIN, &format!("left before its end{took}")),
+            (None, Some(problem)) => {
+                let why = format!("{} ({})", problem.message, problem.kind.name());
+                self.marked('<', BAD, &format!("no status{took}: {why}"));
+            }
+        }
+        self.headers('<', call.answer.as_deref().unwrap_or_default());
+        if !call.received.is_empty() {
+            self.marked('<', PLAIN, "");
+        }
+        for message in &call.received {
+            let at = display::format_duration(message.at);
+            let bytes = display::format_counted(u64::from(message.bytes), "byte");
+            self.marked('<', PLAIN, &format!("{at}  a message of {bytes}"));
+        }
+        self.further_messages('<', call.messages.received, call.received.len());
+        if !call.trailers.is_empty() {
+            self.marked('<', PLAIN, "");
+        }
+        self.headers('<', &call.trailers);
+        self.out.push('\n');
+    }
+
+    /// Says how many of all messages were not shown.
+    fn further_messages(&mut self, mark: char, all: u64, shown: usize) {
+        let left_out = all.saturating_sub(shown as u64);
+        if left_out > 0 {
+            let left_out = display::format_counted(left_out, "further message");
+            self.marked(mark, DIM, &format!("... ({left_out})"));
         }
     }
 
@@ -357,8 +407,11 @@ mod tests {
     use crate::session::sample;
     use loadtest_model::definition::{StepDef, Think};
     use loadtest_model::metrics::ErrorKind;
+    use loadtest_model::metrics::MessageCounts;
     use loadtest_model::metrics::RootCause;
-    use loadtest_model::protocol::{CurlCommand, DebugProblem, ShownEvent, ShownMessage};
+    use loadtest_model::protocol::{
+        CurlCommand, DebugProblem, ShownEvent, ShownMessage, ShownSocketMessage,
+    };
     use loadtest_model::redacted::Redacted;
 
     fn definition() -> ScenarioDef {
@@ -517,7 +570,7 @@ mod tests {
 
     #[test]
     fn messages_are_told_with_their_direction_and_time() {
-        let message = |ms, is_sent, text: Option<&str>| ShownMessage {
+        let message = |ms, is_sent, text: Option<&str>| ShownSocketMessage {
             at: Duration::from_millis(ms),
             is_sent,
             text: text.map(Redacted::assume),
@@ -534,6 +587,49 @@ mod tests {
         };
         let mut transcript = Transcript::new(None, false);
         insta::assert_snapshot!(transcript.tell(&DebugEvent::Messages(messages)));
+    }
+
+    #[test]
+    fn a_call_is_told_by_the_lengths_of_its_messages() {
+        let message = |ms, bytes| ShownMessage {
+            at: Duration::from_millis(ms),
+            bytes,
+        };
+        let mut call = DebugCall {
+            step: 0,
+            row: "shop.Cart/Watch".to_owned(),
+            url: "http://127.0.0.1:80/shop.Cart/Watch".into(),
+            metadata: headers(&[("te", "trailers"), ("key-bin", "[redacted]")]),
+            sent: vec![4],
+            answer: Some(headers(&[("content-type", "application/grpc")])),
+            received: vec![message(21, 1), message(42, 1_200)],
+            messages: MessageCounts {
+                sent: 1,
+                received: 5,
+            },
+            trailers: headers(&[("grpc-status", "5")]),
+            status: Some("NOT_FOUND: no such cart".into()),
+            time: Duration::from_millis(43),
+            phases: Phases {
+                first_byte: Some(Duration::from_millis(2)),
+                ..Phases::default()
+            },
+            problem: Some(DebugProblem {
+                kind: ErrorKind::GrpcStatus,
+                message: "NOT_FOUND: no such cart".into(),
+            }),
+        };
+        let mut transcript = Transcript::new(None, false);
+        let mut told = transcript.tell(&DebugEvent::Call(Box::new(call.clone())));
+        (call.status, call.answer) = (None, None);
+        (call.received, call.trailers) = (Vec::new(), Vec::new());
+        call.messages.received = 0;
+        call.problem = Some(DebugProblem {
+            kind: ErrorKind::TimeoutHead,
+            message: "no head of an answer within 43ms".into(),
+        });
+        told.push_str(&transcript.tell(&DebugEvent::Call(Box::new(call))));
+        insta::assert_snapshot!(told);
     }
 
     #[test]

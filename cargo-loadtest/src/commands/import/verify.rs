@@ -125,6 +125,7 @@ impl Journey {
             DebugEvent::Start(_)
             | DebugEvent::Operation(_)
             | DebugEvent::Messages(_)
+            | DebugEvent::Call(_)
             | DebugEvent::Think { .. }
             | DebugEvent::End(_) => {}
         }

@@ -6,6 +6,7 @@ use crate::console::clean;
 use crate::export::chart;
 use loadtest_model::card::{Card, Report, Trust};
 use loadtest_model::display;
+use loadtest_model::metrics::status_label;
 
 /// Counts the answers by status where there is one request only.
 pub(super) fn build_statuses(card: &Card) -> Option<Section> {
@@ -20,11 +21,12 @@ pub(super) fn build_statuses(card: &Card) -> Option<Section> {
     let all: u64 = card.statuses.values().sum();
     for (status, count) in &card.statuses {
         let share = *count as f64 / all as f64;
-        let tone = if *status < 400 { Tone::Good } else { Tone::Bad };
+        let is_good = *status == 0 || (100..400).contains(status);
+        let tone = if is_good { Tone::Good } else { Tone::Bad };
         let mut bar = TableCell::figure(display::format_percent(share)).tone(tone);
         bar.bar = Some(share);
         table.push(vec![
-            TableCell::figure(status.to_string()).tone(tone),
+            TableCell::figure(status_label(*status)).tone(tone),
             TableCell::count(*count),
             bar,
         ]);
@@ -187,7 +189,7 @@ pub(super) fn build_errors(card: &Card) -> Option<Section> {
     for row in &card.errors {
         let status = row
             .status
-            .map_or_else(String::new, |status| format!(" {status}"));
+            .map_or_else(String::new, |status| format!(" {}", status_label(status)));
         let mut example = TableCell::prose(&*row.example);
         if let Some(sample) = row
             .sample

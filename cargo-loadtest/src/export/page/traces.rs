@@ -41,7 +41,8 @@ fn describe_subject(what: &TraceSubject) -> String {
             format!("the slowest {}", display::quote_name(step))
         }
         TraceSubject::FirstFailure { step, kind, status } => {
-            let status = status.map_or_else(String::new, |status| format!(" {status}"));
+            let status =
+                status.map_or_else(String::new, |status| format!(" {}", status_label(status)));
             let step = display::quote_name(step);
             format!("the first failure of {step}: `{kind}`{status}")
         }

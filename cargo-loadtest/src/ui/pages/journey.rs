@@ -8,8 +8,8 @@ use super::text::render_output;
 use crate::policy::Action;
 use loadtest_model::display;
 use loadtest_model::protocol::{
-    DebugAnswer, DebugEvent, DebugExchange, DebugHop, DebugMessages, DebugOperation, DebugOutcome,
-    DebugStart, DebugStep, ShownBody,
+    DebugAnswer, DebugCall, DebugEvent, DebugExchange, DebugHop, DebugMessages, DebugOperation,
+    DebugOutcome, DebugStart, DebugStep, ShownBody,
 };
 use maud::{Markup, html};
 use std::fmt::Write as _;
@@ -108,6 +108,7 @@ fn render_events(events: &[DebugEvent]) -> Markup {
                 DebugEvent::Exchange(exchange) => (render_exchange(name(exchange.step), exchange)),
                 DebugEvent::Operation(operation) => (render_operation(name(operation.step), operation)),
                 DebugEvent::Messages(messages) => (render_messages(name(messages.step), messages)),
+                DebugEvent::Call(call) => (render_call(call)),
                 DebugEvent::Step(step) => (render_step(name(step.step), step)),
                 DebugEvent::Think { step, time } => { p.sub { (name(*step)) ": think time " (display::format_duration(*time)) ", not waited" } }
                 DebugEvent::End(end) => {
@@ -178,6 +179,45 @@ fn render_messages(name: &str, all: &DebugMessages) -> Markup {
             (name) " " strong { (display::format_counted(all.messages.len() as u64, "message")) }
             @if all.left_out > 0 { " " span.sub { "and " (all.left_out) " more" } }
             (render_output("Messages", &lines))
+        }
+    }
+}
+
+fn render_call(call: &DebugCall) -> Markup {
+    let status = call.status.as_deref().unwrap_or("no status");
+    let sent: Vec<String> = call
+        .sent
+        .iter()
+        .map(|bytes| format!("a message of {bytes} bytes"))
+        .collect();
+    let received: Vec<String> = (call.received.iter())
+        .map(|message| {
+            format!(
+                "{}  a message of {} bytes",
+                display::format_duration(message.at),
+                message.bytes
+            )
+        })
+        .collect();
+    let metadata = format_headers(&call.metadata);
+    let answer = format_headers(call.answer.as_deref().unwrap_or_default());
+    html! {
+        details.exchange open[call.problem.is_some()] {
+            summary {
+                strong { (call.row) } " " code { (status) } " "
+                span.sub { (display::format_duration(call.time)) } " " code { (call.url) }
+            }
+            div.hop {
+                section {
+                    h2 { "Call" }
+                    (render_output("Call", &format!("{metadata}\n{}", sent.join("\n"))))
+                }
+                section {
+                    h2 { "Answer" }
+                    (render_output("Answer", &format!("{answer}\n{}\n{}", received.join("\n"), format_headers(&call.trailers))))
+                }
+            }
+            @if let Some(problem) = &call.problem { p.s-bad { (problem.kind.to_string()) ": " (problem.message) } }
         }
     }
 }

@@ -4,7 +4,7 @@ use super::grade::StepGrade;
 use super::step::{Quantiles, share_of};
 use super::stream::StreamRow;
 use crate::definition::{Part, Subject};
-use crate::metrics::InnerTally;
+use crate::metrics::{InnerTally, MessageCounts};
 use crate::plan::{Plan, StepGrading, tightest_tail_bound};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -30,6 +30,9 @@ pub struct InnerRow {
     /// The streams of events, where the answers are some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream: Option<StreamRow>,
+    /// The messages, where these are gRPC calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<MessageCounts>,
 }
 
 impl InnerRow {
@@ -44,6 +47,7 @@ impl InnerRow {
             statuses: tally.statuses.clone(),
             // The row is graded by its service time.
             stream: (tally.stream.as_ref()).map(|stream| StreamRow::new(false, stream, seconds)),
+            messages: tally.messages,
         }
     }
 

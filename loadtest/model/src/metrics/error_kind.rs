@@ -96,6 +96,8 @@ error_kinds! {
     WsProtocol = "ws.protocol",
     /// A message of a WebSocket is larger than the limit, or grows beyond it.
     WsTooLarge = "ws.too_large",
+    /// A gRPC call ended with another status than `OK`.
+    GrpcStatus = "grpc.status",
     /// The answer of a GraphQL server has errors.
     GraphqlErrors = "graphql.errors",
     /// What `vu.measure(..)` measured returned an error of no other kind.

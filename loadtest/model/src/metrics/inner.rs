@@ -1,6 +1,6 @@
 //! The requests of a step that sends for itself, a row per name.
 
-use super::tally::{ErrorTally, InnerTally, StepTally};
+use super::tally::{ErrorTally, InnerTally, MessageCounts, StepTally};
 use crate::metrics::ErrorKind;
 use crate::redacted::Redacted;
 use std::time::Duration;
@@ -57,6 +57,30 @@ impl InnerTally {
         });
     }
 
+    /// Counts a call that ended with a gRPC `code`; `describe` writes it with its message.
+    pub fn called(&mut self, code: u16, time: Duration, describe: impl FnOnce() -> Redacted) {
+        self.requests += 1;
+        *self.statuses.entry(code).or_default() += 1;
+        if code == 0 {
+            self.service.record(time);
+            return;
+        }
+        self.failed += 1;
+        self.count_error(ErrorTally {
+            kind: ErrorKind::GrpcStatus,
+            status: Some(code),
+            count: 1,
+            example: describe(),
+            sample: None,
+            traced: None,
+        });
+    }
+
+    /// Counts the messages of a call.
+    pub fn exchanged(&mut self, messages: MessageCounts) {
+        *self.messages.get_or_insert_default() += messages;
+    }
+
     /// Counts a request that was not answered in full.
     pub fn unanswered(&mut self, kind: ErrorKind, message: Redacted, time: Duration) {
         self.requests += 1;
@@ -83,6 +107,9 @@ impl InnerTally {
         self.timed_out.merge(&other.timed_out);
         if let Some(theirs) = &other.stream {
             self.stream.get_or_insert_default().merge(theirs);
+        }
+        if let Some(theirs) = other.messages {
+            self.exchanged(theirs);
         }
         for (status, count) in &other.statuses {
             *self.statuses.entry(*status).or_default() += count;
@@ -142,8 +169,16 @@ mod tests {
             (row.timed_out.count(), row.timed_out.max()),
             (1, Some(ms(30)))
         );
+        row.exchanged(MessageCounts {
+            sent: 2,
+            received: 1,
+        });
         let mut both = row.clone();
         both.merge(&row);
+        assert_eq!(
+            both.messages.map(|both| (both.sent, both.received)),
+            Some((4, 2))
+        );
         assert_eq!((both.requests, both.service.count()), (10, 4));
         assert_eq!(both.timed_out.count(), 2);
         assert_eq!(both.statuses, [(302, 2), (404, 2)].into());
@@ -151,6 +186,23 @@ mod tests {
         assert_eq!(
             (both.errors[2].count, &*both.errors[2].example),
             (4, "refused")
+        );
+    }
+
+    #[test]
+    fn a_call_with_another_status_than_ok_has_failed_and_is_not_timed() {
+        let mut row = InnerTally::default();
+        let ms = Duration::from_millis;
+        row.called(0, ms(1), || "OK".into());
+        for _ in 0..2 {
+            row.called(5, ms(2), || "NOT_FOUND: no such cart".into());
+        }
+        assert_eq!((row.requests, row.failed, row.service.count()), (3, 2, 1));
+        assert_eq!(row.statuses, [(0, 1), (5, 2)].into());
+        let error = &row.errors[0];
+        assert_eq!(
+            (error.kind, error.status, error.count),
+            (ErrorKind::GrpcStatus, Some(5), 2)
         );
     }
 }

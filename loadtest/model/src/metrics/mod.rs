@@ -9,6 +9,7 @@ mod cells;
 mod dependency;
 mod encoding;
 mod error_kind;
+mod grpc_code;
 mod health;
 mod histogram;
 mod inner;
@@ -25,6 +26,7 @@ pub use aggregate::{Aggregate, journey_error_rate, request_rate, sent, times};
 pub use cells::{Cell, CellStep, CellStream, Cells, CompactHistogram};
 pub use dependency::{Cause, RootCause};
 pub use error_kind::ErrorKind;
+pub use grpc_code::{grpc_code_name, is_grpc_code, status_label};
 pub use health::Health;
 pub use histogram::{CompactSum, FilledBucket, Histogram};
 pub use inner::OTHERS;
@@ -34,7 +36,8 @@ pub use own::{GaugeTally, OwnTally};
 pub use slowest::{SlowJourney, SlowStep, Slowest};
 pub use tally::{
     Broken, DependencyTally, ErrorTally, Frame, GroupSample, GroupTally, InnerTally, JourneyTally,
-    Panicked, PhaseTally, StepTally, StreamSample, StreamTally, TailShare, Tally, Windows,
+    MessageCounts, Panicked, PhaseTally, StepTally, StreamSample, StreamTally, TailShare, Tally,
+    Windows,
 };
 pub use traffic::{Phases, Traffic};
 pub use websockets::WebSocketTally;

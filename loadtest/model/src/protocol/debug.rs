@@ -2,7 +2,7 @@
 
 use crate::definition::ScenarioDef;
 use crate::failure::RunFailure;
-use crate::metrics::{ErrorKind, Number, Phases, RootCause};
+use crate::metrics::{ErrorKind, MessageCounts, Number, Phases, RootCause};
 use crate::redacted::Redacted;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -17,6 +17,8 @@ pub enum DebugEvent {
     Exchange(Box<DebugExchange>),
     /// An operation that a step measured itself is over. Those of a step come before its end.
     Operation(Box<DebugOperation>),
+    /// A gRPC call is over, or was given up. Those of a step come before its end.
+    Call(Box<DebugCall>),
     /// The messages of WebSockets until the end of a step that sends for itself, and before that.
     Messages(DebugMessages),
     /// A step is over.
@@ -92,14 +94,14 @@ pub struct DebugMessages {
     /// The zero-based number of the step.
     pub step: usize,
     /// The first messages, as many as there is room for, in the order of time.
-    pub messages: Vec<ShownMessage>,
+    pub messages: Vec<ShownSocketMessage>,
     /// The number of further ones.
     pub left_out: usize,
 }
 
 /// A message of a WebSocket as it may be shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ShownMessage {
+pub struct ShownSocketMessage {
     /// From the begin of the iteration.
     #[serde(rename = "at_us", with = "crate::definition::micros")]
     pub at: Duration,
@@ -109,6 +111,48 @@ pub struct ShownMessage {
     pub text: Option<Redacted>,
     /// The number of its bytes.
     pub bytes: usize,
+}
+
+/// A gRPC call as it may be shown: its messages by their lengths.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DebugCall {
+    /// The zero-based number of the step.
+    pub step: usize,
+    /// The name of its row in the report.
+    pub row: String,
+    /// The whole URL.
+    pub url: Redacted,
+    /// Names and values of the metadata that was sent.
+    pub metadata: Vec<(String, String)>,
+    /// The lengths of the messages that were sent, of the first ones.
+    pub sent: Vec<u32>,
+    /// The metadata of the answer; `None` without one.
+    pub answer: Option<Vec<(String, String)>>,
+    /// The messages that came, the first ones.
+    pub received: Vec<ShownMessage>,
+    /// The number of all messages.
+    pub messages: MessageCounts,
+    /// The trailers; empty where the answer has none.
+    pub trailers: Vec<(String, String)>,
+    /// The status that it ended with: `OK`, `NOT_FOUND: no such cart`; `None` of one that has none.
+    pub status: Option<Redacted>,
+    /// From its begin to its status.
+    #[serde(rename = "time_us", with = "crate::definition::micros")]
+    pub time: Duration,
+    /// The parts of it that are known.
+    pub phases: Phases,
+    /// The reason why it failed.
+    pub problem: Option<DebugProblem>,
+}
+
+/// A message of a gRPC call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownMessage {
+    /// From the begin of the call until all of it was there.
+    #[serde(rename = "at_us", with = "crate::definition::micros")]
+    pub at: Duration,
+    /// Its length, without the five bytes before it.
+    pub bytes: u32,
 }
 
 /// A stream of events as it may be shown.

@@ -10,9 +10,9 @@ mod replay;
 mod spans;
 
 pub use debug::{
-    CurlCommand, DebugAnswer, DebugEnd, DebugEvent, DebugExchange, DebugHop, DebugMessages,
-    DebugOperation, DebugOutcome, DebugProblem, DebugStart, DebugStep, DebugStream, ShownBody,
-    ShownEvent, ShownMessage,
+    CurlCommand, DebugAnswer, DebugCall, DebugEnd, DebugEvent, DebugExchange, DebugHop,
+    DebugMessages, DebugOperation, DebugOutcome, DebugProblem, DebugStart, DebugStep, DebugStream,
+    ShownBody, ShownEvent, ShownMessage, ShownSocketMessage,
 };
 
 pub use replay::{Replay, ReplayedRequest};

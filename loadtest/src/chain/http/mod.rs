@@ -9,8 +9,10 @@ pub(crate) use event_stream::EventStream;
 pub(crate) use failure::HttpError;
 pub(crate) use request::HttpRequest;
 
+use super::grpc::{BegunCall, CallRefusal, Grpc};
 use super::{Error, Net, RawResponse, RequestBuf, RequestTarget, Unmet};
 use crate::transport::events::RawEvent;
+use crate::transport::grpc::CallLog;
 use crate::transport::{Failure, OperationTarget, Phases, Sockets, Traffic};
 use futures_util::future::join_all;
 use http::{HeaderName, HeaderValue, Method, Version};
@@ -112,6 +114,15 @@ pub(crate) trait StepSender {
     /// Returns what clients of the scenario's own connect over, where they can.
     fn sockets(&self) -> Option<&Sockets>;
 
+    /// Begins a gRPC call to `uri`, a path or an absolute URL.
+    ///
+    /// # Errors
+    /// It may not be sent now.
+    fn begin_call(&self, uri: &http::Uri) -> Result<BegunCall, CallRefusal>;
+
+    /// Counts a call that has ended, or that was given up.
+    fn end_call(&self, number: u64, log: &mut CallLog);
+
     /// Runs `connection` until it ends or the user does; it yields why it failed, if it did.
     fn drive(&self, connection: Local<'static, Option<String>>);
 }
@@ -173,6 +184,11 @@ impl Http {
             defaults: Vec::new(),
             jar: None,
         }
+    }
+
+    /// Returns what it sends with.
+    pub(super) fn sender(&self) -> Rc<dyn StepSender> {
+        Rc::clone(&self.sender)
     }
 
     /// Sets the cookie jar of requests that name none.
@@ -261,6 +277,13 @@ impl Http {
         requests: impl IntoIterator<Item = HttpRequest<'a>>,
     ) -> Vec<Result<reqwest::Response, HttpError>> {
         join_all(requests.into_iter().map(HttpRequest::send)).await
+    }
+
+    /// Returns what gRPC clients send their calls over, as `tonic` generates them: `CartClient::new(http.grpc())`.
+    ///
+    /// Each call is an operation of the step, and counts in the row of its path: `shop.Cart/Add`. See [`Grpc`].
+    pub fn grpc(&self) -> Grpc {
+        Grpc::new(&self.defaults)
     }
 
     /// Pauses, which is part of no latency while no request is under way. A pause that is under way when the load ends, or when the

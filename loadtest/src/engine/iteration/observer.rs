@@ -1,6 +1,7 @@
 //! Observers of an iteration.
 
 use super::super::outcome::StepOutcome;
+use super::super::request_log::EndedCall;
 use crate::chain::RequestBuf;
 use crate::transport::{Exchange, Failure, TranscriptLine};
 use loadtest_model::definition::Reads;
@@ -31,6 +32,8 @@ pub(crate) trait IterationObserver {
     }
     /// Messages were sent over WebSockets, or came, in the order of time.
     fn on_messages(&mut self, _step: usize, _messages: &[TranscriptLine]) {}
+    /// A gRPC call is over, or was given up.
+    fn on_call(&mut self, _step: usize, _name: &str, _call: &EndedCall) {}
     /// A step is over.
     fn on_step_end(&mut self, step: usize, outcome: &StepOutcome);
     /// The user would think for `time` after a step; whether it does.

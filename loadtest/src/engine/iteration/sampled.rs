@@ -5,8 +5,7 @@ use super::super::samples::{SampleBuffer, SampledTraffic};
 use super::super::worker_state::WorkerState;
 use super::progress::StepTiming;
 use super::step::StepContext;
-use crate::transport::ErrorKind;
-use http::StatusCode;
+use crate::transport::{ErrorKind, Failure};
 use loadtest_model::metrics::micros;
 use loadtest_model::samples::{Sample, SampleKind};
 use loadtest_model::schedule::Window;
@@ -27,7 +26,7 @@ pub(crate) struct SampledRequest<'a> {
     pub(crate) name: &'a str,
     pub(crate) begun: Instant,
     pub(crate) time: Duration,
-    pub(crate) status: Option<StatusCode>,
+    pub(crate) status: Option<u16>,
     pub(crate) error: Option<ErrorKind>,
     pub(crate) traffic: SampledTraffic,
 }
@@ -95,7 +94,7 @@ impl SampledJourney {
             step: u16::try_from(step).ok(),
             service_us: Some(micros(request.time)),
             first_byte_us: request.traffic.first_byte_us,
-            status: request.status.map(|status| status.as_u16()),
+            status: request.status,
             is_ok: request.error.is_none(),
             error: request.error,
             sent: request.traffic.sent,
@@ -117,7 +116,8 @@ impl StepContext<'_> {
             _ => None,
         };
         let status = timing.and_then(|timing| timing.status);
-        let status = status.or(failure.and_then(|failure| failure.status));
+        let status = status.map(|status| status.as_u16());
+        let status = status.or(failure.and_then(Failure::status_number));
         let begun = timing.map_or_else(Instant::now, |timing| timing.begun);
         let traffic = timing.map_or_else(SampledTraffic::default, |timing| timing.traffic);
         let delay = timing.map(|timing| timing.response.saturating_sub(timing.service));
@@ -126,7 +126,7 @@ impl StepContext<'_> {
             start_delay_us: micros(delay.unwrap_or_default()),
             service_us: timing.map(|timing| micros(timing.service)),
             first_byte_us: traffic.first_byte_us,
-            status: status.map(|status| status.as_u16()),
+            status,
             is_ok: failure.is_none(),
             error: failure.map(|failure| failure.kind),
             sent: traffic.sent,

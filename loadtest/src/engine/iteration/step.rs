@@ -211,6 +211,7 @@ impl<T: Transport> VirtualUser<T> {
                     observer.on_row(&log.rows[row]);
                     observer.on_exchange(step, &sent.0, &sent.1);
                 }
+                ShownOperation::Call(row, call) => observer.on_call(step, &log.rows[row], &call),
                 ShownOperation::Own { row, time, failure } => {
                     observer.on_operation(step, &log.rows[row], time, failure.as_ref());
                 }

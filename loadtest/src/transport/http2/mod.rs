@@ -60,6 +60,11 @@ impl Http2 {
         })
     }
 
+    /// Returns the connection, which is to be driven, and what sends over it.
+    pub(super) fn into_parts(self) -> (Connection<MeteredStream, Bytes>, SendRequest<Bytes>) {
+        (self.connection, self.sender)
+    }
+
     /// Reads and writes what can be read and written; an error ends the connection.
     fn drive(&mut self, cx: &mut Context<'_>) -> Result<(), h2::Error> {
         if !self.is_over

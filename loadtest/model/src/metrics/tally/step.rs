@@ -8,6 +8,7 @@ use crate::redacted::Redacted;
 use crate::trace::TracePoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 
 /// The most reasons of failed operations that are told apart.
 const MOST_REASONS: usize = 32;
@@ -108,6 +109,25 @@ pub struct InnerTally {
     /// The streams of events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream: Option<Box<StreamTally>>,
+    /// The messages of gRPC calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<MessageCounts>,
+}
+
+/// The messages of calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageCounts {
+    /// Those that were sent.
+    pub sent: u64,
+    /// Those that came.
+    pub received: u64,
+}
+
+impl AddAssign for MessageCounts {
+    fn add_assign(&mut self, more: Self) {
+        self.sent += more.sent;
+        self.received += more.received;
+    }
 }
 
 /// The parts of service times, of all requests that had them.

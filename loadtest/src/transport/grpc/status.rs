@@ -1,0 +1,218 @@
+//! Reads what the heads and the trailers of calls say. No I/O here.
+
+use crate::redact;
+use crate::transport::{ErrorKind, Failure};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderName, StatusCode};
+use loadtest_model::metrics::status_label;
+use std::time::Duration;
+
+const STATUS: HeaderName = HeaderName::from_static("grpc-status");
+const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
+const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
+
+/// The code of a status that cannot be read (`UNKNOWN`).
+const UNKNOWN: u16 = 2;
+
+/// The status that a call ended with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CallStatus {
+    pub(crate) code: u16,
+    /// The words of the target, without secrets.
+    pub(crate) message: String,
+}
+
+impl CallStatus {
+    /// Reads the status in trailers, or in a head where there are no others.
+    pub(super) fn from_headers(headers: &HeaderMap) -> Option<Self> {
+        let code = headers.get(STATUS)?.to_str().ok();
+        let code = code.and_then(|text| text.parse::<u16>().ok());
+        let message = headers.get(MESSAGE).map(|text| text.as_bytes());
+        let message = decode_percent(message.unwrap_or_default());
+        Some(Self {
+            code: code.filter(|code| *code < 100).unwrap_or(UNKNOWN),
+            message: redact::redact_message(&message).into_string(),
+        })
+    }
+
+    /// Returns the code of success, or the failure of a call that ended with this.
+    pub(super) fn into_result(self) -> Result<Option<u16>, Failure> {
+        if self.code == 0 {
+            return Ok(Some(self.code));
+        }
+        Err(Failure {
+            grpc_code: Some(self.code),
+            ..Failure::new(ErrorKind::GrpcStatus, self.describe())
+        })
+    }
+
+    /// `NOT_FOUND: no such cart`.
+    fn describe(&self) -> String {
+        let label = status_label(self.code);
+        match &*self.message {
+            "" => label,
+            message => format!("{label}: {message}"),
+        }
+    }
+}
+
+/// Returns the failure of an answer that is none to a call; `None` for one that is.
+pub(super) fn head_failure(status: StatusCode, headers: &HeaderMap) -> Option<Failure> {
+    if status != StatusCode::OK {
+        let words = format!("expected a gRPC answer, got {status}");
+        return Some(Failure {
+            status: Some(status),
+            ..Failure::new(ErrorKind::Status, words)
+        });
+    }
+    let found = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let is_grpc = found
+        .and_then(|found| found.strip_prefix("application/grpc"))
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['+', ';']));
+    if is_grpc {
+        return None;
+    }
+    let found = found.map_or_else(
+        || "no content-type".to_owned(),
+        |found| format!("content-type {found}"),
+    );
+    let words = format!("the answer is no gRPC: {found}");
+    Some(Failure {
+        status: Some(status),
+        ..Failure::new(ErrorKind::HeadMalformed, words)
+    })
+}
+
+/// Returns the code that clients make of a status of HTTP ("HTTP to gRPC Status Code Mapping" of gRPC).
+pub(crate) fn code_of_http_status(status: StatusCode) -> u16 {
+    match status.as_u16() {
+        400 => 13,
+        401 => 16,
+        403 => 7,
+        404 => 12,
+        429 | 502 | 503 | 504 => 14,
+        _ => UNKNOWN,
+    }
+}
+
+/// Returns the deadline that a client has set for its call.
+pub(super) fn declared_timeout(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get(TIMEOUT)?.to_str().ok()?;
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let number: u64 = number.parse().ok()?;
+    Some(match unit {
+        "H" => Duration::from_secs(number.checked_mul(3_600)?),
+        "M" => Duration::from_secs(number.checked_mul(60)?),
+        "S" => Duration::from_secs(number),
+        "m" => Duration::from_millis(number),
+        "u" => Duration::from_micros(number),
+        "n" => Duration::from_nanos(number),
+        _ => return None,
+    })
+}
+
+/// Decodes a `grpc-message`; what is no percent-encoding stays as it is.
+fn decode_percent(text: &[u8]) -> String {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let [first, tail @ ..] = rest {
+        let hex = tail
+            .get(..2)
+            .filter(|_| *first == b'%')
+            .and_then(|hex| std::str::from_utf8(hex).ok())
+            .filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        decoded.push(hex.unwrap_or(*first));
+        rest = if hex.is_some() { &tail[2..] } else { tail };
+    }
+    String::from_utf8_lossy(&decoded).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    fn headers(all: &[(&'static str, &'static str)]) -> HeaderMap {
+        let pair = |&(name, value): &(&'static str, &'static str)| {
+            (
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )
+        };
+        all.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn a_status_is_read_with_its_message() {
+        let status = |code, message| {
+            let read = headers(&[("grpc-status", code), ("grpc-message", message)]);
+            CallStatus::from_headers(&read).unwrap().describe()
+        };
+        assert_eq!(status("0", ""), "OK");
+        assert_eq!(
+            status("5", "no such cart: 100%25 gone"),
+            "NOT_FOUND: no such cart: 100% gone"
+        );
+        assert_eq!(status("42", "%zz %C3%A9 %"), "42: %zz \u{e9} %");
+        assert_eq!(status("five", ""), "UNKNOWN");
+        assert_eq!(status("200", ""), "UNKNOWN");
+        assert_eq!(CallStatus::from_headers(&headers(&[])), None);
+    }
+
+    #[test]
+    fn an_answer_that_is_no_grpc_says_what_it_is() {
+        let failure = |status, all: &[(&'static str, &'static str)]| {
+            let failure = head_failure(status, &headers(all))?;
+            Some((failure.kind, failure.message))
+        };
+        for kind in [
+            "application/grpc",
+            "application/grpc+proto",
+            "application/grpc;x=y",
+        ] {
+            assert_eq!(failure(StatusCode::OK, &[("content-type", kind)]), None);
+        }
+        assert_eq!(
+            failure(
+                StatusCode::OK,
+                &[("content-type", "application/grpc-web+proto")]
+            ),
+            Some((
+                ErrorKind::HeadMalformed,
+                "the answer is no gRPC: content-type application/grpc-web+proto".to_owned()
+            ))
+        );
+        assert_eq!(
+            failure(
+                StatusCode::SERVICE_UNAVAILABLE,
+                &[("content-type", "application/grpc")]
+            ),
+            Some((
+                ErrorKind::Status,
+                "expected a gRPC answer, got 503 Service Unavailable".to_owned()
+            ))
+        );
+    }
+
+    #[test]
+    fn the_deadline_of_a_client_is_read_in_all_units() {
+        for (text, time) in [
+            ("2H", Some(Duration::from_secs(7_200))),
+            ("3M", Some(Duration::from_secs(180))),
+            ("15S", Some(Duration::from_secs(15))),
+            ("250m", Some(Duration::from_millis(250))),
+            ("7u", Some(Duration::from_micros(7))),
+            ("9n", Some(Duration::from_nanos(9))),
+            ("9", None),
+            ("", None),
+            ("xS", None),
+        ] {
+            let mut all = HeaderMap::new();
+            all.insert(TIMEOUT, HeaderValue::from_str(text).unwrap());
+            assert_eq!(declared_timeout(&all), time, "{text}");
+        }
+    }
+}

@@ -1,0 +1,675 @@
+//! gRPC: calls of a generated client over `http.grpc()`, what is measured of them, and how they fail.
+
+mod server;
+#[path = "../shop_proto/mod.rs"]
+mod shop_proto;
+
+use bytes::Bytes;
+use futures_util::future::join_all;
+use futures_util::stream;
+use http::{HeaderMap, Response};
+use loadtest::card::{Card, InnerRow, StepRow};
+use loadtest::prelude::*;
+use loadtest::{Run, Scenario};
+use loadtest_model::definition::Load;
+use loadtest_tests::{Reply, Server};
+use server::{After, BROKEN, LAST, MISSING, RawCall, SLOW, STATUSES, Shop, raw_server};
+use shop_proto::cart_client::CartClient;
+use shop_proto::{Item, Price};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tonic::metadata::MetadataValue;
+use tonic::{Code, Status};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn run(scenario: &'static Scenario, url: &str, load: Load) -> Card {
+    let run = Run::new(scenario).load(load).base_url(url);
+    run.run_blocking().unwrap()
+}
+
+/// Step, kind, status, number and words of each failure.
+fn errors(card: &Card) -> Vec<(&str, &str, Option<u16>, u64, &str)> {
+    let errors = card.errors.iter();
+    errors
+        .map(|error| {
+            (
+                &*error.step,
+                error.kind.name(),
+                error.status,
+                error.count,
+                &*error.example,
+            )
+        })
+        .collect()
+}
+
+/// Name, calls and failures of each row.
+fn rows(step: &StepRow) -> Vec<(&str, u64, u64)> {
+    let rows = step.inner.iter();
+    rows.map(|row: &InnerRow| (&*row.name, row.requests, row.failed))
+        .collect()
+}
+
+/// The messages of a row that were sent, and that came.
+fn messages(row: &InnerRow) -> (u64, u64) {
+    let messages = row.messages.unwrap();
+    (messages.sent, messages.received)
+}
+
+fn item(product: u64, quantity: u32) -> Item {
+    Item { product, quantity }
+}
+
+#[scenario(header("x-tenant", "load"))]
+fn kinds() {
+    #[step]
+    async fn unary(http: &mut Http) -> Result<u64, Error> {
+        let mut cart = CartClient::new(http.grpc());
+        let total = cart.add(item(7, 3)).await?.into_inner();
+        Ok(total.cents)
+    }
+
+    #[step]
+    async fn client_stream(http: &mut Http) -> Result<u64, Error> {
+        let items = stream::iter((1..=50).map(|quantity| item(7, quantity)));
+        let total = CartClient::new(http.grpc()).add_all(items).await?;
+        Ok(total.into_inner().cents)
+    }
+
+    #[step(first_event.p95 < 1s, gap.p99 < 1s)]
+    async fn server_stream(http: &mut Http) -> Result<u64, Error> {
+        let watched = CartClient::new(http.grpc()).watch(item(7, 5)).await?;
+        let (mut prices, mut count) = (watched.into_inner(), 0);
+        while prices.message().await?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    #[step]
+    async fn both(http: &mut Http) -> Result<u64, Error> {
+        let (sender, mut items) = tokio::sync::mpsc::channel(1);
+        let items = stream::poll_fn(move |context| items.poll_recv(context));
+        sender.send(item(1, 1)).await?;
+        let mut prices = CartClient::new(http.grpc()).ask(items).await?.into_inner();
+        let mut products = 0;
+        for next in 2..=4 {
+            let Price { product, .. } = prices.message().await?.ok_or("no price")?;
+            products += product;
+            if next < 4 {
+                sender.send(item(next, 1)).await?;
+            }
+        }
+        drop(sender);
+        match prices.message().await? {
+            Some(_) => Err("one price too many".into()),
+            None => Ok(products),
+        }
+    }
+
+    #[check]
+    fn all_came(unary: &u64, client_stream: &u64, server_stream: &u64, both: &u64) -> bool {
+        (*unary, *client_stream, *server_stream, *both) == (300, 127_500, 5, 6)
+    }
+}
+
+#[test]
+fn all_kinds_of_calls_are_rows_with_their_messages_and_their_status() {
+    let shop = Shop::start();
+    let card = run(kinds(), &shop.url, Load::iterations(4, 2));
+    assert_eq!(errors(&card), []);
+    let found: Vec<_> = card.steps.iter().map(rows).collect();
+    assert_eq!(
+        found,
+        [
+            [("shop.Cart/Add", 4, 0)],
+            [("shop.Cart/AddAll", 4, 0)],
+            [("shop.Cart/Watch", 4, 0)],
+            [("shop.Cart/Ask", 4, 0)],
+        ]
+    );
+    let counted: Vec<_> = card
+        .steps
+        .iter()
+        .map(|step| messages(&step.inner[0]))
+        .collect();
+    assert_eq!(counted, [(4, 4), (200, 4), (4, 20), (12, 12)]);
+    for step in &card.steps {
+        assert_eq!(step.statuses, [(0, 4)].into(), "{}", step.name);
+        assert_eq!(step.inner[0].statuses, [(0, 4)].into());
+        assert!(step.sent_bytes > 0 && step.received_bytes > 0);
+    }
+    let streams: Vec<_> = card.steps.iter().map(|step| step.stream.as_ref()).collect();
+    assert!(streams[0].is_none() && streams[1].is_none());
+    let watched = streams[2].unwrap();
+    assert_eq!((watched.events, watched.first_event.samples), (20, 4));
+    assert_eq!(watched.gap.samples, 16);
+    assert!(watched.first_event.p50.unwrap() >= 20 * MS, "{watched:?}");
+    // Each user has one connection, and keeps it.
+    assert_eq!(shop.connections(), 2);
+    let said = |metadata: &HeaderMap, name: &str| metadata.get(name).cloned();
+    for metadata in shop.metadata() {
+        assert_eq!(said(&metadata, "x-tenant").unwrap(), "load");
+        assert!(said(&metadata, "loadtest-run").is_some());
+        let agent = said(&metadata, "user-agent").unwrap();
+        assert!(agent.to_str().unwrap().starts_with("loadtest/"));
+    }
+}
+
+#[scenario]
+fn statuses() {
+    #[step(once)]
+    async fn client(http: &mut Http) -> Result<CartClient<Grpc>, Error> {
+        Ok(CartClient::new(http.grpc()))
+    }
+
+    /// The status as it came.
+    #[step]
+    async fn ask(client: &mut CartClient<Grpc>, vu: &mut Vu) -> Result<(), Status> {
+        client.add(item(STATUSES + 1 + vu.iteration(), 1)).await?;
+        Ok(())
+    }
+}
+
+#[test]
+fn each_status_is_a_failure_of_its_own_with_its_number_and_name() {
+    let shop = Shop::start();
+    let card = run(statuses(), &shop.url, Load::iterations(16, 1));
+    let names = [
+        "CANCELLED",
+        "UNKNOWN",
+        "INVALID_ARGUMENT",
+        "DEADLINE_EXCEEDED",
+        "NOT_FOUND",
+        "ALREADY_EXISTS",
+        "PERMISSION_DENIED",
+        "RESOURCE_EXHAUSTED",
+        "FAILED_PRECONDITION",
+        "ABORTED",
+        "OUT_OF_RANGE",
+        "UNIMPLEMENTED",
+        "INTERNAL",
+        "UNAVAILABLE",
+        "DATA_LOSS",
+        "UNAUTHENTICATED",
+    ];
+    let mut found = errors(&card);
+    found.sort_by_key(|error| error.2);
+    let words: Vec<String> = names
+        .iter()
+        .map(|name| format!("{name}: as asked"))
+        .collect();
+    let expected: Vec<_> = (1..=16)
+        .zip(&words)
+        .map(|(code, words)| ("ask", "grpc.status", Some(code), 1, &**words))
+        .collect();
+    assert_eq!(found, expected);
+    let step = &card.steps[1];
+    assert_eq!((step.ok, step.failed), (0, 16));
+    assert_eq!(step.statuses, (1..=16).map(|code| (code, 1)).collect());
+    assert_eq!(rows(step), [("shop.Cart/Add", 16, 16)]);
+    assert_eq!(
+        shop.connections(),
+        1,
+        "the client is kept, and its connection"
+    );
+}
+
+#[scenario]
+fn handled() {
+    /// It goes on where nothing is found.
+    #[step]
+    async fn look(http: &mut Http) -> Result<(), Error> {
+        let found = CartClient::new(http.grpc()).add(item(MISSING, 1)).await;
+        match found.map_err(|status| status.code()) {
+            Err(Code::NotFound) => Ok(()),
+            other => Err(format!("{other:?}").into()),
+        }
+    }
+
+    /// The first call fails, the one that ends later does not.
+    #[step]
+    async fn join(http: &mut Http) -> Result<(), Error> {
+        let (mut one, mut other) = (CartClient::new(http.grpc()), CartClient::new(http.grpc()));
+        let (missing, slow) = tokio::join!(one.add(item(MISSING, 1)), other.add(item(1, 0)));
+        slow?;
+        let missing = missing.map_err(|status| {
+            let words = format!("nothing to buy: {status}");
+            Error::from(
+                Box::new(Wrapped { words, status }) as Box<dyn std::error::Error + Send + Sync>
+            )
+        });
+        missing?;
+        Ok(())
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{words}")]
+struct Wrapped {
+    words: String,
+    #[source]
+    status: Status,
+}
+
+#[test]
+fn a_status_fails_its_row_and_the_step_only_where_it_is_handed_on() {
+    let shop = Shop::start();
+    let card = run(handled(), &shop.url, Load::iterations(3, 1));
+    assert_eq!(
+        errors(&card),
+        [(
+            "join",
+            "grpc.status",
+            Some(5),
+            3,
+            "nothing to buy: NOT_FOUND: no such product: 100%"
+        )]
+    );
+    assert_eq!(rows(&card.steps[0]), [("shop.Cart/Add", 3, 3)]);
+    assert_eq!(rows(&card.steps[1]), [("shop.Cart/Add", 6, 3)]);
+    assert_eq!(card.steps[1].statuses, [(0, 3), (5, 3)].into());
+    assert_eq!(shop.connections(), 1);
+}
+
+#[scenario]
+fn many() {
+    #[step]
+    async fn all(http: &mut Http) -> Result<u64, Error> {
+        let calls = (0..100).map(|product| {
+            let mut cart = CartClient::new(http.grpc());
+            async move { cart.add(item(product, 0)).await }
+        });
+        let mut sum = 0;
+        for answer in join_all(calls).await {
+            sum += answer?.into_inner().cart;
+        }
+        Ok(sum)
+    }
+}
+
+#[test]
+fn a_hundred_calls_at_once_share_one_connection() {
+    let shop = Shop::start();
+    let card = run(many(), &shop.url, Load::iterations(1, 1));
+    assert_eq!(errors(&card), []);
+    assert_eq!(rows(&card.steps[0]), [("shop.Cart/Add", 100, 0)]);
+    assert_eq!((shop.connections(), shop.most_open()), (1, 100));
+}
+
+#[scenario]
+fn intercepted() {
+    #[step]
+    async fn add(http: &mut Http) -> Result<(), Error> {
+        let mut cart =
+            CartClient::with_interceptor(http.grpc(), |mut request: tonic::Request<()>| {
+                let token = MetadataValue::from_static("of-the-interceptor");
+                request.metadata_mut().insert("x-answer", token);
+                Ok(request)
+            });
+        let answer = cart.add(item(7, 1)).await?;
+        let answered = answer.metadata().get("x-answer");
+        if answered.is_none_or(|answered| answered != "of-the-interceptor") {
+            return Err(format!("{answered:?}").into());
+        }
+        Ok(())
+    }
+
+    /// The interceptor refuses: nothing is sent.
+    #[step]
+    async fn refuse(http: &mut Http) -> Result<(), Error> {
+        let refuse = |_| Err::<tonic::Request<()>, _>(Status::unauthenticated("no token"));
+        let mut cart = CartClient::with_interceptor(http.grpc(), refuse);
+        cart.add(item(7, 1)).await?;
+        Ok(())
+    }
+}
+
+#[test]
+fn an_interceptor_adds_metadata_and_what_it_refuses_is_not_sent() {
+    let shop = Shop::start();
+    let card = run(intercepted(), &shop.url, Load::iterations(2, 1));
+    let [("refuse", "step.error", None, 2, words)] = errors(&card)[..] else {
+        panic!("{:?}", errors(&card))
+    };
+    assert!(words.contains("no token"), "{words}");
+    assert_eq!(rows(&card.steps[0]), [("shop.Cart/Add", 2, 0)]);
+    assert!(card.steps[1].inner.is_empty());
+    assert_eq!(shop.metadata().len(), 2);
+}
+
+#[scenario]
+fn late() {
+    #[step(timeout = 60ms)]
+    async fn unanswered(http: &mut Http) -> Result<(), Error> {
+        CartClient::new(http.grpc()).add(item(SLOW, 1)).await?;
+        Ok(())
+    }
+
+    /// Its client gives it less time than the step has.
+    #[step]
+    async fn declared(http: &mut Http) -> Result<(), Error> {
+        let mut request = tonic::Request::new(item(SLOW, 1));
+        request.set_timeout(50 * MS);
+        CartClient::new(http.grpc()).add(request).await?;
+        Ok(())
+    }
+
+    #[step(timeout = 150ms)]
+    async fn silent(http: &mut Http) -> Result<(), Error> {
+        let mut cart = CartClient::new(http.grpc());
+        let mut prices = cart.watch(item(SLOW, 2)).await?.into_inner();
+        while prices.message().await?.is_some() {}
+        Ok(())
+    }
+
+    /// It has seen enough, which is no failure.
+    #[step]
+    async fn left(http: &mut Http) -> Result<(), Error> {
+        let mut cart = CartClient::new(http.grpc());
+        let mut prices = cart.watch(item(SLOW, 2)).await?.into_inner();
+        prices.message().await?;
+        prices.message().await?;
+        Ok(())
+    }
+
+    #[step]
+    async fn gave_up(http: &mut Http) -> Result<(), Error> {
+        let mut cart = CartClient::new(http.grpc());
+        let _ = tokio::time::timeout(50 * MS, cart.add(item(SLOW, 1))).await;
+        Ok(())
+    }
+
+    #[step]
+    async fn next(http: &mut Http) -> Result<(), Error> {
+        CartClient::new(http.grpc()).add(item(1, 1)).await?;
+        Ok(())
+    }
+}
+
+#[test]
+fn a_call_ends_at_the_deadline_and_its_server_is_told() {
+    let shop = Shop::start();
+    let card = run(late(), &shop.url, Load::iterations(2, 1));
+    // tonic answers with a status once the time is over that its client has set; whichever comes first is right.
+    let late: Vec<_> = errors(&card);
+    let found: Vec<_> = late.iter().map(|&(step, kind, ..)| (step, kind)).collect();
+    assert!(found.contains(&("unanswered", "timeout.head")), "{late:?}");
+    assert!(found.contains(&("silent", "timeout.total")), "{late:?}");
+    let declared = late.iter().filter(|error| error.0 == "declared");
+    assert_eq!(declared.map(|error| error.3).sum::<u64>(), 2);
+    assert_eq!(card.steps[3].ok, 2);
+    assert_eq!(rows(&card.steps[3]), [("shop.Cart/Watch", 2, 0)]);
+    let left = card.steps[3].stream.as_ref().unwrap();
+    assert_eq!((left.events, left.first_event.samples), (4, 2));
+    assert_eq!(rows(&card.steps[4]), [("shop.Cart/Add", 2, 2)]);
+    assert_eq!(card.steps[4].ok, 2);
+    assert_eq!(card.steps[5].ok, 2);
+    assert_eq!(shop.connections(), 1, "only the calls have ended");
+    shop.wait_for_given_up(10);
+}
+
+#[scenario]
+fn unlisted() {
+    #[step]
+    async fn elsewhere(http: &mut Http) -> Result<(), Error> {
+        let origin = "http://grpc.example.com:50051".parse()?;
+        CartClient::with_origin(http.grpc(), origin)
+            .add(item(1, 1))
+            .await?;
+        Ok(())
+    }
+
+    /// An address of this machine may always be tested.
+    #[step]
+    async fn here(http: &mut Http, vu: &mut Vu) -> Result<(), Error> {
+        let origin = vu.origin().parse()?;
+        CartClient::with_origin(http.grpc(), origin)
+            .add(item(1, 1))
+            .await?;
+        Ok(())
+    }
+}
+
+#[test]
+fn a_call_to_an_unlisted_host_is_refused_before_anything_is_sent() {
+    let shop = Shop::start();
+    let card = run(unlisted(), &shop.url, Load::iterations(2, 1));
+    let [("elsewhere", "guard.blocked", None, 2, words)] = errors(&card)[..] else {
+        panic!("{:?}", errors(&card))
+    };
+    assert!(words.contains("grpc.example.com"), "{words}");
+    assert_eq!(card.steps[1].ok, 2);
+    assert_eq!(card.steps[0].sent_bytes, 0);
+    assert_eq!(shop.connections(), 1);
+}
+
+#[scenario]
+fn last_call() {
+    #[step]
+    async fn add(http: &mut Http) -> Result<(), Error> {
+        CartClient::new(http.grpc()).add(item(LAST, 1)).await?;
+        Ok(())
+    }
+}
+
+#[test]
+fn a_target_ends_the_test_by_its_metadata() {
+    let shop = Shop::start();
+    let card = run(last_call(), &shop.url, Load::iterations(50, 1));
+    assert_eq!(errors(&card), []);
+    assert_eq!(card.steps[0].ok, 1);
+    assert_eq!(shop.metadata().len(), 1);
+}
+
+#[scenario]
+fn asks() {
+    #[step(timeout = 2s)]
+    async fn add(http: &mut Http) -> Result<u64, Error> {
+        let total = CartClient::new(http.grpc()).add(item(7, 1)).await?;
+        Ok(total.into_inner().cents)
+    }
+}
+
+/// The head of an answer.
+fn head(status: u16, kind: &str) -> Response<()> {
+    let head = Response::builder()
+        .status(status)
+        .header("content-type", kind);
+    head.body(()).unwrap()
+}
+
+/// A `Total` of 7 cents.
+const TOTAL: &[u8] = b"\0\0\0\0\x02\x10\x07";
+
+fn answer(call: RawCall) {
+    let RawCall { mut respond, .. } = call;
+    let mut body = respond
+        .send_response(head(200, "application/grpc"), false)
+        .unwrap();
+    body.send_data(Bytes::from_static(TOTAL), false).unwrap();
+    let mut trailers = HeaderMap::new();
+    trailers.insert("grpc-status", "0".parse().unwrap());
+    body.send_trailers(trailers).unwrap();
+}
+
+/// Kind, status and words of the one failure of a call that is answered so.
+fn failure(
+    answer: impl Fn(RawCall) + Send + Sync + Clone + 'static,
+) -> (String, Option<u16>, String) {
+    let (url, _) = raw_server(move |call| {
+        answer(call);
+        After::Nothing
+    });
+    let card = run(asks(), &url, Load::iterations(1, 1));
+    let [(_, kind, status, 1, words)] = errors(&card)[..] else {
+        panic!("{:?}", errors(&card))
+    };
+    assert_eq!(rows(&card.steps[0]), [("shop.Cart/Add", 1, 1)]);
+    (kind.to_owned(), status, words.to_owned())
+}
+
+#[test]
+fn each_wrong_answer_has_its_kind() {
+    // Head, then a part of the body, then the end of it without trailers.
+    let untrailed = |part: &'static [u8]| {
+        move |RawCall { mut respond, .. }: RawCall| {
+            let mut body = respond
+                .send_response(head(200, "application/grpc"), false)
+                .unwrap();
+            body.send_data(Bytes::from_static(part), true).unwrap();
+        }
+    };
+    let cut = "the answer ended without the status of the call";
+    assert_eq!(
+        failure(untrailed(TOTAL)),
+        ("body.truncated".to_owned(), None, cut.to_owned())
+    );
+    let within = "the answer ended within a message, and without the status of the call";
+    assert_eq!(
+        failure(untrailed(&TOTAL[..6])),
+        ("body.truncated".to_owned(), None, within.to_owned())
+    );
+    let busy = failure(|RawCall { mut respond, .. }| {
+        let mut body = respond
+            .send_response(head(503, "text/plain"), false)
+            .unwrap();
+        body.send_data(Bytes::from_static(b"busy"), true).unwrap();
+    });
+    let words = "expected a gRPC answer, got 503 Service Unavailable";
+    assert_eq!(busy, ("status".to_owned(), Some(503), words.to_owned()));
+    let page = failure(|RawCall { mut respond, .. }| {
+        let mut body = respond
+            .send_response(head(200, "text/html"), false)
+            .unwrap();
+        body.send_data(Bytes::from_static(b"<p>"), true).unwrap();
+    });
+    let words = "the answer is no gRPC: content-type text/html";
+    assert_eq!(
+        page,
+        ("head.malformed".to_owned(), Some(200), words.to_owned())
+    );
+    let reset = failure(|RawCall { mut respond, .. }| {
+        let mut body = respond
+            .send_response(head(200, "application/grpc"), false)
+            .unwrap();
+        body.send_data(Bytes::from_static(&TOTAL[..3]), false)
+            .unwrap();
+        tokio::spawn(async move {
+            // What was sent before would be left out.
+            tokio::time::sleep(100 * MS).await;
+            body.send_reset(h2::Reason::INTERNAL_ERROR);
+        });
+    });
+    assert_eq!(reset.0, "reset.in_body", "{reset:?}");
+    let before = failure(|RawCall { mut respond, .. }| {
+        respond.send_reset(h2::Reason::INTERNAL_ERROR);
+    });
+    assert_eq!(before.0, "reset.before_head", "{before:?}");
+    let refused = failure(|RawCall { mut respond, .. }| {
+        let mut only = head(200, "application/grpc");
+        only.headers_mut()
+            .insert("grpc-status", "7".parse().unwrap());
+        respond.send_response(only, true).unwrap();
+    });
+    assert_eq!(
+        refused,
+        (
+            "grpc.status".to_owned(),
+            Some(7),
+            "PERMISSION_DENIED".to_owned()
+        )
+    );
+}
+
+#[test]
+fn a_target_that_speaks_http_1_is_told_from_one_that_fails() {
+    let server = Server::start(|_| Reply::text("hello"));
+    let card = run(asks(), &server.url(), Load::iterations(1, 1));
+    let [("add", "head.malformed", None, 1, words)] = errors(&card)[..] else {
+        panic!("{:?}", errors(&card))
+    };
+    assert_eq!(
+        words,
+        "the answer is not HTTP/2, which gRPC needs: the target speaks HTTP/1.1"
+    );
+}
+
+#[test]
+fn a_call_that_the_target_has_not_looked_at_is_sent_again() {
+    // The second call is refused at first.
+    let (url, connections) = raw_server(|call| {
+        if call.number == 1 {
+            let RawCall { mut respond, .. } = call;
+            respond.send_reset(h2::Reason::REFUSED_STREAM);
+        } else {
+            answer(call);
+        }
+        After::Nothing
+    });
+    let card = run(asks(), &url, Load::iterations(3, 1));
+    assert_eq!(errors(&card), []);
+    assert_eq!(rows(&card.steps[0]), [("shop.Cart/Add", 3, 0)]);
+    assert_eq!((card.steps[0].requests, card.steps[0].retries), (4, 1));
+    assert_eq!(connections.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_connection_that_takes_no_more_calls_ends_those_that_it_has() {
+    let (url, connections) = raw_server(|call| {
+        let is_second = call.number == 1;
+        answer(call);
+        if is_second {
+            After::GoAway
+        } else {
+            After::Nothing
+        }
+    });
+    let card = run(asks(), &url, Load::iterations(4, 1));
+    assert_eq!(errors(&card), []);
+    assert_eq!(rows(&card.steps[0]), [("shop.Cart/Add", 4, 0)]);
+    assert_eq!(connections.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn a_connection_that_is_closed_within_a_call_fails_it() {
+    let (url, connections) = raw_server(|call| {
+        if call.number == 1 {
+            return After::Close;
+        }
+        answer(call);
+        After::Nothing
+    });
+    let card = run(asks(), &url, Load::iterations(3, 1));
+    let [("add", kind, None, 1, _)] = errors(&card)[..] else {
+        panic!("{:?}", errors(&card))
+    };
+    assert_eq!(kind, "closed.reused");
+    assert_eq!(card.steps[0].ok, 2);
+    assert_eq!(connections.load(Ordering::SeqCst), 2);
+}
+
+#[scenario]
+fn breaks() {
+    #[step]
+    async fn watch(http: &mut Http) -> Result<(), Error> {
+        let mut cart = CartClient::new(http.grpc());
+        let mut prices = cart.watch(item(BROKEN, 2)).await?.into_inner();
+        while prices.message().await?.is_some() {}
+        Ok(())
+    }
+}
+
+#[test]
+fn a_stream_that_ends_with_another_status_has_failed_and_counts_no_gaps() {
+    let shop = Shop::start();
+    let card = run(breaks(), &shop.url, Load::iterations(2, 1));
+    assert_eq!(
+        errors(&card),
+        [("watch", "grpc.status", Some(10), 2, "ABORTED: sold out")]
+    );
+    let stream = card.steps[0].stream.as_ref().unwrap();
+    assert_eq!((stream.first_event.samples, stream.gap.samples), (2, 0));
+    assert_eq!(messages(&card.steps[0].inner[0]), (2, 4));
+}
