@@ -118,6 +118,8 @@ pub mod prelude {
 mod pages {
     #[doc = include_str!("../../docs/graphql.md")]
     mod graphql {}
+    #[doc = include_str!("../../docs/grpc.md")]
+    mod grpc {}
     #[doc = include_str!("../../docs/language.md")]
     mod language {}
     #[doc = include_str!("../../docs/measure.md")]

@@ -119,13 +119,13 @@ async fn call(
     metadata: HeaderMap,
     body: crate::transport::grpc::OutgoingBody,
 ) -> Result<Response<GrpcBody>, BoxError> {
-    let begun = match current_sender() {
-        Some(sender) => sender.begin_call(&uri),
-        None => {
-            let words = "a gRPC client sends calls from the `async` step that it is lent to";
-            return Err(call_error(Failure::new(ErrorKind::StepError, words)));
-        }
+    let Some(sender) = current_sender() else {
+        let words = "a gRPC client sends calls from the `async` step that it is lent to";
+        return Err(call_error(Failure::new(ErrorKind::StepError, words)));
     };
+    let begun = sender.begin_call(&uri);
+    // It belongs to the step, which may be gone before its call is.
+    drop(sender);
     let begun = match begun {
         Ok(begun) => begun,
         Err(CallRefusal::Failed(failure)) => return Err(call_error(failure)),

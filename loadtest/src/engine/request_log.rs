@@ -282,7 +282,7 @@ impl RequestLog {
     }
 
     /// Returns an operation that was held.
-    pub(super) fn resume(&self, held: HeldOperation) -> OpenOperation<'_> {
+    pub(super) fn resume(&self, held: &HeldOperation) -> OpenOperation<'_> {
         OpenOperation {
             request_log: self,
             row: held.row,

@@ -99,7 +99,7 @@ impl<T: Transport> StepClient<T> {
             return;
         };
         self.trace_call(&call, log);
-        let open = self.request_log.resume(call.operation);
+        let open = self.request_log.resume(&call.operation);
         let mut traffic = Traffic {
             requests: log.requests,
             ..Traffic::default()

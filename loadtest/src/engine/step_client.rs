@@ -74,7 +74,7 @@ impl<T: Transport> StepClient<T> {
     pub(super) fn into_parts(self) -> (T, RequestLog) {
         // Calls of which the step has kept the answers.
         for call in self.calls.take_rest() {
-            drop(self.request_log.resume(call));
+            drop(self.request_log.resume(&call));
         }
         (self.transport, self.request_log)
     }

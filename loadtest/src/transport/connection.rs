@@ -87,14 +87,13 @@ impl Connection {
                 Purpose::Calls => tls.connect_for_calls(host, tcp).await,
             };
             add_phase(&mut phases.tls, connected.elapsed());
-            let tls = tls.map_err(|error| error_mapping::handshake_failure(&error))?;
+            let tls = tls.map_err(|error| match purpose {
+                Purpose::Calls if error_mapping::is_without_protocol(&error) => no_http2(purpose),
+                _ => error_mapping::handshake_failure(&error),
+            })?;
             let chosen = tls.get_ref().1.alpn_protocol() == Some(H2);
             if is_http2 && !chosen {
-                let words = match purpose {
-                    Purpose::Calls => "the target does not offer HTTP/2, which gRPC needs",
-                    _ => "the target does not offer HTTP/2, which `http = 2` asks for",
-                };
-                return Err(Failure::new(ErrorKind::TlsProtocol, words));
+                return Err(no_http2(purpose));
             }
             is_http2 = chosen;
             TransportStream::Tls(Box::new(tls))
@@ -158,6 +157,17 @@ impl Connection {
             Protocol::Http2(http2) => http2.read_body(take).await.map_err(Error::Http2),
         }
     }
+}
+
+/// The failure of a target that speaks no HTTP/2.
+fn no_http2(purpose: Purpose) -> Failure {
+    let words = match purpose {
+        Purpose::Calls => "the target does not offer HTTP/2, which gRPC needs",
+        Purpose::Requests | Purpose::Upgrade => {
+            "the target does not offer HTTP/2, which `http = 2` asks for"
+        }
+    };
+    Failure::new(ErrorKind::TlsProtocol, words)
 }
 
 pub(super) async fn connect(

@@ -76,6 +76,15 @@ pub(crate) fn io_error_kind(error: &io::Error) -> Option<ErrorKind> {
     })
 }
 
+/// Returns whether the target refused the TLS handshake for the protocols that were offered.
+pub(super) fn is_without_protocol(error: &io::Error) -> bool {
+    let tls = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    let refusal = rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol);
+    tls == Some(&refusal)
+}
+
 /// The TLS handshake failed.
 pub(super) fn handshake_failure(error: &io::Error) -> Failure {
     let tls = error

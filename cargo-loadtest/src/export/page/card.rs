@@ -1,7 +1,7 @@
 //! The sheet of one scenario.
 
 use super::{
-    Badge, Sentence, Sheet, SheetKind, Tile, Tone, anchor, comparison, executions, findings,
+    Badge, Sentence, Sheet, SheetKind, Tile, Tone, anchor, calls, comparison, executions, findings,
     generators, is_error_rate_alarming, steps, streams, tone_of_grade, tone_of_verdict, traces,
     units, websockets,
 };
@@ -32,6 +32,7 @@ pub(super) fn build_sheet(report: &Report, card: &Card, at: usize) -> Sheet {
         Some(steps::build_steps(card)),
         streams::build_streams(card),
         websockets::build_websockets(card),
+        calls::build_calls(card),
         steps::build_time(card),
         findings::build_over_time(card),
         findings::build_observed(card),

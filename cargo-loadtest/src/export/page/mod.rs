@@ -4,6 +4,7 @@
 //! and PDF alike.
 
 mod block;
+mod calls;
 mod card;
 pub(crate) mod comparison;
 mod executions;

@@ -1,5 +1,6 @@
 use super::*;
 use crate::export::sample;
+use loadtest_model::metrics::MessageCounts;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -219,6 +220,29 @@ fn executions_are_shown_where_steps_did_not_run_or_were_tried_again() {
         [
             "| Step | Planned | Executed | Failed | Cut off | Requests",
             "| login | 10\u{202f}007 | 10\u{202f}000 | 0 | 7 | 12\u{202f}000",
+        ]
+    );
+}
+
+#[test]
+fn grpc_calls_are_shown_with_their_codes_by_name_and_their_messages() {
+    let mut report = sample::sender();
+    assert_eq!(section(&report, "gRPC calls"), "");
+    let row = &mut report.cards[0].steps[4].inner[0];
+    "shop.Cart/Add".clone_into(&mut row.name);
+    row.statuses = [(0, 1_200), (5, 3), (42, 1)].into();
+    row.messages = Some(MessageCounts {
+        sent: 1_204,
+        received: 1_200,
+    });
+    let calls = section(&report, "gRPC calls");
+    let rows: Vec<&str> = calls.lines().skip(1).collect();
+    assert_eq!(
+        rows,
+        [
+            "| Call | Calls | Status | Messages sent | Messages received",
+            "| wait |  |  |  |",
+            "\u{21b3} shop.Cart/Add | 200 | OK 1\u{202f}200 \u{b7} NOT_FOUND 3 \u{b7} 42 1 | 1\u{202f}204 | 1\u{202f}200",
         ]
     );
 }

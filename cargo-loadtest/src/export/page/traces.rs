@@ -3,6 +3,7 @@
 use super::{Block, Column, Form, Section, Table, TableCell};
 use loadtest_model::card::{Card, TraceRow, TraceSubject};
 use loadtest_model::display;
+use loadtest_model::metrics::status_label;
 
 /// Builds the traces that are worth a look.
 pub(super) fn build_traces(card: &Card) -> Option<Section> {

@@ -306,7 +306,7 @@ impl UnreadAnswer {
                 }
                 Poll::Ready(Err(log.stage.timeout_failure(false, self.timeout)))
             }
-            polled => polled,
+            polled @ Poll::Ready(_) => polled,
         };
         if let Poll::Ready(Err(failure)) = &polled {
             log.finish(Err(failure.clone()));

@@ -3,7 +3,7 @@
 use crate::redact;
 use crate::transport::{ErrorKind, Failure};
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderName, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use loadtest_model::metrics::status_label;
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ impl CallStatus {
     pub(super) fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let code = headers.get(STATUS)?.to_str().ok();
         let code = code.and_then(|text| text.parse::<u16>().ok());
-        let message = headers.get(MESSAGE).map(|text| text.as_bytes());
+        let message = headers.get(MESSAGE).map(HeaderValue::as_bytes);
         let message = decode_percent(message.unwrap_or_default());
         Some(Self {
             code: code.filter(|code| *code < 100).unwrap_or(UNKNOWN),
@@ -133,7 +133,6 @@ fn decode_percent(text: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::HeaderValue;
 
     fn headers(all: &[(&'static str, &'static str)]) -> HeaderMap {
         let pair = |&(name, value): &(&'static str, &'static str)| {

@@ -22,8 +22,11 @@ const MAX_KEPT: usize = 1024 * 1024;
 pub(super) struct Upload {
     body: OutgoingBody,
     is_body_over: bool,
-    /// What came of the body so far; `None` once the call cannot be sent again.
-    kept: Option<Vec<Bytes>>,
+    /// What came of the body so far, while the call may have to be sent again.
+    kept: Vec<Bytes>,
+    kept_length: usize,
+    /// False once the call cannot be sent again.
+    is_repeatable: bool,
     /// How many of these are sent.
     replayed: usize,
     /// What waits for the target to take it.
@@ -36,7 +39,9 @@ impl Upload {
         Self {
             body,
             is_body_over: false,
-            kept: Some(Vec::new()),
+            kept: Vec::new(),
+            kept_length: 0,
+            is_repeatable: true,
             replayed: 0,
             pending: Bytes::new(),
             counted,
@@ -46,15 +51,12 @@ impl Upload {
     /// Returns whether all can be sent again; it begins anew then.
     pub(super) fn rewind(&mut self) -> bool {
         (self.replayed, self.pending) = (0, Bytes::new());
-        self.kept.is_some()
+        self.is_repeatable
     }
 
     /// The call is answered: it will not be sent again.
     pub(super) fn forget(&mut self) {
-        if let Some(kept) = self.kept.take() {
-            // None of it may be left out.
-            debug_assert!(self.replayed >= kept.len());
-        }
+        self.is_repeatable = false;
     }
 
     /// Sends what can be sent; ready once all is, or the stream is over.
@@ -72,13 +74,11 @@ impl Upload {
                 return Poll::Ready(Ok(()));
             }
             if self.pending.is_empty() {
-                match ready!(self.poll_piece(cx))? {
-                    Some(piece) => self.pending = piece,
-                    None => {
-                        let _ = stream.send_data(Bytes::new(), true);
-                        return Poll::Ready(Ok(()));
-                    }
-                }
+                let Some(piece) = ready!(self.poll_piece(cx))? else {
+                    let _ = stream.send_data(Bytes::new(), true);
+                    return Poll::Ready(Ok(()));
+                };
+                self.pending = piece;
                 continue;
             }
             stream.reserve_capacity(self.pending.len());
@@ -98,9 +98,12 @@ impl Upload {
 
     /// The next piece of the body; `None` after the last.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, BoxError>> {
-        if let Some(piece) = self.kept.as_ref().and_then(|kept| kept.get(self.replayed)) {
+        if let Some(piece) = self.kept.get(self.replayed) {
             self.replayed += 1;
             return Poll::Ready(Ok(Some(piece.clone())));
+        }
+        if !self.is_repeatable {
+            (self.kept, self.replayed) = (Vec::new(), 0);
         }
         loop {
             if self.is_body_over {
@@ -124,14 +127,11 @@ impl Upload {
     }
 
     fn keep(&mut self, piece: &Bytes) {
-        if let Some(kept) = &mut self.kept {
-            let length: usize = kept.iter().map(Bytes::len).sum();
-            if length + piece.len() > MAX_KEPT {
-                self.kept = None;
-                return;
-            }
-            kept.push(piece.clone());
-            self.replayed = kept.len();
+        self.kept_length += piece.len();
+        self.is_repeatable &= self.kept_length <= MAX_KEPT;
+        if self.is_repeatable {
+            self.kept.push(piece.clone());
+            self.replayed = self.kept.len();
         }
     }
 

@@ -1,17 +1,22 @@
 //! The servers that the tests call: one that `tonic` makes, and one that answers frame by frame.
 
-use super::shop_proto::cart_server::{Cart, CartServer};
-use super::shop_proto::{Item, Price, Total};
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, StreamExt as _};
 use h2::server::{Connection, SendResponse};
 use http::HeaderMap;
+use rustls::ServerConfig;
+use rustls::pki_types::PrivateKeyDer;
+use shop_proto::cart_server::{Cart, CartServer};
+use shop_proto::{Item, Price, Total};
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
 use tonic::transport::server::TcpIncoming;
 use tonic::{Code, Request, Response, Status, Streaming};
 
@@ -43,6 +48,9 @@ struct Notes {
     most_open: AtomicUsize,
 }
 
+/// Serves the calls of a shop, and notes them.
+struct Service(Arc<Notes>);
+
 /// Counts a call as given up, unless it is answered.
 struct Pending(Arc<Notes>);
 
@@ -57,7 +65,7 @@ impl Shop {
         let connections = Arc::new(AtomicUsize::new(0));
         let notes: Arc<Notes> = Arc::default();
         let (service, counted) = (
-            CartServer::new(Arc::clone(&notes)),
+            CartServer::new(Service(Arc::clone(&notes))),
             Arc::clone(&connections),
         );
         let address = serve(move |address| async move {
@@ -66,8 +74,8 @@ impl Shop {
             let incoming = incoming.inspect(move |_| {
                 counted.fetch_add(1, Ordering::SeqCst);
             });
-            let server = tonic::transport::Server::builder().add_service(service);
-            let served = async move { server.serve_with_incoming(incoming).await.unwrap() };
+            let router = tonic::transport::Server::builder().add_service(service);
+            let served = async move { router.serve_with_incoming(incoming).await.unwrap() };
             (bound, served)
         });
         Self {
@@ -132,15 +140,19 @@ fn price(item: &Item, number: u64) -> Price {
 }
 
 #[tonic::async_trait]
-impl Cart for Arc<Notes> {
+impl Cart for Service {
     async fn add(&self, request: Request<Item>) -> Result<Response<Total>, Status> {
         let (metadata, _, item) = request.into_parts();
         let answered = metadata.get("x-answer").cloned();
-        self.metadata.lock().unwrap().push(metadata.into_headers());
+        self.0
+            .metadata
+            .lock()
+            .unwrap()
+            .push(metadata.into_headers());
         match item.product {
             MISSING => return Err(Status::not_found("no such product: 100%")),
             SLOW => {
-                let _pending = Pending(Arc::clone(self));
+                let _pending = Pending(Arc::clone(&self.0));
                 std::future::pending::<()>().await;
             }
             code @ STATUSES.. => {
@@ -149,13 +161,13 @@ impl Cart for Arc<Notes> {
             }
             _ => {}
         }
-        let open = self.open.fetch_add(1, Ordering::SeqCst) + 1;
-        self.most_open.fetch_max(open, Ordering::SeqCst);
+        let open = self.0.open.fetch_add(1, Ordering::SeqCst) + 1;
+        self.0.most_open.fetch_max(open, Ordering::SeqCst);
         if item.quantity == 0 {
             // All of a test are here before the first one is answered.
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        self.open.fetch_sub(1, Ordering::SeqCst);
+        self.0.open.fetch_sub(1, Ordering::SeqCst);
         let total = Total {
             cart: item.product,
             cents: u64::from(item.quantity) * 100,
@@ -187,7 +199,7 @@ impl Cart for Arc<Notes> {
         let item = request.into_inner();
         let count = u64::from(item.quantity);
         let broken = (item.product == BROKEN).then(|| Err(Status::aborted("sold out")));
-        let pending = (item.product == SLOW).then(|| Pending(Arc::clone(self)));
+        let pending = (item.product == SLOW).then(|| Pending(Arc::clone(&self.0)));
         let prices = stream::iter(0..count).then(move |number| async move {
             tokio::time::sleep(Duration::from_millis(20)).await;
             Ok(price(&item, number))
@@ -240,6 +252,40 @@ pub(super) enum After {
 pub(super) fn raw_server(
     answer: impl Fn(RawCall) -> After + Send + Sync + Clone + 'static,
 ) -> (String, Arc<AtomicUsize>) {
+    let (address, connections) = raw_server_over(|stream| async { Ok(stream) }, answer);
+    (format!("http://{address}"), connections)
+}
+
+/// The same over TLS, which offers `protocols`.
+pub(super) fn raw_tls_server(
+    protocols: &[&str],
+    answer: impl Fn(RawCall) -> After + Send + Sync + Clone + 'static,
+) -> (String, Arc<AtomicUsize>) {
+    let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
+    let provider = rustls::crypto::ring::default_provider();
+    let config = ServerConfig::builder_with_provider(provider.into());
+    let config = config.with_safe_default_protocol_versions().unwrap();
+    let config = config.with_no_client_auth();
+    let mut config = config
+        .with_single_cert(vec![certified.cert.der().clone()], key)
+        .unwrap();
+    let names = protocols.iter();
+    config.alpn_protocols = names.map(|name| name.as_bytes().to_vec()).collect();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let accept = move |stream| acceptor.accept(stream);
+    let (address, connections) = raw_server_over(accept, answer);
+    (format!("https://{address}"), connections)
+}
+
+fn raw_server_over<S, F>(
+    accept: impl Fn(TcpStream) -> F + Send + Sync + Clone + 'static,
+    answer: impl Fn(RawCall) -> After + Send + Sync + Clone + 'static,
+) -> (SocketAddr, Arc<AtomicUsize>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    F: Future<Output = io::Result<S>> + Send,
+{
     let connections: Arc<AtomicUsize> = Arc::default();
     let (counted, calls) = (Arc::clone(&connections), Arc::<AtomicUsize>::default());
     let address = serve(move |address| async move {
@@ -249,9 +295,12 @@ pub(super) fn raw_server(
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
                 let (answer, calls) = (answer.clone(), Arc::clone(&calls));
-                let counted = Arc::clone(&counted);
+                let (accept, counted) = (accept.clone(), Arc::clone(&counted));
                 tokio::spawn(async move {
                     // Before a run it is only seen that the target is there.
+                    let Ok(stream) = accept(stream).await else {
+                        return;
+                    };
                     if let Ok(connection) = h2::server::handshake(stream).await {
                         counted.fetch_add(1, Ordering::SeqCst);
                         answer_calls(connection, answer, calls).await;
@@ -261,11 +310,11 @@ pub(super) fn raw_server(
         };
         (bound, served)
     });
-    (format!("http://{address}"), connections)
+    (address, connections)
 }
 
-async fn answer_calls(
-    mut connection: Connection<TcpStream, Bytes>,
+async fn answer_calls<S: AsyncRead + AsyncWrite + Unpin>(
+    mut connection: Connection<S, Bytes>,
     answer: impl Fn(RawCall) -> After,
     calls: Arc<AtomicUsize>,
 ) {

@@ -1,17 +1,3 @@
-//! Messages, client and server of `shop.proto`, as `tonic-prost-build` 0.14 generates them with `build_transport(false)`.
-
-#![allow(
-    clippy::all,
-    clippy::pedantic,
-    clippy::allow_attributes,
-    clippy::allow_attributes_without_reason,
-    missing_docs,
-    unused_qualifications,
-    unreachable_pub,
-    dead_code,
-    reason = "it is generated"
-)]
-
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Item {
     #[prost(uint64, tag = "1")]
@@ -40,10 +26,10 @@ pub mod cart_client {
         dead_code,
         missing_docs,
         clippy::wildcard_imports,
-        clippy::let_unit_value
+        clippy::let_unit_value,
     )]
-    use tonic::codegen::http::Uri;
     use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
     /// The cart of a customer.
     #[derive(Debug, Clone)]
     pub struct CartClient<T> {
@@ -64,18 +50,22 @@ pub mod cart_client {
             let inner = tonic::client::Grpc::with_origin(inner, origin);
             Self { inner }
         }
-        pub fn with_interceptor<F>(inner: T, interceptor: F) -> CartClient<InterceptedService<T, F>>
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> CartClient<InterceptedService<T, F>>
         where
             F: tonic::service::Interceptor,
             T::ResponseBody: Default,
             T: tonic::codegen::Service<
-                    http::Request<tonic::body::Body>,
-                    Response = http::Response<
-                        <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
-                    >,
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
                 >,
-            <T as tonic::codegen::Service<http::Request<tonic::body::Body>>>::Error:
-                Into<StdError> + std::marker::Send + std::marker::Sync,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
         {
             CartClient::new(InterceptedService::new(inner, interceptor))
         }
@@ -115,14 +105,18 @@ pub mod cart_client {
             &mut self,
             request: impl tonic::IntoRequest<super::Item>,
         ) -> std::result::Result<tonic::Response<super::Total>, tonic::Status> {
-            self.inner.ready().await.map_err(|e| {
-                tonic::Status::unknown(format!("Service was not ready: {}", e.into()))
-            })?;
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static("/shop.Cart/Add");
             let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("shop.Cart", "Add"));
+            req.extensions_mut().insert(GrpcMethod::new("shop.Cart", "Add"));
             self.inner.unary(req, path, codec).await
         }
         /// Adds several products.
@@ -130,14 +124,18 @@ pub mod cart_client {
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::Item>,
         ) -> std::result::Result<tonic::Response<super::Total>, tonic::Status> {
-            self.inner.ready().await.map_err(|e| {
-                tonic::Status::unknown(format!("Service was not ready: {}", e.into()))
-            })?;
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static("/shop.Cart/AddAll");
             let mut req = request.into_streaming_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("shop.Cart", "AddAll"));
+            req.extensions_mut().insert(GrpcMethod::new("shop.Cart", "AddAll"));
             self.inner.client_streaming(req, path, codec).await
         }
         /// Follows the price of a product.
@@ -148,14 +146,18 @@ pub mod cart_client {
             tonic::Response<tonic::codec::Streaming<super::Price>>,
             tonic::Status,
         > {
-            self.inner.ready().await.map_err(|e| {
-                tonic::Status::unknown(format!("Service was not ready: {}", e.into()))
-            })?;
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static("/shop.Cart/Watch");
             let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("shop.Cart", "Watch"));
+            req.extensions_mut().insert(GrpcMethod::new("shop.Cart", "Watch"));
             self.inner.server_streaming(req, path, codec).await
         }
         /// Answers each product with its price.
@@ -166,14 +168,18 @@ pub mod cart_client {
             tonic::Response<tonic::codec::Streaming<super::Price>>,
             tonic::Status,
         > {
-            self.inner.ready().await.map_err(|e| {
-                tonic::Status::unknown(format!("Service was not ready: {}", e.into()))
-            })?;
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static("/shop.Cart/Ask");
             let mut req = request.into_streaming_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("shop.Cart", "Ask"));
+            req.extensions_mut().insert(GrpcMethod::new("shop.Cart", "Ask"));
             self.inner.streaming(req, path, codec).await
         }
     }
@@ -185,7 +191,7 @@ pub mod cart_server {
         dead_code,
         missing_docs,
         clippy::wildcard_imports,
-        clippy::let_unit_value
+        clippy::let_unit_value,
     )]
     use tonic::codegen::*;
     /// Generated trait containing gRPC methods that should be implemented for use with CartServer.
@@ -204,7 +210,8 @@ pub mod cart_server {
         /// Server streaming response type for the Watch method.
         type WatchStream: tonic::codegen::tokio_stream::Stream<
                 Item = std::result::Result<super::Price, tonic::Status>,
-            > + std::marker::Send
+            >
+            + std::marker::Send
             + 'static;
         /// Follows the price of a product.
         async fn watch(
@@ -214,7 +221,8 @@ pub mod cart_server {
         /// Server streaming response type for the Ask method.
         type AskStream: tonic::codegen::tokio_stream::Stream<
                 Item = std::result::Result<super::Price, tonic::Status>,
-            > + std::marker::Send
+            >
+            + std::marker::Send
             + 'static;
         /// Answers each product with its price.
         async fn ask(
@@ -244,7 +252,10 @@ pub mod cart_server {
                 max_encoding_message_size: None,
             }
         }
-        pub fn with_interceptor<F>(inner: T, interceptor: F) -> InterceptedService<Self, F>
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> InterceptedService<Self, F>
         where
             F: tonic::service::Interceptor,
         {
@@ -299,12 +310,21 @@ pub mod cart_server {
                 "/shop.Cart/Add" => {
                     #[allow(non_camel_case_types)]
                     struct AddSvc<T: Cart>(pub Arc<T>);
-                    impl<T: Cart> tonic::server::UnaryService<super::Item> for AddSvc<T> {
+                    impl<T: Cart> tonic::server::UnaryService<super::Item>
+                    for AddSvc<T> {
                         type Response = super::Total;
-                        type Future = BoxFuture<tonic::Response<Self::Response>, tonic::Status>;
-                        fn call(&mut self, request: tonic::Request<super::Item>) -> Self::Future {
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::Item>,
+                        ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
-                            let fut = async move { <T as Cart>::add(&inner, request).await };
+                            let fut = async move {
+                                <T as Cart>::add(&inner, request).await
+                            };
                             Box::pin(fut)
                         }
                     }
@@ -333,15 +353,21 @@ pub mod cart_server {
                 "/shop.Cart/AddAll" => {
                     #[allow(non_camel_case_types)]
                     struct AddAllSvc<T: Cart>(pub Arc<T>);
-                    impl<T: Cart> tonic::server::ClientStreamingService<super::Item> for AddAllSvc<T> {
+                    impl<T: Cart> tonic::server::ClientStreamingService<super::Item>
+                    for AddAllSvc<T> {
                         type Response = super::Total;
-                        type Future = BoxFuture<tonic::Response<Self::Response>, tonic::Status>;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
                         fn call(
                             &mut self,
                             request: tonic::Request<tonic::Streaming<super::Item>>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
-                            let fut = async move { <T as Cart>::add_all(&inner, request).await };
+                            let fut = async move {
+                                <T as Cart>::add_all(&inner, request).await
+                            };
                             Box::pin(fut)
                         }
                     }
@@ -370,14 +396,22 @@ pub mod cart_server {
                 "/shop.Cart/Watch" => {
                     #[allow(non_camel_case_types)]
                     struct WatchSvc<T: Cart>(pub Arc<T>);
-                    impl<T: Cart> tonic::server::ServerStreamingService<super::Item> for WatchSvc<T> {
+                    impl<T: Cart> tonic::server::ServerStreamingService<super::Item>
+                    for WatchSvc<T> {
                         type Response = super::Price;
                         type ResponseStream = T::WatchStream;
-                        type Future =
-                            BoxFuture<tonic::Response<Self::ResponseStream>, tonic::Status>;
-                        fn call(&mut self, request: tonic::Request<super::Item>) -> Self::Future {
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::Item>,
+                        ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
-                            let fut = async move { <T as Cart>::watch(&inner, request).await };
+                            let fut = async move {
+                                <T as Cart>::watch(&inner, request).await
+                            };
                             Box::pin(fut)
                         }
                     }
@@ -406,17 +440,22 @@ pub mod cart_server {
                 "/shop.Cart/Ask" => {
                     #[allow(non_camel_case_types)]
                     struct AskSvc<T: Cart>(pub Arc<T>);
-                    impl<T: Cart> tonic::server::StreamingService<super::Item> for AskSvc<T> {
+                    impl<T: Cart> tonic::server::StreamingService<super::Item>
+                    for AskSvc<T> {
                         type Response = super::Price;
                         type ResponseStream = T::AskStream;
-                        type Future =
-                            BoxFuture<tonic::Response<Self::ResponseStream>, tonic::Status>;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
                         fn call(
                             &mut self,
                             request: tonic::Request<tonic::Streaming<super::Item>>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
-                            let fut = async move { <T as Cart>::ask(&inner, request).await };
+                            let fut = async move {
+                                <T as Cart>::ask(&inner, request).await
+                            };
                             Box::pin(fut)
                         }
                     }
@@ -442,19 +481,25 @@ pub mod cart_server {
                     };
                     Box::pin(fut)
                 }
-                _ => Box::pin(async move {
-                    let mut response = http::Response::new(tonic::body::Body::default());
-                    let headers = response.headers_mut();
-                    headers.insert(
-                        tonic::Status::GRPC_STATUS,
-                        (tonic::Code::Unimplemented as i32).into(),
-                    );
-                    headers.insert(
-                        http::header::CONTENT_TYPE,
-                        tonic::metadata::GRPC_CONTENT_TYPE,
-                    );
-                    Ok(response)
-                }),
+                _ => {
+                    Box::pin(async move {
+                        let mut response = http::Response::new(
+                            tonic::body::Body::default(),
+                        );
+                        let headers = response.headers_mut();
+                        headers
+                            .insert(
+                                tonic::Status::GRPC_STATUS,
+                                (tonic::Code::Unimplemented as i32).into(),
+                            );
+                        headers
+                            .insert(
+                                http::header::CONTENT_TYPE,
+                                tonic::metadata::GRPC_CONTENT_TYPE,
+                            );
+                        Ok(response)
+                    })
+                }
             }
         }
     }

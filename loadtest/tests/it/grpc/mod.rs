@@ -1,8 +1,6 @@
 //! gRPC: calls of a generated client over `http.grpc()`, what is measured of them, and how they fail.
 
 mod server;
-#[path = "../shop_proto/mod.rs"]
-mod shop_proto;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -13,7 +11,9 @@ use loadtest::prelude::*;
 use loadtest::{Run, Scenario};
 use loadtest_model::definition::Load;
 use loadtest_tests::{Reply, Server};
-use server::{After, BROKEN, LAST, MISSING, RawCall, SLOW, STATUSES, Shop, raw_server};
+use server::{
+    After, BROKEN, LAST, MISSING, RawCall, SLOW, STATUSES, Shop, raw_server, raw_tls_server,
+};
 use shop_proto::cart_client::CartClient;
 use shop_proto::{Item, Price};
 use std::sync::atomic::Ordering;
@@ -672,4 +672,60 @@ fn a_stream_that_ends_with_another_status_has_failed_and_counts_no_gaps() {
     let stream = card.steps[0].stream.as_ref().unwrap();
     assert_eq!((stream.first_event.samples, stream.gap.samples), (2, 0));
     assert_eq!(messages(&card.steps[0].inner[0]), (2, 4));
+}
+
+#[scenario(insecure = true, http = 1)]
+fn encrypted() {
+    #[step]
+    async fn add(http: &mut Http) -> Result<u64, Error> {
+        let total = CartClient::new(http.grpc()).add(item(7, 1)).await?;
+        Ok(total.into_inner().cents)
+    }
+}
+
+#[test]
+fn calls_go_over_http_2_within_tls_whatever_requests_do() {
+    let (url, connections) = raw_tls_server(&["http/1.1", "h2"], |call| {
+        answer(call);
+        After::Nothing
+    });
+    let card = run(encrypted(), &url, Load::iterations(4, 2));
+    assert_eq!(errors(&card), []);
+    assert_eq!(rows(&card.steps[0]), [("shop.Cart/Add", 4, 0)]);
+    assert_eq!(connections.load(Ordering::SeqCst), 2);
+
+    let (url, _) = raw_tls_server(&["http/1.1"], |_| After::Nothing);
+    let card = run(encrypted(), &url, Load::iterations(1, 1));
+    let [("add", "tls.protocol", None, 1, words)] = errors(&card)[..] else {
+        panic!("{:?}", errors(&card))
+    };
+    assert_eq!(words, "the target does not offer HTTP/2, which gRPC needs");
+}
+
+#[scenario]
+fn prepared() {
+    /// The cart that all users share.
+    #[setup]
+    async fn cart(http: &mut Http) -> Result<u64, Error> {
+        let filled = CartClient::new(http.grpc()).add(item(77, 1)).await?;
+        Ok(filled.into_inner().cart)
+    }
+
+    #[step]
+    async fn add(cart: &u64, http: &mut Http) -> Result<(), Error> {
+        let total = CartClient::new(http.grpc()).add(item(*cart, 1)).await?;
+        match total.into_inner().cart {
+            77 => Ok(()),
+            other => Err(format!("{other}").into()),
+        }
+    }
+}
+
+#[test]
+fn a_setup_may_call_too_and_is_not_measured() {
+    let shop = Shop::start();
+    let card = run(prepared(), &shop.url, Load::iterations(2, 1));
+    assert_eq!(errors(&card), []);
+    assert_eq!(rows(&card.steps[0]), [("shop.Cart/Add", 2, 0)]);
+    assert_eq!(shop.metadata().len(), 3);
 }
