@@ -358,7 +358,7 @@ impl<T> Message<T> {
 
     /// The time that it took from `sent`, a [`Stamp`] that went with it, to the read that completed it.
     pub fn since(&self, sent: Stamp) -> Duration {
-        sent.until(self.at())
+        sent.until(self.at)
     }
 
     /// The time of the read that completed it.

@@ -4,7 +4,8 @@ use serde::{Serialize, Serializer};
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// Tells this process from others, whose clocks are not comparable.
 static PROCESS: LazyLock<(u64, Instant)> =

@@ -3,6 +3,7 @@
 use super::{Block, Fact, Section};
 use loadtest_model::card::Card;
 use loadtest_model::display;
+use std::fmt::Write as _;
 
 /// Says how many WebSockets there were, how they ended, and what went over them.
 pub(super) fn build_websockets(card: &Card) -> Option<Section> {
@@ -23,15 +24,15 @@ pub(super) fn build_websockets(card: &Card) -> Option<Section> {
         count(tally.most_open)
     );
     if tally.reopened > 0 {
-        let anew = format!(
-            ", {} of them anew, after the target closed one",
-            count(tally.reopened)
+        let reopened = count(tally.reopened);
+        let _ = write!(
+            opened,
+            ", {reopened} of them anew, after the target closed one"
         );
-        opened.push_str(&anew);
     }
     let mut closed = format!("{} by users", count(tally.closed_by_user));
     if let Some(codes) = sockets.describe_closed() {
-        closed.push_str(&format!("; by the target, by code: {codes}"));
+        let _ = write!(closed, "; by the target, by code: {codes}");
     }
     let mut facts = vec![Fact::new("Opened", opened), Fact::new("Closed", closed)];
     let sent = messages(
