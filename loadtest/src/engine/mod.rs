@@ -23,6 +23,7 @@ pub(crate) mod smoke;
 mod spans;
 mod step_calls;
 mod step_client;
+mod step_failure;
 mod step_stream;
 #[cfg(test)]
 mod tests;

@@ -4,15 +4,16 @@
 use super::control::RunPhase;
 use super::iteration::{SampledJourney, SampledRequest, StepContext};
 use super::samples::SampledTraffic;
+use super::step_failure::FailedOperation;
 use super::step_stream::Arrivals;
 use super::worker_state::WorkerState;
-use crate::chain::{Error, Fault, HttpError, RawResponse, RequestBuf, RequestTarget};
+use crate::chain::{HttpError, RawResponse, RequestBuf, RequestTarget};
 use crate::redact;
-use crate::transport::grpc::{ShownCall, code_of_http_status};
+use crate::transport::grpc::ShownCall;
 use crate::transport::{AnswerDetails, Exchange, Failure};
 use http::StatusCode;
 use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
-use loadtest_model::metrics::{InnerTally, MessageCounts, is_grpc_code};
+use loadtest_model::metrics::{MessageCounts, is_grpc_code};
 use loadtest_model::metrics::{OTHERS, StepTally, StreamSample};
 use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::Window;
@@ -75,9 +76,9 @@ pub(super) struct RequestEntries {
     /// The first check that failed, in words.
     pub(super) problem: Option<String>,
     /// The failure of the operation that ended last.
-    failure: Option<Failure>,
+    pub(super) failure: Option<Failure>,
     /// The last failure of a gRPC call for each code that its client sees.
-    failed_calls: Vec<(u16, Failure)>,
+    pub(super) failed_calls: Vec<(u16, Failure)>,
     /// The number of operations that are kept to be shown: the last ones.
     keeps: usize,
     pub(super) shown: VecDeque<ShownOperation>,
@@ -141,24 +142,6 @@ struct FinishedOperation {
     stream: Option<StreamSample>,
     /// The messages of a call.
     messages: Option<MessageCounts>,
-}
-
-/// Why an operation failed.
-struct FailedOperation {
-    kind: ErrorKind,
-    /// The status of an answer that is a failure.
-    status: Option<u16>,
-    message: String,
-}
-
-impl From<&Failure> for FailedOperation {
-    fn from(failure: &Failure) -> Self {
-        Self {
-            kind: failure.kind,
-            status: failure.status_number(),
-            message: failure.message.clone(),
-        }
-    }
 }
 
 /// What became of an operation.
@@ -341,23 +324,6 @@ impl RequestLog {
     }
 }
 
-impl FailedOperation {
-    /// Returns whether it failed by the status of its answer.
-    fn is_by_status(&self) -> bool {
-        matches!(self.kind, ErrorKind::GrpcStatus | ErrorKind::Status)
-    }
-
-    /// Counts it in its row.
-    fn tally(&self, row: &mut InnerTally, time: Duration) {
-        let message = || redact::redact_message(&self.message);
-        match self.status.filter(|_| self.is_by_status()) {
-            Some(code) if is_grpc_code(code) => row.called(code, time, message),
-            Some(status) => row.answered(status, time, message),
-            None => row.unanswered(self.kind, message(), time),
-        }
-    }
-}
-
 impl Drop for RequestLog {
     fn drop(&mut self) {
         let log = self.log.get_mut();
@@ -475,8 +441,7 @@ impl RequestEntries {
         for ended in self.finished.drain(..) {
             let status = match &ended.result {
                 Ok(status) => *status,
-                Err(failed) if failed.is_by_status() => failed.status,
-                Err(_) => None,
+                Err(failed) => failed.answered_status(),
             };
             if let Some(status) = status {
                 *tally.statuses.entry(status).or_default() += 1;
@@ -504,77 +469,6 @@ impl RequestEntries {
                     Redacted::assume(status.map_or_else(|_| String::new(), |it| it.to_string()))
                 }),
                 Err(failed) => failed.tally(row, ended.time),
-            }
-        }
-    }
-
-    /// Returns the failure of the last call whose client sees this code.
-    fn failure_of_call(&self, code: u16) -> Option<&Failure> {
-        let mut failed = self.failed_calls.iter();
-        failed.find(|(seen, _)| *seen == code).map(|(_, it)| it)
-    }
-
-    /// Keeps the failure of a call by the code that its client sees.
-    fn keep_failed_call(&mut self, failure: &Failure) {
-        let http = failure.status.map(code_of_http_status);
-        if let Some(code) = failure.grpc_code.or(http) {
-            self.failed_calls.retain(|(seen, _)| *seen != code);
-            self.failed_calls.push((code, failure.clone()));
-        }
-    }
-
-    /// Returns the failure of a step with a failed check, whose outcome was otherwise `failure`. What has a kind of
-    /// its own, such as a refused connection, keeps it.
-    pub(super) fn failure_of_check(&mut self, failure: Option<&Failure>) -> Option<Failure> {
-        let problem = self.problem.take()?;
-        match failure {
-            None => Some(Failure::new(ErrorKind::StepAssert, problem)),
-            Some(failure) if failure.kind == ErrorKind::StepAssert => {
-                Some(Failure::new(ErrorKind::StepAssert, problem))
-            }
-            Some(failure) if failure.kind == ErrorKind::StepError => {
-                let message = format!("{problem}: {}", failure.message);
-                Some(Failure::new(ErrorKind::StepAssert, message))
-            }
-            Some(_) => None,
-        }
-    }
-
-    /// Returns the failure of a step that returned `error`: that of the operation which the error is about,
-    /// else that of the last one.
-    pub(super) fn failure_for(&mut self, error: &Error) -> Failure {
-        let mut words = error.to_string();
-        let fault = error.fault();
-        let mut last = self.failure.take();
-        if let Fault::Call { code, shown } = &fault
-            && let Some(failure) = self.failure_of_call(*code)
-        {
-            words = words.replace(shown, &failure.message);
-            last = Some(failure.clone());
-        }
-        match (fault, last) {
-            (Fault::Unsent, _) => Failure::new(ErrorKind::StepError, words),
-            (Fault::Unanswered(kind), last)
-                if last.as_ref().is_none_or(|last| last.kind.name() != kind) =>
-            {
-                let known = ErrorKind::from_name(kind);
-                Failure::new(known.unwrap_or(ErrorKind::StepError), words)
-            }
-            (_, Some(mut failure)) => {
-                failure.message = if words.contains(&failure.message) {
-                    words
-                } else {
-                    format!("{words} ({})", failure.message)
-                };
-                failure
-            }
-            (Fault::Undecodable(reason), None) => Failure::new(ErrorKind::BodyDecode, reason),
-            (Fault::Status(status), None) => Failure {
-                status: Some(status),
-                ..Failure::new(ErrorKind::Status, words)
-            },
-            (Fault::Unanswered(_) | Fault::Call { .. } | Fault::Other, None) => {
-                Failure::new(ErrorKind::StepError, words)
             }
         }
     }

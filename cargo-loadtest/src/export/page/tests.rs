@@ -241,7 +241,7 @@ fn grpc_calls_are_shown_with_their_codes_by_name_and_their_messages() {
         rows,
         [
             "| Call | Calls | Status | Messages sent | Messages received",
-            "| wait |  |  |  |",
+            "| get_order |  |  |  | ",
             "\u{21b3} shop.Cart/Add | 200 | OK 1\u{202f}200 \u{b7} NOT_FOUND 3 \u{b7} 42 1 | 1\u{202f}204 | 1\u{202f}200",
         ]
     );

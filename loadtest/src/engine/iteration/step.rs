@@ -3,7 +3,7 @@
 use super::super::outcome::{
     StepOutcome, StepSample, dependency_tally, tally_failure, tally_not_sent, tally_without_request,
 };
-use super::super::request_log::{OwnWaits, RequestLog, ShownOperation};
+use super::super::request_log::{OwnWaits, RequestEntries, RequestLog, ShownOperation};
 use super::super::request_loop::RequestLoop;
 use super::super::step_client::StepClient;
 use super::super::trace::JourneyTrace;
@@ -89,6 +89,22 @@ impl<'a> StepContext<'a> {
 /// Every step that gets the transport of a user gives it back.
 pub(super) fn missing_transport<R>() -> R {
     unreachable!("a step keeps nothing that is lent to it")
+}
+
+/// Hands over the operations of an async step that are kept to be shown.
+fn show_operations<O: IterationObserver>(step: usize, log: &mut RequestEntries, observer: &mut O) {
+    for shown in std::mem::take(&mut log.shown) {
+        match shown {
+            ShownOperation::Request(row, sent) => {
+                observer.on_row(&log.rows[row]);
+                observer.on_exchange(step, &sent.0, &sent.1);
+            }
+            ShownOperation::Call(row, call) => observer.on_call(step, &log.rows[row], &call),
+            ShownOperation::Own { row, time, failure } => {
+                observer.on_operation(step, &log.rows[row], time, failure.as_ref());
+            }
+        }
+    }
 }
 
 impl<T: Transport> VirtualUser<T> {
@@ -205,18 +221,7 @@ impl<T: Transport> VirtualUser<T> {
         let (ran, mut account) = self.run_with_client(context, O::KEPT_EXCHANGES).await;
         let cut_off = account.cut_off();
         let log = account.entries();
-        for shown in std::mem::take(&mut log.shown) {
-            match shown {
-                ShownOperation::Request(row, sent) => {
-                    observer.on_row(&log.rows[row]);
-                    observer.on_exchange(step, &sent.0, &sent.1);
-                }
-                ShownOperation::Call(row, call) => observer.on_call(step, &log.rows[row], &call),
-                ShownOperation::Own { row, time, failure } => {
-                    observer.on_operation(step, &log.rows[row], time, failure.as_ref());
-                }
-            }
-        }
+        show_operations(step, log, observer);
         if O::SHOWS_MESSAGES {
             observer.on_messages(step, &self.sockets.take_transcript());
         }
