@@ -69,6 +69,7 @@ extern crate self as loadtest;
 pub use chain::generated as __private;
 pub use chain::{
     Scenario,
+    beat::Beat,
     credential::Credential,
     error::Error,
     events::{Event, Events},

@@ -4,6 +4,7 @@
 //! that request itself, and hands the response back; a step whose upstream slot is empty is never
 //! built.
 
+pub(crate) mod beat;
 pub(crate) mod credential;
 mod current_sender;
 mod decode_error;

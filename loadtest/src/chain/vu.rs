@@ -1,6 +1,7 @@
 //! The virtual user, as scenario code sees it.
 
 use super::StepSender;
+use super::beat::Beat;
 use super::measure::{Measure, MeasuredOutput};
 use super::stamp::Stamp;
 use loadtest_model::random::{GOLDEN, mix_bits, unit_interval};
@@ -157,6 +158,32 @@ impl Vu {
             char::from(letter)
         });
         letters.take(10).collect()
+    }
+
+    /// Begins a beat: ticks at equal distances, the first one now. What an `async` step does at a tick counts from then on,
+    /// also where the answers before came late.
+    ///
+    /// ```
+    /// use loadtest::prelude::*;
+    /// use std::time::Duration;
+    ///
+    /// #[scenario(base = "http://127.0.0.1:3000", load = users(50, for = 1m))]
+    /// fn devices() {
+    ///     #[step(ws = "/telemetry")]
+    ///     fn socket() -> Socket<Value>;
+    ///
+    ///     #[step(row("report").p99 < 50ms)]
+    ///     async fn reports(socket: &Socket<Value>, vu: &mut Vu) -> Result<(), Error> {
+    ///         let mut beat = vu.beat(Duration::from_millis(100));
+    ///         while let Some(number) = beat.next().await {
+    ///             socket.ask(&json!({ "report": number })).name("report").await?;
+    ///         }
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
+    pub fn beat(&self, interval: Duration) -> Beat {
+        Beat::begin(interval)
     }
 
     /// This instant as a text: sent through the target, it times the way to another user. See [`Stamp`].

@@ -14,7 +14,7 @@ use crate::transport::{AnswerDetails, Exchange, Failure};
 use http::StatusCode;
 use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
 use loadtest_model::metrics::{MessageCounts, is_grpc_code};
-use loadtest_model::metrics::{OTHERS, StepTally, StreamSample};
+use loadtest_model::metrics::{OTHERS, StepTally, StreamSample, Tally};
 use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::Window;
 use std::cell::{Cell, RefCell};
@@ -49,6 +49,8 @@ pub(super) struct RequestEntries {
     pub(super) first: Option<Instant>,
     /// The time at which the last operation ended.
     last: Option<Instant>,
+    /// The instant from which the next operation counts, where it was due before it begins.
+    due: Option<Instant>,
     /// All operations.
     count: u32,
     /// The stream that was read last.
@@ -180,6 +182,8 @@ pub(super) struct OpenOperation<'a> {
     request_log: &'a RequestLog,
     row: usize,
     start: Instant,
+    /// From the instant at which it was due to its start.
+    delay: Duration,
     unfinished: Cell<Traffic>,
     /// What came of its answer, if that is read as a stream of events.
     arrivals: Option<Rc<Arrivals>>,
@@ -190,6 +194,7 @@ pub(super) struct OpenOperation<'a> {
 pub(super) struct HeldOperation {
     row: usize,
     start: Instant,
+    delay: Duration,
 }
 
 /// A pause; one that the step drops is none of its latency either.
@@ -270,10 +275,22 @@ impl RequestLog {
             request_log: self,
             row: held.row,
             start: held.start,
+            delay: held.delay,
             unfinished: Cell::default(),
             arrivals: None,
             is_closed: false,
         }
+    }
+
+    /// The next operation counts from `due` on.
+    pub(super) fn begin_from(&self, due: Instant) {
+        self.log.borrow_mut().due = Some(due);
+    }
+
+    /// Counts by how much the generator itself was late with a tick.
+    pub(super) fn count_lateness(&self, late: Duration) {
+        let lateness = |tally: &mut Tally| tally.journey.lateness.record(late);
+        self.state.with_tally(self.window, lateness);
     }
 
     pub(super) fn count_check(&self, name: &str, holds: bool) {
@@ -301,10 +318,12 @@ impl RequestLog {
         let mut log = self.log.borrow_mut();
         let row = log.row_index(name);
         log.begin_operation(start);
+        let due = log.due.take().unwrap_or(start);
         OpenOperation {
             request_log: self,
             row,
             start,
+            delay: start.saturating_duration_since(due),
             unfinished: Cell::default(),
             arrivals: None,
             is_closed: false,
@@ -513,6 +532,7 @@ impl OpenOperation<'_> {
         HeldOperation {
             row: self.row,
             start: self.start,
+            delay: self.delay,
         }
     }
 
@@ -575,7 +595,7 @@ impl OpenOperation<'_> {
         log.add_phases(ended.phases);
         log.finished.push(FinishedOperation {
             row: self.row,
-            time: ended.time,
+            time: self.delay + ended.time,
             result: failure.map_or(Ok(ended.status), |failure| Err(failure.into())),
             stream,
             messages: ended.messages,
@@ -680,7 +700,7 @@ impl Drop for OpenOperation<'_> {
             log.stream.clone_from(&stream);
             log.finished.push(FinishedOperation {
                 row: self.row,
-                time: now - self.start,
+                time: self.delay + (now - self.start),
                 result: Ok(Some(status.as_u16())),
                 stream,
                 messages: None,
@@ -690,7 +710,7 @@ impl Drop for OpenOperation<'_> {
         if is_failure {
             log.finished.push(FinishedOperation {
                 row: self.row,
-                time: now - self.start,
+                time: self.delay + (now - self.start),
                 result: Err(FailedOperation {
                     kind: ErrorKind::StepError,
                     status: None,

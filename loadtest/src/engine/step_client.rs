@@ -26,6 +26,9 @@ use tokio::time::Instant;
 /// No status is a failure: the step looks at it.
 static ANY_STATUS: Expect = Expect::ANY;
 
+/// The ticks of a beat where a journey is only tried.
+const SHOWN_TICKS: u64 = 3;
+
 /// The client of an async step.
 pub(super) struct StepClient<T> {
     pub(super) transport: T,
@@ -127,6 +130,27 @@ impl<T: Transport> StepSender for StepClient<T> {
             } else {
                 tokio::time::sleep(time).await;
             }
+        })
+    }
+
+    fn tick(&self, due: Instant, number: u64) -> Local<'_, bool> {
+        Box::pin(async move {
+            let state = self.request_log.state();
+            if self.request_log.is_shown() && number >= SHOWN_TICKS {
+                return false;
+            }
+            let left = due.saturating_duration_since(Instant::now());
+            if !left.is_zero() && state.is_running() {
+                let _pause = PauseGuard::begin_pause(&self.request_log);
+                state.pause_unless_stopping(left).await;
+                // What is late from here on is late by the generator.
+                self.request_log.count_lateness(due.elapsed());
+            }
+            let is_due = state.is_running();
+            if is_due {
+                self.request_log.begin_from(due);
+            }
+            is_due
         })
     }
 

@@ -24,6 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
+use tokio::time::Instant;
 
 /// Sends for the setups and the teardowns of a scenario, on the thread that calls them.
 #[derive(Debug)]
@@ -144,6 +145,11 @@ impl StepSender for SetupWire {
 
     fn pause(&self, time: Duration) -> Local<'_, ()> {
         Box::pin(tokio::time::sleep(time))
+    }
+
+    fn tick(&self, _: Instant, _: u64) -> Local<'_, bool> {
+        // A setup has no user who could begin a beat.
+        Box::pin(std::future::ready(false))
     }
 
     fn count_check(&self, name: &str, holds: bool) {

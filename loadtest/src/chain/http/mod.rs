@@ -98,6 +98,10 @@ pub(crate) trait StepSender {
     /// Pauses, which is part of no latency.
     fn pause(&self, time: Duration) -> Local<'_, ()>;
 
+    /// Waits until `due`, the tick with this number, from which the next operation counts; false once no more is to be
+    /// sent.
+    fn tick(&self, due: Instant, number: u64) -> Local<'_, bool>;
+
     /// Counts a check that passed or failed.
     fn count_check(&self, name: &str, holds: bool);
 

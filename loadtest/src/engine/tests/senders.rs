@@ -1,7 +1,7 @@
 //! Steps that send for themselves: one sample each, and a row per name of their requests.
 
 use super::*;
-use crate::{Error, Skip};
+use crate::{Beat, Error, Skip};
 use loadtest_model::metrics::{Histogram, InnerTally};
 use std::cell::Cell;
 use std::future::pending;
@@ -502,6 +502,36 @@ fn a_pause_under_way_ends_with_the_load_and_later_ones_last() {
     assert_eq!(ran.seen, [ms(0), ms(1_000), ms(3_100)]);
     assert_eq!(ran.all().journey.ok, 1);
     assert_eq!(ran.done.elapsed, ms(5_200));
+}
+
+#[test]
+fn what_follows_a_tick_counts_from_the_tick() {
+    fn beats(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+        Box::pin(async move {
+            let mut beat = Beat::begin(ms(100));
+            while beat.next().await.is_some() {
+                get(http, "/").await?;
+            }
+            Ok(())
+        })
+    }
+    let load = users(1, Duration::ZERO, ms(950));
+    let slow_once = |at| (if at == ms(100) { ms(250) } else { ms(50) }, Ok(""));
+    let ran = go(scenario_of!(load, vec![itself("a")], beats), slow_once);
+    // What is overdue is sent at once, until the beat is caught up with.
+    let seen = [0, 100, 350, 400, 450, 500, 600, 700, 800, 900];
+    assert_eq!(ran.seen, seen.map(ms));
+    let all = ran.all();
+    let row = row(&all, "GET /");
+    assert_eq!((row.requests, row.service.count()), (10, 10));
+    // 50 six times, 250, 200, 150 and 100.
+    assert_eq!(row.service.max(), Some(ms(250)));
+    assert_eq!(row.service.mean(), Some(ms(100)));
+    // The waits for ticks are pauses of the step.
+    all_are(&all.steps[0].service, 1, ms(700));
+    // One start of a journey, and five ticks that were waited for.
+    assert_eq!(all.journey.lateness.count(), 6);
+    assert_eq!(all.journey.lateness.max(), Some(Duration::ZERO));
 }
 
 #[test]
