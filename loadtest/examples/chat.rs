@@ -83,6 +83,8 @@ fn chat() {
             while let Ok((stream, _)) = listener.accept().await {
                 let stream = stream.into_std()?;
                 stream.set_nonblocking(false)?;
+                // Else what it says waits for the last thing it said to be acknowledged.
+                stream.set_nodelay(true)?;
                 let room = Arc::clone(&room);
                 // Members leave in many ways, and the room goes on.
                 thread::spawn(move || drop(room.serve(stream)));

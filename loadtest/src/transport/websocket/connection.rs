@@ -1,6 +1,6 @@
 //! A WebSocket that is open: what its user and the task that drives it share.
 
-use super::counts::{count_received, count_sent};
+use super::counts::{count_closed, count_received, count_sent};
 use super::frame::{Opcode, Received, random_mask, write_close, write_frame};
 use super::{Agreement, MAX_MESSAGE, SocketError, deflate};
 use crate::targets::Allowance;
@@ -377,6 +377,7 @@ impl SocketState {
     pub(super) fn end(&mut self, end: SocketEnd) {
         if self.ended.is_none() {
             self.ended = Some((end, Instant::now()));
+            count_closed(self.code_of_target());
         }
     }
 

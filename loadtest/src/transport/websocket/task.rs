@@ -1,7 +1,7 @@
 //! The task of a WebSocket: it reads and writes until the connection ends.
 
 use super::connection::{CLOSING_TIME, SocketConnection, SocketEnd, SocketState};
-use super::counts::{count_closed, count_opened};
+use super::counts::count_opened;
 use super::frame::{FrameReader, random_mask, write_close};
 use crate::transport::meter::MeteredStream;
 use crate::transport::socket::ByteCounts;
@@ -33,7 +33,7 @@ pub(super) struct SocketTask {
     connection: Arc<SocketConnection>,
     /// Those of all connections of the user.
     bytes: Arc<ByteCounts>,
-    /// Runs out where the target does not answer our close frame.
+    /// Runs out where the target does not answer our close frame, or does not close the connection.
     closing: Option<Pin<Box<Sleep>>>,
 }
 
@@ -112,8 +112,36 @@ impl SocketTask {
                 state.end(SocketEnd::Unanswered);
             }
         }
-        // What the target does not take of the last frames is not waited for.
-        state.ended.is_some()
+        match &state.ended {
+            None => false,
+            Some((SocketEnd::Closed(..), _)) => self.is_left_by_target(context),
+            // What the target does not take of the last frames is not waited for.
+            Some(_) => true,
+        }
+    }
+
+    /// Waits for the target to close the connection first, after both have said goodbye (RFC 6455, section 7.1.1): then
+    /// its port is free, and it saw a clean end.
+    fn is_left_by_target(&mut self, context: &mut Context<'_>) -> bool {
+        let patience = (self.closing).get_or_insert_with(|| Box::pin(sleep(CLOSING_TIME)));
+        if patience.as_mut().poll(context).is_ready() {
+            return true;
+        }
+        for _ in 0..READS_A_TURN {
+            let read = READ_BUFFER.with_borrow_mut(|pieces| {
+                let mut buffer = ReadBuf::new(pieces);
+                let read = Pin::new(&mut self.io).poll_read(context, &mut buffer);
+                read.map_ok(|()| buffer.filled().len())
+            });
+            match read {
+                Poll::Pending => return false,
+                Poll::Ready(Err(_) | Ok(0)) => return true,
+                // Nothing counts after a close frame.
+                Poll::Ready(Ok(_)) => {}
+            }
+        }
+        context.waker().wake_by_ref();
+        false
     }
 
     /// Reads once; whether something came.
@@ -212,7 +240,6 @@ impl Drop for SocketTask {
             self.write_out(state, &mut Context::from_waker(Waker::noop()));
             state.end(SocketEnd::Lost(None));
         }
-        count_closed(state.code_of_target());
     }
 }
 
