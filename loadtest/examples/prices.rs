@@ -26,11 +26,13 @@ fn prices() {
     fn server() -> Result<Target, TargetError> {
         Target::serve(|listener| {
             let server = Server::builder().add_service(CartServer::new(Shop));
-            server.serve_with_incoming(TcpIncoming::from(listener))
+            // Else each message waits until the one before is acknowledged.
+            let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+            server.serve_with_incoming(incoming)
         })
     }
 
-    #[step(apdex = 5ms)]
+    #[step(apdex = 20ms)]
     async fn add(http: &mut Http, vu: &mut Vu) -> Result<Total, Error> {
         let mut cart = CartClient::new(http.grpc());
         let product = vu.random_range(1..=PRODUCTS);

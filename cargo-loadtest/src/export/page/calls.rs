@@ -36,7 +36,8 @@ pub(super) fn build_calls(card: &Card) -> Option<Section> {
         }));
     }
     let has_calls = !table.rows.is_empty();
-    has_calls.then(|| Section::new("gRPC calls", vec![Block::Table(table)]))
+    let section = || Section::new("gRPC calls", vec![Block::Table(table)]);
+    has_calls.then(|| section().essential())
 }
 
 fn call_cells(row: &InnerRow) -> Vec<TableCell> {

@@ -69,7 +69,7 @@ impl Shop {
             Arc::clone(&connections),
         );
         let address = serve(move |address| async move {
-            let incoming = TcpIncoming::bind(address).unwrap();
+            let incoming = TcpIncoming::bind(address).unwrap().with_nodelay(Some(true));
             let bound = incoming.local_addr().unwrap();
             let incoming = incoming.inspect(move |_| {
                 counted.fetch_add(1, Ordering::SeqCst);
