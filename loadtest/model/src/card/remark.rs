@@ -39,6 +39,7 @@ pub(super) fn collect_remarks(card: &Card, record: &ScenarioRecord) -> Vec<Strin
         .chain(note_much_tracing(record))
         .chain(note_lost_samples(record))
         .chain(note_joined_events(card))
+        .chain(note_silent_streams(card, record))
         .chain(note_reopened_sockets(card))
         .chain(never_came(card, record))
         .chain(explain_contrast(card))
@@ -182,6 +183,29 @@ fn note_joined_events(card: &Card) -> impl Iterator<Item = String> + '_ {
             )
         })
     })
+}
+
+/// Remarks on streams that ended well and in which no event counts, so that nothing is known of their first one.
+fn note_silent_streams(card: &Card, record: &ScenarioRecord) -> impl Iterator<Item = String> {
+    let steps = record.start.definition.steps.iter().zip(&card.steps);
+    let notes = steps.filter_map(|(def, step)| {
+        let stream = def.stream.as_ref()?;
+        let begun = step.stream.as_ref();
+        let begun = begun.map_or(0, |stream| stream.first_event.samples);
+        let silent = step.ok.saturating_sub(begun);
+        let (missing, question) = match stream.first {
+            Some(_) => ("an event that counts", ": is its `first` right?"),
+            None => ("an event", ""),
+        };
+        (silent > 0).then(|| {
+            format!(
+                "{} of {} ended without {missing}, and are graded by their whole time{question}",
+                display::format_counted(silent, "stream"),
+                display::quote_name(&step.name)
+            )
+        })
+    });
+    notes.collect::<Vec<_>>().into_iter()
 }
 
 /// Remarks that raw samples are missing.

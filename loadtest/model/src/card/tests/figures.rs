@@ -98,6 +98,20 @@ fn events_that_came_together_are_remarked_on() {
 }
 
 #[test]
+fn streams_without_an_event_that_counts_are_remarked_on() {
+    let mut record = with_streams(0);
+    record.windows.steady.steps[1].ok += 3;
+    let remarks = |record: &ScenarioRecord| Card::grade(record, None).remarks;
+    let words = "3 streams of `ask` ended without an event, and are graded by their whole time";
+    assert_eq!(remarks(&record), [words]);
+    let stream = &mut record.start.definition.steps.to_mut()[1].stream;
+    stream.as_mut().unwrap().first = Some("|chunk| chunk.text.is_some()".into());
+    let words = "3 streams of `ask` ended without an event that counts, and are graded by their whole time: is its \
+                 `first` right?";
+    assert_eq!(remarks(&record), [words]);
+}
+
+#[test]
 fn streams_are_graded_anew_by_their_first_events() {
     let mut record = with_streams(0);
     record.regrade(&GradingDefaults {
