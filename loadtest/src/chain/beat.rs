@@ -10,8 +10,9 @@ const MIN_INTERVAL: Duration = Duration::from_micros(1);
 /// Instants at equal distances, as [`Vu::beat`](crate::Vu::beat) begins them: what a step does at each of them is due
 /// then, however long the target took before.
 ///
-/// A loop that pauses sends less to a slow target, and nobody waits in its figures. With a beat, the operation that
-/// follows a tick counts from the instant of the tick, so that the wait for a slow answer before is part of its time.
+/// A loop that pauses sends less to a slow target, and nobody waits in its figures. With a beat, what a step begins at a
+/// tick that is overdue, before any of it has ended, counts from the instant of the tick, so that the wait for a slow
+/// answer before is part of its time.
 #[derive(Debug)]
 pub struct Beat {
     begin: Instant,
@@ -29,10 +30,10 @@ impl Beat {
         }
     }
 
-    /// Waits for the next tick, and returns its number: 0 is due at once. One that is overdue comes immediately; none is
-    /// left out. The wait is part of no latency.
+    /// Waits for the next tick, and returns its number: 0 is due at once. One that is overdue comes immediately, and none
+    /// is left out before the end. The wait is part of no latency.
     ///
-    /// `None` once the load ends, or the run is told to stop. Where a journey is only tried, as by `cargo test` and
+    /// `None` once the time of the load is over, or the run is told to stop. Where a journey is only tried, as by `cargo test` and
     /// `debug`, it ticks three times.
     pub async fn next(&mut self) -> Option<u64> {
         let number = self.next;

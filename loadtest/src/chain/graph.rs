@@ -97,7 +97,13 @@ impl<T: FromBody> Graph<T> {
         let described = describe_errors(&errors);
         match (answer.data, described) {
             (Some(data), None) => Self::from_parts(data.get(), body, errors),
-            (Some(data), Some(_)) if is_partial => Self::from_parts(data.get(), body, errors),
+            (Some(data), Some(reason)) if is_partial => {
+                // Where the data cannot be read, the errors say why.
+                Self::from_parts(data.get(), body, errors).map_err(|unread| ReadError {
+                    kind: ErrorKind::GraphqlErrors,
+                    reason: format!("{reason} ({unread})"),
+                })
+            }
             (_, Some(reason)) => Err(ReadError {
                 kind: ErrorKind::GraphqlErrors,
                 reason,

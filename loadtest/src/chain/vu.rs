@@ -160,8 +160,8 @@ impl Vu {
         letters.take(10).collect()
     }
 
-    /// Begins a beat: ticks at equal distances, the first one now. What an `async` step does at a tick counts from then on,
-    /// also where the answers before came late.
+    /// Begins a beat: ticks at equal distances, the first one now. What an `async` step begins at a tick that is overdue,
+    /// since answers before came late, counts from the tick.
     ///
     /// ```
     /// use loadtest::prelude::*;
@@ -172,10 +172,10 @@ impl Vu {
     ///     #[step(ws = "/telemetry")]
     ///     fn socket() -> Socket<Value>;
     ///
-    ///     #[step(row("report").p99 < 50ms)]
+    ///     #[step(apdex = 5s, row("report").p99 < 50ms)]
     ///     async fn reports(socket: &Socket<Value>, vu: &mut Vu) -> Result<(), Error> {
     ///         let mut beat = vu.beat(Duration::from_millis(100));
-    ///         while let Some(number) = beat.next().await {
+    ///         while let Some(number @ 0..100) = beat.next().await {
     ///             socket.ask(&json!({ "report": number })).name("report").await?;
     ///         }
     ///         Ok(())

@@ -10,11 +10,11 @@ use super::worker_state::WorkerState;
 use crate::chain::{HttpError, RawResponse, RequestBuf, RequestTarget};
 use crate::redact;
 use crate::transport::grpc::ShownCall;
-use crate::transport::{AnswerDetails, Exchange, Failure};
+use crate::transport::{AnswerDetails, Exchange, Failure, Received, graphql};
 use http::StatusCode;
 use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
 use loadtest_model::metrics::{MessageCounts, is_grpc_code};
-use loadtest_model::metrics::{OTHERS, StepTally, StreamSample, Tally};
+use loadtest_model::metrics::{OTHERS, StepTally, StreamSample};
 use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::Window;
 use std::cell::{Cell, RefCell};
@@ -49,7 +49,7 @@ pub(super) struct RequestEntries {
     pub(super) first: Option<Instant>,
     /// The time at which the last operation ended.
     last: Option<Instant>,
-    /// The instant from which the next operation counts, where it was due before it begins.
+    /// The overdue tick from which operations count that begin before one of them has ended.
     due: Option<Instant>,
     /// All operations.
     count: u32,
@@ -282,15 +282,9 @@ impl RequestLog {
         }
     }
 
-    /// The next operation counts from `due` on.
-    pub(super) fn begin_from(&self, due: Instant) {
-        self.log.borrow_mut().due = Some(due);
-    }
-
-    /// Counts by how much the generator itself was late with a tick.
-    pub(super) fn count_lateness(&self, late: Duration) {
-        let lateness = |tally: &mut Tally| tally.journey.lateness.record(late);
-        self.state.with_tally(self.window, lateness);
+    /// What begins before it has ended counts from `due` on, an overdue tick, else from its own begin.
+    pub(super) fn begin_from(&self, due: Option<Instant>) {
+        self.log.borrow_mut().due = due;
     }
 
     pub(super) fn count_check(&self, name: &str, holds: bool) {
@@ -318,7 +312,7 @@ impl RequestLog {
         let mut log = self.log.borrow_mut();
         let row = log.row_index(name);
         log.begin_operation(start);
-        let due = log.due.take().unwrap_or(start);
+        let due = log.due.unwrap_or(start);
         OpenOperation {
             request_log: self,
             row,
@@ -384,6 +378,7 @@ impl RequestEntries {
         self.update_pauses(now);
         self.last = Some(now);
         self.open -= 1;
+        self.due = None;
         self.resume_wait(now);
     }
 
@@ -401,6 +396,8 @@ impl RequestEntries {
         if let (0, 1.., Some(since)) = (self.open, self.pauses, since) {
             self.pausing += now - since;
             self.rested += now - since;
+            // A pause is part of no latency.
+            self.due = self.due.map(|due| due + (now - since));
         }
     }
 
@@ -622,11 +619,15 @@ impl OpenOperation<'_> {
         exchange: Exchange,
         base: Option<&Arc<str>>,
     ) -> Result<RawResponse, HttpError> {
+        let failure = match &exchange.result {
+            Ok(received) if request.is_graphql => graphql_failure(received),
+            result => result.as_ref().err().cloned(),
+        };
         let ended = EndedOperation {
             time: exchange.service_time,
             ended_at: Instant::now(),
             status: (exchange.result.as_ref().ok()).map(|answer| answer.status.as_u16()),
-            failure: exchange.result.as_ref().err().cloned(),
+            failure,
             traffic: exchange.traffic,
             phases: exchange.phases,
             stream: None,
@@ -667,6 +668,15 @@ impl OpenOperation<'_> {
         }
         answer
     }
+}
+
+/// The failure of an answer of GraphQL that has errors.
+fn graphql_failure(received: &Received) -> Option<Failure> {
+    let errors = graphql::describe_errors_in(&received.body)?;
+    Some(Failure {
+        status: Some(received.status),
+        ..Failure::new(ErrorKind::GraphqlErrors, errors)
+    })
 }
 
 impl Drop for OpenOperation<'_> {

@@ -140,17 +140,14 @@ impl<T: Transport> StepSender for StepClient<T> {
                 return false;
             }
             let left = due.saturating_duration_since(Instant::now());
-            if !left.is_zero() && state.is_running() {
+            let is_overdue = left.is_zero();
+            if !is_overdue && state.is_running() {
                 let _pause = PauseGuard::begin_pause(&self.request_log);
                 state.pause_unless_stopping(left).await;
-                // What is late from here on is late by the generator.
-                self.request_log.count_lateness(due.elapsed());
             }
-            let is_due = state.is_running();
-            if is_due {
-                self.request_log.begin_from(due);
-            }
-            is_due
+            // What was waited for begins now: a timer that rings late is no fault of the target.
+            self.request_log.begin_from(is_overdue.then_some(due));
+            state.is_running()
         })
     }
 

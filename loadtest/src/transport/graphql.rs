@@ -80,7 +80,12 @@ pub(super) fn errors_in_body(body: &[u8], encoding: &Encoding) -> Option<String>
         Some(plain) => Cow::Owned(plain.to_vec()),
         None => Cow::Borrowed(body),
     };
-    let mut answer: GraphAnswer<'_> = serde_json::from_slice(&body).ok()?;
+    describe_errors_in(&body)
+}
+
+/// Describes the errors in an answer; `None` without any, or where it is none of GraphQL.
+pub(crate) fn describe_errors_in(body: &[u8]) -> Option<String> {
+    let mut answer: GraphAnswer<'_> = serde_json::from_slice(body).ok()?;
     describe_errors(&answer.take_errors())
 }
 

@@ -32,6 +32,8 @@ pub struct RequestBuf {
     pub(crate) omitted: Vec<HeaderName>,
     /// The name of its cookie jar; without one it is that of the user.
     pub(crate) jar: Option<&'static str>,
+    /// True if its answer is one of GraphQL, whose errors fail its row in an `async` step.
+    pub(crate) is_graphql: bool,
     /// Reused text storage of the generated code.
     pub(crate) scratch: String,
 }
@@ -122,6 +124,7 @@ impl Default for RequestBuf {
             timeout: None,
             omitted: Vec::new(),
             jar: None,
+            is_graphql: false,
             scratch: String::new(),
         }
     }

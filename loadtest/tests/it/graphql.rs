@@ -278,6 +278,14 @@ fn partial_accepts_errors_beside_data_and_hands_both_on() {
         errors(&card),
         [("graphql.errors", 2, "no such cart at `cart`")]
     );
+    // The data is no `Cart`, and the errors say why.
+    let nothing = r#"{"data": {"cart": null}, "errors": [{"message": "no such cart"}]}"#;
+    let (card, _) = run(partial(), move |_| Reply::json(nothing));
+    let [(kind, 2, example)] = errors(&card)[..] else {
+        panic!("{:?}", errors(&card))
+    };
+    assert_eq!(kind, "graphql.errors");
+    assert!(example.starts_with("no such cart (`data`: "), "{example}");
 }
 
 #[scenario]
@@ -304,6 +312,24 @@ fn asynchronous() {
 
     #[step(post = "/done", json = { "id": {{ask.response}} })]
     fn done();
+}
+
+#[scenario]
+fn heedless() {
+    #[step]
+    async fn ask(http: &mut Http) -> Result<(), Error> {
+        let request = http.post("/graphql");
+        let document = "query Cart { cart { id total } }";
+        drop(request.graphql::<Cart>(document, &json!({})).await);
+        Ok(())
+    }
+}
+
+#[test]
+fn an_answer_with_errors_fails_its_row_whatever_the_step_makes_of_it() {
+    let (card, _) = run(heedless(), |_| Reply::json(ALONE));
+    let row = &card.steps[0].inner[0];
+    assert_eq!((&*row.name, row.requests, row.failed), ("query Cart", 2, 2));
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(super) fn build_websockets(card: &Card) -> Option<Section> {
     }
     let mut closed = format!("{} by users", count(tally.closed_by_user));
     if let Some(codes) = sockets.describe_closed() {
-        let _ = write!(closed, "; by the target, by code: {codes}");
+        let _ = write!(closed, "; otherwise, by code: {codes}");
     }
     let mut facts = vec![Fact::new("Opened", opened), Fact::new("Closed", closed)];
     let sent = messages(

@@ -253,7 +253,7 @@ impl Http {
     /// # Errors
     /// It was not answered; an answer with any status is none.
     pub async fn execute(&self, request: reqwest::Request) -> Result<reqwest::Response, HttpError> {
-        self.exchange(request, false, None, None).await
+        self.exchange(request, false, None, (None, false)).await
     }
 
     /// Sends `requests` at the same time, and waits for all; the answers come in their order.
@@ -325,10 +325,11 @@ impl Http {
         request: reqwest::Request,
         is_relative: bool,
         name: Option<&str>,
-        jar: Option<&'static str>,
+        (jar, is_graphql): (Option<&'static str>, bool),
     ) -> Result<reqwest::Response, HttpError> {
         let url = request.url().clone();
-        let buffer = self.to_buffer(request, is_relative, jar).await?;
+        let mut buffer = self.to_buffer(request, is_relative, jar).await?;
+        buffer.is_graphql = is_graphql;
         let answer = self.sender.send(&buffer, name).await?;
         let details = answer.details.as_deref();
         let mut response = http::Response::builder()

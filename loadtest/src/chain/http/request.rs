@@ -32,6 +32,7 @@ pub struct HttpRequest<'a> {
     is_relative: bool,
     name: Option<String>,
     jar: Option<&'static str>,
+    is_graphql: bool,
 }
 
 impl<'a> HttpRequest<'a> {
@@ -53,6 +54,7 @@ impl<'a> HttpRequest<'a> {
             is_relative,
             name: None,
             jar: None,
+            is_graphql: false,
         }
     }
 
@@ -225,6 +227,7 @@ impl<'a> HttpRequest<'a> {
             self.name = parsed.map(|parsed| parsed.operations[0].label());
         }
         let body = json!({ "query": document, "variables": variables });
+        self.is_graphql = true;
         let answer = self.json(&body).send().await?;
         let refused = answer.error_for_status_ref().err();
         let body = answer.bytes().await?;
@@ -241,7 +244,12 @@ impl<'a> HttpRequest<'a> {
             .build()
             .map_err(|error| HttpError::unsent(&error.without_url()))?;
         self.http
-            .exchange(request, self.is_relative, self.name.as_deref(), self.jar)
+            .exchange(
+                request,
+                self.is_relative,
+                self.name.as_deref(),
+                (self.jar, self.is_graphql),
+            )
             .await
     }
 }

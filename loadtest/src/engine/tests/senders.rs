@@ -529,9 +529,35 @@ fn what_follows_a_tick_counts_from_the_tick() {
     assert_eq!(row.service.mean(), Some(ms(100)));
     // The waits for ticks are pauses of the step.
     all_are(&all.steps[0].service, 1, ms(700));
-    // One start of a journey, and five ticks that were waited for.
-    assert_eq!(all.journey.lateness.count(), 6);
-    assert_eq!(all.journey.lateness.max(), Some(Duration::ZERO));
+}
+
+#[test]
+fn all_that_begins_at_an_overdue_tick_counts_from_it_less_the_pauses() {
+    fn beats(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+        Box::pin(async move {
+            let mut beat = Beat::begin(ms(100));
+            beat.next().await;
+            get(http, "/first").await?;
+            // 250 ms later, the tick of 100 ms is overdue by 150 ms.
+            beat.next().await;
+            http.pause(ms(30)).await;
+            let (one, other) = tokio::join!(get(http, "/one"), get(http, "/other"));
+            one?;
+            other?;
+            get(http, "/after").await?;
+            Ok(())
+        })
+    }
+    let slow_once = |at| (if at == ms(0) { ms(250) } else { ms(50) }, Ok(""));
+    let ran = go(
+        scenario_of!(work_of(1), vec![itself("a")], beats),
+        slow_once,
+    );
+    let all = ran.all();
+    for (name, time) in [("first", 250), ("one", 200), ("other", 200), ("after", 50)] {
+        let row = row(&all, &format!("GET /{name}"));
+        assert_eq!(row.service.max(), Some(ms(time)), "{name}");
+    }
 }
 
 #[test]
