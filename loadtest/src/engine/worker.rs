@@ -12,7 +12,7 @@ use super::watchdog::Watchdog;
 use super::worker_state::{ThreadOccupancy, WorkerState};
 use super::{closed, open};
 use crate::chain::{Scenario, Shared, Vu};
-use crate::transport::Transport;
+use crate::transport::{Transport, count_open_sockets};
 use loadtest_model::metrics::Frame;
 use loadtest_model::plan::Plan;
 use loadtest_model::schedule::Model;
@@ -21,6 +21,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use tokio::time::Instant;
+
+/// The turns of a thread after which nothing of gone users is left, however many there were.
+const MOST_TURNS: u32 = 100_000;
 
 /// Everything a worker needs to make its users.
 pub(super) struct WorkerSpec<T> {
@@ -139,6 +142,7 @@ pub(super) async fn run_worker<T: Transport + 'static>(
         state.advance_phase(RunPhase::Aborting);
         // What is still in flight is dropped here, and counted as cancelled by that.
         let over = users.abort_all().await;
+        let_sockets_end().await;
         state.cancel_last_steps();
         (
             planned.unwrap_or(state.started_iterations()),
@@ -174,6 +178,17 @@ pub(super) async fn run_worker<T: Transport + 'static>(
         out_of_rows: state.is_out_of_rows(),
         seconds: clock.second,
         cut_short,
+    }
+}
+
+/// Lets the WebSockets end whose users are gone, so that they are counted: their tasks are dropped in the next turns of
+/// this thread.
+async fn let_sockets_end() {
+    for _ in 0..MOST_TURNS {
+        if count_open_sockets() == 0 {
+            return;
+        }
+        tokio::task::yield_now().await;
     }
 }
 

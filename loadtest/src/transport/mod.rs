@@ -47,7 +47,8 @@ pub(crate) use socket::{OperationTarget, Sockets};
 pub(crate) use stream::StreamCall;
 pub(crate) use trace::{CallTrace, SentRequest};
 pub(crate) use websocket::{
-    SocketConnection, SocketMessage, TranscriptLine, count_reopened_socket, take_socket_counts,
+    SocketConnection, SocketMessage, TranscriptLine, count_open_sockets, count_reopened_socket,
+    take_socket_counts,
 };
 
 use ::http::{HeaderMap, HeaderName, StatusCode, Uri, Version};

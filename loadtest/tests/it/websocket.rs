@@ -194,7 +194,8 @@ fn round_trips_are_rows_and_what_was_not_waited_for_is_kept() {
     // Each connection is closed when its journey is over.
     assert_eq!(server.notes(4), ["4 messages, Some(1000)"; 4]);
     let counts = &card.websockets.as_ref().expect("WebSockets").tally;
-    assert_eq!((counts.opened, counts.reopened), (4, 0));
+    let closed = (counts.closed_by_user, counts.closed_by_target.len());
+    assert_eq!((counts.opened, counts.reopened, closed), (4, 0, (4, 0)));
     assert_eq!((counts.sent_messages, counts.sent_bytes), (16, 16 * 8));
     let received = (counts.received_messages, counts.received_bytes);
     assert_eq!(received, (32, 16 * (16 + 9)));

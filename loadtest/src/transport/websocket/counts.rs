@@ -24,6 +24,11 @@ pub(crate) fn take_socket_counts() -> WebSocketTally {
     })
 }
 
+/// Returns the number of connections that are open.
+pub(crate) fn count_open_sockets() -> u64 {
+    COUNTS.with_borrow(|counts| counts.open)
+}
+
 /// A connection took the place of one that the target had closed.
 pub(crate) fn count_reopened_socket() {
     COUNTS.with_borrow_mut(|counts| counts.tally.reopened += 1);

@@ -12,7 +12,7 @@ mod handshake;
 mod task;
 
 pub(crate) use connection::{SocketConnection, SocketMessage, TranscriptLine};
-pub(crate) use counts::{count_reopened_socket, take_socket_counts};
+pub(crate) use counts::{count_open_sockets, count_reopened_socket, take_socket_counts};
 pub(crate) use frame::is_sent_code;
 use handshake::Agreement;
 pub(super) use handshake::Handshake;
