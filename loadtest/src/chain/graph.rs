@@ -91,7 +91,7 @@ impl From<String> for ReadError {
 impl<T: FromBody> Graph<T> {
     /// Reads `body`; errors beside data are none where it `is_partial`.
     fn read(body: &Bytes, is_partial: bool) -> Result<Self, ReadError> {
-        let answer = serde_json::from_slice::<GraphAnswer<'_>>(body);
+        let answer = GraphAnswer::read(body);
         let mut answer = answer.map_err(|error| explain_decode_error(&error, body))?;
         let errors = answer.take_errors();
         let described = describe_errors(&errors);

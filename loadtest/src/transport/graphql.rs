@@ -3,6 +3,7 @@
 use super::compression::Encoding;
 use crate::redact;
 use serde::Deserialize;
+use serde::de::Error as _;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -53,7 +54,18 @@ pub(crate) struct GraphAnswer<'a> {
     errors: Option<Vec<GraphError>>,
 }
 
-impl GraphAnswer<'_> {
+impl<'a> GraphAnswer<'a> {
+    /// Reads an answer.
+    ///
+    /// # Errors
+    /// It is no object of JSON: serde takes a list for one too.
+    pub(crate) fn read(body: &'a [u8]) -> serde_json::Result<Self> {
+        if body.trim_ascii_start().starts_with(b"[") {
+            return Err(serde_json::Error::custom("an answer of GraphQL is no list"));
+        }
+        serde_json::from_slice(body)
+    }
+
     /// Takes its errors.
     pub(crate) fn take_errors(&mut self) -> Vec<GraphError> {
         self.errors.take().unwrap_or_default()
@@ -85,7 +97,7 @@ pub(super) fn errors_in_body(body: &[u8], encoding: &Encoding) -> Option<String>
 
 /// Describes the errors in an answer; `None` without any, or where it is none of GraphQL.
 pub(crate) fn describe_errors_in(body: &[u8]) -> Option<String> {
-    let mut answer: GraphAnswer<'_> = serde_json::from_slice(body).ok()?;
+    let mut answer = GraphAnswer::read(body).ok()?;
     describe_errors(&answer.take_errors())
 }
 
@@ -127,6 +139,7 @@ mod tests {
             r#"{"errors": "no"}"#,
             r#"{"errors": [{"code": 7}]}"#,
             r#"{"data": {}}"#,
+            r#"[null, [{"message": "no"}]]"#,
         ] {
             assert_eq!(described(body), None, "{body}");
         }
