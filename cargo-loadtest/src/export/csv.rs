@@ -8,7 +8,9 @@ use super::labels::{
     describe_regrading, label_scenarios, label_steps, outcome_name, round_to_micros,
 };
 use crate::console::clean;
-use loadtest_model::card::{Card, GroupRow, Quantiles, Report, StepGrade, StepRow, StreamRow};
+use loadtest_model::card::{
+    Card, GroupRow, Quantiles, Report, StepGrade, StepRow, StreamRow, WebSockets,
+};
 use loadtest_model::comparison::{BaselineComparison, ComparisonOutcome, ObservedCompared};
 use loadtest_model::record::ShardRun;
 use serde::Serialize;
@@ -79,23 +81,8 @@ fn build_rows(report: &Report) -> Vec<Vec<String>> {
                     .number("gauge_mean", Some(gauge.mean)),
             );
         }
-        if let Some(sockets) = &card.websockets {
-            let tally = &sockets.tally;
-            let closed = sockets.describe_closed().unwrap_or_default();
-            rows.push(
-                begin("websockets")
-                    .text("words", &closed)
-                    .count("sent_bytes", tally.sent_bytes)
-                    .count("received_bytes", tally.received_bytes)
-                    .count("opened", tally.opened)
-                    .count("reopened", tally.reopened)
-                    .count("most_open", tally.most_open)
-                    .count("closed_by_target", tally.closed_by_target.values().sum())
-                    .count("closed_by_user", tally.closed_by_user)
-                    .count("sent_messages", tally.sent_messages)
-                    .count("received_messages", tally.received_messages),
-            );
-        }
+        let sockets = card.websockets.iter();
+        rows.extend(sockets.map(|sockets| begin("websockets").websockets(sockets)));
         for row in &card.observed {
             let shown = begin("observed").text("name", &row.name);
             let outcome = match row.holds {
@@ -276,6 +263,20 @@ impl CsvRow {
             .number("units_per_second", stream.units_per_second)
             .count("events", stream.events)
             .number("events_together_ratio", stream.together)
+    }
+
+    fn websockets(self, sockets: &WebSockets) -> Self {
+        let tally = &sockets.tally;
+        self.text("words", &sockets.describe_closed().unwrap_or_default())
+            .count("sent_bytes", tally.sent_bytes)
+            .count("received_bytes", tally.received_bytes)
+            .count("opened", tally.opened)
+            .count("reopened", tally.reopened)
+            .count("most_open", tally.most_open)
+            .count("closed_by_target", tally.closed_by_target.values().sum())
+            .count("closed_by_user", tally.closed_by_user)
+            .count("sent_messages", tally.sent_messages)
+            .count("received_messages", tally.received_messages)
     }
 
     fn group(self, group: &GroupRow) -> Self {

@@ -1,6 +1,7 @@
 //! The course of a run over time: a cell per second, and never more than [`Cells::LIMIT`].
 
 use super::histogram::add_compact;
+use super::is_zero;
 use super::{Frame, Health, Histogram, StreamTally, Tally, WebSocketTally};
 use crate::metrics::ErrorKind;
 use serde::{Deserialize, Serialize};
@@ -250,11 +251,6 @@ impl CellStream {
         self.first_event.merge(&other.first_event);
         self.per_unit.merge(&other.per_unit);
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 fn longest_microseconds(times: &Histogram) -> u64 {
