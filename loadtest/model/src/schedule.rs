@@ -39,7 +39,7 @@ pub enum Model {
 }
 
 /// The part of the load that an iteration is due in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Window {
     /// The warm-up: discarded.
@@ -48,6 +48,11 @@ pub enum Window {
     Ramp,
     /// The headline numbers.
     Steady,
+}
+
+impl Window {
+    /// All of them, in their order.
+    pub const ALL: [Self; 3] = [Self::WarmUp, Self::Ramp, Self::Steady];
 }
 
 /// A linear piece of the course; times in seconds from the start of the run.

@@ -19,6 +19,26 @@ pub struct Beat {
     interval: Duration,
     /// The number of the next tick.
     next: u64,
+    /// True once the load is over.
+    is_over: bool,
+}
+
+/// A tick of a beat.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tick {
+    pub(crate) number: u64,
+    pub(crate) due: Instant,
+    /// The time to the next one.
+    pub(crate) interval: Duration,
+}
+
+impl Tick {
+    /// The ticks from this one on that are due before `end`.
+    pub(crate) fn count_before(&self, end: Instant) -> u64 {
+        let left = end.saturating_duration_since(self.due);
+        let ticks = left.as_nanos().div_ceil(self.interval.as_nanos().max(1));
+        u64::try_from(ticks).unwrap_or(u64::MAX)
+    }
 }
 
 impl Beat {
@@ -27,6 +47,7 @@ impl Beat {
             begin: Instant::now(),
             interval: interval.max(MIN_INTERVAL),
             next: 0,
+            is_over: false,
         }
     }
 
@@ -36,11 +57,18 @@ impl Beat {
     /// `None` once the time of the load is over, or the run is told to stop. Where a journey is only tried, as by `cargo test` and
     /// `debug`, it ticks three times.
     pub async fn next(&mut self) -> Option<u64> {
+        if self.is_over {
+            return None;
+        }
         let number = self.next;
-        let due = self.begin + self.after(number);
-        let sender = current_sender()?;
-        let ticked = sender.tick(due, number).await;
+        let tick = Tick {
+            number,
+            due: self.begin + self.after(number),
+            interval: self.interval,
+        };
+        let ticked = current_sender()?.tick(tick).await;
         self.next += 1;
+        self.is_over = !ticked;
         ticked.then_some(number)
     }
 
@@ -63,5 +91,19 @@ mod tests {
         let fast = Beat::begin(Duration::ZERO);
         assert_eq!(fast.after(7), MIN_INTERVAL * 7);
         assert_eq!(beat.after(u64::MAX), Duration::from_nanos(u64::MAX));
+    }
+
+    #[test]
+    fn a_tick_at_the_end_is_not_before_it() {
+        let due = Instant::now();
+        let tick = Tick {
+            number: 7,
+            due,
+            interval: Duration::from_millis(10),
+        };
+        let counts =
+            [0, 1, 10, 11, 25].map(|left| tick.count_before(due + Duration::from_millis(left)));
+        assert_eq!(counts, [0, 1, 1, 2, 3]);
+        assert_eq!(tick.count_before(due - Duration::from_millis(1)), 0);
     }
 }

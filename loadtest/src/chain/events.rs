@@ -226,6 +226,7 @@ fn measure<T: FromBody>(
             .min(MAX_UNITS),
         events: events.len() as u64,
         together: events.iter().filter(|event| event.is_together).count() as u64,
+        is_continued: false,
     }
 }
 

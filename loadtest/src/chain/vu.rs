@@ -48,14 +48,16 @@ impl fmt::Debug for Measurer {
 pub(crate) struct Given {
     pub(crate) name: Cow<'static, str>,
     pub(crate) figure: Figure,
+    /// The time at which it was given.
+    pub(crate) at: Instant,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Figure {
     Count(u64),
     Time(Duration),
-    /// A finite number, and when the gauge was set to it.
-    Gauge(f64, Instant),
+    /// A finite number.
+    Gauge(f64),
 }
 
 impl Vu {
@@ -301,7 +303,7 @@ impl Vu {
             number.is_finite(),
             "the gauge `{name}` was set to {number}: a gauge takes finite numbers only"
         );
-        self.give(name, Figure::Gauge(number, Instant::now()));
+        self.give(name, Figure::Gauge(number));
     }
 
     /// Measures an operation of any client, such as a query: how long it takes, from when it is first polled to its end,
@@ -349,7 +351,8 @@ impl Vu {
     }
 
     fn give(&mut self, name: Cow<'static, str>, figure: Figure) {
-        self.given.push(Given { name, figure });
+        let at = Instant::now();
+        self.given.push(Given { name, figure, at });
     }
 
     /// Returns the counts, times and numbers recorded since the last call.

@@ -68,11 +68,15 @@ pub(super) struct RequestEntries {
     pausing: Duration,
     /// All such pauses.
     pub(super) rested: Duration,
-    retries: u32,
-    traffic: Traffic,
+    /// What was sent and received, in the order of [`Window::ALL`].
+    traffic: [WindowTraffic; 3],
     phases: Phases,
     pub(super) rows: Vec<String>,
     finished: Vec<FinishedOperation>,
+    /// What was measured of answers that were read as streams of events.
+    streams: Vec<FinishedStream>,
+    /// Ticks that were overdue when the load ended.
+    unsent_ticks: u64,
     /// Checks that passed and that failed.
     pub(super) checks: (u64, u64),
     /// The first check that failed, in words.
@@ -134,14 +138,28 @@ impl OwnWaits {
     }
 }
 
+/// What was sent and received in the operations that count in a window.
+#[derive(Default, PartialEq)]
+struct WindowTraffic {
+    sum: Traffic,
+    retries: u32,
+}
+
+/// What was measured of an answer that was read as a stream, or of the part of it that came in one window.
+struct FinishedStream {
+    row: usize,
+    window: Window,
+    is_ok: bool,
+    sample: StreamSample,
+}
+
 /// An operation that ended.
 struct FinishedOperation {
     row: usize,
+    window: Window,
     time: Duration,
     /// The status of an answer; none of what is no request.
     result: Result<Option<u16>, FailedOperation>,
-    /// What was measured of the answer, if it was read as a stream of events.
-    stream: Option<StreamSample>,
     /// The messages of a call.
     messages: Option<MessageCounts>,
 }
@@ -287,6 +305,11 @@ impl RequestLog {
         self.log.borrow_mut().due = due;
     }
 
+    /// Counts ticks of a beat that were overdue when the load ended.
+    pub(super) fn count_unsent_ticks(&self, count: u64) {
+        self.log.borrow_mut().unsent_ticks += count;
+    }
+
     pub(super) fn count_check(&self, name: &str, holds: bool) {
         let log = &mut *self.log.borrow_mut();
         if holds {
@@ -340,8 +363,7 @@ impl RequestLog {
 impl Drop for RequestLog {
     fn drop(&mut self) {
         let log = self.log.get_mut();
-        self.state
-            .with_tally(self.window, |tally| log.tally(&mut tally.steps[self.step]));
+        log.tally(&self.state, (self.step, self.window));
     }
 }
 
@@ -357,6 +379,15 @@ impl RequestEntries {
             }
             self.rows.len() - 1
         })
+    }
+
+    fn finish_stream(&mut self, row: usize, window: Window, is_ok: bool, sample: StreamSample) {
+        self.streams.push(FinishedStream {
+            row,
+            window,
+            is_ok,
+            sample,
+        });
     }
 
     fn begin_operation(&mut self, now: Instant) {
@@ -430,8 +461,8 @@ impl RequestEntries {
     }
 
     /// Counts what passed over connections of the step's own besides its operations.
-    pub(super) fn add_traffic(&mut self, traffic: Traffic) {
-        self.traffic += traffic;
+    pub(super) fn add_traffic(&mut self, window: Window, traffic: Traffic) {
+        self.traffic[window as usize].sum += traffic;
     }
 
     /// Returns what was measured of the stream that is all that the step sent for.
@@ -441,56 +472,126 @@ impl RequestEntries {
 
     /// Returns what was sent and received, for a raw sample.
     pub(super) fn sampled_traffic(&self) -> SampledTraffic {
-        SampledTraffic::new(self.traffic, &self.phases)
+        let mut sum = Traffic::default();
+        for traffic in &self.traffic {
+            sum += traffic.sum;
+        }
+        SampledTraffic::new(sum, &self.phases)
     }
 
     /// Counts what was sent and received, and each operation in the row of its name.
-    fn tally(&mut self, tally: &mut StepTally) {
-        tally.count(self.traffic);
-        tally.retries += u64::from(self.retries);
-        tally.phases.record(&self.phases);
-        self.tally_finished(tally);
+    fn tally(&mut self, state: &WorkerState, (step, window): (usize, Window)) {
+        state.with_tally(window, |tally| {
+            tally.steps[step].phases.record(&self.phases);
+            tally.steps[step].unsent_ticks += self.unsent_ticks;
+        });
+        for (window, traffic) in Window::ALL
+            .into_iter()
+            .zip(std::mem::take(&mut self.traffic))
+        {
+            if traffic != WindowTraffic::default() {
+                state.with_tally(window, |tally| {
+                    tally.steps[step].count(traffic.sum);
+                    tally.steps[step].retries += u64::from(traffic.retries);
+                });
+            }
+        }
+        self.tally_finished(state, step);
     }
 
     /// Counts each operation that ended in the row of its name.
-    fn tally_finished(&mut self, tally: &mut StepTally) {
-        for ended in self.finished.drain(..) {
-            let status = match &ended.result {
-                Ok(status) => *status,
-                Err(failed) => failed.answered_status(),
-            };
-            if let Some(status) = status {
-                *tally.statuses.entry(status).or_default() += 1;
-            }
-            if let Some(stream) = &ended.stream {
-                let is_ok = ended.result.is_ok();
-                let row = tally.inner(&self.rows[ended.row]);
-                row.stream.get_or_insert_default().record(stream, is_ok);
+    fn tally_finished(&mut self, state: &WorkerState, step: usize) {
+        for stream in self.streams.drain(..) {
+            let name = &self.rows[stream.row];
+            state.with_tally(stream.window, |tally| {
+                let tally = &mut tally.steps[step];
+                let row = tally.inner(name).stream.get_or_insert_default();
+                row.record(&stream.sample, stream.is_ok);
                 // That of a step which reads nothing else is its own.
                 if self.count > 1 {
-                    tally.stream.get_or_insert_default().record(stream, is_ok);
+                    let all = tally.stream.get_or_insert_default();
+                    all.record(&stream.sample, stream.is_ok);
                 }
+            });
+        }
+        for ended in self.finished.drain(..) {
+            let name = &self.rows[ended.row];
+            state.with_tally(ended.window, |tally| {
+                ended.tally(name, &mut tally.steps[step]);
+            });
+        }
+    }
+}
+
+impl FinishedOperation {
+    /// Counts it in the row `name`.
+    fn tally(&self, name: &str, tally: &mut StepTally) {
+        let status = match &self.result {
+            Ok(status) => *status,
+            Err(failed) => failed.answered_status(),
+        };
+        if let Some(status) = status {
+            *tally.statuses.entry(status).or_default() += 1;
+        }
+        let row = tally.inner(name);
+        if let Some(messages) = self.messages {
+            row.exchanged(messages);
+        }
+        match &self.result {
+            Ok(None) => row.completed(self.time),
+            Ok(Some(status)) if is_grpc_code(*status) => {
+                row.called(*status, self.time, Redacted::default);
             }
-            let row = tally.inner(&self.rows[ended.row]);
-            if let Some(messages) = ended.messages {
-                row.exchanged(messages);
-            }
-            match &ended.result {
-                Ok(None) => row.completed(ended.time),
-                Ok(Some(status)) if is_grpc_code(*status) => {
-                    row.called(*status, ended.time, Redacted::default);
-                }
-                Ok(Some(status)) => row.answered(*status, ended.time, || {
-                    let status = StatusCode::from_u16(*status);
-                    Redacted::assume(status.map_or_else(|_| String::new(), |it| it.to_string()))
-                }),
-                Err(failed) => failed.tally(row, ended.time),
-            }
+            Ok(Some(status)) => row.answered(*status, self.time, || {
+                let status = StatusCode::from_u16(*status);
+                Redacted::assume(status.map_or_else(|_| String::new(), |it| it.to_string()))
+            }),
+            Err(failed) => failed.tally(row, self.time),
         }
     }
 }
 
 impl OpenOperation<'_> {
+    /// The window that the operation counts in.
+    fn window(&self) -> Window {
+        let RequestLog {
+            state,
+            step,
+            window,
+            ..
+        } = self.request_log;
+        if state.definition.steps[*step].runs_once_per_user() {
+            return *window;
+        }
+        state.sample_window(*window, self.start - self.delay)
+    }
+
+    /// Keeps what was measured of its answer, each event for the window in which it came.
+    fn finish_stream(&self, log: &mut RequestEntries, mut sample: StreamSample, is_ok: bool) {
+        let state = &self.request_log.state;
+        let mut window = self.window();
+        let mut at = self.start;
+        let mut is_begun = false;
+        while window != Window::Steady
+            && let Some(end) = state.window_end(at)
+        {
+            let rest = sample.split_off(end.saturating_duration_since(self.start));
+            let rest = rest.unwrap_or_default();
+            let begun = std::mem::replace(&mut sample, rest);
+            if begun != StreamSample::default() {
+                log.finish_stream(self.row, window, is_ok, begun);
+                is_begun = true;
+            }
+            at = end;
+            window = state.sample_window(window, at);
+        }
+        // One without events counts where it began.
+        if !is_begun || sample != StreamSample::default() {
+            let window = if is_begun { window } else { self.window() };
+            log.finish_stream(self.row, window, is_ok, sample);
+        }
+    }
+
     /// Keeps the raw sample of a request that ended.
     fn keep_sample(
         &self,
@@ -510,7 +611,7 @@ impl OpenOperation<'_> {
             error,
             traffic,
         };
-        journey.keep_request(samples, (log.step, log.window), request);
+        journey.keep_request(samples, (log.step, self.window()), request);
     }
 
     /// The cell that takes what was sent if the request is dropped.
@@ -587,24 +688,23 @@ impl OpenOperation<'_> {
         let stream = arrivals.map(|arrivals| arrivals.sample());
         let stream = stream.or_else(|| ended.stream.clone());
         log.stream.clone_from(&stream);
-        log.traffic += ended.traffic;
-        log.retries += ended.traffic.repeated(1);
+        let window = self.window();
+        log.add_traffic(window, ended.traffic);
+        log.traffic[window as usize].retries += ended.traffic.repeated(1);
         log.add_phases(ended.phases);
+        if let Some(stream) = stream {
+            self.finish_stream(log, stream, failure.is_none());
+        }
         log.finished.push(FinishedOperation {
             row: self.row,
+            window,
             time: self.delay + ended.time,
             result: failure.map_or(Ok(ended.status), |failure| Err(failure.into())),
-            stream,
             messages: ended.messages,
         });
         if log.finished.len() >= MAX_HELD_REQUESTS {
-            let RequestLog {
-                state,
-                window,
-                step,
-                ..
-            } = self.request_log;
-            state.with_tally(*window, |tally| log.tally_finished(&mut tally.steps[*step]));
+            let RequestLog { state, step, .. } = self.request_log;
+            log.tally_finished(state, *step);
         }
         log.failure.clone_from(&ended.failure);
         if let (Some(_), Some(failure)) = (ended.messages, failure) {
@@ -703,16 +803,20 @@ impl Drop for OpenOperation<'_> {
         }
         let log = &mut *self.request_log.log.borrow_mut();
         log.end_operation(now);
-        log.traffic += traffic;
+        let window = self.window();
+        log.add_traffic(window, traffic);
         if let (true, Some(status)) = (is_over, opened) {
             let stream = self.arrivals.as_ref();
             let stream = stream.map(|arrivals| arrivals.sample_of_taken());
             log.stream.clone_from(&stream);
+            if let Some(stream) = stream {
+                self.finish_stream(log, stream, true);
+            }
             log.finished.push(FinishedOperation {
                 row: self.row,
+                window,
                 time: self.delay + (now - self.start),
                 result: Ok(Some(status.as_u16())),
-                stream,
                 messages: None,
             });
         }
@@ -720,13 +824,13 @@ impl Drop for OpenOperation<'_> {
         if is_failure {
             log.finished.push(FinishedOperation {
                 row: self.row,
+                window,
                 time: self.delay + (now - self.start),
                 result: Err(FailedOperation {
                     kind: ErrorKind::StepError,
                     status: None,
                     message: "the step gave it up before it was answered".to_owned(),
                 }),
-                stream: None,
                 messages: None,
             });
         }

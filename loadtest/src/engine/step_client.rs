@@ -8,7 +8,7 @@ use super::step_calls::OpenCalls;
 use super::trace::JourneyTrace;
 use crate::chain::{
     BegunCall, CallRefusal, EventSource, HttpError, Local, Operation, OperationEnd, RawResponse,
-    RequestBuf, StepSender,
+    RequestBuf, StepSender, Tick,
 };
 use crate::redact;
 use crate::targets::RequestPass;
@@ -133,20 +133,22 @@ impl<T: Transport> StepSender for StepClient<T> {
         })
     }
 
-    fn tick(&self, due: Instant, number: u64) -> Local<'_, bool> {
+    fn tick(&self, tick: Tick) -> Local<'_, bool> {
         Box::pin(async move {
             let state = self.request_log.state();
-            if self.request_log.is_shown() && number >= SHOWN_TICKS {
+            if self.request_log.is_shown() && tick.number >= SHOWN_TICKS {
                 return false;
             }
-            let left = due.saturating_duration_since(Instant::now());
+            let left = tick.due.saturating_duration_since(Instant::now());
             let is_overdue = left.is_zero();
             if !is_overdue && state.is_running() {
                 let _pause = PauseGuard::begin_pause(&self.request_log);
                 state.pause_unless_stopping(left).await;
             }
             // What was waited for begins now: a timer that rings late is no fault of the target.
-            self.request_log.begin_from(is_overdue.then_some(due));
+            self.request_log.begin_from(is_overdue.then_some(tick.due));
+            let unsent = state.stopped_at().map(|end| tick.count_before(end));
+            self.request_log.count_unsent_ticks(unsent.unwrap_or(0));
             state.is_running()
         })
     }

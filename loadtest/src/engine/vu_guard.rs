@@ -40,18 +40,17 @@ impl Drop for VuGuard<'_> {
         if given.is_empty() {
             return;
         }
-        self.state.with_tally(self.window, |tally| {
-            for given in given.drain(..) {
-                let name = redact::redact_row_name(&given.name);
-                match given.figure {
-                    Figure::Count(number) => tally.own.count(&name, number),
-                    Figure::Time(time) => tally.own.time(&name, time),
-                    Figure::Gauge(number, at) => {
-                        let at = at.saturating_duration_since(self.state.start);
-                        tally.own.gauge(&name, number, at);
-                    }
+        for given in given.drain(..) {
+            let window = self.state.sample_window(self.window, given.at);
+            let name = redact::redact_row_name(&given.name);
+            self.state.with_tally(window, |tally| match given.figure {
+                Figure::Count(number) => tally.own.count(&name, number),
+                Figure::Time(time) => tally.own.time(&name, time),
+                Figure::Gauge(number) => {
+                    let at = given.at.saturating_duration_since(self.state.start);
+                    tally.own.gauge(&name, number, at);
                 }
-            }
-        });
+            });
+        }
     }
 }

@@ -83,6 +83,8 @@ pub(crate) struct WorkerState {
     cached_window: Cell<(Window, Instant, Instant)>,
     phase: Cell<RunPhase>,
     phase_changed: Notify,
+    /// The time at which the load ended, or was told to.
+    stopped_at: Cell<Option<Instant>>,
     /// The steps that are the last of a user, each with the number of users who are yet to run it.
     last_steps: Vec<(usize, Cell<u64>)>,
     active: Cell<u32>,
@@ -121,6 +123,7 @@ impl WorkerState {
             start,
             phase: Cell::new(RunPhase::Running),
             phase_changed: Notify::new(),
+            stopped_at: Cell::new(None),
             last_steps: pending_last_steps(definition),
             active: Cell::new(0),
             started: Cell::new(0),
@@ -158,8 +161,16 @@ impl WorkerState {
     pub(crate) fn advance_phase(&self, phase: RunPhase) {
         if phase > self.phase.get() {
             self.phase.set(phase);
+            if self.stopped_at.get().is_none() {
+                self.stopped_at.set(Some(Instant::now()));
+            }
             self.phase_changed.notify_waiters();
         }
+    }
+
+    /// Returns the time at which the load ended, or was told to; `None` while it goes on.
+    pub(crate) fn stopped_at(&self) -> Option<Instant> {
+        self.stopped_at.get()
     }
 
     /// Waits until no iteration starts any more.
@@ -214,6 +225,23 @@ impl WorkerState {
         let end = self.start + self.schedule.window_end(since).min(FOREVER);
         self.cached_window.set((window, due.max(self.start), end));
         window
+    }
+
+    /// Returns the window in which something counts that happens at `at`, in a journey or step that counts in `window`:
+    /// what a session does that began in the ramp belongs to the part of the load in which it does it. What began in
+    /// the steady part counts there to its end.
+    pub(crate) fn sample_window(&self, window: Window, at: Instant) -> Window {
+        if window == Window::Steady {
+            return window;
+        }
+        window.max(self.window_at(at))
+    }
+
+    /// Returns the end of the window that `at` is in; none of the last one.
+    pub(crate) fn window_end(&self, at: Instant) -> Option<Instant> {
+        let since = at.saturating_duration_since(self.start);
+        let end = self.schedule.window_end(since);
+        (end < FOREVER).then(|| self.start + end)
     }
 
     /// Returns the window that a step counts in, in an iteration that counts in `window`.

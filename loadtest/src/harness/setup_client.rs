@@ -5,7 +5,7 @@ use super::print_error;
 use super::run_identity::RunIdentity;
 use crate::chain::{
     BegunCall, CallRefusal, EventSource, Http, HttpError, Local, Operation, OperationEnd,
-    RawResponse, RequestBuf, Scenario, SetupSender, StepSender,
+    RawResponse, RequestBuf, Scenario, SetupSender, StepSender, Tick,
 };
 use crate::redact;
 use crate::transport::grpc::CallLog;
@@ -24,7 +24,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
-use tokio::time::Instant;
 
 /// Sends for the setups and the teardowns of a scenario, on the thread that calls them.
 #[derive(Debug)]
@@ -147,7 +146,7 @@ impl StepSender for SetupWire {
         Box::pin(tokio::time::sleep(time))
     }
 
-    fn tick(&self, _: Instant, _: u64) -> Local<'_, bool> {
+    fn tick(&self, _: Tick) -> Local<'_, bool> {
         // A setup has no user who could begin a beat.
         Box::pin(std::future::ready(false))
     }

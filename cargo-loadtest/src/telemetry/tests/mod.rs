@@ -171,6 +171,7 @@ fn steps_that_read_streams_have_their_times_and_units() {
         units: 9,
         events: 5,
         together: 0,
+        ..StreamSample::default()
     };
     login.stream.get_or_insert_default().record(&stream, true);
     // A second without streams goes on where the one before ended.

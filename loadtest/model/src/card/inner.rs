@@ -36,6 +36,12 @@ pub struct InnerRow {
 }
 
 impl InnerRow {
+    /// Returns whether anything of it happened in the measured part.
+    pub(super) fn is_measured(&self) -> bool {
+        let stream = self.stream.as_ref();
+        self.requests > 0 || stream.is_some_and(|stream| stream.events > 0)
+    }
+
     pub(super) fn from_tally(tally: &InnerTally, seconds: Option<f64>) -> Self {
         Self {
             name: tally.name.clone(),

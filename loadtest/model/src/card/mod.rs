@@ -333,7 +333,7 @@ impl Card {
             groups: GroupRow::all(&definition.groups, &tally, &steps, seconds),
             steps,
         };
-        (card.verdict, card.reasons) = verdict::judge_card(&card, &record.end.ending);
+        (card.verdict, card.reasons) = verdict::judge_card(&card, &record.end.ending, seconds);
         card.remarks = remark::collect_remarks(&card, record);
         card.notes = collect_notes(&card, record);
         card
@@ -475,12 +475,13 @@ fn note_ungraded(card: &Card, windows: &Windows) -> Vec<String> {
         let step = window.steps.get(i);
         step.is_some_and(|step| step.executed + step.skipped > 0)
     };
-    let (mut untimed, mut warm_up, mut ramp, mut never) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut untimed, mut sessions, mut warm_up, mut ramp, mut never) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (i, row) in card.steps.iter().enumerate() {
         let names = match row.grade {
             Some(_) => continue,
             None if ran(&windows.steady, i) => &mut untimed,
+            None if row.inner.iter().any(InnerRow::is_measured) => &mut sessions,
             None if ran(&windows.ramp, i) => &mut ramp,
             None if ran(&windows.warm_up, i) => &mut warm_up,
             None => &mut never,
@@ -495,6 +496,12 @@ fn note_ungraded(card: &Card, windows: &Windows) -> Vec<String> {
             "they measured nothing",
             untimed,
             " An `async` step is measured by what it sends with `http`, and by what it gives to `vu.measure(..)`.",
+        ),
+        note(
+            "each of their executions began before the measured part",
+            sessions,
+            " What they did in it is counted in their rows. A step is graded where others begin after it ended, or \
+             where the load has neither ramp nor warm-up.",
         ),
         note(
             "attempted in the warm-up only",
@@ -585,7 +592,7 @@ fn collect_notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
         notes.push("What the blocked worker did last is in no figure.".to_owned());
     }
     notes.extend(note_unreturned(card, &record.windows).take(NOTED_ROWS));
-    if !card.grade.withheld && card.grade.score.is_some() {
+    if !card.grade.withheld && card.verdict != Verdict::Empty {
         notes.extend(note_ungraded(card, &record.windows));
     }
     if card.grade.interval.is_some() {

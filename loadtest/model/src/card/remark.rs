@@ -41,6 +41,7 @@ pub(super) fn collect_remarks(card: &Card, record: &ScenarioRecord) -> Vec<Strin
         .chain(note_joined_events(card))
         .chain(note_silent_streams(card, record))
         .chain(note_reopened_sockets(card))
+        .chain(note_unsent_ticks(record))
         .chain(never_came(card, record))
         .chain(explain_contrast(card))
         .collect()
@@ -139,6 +140,26 @@ fn note_reopened_sockets(card: &Card) -> Option<String> {
             display::format_counted(reopened, "WebSocket")
         )
     })
+}
+
+/// Remarks on ticks of a beat that were overdue when the load ended.
+fn note_unsent_ticks(record: &ScenarioRecord) -> Vec<String> {
+    let steps = record.start.definition.steps.iter().enumerate();
+    let notes = steps.filter_map(|(at, step)| {
+        let windows = record.windows.all().into_iter();
+        let tallies = windows.filter_map(|window| window.steps.get(at));
+        let unsent: u64 = tallies.map(|tally| tally.unsent_ticks).sum();
+        (unsent > 0).then(|| {
+            let were = if unsent == 1 { "was" } else { "were" };
+            format!(
+                "{} of `vu.beat(..)` in {} {were} overdue when the load ended: the target was too slow for them, \
+                 nothing was sent for them, and they are in no figure",
+                display::format_counted(unsent, "tick"),
+                display::quote_name(&step.name)
+            )
+        })
+    });
+    notes.collect()
 }
 
 /// Remarks on odd answers of a step that are no failures.

@@ -1,6 +1,6 @@
 //! The verdict of a run, and the process exit code for it.
 
-use super::{Card, ObservedRow};
+use super::{Card, InnerRow, ObservedRow, StepRow};
 use crate::comparison::ComparisonOutcome;
 use crate::display;
 use crate::metrics::ErrorKind;
@@ -151,8 +151,13 @@ pub fn worst_exit_code(codes: impl IntoIterator<Item = u8>) -> u8 {
         .unwrap_or(0)
 }
 
-/// The verdict over a card that is otherwise complete, and its reasons, the decisive ones first.
-pub(super) fn judge_card(card: &Card, ending: &EndReason) -> (Verdict, Vec<Reason>) {
+/// The verdict over a card that is otherwise complete, and its reasons, the decisive ones first; the measured part took
+/// `seconds`.
+pub(super) fn judge_card(
+    card: &Card,
+    ending: &EndReason,
+    seconds: Option<f64>,
+) -> (Verdict, Vec<Reason>) {
     let plain = |kind, all: Vec<String>| {
         all.into_iter()
             .map(|words| Reason::new(kind, words))
@@ -175,7 +180,7 @@ pub(super) fn judge_card(card: &Card, ending: &EndReason) -> (Verdict, Vec<Reaso
         ),
         (
             Verdict::Empty,
-            plain(ReasonKind::Empty, explain_empty_run(card, ending)),
+            plain(ReasonKind::Empty, explain_empty_run(card, ending, seconds)),
         ),
         (
             Verdict::Invalid,
@@ -283,7 +288,7 @@ fn explain_interruption(ending: &EndReason) -> Vec<String> {
     vec![reason]
 }
 
-fn explain_empty_run(card: &Card, ending: &EndReason) -> Vec<String> {
+fn explain_empty_run(card: &Card, ending: &EndReason, seconds: Option<f64>) -> Vec<String> {
     // What a blocked worker did is unknown, which is not nothing.
     if matches!(ending, EndReason::Stuck { .. }) {
         return Vec::new();
@@ -303,6 +308,20 @@ fn explain_empty_run(card: &Card, ending: &EndReason) -> Vec<String> {
                 "no step ended before the run did: {} cut off; run it longer",
                 display::format_counted(cancelled, "iteration")
             )
+        } else if let Some(step) = card.steps.iter().find(|step| has_measured_rows(step)) {
+            // Limits on what was measured decide by themselves.
+            let is_judged = card
+                .thresholds
+                .iter()
+                .any(|row| !row.implied && row.actual.is_some());
+            if is_judged && card.min_grade.is_none() {
+                return Vec::new();
+            }
+            explain_sessions(step)
+        } else if seconds.is_some() {
+            "no step was executed in the measured part; run it longer, or let journeys of the ramp end earlier, so \
+             that others begin"
+                .to_owned()
         } else {
             "no step was executed in the measured part; run it longer".to_owned()
         }
@@ -312,6 +331,25 @@ fn explain_empty_run(card: &Card, ending: &EndReason) -> Vec<String> {
         return Vec::new();
     };
     vec![reason]
+}
+
+fn has_measured_rows(step: &StepRow) -> bool {
+    step.inner.iter().any(InnerRow::is_measured)
+}
+
+/// Explains that there is no grade, since no execution of `step` began in the measured part, only operations of it.
+fn explain_sessions(step: &StepRow) -> String {
+    let rows = step.inner.iter().filter(|row| row.is_measured());
+    let example = rows
+        .max_by_key(|row| row.requests)
+        .map_or("", |row| &row.name);
+    format!(
+        "no step began in the measured part: {} began in the ramp or the warm-up and went on to the end of the load, so \
+         that only its operations are counted, and there is no grade. Judge these by limits such as \
+         `row({example:?}).p95 < 100ms`; or leave out the ramp (`ramp_up = 0s`) and the warm-up, or let the step end \
+         earlier, so that others begin",
+        display::quote_name(&step.name)
+    )
 }
 
 /// Explains why nothing was executed, if panics were the reason.

@@ -135,6 +135,7 @@ fn run_of_streams(seed: u64, first: f64, pace: f64, good: f64) -> ScenarioRecord
                 units: 11,
                 events: 11,
                 together: 0,
+                ..StreamSample::default()
             };
             step.stream.get_or_insert_default().record(&stream, true);
             step.good += u64::from(even() < good);

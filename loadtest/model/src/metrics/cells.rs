@@ -417,6 +417,7 @@ mod tests {
                 units: 3,
                 events: 3,
                 together: 0,
+                ..StreamSample::default()
             };
             step.stream.get_or_insert_default().record(&stream, true);
             cells.absorb(&frame, true);

@@ -9,6 +9,7 @@ pub(crate) use event_stream::EventStream;
 pub(crate) use failure::HttpError;
 pub(crate) use request::HttpRequest;
 
+use super::beat::Tick;
 use super::grpc::{BegunCall, CallRefusal, Grpc};
 use super::{Error, Net, RawResponse, RequestBuf, RequestTarget, Unmet};
 use crate::transport::events::RawEvent;
@@ -100,7 +101,7 @@ pub(crate) trait StepSender {
 
     /// Waits until `due`, the tick with this number, from which the next operation counts; false once no more is to be
     /// sent.
-    fn tick(&self, due: Instant, number: u64) -> Local<'_, bool>;
+    fn tick(&self, tick: Tick) -> Local<'_, bool>;
 
     /// Counts a check that passed or failed.
     fn count_check(&self, name: &str, holds: bool);

@@ -313,7 +313,9 @@ impl<T: Transport> VirtualUser<T> {
         let client = Rc::into_inner(client).unwrap_or_else(missing_transport);
         let (transport, mut account) = client.into_parts();
         if let Some(sockets) = transport.used_sockets() {
-            account.entries().add_traffic(sockets.take_traffic());
+            account
+                .entries()
+                .add_traffic(context.window, sockets.take_traffic());
         }
         self.transport = Some(transport);
         (ran, account)

@@ -561,6 +561,34 @@ fn all_that_begins_at_an_overdue_tick_counts_from_it_less_the_pauses() {
 }
 
 #[test]
+fn what_a_session_of_the_ramp_does_counts_in_the_part_of_the_load_in_which_it_does_it() {
+    fn beats(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+        Box::pin(async move {
+            let mut beat = Beat::begin(ms(100));
+            while beat.next().await.is_some() {
+                get(http, "/").await?;
+            }
+            Ok(())
+        })
+    }
+    let load = Load {
+        warm_up: ms(400),
+        ..users(2, ms(600), ms(2_000))
+    };
+    let slow_at_last = |at| (ms(if at >= ms(2_100) { 1_000 } else { 50 }), Ok(""));
+    let ran = go(scenario_of!(load, vec![itself("a")], beats), slow_at_last);
+    let windows = [&ran.windows.warm_up, &ran.windows.ramp, &ran.windows.steady];
+    let counts = windows.map(|tally| {
+        let step = &tally.steps[0];
+        let row = step.inner.first().map_or(0, |row| row.requests);
+        (step.executed, row, step.requests, step.unsent_ticks)
+    });
+    // Both begin with the warm-up and send ten times a second. From 2.1 s on they wait for an answer, so that nothing is
+    // sent at 2.2 s and 2.3 s, until the load ends at 2.4 s.
+    assert_eq!(counts, [(2, 8, 8, 4), (0, 12, 12, 0), (0, 24, 24, 0)]);
+}
+
+#[test]
 fn what_is_under_way_at_the_hard_end_is_cancelled() {
     fn hangs(http: &mut Http) -> Local<'_, Result<(), Halt>> {
         Box::pin(async move {

@@ -41,6 +41,7 @@ fn with_streams(together: u64) -> ScenarioRecord {
             units: 9,
             events: 5,
             together,
+            is_continued: false,
         };
         tally.stream.get_or_insert_default().record(&stream, true);
     }

@@ -1,6 +1,8 @@
 //! The verdict and its reasons.
 
 use super::*;
+use crate::definition::{Letter, Subject};
+use crate::metrics::Tally;
 
 #[test]
 fn a_run_that_a_threshold_ended_fails_though_it_holds_at_last() {
@@ -68,6 +70,77 @@ fn the_implied_threshold_counts_dropped_iterations_as_failed() {
     assert_eq!(
         card.headline.time_of.as_deref(),
         Some("of the 80 % that succeeded")
+    );
+}
+
+/// A run in which the only step began in the ramp and sent 30 messages in the measured part.
+fn session() -> ScenarioRecord {
+    let mut record = record(&["talk"]);
+    let windows = &mut record.windows;
+    windows.ramp = std::mem::take(&mut windows.steady);
+    windows.steady = Tally::new(1);
+    for _ in 0..30 {
+        windows.steady.steps[0].inner("say").completed(ms(10));
+    }
+    record
+}
+
+#[test]
+fn a_session_that_began_in_the_ramp_is_judged_by_limits_on_its_rows() {
+    let mut record = session();
+    let card = Card::grade(&record, None);
+    assert_eq!(card.verdict, Verdict::Empty);
+    let empty = card
+        .reasons
+        .iter()
+        .find(|reason| reason.kind == ReasonKind::Empty);
+    assert_eq!(
+        empty.map(|reason| &*reason.words),
+        Some(
+            "no step began in the measured part: `talk` began in the ramp or the warm-up and went on to the end of the \
+             load, so that only its operations are counted, and there is no grade. Judge these by limits such as \
+             `row(\"say\").p95 < 100ms`; or leave out the ramp (`ramp_up = 0s`) and the warm-up, or let the step end \
+             earlier, so that others begin"
+        )
+    );
+
+    for (bound, verdict) in [(20, Verdict::Passed), (5, Verdict::Failed)] {
+        let threshold = Threshold {
+            subject: Subject::Row("say".into()),
+            ..Threshold::new(Metric::P95, Comparator::Less, Bound::Time(ms(bound)))
+        };
+        let scoped = ScopedThreshold::new(&record.start.definition, Some(0), threshold);
+        record.start.plan.thresholds = vec![scoped];
+        let card = Card::grade(&record, None);
+        assert_eq!((card.verdict, card.grade.score), (verdict, None));
+        assert_eq!(
+            card.notes.last().map(String::as_str),
+            Some(
+                "Not graded, since each of their executions began before the measured part: talk. What they did in it \
+                 is counted in their rows. A step is graded where others begin after it ended, or where the load has \
+                 neither ramp nor warm-up."
+            )
+        );
+    }
+    // A grade that is asked for cannot be had.
+    record.start.plan.min_grade = Some(Letter::B);
+    assert_eq!(Card::grade(&record, None).verdict, Verdict::Empty);
+}
+
+#[test]
+fn ticks_that_were_overdue_at_the_end_are_remarked() {
+    let mut record = record(&["talk"]);
+    record.windows.ramp.steps.push(StepTally {
+        unsent_ticks: 2,
+        ..StepTally::default()
+    });
+    record.windows.steady.steps[0].unsent_ticks = 1;
+    assert_eq!(
+        Card::grade(&record, None).remarks,
+        [
+            "3 ticks of `vu.beat(..)` in `talk` were overdue when the load ended: the target was too slow for them, nothing \
+          was sent for them, and they are in no figure"
+        ]
     );
 }
 

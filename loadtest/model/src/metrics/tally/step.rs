@@ -69,6 +69,9 @@ pub struct StepTally {
     pub statuses: BTreeMap<u16, u64>,
     /// Failures by kind and status.
     pub errors: Vec<ErrorTally>,
+    /// Ticks of a beat that were overdue when the load ended, so that nothing was sent for them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unsent_ticks: u64,
     /// Executions for which all of `good(..)` holds.
     #[serde(skip_serializing_if = "is_zero")]
     pub good: u64,
@@ -219,6 +222,7 @@ impl StepTally {
         for (status, count) in &other.statuses {
             *self.statuses.entry(*status).or_default() += count;
         }
+        self.unsent_ticks += other.unsent_ticks;
         self.good += other.good;
         if let Some(theirs) = &other.stream {
             self.stream.get_or_insert_default().merge(theirs);

@@ -36,6 +36,8 @@ pub struct StreamSample {
     pub events: u64,
     /// The events that came by the same read as the one before.
     pub together: u64,
+    /// True for the rest of a stream whose begin counts elsewhere.
+    pub is_continued: bool,
 }
 
 impl StreamSample {
@@ -65,11 +67,41 @@ impl StreamSample {
         self
     }
 
+    /// Splits off the events from a time on that counts from the begin of the request, where every event is a unit of
+    /// work; `None` without such events.
+    pub fn split_off(&mut self, at: Duration) -> Option<Self> {
+        let mut time = self.first_event?;
+        if time >= at {
+            return Some(std::mem::take(self));
+        }
+        let before = self.gaps.iter().take_while(|gap| {
+            time += **gap;
+            time < at
+        });
+        let gaps = self.gaps.split_off(before.count());
+        let events = gaps.len() as u64;
+        let at_once = gaps.iter().filter(|gap| gap.is_zero()).count() as u64;
+        let rest = Self {
+            first_event: None,
+            gaps,
+            units: events,
+            events,
+            together: at_once.min(self.together),
+            is_continued: true,
+        };
+        self.units -= events;
+        self.events -= events;
+        self.together -= rest.together;
+        (events > 0).then_some(rest)
+    }
+
     /// The mean time for a unit after the first: (last event - first event) / (units - 1); `None` with fewer than two.
     pub fn per_unit(&self) -> Option<Duration> {
-        let rest = u32::try_from(self.units.checked_sub(1)?).ok()?;
+        let first = u64::from(!self.is_continued);
+        let rest = u32::try_from(self.units.checked_sub(first)?).ok()?;
         let time: Duration = self.gaps.iter().sum();
-        (self.first_event.is_some() && rest > 0).then(|| time / rest)
+        let is_begun = self.first_event.is_some() || self.is_continued;
+        (is_begun && rest > 0).then(|| time / rest)
     }
 }
 
@@ -117,6 +149,7 @@ mod tests {
             units: 4,
             events: 5,
             together: 1,
+            is_continued: false,
         };
         assert_eq!(stream.per_unit(), Some(10 * MS));
         stream.units = 16;
@@ -128,6 +161,28 @@ mod tests {
     }
 
     #[test]
+    fn a_stream_is_split_where_another_part_of_the_load_begins() {
+        let times = [100, 150, 150, 400, 600].map(|at| (at * MS, at == 150));
+        let mut stream = StreamSample::of_events(times.into_iter());
+        let whole = (stream.clone(), stream.per_unit());
+        assert_eq!(whole.1, Some(125 * MS));
+        let rest = stream.split_off(400 * MS).expect("two events");
+        assert_eq!(stream.first_event, Some(100 * MS));
+        assert_eq!(stream.gaps, [50 * MS, Duration::ZERO]);
+        assert_eq!((stream.events, stream.units, stream.together), (3, 3, 2));
+        assert_eq!(stream.per_unit(), Some(25 * MS));
+        assert_eq!(
+            (rest.first_event, &*rest.gaps),
+            (None, &[250 * MS, 200 * MS][..])
+        );
+        assert_eq!((rest.events, rest.units, rest.together), (2, 2, 0));
+        assert_eq!(rest.per_unit(), Some(225 * MS));
+        // All of it, and nothing.
+        assert_eq!(whole.0.clone().split_off(100 * MS), Some(whole.0.clone()));
+        assert_eq!(whole.0.clone().split_off(601 * MS), None);
+    }
+
+    #[test]
     fn a_stream_that_failed_has_a_first_event_and_no_pace() {
         let stream = StreamSample {
             first_event: Some(200 * MS),
@@ -135,6 +190,7 @@ mod tests {
             units: 2,
             events: 2,
             together: 0,
+            is_continued: false,
         };
         let mut tally = StreamTally::default();
         tally.record(&stream, false);
