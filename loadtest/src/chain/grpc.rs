@@ -3,7 +3,9 @@
 use super::current_sender::current_sender;
 use super::{Local, MeasureError};
 use crate::targets::RequestPass;
-use crate::transport::grpc::{BoxError, CallBody, CallLog, CallTarget, OpenCallError, OpenedCall};
+use crate::transport::grpc::{
+    BoxError, CallBody, CallLog, CallTarget, OpenCallError, OpenedCall, ok_trailers,
+};
 use crate::transport::{ErrorKind, Failure};
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, TE};
@@ -185,6 +187,15 @@ impl Body for GrpcBody {
         let Some(measured) = call else {
             return Poll::Ready(None);
         };
+        if body.is_between_messages()
+            && current_sender()
+                .is_some_and(|sender| sender.poll_stream_end(measured.number, cx).is_ready())
+        {
+            // As if the target had ended it: the step goes on, and the call counts as one that was left.
+            *body = CallBody::default();
+            *call = None;
+            return Poll::Ready(Some(Ok(Frame::trailers(ok_trailers()))));
+        }
         let polled = body.poll_frame(cx, &mut measured.log);
         if measured.log.end.is_some() {
             *call = None;

@@ -215,6 +215,13 @@ pub(super) struct HeldOperation {
     delay: Duration,
 }
 
+impl HeldOperation {
+    /// The time at which it began.
+    pub(super) fn start(&self) -> Instant {
+        self.start
+    }
+}
+
 /// A pause; one that the step drops is none of its latency either.
 pub(super) struct PauseGuard<'a>(&'a RequestLog);
 

@@ -3,13 +3,16 @@
 use super::request_log::{EndedOperation, HeldOperation};
 use super::step_client::StepClient;
 use super::trace::JourneyTrace;
-use crate::chain::{BegunCall, CallRefusal};
+use super::worker_state::WorkerState;
+use crate::chain::{BegunCall, CallRefusal, Local};
 use crate::redact;
 use crate::transport::grpc::{CallLog, CallTarget};
 use crate::transport::{ErrorKind, Failure, SentRequest, Transport};
 use http::{Method, StatusCode, Uri};
 use loadtest_model::metrics::{StreamSample, Traffic};
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::task::{Context, Poll};
 use tokio::time::Instant;
 
 thread_local! {
@@ -28,6 +31,8 @@ struct OpenCall {
     target: CallTarget,
     /// Its number among the requests of the step, where these are traced.
     request: Option<u32>,
+    /// Ready when it is to end since the load is over; made when it is waited for.
+    over: Option<Local<'static, ()>>,
 }
 
 impl OpenCalls {
@@ -35,6 +40,25 @@ impl OpenCalls {
         let mut calls = self.0.borrow_mut();
         let at = calls.iter().position(|call| call.number == number)?;
         Some(calls.swap_remove(at))
+    }
+
+    /// Ready when a call that is read as a stream is to end, since the load is over.
+    pub(super) fn poll_stream_end(
+        &self,
+        number: u64,
+        state: &Rc<WorkerState>,
+        context: &mut Context<'_>,
+    ) -> Poll<()> {
+        let mut calls = self.0.borrow_mut();
+        let Some(call) = calls.iter_mut().find(|call| call.number == number) else {
+            return Poll::Pending;
+        };
+        let begun = call.operation.start();
+        let over = call.over.get_or_insert_with(|| {
+            let state = Rc::clone(state);
+            Box::pin(async move { state.wait_for_stream_end(begun).await })
+        });
+        over.as_mut().poll(context)
     }
 
     /// Takes those that nobody has ended.
@@ -69,6 +93,7 @@ impl<T: Transport> StepClient<T> {
             operation: open.hold(),
             target: target.clone(),
             request,
+            over: None,
         });
         Ok(BegunCall {
             number,

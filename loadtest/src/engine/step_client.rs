@@ -19,7 +19,7 @@ use loadtest_model::definition::{Expect, Reads};
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -189,6 +189,11 @@ impl<T: Transport> StepSender for StepClient<T> {
 
     fn begin_call(&self, uri: &Uri) -> Result<BegunCall, CallRefusal> {
         self.open_call(uri)
+    }
+
+    fn poll_stream_end(&self, number: u64, context: &mut Context<'_>) -> Poll<()> {
+        self.calls
+            .poll_stream_end(number, self.request_log.state(), context)
     }
 
     fn end_call(&self, number: u64, log: &mut CallLog) {

@@ -11,6 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use tokio::time::Instant;
 
 /// The events of a stream that are there and were not asked for yet, and the times of all.
 #[derive(Default)]
@@ -58,6 +59,8 @@ struct StepStream<'a> {
     arrivals: Rc<Arrivals>,
     /// Nothing once it has ended.
     exchange: Option<Local<'a, Result<(), HttpError>>>,
+    /// Ready when it is to end, since the load is over.
+    over: Local<'a, ()>,
 }
 
 impl StepStream<'_> {
@@ -92,6 +95,13 @@ impl EventSource for StepStream<'_> {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Result<Option<RawEvent>, HttpError>> {
+        let is_open = self.exchange.is_some() && self.arrivals.opened().is_some();
+        if is_open && self.over.as_mut().poll(context).is_ready() {
+            // What the step has taken counts.
+            self.exchange = None;
+            self.arrivals.events.borrow_mut().clear();
+            return Poll::Ready(Ok(None));
+        }
         if let Some(event) = self.arrivals.take() {
             return Poll::Ready(Ok(Some(event)));
         }
@@ -117,9 +127,12 @@ impl<T: Transport> StepClient<T> {
     ) -> Box<dyn EventSource + '_> {
         let arrivals: Rc<Arrivals> = Rc::default();
         let exchange = self.exchange_stream(request, name, Rc::clone(&arrivals));
+        let state = self.request_log.state();
+        let begun = Instant::now();
         Box::new(StepStream {
             arrivals,
             exchange: Some(Box::pin(exchange)),
+            over: Box::pin(state.wait_for_stream_end(begun)),
         })
     }
 

@@ -184,6 +184,13 @@ impl WorkerState {
         }
     }
 
+    /// Waits until a stream that began at `begun` is to end: when the load is over, and it has had the time that journeys
+    /// under way have then.
+    pub(crate) async fn wait_for_stream_end(&self, begun: Instant) {
+        self.wait_for_stop().await;
+        tokio::time::sleep_until(begun + self.plan.graceful_stop).await;
+    }
+
     /// Waits until everything is to end at once.
     pub(crate) async fn wait_for_abort(&self) {
         loop {

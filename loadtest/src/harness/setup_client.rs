@@ -21,6 +21,7 @@ use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
@@ -194,6 +195,10 @@ impl StepSender for SetupWire {
             is_watched: false,
             pass,
         })
+    }
+
+    fn poll_stream_end(&self, _: u64, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Pending
     }
 
     fn end_call(&self, _: u64, _: &mut CallLog) {}

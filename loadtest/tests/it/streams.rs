@@ -320,3 +320,64 @@ fn what_goes_wrong_in_a_stream_reaches_an_async_step_after_what_came_before() {
     let none = run(watch(), |_| Reply::json("{}"));
     assert_eq!(errors(&none), [("head.malformed".to_owned(), 4)]);
 }
+
+/// Its step reads until there is no more.
+#[scenario(grace = 200ms, load = users(2, for = 1s))]
+fn listening() {
+    #[step]
+    async fn listen(http: &mut Http) -> Result<u64, Error> {
+        let mut events = http.get("/feed").name("feed").events::<Notice>().await?;
+        let mut last = 0;
+        while let Some(notice) = events.next().await? {
+            last = notice.order;
+        }
+        Ok(last)
+    }
+
+    #[check]
+    fn some_came(listen: &u64) -> bool {
+        *listen > 0
+    }
+}
+
+/// The same, with time for a stream to end.
+#[scenario(grace = 20s, load = users(1, for = 100ms))]
+fn listening_on() {
+    #[step]
+    async fn listen(http: &mut Http) -> Result<u64, Error> {
+        let mut events = http.get("/feed").name("feed").events::<Notice>().await?;
+        let mut last = 0;
+        while let Some(notice) = events.next().await? {
+            last = notice.order;
+        }
+        Ok(last)
+    }
+
+    #[check]
+    fn all_came(listen: &u64) -> bool {
+        *listen == 400
+    }
+}
+
+#[test]
+fn an_endless_stream_ends_with_the_load_and_another_one_is_read_to_its_end() {
+    let go = |scenario, server: &Server| {
+        let run = Run::new(scenario).base_url(server.url());
+        run.run_blocking().unwrap()
+    };
+    let endless = Server::start(|_| feed(1..100_000));
+    let card = go(listening(), &endless);
+    assert_eq!(errors(&card), []);
+    let step = &card.steps[0];
+    assert_eq!((step.ok, card.accounts.cancelled), (2, 0));
+    let row = &step.inner[0];
+    assert_eq!((row.requests, row.failed), (2, 0));
+    let stream = row.stream.as_ref().unwrap();
+    assert_eq!(stream.first_event.samples, 2);
+    assert_eq!(stream.gap.samples, stream.events - 2);
+
+    let long = Server::start(|_| feed(1..=400));
+    let card = go(listening_on(), &long);
+    assert_eq!(errors(&card), []);
+    assert_eq!((card.steps[0].ok, card.accounts.cancelled), (1, 0));
+}

@@ -125,6 +125,9 @@ pub(crate) trait StepSender {
     /// It may not be sent now.
     fn begin_call(&self, uri: &http::Uri) -> Result<BegunCall, CallRefusal>;
 
+    /// Ready when a call that is read as a stream is to end, since the load is over.
+    fn poll_stream_end(&self, number: u64, context: &mut Context<'_>) -> Poll<()>;
+
     /// Counts a call that has ended, or that was given up.
     fn end_call(&self, number: u64, log: &mut CallLog);
 

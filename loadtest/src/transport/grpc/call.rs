@@ -267,6 +267,12 @@ fn heed_stop(headers: &HeaderMap, network: &Network, origin: &str) {
 }
 
 impl CallBody {
+    /// Returns whether messages came, the last of them whole, and more may come.
+    pub(crate) fn is_between_messages(&self) -> bool {
+        let answer = self.0.as_ref();
+        answer.is_some_and(|answer| answer.counter.count() > 0 && !answer.counter.is_within())
+    }
+
     /// The next part of the answer, messages and then trailers; `None` after the last, when `log` says how the call
     /// ended.
     ///

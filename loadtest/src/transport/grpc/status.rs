@@ -56,6 +56,11 @@ impl CallStatus {
     }
 }
 
+/// Returns the trailers of a call that ended well.
+pub(crate) fn ok_trailers() -> HeaderMap {
+    HeaderMap::from_iter([(STATUS, HeaderValue::from_static("0"))])
+}
+
 /// Returns the failure of an answer that is none to a call; `None` for one that is.
 pub(super) fn head_failure(status: StatusCode, headers: &HeaderMap) -> Option<Failure> {
     if status != StatusCode::OK {

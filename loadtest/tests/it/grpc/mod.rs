@@ -729,3 +729,63 @@ fn a_setup_may_call_too_and_is_not_measured() {
     assert_eq!(rows(&card.steps[0]), [("shop.Cart/Add", 2, 0)]);
     assert_eq!(shop.metadata().len(), 3);
 }
+
+/// Its steps read until there is no more.
+#[scenario(grace = 200ms, load = users(2, for = 1s))]
+fn watching() {
+    /// Five prices, and then silence.
+    #[step(timeout = 1h)]
+    async fn watch(http: &mut Http) -> Result<u64, Error> {
+        let watched = CartClient::new(http.grpc()).watch(item(SLOW, 5)).await?;
+        let (mut prices, mut count) = (watched.into_inner(), 0);
+        while prices.message().await?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    #[check]
+    fn all_came(watch: &u64) -> bool {
+        *watch == 5
+    }
+}
+
+/// A stream that ends by itself, after the load.
+#[scenario(grace = 20s, load = users(1, for = 100ms))]
+fn watching_on() {
+    #[step]
+    async fn watch(http: &mut Http) -> Result<u64, Error> {
+        let watched = CartClient::new(http.grpc()).watch(item(7, 20)).await?;
+        let (mut prices, mut count) = (watched.into_inner(), 0);
+        while prices.message().await?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    #[check]
+    fn all_came(watch: &u64) -> bool {
+        *watch == 20
+    }
+}
+
+#[test]
+fn an_endless_stream_of_messages_ends_with_the_load_and_another_one_is_read_to_its_end() {
+    let go = |scenario, shop: &Shop| {
+        let run = Run::new(scenario).base_url(&*shop.url);
+        run.run_blocking().unwrap()
+    };
+    let shop = Shop::start();
+    let card = go(watching(), &shop);
+    assert_eq!(errors(&card), []);
+    let step = &card.steps[0];
+    assert_eq!((step.ok, card.accounts.cancelled), (2, 0));
+    assert_eq!(rows(step), [("shop.Cart/Watch", 2, 0)]);
+    assert_eq!(messages(&step.inner[0]), (2, 10));
+    shop.wait_for_given_up(2);
+
+    let card = go(watching_on(), &shop);
+    assert_eq!(errors(&card), []);
+    assert_eq!((card.steps[0].ok, card.accounts.cancelled), (1, 0));
+    assert_eq!(messages(&card.steps[0].inner[0]), (1, 20));
+}
