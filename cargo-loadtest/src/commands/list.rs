@@ -260,6 +260,7 @@ mod tests {
         let mut definition = sample::definition("checkout", &[]);
         definition.client = Client {
             http: HttpVersion::Http2,
+            connections: Some(8),
             cookies: Cookies::User,
             dns: Dns::Ttl,
             insecure: true,

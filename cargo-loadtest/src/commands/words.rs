@@ -44,6 +44,10 @@ pub(super) fn describe_client(client: &Client) -> Option<String> {
         HttpVersion::Http1 => words.push("HTTP/1.1 only".to_owned()),
         HttpVersion::Http2 => words.push("HTTP/2 only".to_owned()),
     }
+    if let Some(count) = client.connections {
+        let shared = display::format_counted(count.into(), "shared connection");
+        words.push(format!("over {shared}"));
+    }
     match client.cookies {
         Cookies::Iteration => {}
         Cookies::User => words.push("cookies kept per user".to_owned()),

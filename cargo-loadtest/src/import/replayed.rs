@@ -191,6 +191,7 @@ fn client(recording: &Recording) -> Client {
             Some(Http::One) => HttpVersion::Http1,
             Some(Http::Two) => HttpVersion::Http2,
         },
+        connections: None,
         cookies: if client.keeps_cookies {
             Cookies::Iteration
         } else {

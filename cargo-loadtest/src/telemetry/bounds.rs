@@ -84,7 +84,12 @@ impl Detail {
             Self::FoldedRows | Self::NoPhases => 1,
             Self::NoRows => 0,
         };
-        let times = if self.has_phases() { 6 } else { 3 };
+        let shares = scenario.client.connections.is_some();
+        let times = if self.has_phases() {
+            6 + usize::from(shares)
+        } else {
+            3
+        };
         let steps = scenario.steps.iter().map(|step| {
             let rows = if step.sends_itself { rows } else { 0 };
             let streams = step.stream.as_ref().map_or(0, |_| 2 + 3 * histogram);

@@ -154,6 +154,7 @@ impl PartNames {
             ("step_first_byte_seconds", &step.phases.first_byte),
             ("step_connect_seconds", &step.phases.connect),
             ("step_tls_seconds", &step.phases.tls),
+            ("step_stream_wait_seconds", &step.phases.stream_wait),
         ];
         for (family, times) in phases {
             // A step without connections of its own never has some of them.

@@ -30,6 +30,13 @@ impl Partition {
         (self.shard.count_of(all) + self.workers - 1 - self.worker) / self.workers
     }
 
+    /// Returns the numbers of those of the first `all` of the whole load that are here; of what every worker needs, of one
+    /// at least.
+    pub(super) fn numbers_of(self, all: u64) -> Vec<u64> {
+        let here = self.count_of(all).max(1);
+        (0..here).map(|local| self.to_global(local)).collect()
+    }
+
     /// Returns the consecutive part of `all` that is here: from the first to before the second.
     pub(super) fn range_of(self, all: u64) -> (u64, u64) {
         let (from, to) = self.shard.range_of(all);

@@ -451,6 +451,7 @@ impl RequestEntries {
         for (sum, more) in [
             (&mut sum.connect, more.connect),
             (&mut sum.tls, more.tls),
+            (&mut sum.stream_wait, more.stream_wait),
             (&mut sum.first_byte, more.first_byte),
             (&mut sum.body, more.body),
         ] {

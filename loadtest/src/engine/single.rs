@@ -118,7 +118,7 @@ pub(crate) async fn run_single_iteration<T: Transport, O: IterationObserver>(
     scenario: &'static Scenario,
     shared: &Shared,
     plan: &Plan,
-    transport: T,
+    mut transport: T,
     place: IterationPosition,
     ids: Option<RunIds>,
     observer: &mut O,
@@ -134,6 +134,7 @@ pub(crate) async fn run_single_iteration<T: Transport, O: IterationObserver>(
         |_| ids.map(|ids| WorkerTracing::of_single_journey(ids, start)),
         None,
     ));
+    transport.share_connections(&|_| vec![0]);
     let vu = Vu::new(place.user, scenario_seed(plan, definition));
     let mut user = VirtualUser::new(scenario, Shared::clone(shared), vu, transport);
     let arrival = Arrival {

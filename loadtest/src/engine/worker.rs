@@ -52,12 +52,9 @@ impl<T: Transport> WorkerSpec<T> {
     /// The user with a number, which no other worker makes.
     pub(super) fn make_user(&self, number: u64) -> VirtualUser<T> {
         let vu = Vu::new(number, self.seed);
-        VirtualUser::new(
-            self.scenario,
-            Arc::clone(&self.shared),
-            vu,
-            (self.make_transport)(number),
-        )
+        let mut transport = (self.make_transport)(number);
+        transport.share_connections(&|count| self.partition.numbers_of(count));
+        VirtualUser::new(self.scenario, Arc::clone(&self.shared), vu, transport)
     }
 }
 

@@ -215,8 +215,12 @@ impl PreparedRun {
     /// Returns the needs of `workers` threads.
     pub(crate) fn machine_need(&self, workers: u32) -> MachineNeed {
         let target = self.prepared.target.as_ref();
+        let definition = &self.scenario.definition;
+        let has_sockets = definition.steps.iter().any(|step| step.websocket.is_some());
+        let shared = definition.client().connections.filter(|_| !has_sockets);
+        let shared = shared.map_or(u32::MAX, |connections| connections.max(workers));
         MachineNeed {
-            users: self.plan.max_users,
+            users: self.plan.max_users.min(shared),
             is_ceiling: self.plan.load.is_open() && self.plan.load.max_users.is_none(),
             workers,
             target: self.network.base_url().map(str::to_owned),

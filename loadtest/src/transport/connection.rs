@@ -4,6 +4,7 @@ use super::http1::{self, Http1};
 use super::http2::Http2;
 use super::meter::{MAX_BEFORE_HTTP2_HEAD, MAX_HEAD, Meter, MeteredStream, TransportStream};
 use super::network::{Addresses, Network};
+use super::pool::PooledRequest;
 use super::progress::add_phase;
 use super::tls::H2;
 use super::{ErrorKind, Failure, Phases, error_mapping};
@@ -27,6 +28,8 @@ pub(super) struct Connection {
 pub(super) enum Purpose {
     /// Requests, by the protocol that the scenario asks for.
     Requests,
+    /// Requests and calls of several users: HTTP/2 alone is spoken.
+    Sharing,
     /// An upgrade: HTTP/1.1 alone is spoken.
     Upgrade,
     /// gRPC calls: HTTP/2 alone is spoken.
@@ -37,6 +40,8 @@ pub(super) enum Purpose {
 pub(super) enum Protocol {
     Http1(Box<Http1>),
     Http2(Box<Http2>),
+    /// One request over a connection that others use too.
+    Pooled(Box<PooledRequest>),
 }
 
 /// The reason why a response is missing or incomplete.
@@ -76,13 +81,13 @@ impl Connection {
         let mut is_http2 = match purpose {
             Purpose::Requests => network.http == HttpVersion::Http2,
             Purpose::Upgrade => false,
-            Purpose::Calls => true,
+            Purpose::Calls | Purpose::Sharing => true,
         };
         let stream = if origin.scheme.is_tls() {
             during_tls();
             let (tls, host) = (&network.tls, &origin.host);
             let tls = match purpose {
-                Purpose::Requests => tls.connect(host, tcp).await,
+                Purpose::Requests | Purpose::Sharing => tls.connect(host, tcp).await,
                 Purpose::Upgrade => tls.connect_for_upgrade(host, tcp).await,
                 Purpose::Calls => tls.connect_for_calls(host, tcp).await,
             };
@@ -107,7 +112,12 @@ impl Connection {
         }));
         let io = MeteredStream::new(stream, Rc::clone(&meter));
         let protocol = if is_http2 {
-            let opened = Http2::open(io).await;
+            let most = if purpose == Purpose::Sharing {
+                1
+            } else {
+                usize::MAX
+            };
+            let opened = Http2::open(io, most).await;
             let opened = opened.map_err(|error| {
                 error_mapping::head_failure(&Error::Http2(error), &meter, false)
             })?;
@@ -123,6 +133,7 @@ impl Connection {
         match &mut self.protocol {
             Protocol::Http1(http1) => poll_fn(|cx| Poll::Ready(http1.is_idle(cx))).await,
             Protocol::Http2(http2) => http2.is_idle(),
+            Protocol::Pooled(_) => false,
         }
     }
 
@@ -131,6 +142,7 @@ impl Connection {
         match &self.protocol {
             Protocol::Http1(http1) => http1.is_kept(),
             Protocol::Http2(_) => true,
+            Protocol::Pooled(_) => false,
         }
     }
 
@@ -144,6 +156,7 @@ impl Connection {
         match &self.protocol {
             Protocol::Http1(http1) => http1.announced(),
             Protocol::Http2(http2) => http2.announced(),
+            Protocol::Pooled(pooled) => pooled.announced(),
         }
     }
 
@@ -155,6 +168,7 @@ impl Connection {
         match &mut self.protocol {
             Protocol::Http1(http1) => http1.body(take).await.map_err(Error::Http1),
             Protocol::Http2(http2) => http2.read_body(take).await.map_err(Error::Http2),
+            Protocol::Pooled(pooled) => pooled.read_body(take).await.map_err(Error::Http2),
         }
     }
 }
@@ -163,7 +177,7 @@ impl Connection {
 fn no_http2(purpose: Purpose) -> Failure {
     let words = match purpose {
         Purpose::Calls => "the target does not offer HTTP/2, which gRPC needs",
-        Purpose::Requests | Purpose::Upgrade => {
+        Purpose::Requests | Purpose::Sharing | Purpose::Upgrade => {
             "the target does not offer HTTP/2, which `http = 2` asks for"
         }
     };

@@ -3,9 +3,10 @@
 use super::cookies::CookieJar;
 use super::deadline::{DeadlinePassed, DeadlineTimer};
 use super::network::{Addresses, Network};
+use super::pool::ConnectionPools;
 use super::progress::CallProgress;
 use super::redirect::Redirect;
-use super::route::{Route, UserParts};
+use super::route::{Route, RouteSurroundings, UserParts};
 use super::stream::StreamProgress;
 use super::trace::SentRequests;
 use super::websocket::Upgrade;
@@ -19,6 +20,7 @@ use loadtest_model::definition::Cookies;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::pin::pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -46,6 +48,8 @@ pub(crate) struct HttpTransport {
     owes_a_turn: Cell<bool>,
     /// True if every request and response is kept to be shown.
     is_watched: bool,
+    /// The connections that it shares with other users, where it does.
+    pools: Option<Rc<ConnectionPools>>,
     /// Made for the first client of the scenario's own.
     sockets: OnceCell<Box<Sockets>>,
 }
@@ -65,7 +69,8 @@ impl HttpTransport {
         Self {
             base_url: network.base_url().map(Arc::from),
             jar: (network.cookies != Cookies::Off).then(RefCell::default),
-            lanes: RefCell::new(vec![Lane::new(&network, user)]),
+            lanes: RefCell::new(vec![Lane::new(&network, None, user)]),
+            pools: None,
             number: user,
             owes_a_turn: Cell::new(false),
             is_watched: false,
@@ -82,12 +87,17 @@ impl HttpTransport {
 }
 
 impl Lane {
-    fn new(network: &Network, user: u64) -> Self {
+    fn new(network: &Network, pools: Option<&Rc<ConnectionPools>>, user: u64) -> Self {
         let mut routes = LaneRoutes(Vec::with_capacity(1));
         if let Some(base) = network.base() {
             // The base was permitted when the network was prepared.
             if let Ok(addresses) = network.addresses(&base.origin) {
-                routes.add_route(network, base.origin.clone(), None, addresses, user);
+                let around = RouteSurroundings {
+                    network,
+                    pools,
+                    user,
+                };
+                routes.add_route(around, base.origin.clone(), None, addresses);
             }
         }
         Self {
@@ -117,12 +127,23 @@ impl Transport for HttpTransport {
     }
 
     fn sockets(&self) -> Option<&Sockets> {
-        let make = || Box::new(Sockets::new(Arc::clone(&self.network), self.number));
+        let make = || {
+            let (network, pools) = (Arc::clone(&self.network), self.pools.clone());
+            Box::new(Sockets::new(network, self.number, pools))
+        };
         Some(self.sockets.get_or_init(make))
     }
 
     fn used_sockets(&self) -> Option<&Sockets> {
         self.sockets.get().map(|sockets| &**sockets)
+    }
+
+    fn share_connections(&mut self, numbers: &dyn Fn(u64) -> Vec<u64>) {
+        if let Some(connections) = self.network.connections {
+            let pools = ConnectionPools::of_thread(&self.network, || numbers(connections.into()));
+            self.lanes = RefCell::new(vec![Lane::new(&self.network, Some(&pools), self.number)]);
+            self.pools = Some(pools);
+        }
     }
 
     fn begin(&mut self) {
@@ -152,7 +173,8 @@ impl Transport for HttpTransport {
         progress.upgrade = call.websocket.map(|def| Box::new(Upgrade::begin(def)));
         let idle = self.lanes.borrow_mut().pop();
         // A call that is dropped takes its lane along: the connection is of no more use.
-        let mut lane = idle.unwrap_or_else(|| Lane::new(&self.network, self.number));
+        let mut lane =
+            idle.unwrap_or_else(|| Lane::new(&self.network, self.pools.as_ref(), self.number));
         let Lane { deadline, routes } = &mut lane;
         let outcome = {
             let exchange = pin!(self.exchange(routes, &call, &mut progress));
@@ -324,7 +346,12 @@ impl HttpTransport {
             .network
             .addresses(&origin)
             .map_err(|refusal| Failure::new(ErrorKind::GuardBlocked, refusal.to_string()))?;
-        Ok(routes.add_route(&self.network, origin, written, addresses, self.number))
+        let around = RouteSurroundings {
+            network: &self.network,
+            pools: self.pools.as_ref(),
+            user: self.number,
+        };
+        Ok(routes.add_route(around, origin, written, addresses))
     }
 }
 
@@ -332,17 +359,15 @@ impl LaneRoutes {
     /// The number of a new route, for which the oldest but the base may have to go.
     fn add_route(
         &mut self,
-        network: &Network,
+        around: RouteSurroundings<'_>,
         origin: Origin,
         written: Option<Authority>,
         addresses: Addresses,
-        user: u64,
     ) -> usize {
         if self.0.len() > MAX_ORIGINS {
             self.0.remove(1);
         }
-        self.0
-            .push(Route::new(network, origin, written, addresses, user));
+        self.0.push(Route::new(around, origin, written, addresses));
         self.0.len() - 1
     }
 }

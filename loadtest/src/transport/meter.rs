@@ -63,6 +63,17 @@ impl Meter {
         self.awaits_head.set(false);
     }
 
+    /// Adds bytes that passed over a connection with a meter of its own.
+    pub(super) fn add(&self, sent: u64, received: u64) {
+        self.sent.set(self.sent.get() + sent);
+        self.received.set(self.received.get() + received);
+    }
+
+    /// Sets whether the target has yet to take written bytes.
+    pub(super) fn set_waiting(&self, is_waiting: bool) {
+        self.is_waiting.set(is_waiting);
+    }
+
     pub(super) fn sent_bytes(&self) -> u64 {
         self.sent.get()
     }

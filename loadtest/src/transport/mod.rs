@@ -21,6 +21,7 @@ mod lookup;
 pub(crate) mod message;
 mod meter;
 mod network;
+mod pool;
 mod progress;
 mod redirect;
 mod request;
@@ -85,6 +86,12 @@ pub(crate) trait Transport: 'static {
     /// The same, if any client of the scenario's own has asked for it.
     fn used_sockets(&self) -> Option<&Sockets> {
         None
+    }
+
+    /// Shares connections with the other users of this thread, where the scenario wants that. `numbers` returns, for so
+    /// many connections in all, the numbers of those that are this thread's, of which there is one at least.
+    fn share_connections(&mut self, numbers: &dyn Fn(u64) -> Vec<u64>) {
+        let _ = numbers;
     }
 
     /// A new iteration begins: what belongs to one iteration is forgotten.

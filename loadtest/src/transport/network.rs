@@ -45,6 +45,8 @@ pub(crate) struct Network {
     wants_tls: bool,
     pub(super) tls: TlsConfig,
     pub(super) http: HttpVersion,
+    /// The connections to an origin that users share, where they do.
+    pub(super) connections: Option<u32>,
     pub(super) cookies: Cookies,
     pub(super) run_id: HeaderValue,
 }
@@ -66,7 +68,7 @@ struct PinnedHost {
 }
 
 /// The addresses of an origin, in the order to try them.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Addresses {
     pub(super) all: Vec<SocketAddr>,
     /// Users are spread over the first so many; the others are of another family and a fallback.
@@ -184,6 +186,7 @@ impl Network {
             wants_tls: false,
             tls: TlsConfig::default(),
             http: HttpVersion::default(),
+            connections: None,
             cookies: Cookies::default(),
             run_id: header_safe_run_id(run_id),
         };
@@ -202,6 +205,7 @@ impl Network {
     pub(crate) fn configure(&mut self, client: &Client, root: &Path) -> Result<(), NetworkError> {
         self.tls = TlsConfig::read(client, root)?;
         self.http = client.http;
+        self.connections = client.connections;
         self.cookies = client.cookies;
         self.dns = client.dns;
         Ok(())
@@ -542,6 +546,7 @@ mod tests {
             wants_tls: false,
             tls: TlsConfig::default(),
             http: HttpVersion::default(),
+            connections: None,
             cookies: Cookies::default(),
             run_id: header_safe_run_id("run \u{e9}\n7"),
         }

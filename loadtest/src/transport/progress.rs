@@ -50,6 +50,8 @@ pub(super) enum CallStage {
     Lookup,
     Connect,
     Handshake,
+    /// A stream of a connection that is shared.
+    Stream,
     Head,
     Body,
 }
@@ -212,6 +214,10 @@ impl CallStage {
             Self::Lookup => (ErrorKind::TimeoutConnect, "no address of the host"),
             Self::Connect => (ErrorKind::TimeoutConnect, "no connection"),
             Self::Handshake => (ErrorKind::TimeoutConnect, "no end of the TLS handshake"),
+            Self::Stream => (
+                ErrorKind::TimeoutConnect,
+                "no free stream of a shared connection",
+            ),
             Self::Head if is_waiting => (
                 ErrorKind::TimeoutIdle,
                 "the target stopped reading the request, and took no more of it",

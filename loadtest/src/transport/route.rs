@@ -6,6 +6,7 @@ use super::cookies::CookieJar;
 use super::hop::{Hop, HopAnswer};
 use super::meter::Meter;
 use super::network::{Addresses, Network};
+use super::pool::{ConnectionPool, ConnectionPools, PooledRequest};
 use super::progress::{CallProgress, CallStage, add_phase};
 use super::redirect::{self, Redirect};
 use super::request::{self, DefaultHeaders, OutgoingRequest, RequestSurroundings};
@@ -19,7 +20,7 @@ use crate::transport::RequestBuf;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, COOKIE, LOCATION, TRANSFER_ENCODING};
 use http::uri::Authority;
-use http::{HeaderMap, Method, StatusCode, Version};
+use http::{HeaderMap, Method, Request, StatusCode, Version};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -40,10 +41,20 @@ pub(super) struct Route {
     user: u64,
     /// The connection, while no request is under way.
     kept: Option<Connection>,
+    /// The connections that the user shares with others, in place of its own.
+    pool: Option<Rc<ConnectionPool>>,
     /// The headers of the last answer.
     headers: HeaderMap,
     /// The caps of the origin, where it has some.
     allowance: Option<Arc<Allowance>>,
+}
+
+/// The user of a route, and what it has in common with others.
+#[derive(Clone, Copy)]
+pub(super) struct RouteSurroundings<'a> {
+    pub(super) network: &'a Network,
+    pub(super) pools: Option<&'a Rc<ConnectionPools>>,
+    pub(super) user: u64,
 }
 
 /// The parts of a user that a request needs.
@@ -68,12 +79,16 @@ enum Repeatability {
 
 impl Route {
     pub(super) fn new(
-        network: &Network,
+        around: RouteSurroundings<'_>,
         origin: Origin,
         written: Option<Authority>,
         addresses: Addresses,
-        user: u64,
     ) -> Self {
+        let RouteSurroundings {
+            network,
+            pools,
+            user,
+        } = around;
         let host = origin.host_header();
         let authority = Authority::try_from(host.as_bytes())
             .unwrap_or_else(|_| unreachable!("an origin has an authority"));
@@ -82,6 +97,7 @@ impl Route {
             authority,
             written,
             preferred: addresses.of(user),
+            pool: pools.map(|pools| pools.pool(&origin, &addresses)),
             addresses,
             user,
             kept: None,
@@ -138,6 +154,12 @@ impl Route {
                 progress.traffic.unsolicited += u32::from(kept.is_spoilt());
             }
         }
+        if let (Some(pool), None) = (&self.pool, call.websocket) {
+            let pool = Rc::clone(pool);
+            let exchange = self.exchange_over(&pool, &lent, request, call, progress, pass);
+            // In a box, so that the requests of all others stay small.
+            return Box::pin(exchange).await;
+        }
         // In a box, so that the requests of all others stay small.
         let purpose = match call.websocket {
             Some(_) => Purpose::Upgrade,
@@ -149,6 +171,53 @@ impl Route {
         let answered = answered.await.map_err(|lost| lost.failure);
         drop(pass);
         answered
+    }
+
+    /// Sends `request` over a connection that others use too, and once again where that does no harm.
+    async fn exchange_over(
+        &mut self,
+        pool: &ConnectionPool,
+        lent: &UserParts<'_>,
+        request: &RequestBuf,
+        call: &Call<'_>,
+        progress: &mut CallProgress<'_>,
+        mut pass: Option<RequestPass>,
+    ) -> Result<Option<Redirect>, Failure> {
+        let mut is_repeated = false;
+        loop {
+            let lease = pool
+                .lease(&mut progress.phases, &mut progress.stage)
+                .await?;
+            let is_reused = lease.is_reused;
+            let now = Instant::now();
+            if is_reused {
+                progress.usable_at = now;
+            } else {
+                progress.connected(now);
+            }
+            let connection = Connection {
+                meter: Rc::clone(&lease.connection.meter),
+                protocol: Protocol::Pooled(Box::new(PooledRequest::new(lease))),
+            };
+            let answered = self.send_over(connection, lent, request, call, progress, is_reused);
+            let UnansweredRequest { failure, again } = match answered.await {
+                Ok(redirect) => return Ok(redirect),
+                Err(unanswered) => unanswered,
+            };
+            let is_repeatable = match again {
+                Repeatability::Always => true,
+                Repeatability::IfIdempotent => is_idempotent(&request.method),
+                Repeatability::Never => false,
+            };
+            if is_repeated || !is_repeatable {
+                return Err(failure);
+            }
+            is_repeated = true;
+            progress.lose_request(failure.kind);
+            drop(pass);
+            pass = self.take_pass(lent)?;
+            progress.number_request(call, &request.method, &self.origin);
+        }
     }
 
     /// Lets a request pass if it may be sent now.
@@ -238,10 +307,10 @@ impl Route {
         progress: &mut CallProgress<'_>,
         reused: bool,
     ) -> Result<Option<Redirect>, UnansweredRequest> {
-        connection.meter.begin();
-        let meter = Rc::clone(&connection.meter);
         let answer = match &mut connection.protocol {
             Protocol::Http1(http1) => {
+                connection.meter.begin();
+                let meter = Rc::clone(&connection.meter);
                 let unsent = {
                     let outgoing = self
                         .outgoing(lent, request, call, progress)
@@ -263,23 +332,21 @@ impl Route {
                 answer.map_err(connection::Error::Http1)
             }
             Protocol::Http2(http2) => {
-                let head = {
-                    let outgoing = self
-                        .outgoing(lent, request, call, progress)
-                        .map_err(UnansweredRequest::not_repeatable)?;
-                    let head = outgoing.to_http2(self.origin.scheme.is_tls(), &self.authority);
-                    let head = head.map_err(UnansweredRequest::not_repeatable)?;
-                    progress.show_request(|| {
-                        Hop::from_request(&self.url_of_origin(), &head, &request.body)
-                    });
-                    head
-                };
+                connection.meter.begin();
+                let meter = Rc::clone(&connection.meter);
+                let head = self.http2_head(lent, request, call, progress)?;
                 progress.begin(meter);
                 let written = http2.write(head, request.body.clone());
                 let answer = match written {
                     Ok(()) => within_silence(http2.read_head(&mut self.headers), call).await?,
                     Err(error) => Err(error),
                 };
+                answer.map_err(connection::Error::Http2)
+            }
+            Protocol::Pooled(pooled) => {
+                // In a box, so that the requests of all others stay small.
+                let answer = self.send_shared(pooled, lent, request, call, progress);
+                let answer = Box::pin(answer).await?;
                 answer.map_err(connection::Error::Http2)
             }
         };
@@ -331,6 +398,40 @@ impl Route {
             }
             Err(unread) => Err(self.unread_failure(&unread, status, call, &connection.meter)),
         }
+    }
+
+    /// Sends `request` over a connection that others use too, and reads the head of the answer.
+    async fn send_shared(
+        &mut self,
+        pooled: &mut PooledRequest,
+        lent: &UserParts<'_>,
+        request: &RequestBuf,
+        call: &Call<'_>,
+        progress: &mut CallProgress<'_>,
+    ) -> Result<Result<(StatusCode, Version), h2::Error>, UnansweredRequest> {
+        let head = self.http2_head(lent, request, call, progress)?;
+        progress.begin(Rc::clone(pooled.account()));
+        if let Err(error) = pooled.write(head, request.body.clone()) {
+            return Ok(Err(error));
+        }
+        within_silence(pooled.read_head(&mut self.headers), call).await
+    }
+
+    /// Makes the head of `request` for HTTP/2, and shows it.
+    fn http2_head(
+        &self,
+        lent: &UserParts<'_>,
+        request: &RequestBuf,
+        call: &Call<'_>,
+        progress: &mut CallProgress<'_>,
+    ) -> Result<Request<()>, UnansweredRequest> {
+        let outgoing = self
+            .outgoing(lent, request, call, progress)
+            .map_err(UnansweredRequest::not_repeatable)?;
+        let head = outgoing.to_http2(self.origin.scheme.is_tls(), &self.authority);
+        let head = head.map_err(UnansweredRequest::not_repeatable)?;
+        progress.show_request(|| Hop::from_request(&self.url_of_origin(), &head, &request.body));
+        Ok(head)
     }
 
     /// Heeds what the headers of an answer say to whoever sent the request.
@@ -531,7 +632,13 @@ impl UnansweredRequest {
     #[cold]
     fn before_head(error: &connection::Error, connection: &Connection, reused: bool) -> Self {
         let meter = &connection.meter;
-        let failure = error_mapping::head_failure(error, meter, reused);
+        let unclear = match (error, &connection.protocol) {
+            (connection::Error::Http2(error), Protocol::Pooled(_)) => {
+                http2::unclear_head_failure(error)
+            }
+            _ => None,
+        };
+        let failure = unclear.unwrap_or_else(|| error_mapping::head_failure(error, meter, reused));
         // On a connection for HTTP/2 there is more to write and to read than requests and answers.
         let (untouched, unanswered, is_reset) = match error {
             connection::Error::Http1(_) => {

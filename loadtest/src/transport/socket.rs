@@ -4,6 +4,7 @@ use super::connection::connect;
 use super::error_mapping::{handshake_failure, local_error_kind};
 use super::grpc::GrpcChannels;
 use super::network::{Addresses, Network};
+use super::pool::ConnectionPools;
 use super::progress::add_phase;
 use super::websocket::{OpenedSocket, SocketConnection};
 use super::{ErrorKind, Failure, Phases, Traffic};
@@ -67,9 +68,13 @@ impl ByteCounts {
 }
 
 impl Sockets {
-    pub(super) fn new(network: Arc<Network>, user: u64) -> Self {
+    pub(super) fn new(
+        network: Arc<Network>,
+        user: u64,
+        pools: Option<Rc<ConnectionPools>>,
+    ) -> Self {
         Self {
-            grpc: GrpcChannels::new(Arc::clone(&network), user),
+            grpc: GrpcChannels::new(Arc::clone(&network), user, pools),
             network,
             user,
             bytes: Arc::default(),

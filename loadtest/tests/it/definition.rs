@@ -335,6 +335,7 @@ fn loads_of_all_models_are_kept() {
 
 #[scenario(
     http = 2,
+    connections = 8,
     cookies = user,
     dns = ttl,
     insecure = true,
@@ -364,6 +365,7 @@ fn the_options_of_the_client_are_kept_and_steps_have_the_last_word() {
     };
     let expected = Client {
         http: HttpVersion::Http2,
+        connections: Some(8),
         cookies: Cookies::User,
         dns: Dns::Ttl,
         insecure: true,

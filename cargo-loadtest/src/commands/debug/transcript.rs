@@ -386,6 +386,7 @@ fn format_timing(service_time: Duration, phases: &Phases) -> String {
     let parts = [
         ("connect", phases.connect),
         ("TLS", phases.tls),
+        ("waited for a stream", phases.stream_wait),
         ("first byte", phases.first_byte),
         ("body", phases.body),
     ];

@@ -316,6 +316,7 @@ mod tests {
         scenario.version = Some("3".into());
         scenario.client = Client {
             http: HttpVersion::Http2,
+            connections: Some(8),
             cookies: Cookies::Off,
             dns: Dns::Ttl,
             insecure: true,

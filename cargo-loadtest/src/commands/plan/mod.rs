@@ -175,6 +175,7 @@ mod tests {
         scenario.keeps_state = true;
         scenario.client = Client {
             http: HttpVersion::Http2,
+            connections: Some(8),
             insecure: true,
             ..Client::DEFAULT
         };

@@ -1,8 +1,8 @@
 //! Parses the HTTP options of a scenario.
 
-use super::value::{parse_error, parse_redirects};
+use super::value::{parse_error, parse_redirects, parse_whole};
 use super::{parse_assigned, require_not_empty};
-use proc_macro2::TokenTree;
+use proc_macro2::{Span, TokenTree};
 use syn::parse::ParseStream;
 use syn::{LitBool, LitStr, Token};
 
@@ -20,6 +20,8 @@ const DNS: [(&str, &str); 1] = [("ttl", "Ttl")];
 pub(crate) struct ClientOptions {
     /// The variant of `HttpVersion`.
     pub(crate) http: Option<&'static str>,
+    /// The shared connections, and the place of their number.
+    pub(crate) connections: Option<(u32, Span)>,
     /// The variant of `Cookies`.
     pub(crate) cookies: Option<&'static str>,
     /// The variant of `Dns`.
@@ -38,6 +40,13 @@ impl ClientOptions {
             "http" => {
                 let wanted = "the version of HTTP is `http = 1` or `http = 2`; without it the target chooses";
                 self.http = Some(parse_word(input, &HTTP, wanted)?);
+            }
+            "connections" => {
+                let wanted = "expected how many HTTP/2 connections the users share, 1 to 10000: `connections = 8`";
+                input.parse::<Token![=]>()?;
+                let span = input.span();
+                let count = parse_whole(input, 1.0..=10_000.0, wanted)?;
+                self.connections = Some((count as u32, span));
             }
             "cookies" => {
                 let wanted =

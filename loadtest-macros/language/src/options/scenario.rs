@@ -98,7 +98,8 @@ impl ScenarioOptions {
             "timeout" | "think" | "expect" | "retry" | "check" | "stop_on_failure" => {
                 self.defaults.parse_option(&key, input)?;
             }
-            "http" | "cookies" | "dns" | "insecure" | "ca" | "identity" | "redirects" => {
+            "http" | "connections" | "cookies" | "dns" | "insecure" | "ca" | "identity"
+            | "redirects" => {
                 self.client.parse_option(&name, input)?;
             }
             "base" => self.base = Some(parse_base(input)?),

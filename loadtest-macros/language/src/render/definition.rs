@@ -138,6 +138,7 @@ fn render_group_def(group: &ResolvedGroup) -> TokenStream {
 fn render_client_def(client: &ClientOptions) -> TokenStream {
     let variant = |name| Ident::new(name, Span::call_site());
     let http = variant(client.http.unwrap_or("Negotiated"));
+    let connections = render_option(client.connections.map(|(count, _)| quote!(#count)));
     let cookies = variant(client.cookies.unwrap_or("Iteration"));
     let dns = variant(client.dns.unwrap_or("Pinned"));
     let insecure = client.insecure;
@@ -146,6 +147,7 @@ fn render_client_def(client: &ClientOptions) -> TokenStream {
     quote! {
         ::loadtest::__private::Client {
             http: ::loadtest::__private::HttpVersion::#http,
+            connections: #connections,
             cookies: ::loadtest::__private::Cookies::#cookies,
             dns: ::loadtest::__private::Dns::#dns,
             insecure: #insecure,

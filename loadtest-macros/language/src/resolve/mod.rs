@@ -183,6 +183,7 @@ pub(crate) fn resolve_scenario(
     choice::check_choices(&resolved, errors);
     limits::check_limits(&resolved, errors);
     resolved.check_display_names(errors);
+    resolved.check_connections(errors);
     resolved.check_jars(errors);
     resolved.check_groups(errors);
     resolved
@@ -437,6 +438,18 @@ impl ResolvedScenario {
             self.note_reads(at);
             let shown = shown::declared_text(&self.steps[at].options, at, names);
             self.steps[at].set_declared_text(shown);
+        }
+    }
+
+    /// Only connections that take several requests at once are shared.
+    fn check_connections(&self, errors: &mut MacroErrors) {
+        let client = &self.options.client;
+        if let Some((_, span)) = client.connections
+            && client.http != Some("Http2")
+        {
+            let message =
+                "`connections` needs `http = 2`: requests share connections over HTTP/2 alone";
+            errors.add_at(span, message);
         }
     }
 

@@ -93,6 +93,7 @@ fn explain_step(row: &StepRow, tally: &StepTally) -> String {
     let Phases {
         connect,
         tls,
+        stream_wait,
         first_byte,
         body,
         connections,
@@ -110,7 +111,8 @@ fn explain_step(row: &StepRow, tally: &StepTally) -> String {
             display::format_counted(row.requests.max(row.executed), "request")
         )
     };
-    let largest = first_byte.max(body).max(connect).max(tls).max(rest);
+    let parts = [first_byte, body, connect, tls, stream_wait, rest];
+    let largest = parts.into_iter().max().unwrap_or_default();
     if rest == largest {
         return explain_time_outside_phases(row, tally, &share(rest), known);
     }
@@ -125,6 +127,12 @@ fn explain_step(row: &StepRow, tally: &StepTally) -> String {
             "{} of its time is reading the body, {} each: size and streaming of the answer.",
             share(body),
             display::format_bytes(each)
+        )
+    } else if largest == stream_wait {
+        format!(
+            "{} of its time waited for a stream: all shared connections had as many requests under way as the \
+             target allows.",
+            share(stream_wait)
         )
     } else if largest == tls {
         format!(

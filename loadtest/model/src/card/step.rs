@@ -131,6 +131,13 @@ pub struct Phases {
     /// TLS handshakes.
     #[serde(rename = "tls_us", with = "micros")]
     pub tls: Duration,
+    /// Waiting for a stream of a shared connection.
+    #[serde(
+        rename = "stream_wait_us",
+        with = "micros",
+        skip_serializing_if = "Duration::is_zero"
+    )]
+    pub stream_wait: Duration,
     /// From a usable connection to the head of the answer.
     #[serde(rename = "first_byte_us", with = "micros")]
     pub first_byte: Duration,
@@ -246,6 +253,7 @@ impl Phases {
         Self {
             connect: phases.connect.sum(),
             tls: phases.tls.sum(),
+            stream_wait: phases.stream_wait.sum(),
             first_byte: phases.first_byte.sum(),
             body: phases.body.sum(),
             connections: phases.connect.count(),
@@ -254,7 +262,7 @@ impl Phases {
 
     /// All parts together.
     pub fn total(&self) -> Duration {
-        self.connect + self.tls + self.first_byte + self.body
+        self.connect + self.tls + self.stream_wait + self.first_byte + self.body
     }
 }
 

@@ -11,6 +11,10 @@ type Text = Cow<'static, str>;
 pub struct Client {
     /// The version of the protocol: `http = 2`.
     pub http: HttpVersion,
+    /// The HTTP/2 connections to an origin that the users of all workers share: `connections = 8`. Without it, each user
+    /// has its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u32>,
     /// The lifetime of a cookie: `cookies = user`.
     pub cookies: Cookies,
     /// For how long the addresses of a host serve: `dns = ttl`.
@@ -66,6 +70,7 @@ impl Client {
     /// The settings of a scenario that declares none.
     pub const DEFAULT: Self = Self {
         http: HttpVersion::Negotiated,
+        connections: None,
         cookies: Cookies::Iteration,
         dns: Dns::Pinned,
         insecure: false,

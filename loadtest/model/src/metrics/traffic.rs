@@ -51,6 +51,14 @@ pub struct Phases {
     /// The TLS handshake.
     #[serde(rename = "tls_us", with = "crate::definition::micros::option")]
     pub tls: Option<Duration>,
+    /// Waiting for a stream of a shared connection, all of which were in use.
+    #[serde(
+        rename = "stream_wait_us",
+        with = "crate::definition::micros::option",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub stream_wait: Option<Duration>,
     /// From a usable connection to the head of the answer.
     #[serde(rename = "first_byte_us", with = "crate::definition::micros::option")]
     pub first_byte: Option<Duration>,

@@ -6,6 +6,7 @@ use super::messages::MessageCounter;
 use super::status::{CallStatus, declared_timeout, head_failure};
 use super::upload::{BoxError, OutgoingBody, Upload};
 use crate::transport::network::Network;
+use crate::transport::pool::StreamPermit;
 use crate::transport::progress::CallStage;
 use crate::transport::request::{RUN_HEADER, USER_AGENT_VALUE, absolute_uri, parse_authority};
 use crate::transport::trace::TRACEPARENT_HEADER;
@@ -65,6 +66,8 @@ struct UnreadAnswer {
     origin: String,
     /// Ends what sends the rest of the messages, when it is dropped.
     _sending: oneshot::Sender<()>,
+    /// Its share in a connection of several users; given back after all else is dropped.
+    _permit: Option<StreamPermit>,
 }
 
 /// A stream of the connection: what sends, and what answers.
@@ -104,7 +107,7 @@ impl CallTarget {
         let Ok(answered) = answered else {
             return Err(log.stage.timeout_failure(false, timeout).into());
         };
-        let (response, upload) = answered?;
+        let (response, upload, permit) = answered?;
         let (head, stream) = response.into_parts();
         log.head(head.status, &head.headers);
         let channel = &self.channel;
@@ -136,6 +139,7 @@ impl CallTarget {
             network: Arc::clone(&channel.network),
             origin: channel.origin.to_string(),
             _sending: sending,
+            _permit: permit,
         };
         Ok(OpenedCall {
             head,
@@ -172,8 +176,12 @@ impl CallTarget {
     }
 }
 
-/// A head, and what is still to be sent.
-type Answered = (Response<RecvStream>, Option<(Upload, SendStream<Bytes>)>);
+/// A head, what is still to be sent, and the share in a connection of several users.
+type Answered = (
+    Response<RecvStream>,
+    Option<(Upload, SendStream<Bytes>)>,
+    Option<StreamPermit>,
+);
 
 impl Channel {
     /// Sends a call over the connection, and once again where the target has not looked at it.
@@ -200,7 +208,8 @@ impl Channel {
             match answered {
                 Ok((response, is_sent, stream)) => {
                     upload.forget();
-                    return Ok((response, (!is_sent).then_some((upload, stream))));
+                    let rest = (!is_sent).then_some((upload, stream));
+                    return Ok((response, rest, lease.permit.take()));
                 }
                 Err(error) => {
                     let is_repeatable = lease.is_reused && http2::is_unprocessed(&error);
@@ -249,9 +258,8 @@ fn unanswered(error: h2::Error, lease: &Lease) -> Failure {
             "the answer is not HTTP/2, which gRPC needs: the target speaks HTTP/1.1",
         );
     }
-    if error.is_reset() && error.is_library() {
-        let words = format!("the answer is not HTTP/2, or its head is too large: {error}");
-        return Failure::new(ErrorKind::HeadMalformed, words);
+    if let Some(failure) = http2::unclear_head_failure(&error) {
+        return failure;
     }
     let error = connection::Error::Http2(error);
     error_mapping::head_failure(&error, meter, lease.is_reused)

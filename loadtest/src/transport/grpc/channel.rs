@@ -5,6 +5,7 @@ use crate::transport::connection::{Connection, Protocol, Purpose};
 use crate::transport::grpc::log::CallLog;
 use crate::transport::meter::Meter;
 use crate::transport::network::{Addresses, Network};
+use crate::transport::pool::{ConnectionPool, ConnectionPools, StreamPermit};
 use crate::transport::progress::{CallStage, add_phase};
 use crate::transport::{ErrorKind, Failure, Traffic, request};
 use bytes::Bytes;
@@ -29,6 +30,8 @@ pub(crate) struct GrpcChannels {
     network: Arc<Network>,
     /// The number of the user, who shares the addresses with others.
     user: u64,
+    /// The connections that it shares with other users, where it does.
+    pools: Option<Rc<ConnectionPools>>,
     channels: RefCell<Vec<Rc<Channel>>>,
 }
 
@@ -38,6 +41,8 @@ pub(super) struct Channel {
     pub(super) origin: Origin,
     pub(super) authority: Authority,
     user: u64,
+    /// The connections that the user shares with others, in place of its own.
+    pool: Option<Rc<ConnectionPool>>,
     /// The caps of the origin, where it has some.
     allowance: Option<Arc<Allowance>>,
     state: Mutex<ChannelState>,
@@ -51,19 +56,26 @@ pub(super) struct Channel {
 
 /// What calls change that need a connection.
 struct ChannelState {
-    open: Option<Lease>,
+    open: Option<OpenConnection>,
     addresses: Addresses,
     /// The address to connect to.
     preferred: usize,
 }
 
 /// A share in a connection.
-#[derive(Clone)]
 pub(super) struct Lease {
     pub(super) sender: SendRequest<Bytes>,
     pub(super) meter: Rc<Meter>,
     /// True if it was opened for another call.
     pub(super) is_reused: bool,
+    /// Its stream, of a connection that users share.
+    pub(super) permit: Option<StreamPermit>,
+}
+
+/// The connection of a user.
+struct OpenConnection {
+    sender: SendRequest<Bytes>,
+    meter: Rc<Meter>,
 }
 
 /// The way that a call goes.
@@ -74,10 +86,15 @@ pub(crate) struct CallTarget {
 }
 
 impl GrpcChannels {
-    pub(in crate::transport) fn new(network: Arc<Network>, user: u64) -> Self {
+    pub(in crate::transport) fn new(
+        network: Arc<Network>,
+        user: u64,
+        pools: Option<Rc<ConnectionPools>>,
+    ) -> Self {
         Self {
             network,
             user,
+            pools,
             channels: RefCell::default(),
         }
     }
@@ -114,12 +131,11 @@ impl GrpcChannels {
         }
         let addresses = self.network.addresses(&origin);
         let addresses = addresses.map_err(|refusal| blocked(refusal.to_string()))?;
-        let channel = Rc::new(Channel::new(
-            Arc::clone(&self.network),
-            origin,
-            addresses,
-            self.user,
-        ));
+        let pools = self.pools.as_ref();
+        let channel = Rc::new(Channel {
+            pool: pools.map(|pools| pools.pool(&origin, &addresses)),
+            ..Channel::new(Arc::clone(&self.network), origin, addresses, self.user)
+        });
         if channels.len() == MAX_CHANNELS {
             channels.remove(0);
         }
@@ -129,7 +145,8 @@ impl GrpcChannels {
 
     /// Takes the bytes that passed since they were last taken.
     pub(in crate::transport) fn take_traffic(&self) -> Traffic {
-        let mut sum = Traffic::default();
+        let pools = self.pools.as_ref();
+        let mut sum = pools.map(|pools| pools.take_traffic()).unwrap_or_default();
         for channel in &*self.channels.borrow() {
             sum += channel.take_traffic();
         }
@@ -145,6 +162,7 @@ impl Channel {
             allowance: network.allowance(&origin),
             authority,
             user,
+            pool: None,
             state: Mutex::new(ChannelState {
                 open: None,
                 preferred: addresses.of(user),
@@ -160,6 +178,18 @@ impl Channel {
 
     /// Returns a share in the connection, which is opened where there is none that takes calls.
     pub(super) async fn lease(&self, log: &mut CallLog) -> Result<Lease, Failure> {
+        if let Some(pool) = &self.pool {
+            let lease = pool.lease(&mut log.phases, &mut log.stage).await?;
+            if !lease.is_reused {
+                log.connected_at = Some(Instant::now());
+            }
+            return Ok(Lease {
+                sender: lease.sender,
+                meter: Rc::clone(&lease.connection.meter),
+                is_reused: lease.is_reused,
+                permit: Some(lease.permit),
+            });
+        }
         log.stage = CallStage::Connect;
         // Those that wait for the connection of another call share it.
         let mut state = self.state.lock().await;
@@ -168,20 +198,31 @@ impl Channel {
             if let Ok(sender) = open.sender.clone().ready().await {
                 return Ok(Lease {
                     sender,
+                    meter: Rc::clone(&open.meter),
                     is_reused: true,
-                    ..open.clone()
+                    permit: None,
                 });
             }
             state.open = None;
         }
-        let lease = self.connect(state, log).await?;
-        state.open = Some(lease.clone());
+        let open = self.connect(state, log).await?;
+        let lease = Lease {
+            sender: open.sender.clone(),
+            meter: Rc::clone(&open.meter),
+            is_reused: false,
+            permit: None,
+        };
+        state.open = Some(open);
         log.connected_at = Some(Instant::now());
         Ok(lease)
     }
 
     /// Opens a connection, after a lookup where the addresses do not stay the same.
-    async fn connect(&self, state: &mut ChannelState, log: &mut CallLog) -> Result<Lease, Failure> {
+    async fn connect(
+        &self,
+        state: &mut ChannelState,
+        log: &mut CallLog,
+    ) -> Result<OpenConnection, Failure> {
         log.stage = CallStage::Lookup;
         let begin = Instant::now();
         if let Some(found) = self.network.addresses_now(&self.origin).await {
@@ -217,11 +258,7 @@ impl Channel {
         });
         let mut meters = self.meters.borrow_mut();
         meters.push((Rc::clone(&meter), Traffic::default()));
-        Ok(Lease {
-            sender,
-            meter,
-            is_reused: false,
-        })
+        Ok(OpenConnection { sender, meter })
     }
 
     fn take_traffic(&self) -> Traffic {

@@ -171,7 +171,9 @@ async fn ours(listener: &TcpListener, sent: Bytes) -> Option<Answer> {
     let address = listener.local_addr().unwrap();
     let stream = TransportStream::Plain(TcpStream::connect(address).await.unwrap());
     let meter = Rc::new(Meter::new(MAX_BEFORE_HTTP2_HEAD));
-    let mut client = Http2::open(MeteredStream::new(stream, meter)).await.ok()?;
+    let mut client = Http2::open(MeteredStream::new(stream, meter), usize::MAX)
+        .await
+        .ok()?;
     client.write(request(()), sent).ok()?;
     let mut headers = HeaderMap::new();
     let (status, _) = client.read_head(&mut headers).await.ok()?;

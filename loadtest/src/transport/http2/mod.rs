@@ -40,10 +40,12 @@ pub(super) struct Http2 {
 }
 
 impl Http2 {
-    /// Begins a connection; nothing is written before the first request.
-    pub(super) async fn open(io: MeteredStream) -> Result<Self, h2::Error> {
+    /// Begins a connection, over which no more than `most` requests are sent before the target says how many it takes;
+    /// nothing is written before the first one.
+    pub(super) async fn open(io: MeteredStream, most: usize) -> Result<Self, h2::Error> {
         let (sender, connection) = h2::client::Builder::new()
             .enable_push(false)
+            .initial_max_send_streams(most)
             .initial_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .max_header_list_size(MAX_HEAD as u32)
@@ -176,7 +178,7 @@ impl Http2 {
 }
 
 /// The length that the head of an answer announces; 0 where it says none.
-fn announced_length(headers: &HeaderMap) -> u64 {
+pub(super) fn announced_length(headers: &HeaderMap) -> u64 {
     let length = headers
         .get(CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok());
@@ -197,6 +199,15 @@ pub(super) fn is_unprocessed(error: &h2::Error) -> bool {
 /// Returns whether the request itself was at fault, such as by a header that HTTP/2 forbids; then nothing was sent.
 pub(super) fn is_invalid_request(error: &h2::Error) -> bool {
     !error.is_io() && error.reason().is_none()
+}
+
+/// The failure of an answer that h2 refused on a connection with other answers on it: of what size its head was, nobody
+/// knows.
+pub(super) fn unclear_head_failure(error: &h2::Error) -> Option<Failure> {
+    (error.is_reset() && error.is_library()).then(|| {
+        let words = format!("the answer is not HTTP/2, or its head is too large: {error}");
+        Failure::new(ErrorKind::HeadMalformed, words)
+    })
 }
 
 /// There is a connection, but no head of an answer came over it; `None` where the connection says more.

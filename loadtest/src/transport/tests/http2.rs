@@ -294,28 +294,28 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 /// The head `:status: 200`; with what follows, or alone.
-fn head(stream: u32, ends: bool) -> Vec<u8> {
+pub(super) fn head(stream: u32, ends: bool) -> Vec<u8> {
     frame(1, 4 | u8::from(ends), stream, &[0x88])
 }
 
-fn reset(stream: u32, code: u32) -> Vec<u8> {
+pub(super) fn reset(stream: u32, code: u32) -> Vec<u8> {
     frame(3, 0, stream, &code.to_be_bytes())
 }
 
-fn go_away(last: u32, code: u32) -> Vec<u8> {
+pub(super) fn go_away(last: u32, code: u32) -> Vec<u8> {
     frame(7, 0, 0, &[last.to_be_bytes(), code.to_be_bytes()].concat())
 }
 
-const NO_ERROR: u32 = 0;
+pub(super) const NO_ERROR: u32 = 0;
 const INTERNAL: u32 = 2;
-const REFUSED: u32 = 7;
+pub(super) const REFUSED: u32 = 7;
 const HTTP_1_1_REQUIRED: u32 = 13;
 
 /// What a server writes for the request of this number on this connection, and whether it closes then.
-type Act = (Vec<u8>, bool);
+pub(super) type Act = (Vec<u8>, bool);
 
 /// A server that writes frames as told; answers with how many requests came over each connection.
-async fn raw(
+pub(super) async fn raw(
     act: impl Fn(usize, u32) -> Act + Clone + 'static,
 ) -> (SocketAddr, Rc<RefCell<Vec<u32>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

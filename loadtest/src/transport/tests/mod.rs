@@ -16,6 +16,7 @@ mod guard;
 mod http2;
 mod lookups;
 mod network;
+mod pool;
 mod redirects;
 mod streams;
 mod tls;

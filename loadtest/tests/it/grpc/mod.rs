@@ -298,6 +298,36 @@ fn a_hundred_calls_at_once_share_one_connection() {
     assert_eq!((shop.connections(), shop.most_open()), (1, 100));
 }
 
+#[scenario(http = 2, connections = 3)]
+fn shared() {
+    #[step]
+    async fn add(http: &mut Http) -> Result<u64, Error> {
+        let add = |product| {
+            let mut cart = CartClient::new(http.grpc());
+            async move { cart.add(item(product, 0)).await }
+        };
+        let mut sum = 0;
+        for answer in join_all((0..3).map(add)).await {
+            sum += answer?.into_inner().cart;
+        }
+        Ok(sum)
+    }
+
+    /// No call: the server answers it all the same.
+    #[step(get = "/")]
+    fn look();
+}
+
+#[test]
+fn calls_and_requests_of_all_users_share_connections() {
+    let shop = Shop::start();
+    let card = run(shared(), &shop.url, Load::iterations(40, 10));
+    assert_eq!(errors(&card), []);
+    assert_eq!(rows(&card.steps[0]), [("shop.Cart/Add", 120, 0)]);
+    assert_eq!(card.steps[1].ok, 40);
+    assert_eq!(shop.connections(), 3);
+}
+
 #[scenario]
 fn intercepted() {
     #[step]

@@ -63,3 +63,33 @@ fn a_jar_without_cookies() {
     #[step(get = "/", jar = "admin")]
     fn quoted();
 }
+
+#[scenario(connections = 8)]
+fn connections_of_no_version() {
+    #[step(get = "/")]
+    fn step();
+}
+
+#[scenario(http = 1, connections = 8)]
+fn connections_of_another_version() {
+    #[step(get = "/")]
+    fn step();
+}
+
+#[scenario(http = 1, connections = 0)]
+fn no_connections() {
+    #[step(get = "/")]
+    fn step();
+}
+
+#[scenario(http = 2, connections = 2.5)]
+fn half_a_connection() {
+    #[step(get = "/")]
+    fn step();
+}
+
+#[scenario(connections = 8, http = 2)]
+fn shared_connections() {
+    #[step(get = "/")]
+    fn step();
+}

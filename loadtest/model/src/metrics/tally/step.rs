@@ -141,6 +141,9 @@ pub struct PhaseTally {
     pub connect: Histogram,
     /// TLS handshakes.
     pub tls: Histogram,
+    /// Waiting for a stream of a shared connection.
+    #[serde(skip_serializing_if = "Histogram::is_empty")]
+    pub stream_wait: Histogram,
     /// From a usable connection to the head of the answer.
     pub first_byte: Histogram,
     /// From the head to the last body byte.
@@ -168,11 +171,26 @@ pub struct ErrorTally {
 impl PhaseTally {
     /// Adds the phases of one request.
     pub fn record(&mut self, phases: &Phases) {
+        if phases.connect.is_some() || phases.stream_wait.is_some() {
+            self.record_opening(phases);
+        }
+        for (histogram, time) in [
+            (&mut self.first_byte, phases.first_byte),
+            (&mut self.body, phases.body),
+        ] {
+            if let Some(time) = time {
+                histogram.record(time);
+            }
+        }
+    }
+
+    /// Adds what was before the connection could be used, where something was: TLS comes after connecting.
+    #[cold]
+    fn record_opening(&mut self, phases: &Phases) {
         for (histogram, time) in [
             (&mut self.connect, phases.connect),
             (&mut self.tls, phases.tls),
-            (&mut self.first_byte, phases.first_byte),
-            (&mut self.body, phases.body),
+            (&mut self.stream_wait, phases.stream_wait),
         ] {
             if let Some(time) = time {
                 histogram.record(time);
@@ -217,6 +235,7 @@ impl StepTally {
         self.failed_response.merge(&other.failed_response);
         self.phases.connect.merge(&other.phases.connect);
         self.phases.tls.merge(&other.phases.tls);
+        (self.phases.stream_wait).merge(&other.phases.stream_wait);
         self.phases.first_byte.merge(&other.phases.first_byte);
         self.phases.body.merge(&other.phases.body);
         for (status, count) in &other.statuses {

@@ -1,0 +1,169 @@
+//! A shared connection, and one request over it.
+
+use super::super::http2::announced_length;
+use super::super::meter::Meter;
+use super::StreamLease;
+use super::streams::StreamPermit;
+use bytes::Bytes;
+use h2::client::{ResponseFuture, SendRequest};
+use h2::{RecvStream, SendStream};
+use http::{HeaderMap, Request, StatusCode, Version};
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::ops::ControlFlow;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+/// A shared connection, which its driver drives.
+pub(in crate::transport) struct PooledConnection {
+    pub(super) id: u64,
+    pub(in crate::transport) meter: Rc<Meter>,
+    /// The bytes that are counted already.
+    sent: Cell<u64>,
+    received: Cell<u64>,
+}
+
+/// A request over a shared connection.
+pub(in crate::transport) struct PooledRequest {
+    connection: Rc<PooledConnection>,
+    /// The share of this request in the bytes of the connection.
+    account: Rc<Meter>,
+    sender: SendRequest<Bytes>,
+    response: Option<ResponseFuture>,
+    /// Its body, while that is on its way.
+    request_body: Option<SendStream<Bytes>>,
+    /// The body that is to be read.
+    body: Option<RecvStream>,
+    /// Its announced length.
+    announced: u64,
+    /// Given back after all else is dropped.
+    _permit: StreamPermit,
+}
+
+impl PooledConnection {
+    pub(super) fn new(id: u64, meter: Rc<Meter>) -> Self {
+        Self {
+            id,
+            meter,
+            sent: Cell::default(),
+            received: Cell::default(),
+        }
+    }
+
+    /// Returns whether it is driven, or a request goes over it.
+    pub(super) fn is_in_use(self: &Rc<Self>) -> bool {
+        Rc::strong_count(self) > 1
+    }
+
+    /// Takes the bytes that passed since they were last taken: those sent, and those received.
+    pub(super) fn take_bytes(&self) -> (u64, u64) {
+        let take = |now: u64, taken: &Cell<u64>| {
+            let more = now.saturating_sub(taken.get());
+            taken.set(taken.get() + more);
+            more
+        };
+        let meter = &self.meter;
+        (
+            take(meter.sent_bytes(), &self.sent),
+            take(meter.received_bytes(), &self.received),
+        )
+    }
+}
+
+impl PooledRequest {
+    pub(in crate::transport) fn new(lease: StreamLease) -> Self {
+        Self {
+            account: Rc::new(Meter::new(0)),
+            connection: lease.connection,
+            sender: lease.sender,
+            response: None,
+            request_body: None,
+            body: None,
+            announced: 0,
+            _permit: lease.permit,
+        }
+    }
+
+    /// Returns what counts the bytes of the request: those that pass over the connection until it ends, and that no
+    /// request has counted before.
+    pub(in crate::transport) fn account(&self) -> &Rc<Meter> {
+        &self.account
+    }
+
+    /// Begins the request; the driver of the connection writes it.
+    pub(in crate::transport) fn write(
+        &mut self,
+        head: Request<()>,
+        body: Bytes,
+    ) -> Result<(), h2::Error> {
+        let (response, mut stream) = self.sender.send_request(head, body.is_empty())?;
+        // One byte of it is its own, whoever counts the others: so it is known to be written.
+        self.account.add(1, 0);
+        self.connection.sent.set(self.connection.sent.get() + 1);
+        if !body.is_empty() {
+            stream.send_data(body, true)?;
+            self.request_body = Some(stream);
+        }
+        self.response = Some(response);
+        Ok(())
+    }
+
+    /// Waits for the head of the answer: status, version and `headers`.
+    pub(in crate::transport) fn read_head<'a>(
+        &'a mut self,
+        headers: &'a mut HeaderMap,
+    ) -> impl Future<Output = Result<(StatusCode, Version), h2::Error>> + use<'a> {
+        poll_fn(move |cx| {
+            let Some(response) = &mut self.response else {
+                unreachable!("a head is read after a request was written")
+            };
+            let answer = ready!(Pin::new(response).poll(cx));
+            self.response = None;
+            let (mut head, body) = answer?.into_parts();
+            std::mem::swap(headers, &mut head.headers);
+            self.announced = announced_length(headers);
+            self.body = Some(body);
+            Poll::Ready(Ok((head.status, head.version)))
+        })
+    }
+
+    /// Returns the number of body bytes that are announced.
+    pub(in crate::transport) fn announced(&self) -> u64 {
+        self.announced
+    }
+
+    /// Reads the body, and hands it over piece by piece; whether it came to its end. Trailers are passed over.
+    pub(in crate::transport) async fn read_body(
+        &mut self,
+        mut take: impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<bool, h2::Error> {
+        poll_fn(|cx| self.poll_body(cx, &mut take)).await
+    }
+
+    fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+        take: &mut impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Poll<Result<bool, h2::Error>> {
+        while let Some(body) = self.body.as_mut().filter(|body| !body.is_end_stream()) {
+            let Some(data) = ready!(body.poll_data(cx)) else {
+                break;
+            };
+            let data = data?;
+            body.flow_control().release_capacity(data.len())?;
+            if take(&data).is_break() {
+                return Poll::Ready(Ok(false));
+            }
+        }
+        Poll::Ready(Ok(true))
+    }
+}
+
+impl Drop for PooledRequest {
+    fn drop(&mut self) {
+        let (sent, received) = self.connection.take_bytes();
+        self.account.add(sent, received);
+        self.account.set_waiting(self.connection.meter.is_waiting());
+    }
+}
