@@ -2,6 +2,7 @@
 
 use crate::definition::{Load, Shape, Stage};
 use serde::Serialize;
+use std::ops::Range;
 use std::time::Duration;
 
 /// Users of a closed load who may begin before any of them is answered. A target takes connections one by one, and
@@ -227,6 +228,12 @@ impl Schedule {
 
     /// Closed model: from when, not before `time`, user `user` (counted from zero) is to be active.
     pub fn active_from(&self, user: u64, time: Duration) -> Option<Duration> {
+        self.active_span(user, time).map(|span| span.start)
+    }
+
+    /// Closed model: from when, not before `time`, user `user` (counted from zero) is to be active, and until when it
+    /// surely stays so.
+    pub fn active_span(&self, user: u64, time: Duration) -> Option<Range<Duration>> {
         let (level, time) = (user as f64, time.as_secs_f64());
         for piece in self
             .segments
@@ -236,12 +243,17 @@ impl Schedule {
             let from = time.max(piece.start);
             let value = piece.value(from);
             if value > level || (value >= level && piece.to > piece.from) {
-                return Some(Duration::from_secs_f64(from));
+                let until = if piece.to < level {
+                    piece.crossing(level)
+                } else {
+                    piece.start + piece.length
+                };
+                return Some(Duration::from_secs_f64(from)..Duration::from_secs_f64(until));
             }
             if piece.to > level {
-                let crossing =
-                    piece.start + (level - piece.from) / (piece.to - piece.from) * piece.length;
-                return Some(Duration::from_secs_f64(crossing.max(from)));
+                let from = piece.crossing(level).max(from);
+                let until = piece.start + piece.length;
+                return Some(Duration::from_secs_f64(from)..Duration::from_secs_f64(until));
             }
         }
         None
@@ -330,6 +342,11 @@ impl Segment {
         self.from + (self.to - self.from) * (time - self.start) / self.length
     }
 
+    /// The time at which the target, which is no constant, is `value`.
+    fn crossing(&self, value: f64) -> f64 {
+        self.start + (value - self.from) / (self.to - self.from) * self.length
+    }
+
     /// The time from the start of the piece at which its integral reaches `area`: the root of
     /// `from t + slope t^2 / 2 = area`, in the form that does not cancel.
     fn time_of(&self, area: f64) -> f64 {
@@ -412,6 +429,32 @@ mod tests {
         assert_eq!(schedule.active_from(49, seconds(30.0)), Some(seconds(30.0)));
         assert_eq!(schedule.active_from(50, Duration::ZERO), None);
         assert_eq!(schedule.active_from(0, seconds(60.0)), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_user_is_active_to_the_end_of_a_span(
+            stages in prop::collection::vec((0_u32..6, 0_u32..6, 1_u32..20), 1..5),
+            user in 0_u64..6,
+            time in 0.0..60.0,
+            share in 0.0..1.0,
+        ) {
+            let stages = stages.into_iter().map(|(from, to, length)| Stage {
+                from: f64::from(from),
+                to: f64::from(to),
+                duration: Duration::from_secs(length.into()),
+            });
+            let stages = stages.collect::<Vec<_>>().into();
+            let schedule = Schedule::new(&Load::new(Shape::UserStages { stages }));
+            let Some(span) = schedule.active_span(user, seconds(time)) else {
+                return Ok(());
+            };
+            prop_assert!(seconds(time) <= span.start && span.start < span.end, "{span:?}");
+            let within = span.start + (span.end - span.start).mul_f64(share * 0.999);
+            let active = schedule.active_from(user, within);
+            let later = active.map(|active| active.abs_diff(within));
+            prop_assert!(later.is_some_and(|later| later < Duration::from_micros(1)), "{span:?}: {active:?}");
+        }
     }
 
     #[test]

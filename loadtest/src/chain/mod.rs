@@ -36,7 +36,9 @@ pub(crate) mod value;
 pub(crate) mod vu;
 pub(crate) mod write;
 
-pub(crate) use crate::transport::{AnswerDetails, NO_URL, RawResponse, RequestBuf, RequestTarget};
+pub(crate) use crate::transport::{
+    AnswerDetails, KeptHeaders, NO_URL, RawResponse, RequestBuf, RequestTarget,
+};
 pub(crate) use beat::Tick;
 pub(crate) use credential::Credential;
 pub(crate) use current_sender::with_step_sender;

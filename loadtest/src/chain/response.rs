@@ -1,7 +1,7 @@
 //! The response of an earlier step.
 
 use super::decode_error::explain_decode_error;
-use super::{AnswerDetails, Error, NO_URL, RawResponse};
+use super::{AnswerDetails, Error, KeptHeaders, NO_URL, RawResponse};
 use crate::Page;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, Version};
@@ -17,7 +17,7 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct Response<T = ()> {
     status: StatusCode,
-    headers: HeaderMap,
+    headers: KeptHeaders,
     body: T,
     /// In a box, since most responses are kept without it.
     details: Option<Box<AnswerDetails>>,

@@ -192,6 +192,7 @@ async fn run_user<T: Transport>(
     let mut pace = Pace { intended: first };
     // The iteration number is that of the user and of its own count, whatever others do.
     let mut count = 0;
+    let mut active_until = first;
     let mut arrival = Arrival {
         iteration: iteration_number(number, count),
         feed_index: state.feed_index(number, count),
@@ -210,19 +211,20 @@ async fn run_user<T: Transport>(
             state.mark_out_of_rows();
             break;
         }
-        let Some(from) = state
-            .schedule
-            .active_from(number, due.saturating_duration_since(state.start))
-        else {
-            break;
-        };
-        if state.start + from > due {
-            due = state.start + from;
-            pace.intended = due;
-            state
-                .pause_unless_stopping(due.saturating_duration_since(Instant::now()))
-                .await;
-            begun = None;
+        if due >= active_until {
+            let since = due.saturating_duration_since(state.start);
+            let Some(active) = state.schedule.active_span(number, since) else {
+                break;
+            };
+            active_until = state.start + active.end;
+            if state.start + active.start > due {
+                due = state.start + active.start;
+                pace.intended = due;
+                state
+                    .pause_unless_stopping(due.saturating_duration_since(Instant::now()))
+                    .await;
+                begun = None;
+            }
         }
         if !state.is_running() {
             break;

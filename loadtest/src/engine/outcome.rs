@@ -125,7 +125,7 @@ pub(super) struct StepSample {
     /// The grading target T.
     pub(super) target: Duration,
     /// What was measured of its stream of events.
-    pub(super) stream: Option<StreamSample>,
+    pub(super) stream: Option<Box<StreamSample>>,
     /// Passed and failed.
     pub(super) checks: (u64, u64),
     /// Its place in a trace that is kept.
@@ -139,10 +139,10 @@ impl StepSample {
         def: &StepDef,
         target: Duration,
         (service, start_delay): (Duration, Duration),
-        stream: Option<StreamSample>,
+        stream: Option<Box<StreamSample>>,
     ) -> Self {
         let response = service + start_delay;
-        let stream = stream.map(|stream| stream.delayed(start_delay));
+        let stream = stream.map(|stream| Box::new(stream.delayed(start_delay)));
         let first_event = stream.as_ref().and_then(|stream| stream.first_event);
         let by_response = (def.stream.as_ref()).is_some_and(|stream| stream.graded_by_response);
         Self {

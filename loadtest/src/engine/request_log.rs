@@ -227,14 +227,14 @@ pub(super) struct PauseGuard<'a>(&'a RequestLog);
 
 impl RequestLog {
     /// Makes the log of a step, which keeps its last `keeps` exchanges.
-    pub(super) fn new(context: StepContext<'_>, keeps: usize) -> Self {
+    pub(super) fn new(context: &StepContext<'_>, keeps: usize) -> Self {
         let StepContext {
             step,
             window,
             state,
             sampled,
             ..
-        } = context;
+        } = *context;
         Self {
             log: RefCell::new(RequestEntries {
                 keeps,

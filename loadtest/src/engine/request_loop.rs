@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 /// Sends the requests of a step.
 pub(super) struct RequestLoop<'a, T, O> {
-    pub(super) context: StepContext<'a>,
+    pub(super) context: &'a StepContext<'a>,
     pub(super) request: &'a RequestBuf,
     pub(super) transport: &'a mut T,
     /// Takes the WebSocket that the step opens.
@@ -40,7 +40,7 @@ pub(super) struct AttemptSummary {
     pub(super) paused: Duration,
     pub(super) traffic: SampledTraffic,
     /// What was measured of the stream of events, where the step reads one.
-    pub(super) stream: Option<StreamSample>,
+    pub(super) stream: Option<Box<StreamSample>>,
     /// True if the run ended before the response that the step waits for.
     pub(super) is_cut_off: bool,
     requests: u32,
@@ -73,7 +73,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
             };
             let StepContext {
                 step, def, state, ..
-            } = self.context;
+            } = *self.context;
             let chain = &*self.chain;
             let ends_by_condition = def
                 .stream
@@ -227,11 +227,11 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
         before: Duration,
         attempt: &mut AttemptSummary,
     ) {
-        let StepContext { step, state, .. } = self.context;
+        let StepContext { step, state, .. } = *self.context;
         match state.run_user_code(step, || self.chain.measure_stream(step, failed)) {
             Ok(mut stream) => {
                 stream.first_event = stream.first_event.map(|time| before + time);
-                attempt.stream = Some(stream);
+                attempt.stream = Some(Box::new(stream));
             }
             Err(message) => {
                 let words = format!("`first` or `units` panicked: {message}");
@@ -249,7 +249,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
         requests: u32,
     ) -> Result<Option<Duration>, Failure> {
         let Self { context, chain, .. } = self;
-        let StepContext { step, state, .. } = *context;
+        let StepContext { step, state, .. } = **context;
         let status = raw.status;
         let failed = |kind, message| {
             Err(Failure {
@@ -289,7 +289,7 @@ pub(super) fn is_withdrawn(transport: &impl Transport, exchange: &Exchange) -> b
 /// Counts what was sent of a request that the end of the run cuts off.
 struct UnfinishedRequestGuard<'a> {
     unfinished: Cell<Traffic>,
-    context: StepContext<'a>,
+    context: &'a StepContext<'a>,
 }
 
 impl Drop for UnfinishedRequestGuard<'_> {

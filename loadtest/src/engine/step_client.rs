@@ -42,7 +42,7 @@ pub(super) struct StepClient<T> {
 }
 
 impl<T: Transport> StepClient<T> {
-    pub(super) fn new(transport: T, context: StepContext<'_>, request_log: RequestLog) -> Self {
+    pub(super) fn new(transport: T, context: &StepContext<'_>, request_log: RequestLog) -> Self {
         Self {
             transport,
             timeout: context.def.timeout,

@@ -229,7 +229,7 @@ fn decode_received(progress: &mut CallProgress<'_>) -> Result<Received, Failure>
             Err(Failure {
                 status: Some(received.status),
                 sample: body::sample_text(start.into(), encoding),
-                headers: (!received.headers.is_empty()).then(|| Box::new(received.headers)),
+                headers: received.headers.into_boxed(),
                 ..failure
             })
         }

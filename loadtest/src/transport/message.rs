@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
 use std::fmt;
+use std::ops::Deref;
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 use url::Url;
@@ -47,13 +48,19 @@ pub(crate) enum RequestTarget {
     Absolute(Uri),
 }
 
+/// The headers of an answer as far as they are kept: mostly none, so that answers stay small.
+#[derive(Clone, Default)]
+pub(crate) struct KeptHeaders(Option<Box<HeaderMap>>);
+
+static NO_HEADERS: LazyLock<HeaderMap> = LazyLock::new(HeaderMap::new);
+
 /// A response with an expected status, for the chain to read.
 #[derive(Debug)]
 pub struct RawResponse {
     /// The status.
     pub(crate) status: http::StatusCode,
     /// The headers; empty where the step keeps none.
-    pub(crate) headers: HeaderMap,
+    pub(crate) headers: KeptHeaders,
     /// The body; empty where the step reads none.
     pub(crate) body: Bytes,
     /// The events, where the step reads a stream of them.
@@ -114,6 +121,34 @@ impl AnswerDetails {
     }
 }
 
+impl KeptHeaders {
+    /// The headers, if any are kept.
+    pub(crate) fn into_boxed(self) -> Option<Box<HeaderMap>> {
+        self.0
+    }
+}
+
+impl Deref for KeptHeaders {
+    type Target = HeaderMap;
+
+    #[inline]
+    fn deref(&self) -> &HeaderMap {
+        self.0.as_deref().unwrap_or_else(|| &NO_HEADERS)
+    }
+}
+
+impl From<HeaderMap> for KeptHeaders {
+    fn from(headers: HeaderMap) -> Self {
+        Self((!headers.is_empty()).then(|| Box::new(headers)))
+    }
+}
+
+impl fmt::Debug for KeptHeaders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
 impl Default for RequestBuf {
     fn default() -> Self {
         Self {
@@ -151,7 +186,7 @@ impl From<http::Response<Bytes>> for RawResponse {
         let (head, body) = response.into_parts();
         Self {
             status: head.status,
-            headers: head.headers,
+            headers: head.headers.into(),
             body,
             events: None,
             socket: None,

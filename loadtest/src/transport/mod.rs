@@ -42,7 +42,9 @@ pub(crate) use hop::{Hop, HopAnswer};
 pub(crate) use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
 #[cfg(test)]
 pub(crate) use lookup::Resolver;
-pub(crate) use message::{AnswerDetails, NO_URL, RawResponse, RequestBuf, RequestTarget};
+pub(crate) use message::{
+    AnswerDetails, KeptHeaders, NO_URL, RawResponse, RequestBuf, RequestTarget,
+};
 pub(crate) use network::{Network, NetworkError};
 pub(crate) use socket::{OperationTarget, Sockets};
 pub(crate) use stream::StreamCall;
@@ -52,7 +54,7 @@ pub(crate) use websocket::{
     take_socket_counts,
 };
 
-use ::http::{HeaderMap, HeaderName, StatusCode, Uri, Version};
+use ::http::{HeaderName, StatusCode, Uri, Version};
 use bytes::Bytes;
 use events::EventLog;
 use loadtest_model::definition::{Expect, Reads, WebSocketDef};
@@ -167,7 +169,7 @@ pub(crate) struct Received {
     /// The version of the protocol.
     pub(crate) version: Version,
     /// The headers as they came; empty unless [`Reads::headers`].
-    pub(crate) headers: HeaderMap,
+    pub(crate) headers: KeptHeaders,
     /// The body, decompressed; empty unless [`Reads::body`].
     pub(crate) body: Bytes,
 }

@@ -12,7 +12,8 @@ use super::redirect::{self, Redirect};
 use super::request::{self, DefaultHeaders, OutgoingRequest, RequestSurroundings};
 use super::stream::{self, StreamCall};
 use super::{
-    Call, ErrorKind, Failure, Received, STOP, body, connection, error_mapping, graphql, http2,
+    Call, ErrorKind, Failure, KeptHeaders, Received, STOP, body, connection, error_mapping,
+    graphql, http2,
 };
 use crate::targets::Origin;
 use crate::targets::{Allowance, RequestPass};
@@ -357,14 +358,9 @@ impl Route {
         progress.head(status, Instant::now());
         progress.show_answer(|| HopAnswer::new(status, &self.headers));
         connection.meter.finish_head();
-        self.heed_headers(lent.network, progress);
-        if let Some(jar) = lent.jar
-            && CookieJar::is_set_by(&self.headers)
-        {
-            let path = request::request_path(request, base_prefix(lent.network))
-                .map_err(UnansweredRequest::not_repeatable)?;
-            jar.borrow_mut()
-                .store_from(request.jar, &self.headers, &self.origin, path.path());
+        if !self.headers.is_empty() {
+            let heeded = self.heed_headers(lent, request, progress);
+            heeded.map_err(UnansweredRequest::not_repeatable)?;
         }
         let is_redirect = call.redirects > 0 && redirect::is_redirect(status);
         if is_redirect || !call.expect.accepts(status.as_u16()) {
@@ -434,10 +430,15 @@ impl Route {
         Ok(head)
     }
 
-    /// Heeds what the headers of an answer say to whoever sent the request.
-    fn heed_headers(&self, network: &Network, progress: &mut CallProgress<'_>) {
+    /// Heeds what the headers of an answer say to whoever sent `request`.
+    fn heed_headers(
+        &self,
+        lent: &UserParts<'_>,
+        request: &RequestBuf,
+        progress: &mut CallProgress<'_>,
+    ) -> Result<(), Failure> {
         if self.headers.contains_key(STOP) {
-            network.halt(format!(
+            lent.network.halt(format!(
                 "{} asked for it by the header `loadtest-stop` of an answer",
                 self.origin
             ));
@@ -446,6 +447,14 @@ impl Route {
         {
             progress.traffic.ambiguous += 1;
         }
+        if let Some(jar) = lent.jar
+            && CookieJar::is_set_by(&self.headers)
+        {
+            let path = request::request_path(request, base_prefix(lent.network))?;
+            jar.borrow_mut()
+                .store_from(request.jar, &self.headers, &self.origin, path.path());
+        }
+        Ok(())
     }
 
     /// Leaves a connection with `progress` whose target speaks WebSocket from now on.
@@ -596,9 +605,9 @@ impl Route {
             }
         }
         let headers = if call.reads.headers {
-            std::mem::take(&mut self.headers)
+            std::mem::take(&mut self.headers).into()
         } else {
-            HeaderMap::new()
+            KeptHeaders::default()
         };
         progress.encoding = encoding;
         progress.received = Some(Received {

@@ -133,7 +133,7 @@ impl<T: Transport> VirtualUser<T> {
                 running.in_step.set(Some(step));
                 let context =
                     StepContext::new(step, def, window, state, trace.as_ref(), leaves_samples);
-                let step_over = self.run_step(context, &mut progress, observer);
+                let step_over = self.run_step(&context, &mut progress, observer);
                 let ControlFlow::Continue(executed) = step_over.await else {
                     self.sent_nothing = false;
                     self.sockets.end_iteration(&self.scenario.definition.steps);
@@ -268,7 +268,7 @@ impl<T: Transport> VirtualUser<T> {
                 leaves_samples,
             );
             if self
-                .run_step(context, &mut alone, observer)
+                .run_step(&context, &mut alone, observer)
                 .await
                 .is_break()
             {

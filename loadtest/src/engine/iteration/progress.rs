@@ -120,12 +120,12 @@ impl IterationProgress {
     /// Notes what became of a step, and its times if it sent something; whether it was executed.
     pub(super) fn record_step<O: IterationObserver>(
         &mut self,
-        context: StepContext<'_>,
+        context: &StepContext<'_>,
         outcome: &StepOutcome,
         timing: Option<StepTiming>,
         observer: &mut O,
     ) -> bool {
-        let StepContext { step, state, .. } = context;
+        let StepContext { step, state, .. } = *context;
         self.failed |= outcome.is_failure();
         observer.on_step_end(step, outcome);
         let is_executed = matches!(outcome, StepOutcome::Ok | StepOutcome::Failed(_));

@@ -111,7 +111,7 @@ impl<T: Transport> VirtualUser<T> {
     /// Runs one step; whether it was executed. Breaks off where the end of the run does.
     pub(super) async fn run_step<O: IterationObserver>(
         &mut self,
-        context: StepContext<'_>,
+        context: &StepContext<'_>,
         progress: &mut IterationProgress,
         observer: &mut O,
     ) -> ControlFlow<(), bool> {
@@ -121,7 +121,7 @@ impl<T: Transport> VirtualUser<T> {
             window,
             state,
             ..
-        } = context;
+        } = *context;
         if def.sends_itself {
             // In a box, so that the journeys of all others stay small.
             return Box::pin(self.run_async_step(context, progress, observer)).await;
@@ -178,7 +178,7 @@ impl<T: Transport> VirtualUser<T> {
     /// Returns the loop that sends the request which was built.
     fn request_loop<'a, O: IterationObserver>(
         &'a mut self,
-        context: StepContext<'a>,
+        context: &'a StepContext<'a>,
         observer: &'a mut O,
     ) -> RequestLoop<'a, T, O> {
         let chain = self
@@ -198,7 +198,7 @@ impl<T: Transport> VirtualUser<T> {
     /// Runs one step that sends for itself; whether it was executed. Breaks off where the end of the run does.
     async fn run_async_step<O: IterationObserver>(
         &mut self,
-        context: StepContext<'_>,
+        context: &StepContext<'_>,
         progress: &mut IterationProgress,
         observer: &mut O,
     ) -> ControlFlow<(), bool> {
@@ -208,7 +208,7 @@ impl<T: Transport> VirtualUser<T> {
             window,
             state,
             ..
-        } = context;
+        } = *context;
         if let Err(outcome) = self.draw_step(context, progress.stopped, O::FORCES_ALL_STEPS) {
             let traced = context.trace_point(None, Duration::ZERO);
             state.with_tally(window, |tally| {
@@ -257,7 +257,7 @@ impl<T: Transport> VirtualUser<T> {
             // A step that sent nothing leaves the delay to the next one.
             let start_delay = progress.start_delay.take().unwrap_or_default();
             let target = state.plan.grading[step].target;
-            let stream = log.only_stream().cloned();
+            let stream = log.only_stream().cloned().map(Box::new);
             let mut timed = StepSample::new(def, target, (service, start_delay), stream);
             timed.checks = checks;
             timed.traced = context.trace_point(first, timed.response);
@@ -294,7 +294,7 @@ impl<T: Transport> VirtualUser<T> {
     /// Runs the function of a step with a client that logs what it does, and keeps the last operations to be shown.
     async fn run_with_client(
         &mut self,
-        context: StepContext<'_>,
+        context: &StepContext<'_>,
         keeps: usize,
     ) -> (Result<Result<(), Halt>, Failure>, RequestLog) {
         let transport = self.transport.take().unwrap_or_else(missing_transport);
@@ -325,7 +325,7 @@ impl<T: Transport> VirtualUser<T> {
     /// too long for anything but its requests. A panic is counted and is a failure.
     async fn poll_step_function(
         &mut self,
-        context: StepContext<'_>,
+        context: &StepContext<'_>,
         (http, sender): (&mut Http, &Rc<dyn StepSender>),
         cut_off: &Cell<bool>,
         waits: &OwnWaits,
@@ -336,7 +336,7 @@ impl<T: Transport> VirtualUser<T> {
             window,
             state,
             ..
-        } = context;
+        } = *context;
         let Self {
             chain: Some(chain),
             vu,
@@ -378,11 +378,11 @@ impl<T: Transport> VirtualUser<T> {
     /// `stopped`.
     fn draw_step(
         &mut self,
-        context: StepContext<'_>,
+        context: &StepContext<'_>,
         stopped: Option<Cause>,
         always: bool,
     ) -> Result<(), StepOutcome> {
-        let StepContext { step, state, .. } = context;
+        let StepContext { step, state, .. } = *context;
         let Self {
             chain: Some(chain),
             vu,
@@ -417,7 +417,7 @@ impl<T: Transport> VirtualUser<T> {
     /// Draws the step and builds its request, or says why there is none.
     fn build_request(
         &mut self,
-        context: StepContext<'_>,
+        context: &StepContext<'_>,
         stopped: Option<Cause>,
         always: bool,
     ) -> Result<(), StepOutcome> {
@@ -426,7 +426,7 @@ impl<T: Transport> VirtualUser<T> {
             window,
             state,
             ..
-        } = context;
+        } = *context;
         self.draw_step(context, stopped, always)?;
         let Self {
             chain: Some(chain),
@@ -452,8 +452,8 @@ impl<T: Transport> VirtualUser<T> {
     }
 
     /// Empties the slot of a step that sends nothing, and says what became of it.
-    fn skip_or_fail_unmet(&mut self, context: StepContext<'_>, unmet: Unmet) -> StepOutcome {
-        let StepContext { step, state, .. } = context;
+    fn skip_or_fail_unmet(&mut self, context: &StepContext<'_>, unmet: Unmet) -> StepOutcome {
+        let StepContext { step, state, .. } = *context;
         let (cause, outcome) = match unmet {
             Unmet::Invalid { reason } => {
                 let failure = Failure::new(ErrorKind::StepError, reason);
@@ -489,7 +489,7 @@ impl<T: Transport> VirtualUser<T> {
     /// Runs the checks of a step, counted as passed and failed; `status` is that of its answer.
     fn run_checks(
         &mut self,
-        context: StepContext<'_>,
+        context: &StepContext<'_>,
         status: Option<StatusCode>,
         checks: &mut (u64, u64),
     ) -> Result<(), Failure> {
@@ -498,7 +498,7 @@ impl<T: Transport> VirtualUser<T> {
             window,
             state,
             ..
-        } = context;
+        } = *context;
         let Self {
             chain: Some(chain),
             vu,

@@ -31,9 +31,9 @@ use crate::chain::{
     Chain, Halt, Http, Local, Prepared, RawResponse, ReadError, RequestBuf, Scenario, SetupContext,
     SetupError, Shared, Unmet, Vu,
 };
-use crate::transport::{Call, Exchange, Failure, Received, Transport};
+use crate::transport::{Call, Exchange, Failure, KeptHeaders, Received, Transport};
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use loadtest_model::definition::sample;
 use loadtest_model::definition::sample::step;
 use loadtest_model::definition::{Load, Shape, Stage, StepDef, Think};
@@ -168,7 +168,7 @@ impl Transport for Scripted {
                 Ok(body) => Ok(Received {
                     status: StatusCode::OK,
                     version: http::Version::HTTP_11,
-                    headers: HeaderMap::new(),
+                    headers: KeptHeaders::default(),
                     body: Bytes::from_static(body.as_bytes()),
                 }),
                 Err(kind) => Err(Failure::new(kind, "scripted")),

@@ -8,9 +8,9 @@ use crate::engine::control::{Control, StopSignals};
 use crate::engine::pacer::Pacer;
 use crate::engine::smoke::run_smoke_test;
 use crate::engine::worker::{WorkerSpec, run_worker};
-use crate::transport::{Call, Exchange, Failure, Received, Transport};
+use crate::transport::{Call, Exchange, Failure, KeptHeaders, Received, Transport};
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use loadtest_model::definition::sample;
 use loadtest_model::definition::sample::step;
 use loadtest_model::definition::{Load, Retry, Shape, StatusRange, StepDef, Think, Trigger, Until};
@@ -135,7 +135,7 @@ impl Transport for Server {
                 _ => Ok(Received {
                     version: http::Version::HTTP_11,
                     status,
-                    headers: HeaderMap::new(),
+                    headers: KeptHeaders::default(),
                     body: match answer {
                         Body(body) => Bytes::from_static(body.as_bytes()),
                         _ => Bytes::new(),

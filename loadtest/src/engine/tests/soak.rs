@@ -30,7 +30,7 @@ impl Transport for Repeating {
             Ok(Received {
                 status: StatusCode::OK,
                 version: http::Version::HTTP_11,
-                headers: HeaderMap::new(),
+                headers: KeptHeaders::default(),
                 body: Bytes::new(),
             })
         };

@@ -1,7 +1,7 @@
 //! Heads and chunks of servers that are broken or worse.
 
 use super::chunks::Chunks;
-use super::head::{ParsedHead, parse_head};
+use super::response_head::{ParsedHead, parse_head};
 use http::HeaderMap;
 use loadtest_tests::fuzz::fuzz_bytes;
 use std::ops::ControlFlow;

@@ -9,14 +9,15 @@ mod beside_hyper;
 mod chunks;
 #[cfg(test)]
 mod fuzz;
-mod head;
+mod request_head;
+mod response_head;
 
 use super::meter::{MAX_HEAD, MeteredStream};
 use super::request::OutgoingRequest;
 use bytes::Bytes;
 use chunks::Chunks;
-use head::{ParsedHead, ResponseHead};
 use http::{HeaderMap, StatusCode, Version};
+use response_head::{ParsedHead, ResponseHead, parse_head};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::io;
@@ -82,6 +83,8 @@ pub(super) struct Http1 {
     is_kept: bool,
     /// True if the server sent more than was asked for.
     is_spoilt: bool,
+    /// True if nothing had come when the connection was last read, so that its task is woken when something does.
+    is_awaited: bool,
     /// The rest of a request that was answered before it was written as a whole.
     unsent: Option<Box<UnsentRequest>>,
 }
@@ -141,7 +144,7 @@ impl UnsentRequest {
     fn new(outgoing: &OutgoingRequest<'_>) -> Self {
         let mut start = WRITE_BUFFER.take();
         start.clear();
-        let is_chunked = head::encode_request_head(outgoing, &mut start);
+        let is_chunked = request_head::encode_request_head(outgoing, &mut start);
         let mut body = outgoing.buffer.body.clone();
         if is_chunked {
             chunks::encode_chunked(&body, &mut start);
@@ -202,6 +205,7 @@ impl Http1 {
             body: Body::Length(0),
             is_kept: true,
             is_spoilt: false,
+            is_awaited: false,
             unsent: None,
         }
     }
@@ -234,7 +238,10 @@ impl Http1 {
             return false;
         }
         match self.poll_read(cx, <[u8]>::len) {
-            Poll::Pending => return true,
+            Poll::Pending => {
+                self.is_awaited = true;
+                return true;
+            }
             Poll::Ready(Ok(1..)) => self.mark_spoilt(),
             Poll::Ready(_) => {}
         }
@@ -251,7 +258,7 @@ impl Http1 {
 
     /// Makes a request ready to be written.
     pub(super) fn write(&mut self, outgoing: &OutgoingRequest<'_>) -> UnsentRequest {
-        self.is_kept = !head::asks_to_close(&outgoing.buffer.headers);
+        self.is_kept = !request_head::asks_to_close(&outgoing.buffer.headers);
         UnsentRequest::new(outgoing)
     }
 
@@ -290,6 +297,10 @@ impl Http1 {
                 Poll::Pending => {}
             }
         }
+        // The request follows a look at the idle connection in one turn of its task.
+        if std::mem::take(&mut self.is_awaited) && unsent.error.is_none() {
+            return Poll::Pending;
+        }
         loop {
             let before = self.read.len();
             let read = match self.poll_fill(cx) {
@@ -310,14 +321,10 @@ impl Http1 {
                 };
             }
             // A head that comes byte by byte is not parsed anew for each of them.
-            let is_line = self.read[before..].contains(&b'\n');
-            if !is_line && before - self.used >= HEAD_PROBE_SIZE {
+            if before - self.used >= HEAD_PROBE_SIZE && !self.read[before..].contains(&b'\n') {
                 continue;
             }
-            self.used += head::blank_lines_len(&self.read[self.used..]);
-            while let Some(parsed) =
-                head::parse_head(&self.read[self.used..], is_head, all, headers)?
-            {
+            while let Some(parsed) = parse_head(&self.read[self.used..], is_head, all, headers)? {
                 match parsed {
                     ParsedHead::Interim(length) => self.used += length,
                     ParsedHead::Final(length, _) if length > MAX_HEAD => {
