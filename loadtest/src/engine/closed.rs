@@ -31,6 +31,8 @@ struct StartThrottle {
     newcomers: Rc<Newcomers>,
     /// The start of the next user if none of them is answered.
     next: Instant,
+    /// True if a user has waited for those before it since the last one that came when it was due.
+    is_behind: bool,
     /// From one user of this worker to the next then.
     gap: Duration,
 }
@@ -42,8 +44,11 @@ impl StartThrottle {
             newcomers: Rc::new(Newcomers {
                 room: Cell::new(spec.partition.count_of(schedule::AT_ONCE)),
                 answered: Notify::new(),
+                are_all_in: Cell::new(false),
+                all_in: Notify::new(),
             }),
             next: start + gap,
+            is_behind: false,
             gap,
         }
     }
@@ -56,15 +61,18 @@ impl StartThrottle {
         state: &WorkerState,
         pacer: &mut Pacer,
     ) -> Option<(Instant, FirstAnswer)> {
-        if due > Instant::now() {
+        self.newcomers.set_all_in(due > Instant::now());
+        if self.newcomers.are_all_in.get() {
+            self.is_behind = false;
             tokio::select! {
                 biased;
                 () = state.wait_for_stop() => return None,
                 () = pacer.wait_until(due) => {}
             }
         }
-        let mut begin = due;
+        let mut begin = if self.is_behind { Instant::now() } else { due };
         if self.newcomers.room.get() == 0 {
+            self.is_behind = true;
             // After a stall of ours they do not come in a burst either.
             let now = Instant::now();
             let mut next = self.next.max(due);
@@ -89,18 +97,37 @@ impl StartThrottle {
     }
 }
 
+impl Drop for StartThrottle {
+    fn drop(&mut self) {
+        self.newcomers.set_all_in(true);
+    }
+}
+
 /// The users of a worker whose first request is not answered yet.
 struct Newcomers {
     /// How many may come besides those of each gap.
     room: Cell<u64>,
     answered: Notify,
+    /// False while a user is let in later than it is due.
+    are_all_in: Cell<bool>,
+    all_in: Notify,
 }
 
 impl Newcomers {
     fn add(self: &Rc<Self>) -> FirstAnswer {
         let takes_room = self.room.get() > 0;
         self.room.set(self.room.get().saturating_sub(1));
-        FirstAnswer(takes_room.then(|| Rc::clone(self)))
+        FirstAnswer {
+            newcomers: Some(Rc::clone(self)),
+            takes_room,
+        }
+    }
+
+    fn set_all_in(&self, are_all_in: bool) {
+        self.are_all_in.set(are_all_in);
+        if are_all_in {
+            self.all_in.notify_waiters();
+        }
     }
 
     async fn wait_for_room(&self) {
@@ -111,14 +138,38 @@ impl Newcomers {
 }
 
 /// The first answer of a user, or the end of its first iteration: another user may start then.
-struct FirstAnswer(Option<Rc<Newcomers>>);
+struct FirstAnswer {
+    /// Those it came with, until its first iteration is over.
+    newcomers: Option<Rc<Newcomers>>,
+    takes_room: bool,
+}
 
 impl FirstAnswer {
     fn arrived(&mut self) {
-        if let Some(newcomers) = self.0.take() {
+        if let (true, Some(newcomers)) = (std::mem::take(&mut self.takes_room), &self.newcomers) {
             newcomers.room.set(newcomers.room.get() + 1);
             newcomers.answered.notify_one();
         }
+    }
+
+    /// Waits after the first iteration until all users are in who are due: a target that is kept busy by those who came
+    /// first takes long to answer the others. Returns when that was, if it waited.
+    async fn wait_for_others(&mut self, state: &WorkerState) -> Option<Instant> {
+        let newcomers = self.newcomers.take()?;
+        let mut waited = None;
+        while state.is_running() {
+            let all_in = newcomers.all_in.notified();
+            if newcomers.are_all_in.get() {
+                break;
+            }
+            tokio::select! {
+                biased;
+                () = state.wait_for_stop() => {}
+                () = all_in => {}
+            }
+            waited = Some(Instant::now());
+        }
+        waited
     }
 }
 
@@ -175,6 +226,7 @@ pub(super) async fn drive_users<T: Transport + 'static>(
         let user = spec.make_user(number);
         users.spawn_user(run_user(user, number, due, answer, Rc::clone(state)));
     }
+    drop(door);
     tokio::select! {
         () = state.wait_for_stop() => {}
         () = tokio::time::sleep_until(end) => {}
@@ -204,7 +256,9 @@ async fn run_user<T: Transport>(
         // A state that panicked is tallied; the next iteration tries again.
         let _tallied = user.run_iteration(arrival, &state, &mut answer).await;
         answer.arrived();
+        let waited = answer.wait_for_others(&state).await;
         let mut due = pace.next_due(&user, &state).await;
+        due = waited.map_or(due, |until| due.max(until));
         let mut begun = Some(due);
         count += 1;
         if state.feed_index(number, count) >= state.row_limit() {
@@ -324,6 +378,7 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
         let (user, state) = (spec.make_user(user), Rc::clone(state));
         users.spawn_user(run_fixed_iterations(user, due, answer, numbers, state));
     }
+    drop(door);
     state.meeting_points.remove_users(to - begun);
     tokio::select! {
         () = state.wait_for_stop() => {}
@@ -374,7 +429,9 @@ async fn run_fixed_iterations<T: Transport>(
         // A state that panicked is tallied; the next iteration tries again.
         let _tallied = user.run_iteration(arrival, &state, &mut answer).await;
         answer.arrived();
+        let waited = answer.wait_for_others(&state).await;
         due = pace.next_due(&user, &state).await;
+        due = waited.map_or(due, |until| due.max(until));
         begun = Some(due);
     }
     state.meeting_points.remove_users(1);

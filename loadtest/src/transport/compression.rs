@@ -47,8 +47,11 @@ impl Encoding {
 
     /// The body as it was before it was encoded, if it was.
     pub(super) fn decode(&self, body: &[u8]) -> Result<Option<Bytes>, Failure> {
+        let Some(names) = &self.0 else {
+            return Ok(None);
+        };
         let mut plain: Option<Vec<u8>> = None;
-        for name in self.0.iter().flat_map(|names| names.rsplit(", ")) {
+        for name in names.rsplit(", ") {
             let body = plain.as_deref().unwrap_or(body);
             if body.is_empty() {
                 break;

@@ -205,7 +205,7 @@ impl Transport for HttpTransport {
             redirected_to: progress.redirected_to.take(),
             socket,
             events: progress.stream.take().map(|stream| Box::new(stream.log)),
-            hops: progress.hops.take().unwrap_or_default().0,
+            hops: progress.hops.take().map_or_else(Vec::new, |hops| hops.0),
             requests: progress.sent.take().map_or_else(Vec::new, |sent| sent.all),
         }
     }

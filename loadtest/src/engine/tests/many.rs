@@ -23,8 +23,8 @@ fn users_of_a_closed_load_begin_one_after_another_and_none_of_them_late() {
             "{i}: {begun:?}, not {due:?}"
         );
     }
-    let journeys = ran.all().journey;
-    assert!(journeys.lateness.max() <= Some(ms(1)), "{journeys:?}");
+    let late = ran.all().journey.lateness.max();
+    assert!(late <= Some(ms(1)), "{late:?}");
 }
 
 #[test]
@@ -44,6 +44,24 @@ fn users_begin_as_soon_as_those_before_them_are_answered() {
         assert_eq!(ran.seen.len(), 3_200);
         let last = ran.seen.iter().max().unwrap();
         assert!((ms(170)..=ms(200)).contains(last), "{last:?}");
+    }
+}
+
+#[test]
+fn no_user_begins_again_before_all_of_them_are_in() {
+    for load in [users(3_200, ms(0), ms(400)), Load::iterations(6_400, 3_200)] {
+        let ran = run(load, vec![step("a")], |_| (ms(2), Ok("")));
+        let mut seen = ran.seen.clone();
+        seen.sort_unstable();
+        assert!(
+            (ms(170)..=ms(200)).contains(&seen[3_199]),
+            "{:?}",
+            seen[3_199]
+        );
+        assert!(seen.len() >= 6_400);
+        let journeys = ran.all().journey;
+        let late = journeys.lateness.max();
+        assert!(late <= Some(ms(1)), "{late:?}");
     }
 }
 

@@ -272,7 +272,9 @@ impl Http1 {
         all: bool,
         headers: &'a mut HeaderMap,
     ) -> impl Future<Output = Result<(StatusCode, Version), Error>> + use<'a> {
-        headers.clear();
+        if !headers.is_empty() {
+            headers.clear();
+        }
         poll_fn(move |cx| self.poll_head(cx, &mut unsent, is_head, all, headers))
     }
 
