@@ -4,7 +4,8 @@ use super::current_sender::current_sender;
 use super::{Local, MeasureError};
 use crate::targets::RequestPass;
 use crate::transport::grpc::{
-    BoxError, CallBody, CallLog, CallTarget, OpenCallError, OpenedCall, ok_trailers,
+    BoxError, CallBody, CallLog, CallTarget, OpenCallError, OpenedCall, failure_trailers,
+    ok_trailers,
 };
 use crate::transport::{ErrorKind, Failure};
 use bytes::Bytes;
@@ -130,7 +131,7 @@ async fn call(
     drop(sender);
     let begun = match begun {
         Ok(begun) => begun,
-        Err(CallRefusal::Failed(failure)) => return Err(call_error(failure)),
+        Err(CallRefusal::Failed(failure)) => return Ok(failed_answer(&failure)),
         Err(CallRefusal::CutOff) => std::future::pending().await,
     };
     let mut call = Box::new(MeasuredCall {
@@ -145,7 +146,7 @@ async fn call(
         Ok(opened) => opened,
         Err(OpenCallError::Failed(failure)) => {
             log.finish(Err(failure.clone()));
-            return Err(call_error(failure));
+            return Ok(failed_answer(&failure));
         }
         Err(OpenCallError::Body(error)) => {
             let words = format!("the call could not be sent: {error}");
@@ -160,9 +161,19 @@ async fn call(
     Ok(Response::from_parts(head, GrpcBody { body, call }))
 }
 
-/// The error of a call, whose kind a step fails with that returns it.
+/// The error of a call that no step sends.
 fn call_error(failure: Failure) -> BoxError {
     MeasureError::from(failure).into()
+}
+
+/// An answer without messages, as a target gives it that refuses a call: of other errors a client knows no code. What the
+/// call counts as is up to its log.
+fn failed_answer(failure: &Failure) -> Response<GrpcBody> {
+    let mut answer = Response::new(GrpcBody::default());
+    *answer.headers_mut() = failure_trailers(failure);
+    let content_type = HeaderValue::from_static("application/grpc");
+    answer.headers_mut().insert(CONTENT_TYPE, content_type);
+    answer
 }
 
 /// Counts the call in the step that has the thread.
@@ -200,7 +211,9 @@ impl Body for GrpcBody {
         if measured.log.end.is_some() {
             *call = None;
         }
-        polled.map(|part| part.map(|part| part.map_err(call_error)))
+        polled.map(|part| {
+            part.map(|part| part.or_else(|failure| Ok(Frame::trailers(failure_trailers(&failure)))))
+        })
     }
 
     fn is_end_stream(&self) -> bool {

@@ -72,7 +72,7 @@ pub(super) struct RequestEntries {
     traffic: [WindowTraffic; 3],
     phases: Phases,
     pub(super) rows: Vec<String>,
-    finished: Vec<FinishedOperation>,
+    pub(super) finished: Vec<FinishedOperation>,
     /// What was measured of answers that were read as streams of events.
     streams: Vec<FinishedStream>,
     /// Ticks that were overdue when the load ended.
@@ -154,14 +154,14 @@ struct FinishedStream {
 }
 
 /// An operation that ended.
-struct FinishedOperation {
+pub(super) struct FinishedOperation {
     row: usize,
     window: Window,
     time: Duration,
-    /// The status of an answer; none of what is no request.
-    result: Result<Option<u16>, FailedOperation>,
+    /// The status of an answer; none of what is no request, and of a call that the step has left.
+    pub(super) result: Result<Option<u16>, FailedOperation>,
     /// The messages of a call.
-    messages: Option<MessageCounts>,
+    pub(super) messages: Option<MessageCounts>,
 }
 
 /// What became of an operation.
@@ -703,6 +703,11 @@ impl OpenOperation<'_> {
         if let Some(stream) = stream {
             self.finish_stream(log, stream, failure.is_none());
         }
+        // The last one is held back: how the step ends may say more of it.
+        if log.finished.len() >= MAX_HELD_REQUESTS {
+            let RequestLog { state, step, .. } = self.request_log;
+            log.tally_finished(state, *step);
+        }
         log.finished.push(FinishedOperation {
             row: self.row,
             window,
@@ -710,10 +715,6 @@ impl OpenOperation<'_> {
             result: failure.map_or(Ok(ended.status), |failure| Err(failure.into())),
             messages: ended.messages,
         });
-        if log.finished.len() >= MAX_HELD_REQUESTS {
-            let RequestLog { state, step, .. } = self.request_log;
-            log.tally_finished(state, *step);
-        }
         log.failure.clone_from(&ended.failure);
         if let (Some(_), Some(failure)) = (ended.messages, failure) {
             log.keep_failed_call(failure);

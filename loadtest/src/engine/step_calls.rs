@@ -9,7 +9,7 @@ use crate::redact;
 use crate::transport::grpc::{CallLog, CallTarget};
 use crate::transport::{ErrorKind, Failure, SentRequest, Transport};
 use http::{Method, StatusCode, Uri};
-use loadtest_model::metrics::{StreamSample, Traffic};
+use loadtest_model::metrics::{MessageCounts, StreamSample, Traffic};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -80,7 +80,10 @@ impl<T: Transport> StepClient<T> {
                 return Err(CallRefusal::CutOff);
             }
             Err(failure) => {
-                open.close(EndedOperation::failed(failure.clone()));
+                open.close(EndedOperation {
+                    messages: Some(MessageCounts::default()),
+                    ..EndedOperation::failed(failure.clone())
+                });
                 return Err(CallRefusal::Failed(failure));
             }
         };

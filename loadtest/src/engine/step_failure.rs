@@ -4,9 +4,12 @@ use super::request_log::RequestEntries;
 use crate::chain::{Error, Fault};
 use crate::redact;
 use crate::transport::Failure;
-use crate::transport::grpc::code_of_http_status;
+use crate::transport::grpc::code_of_failure;
 use loadtest_model::metrics::{ErrorKind, InnerTally, is_grpc_code};
 use std::time::Duration;
+
+/// The codes that clients give to answers that they cannot read: too large, compressed otherwise, or no message.
+const UNREADABLE: [u16; 3] = [11, 12, 13];
 
 /// Why an operation failed.
 pub(super) struct FailedOperation {
@@ -56,11 +59,29 @@ impl RequestEntries {
 
     /// Keeps the failure of a call by the code that its client sees.
     pub(super) fn keep_failed_call(&mut self, failure: &Failure) {
-        let http = failure.status.map(code_of_http_status);
-        if let Some(code) = failure.grpc_code.or(http) {
-            self.failed_calls.retain(|(seen, _)| *seen != code);
-            self.failed_calls.push((code, failure.clone()));
+        let code = code_of_failure(failure);
+        self.failed_calls.retain(|(seen, _)| *seen != code);
+        self.failed_calls.push((code, failure.clone()));
+    }
+
+    /// Fails the last call if its client could not read the answer, and made a status with this code of that, which
+    /// shows as `shown`. What is within messages, only the client knows: it leaves such an answer before its end, or
+    /// misses a message in it.
+    fn fail_unread_call(&mut self, code: u16, shown: &str) -> Option<Failure> {
+        let last = self.finished.last_mut()?;
+        let messages = last.messages?;
+        let is_unread = match last.result {
+            Ok(None) => UNREADABLE.contains(&code),
+            Ok(Some(_)) => UNREADABLE.contains(&code) && messages.received == 0,
+            Err(_) => false,
+        };
+        if !is_unread {
+            return None;
         }
+        let words = format!("the client could not read the answer: {shown}");
+        let failure = Failure::new(ErrorKind::BodyDecode, words);
+        last.result = Err((&failure).into());
+        Some(failure)
     }
 
     /// Returns the failure of a step with a failed check, whose outcome was otherwise `failure`. What has a kind of
@@ -91,6 +112,10 @@ impl RequestEntries {
         {
             words = words.replace(shown, &failure.message);
             last = Some(failure.clone());
+        } else if let Fault::Call { code, shown } = &fault
+            && let Some(failure) = self.fail_unread_call(*code, shown)
+        {
+            return failure;
         }
         match (fault, last) {
             (Fault::Unsent, _) => Failure::new(ErrorKind::StepError, words),

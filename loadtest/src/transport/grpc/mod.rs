@@ -12,5 +12,5 @@ mod upload;
 pub(crate) use call::{CallBody, OpenCallError, OpenedCall};
 pub(crate) use channel::{CallTarget, GrpcChannels};
 pub(crate) use log::{CallLog, ShownCall};
-pub(crate) use status::{code_of_http_status, ok_trailers};
+pub(crate) use status::{code_of_failure, failure_trailers, ok_trailers};
 pub(crate) use upload::{BoxError, OutgoingBody};

@@ -5,14 +5,18 @@ use crate::transport::{ErrorKind, Failure};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use loadtest_model::metrics::status_label;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 
-/// The code of a status that cannot be read (`UNKNOWN`).
+/// The code of a status that cannot be read.
 const UNKNOWN: u16 = 2;
+const DEADLINE_EXCEEDED: u16 = 4;
+const PERMISSION_DENIED: u16 = 7;
+const UNAVAILABLE: u16 = 14;
 
 /// The status that a call ended with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,6 +106,33 @@ pub(crate) fn code_of_http_status(status: StatusCode) -> u16 {
     }
 }
 
+/// Returns the code of a call that failed so, of which the target has said none.
+pub(crate) fn code_of_failure(failure: &Failure) -> u16 {
+    let http = failure.status.filter(|_| failure.kind == ErrorKind::Status);
+    match failure.kind {
+        _ if failure.grpc_code.is_some() || http.is_some() => failure
+            .grpc_code
+            .or(http.map(code_of_http_status))
+            .unwrap_or(UNKNOWN),
+        kind if kind.is_timeout() => DEADLINE_EXCEEDED,
+        ErrorKind::GuardBlocked => PERMISSION_DENIED,
+        ErrorKind::HeadMalformed | ErrorKind::StepError => UNKNOWN,
+        // Neither a connection nor an answer in full.
+        _ => UNAVAILABLE,
+    }
+}
+
+/// Returns the head of an answer without messages, or its trailers, by which a client learns of a failure.
+pub(crate) fn failure_trailers(failure: &Failure) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(STATUS, HeaderValue::from(code_of_failure(failure)));
+    let message = HeaderValue::from_str(&encode_percent(&failure.message));
+    if let Ok(message) = message {
+        headers.insert(MESSAGE, message);
+    }
+    headers
+}
+
 /// Returns the deadline that a client has set for its call.
 pub(super) fn declared_timeout(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(TIMEOUT)?.to_str().ok()?;
@@ -116,6 +147,19 @@ pub(super) fn declared_timeout(headers: &HeaderMap) -> Option<Duration> {
         "n" => Duration::from_nanos(number),
         _ => return None,
     })
+}
+
+/// Encodes a `grpc-message`.
+fn encode_percent(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if matches!(byte, b' '..=b'~') && byte != b'%' {
+            encoded.push(char::from(byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
 }
 
 /// Decodes a `grpc-message`; what is no percent-encoding stays as it is.
@@ -164,6 +208,28 @@ mod tests {
         assert_eq!(status("five", ""), "UNKNOWN");
         assert_eq!(status("200", ""), "UNKNOWN");
         assert_eq!(CallStatus::from_headers(&headers(&[])), None);
+    }
+
+    #[test]
+    fn a_client_learns_of_a_failure_by_the_code_that_says_it() {
+        for (kind, code) in [
+            (ErrorKind::TimeoutConnect, 4),
+            (ErrorKind::TimeoutTotal, 4),
+            (ErrorKind::GuardBlocked, 7),
+            (ErrorKind::ConnectRefused, 14),
+            (ErrorKind::ResetInBody, 14),
+            (ErrorKind::HeadMalformed, 2),
+        ] {
+            let trailers = failure_trailers(&Failure::new(kind, "50 % \u{e9}"));
+            let read = CallStatus::from_headers(&trailers).unwrap();
+            assert_eq!((read.code, &*read.message), (code, "50 % \u{e9}"), "{kind}");
+            assert_eq!(trailers[MESSAGE], "50 %25 %C3%A9");
+        }
+        let unavailable = Failure {
+            status: Some(StatusCode::FORBIDDEN),
+            ..Failure::new(ErrorKind::Status, "")
+        };
+        assert_eq!(code_of_failure(&unavailable), 7);
     }
 
     #[test]

@@ -614,6 +614,121 @@ fn each_wrong_answer_has_its_kind() {
 }
 
 #[test]
+fn an_answer_that_the_client_cannot_read_fails_its_row_and_its_step() {
+    let say = |message: &'static [u8]| {
+        move |RawCall { mut respond, .. }: RawCall| {
+            let mut body = respond
+                .send_response(head(200, "application/grpc"), false)
+                .unwrap();
+            body.send_data(Bytes::from_static(message), false).unwrap();
+            let mut trailers = HeaderMap::new();
+            trailers.insert("grpc-status", "0".parse().unwrap());
+            body.send_trailers(trailers).unwrap();
+        }
+    };
+    // A field of a kind that is none, a compressed message without a compression, and no message at all.
+    for (message, said) in [
+        (
+            &b"\0\0\0\0\x02\x0f\x07"[..],
+            "failed to decode Protobuf message",
+        ),
+        (b"\x01\0\0\0\x02\x10\x07", "compressed"),
+        (b"", "Missing response message"),
+    ] {
+        let (kind, status, words) = failure(say(message));
+        assert_eq!((&*kind, status), ("body.decode", None), "{words}");
+        assert!(
+            words.starts_with("the client could not read the answer: "),
+            "{words}"
+        );
+        assert!(words.contains(said), "{words}");
+    }
+}
+
+/// Its step looks at the code of each call that fails without one of the target.
+#[scenario]
+fn coded() {
+    #[step(timeout = 60ms)]
+    async fn late(http: &mut Http) -> Result<Code, Error> {
+        let added = CartClient::new(http.grpc()).add(item(SLOW, 1)).await;
+        code_of(added)
+    }
+
+    #[step(timeout = 150ms)]
+    async fn silent(http: &mut Http) -> Result<Code, Error> {
+        let mut cart = CartClient::new(http.grpc());
+        let mut prices = cart.watch(item(SLOW, 2)).await?.into_inner();
+        for _ in 0..2 {
+            prices.message().await?;
+        }
+        code_of(prices.message().await)
+    }
+
+    #[step]
+    async fn unlisted(http: &mut Http) -> Result<Code, Error> {
+        let origin = "http://grpc.example.com:50051".parse()?;
+        code_of(
+            CartClient::with_origin(http.grpc(), origin)
+                .add(item(1, 1))
+                .await,
+        )
+    }
+
+    #[step]
+    async fn unconnected(http: &mut Http) -> Result<Code, Error> {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+        let origin = format!("http://{}", listener.local_addr()?).parse()?;
+        drop(listener);
+        code_of(
+            CartClient::with_origin(http.grpc(), origin)
+                .add(item(1, 1))
+                .await,
+        )
+    }
+
+    #[check]
+    fn each_has_its_code(late: &Code, silent: &Code, unlisted: &Code, unconnected: &Code) -> bool {
+        [*late, *silent, *unlisted, *unconnected]
+            == [
+                Code::DeadlineExceeded,
+                Code::DeadlineExceeded,
+                Code::PermissionDenied,
+                Code::Unavailable,
+            ]
+    }
+}
+
+fn code_of<T>(result: Result<T, Status>) -> Result<Code, Error> {
+    match result {
+        Ok(_) => Err("it was answered".into()),
+        Err(status) => Ok(status.code()),
+    }
+}
+
+#[test]
+fn a_client_sees_the_code_of_a_failure_and_its_row_the_kind() {
+    let shop = Shop::start();
+    let card = run(coded(), &shop.url, Load::iterations(1, 1));
+    assert_eq!(errors(&card), []);
+    assert_eq!(card.steps[3].checks_passed, 1, "{card}");
+    for (step, row) in card.steps.iter().zip(["Add", "Watch", "Add", "Add"]) {
+        assert_eq!(step.ok, 1, "{}", step.name);
+        assert_eq!(rows(step), [(&*format!("shop.Cart/{row}"), 1, 1)]);
+        assert_eq!(step.statuses.len(), 0, "{}", step.name);
+    }
+    let kinds = [
+        "timeout.head",
+        "timeout.total",
+        "guard.blocked",
+        "connect.refused",
+    ];
+    let notes = card.notes.join("\n");
+    for kind in kinds.iter().filter(|kind| **kind != "guard.blocked") {
+        assert!(notes.contains(kind), "{kind}: {notes}");
+    }
+}
+
+#[test]
 fn a_target_that_speaks_http_1_is_told_from_one_that_fails() {
     let server = Server::start(|_| Reply::text("hello"));
     let card = run(asks(), &server.url(), Load::iterations(1, 1));
