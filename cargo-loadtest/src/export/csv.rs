@@ -12,6 +12,7 @@ use loadtest_model::card::{
     Card, GroupRow, Quantiles, Report, StepGrade, StepRow, StreamRow, WebSockets,
 };
 use loadtest_model::comparison::{BaselineComparison, ComparisonOutcome, ObservedCompared};
+use loadtest_model::metrics::MessageCounts;
 use loadtest_model::record::ShardRun;
 use serde::Serialize;
 use std::iter;
@@ -59,6 +60,7 @@ fn build_rows(report: &Report) -> Vec<Vec<String>> {
                 let row = row.number("error_ratio", request.error_rate);
                 let row = row.grade(request.grade.as_ref());
                 let row = row.times(&request.service);
+                let row = row.messages(request.messages);
                 rows.push(row.stream(request.stream.as_ref()));
             }
         }
@@ -265,6 +267,14 @@ impl CsvRow {
             .number("events_together_ratio", stream.together)
     }
 
+    fn messages(self, messages: Option<MessageCounts>) -> Self {
+        let Some(messages) = messages else {
+            return self;
+        };
+        self.count("sent_messages", messages.sent)
+            .count("received_messages", messages.received)
+    }
+
     fn websockets(self, sockets: &WebSockets) -> Self {
         let tally = &sockets.tally;
         self.text("words", &sockets.describe_closed().unwrap_or_default())
@@ -439,6 +449,27 @@ mod tests {
             assert_eq!(cell(row, "failed"), step.failed.to_string());
             assert_eq!(cell(row, "dropped"), "", "a step has no such figure");
         }
+    }
+
+    #[test]
+    fn the_row_of_grpc_calls_has_their_messages() {
+        let mut report = sample::sender();
+        let row = &mut report.cards[0].steps[4].inner[0];
+        "shop.Cart/Add".clone_into(&mut row.name);
+        row.messages = Some(MessageCounts {
+            sent: 1_204,
+            received: 1_200,
+        });
+        let rows = read(&render(&report));
+        let found = rows
+            .iter()
+            .filter(|row| !cell(row, "sent_messages").is_empty());
+        let found: Vec<_> = found
+            .map(|row| {
+                ["name", "sent_messages", "received_messages"].map(|column| cell(row, column))
+            })
+            .collect();
+        assert_eq!(found, [["shop.Cart/Add", "1204", "1200"]]);
     }
 
     #[test]

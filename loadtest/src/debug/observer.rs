@@ -269,3 +269,39 @@ fn shown_header(name: &HeaderName, value: &HeaderValue, is_sensitive: bool) -> (
     let parts = secret_names::split_header(name.as_str(), &text, is_sensitive);
     (name.to_string(), secret_names::join_shown(&parts))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_credentials_nor_binary_values_of_metadata_are_shown() {
+        let mut all = HeaderMap::new();
+        for (name, value) in [
+            ("authorization", "Bearer hunter2"),
+            ("x-api-key", "hunter2"),
+            ("trace-bin", "aHVudGVyMg"),
+            ("x-region", "eu"),
+        ] {
+            all.insert(name, HeaderValue::from_static(value));
+        }
+        let mut marked = HeaderValue::from_static("hunter2");
+        marked.set_sensitive(true);
+        all.insert("x-note", marked);
+        let shown = shown_metadata(&all);
+        let shown: Vec<_> = shown
+            .iter()
+            .map(|(name, value)| (&**name, &**value))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("authorization", "Bearer [redacted]"),
+                ("x-api-key", "[redacted]"),
+                ("trace-bin", "[redacted]"),
+                ("x-region", "eu"),
+                ("x-note", "[redacted]"),
+            ]
+        );
+    }
+}

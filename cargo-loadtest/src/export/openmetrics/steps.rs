@@ -168,4 +168,15 @@ pub(super) fn write_requests(text: &mut MetricsText, cards: &[LabelledCard<'_>])
         rows.iter()
             .map(|(row, labels)| (labels.clone(), &row.service)),
     );
+    let messages = rows.iter().filter_map(|(row, labels)| {
+        let messages = row.messages?;
+        let counts = [("sent", messages.sent), ("received", messages.received)];
+        Some(counts.map(|(direction, count)| {
+            (
+                with_label(labels, "direction", direction),
+                Some(count as f64),
+            )
+        }))
+    });
+    text.optional_family("call_messages", messages.flatten().collect());
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::export::sample;
+use loadtest_model::metrics::MessageCounts;
 use std::collections::HashSet;
 
 #[test]
@@ -139,4 +140,29 @@ fn labels_are_escaped() {
     let mut report = sample::single();
     report.cards[0].steps[0].name = "a\\b\"c\nd".to_owned();
     assert!(render(&report).contains(r#"step="a\\b\"c d""#));
+}
+
+#[test]
+fn the_messages_of_grpc_calls_are_counted_by_direction() {
+    let mut report = sample::sender();
+    assert!(!render(&report).contains("loadtest_call_messages"));
+    let row = &mut report.cards[0].steps[4].inner[0];
+    "shop.Cart/Add".clone_into(&mut row.name);
+    row.messages = Some(MessageCounts {
+        sent: 1_204,
+        received: 1_200,
+    });
+    let text = render(&report);
+    let found: Vec<_> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("loadtest_call_messages_total{"))
+        .map(|line| line.split_once("request=").expect("a request").1)
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "\"shop.Cart/Add\",direction=\"sent\"} 1204",
+            "\"shop.Cart/Add\",direction=\"received\"} 1200",
+        ]
+    );
 }

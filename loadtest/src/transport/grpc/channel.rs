@@ -322,3 +322,71 @@ impl fmt::Debug for CallTarget {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::targets::{ListedTarget, Permissions};
+
+    /// The channels of a user whose run may send to this machine, below the caps in `keys`.
+    async fn channels(keys: &str) -> GrpcChannels {
+        let entry = "[[targets]]\nhost = \"localhost\"\nport = 50051\nowner = \"ada\"\n";
+        let permissions = Permissions {
+            targets: ListedTarget::read(&format!("{entry}{keys}\n")).unwrap(),
+            ..Permissions::default()
+        };
+        let base = Some("http://localhost:50051");
+        let network = Network::permitting(permissions, base, "run").await.unwrap();
+        GrpcChannels::new(Arc::new(network), 0, None)
+    }
+
+    fn target(channels: &GrpcChannels, uri: &str) -> CallTarget {
+        channels.target(&uri.parse().unwrap()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_call_counts_for_the_cap_until_it_is_over() {
+        let channels = channels("max_in_flight = 2").await;
+        let add = target(&channels, "/shop.Cart/Add");
+        let watch = target(&channels, "http://localhost:50051/shop.Cart/Watch");
+        let held = [add.admit().unwrap(), watch.admit().unwrap()];
+        assert!(held.iter().all(Option::is_some));
+        let refused = add.admit().unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::GuardBlocked);
+        assert!(
+            refused.message.contains("`max_in_flight = 2`"),
+            "{}",
+            refused.message
+        );
+        drop(held);
+        assert!(add.admit().unwrap().is_some());
+    }
+
+    #[tokio::test]
+    async fn calls_count_for_the_rate_of_their_target() {
+        let channels = channels("max_rate = \"10/s\"").await;
+        tokio::time::pause();
+        let add = target(&channels, "/shop.Cart/Add");
+        let admit = || (0..100).filter(|_| add.admit().is_ok()).count();
+        let at_once = admit();
+        tokio::time::advance(std::time::Duration::from_millis(300)).await;
+        assert_eq!((admit(), at_once >= 10), (3, true));
+    }
+
+    #[tokio::test]
+    async fn the_connections_of_a_user_are_to_a_bounded_number_of_origins() {
+        let channels = channels("").await;
+        let uri = |port: usize| format!("http://127.0.0.1:{port}/shop.Cart/Add");
+        let first = target(&channels, &uri(1_000));
+        for port in 1_001..1_020 {
+            target(&channels, &uri(port));
+            assert!(channels.channels.borrow().len() <= MAX_CHANNELS);
+        }
+        assert_eq!(channels.channels.borrow().len(), MAX_CHANNELS);
+        // That of the first one was let go of, and its call goes on with it.
+        let again = target(&channels, &uri(1_000));
+        assert!(!Rc::ptr_eq(&first.channel, &again.channel));
+        let same = target(&channels, &uri(1_000));
+        assert!(Rc::ptr_eq(&again.channel, &same.channel));
+    }
+}
