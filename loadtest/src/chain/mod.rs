@@ -47,7 +47,7 @@ pub(crate) use error::Fault;
 pub(crate) use feed::shared::SharedFeed;
 pub(crate) use graph::ReadError;
 pub(crate) use grpc::{BegunCall, CallRefusal};
-pub(crate) use http::{EventSource, Operation, OperationEnd, StepSender};
+pub(crate) use http::{EventSource, Operation, OperationEnd, StepSender, WaitError};
 pub(crate) use http::{Halt, Http, HttpError, Local};
 pub(crate) use loadtest_model::metrics::{Cause, RootCause};
 pub(crate) use loadtest_model::plan::RowLimit;

@@ -1,5 +1,6 @@
 //! `Socket<T>`: an open WebSocket. No I/O here: the transport drives the connection, and the engine measures.
 
+use super::WaitError;
 use super::current_sender::current_sender;
 use super::response::FromBody;
 use super::stamp::Stamp;
@@ -7,6 +8,7 @@ use super::{Error, Local, MeasureError, OperationEnd, RawResponse, StepSender};
 use crate::transport::websocket::is_sent_code;
 use crate::transport::{ErrorKind, Failure, OperationTarget, SocketConnection, SocketMessage};
 use bytes::Bytes;
+use loadtest_model::display;
 use std::borrow::Cow;
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -120,7 +122,8 @@ impl<T> Socket<T> {
     /// Sends a message and goes on as soon as it is written. It has no time of its own, as there is none to measure.
     ///
     /// # Errors
-    /// The connection is closed (`ws.closed`), or the message cannot be written as JSON.
+    /// The connection is closed (`ws.closed`), the target did not take the message in time (`timeout.total`), or the
+    /// message cannot be written as JSON.
     pub async fn send(&self, message: impl IntoMessage) -> Result<(), Error> {
         let message = message.into_message()?;
         let sender = step_sender()?;
@@ -129,7 +132,19 @@ impl<T> Socket<T> {
         let _passes = passes.transpose().map_err(measured_error)?;
         let sent = self.connection.send(message.is_text, &message.data);
         sent.map_err(measured_error)?;
-        self.connection.flushed().await.map_err(measured_error)
+        let flushed = sender.bound(Box::pin(self.connection.flushed())).await;
+        flushed.map_err(|error| {
+            measured_error(match error {
+                WaitError::Failed(failure) => failure,
+                WaitError::TimedOut(time) => {
+                    let words = format!(
+                        "`send` failed: it did not end within {time:?}{}",
+                        self.unread()
+                    );
+                    Failure::new(ErrorKind::TimeoutTotal, words)
+                }
+            })
+        })
     }
 
     /// Takes the next message, which may be here already. It counts in the row `next`, from the call.
@@ -240,9 +255,22 @@ impl<T> Socket<T> {
         }))
     }
 
+    /// Says that the target does not read what is sent, if so.
+    fn unread(&self) -> String {
+        match self.connection.unwritten() {
+            0 => String::new(),
+            bytes => format!(
+                "; {} of what was sent wait for the target, which does not read them: it is overloaded, or waits \
+                 itself until what it has sent is read",
+                display::format_counted(bytes as u64, "byte")
+            ),
+        }
+    }
+
     /// The failure of a wait for what did not come.
     fn silence(&self, time: Duration) -> Failure {
         let mut words = format!("nothing that was waited for came within {time:?}");
+        words.push_str(&self.unread());
         if self.connection.is_full() {
             words.push_str(
                 "; no more is read, since nobody takes what is here already: take it with `heard()`",

@@ -52,6 +52,7 @@ fn shown_message(begin: Instant, line: &TranscriptLine) -> ShownSocketMessage {
     ShownSocketMessage {
         at: line.at.saturating_duration_since(begin),
         is_sent: line.is_sent,
+        frame: line.frame,
         text: text.map(redact::redact),
         bytes: line.data.len(),
     }
@@ -70,6 +71,7 @@ fn shown_event(event: &RawEvent, keeps_data: bool) -> ShownEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadtest_model::protocol::SocketFrame;
     use std::time::Duration;
 
     fn log(events: impl IntoIterator<Item = RawEvent>) -> EventLog {
@@ -112,6 +114,7 @@ mod tests {
         let begin = Instant::now();
         let line = |is_sent, is_text, data: &'static str| TranscriptLine {
             is_sent,
+            frame: SocketFrame::Message,
             is_text,
             data: data.into(),
             at: begin + Duration::from_millis(3),

@@ -59,6 +59,8 @@ pub(super) struct RequestEntries {
     open: u32,
     /// Pauses under way.
     pauses: u32,
+    /// Waits with a deadline of their own under way, which are neither.
+    bounded: u32,
     /// The last change of one of these two numbers.
     changed: Option<Instant>,
     waits: OwnWaits,
@@ -221,6 +223,9 @@ impl HeldOperation {
         self.start
     }
 }
+
+/// A wait that is no operation, and has a deadline of its own.
+pub(super) struct BoundedWait<'a>(&'a RequestLog);
 
 /// A pause; one that the step drops is none of its latency either.
 pub(super) struct PauseGuard<'a>(&'a RequestLog);
@@ -420,9 +425,9 @@ impl RequestEntries {
         self.resume_wait(now);
     }
 
-    /// Begins a wait of the step, if neither an operation nor a pause is under way.
+    /// Begins a wait of the step, if nothing is under way that ends by itself.
     fn resume_wait(&mut self, now: Instant) {
-        if self.open == 0 && self.pauses == 0 {
+        if self.open == 0 && self.pauses == 0 && self.bounded == 0 {
             self.waits.since.set(Some(now));
         }
     }
@@ -843,6 +848,23 @@ impl Drop for OpenOperation<'_> {
                 messages: None,
             });
         }
+    }
+}
+
+impl<'a> BoundedWait<'a> {
+    pub(super) fn begin(request_log: &'a RequestLog) -> Self {
+        let mut log = request_log.log.borrow_mut();
+        log.bounded += 1;
+        log.waits.since.set(None);
+        Self(request_log)
+    }
+}
+
+impl Drop for BoundedWait<'_> {
+    fn drop(&mut self) {
+        let mut log = self.0.log.borrow_mut();
+        log.bounded -= 1;
+        log.resume_wait(Instant::now());
     }
 }
 

@@ -2,13 +2,13 @@
 //! measures itself.
 
 use super::iteration::StepContext;
-use super::request_log::{EndedOperation, OpenOperation, PauseGuard, RequestLog};
+use super::request_log::{BoundedWait, EndedOperation, OpenOperation, PauseGuard, RequestLog};
 use super::request_loop::is_withdrawn;
 use super::step_calls::OpenCalls;
 use super::trace::JourneyTrace;
 use crate::chain::{
     BegunCall, CallRefusal, EventSource, HttpError, Local, Operation, OperationEnd, RawResponse,
-    RequestBuf, StepSender, Tick,
+    RequestBuf, StepSender, Tick, WaitError,
 };
 use crate::redact;
 use crate::targets::RequestPass;
@@ -21,7 +21,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 /// No status is a failure: the step looks at it.
 static ANY_STATUS: Expect = Expect::ANY;
@@ -129,6 +129,19 @@ impl<T: Transport> StepSender for StepClient<T> {
                 state.pause_unless_stopping(time).await;
             } else {
                 tokio::time::sleep(time).await;
+            }
+        })
+    }
+
+    fn bound<'a>(
+        &'a self,
+        wait: Local<'a, Result<(), Failure>>,
+    ) -> Local<'a, Result<(), WaitError>> {
+        Box::pin(async move {
+            let _bounded = BoundedWait::begin(&self.request_log);
+            match timeout(self.timeout, wait).await {
+                Ok(ended) => ended.map_err(WaitError::Failed),
+                Err(_) => Err(WaitError::TimedOut(self.timeout)),
             }
         })
     }

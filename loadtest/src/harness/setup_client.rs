@@ -5,7 +5,7 @@ use super::print_error;
 use super::run_identity::RunIdentity;
 use crate::chain::{
     BegunCall, CallRefusal, EventSource, Http, HttpError, Local, Operation, OperationEnd,
-    RawResponse, RequestBuf, Scenario, SetupSender, StepSender, Tick,
+    RawResponse, RequestBuf, Scenario, SetupSender, StepSender, Tick, WaitError,
 };
 use crate::redact;
 use crate::transport::grpc::CallLog;
@@ -145,6 +145,13 @@ impl StepSender for SetupWire {
 
     fn pause(&self, time: Duration) -> Local<'_, ()> {
         Box::pin(tokio::time::sleep(time))
+    }
+
+    fn bound<'a>(
+        &'a self,
+        wait: Local<'a, Result<(), Failure>>,
+    ) -> Local<'a, Result<(), WaitError>> {
+        Box::pin(async move { wait.await.map_err(WaitError::Failed) })
     }
 
     fn tick(&self, _: Tick) -> Local<'_, bool> {

@@ -403,3 +403,59 @@ fn an_upgrade_that_is_refused_fails_the_step_that_opens() {
     assert_eq!(second, "expected 101, got 401 Unauthorized");
     assert_eq!(wrong, "the answer 101 has no `sec-websocket-accept`");
 }
+
+#[scenario]
+fn flooding() {
+    #[step(ws = "/feed")]
+    fn socket() -> Socket<Value>;
+
+    #[step(timeout = 300ms)]
+    async fn flood(socket: &Socket<Value>) -> Result<(), Error> {
+        for _ in 0..100 {
+            socket.send("x".repeat(1 << 20)).await?;
+        }
+        Ok(())
+    }
+
+    #[step(timeout = 200ms)]
+    async fn ask(socket: &Socket<Value>) -> Result<(), Error> {
+        socket.ask("last").await?;
+        Ok(())
+    }
+}
+
+#[test]
+fn a_target_that_reads_nothing_fails_what_is_sent_to_it_and_is_named_as_the_cause() {
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let held = Mutex::new(held);
+    let server = Sockets::start(move |socket, _| {
+        // It reads nothing, and keeps the connection until the test is over.
+        let _ = held.lock().unwrap().recv();
+        drop(socket);
+        String::new()
+    });
+    let card = server.run(flooding(), Load::iterations(1, 1));
+    drop(release);
+    let found: Vec<_> = card
+        .errors
+        .iter()
+        .map(|error| (&*error.step, error.kind.name(), error.example.to_string()))
+        .collect();
+    let [
+        ("flood", "timeout.total", flood),
+        ("ask", "timeout.event", ask),
+    ] = &found[..]
+    else {
+        panic!("{found:?}")
+    };
+    assert!(
+        flood.starts_with("`send` failed: it did not end within 300ms; "),
+        "{flood}"
+    );
+    for words in [flood, ask] {
+        assert!(
+            words.contains("of what was sent wait for the target, which does not read them"),
+            "{words}"
+        );
+    }
+}

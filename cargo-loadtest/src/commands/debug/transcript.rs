@@ -9,7 +9,7 @@ use loadtest_model::display;
 use loadtest_model::metrics::Phases;
 use loadtest_model::protocol::{
     DebugAnswer, DebugCall, DebugEnd, DebugEvent, DebugExchange, DebugHop, DebugMessages,
-    DebugOperation, DebugOutcome, DebugStart, DebugStep, DebugStream, ShownBody,
+    DebugOperation, DebugOutcome, DebugStart, DebugStep, DebugStream, ShownBody, SocketFrame,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -151,6 +151,19 @@ impl Transcript {
         for message in &all.messages {
             let mark = if message.is_sent { '→' } else { '←' };
             let at = display::format_duration(message.at);
+            let control = match message.frame {
+                SocketFrame::Message => None,
+                SocketFrame::Ping => Some("ping".to_owned()),
+                SocketFrame::Pong => Some("pong".to_owned()),
+                SocketFrame::Close => {
+                    let code = message.text.as_deref().unwrap_or_default();
+                    Some(format!("close {code}"))
+                }
+            };
+            if let Some(control) = control {
+                self.marked(mark, DIM, &format!("{at}  ({control})"));
+                continue;
+            }
             let Some(text) = &message.text else {
                 let bytes = display::format_counted(message.bytes as u64, "byte");
                 self.marked(mark, DIM, &format!("{at}  ({bytes}, and no text)"));
@@ -574,8 +587,13 @@ mod tests {
         let message = |ms, is_sent, text: Option<&str>| ShownSocketMessage {
             at: Duration::from_millis(ms),
             is_sent,
+            frame: SocketFrame::Message,
             text: text.map(Redacted::assume),
             bytes: 12,
+        };
+        let control = |ms, is_sent, frame, text| ShownSocketMessage {
+            frame,
+            ..message(ms, is_sent, text)
         };
         let messages = DebugMessages {
             step: 0,
@@ -583,6 +601,9 @@ mod tests {
                 message(3, true, Some("{\"join\":7}")),
                 message(4, false, Some("two\nlines \u{1b}[31m")),
                 message(5, false, None),
+                control(6, false, SocketFrame::Ping, None),
+                control(6, true, SocketFrame::Pong, None),
+                control(7, true, SocketFrame::Close, Some("1000 (normal closure)")),
             ],
             left_out: 2,
         };

@@ -99,7 +99,22 @@ pub struct DebugMessages {
     pub left_out: usize,
 }
 
-/// A message of a WebSocket as it may be shown.
+/// What passes over a WebSocket.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SocketFrame {
+    /// A message.
+    #[default]
+    Message,
+    /// A ping.
+    Ping,
+    /// The answer to one.
+    Pong,
+    /// The end.
+    Close,
+}
+
+/// A message of a WebSocket, or another frame, as it may be shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownSocketMessage {
     /// From the begin of the iteration.
@@ -107,7 +122,10 @@ pub struct ShownSocketMessage {
     pub at: Duration,
     /// True if it was sent; else it came.
     pub is_sent: bool,
-    /// Its text; `None` for what is no text.
+    /// What it is.
+    #[serde(default)]
+    pub frame: SocketFrame,
+    /// Its text; of a close frame its code and reason; `None` for what is no text.
     pub text: Option<Redacted>,
     /// The number of its bytes.
     pub bytes: usize,

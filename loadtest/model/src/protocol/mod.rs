@@ -12,7 +12,7 @@ mod spans;
 pub use debug::{
     CurlCommand, DebugAnswer, DebugCall, DebugEnd, DebugEvent, DebugExchange, DebugHop,
     DebugMessages, DebugOperation, DebugOutcome, DebugProblem, DebugStart, DebugStep, DebugStream,
-    ShownBody, ShownEvent, ShownMessage, ShownSocketMessage,
+    ShownBody, ShownEvent, ShownMessage, ShownSocketMessage, SocketFrame,
 };
 
 pub use replay::{Replay, ReplayedRequest};

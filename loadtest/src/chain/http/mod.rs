@@ -99,6 +99,12 @@ pub(crate) trait StepSender {
     /// Pauses, which is part of no latency.
     fn pause(&self, time: Duration) -> Local<'_, ()>;
 
+    /// Waits for what is no operation, for as long as one of the step may take; the time as an error where it takes longer.
+    fn bound<'a>(
+        &'a self,
+        wait: Local<'a, Result<(), Failure>>,
+    ) -> Local<'a, Result<(), WaitError>>;
+
     /// Waits until `due`, the tick with this number, from which the next operation counts; false once no more is to be
     /// sent.
     fn tick(&self, tick: Tick) -> Local<'_, bool>;
@@ -133,6 +139,14 @@ pub(crate) trait StepSender {
 
     /// Runs `connection` until it ends or the user does; it yields why it failed, if it did.
     fn drive(&self, connection: Local<'static, Option<String>>);
+}
+
+/// The reason why a wait that is no operation failed.
+#[derive(Debug)]
+pub(crate) enum WaitError {
+    Failed(Failure),
+    /// It took longer than this.
+    TimedOut(Duration),
 }
 
 /// The engine's side of an operation under way. One that is dropped was given up.

@@ -6,6 +6,7 @@ use super::{Agreement, MAX_MESSAGE, SocketError, deflate};
 use crate::targets::Allowance;
 use crate::transport::{ErrorKind, Failure};
 use bytes::Bytes;
+use loadtest_model::protocol::SocketFrame;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
@@ -63,7 +64,9 @@ pub(super) struct SocketState {
 #[derive(Debug, Clone)]
 pub(crate) struct TranscriptLine {
     pub(crate) is_sent: bool,
+    pub(crate) frame: SocketFrame,
     pub(crate) is_text: bool,
+    /// Of a close frame its code and reason, in words.
     pub(crate) data: Bytes,
     pub(crate) at: Instant,
 }
@@ -159,14 +162,13 @@ impl SocketConnection {
         let out = &mut state.outgoing;
         write_frame(out, opcode, is_compressed, payload, random_mask());
         count_sent(message.len());
-        if let Some(transcript) = &mut state.transcript {
-            transcript.push(TranscriptLine {
-                is_sent: true,
-                is_text,
-                data: Bytes::copy_from_slice(message),
-                at: Instant::now(),
-            });
-        }
+        state.note(|| TranscriptLine {
+            is_sent: true,
+            frame: SocketFrame::Message,
+            is_text,
+            data: Bytes::copy_from_slice(message),
+            at: Instant::now(),
+        });
         state.wake();
         Ok(state.arrived)
     }
@@ -178,6 +180,12 @@ impl SocketConnection {
     pub(crate) async fn flushed(&self) -> Result<(), Failure> {
         self.wait(|state| state.outgoing.is_empty().then_some(Ok(())))
             .await
+    }
+
+    /// Returns the bytes that were sent and are not written, since the target does not take them.
+    pub(crate) fn unwritten(&self) -> usize {
+        let state = self.state();
+        state.outgoing.len() - state.written
     }
 
     /// Writes a ping, and waits for its pong; returns when that came.
@@ -194,6 +202,9 @@ impl SocketConnection {
             let payload = state.pings.to_be_bytes();
             let out = &mut state.outgoing;
             write_frame(out, Opcode::Ping, false, &payload, random_mask());
+            let ping =
+                || TranscriptLine::control(true, SocketFrame::Ping, &payload, Instant::now());
+            state.note(ping);
             state.wake();
             state.pings
         };
@@ -276,7 +287,7 @@ impl SocketConnection {
         let state = &mut *self.state();
         if state.ended.is_none() && state.closing.is_none() {
             state.closing = Some(code);
-            write_close(&mut state.outgoing, code, random_mask());
+            state.write_close(code);
             state.wake();
         }
     }
@@ -330,6 +341,19 @@ impl SocketState {
         if let Some(task) = self.task.take() {
             task.wake();
         }
+    }
+
+    /// Keeps a line to be shown, if somebody watches.
+    fn note(&mut self, line: impl FnOnce() -> TranscriptLine) {
+        if let Some(transcript) = &mut self.transcript {
+            transcript.push(line());
+        }
+    }
+
+    /// Has a close frame with `code` written.
+    pub(super) fn write_close(&mut self, code: u16) {
+        write_close(&mut self.outgoing, code, random_mask());
+        self.note(|| TranscriptLine::close(true, code, "", Instant::now()));
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -397,19 +421,20 @@ impl SocketState {
                         data,
                         at,
                     };
-                    if let Some(transcript) = &mut self.transcript {
-                        transcript.push(TranscriptLine::received(&message));
-                    }
+                    self.note(|| TranscriptLine::received(&message));
                     self.messages.push_back(message);
                 }
             }
             Received::Ping(payload) => {
+                self.note(|| TranscriptLine::control(false, SocketFrame::Ping, &payload, at));
                 if self.closing.is_none() {
                     let out = &mut self.outgoing;
                     write_frame(out, Opcode::Pong, false, &payload, random_mask());
+                    self.note(|| TranscriptLine::control(true, SocketFrame::Pong, &payload, at));
                 }
             }
             Received::Pong(payload) => {
+                self.note(|| TranscriptLine::control(false, SocketFrame::Pong, &payload, at));
                 if let Ok(number) = payload.as_ref().try_into() {
                     let number = u64::from_be_bytes(number);
                     if number <= self.pings {
@@ -418,9 +443,10 @@ impl SocketState {
                 }
             }
             Received::Close(code, reason) => {
+                let shown = code.unwrap_or(NO_CODE);
+                self.note(|| TranscriptLine::close(false, shown, &reason, at));
                 if self.closing.is_none() {
-                    let code = code.unwrap_or(NO_CODE);
-                    write_close(&mut self.outgoing, code, random_mask());
+                    self.write_close(shown);
                 }
                 self.end(SocketEnd::Closed(code, reason));
             }
@@ -432,9 +458,31 @@ impl TranscriptLine {
     fn received(message: &SocketMessage) -> Self {
         Self {
             is_sent: false,
+            frame: SocketFrame::Message,
             is_text: message.is_text,
             data: message.data.clone(),
             at: message.at,
+        }
+    }
+
+    /// A ping or a pong.
+    fn control(is_sent: bool, frame: SocketFrame, payload: &[u8], at: Instant) -> Self {
+        Self {
+            is_sent,
+            frame,
+            is_text: false,
+            data: Bytes::copy_from_slice(payload),
+            at,
+        }
+    }
+
+    fn close(is_sent: bool, code: u16, reason: &str, at: Instant) -> Self {
+        Self {
+            is_sent,
+            frame: SocketFrame::Close,
+            is_text: true,
+            data: format!("{code}{}", explain_close(code, reason)).into(),
+            at,
         }
     }
 }
@@ -449,12 +497,7 @@ impl SocketEnd {
             Self::Closed(code, reason) => {
                 let code = code.unwrap_or(NO_CODE);
                 let reason = crate::redact::redact(reason);
-                let words = match (&*reason, close_code_name(code)) {
-                    ("", None) => String::new(),
-                    ("", Some(name)) => format!(" ({name})"),
-                    (reason, _) => format!(", {reason}"),
-                };
-                closed(code, &words)
+                closed(code, &explain_close(code, &reason))
             }
             Self::Lost(error) => {
                 let why = error.map_or_else(String::new, |error| format!(": {error}"));
@@ -466,6 +509,15 @@ impl SocketEnd {
                 format!("no close frame came within {CLOSING_TIME:?}"),
             ),
         }
+    }
+}
+
+/// What follows the code of a close frame: its reason, else the meaning of the code.
+fn explain_close(code: u16, reason: &str) -> String {
+    match (reason, close_code_name(code)) {
+        ("", None) => String::new(),
+        ("", Some(name)) => format!(" ({name})"),
+        (reason, _) => format!(", {reason}"),
     }
 }
 

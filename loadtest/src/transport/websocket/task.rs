@@ -2,7 +2,7 @@
 
 use super::connection::{CLOSING_TIME, SocketConnection, SocketEnd, SocketState};
 use super::counts::count_opened;
-use super::frame::{FrameReader, random_mask, write_close};
+use super::frame::FrameReader;
 use crate::transport::meter::MeteredStream;
 use crate::transport::socket::ByteCounts;
 use std::cell::RefCell;
@@ -175,7 +175,7 @@ impl SocketTask {
                 Ok(None) => return,
                 Err(error) => {
                     if state.closing.is_none() {
-                        write_close(&mut state.outgoing, error.code, random_mask());
+                        state.write_close(error.code);
                     }
                     state.end(SocketEnd::Broken(error));
                 }
@@ -235,7 +235,7 @@ impl Drop for SocketTask {
         if state.ended.is_none() {
             if state.closing.is_none() {
                 state.closing = Some(1000);
-                write_close(&mut state.outgoing, 1000, random_mask());
+                state.write_close(1000);
             }
             self.write_out(state, &mut Context::from_waker(Waker::noop()));
             state.end(SocketEnd::Lost(None));
@@ -251,6 +251,7 @@ mod tests {
     use crate::transport::meter::{MAX_HEAD, Meter, TransportStream};
     use crate::transport::{ErrorKind, Failure};
     use bytes::Bytes;
+    use loadtest_model::protocol::SocketFrame;
     use std::net::Ipv4Addr;
     use std::rc::Rc;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -413,6 +414,36 @@ mod tests {
             assert_eq!(failure.message, words);
             assert_eq!(connection.send(true, b"x").unwrap_err(), failure);
             assert_eq!(connection.close(1000).await.unwrap_err(), failure);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn what_is_shown_has_pings_pongs_and_close_frames_too() {
+        local(async {
+            let (connection, mut target, task) = open(false).await;
+            connection.begin_transcript();
+            target
+                .write_all(b"\x89\x02hi\x81\x01a\x8a\x01x\x88\x05\x03\xf0bye")
+                .await
+                .unwrap();
+            task.await.unwrap();
+            let shown = connection.take_transcript();
+            let shown: Vec<_> = shown
+                .iter()
+                .map(|line| (line.is_sent, line.frame, &*line.data))
+                .collect();
+            assert_eq!(
+                shown,
+                [
+                    (false, SocketFrame::Ping, &b"hi"[..]),
+                    (true, SocketFrame::Pong, b"hi"),
+                    (false, SocketFrame::Message, b"a"),
+                    (false, SocketFrame::Pong, b"x"),
+                    (false, SocketFrame::Close, b"1008, bye"),
+                    (true, SocketFrame::Close, b"1008 (policy violation)"),
+                ]
+            );
         })
         .await;
     }
