@@ -213,7 +213,8 @@ pub(super) fn check_terms(
 }
 
 /// Returns the average number of requests per iteration to `origin`. Requests whose host the source does not
-/// show count for the base.
+/// show count for the base. Those that each user sends once, in its first iteration or after its last, are left out: they
+/// are few, and refused at the time where they break a cap.
 fn requests_to(origin: &Origin, network: &Network, definition: &ScenarioDef) -> f64 {
     let is_base = network.origins().first() == Some(origin) && network.base_url().is_some();
     let goes_there = |url: Option<&str>| match url {
@@ -226,7 +227,7 @@ fn requests_to(origin: &Origin, network: &Network, definition: &ScenarioDef) -> 
     };
     let steps = definition.steps.iter();
     steps
-        .filter(|step| goes_there(step.url.as_deref()))
+        .filter(|step| !step.runs_once_per_user() && goes_there(step.url.as_deref()))
         .map(|step| step.weight)
         .sum()
 }
@@ -327,4 +328,54 @@ fn absolute_urls(scenario: &Scenario) -> impl Iterator<Item = &str> {
                 .map(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or(rest));
             host.is_some_and(|host| !host.contains('{'))
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::targets::{ListedTarget, Permissions};
+    use loadtest_model::definition::sample::{self, step};
+    use loadtest_model::definition::{Load, Shape, StepDef};
+    use loadtest_model::plan::{GradingDefaults, Overrides};
+
+    /// Checks a load of so many journeys per second of `steps`, for a target that takes 100 requests per second.
+    async fn check(per_second: f64, steps: Vec<StepDef>) -> Result<(), String> {
+        let entry =
+            "[[targets]]\nhost = \"localhost\"\nscheme = \"http\"\nport = 8080\nowner = \"ada\"\n";
+        let permissions = Permissions {
+            targets: ListedTarget::read(&format!("{entry}max_rate = \"100/s\"\n")).unwrap(),
+            ..Permissions::default()
+        };
+        let base = Some("http://localhost:8080");
+        let network = Network::permitting(permissions, base, "run").await.unwrap();
+        let load = Load::new(Shape::Rate {
+            per_second,
+            ramp_up: Duration::ZERO,
+            duration: Duration::from_secs(10),
+        });
+        let definition = sample::scenario(Some(load), steps);
+        let (overrides, grading) = (Overrides::default(), GradingDefaults::default());
+        let mut plan = Plan::new(&definition, &overrides, &grading, 7).unwrap();
+        check_terms(&network, &mut plan, &definition).map_err(|error| error.to_string())
+    }
+
+    #[tokio::test]
+    async fn what_each_user_sends_once_is_no_part_of_the_requests_of_a_journey() {
+        let steps = || {
+            let mut steps = vec![step("open"), step("ask"), step("leave")];
+            steps[0].once = true;
+            steps[2].last = true;
+            steps
+        };
+        assert_eq!(check(100.0, steps()).await, Ok(()));
+        let refused = check(101.0, steps()).await.unwrap_err();
+        assert!(
+            refused.contains("101.0 requests a second (101.0 journeys of 1.00 requests)"),
+            "{refused}"
+        );
+        let mut all = steps();
+        all[0].once = false;
+        let refused = check(60.0, all).await.unwrap_err();
+        assert!(refused.contains("120.0 requests a second"), "{refused}");
+    }
 }
