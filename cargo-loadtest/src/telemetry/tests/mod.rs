@@ -203,6 +203,45 @@ fn steps_that_read_streams_have_their_times_and_units() {
     }
 }
 
+/// The names of the families in the queries of the dashboard below the row `title`.
+fn families_of_dashboard(title: &str) -> Vec<String> {
+    let dashboard = include_str!("../../../../docs/grafana/loadtest.json");
+    let dashboard: serde_json::Value = serde_json::from_str(dashboard).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let of_row = panels.iter().skip_while(|panel| panel["title"] != title);
+    let of_row = of_row.skip(1).take_while(|panel| panel["type"] != "row");
+    let queries = of_row.map(|panel| panel["targets"][0]["expr"].as_str().unwrap());
+    let names = queries.map(|query| {
+        let (_, name) = query.split_once("loadtest_").unwrap();
+        let end = name.find(|letter: char| !(letter.is_ascii_lowercase() || letter == '_'));
+        name[..end.unwrap()].trim_end_matches("_total").to_owned()
+    });
+    names.collect()
+}
+
+#[test]
+fn the_dashboard_asks_for_streams_websockets_and_calls_by_their_names() {
+    let mut start = sample::start();
+    let steps = start.definition.steps.to_mut();
+    steps[0] = sample::streamed(steps[0].clone());
+    steps[1].websocket = Some(WebSocketDef {
+        protocol: None,
+        compress: false,
+    });
+    let mut second = frame(2);
+    second.websockets.opened = 1;
+    let all = intervals(start, &settings(true, 10_000), &[second]);
+    let known: Vec<_> = all[0]
+        .all_series()
+        .map(|(family, _)| family.short_name())
+        .collect();
+    let asked = families_of_dashboard("Streams, WebSockets and calls");
+    assert_eq!(asked.len(), 9);
+    for name in asked {
+        assert!(known.contains(&&*name), "{name}");
+    }
+}
+
 #[test]
 fn an_interval_has_all_since_the_start_and_its_own_part() {
     let all = two_seconds();
