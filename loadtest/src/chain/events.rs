@@ -1,9 +1,9 @@
 //! `Events<T>`: an answer that is a stream of events.
 
-use super::RawResponse;
 use super::response::FromBody;
 use super::slot::Slot;
 use super::value::IndexPath;
+use super::{RawResponse, ReadError};
 use crate::transport::events::{EventLog, RawEvent};
 use bytes::Bytes;
 use loadtest_model::metrics::StreamSample;
@@ -74,9 +74,10 @@ impl<T> Events<T> {
 
 impl<T: FromBody> Events<T> {
     /// Reads the data of all events; or why that of one cannot be read.
-    fn from_log(log: &EventLog) -> Result<Self, String> {
+    fn from_log(log: &EventLog) -> Result<Self, ReadError> {
         let events = log.events.iter().enumerate().map(|(at, event)| {
-            Event::from_raw(event).map_err(|reason| format!("event {}: {reason}", at + 1))
+            Event::from_raw(event)
+                .map_err(|error| error.explained(|reason| format!("event {}: {reason}", at + 1)))
         });
         let events = events.collect::<Result<_, _>>()?;
         Ok(Self { events })
@@ -111,9 +112,9 @@ impl<T> Event<T> {
 }
 
 impl<T: FromBody> Event<T> {
-    pub(crate) fn from_raw(event: &RawEvent) -> Result<Self, String> {
+    pub(crate) fn from_raw(event: &RawEvent) -> Result<Self, ReadError> {
         Ok(Self {
-            data: T::from_body(&event.data)?,
+            data: T::read_body(&event.data)?,
             name: event.name.clone(),
             id: event.id.clone(),
             at: event.at,
@@ -169,7 +170,7 @@ impl<T: FromBody> FromBody for Events<T> {
         Err("a stream of events is the answer of a declared step or of a `Request`: write `Events<T>` alone".to_owned())
     }
 
-    fn from_response(response: &mut RawResponse) -> Result<Self, String> {
+    fn from_response(response: &mut RawResponse) -> Result<Self, ReadError> {
         Self::from_log(&response.events.take().unwrap_or_default())
     }
 }

@@ -78,6 +78,16 @@ pub struct ReadError {
     pub(crate) reason: String,
 }
 
+impl ReadError {
+    /// The same, of which `explain` says more.
+    pub(crate) fn explained(self, explain: impl FnOnce(String) -> String) -> Self {
+        Self {
+            reason: explain(self.reason),
+            ..self
+        }
+    }
+}
+
 /// A body that is no value of its type.
 impl From<String> for ReadError {
     fn from(reason: String) -> Self {
@@ -138,6 +148,10 @@ impl<T: FromBody> FromBody for Graph<T> {
     fn from_body(body: &Bytes) -> Result<Self, String> {
         Self::read(body, false).map_err(|error| error.reason)
     }
+
+    fn read_body(body: &Bytes) -> Result<Self, ReadError> {
+        Self::read(body, false)
+    }
 }
 
 /// Reads `response` into `slot`, together with errors beside the data where it `is_partial`.
@@ -172,10 +186,7 @@ fn read_graph<T: FromBody>(
     is_partial: bool,
 ) -> Result<Graph<T>, ReadError> {
     let read = Graph::read(&response.body, is_partial);
-    read.map_err(|error| match error.kind {
-        ErrorKind::BodyDecode => explain_by_content_type(error.reason, &response.headers).into(),
-        _ => error,
-    })
+    read.map_err(|error| explain_by_content_type(error, &response.headers))
 }
 
 #[cfg(test)]

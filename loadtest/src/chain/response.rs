@@ -1,7 +1,7 @@
 //! The response of an earlier step.
 
 use super::decode_error::explain_decode_error;
-use super::{AnswerDetails, Error, KeptHeaders, NO_URL, RawResponse};
+use super::{AnswerDetails, Error, KeptHeaders, NO_URL, RawResponse, ReadError};
 use crate::Page;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, Version};
@@ -151,13 +151,22 @@ pub trait FromBody: Sized + Send + 'static {
     /// Why it is no `Self`.
     fn from_body(body: &Bytes) -> Result<Self, String>;
 
+    /// Reads `body` as [`from_body`](Self::from_body) does, and says what kind of failure it is.
+    ///
+    /// # Errors
+    /// Why it is no `Self`.
+    #[doc(hidden)]
+    fn read_body(body: &Bytes) -> Result<Self, ReadError> {
+        Self::from_body(body).map_err(ReadError::from)
+    }
+
     /// Reads all of an answer.
     ///
     /// # Errors
     /// Why it is no `Self`.
     #[doc(hidden)]
-    fn from_response(response: &mut RawResponse) -> Result<Self, String> {
-        Self::from_body(&response.body)
+    fn from_response(response: &mut RawResponse) -> Result<Self, ReadError> {
+        Self::read_body(&response.body)
     }
 }
 

@@ -4,6 +4,7 @@
 
 use super::response::{FromBody, Response};
 use super::{Cause, RawResponse, ReadError, RootCause, Unmet};
+use crate::transport::ErrorKind;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName};
 use std::any::TypeId;
@@ -107,18 +108,22 @@ pub enum SentByEngine {}
 /// Reads `response` into `slot`.
 pub fn fill<T: FromBody>(slot: &mut Slot<T>, mut response: RawResponse) -> Result<(), ReadError> {
     let body = T::from_response(&mut response);
-    let body = body.map_err(|reason| explain_by_content_type(reason, &response.headers))?;
+    let body = body.map_err(|error| explain_by_content_type(error, &response.headers))?;
     let is_read = TypeId::of::<T>() != TypeId::of::<()>();
     *slot = Slot::Full(Response::new(response, body, is_read));
     Ok(())
 }
 
 /// Adds the content type to why a body cannot be read, where it is not that of JSON.
-pub(super) fn explain_by_content_type(reason: String, headers: &HeaderMap) -> String {
+pub(super) fn explain_by_content_type(error: ReadError, headers: &HeaderMap) -> ReadError {
     let content_type = headers.get(CONTENT_TYPE);
-    match content_type.and_then(|value| value.to_str().ok()) {
-        Some(value) if !value.contains("json") => format!("{reason}; content-type {value}"),
-        _ => reason,
+    let content_type = content_type.and_then(|value| value.to_str().ok());
+    let other = content_type.filter(|value| !value.contains("json"));
+    match other {
+        Some(value) if error.kind == ErrorKind::BodyDecode => {
+            error.explained(|reason| format!("{reason}; content-type {value}"))
+        }
+        _ => error,
     }
 }
 

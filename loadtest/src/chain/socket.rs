@@ -4,7 +4,7 @@ use super::WaitError;
 use super::current_sender::current_sender;
 use super::response::FromBody;
 use super::stamp::Stamp;
-use super::{Error, Local, MeasureError, OperationEnd, RawResponse, StepSender};
+use super::{Error, Local, MeasureError, OperationEnd, RawResponse, ReadError, StepSender};
 use crate::transport::websocket::is_sent_code;
 use crate::transport::{ErrorKind, Failure, OperationTarget, SocketConnection, SocketMessage};
 use bytes::Bytes;
@@ -453,10 +453,12 @@ impl<T: FromBody> FromBody for Socket<T> {
         Err("a WebSocket is the answer of a declared step or of a `Request`: write `Socket<T>` alone".to_owned())
     }
 
-    fn from_response(response: &mut RawResponse) -> Result<Self, String> {
+    fn from_response(response: &mut RawResponse) -> Result<Self, ReadError> {
         let connection = response.socket.take().ok_or_else(|| {
             let status = response.status;
-            format!("the target did not change to a WebSocket: it answered {status}")
+            ReadError::from(format!(
+                "the target did not change to a WebSocket: it answered {status}"
+            ))
         })?;
         Ok(Self {
             connection,

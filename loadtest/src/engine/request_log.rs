@@ -75,6 +75,8 @@ pub(super) struct RequestEntries {
     phases: Phases,
     pub(super) rows: Vec<String>,
     pub(super) finished: Vec<FinishedOperation>,
+    /// The operations that are counted already, and so no more among these.
+    counted: usize,
     /// What was measured of answers that were read as streams of events.
     streams: Vec<FinishedStream>,
     /// Ticks that were overdue when the load ended.
@@ -312,6 +314,20 @@ impl RequestLog {
         }
     }
 
+    /// Fails a stream that ended as the operation with this number, of which the step cannot read an event.
+    pub(super) fn fail_finished(&self, number: usize, failure: &Failure) {
+        let log = &mut *self.log.borrow_mut();
+        let at = number.checked_sub(log.counted);
+        let Some(ended) = at.and_then(|at| log.finished.get_mut(at)) else {
+            return;
+        };
+        ended.result = Err(failure.into());
+        let mut streams = log.streams.iter_mut().rev();
+        if let Some(stream) = streams.find(|stream| stream.row == ended.row) {
+            stream.is_ok = false;
+        }
+    }
+
     /// What begins before it has ended counts from `due` on, an overdue tick, else from its own begin.
     pub(super) fn begin_from(&self, due: Option<Instant>) {
         self.log.borrow_mut().due = due;
@@ -527,6 +543,7 @@ impl RequestEntries {
                 }
             });
         }
+        self.counted += self.finished.len();
         for ended in self.finished.drain(..) {
             let name = &self.rows[ended.row];
             state.with_tally(ended.window, |tally| {
@@ -713,6 +730,11 @@ impl OpenOperation<'_> {
             let RequestLog { state, step, .. } = self.request_log;
             log.tally_finished(state, *step);
         }
+        if let Some(arrivals) = &self.arrivals {
+            arrivals
+                .finished
+                .set(Some(log.counted + log.finished.len()));
+        }
         log.finished.push(FinishedOperation {
             row: self.row,
             window,
@@ -820,17 +842,21 @@ impl Drop for OpenOperation<'_> {
         let window = self.window();
         log.add_traffic(window, traffic);
         if let (true, Some(status)) = (is_over, opened) {
-            let stream = self.arrivals.as_ref();
-            let stream = stream.map(|arrivals| arrivals.sample_of_taken());
+            let arrivals = self.arrivals.as_ref();
+            let failure = arrivals.and_then(|arrivals| arrivals.take_failure());
+            let stream = arrivals.map(|arrivals| arrivals.sample_of_taken());
             log.stream.clone_from(&stream);
             if let Some(stream) = stream {
-                self.finish_stream(log, stream, true);
+                self.finish_stream(log, stream, failure.is_none());
             }
             log.finished.push(FinishedOperation {
                 row: self.row,
                 window,
                 time: self.delay + (now - self.start),
-                result: Ok(Some(status.as_u16())),
+                result: match &failure {
+                    None => Ok(Some(status.as_u16())),
+                    Some(failure) => Err(failure.into()),
+                },
                 messages: None,
             });
         }

@@ -1,9 +1,10 @@
 //! A stream of events that an async step reads as it comes.
 
+use super::request_log::RequestLog;
 use super::step_client::StepClient;
 use crate::chain::{EventSource, HttpError, Local, RequestBuf};
 use crate::transport::events::{EventLog, RawEvent};
-use crate::transport::{Call, StreamCall, Transport};
+use crate::transport::{Call, Failure, StreamCall, Transport};
 use http::StatusCode;
 use loadtest_model::definition::{Expect, Reads, StreamDef};
 use loadtest_model::metrics::StreamSample;
@@ -22,6 +23,10 @@ pub(super) struct Arrivals {
     taken: Cell<usize>,
     /// The status, once the answer is known to be a stream.
     opened: Cell<Option<StatusCode>>,
+    /// Why the step could not read an event.
+    failure: RefCell<Option<Failure>>,
+    /// The number of its operation among those that ended, once it has.
+    pub(super) finished: Cell<Option<usize>>,
 }
 
 impl Arrivals {
@@ -34,6 +39,11 @@ impl Arrivals {
     /// The status, once the answer is known to be a stream.
     pub(super) fn opened(&self) -> Option<StatusCode> {
         self.opened.get()
+    }
+
+    /// Takes the failure of the step to read an event.
+    pub(super) fn take_failure(&self) -> Option<Failure> {
+        self.failure.take()
     }
 
     /// Takes the next event.
@@ -61,6 +71,7 @@ struct StepStream<'a> {
     exchange: Option<Local<'a, Result<(), HttpError>>>,
     /// Ready when it is to end, since the load is over.
     over: Local<'a, ()>,
+    request_log: &'a RequestLog,
 }
 
 impl StepStream<'_> {
@@ -116,6 +127,18 @@ impl EventSource for StepStream<'_> {
             (None, Poll::Ready(ended)) => Poll::Ready(ended.map(|()| None)),
         }
     }
+
+    fn fail(&mut self, failure: Failure) {
+        match self.arrivals.finished.get() {
+            // All of it came before the step looked at the event.
+            Some(number) => self.request_log.fail_finished(number, &failure),
+            None => {
+                self.arrivals.failure.replace(Some(failure));
+            }
+        }
+        self.exchange = None;
+        self.arrivals.events.borrow_mut().clear();
+    }
 }
 
 impl<T: Transport> StepClient<T> {
@@ -133,6 +156,7 @@ impl<T: Transport> StepClient<T> {
             arrivals,
             exchange: Some(Box::pin(exchange)),
             over: Box::pin(state.wait_for_stream_end(begun)),
+            request_log: &self.request_log,
         })
     }
 

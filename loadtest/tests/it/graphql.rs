@@ -366,3 +366,73 @@ fn async_steps_ask_over_http_in_rows_of_the_operation() {
         "status"
     );
 }
+
+#[response]
+struct Price {
+    price: f64,
+}
+
+/// A subscription as a stream of events.
+#[scenario]
+fn prices() {
+    #[step(get = "/graphql/stream?query=subscription")]
+    fn declared() -> Events<Graph<Price>>;
+
+    #[step]
+    async fn followed(http: &mut Http) -> Result<f64, Error> {
+        let request = http.get("/graphql/stream").name("prices");
+        let mut events = request.events::<Graph<Price>>().await?;
+        let mut last = 0.0;
+        while let Some(event) = events.next().await? {
+            last = event.price;
+        }
+        Ok(last)
+    }
+}
+
+#[test]
+fn errors_within_an_event_are_those_of_graphql() {
+    let stream = |second: &'static str| {
+        run(prices(), move |_| {
+            let reply = Reply::status(200).header("content-type", "text/event-stream");
+            let event = |data: &str| format!("event: next\ndata: {data}\n\n");
+            let first = event(r#"{"data": {"price": 7.5}}"#);
+            reply.body(first + &event(second))
+        })
+        .0
+    };
+    let card = stream(r#"{"data": {"price": 8}}"#);
+    assert_eq!(errors(&card), []);
+    let rows = |card: &Card| {
+        let row = &card.steps[1].inner[0];
+        (row.name.clone(), row.requests, row.failed)
+    };
+    assert_eq!(rows(&card), ("prices".to_owned(), 2, 0));
+
+    let card = stream(r#"{"errors": [{"message": "closed", "path": ["price"]}], "data": null}"#);
+    assert_eq!(
+        errors(&card),
+        [
+            ("graphql.errors", 2, "event 2: closed at `price`"),
+            ("graphql.errors", 2, "closed at `price`"),
+        ]
+    );
+    assert_eq!(rows(&card), ("prices".to_owned(), 2, 2));
+
+    let card = stream("{}");
+    assert_eq!(
+        errors(&card),
+        [
+            (
+                "body.decode",
+                2,
+                "event 2: the answer has neither `data` nor `errors`"
+            ),
+            (
+                "body.decode",
+                2,
+                "the answer has neither `data` nor `errors`"
+            ),
+        ]
+    );
+}

@@ -1,9 +1,10 @@
 //! A stream of events that an async step reads as it comes.
 
 use super::{EventSource, HttpError};
-use crate::chain::Error;
 use crate::chain::events::Event;
 use crate::chain::response::FromBody;
+use crate::chain::{Error, ReadError};
+use crate::transport::{ErrorKind, Failure};
 use std::fmt;
 use std::future::poll_fn;
 use std::marker::PhantomData;
@@ -30,11 +31,18 @@ impl<'a, T: FromBody> EventStream<'a, T> {
     /// Waits for the next event; `None` after the last.
     ///
     /// # Errors
-    /// The stream broke off, nothing came for 30 seconds, or the event is no `T`.
+    /// The stream broke off, nothing came for 30 seconds, or the event is no `T`, after
+    /// which there are no more.
     pub async fn next(&mut self) -> Result<Option<Event<T>>, Error> {
         let event = poll_fn(|context| self.source.poll_event(context)).await?;
-        let event = event.map(|event| Event::from_raw(&event));
-        event.transpose().map_err(Error::undecodable)
+        let event = event.map(|event| Event::from_raw(&event)).transpose();
+        event.map_err(|ReadError { kind, reason }| {
+            self.source.fail(Failure::new(kind, &*reason));
+            match kind {
+                ErrorKind::BodyDecode => Error::undecodable(reason),
+                _ => HttpError::new(kind.name(), reason).into(),
+            }
+        })
     }
 }
 

@@ -179,6 +179,9 @@ pub(crate) trait EventSource {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Result<Option<RawEvent>, HttpError>>;
+
+    /// Ends the stream, which has failed since an event cannot be read.
+    fn fail(&mut self, failure: Failure);
 }
 
 /// The reason why an async step has no response.

@@ -330,7 +330,8 @@ mod tests {
 
     /// The channels of a user whose run may send to this machine, below the caps in `keys`.
     async fn channels(keys: &str) -> GrpcChannels {
-        let entry = "[[targets]]\nhost = \"localhost\"\nscheme = \"http\"\nport = 50051\nowner = \"ada\"\n";
+        let entry =
+            "[[targets]]\nhost = \"localhost\"\nscheme = \"http\"\nport = 50051\nowner = \"ada\"\n";
         let permissions = Permissions {
             targets: ListedTarget::read(&format!("{entry}{keys}\n")).unwrap(),
             ..Permissions::default()
