@@ -17,6 +17,7 @@ mod partition;
 mod rendezvous;
 mod request_log;
 mod request_loop;
+mod request_tally;
 mod samples;
 mod single;
 pub(crate) mod smoke;

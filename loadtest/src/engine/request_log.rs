@@ -3,6 +3,7 @@
 
 use super::control::RunPhase;
 use super::iteration::{SampledJourney, SampledRequest, StepContext};
+use super::request_tally::{FinishedOperation, FinishedStream, WindowTraffic};
 use super::samples::SampledTraffic;
 use super::step_failure::FailedOperation;
 use super::step_stream::Arrivals;
@@ -11,11 +12,8 @@ use crate::chain::{HttpError, RawResponse, RequestBuf, RequestTarget};
 use crate::redact;
 use crate::transport::grpc::ShownCall;
 use crate::transport::{AnswerDetails, Exchange, Failure, Received, graphql};
-use http::StatusCode;
 use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
-use loadtest_model::metrics::{MessageCounts, is_grpc_code};
-use loadtest_model::metrics::{OTHERS, StepTally, StreamSample};
-use loadtest_model::redacted::Redacted;
+use loadtest_model::metrics::{MessageCounts, OTHERS, StreamSample};
 use loadtest_model::schedule::Window;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -52,7 +50,7 @@ pub(super) struct RequestEntries {
     /// The overdue tick from which operations count that begin before one of them has ended.
     due: Option<Instant>,
     /// All operations.
-    count: u32,
+    pub(super) count: u32,
     /// The stream that was read last.
     stream: Option<StreamSample>,
     /// Operations under way.
@@ -71,16 +69,16 @@ pub(super) struct RequestEntries {
     /// All such pauses.
     pub(super) rested: Duration,
     /// What was sent and received, in the order of [`Window::ALL`].
-    traffic: [WindowTraffic; 3],
-    phases: Phases,
+    pub(super) traffic: [WindowTraffic; 3],
+    pub(super) phases: Phases,
     pub(super) rows: Vec<String>,
     pub(super) finished: Vec<FinishedOperation>,
     /// The operations that are counted already, and so no more among these.
-    counted: usize,
+    pub(super) counted: usize,
     /// What was measured of answers that were read as streams of events.
-    streams: Vec<FinishedStream>,
+    pub(super) streams: Vec<FinishedStream>,
     /// Ticks that were overdue when the load ended.
-    unsent_ticks: u64,
+    pub(super) unsent_ticks: u64,
     /// Checks that passed and that failed.
     pub(super) checks: (u64, u64),
     /// The first check that failed, in words.
@@ -140,32 +138,6 @@ impl OwnWaits {
             }
         }
     }
-}
-
-/// What was sent and received in the operations that count in a window.
-#[derive(Default, PartialEq)]
-struct WindowTraffic {
-    sum: Traffic,
-    retries: u32,
-}
-
-/// What was measured of an answer that was read as a stream, or of the part of it that came in one window.
-struct FinishedStream {
-    row: usize,
-    window: Window,
-    is_ok: bool,
-    sample: StreamSample,
-}
-
-/// An operation that ended.
-pub(super) struct FinishedOperation {
-    row: usize,
-    window: Window,
-    time: Duration,
-    /// The status of an answer; none of what is no request, and of a call that the step has left.
-    pub(super) result: Result<Option<u16>, FailedOperation>,
-    /// The messages of a call.
-    pub(super) messages: Option<MessageCounts>,
 }
 
 /// What became of an operation.
@@ -506,78 +478,6 @@ impl RequestEntries {
             sum += traffic.sum;
         }
         SampledTraffic::new(sum, &self.phases)
-    }
-
-    /// Counts what was sent and received, and each operation in the row of its name.
-    fn tally(&mut self, state: &WorkerState, (step, window): (usize, Window)) {
-        state.with_tally(window, |tally| {
-            tally.steps[step].phases.record(&self.phases);
-            tally.steps[step].unsent_ticks += self.unsent_ticks;
-        });
-        for (window, traffic) in Window::ALL
-            .into_iter()
-            .zip(std::mem::take(&mut self.traffic))
-        {
-            if traffic != WindowTraffic::default() {
-                state.with_tally(window, |tally| {
-                    tally.steps[step].count(traffic.sum);
-                    tally.steps[step].retries += u64::from(traffic.retries);
-                });
-            }
-        }
-        self.tally_finished(state, step);
-    }
-
-    /// Counts each operation that ended in the row of its name.
-    fn tally_finished(&mut self, state: &WorkerState, step: usize) {
-        for stream in self.streams.drain(..) {
-            let name = &self.rows[stream.row];
-            state.with_tally(stream.window, |tally| {
-                let tally = &mut tally.steps[step];
-                let row = tally.inner(name).stream.get_or_insert_default();
-                row.record(&stream.sample, stream.is_ok);
-                // That of a step which reads nothing else is its own.
-                if self.count > 1 {
-                    let all = tally.stream.get_or_insert_default();
-                    all.record(&stream.sample, stream.is_ok);
-                }
-            });
-        }
-        self.counted += self.finished.len();
-        for ended in self.finished.drain(..) {
-            let name = &self.rows[ended.row];
-            state.with_tally(ended.window, |tally| {
-                ended.tally(name, &mut tally.steps[step]);
-            });
-        }
-    }
-}
-
-impl FinishedOperation {
-    /// Counts it in the row `name`.
-    fn tally(&self, name: &str, tally: &mut StepTally) {
-        let status = match &self.result {
-            Ok(status) => *status,
-            Err(failed) => failed.answered_status(),
-        };
-        if let Some(status) = status {
-            *tally.statuses.entry(status).or_default() += 1;
-        }
-        let row = tally.inner(name);
-        if let Some(messages) = self.messages {
-            row.exchanged(messages);
-        }
-        match &self.result {
-            Ok(None) => row.completed(self.time),
-            Ok(Some(status)) if is_grpc_code(*status) => {
-                row.called(*status, self.time, Redacted::default);
-            }
-            Ok(Some(status)) => row.answered(*status, self.time, || {
-                let status = StatusCode::from_u16(*status);
-                Redacted::assume(status.map_or_else(|_| String::new(), |it| it.to_string()))
-            }),
-            Err(failed) => failed.tally(row, self.time),
-        }
     }
 }
 

@@ -1,0 +1,111 @@
+//! How what an async step sent and measured is tallied: each operation in the row of its name, and in the part of the
+//! load in which it happened.
+
+use super::request_log::RequestEntries;
+use super::step_failure::FailedOperation;
+use super::worker_state::WorkerState;
+use http::StatusCode;
+use loadtest_model::metrics::{MessageCounts, StepTally, StreamSample, Traffic, is_grpc_code};
+use loadtest_model::redacted::Redacted;
+use loadtest_model::schedule::Window;
+use std::time::Duration;
+
+/// What was sent and received in the operations that count in a window.
+#[derive(Default, PartialEq)]
+pub(super) struct WindowTraffic {
+    pub(super) sum: Traffic,
+    pub(super) retries: u32,
+}
+
+/// What was measured of an answer that was read as a stream, or of the part of it that came in one window.
+pub(super) struct FinishedStream {
+    pub(super) row: usize,
+    pub(super) window: Window,
+    pub(super) is_ok: bool,
+    pub(super) sample: StreamSample,
+}
+
+/// An operation that ended.
+pub(super) struct FinishedOperation {
+    pub(super) row: usize,
+    pub(super) window: Window,
+    pub(super) time: Duration,
+    /// The status of an answer; none of what is no request, and of a call that the step has left.
+    pub(super) result: Result<Option<u16>, FailedOperation>,
+    /// The messages of a call.
+    pub(super) messages: Option<MessageCounts>,
+}
+
+impl RequestEntries {
+    /// Counts what was sent and received, and each operation in the row of its name.
+    pub(super) fn tally(&mut self, state: &WorkerState, (step, window): (usize, Window)) {
+        state.with_tally(window, |tally| {
+            tally.steps[step].phases.record(&self.phases);
+            tally.steps[step].unsent_ticks += self.unsent_ticks;
+        });
+        for (window, traffic) in Window::ALL
+            .into_iter()
+            .zip(std::mem::take(&mut self.traffic))
+        {
+            if traffic != WindowTraffic::default() {
+                state.with_tally(window, |tally| {
+                    tally.steps[step].count(traffic.sum);
+                    tally.steps[step].retries += u64::from(traffic.retries);
+                });
+            }
+        }
+        self.tally_finished(state, step);
+    }
+
+    /// Counts each operation that ended in the row of its name.
+    pub(super) fn tally_finished(&mut self, state: &WorkerState, step: usize) {
+        for stream in self.streams.drain(..) {
+            let name = &self.rows[stream.row];
+            state.with_tally(stream.window, |tally| {
+                let tally = &mut tally.steps[step];
+                let row = tally.inner(name).stream.get_or_insert_default();
+                row.record(&stream.sample, stream.is_ok);
+                // That of a step which reads nothing else is its own.
+                if self.count > 1 {
+                    let all = tally.stream.get_or_insert_default();
+                    all.record(&stream.sample, stream.is_ok);
+                }
+            });
+        }
+        self.counted += self.finished.len();
+        for ended in self.finished.drain(..) {
+            let name = &self.rows[ended.row];
+            state.with_tally(ended.window, |tally| {
+                ended.tally(name, &mut tally.steps[step]);
+            });
+        }
+    }
+}
+
+impl FinishedOperation {
+    /// Counts it in the row `name`.
+    fn tally(&self, name: &str, tally: &mut StepTally) {
+        let status = match &self.result {
+            Ok(status) => *status,
+            Err(failed) => failed.answered_status(),
+        };
+        if let Some(status) = status {
+            *tally.statuses.entry(status).or_default() += 1;
+        }
+        let row = tally.inner(name);
+        if let Some(messages) = self.messages {
+            row.exchanged(messages);
+        }
+        match &self.result {
+            Ok(None) => row.completed(self.time),
+            Ok(Some(status)) if is_grpc_code(*status) => {
+                row.called(*status, self.time, Redacted::default);
+            }
+            Ok(Some(status)) => row.answered(*status, self.time, || {
+                let status = StatusCode::from_u16(*status);
+                Redacted::assume(status.map_or_else(|_| String::new(), |it| it.to_string()))
+            }),
+            Err(failed) => failed.tally(row, self.time),
+        }
+    }
+}
