@@ -450,7 +450,7 @@ mod tests {
                 return Ok(());
             };
             prop_assert!(seconds(time) <= span.start && span.start < span.end, "{span:?}");
-            let within = span.start + (span.end - span.start).mul_f64(share * 0.999);
+            let within = span.start + span.end.abs_diff(span.start).mul_f64(share * 0.999);
             let active = schedule.active_from(user, within);
             let later = active.map(|active| active.abs_diff(within));
             prop_assert!(later.is_some_and(|later| later < Duration::from_micros(1)), "{span:?}: {active:?}");

@@ -13,6 +13,7 @@ use crate::chain::{Chain, Purpose, RequestBuf, Scenario, Shared, Vu};
 use crate::transport::Transport;
 use loadtest_model::metrics::{GroupSample, SlowJourney, Tally, micros};
 use loadtest_model::schedule::Window;
+use loadtest_model::trace::TraceId;
 pub(crate) use observer::{IterationObserver, NoObserver};
 use progress::{ExecutedStep, IterationGuard, IterationProgress, elapsed_between};
 pub(crate) use sampled::{SampledJourney, SampledRequest};
@@ -20,6 +21,7 @@ pub(crate) use sockets::OpenSockets;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
+use std::time::Duration;
 pub(crate) use step::StepContext;
 use step::missing_transport;
 use tokio::time::Instant;
@@ -173,18 +175,10 @@ impl<T: Transport> VirtualUser<T> {
             let shares = progress.executed.iter().map(|ran| (ran.step, ran.service));
             let steps = self.scenario.definition.steps.len();
             journeys.record_shares(time, steps, shares);
-            let time_us = micros(time);
-            if window == Window::Steady && journeys.slowest.admits(time_us) {
-                let due_us = micros(elapsed_between(state.start, arrival.due));
-                journeys.slowest.add(SlowJourney {
-                    iteration: arrival.iteration,
-                    due_us,
-                    delay_us: micros(start_delay),
-                    time_us,
-                    ok: !progress.failed,
-                    trace_id: sampled,
-                    steps: progress.slow_steps(arrival.due),
-                });
+            if window == Window::Steady && journeys.slowest.admits(micros(time)) {
+                let times = (start_delay, time);
+                let journey = slow_journey(arrival, state.start, times, sampled, &progress);
+                journeys.slowest.add(journey);
             }
         });
         if let (Some(journey), Some(samples)) = (leaves_samples, &state.samples) {
@@ -285,6 +279,25 @@ impl<T: Transport> VirtualUser<T> {
         let mut steps = self.scenario.definition.steps.iter();
         let has_any = self.chain.is_some() && steps.any(|def| def.last);
         has_any.then(|| Box::new(self))
+    }
+}
+
+/// Returns a journey as the record keeps it, under a load that began at `start`, with its start delay and its time.
+fn slow_journey(
+    arrival: Arrival,
+    start: Instant,
+    (delay, time): (Duration, Duration),
+    trace_id: Option<TraceId>,
+    progress: &IterationProgress,
+) -> SlowJourney {
+    SlowJourney {
+        iteration: arrival.iteration,
+        due_us: micros(elapsed_between(start, arrival.due)),
+        delay_us: micros(delay),
+        time_us: micros(time),
+        ok: !progress.failed,
+        trace_id,
+        steps: progress.slow_steps(arrival.due),
     }
 }
 
