@@ -43,6 +43,7 @@ pub(super) fn describe_client(client: &Client) -> Option<String> {
         HttpVersion::Negotiated => {}
         HttpVersion::Http1 => words.push("HTTP/1.1 only".to_owned()),
         HttpVersion::Http2 => words.push("HTTP/2 only".to_owned()),
+        HttpVersion::Http3 => words.push("HTTP/3 only".to_owned()),
     }
     if let Some(count) = client.connections {
         let shared = display::format_counted(count.into(), "shared connection");

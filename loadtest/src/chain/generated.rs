@@ -33,6 +33,8 @@ pub use super::{
     vu::{now, unix_millis, unix_seconds},
     write::without_row,
 };
+/// The version that `http = 3` stands for, where the feature is there.
+pub use crate::__http3 as http3;
 pub use crate::{
     debug::shell::quote_for_shell,
     registry::{Entry, Registry},
@@ -81,4 +83,24 @@ pub fn target<E: Display>(
     let started = call_setup(name, start)?;
     let known = SetupValue::new(Target::external(started.url().to_owned()));
     Ok((known, Some(started)))
+}
+
+/// The version that `http = 3` stands for.
+#[cfg(feature = "http3")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __http3 {
+    () => {
+        $crate::__private::HttpVersion::Http3
+    };
+}
+
+/// Refuses `http = 3`.
+#[cfg(not(feature = "http3"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __http3 {
+    () => {
+        ::core::compile_error!("`http = 3` needs the feature `http3` of `loadtest`")
+    };
 }

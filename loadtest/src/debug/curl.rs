@@ -88,6 +88,7 @@ impl CurlWriter<'_> {
             hop.version == Version::HTTP_2 && !is_https,
             "--http2-prior-knowledge",
         );
+        flag(hop.version == Version::HTTP_3, "--http3");
         flag(hop.version == Version::HTTP_11 && is_https, "--http1.1");
         flag(is_https && tls.insecure, "--insecure");
         flag(hop.url.contains(['[', ']', '{', '}']), "--globoff");
@@ -371,6 +372,15 @@ mod tests {
             secure,
             r"curl --http2 --insecure --cacert '/p/ca.pem' --cert '/p/it'\''s.pem' --head 'https://localhost/'"
         );
+        request.version = Version::HTTP_3;
+        let quic = curl_command(
+            &request,
+            false,
+            &CurlTls::default(),
+            &mut SecretNames::default(),
+        );
+        assert_eq!(quic.command, "curl --http3 --head 'https://localhost/'");
+        request.version = Version::HTTP_2;
         request.url = "http://localhost/".to_owned();
         let clear = curl_command(&request, false, &tls, &mut SecretNames::default()).command;
         assert_eq!(

@@ -16,6 +16,7 @@ pub(crate) fn usage_failure(message: impl Into<String>, help: Option<String>) ->
 pub(super) fn network_failure(error: NetworkError) -> RunFailure {
     let kind = match error {
         NetworkError::BadUrl { .. }
+        | NetworkError::NeedsTls { .. }
         | NetworkError::BadFile { .. }
         | NetworkError::Permissions(_) => FailureKind::Usage,
         NetworkError::NotPermitted(_) => FailureKind::NotPermitted,

@@ -2,6 +2,8 @@
 
 use super::http1::{self, Http1};
 use super::http2::Http2;
+#[cfg(feature = "http3")]
+use super::http3::{self, Http3};
 use super::meter::{MAX_BEFORE_HTTP2_HEAD, MAX_HEAD, Meter, MeteredStream, TransportStream};
 use super::network::{Addresses, Network};
 use super::pool::PooledRequest;
@@ -11,6 +13,7 @@ use super::{ErrorKind, Failure, Phases, error_mapping};
 use crate::targets::Origin;
 use loadtest_model::definition::HttpVersion;
 use std::future::poll_fn;
+use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::task::Poll;
@@ -42,12 +45,16 @@ pub(super) enum Protocol {
     Http2(Box<Http2>),
     /// One request over a connection that others use too.
     Pooled(Box<PooledRequest>),
+    #[cfg(feature = "http3")]
+    Http3(Box<Http3>),
 }
 
 /// The reason why a response is missing or incomplete.
 pub(super) enum Error {
     Http1(http1::Error),
     Http2(h2::Error),
+    #[cfg(feature = "http3")]
+    Http3(http3::Error),
 }
 
 impl Error {
@@ -56,6 +63,8 @@ impl Error {
         match self {
             Self::Http1(error) => error,
             Self::Http2(error) => error,
+            #[cfg(feature = "http3")]
+            Self::Http3(error) => error,
         }
     }
 }
@@ -73,6 +82,9 @@ impl Connection {
         purpose: Purpose,
         mut during_tls: impl FnMut(),
     ) -> Result<Self, Failure> {
+        if purpose == Purpose::Requests && network.http == HttpVersion::Http3 {
+            return Self::open_quic(network, origin, addresses.all[*preferred], phases).await;
+        }
         let begin = Instant::now();
         let tcp = connect(addresses, preferred).await;
         let connected = Instant::now();
@@ -128,12 +140,46 @@ impl Connection {
         Ok(Self { protocol, meter })
     }
 
+    /// Opens a connection for HTTP/3.
+    #[cfg(feature = "http3")]
+    async fn open_quic(
+        network: &Network,
+        origin: &Origin,
+        address: SocketAddr,
+        phases: &mut Phases,
+    ) -> Result<Self, Failure> {
+        if !origin.scheme.is_tls() {
+            let words = format!("HTTP/3 is spoken over `https://` alone, and this is {origin}");
+            return Err(Failure::new(ErrorKind::TlsProtocol, words));
+        }
+        let begin = Instant::now();
+        let meter = Rc::new(Meter::new(0));
+        let opened = Http3::open(&network.tls, &origin.host, address, Rc::clone(&meter)).await;
+        add_phase(&mut phases.connect, begin.elapsed());
+        let protocol = Protocol::Http3(Box::new(opened?));
+        Ok(Self { protocol, meter })
+    }
+
+    #[cfg(not(feature = "http3"))]
+    #[expect(clippy::unused_async, reason = "it is awaited with the feature")]
+    async fn open_quic(
+        _: &Network,
+        _: &Origin,
+        _: SocketAddr,
+        _: &mut Phases,
+    ) -> Result<Self, Failure> {
+        let words = "`http = 3` needs the feature `http3` of `loadtest`";
+        Err(Failure::new(ErrorKind::TlsProtocol, words))
+    }
+
     /// Returns whether the connection can take another request at once.
     pub(super) async fn ready(&mut self) -> bool {
         match &mut self.protocol {
             Protocol::Http1(http1) => poll_fn(|cx| Poll::Ready(http1.is_idle(cx))).await,
             Protocol::Http2(http2) => http2.is_idle(),
             Protocol::Pooled(_) => false,
+            #[cfg(feature = "http3")]
+            Protocol::Http3(http3) => http3.is_idle(),
         }
     }
 
@@ -143,6 +189,8 @@ impl Connection {
             Protocol::Http1(http1) => http1.is_kept(),
             Protocol::Http2(_) => true,
             Protocol::Pooled(_) => false,
+            #[cfg(feature = "http3")]
+            Protocol::Http3(http3) => http3.is_kept(),
         }
     }
 
@@ -157,6 +205,8 @@ impl Connection {
             Protocol::Http1(http1) => http1.announced(),
             Protocol::Http2(http2) => http2.announced(),
             Protocol::Pooled(pooled) => pooled.announced(),
+            #[cfg(feature = "http3")]
+            Protocol::Http3(http3) => http3.announced(),
         }
     }
 
@@ -169,6 +219,8 @@ impl Connection {
             Protocol::Http1(http1) => http1.body(take).await.map_err(Error::Http1),
             Protocol::Http2(http2) => http2.read_body(take).await.map_err(Error::Http2),
             Protocol::Pooled(pooled) => pooled.read_body(take).await.map_err(Error::Http2),
+            #[cfg(feature = "http3")]
+            Protocol::Http3(http3) => http3.read_body(take).await.map_err(Error::Http3),
         }
     }
 }
@@ -219,7 +271,7 @@ pub(super) async fn connect(
 mod tests {
     use super::*;
     use loadtest_model::metrics::ErrorKind;
-    use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+    use std::net::{Ipv4Addr, TcpListener};
 
     #[tokio::test]
     async fn an_address_where_nobody_listens_is_passed_over_once() {

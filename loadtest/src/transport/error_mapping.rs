@@ -1,6 +1,8 @@
 //! Maps the errors of libraries to failures with an [`ErrorKind`].
 
 use super::connection;
+#[cfg(feature = "http3")]
+use super::http3;
 use super::meter::{MAX_BEFORE_HTTP2_HEAD, MAX_HEAD, Meter};
 use super::tls::IS_AUTHORITY;
 use super::{ErrorKind, Failure};
@@ -166,6 +168,10 @@ const NOT_HTTP1_HELP: &str =
 
 /// There is a connection, but no head of an answer came over it.
 pub(super) fn head_failure(error: &connection::Error, meter: &Meter, reused: bool) -> Failure {
+    #[cfg(feature = "http3")]
+    if let connection::Error::Http3(error) = error {
+        return http3::head_failure(error, reused);
+    }
     let too_large = matches!(error, connection::Error::Http1(http1::Error::TooLarge));
     if meter.is_head_too_large() && matches!(error, connection::Error::Http2(_)) {
         let mib = MAX_BEFORE_HTTP2_HEAD / 1024 / 1024;
@@ -176,9 +182,10 @@ pub(super) fn head_failure(error: &connection::Error, meter: &Meter, reused: boo
     }
     if too_large || meter.is_head_too_large() {
         let kib = MAX_HEAD / 1024;
-        let count = match error {
-            connection::Error::Http1(_) => " or more than 100 headers",
-            connection::Error::Http2(_) => "",
+        let count = if matches!(error, connection::Error::Http1(_)) {
+            " or more than 100 headers"
+        } else {
+            ""
         };
         return Failure::new(
             ErrorKind::HeadTooLarge,
@@ -198,6 +205,8 @@ pub(super) fn head_failure(error: &connection::Error, meter: &Meter, reused: boo
             );
         }
         connection::Error::Http1(_) => {}
+        #[cfg(feature = "http3")]
+        connection::Error::Http3(_) => {}
         connection::Error::Http2(_) if meter.speaks_http1() => {
             return Failure::new(
                 ErrorKind::HeadMalformed,
@@ -241,6 +250,10 @@ pub(super) fn head_failure(error: &connection::Error, meter: &Meter, reused: boo
 
 /// The head is there, but the body broke off.
 pub(super) fn body_failure(error: &connection::Error, meter: &Meter) -> Failure {
+    #[cfg(feature = "http3")]
+    if let connection::Error::Http3(error) = error {
+        return http3::body_failure(error);
+    }
     if let connection::Error::Http2(error) = error
         && let Some(failure) = http2::body_failure(error)
     {

@@ -17,6 +17,8 @@ mod hop;
 mod http;
 mod http1;
 mod http2;
+#[cfg(feature = "http3")]
+mod http3;
 mod lookup;
 pub(crate) mod message;
 mod meter;

@@ -87,6 +87,12 @@ pub(crate) enum NetworkError {
         /// The mistake.
         reason: Cow<'static, str>,
     },
+    /// The URL is not of a target that speaks HTTP/3; a mistake of its author.
+    #[error("`{url}` is not for `http = 3`, which is spoken over `https://` alone")]
+    NeedsTls {
+        /// The URL.
+        url: Redacted,
+    },
     /// The host may not be tested.
     #[error(transparent)]
     NotPermitted(#[from] NotPermitted),
@@ -203,6 +209,13 @@ impl Network {
     /// # Errors
     /// [`NetworkError::BadFile`]: a file cannot be read, or holds something else.
     pub(crate) fn configure(&mut self, client: &Client, root: &Path) -> Result<(), NetworkError> {
+        if client.http == HttpVersion::Http3
+            && let Some(base) = &self.base
+            && !base.origin.scheme.is_tls()
+        {
+            let url = redact::redact(&base.url);
+            return Err(NetworkError::NeedsTls { url });
+        }
         self.tls = TlsConfig::read(client, root)?;
         self.http = client.http;
         self.connections = client.connections;
@@ -302,7 +315,10 @@ impl Network {
             // Not within the first request. A failure shows at the first handshake.
             let _ = self.tls.client_config();
         }
-        if let Some(base) = &self.base {
+        // Over QUIC the first handshake tells.
+        if let Some(base) = &self.base
+            && self.http != HttpVersion::Http3
+        {
             self.reach(&base.origin, &base.url).await?;
         }
         for origin in &self.origins {

@@ -4,6 +4,8 @@ use super::compression::Encoding;
 use super::connection::{Connection, Protocol, Purpose};
 use super::cookies::CookieJar;
 use super::hop::{Hop, HopAnswer};
+#[cfg(feature = "http3")]
+use super::http3;
 use super::meter::Meter;
 use super::network::{Addresses, Network};
 use super::pool::{ConnectionPool, ConnectionPools, PooledRequest};
@@ -69,6 +71,9 @@ struct UnansweredRequest {
     failure: Failure,
     again: Repeatability,
 }
+
+/// The head of an answer.
+type AnswerHead = Result<(StatusCode, Version), connection::Error>;
 
 enum Repeatability {
     /// The server has not looked at it.
@@ -344,11 +349,14 @@ impl Route {
                 };
                 answer.map_err(connection::Error::Http2)
             }
+            #[cfg(feature = "http3")]
+            Protocol::Http3(http3) => {
+                // In a box, so that the requests of all others stay small.
+                Box::pin(self.send_over_quic(http3, lent, request, call, progress)).await?
+            }
             Protocol::Pooled(pooled) => {
                 // In a box, so that the requests of all others stay small.
-                let answer = self.send_shared(pooled, lent, request, call, progress);
-                let answer = Box::pin(answer).await?;
-                answer.map_err(connection::Error::Http2)
+                Box::pin(self.send_shared(pooled, lent, request, call, progress)).await?
             }
         };
         let (status, version) = match answer {
@@ -396,6 +404,25 @@ impl Route {
         }
     }
 
+    /// Sends a request over HTTP/3, and reads the head of its answer.
+    #[cfg(feature = "http3")]
+    async fn send_over_quic(
+        &mut self,
+        http3: &mut http3::Http3,
+        lent: &UserParts<'_>,
+        request: &RequestBuf,
+        call: &Call<'_>,
+        progress: &mut CallProgress<'_>,
+    ) -> Result<AnswerHead, UnansweredRequest> {
+        let mut head = self.http2_head(lent, request, call, progress)?;
+        *head.version_mut() = Version::HTTP_3;
+        progress.show_version(Version::HTTP_3);
+        progress.begin(Rc::clone(http3.meter()));
+        http3.write(head, request.body.clone());
+        let answer = within_silence(http3.read_head(&mut self.headers), call).await?;
+        Ok(answer.map_err(connection::Error::Http3))
+    }
+
     /// Sends `request` over a connection that others use too, and reads the head of the answer.
     async fn send_shared(
         &mut self,
@@ -404,13 +431,14 @@ impl Route {
         request: &RequestBuf,
         call: &Call<'_>,
         progress: &mut CallProgress<'_>,
-    ) -> Result<Result<(StatusCode, Version), h2::Error>, UnansweredRequest> {
+    ) -> Result<AnswerHead, UnansweredRequest> {
         let head = self.http2_head(lent, request, call, progress)?;
         progress.begin(Rc::clone(pooled.account()));
         if let Err(error) = pooled.write(head, request.body.clone()) {
-            return Ok(Err(error));
+            return Ok(Err(connection::Error::Http2(error)));
         }
-        within_silence(pooled.read_head(&mut self.headers), call).await
+        let answer = within_silence(pooled.read_head(&mut self.headers), call).await?;
+        Ok(answer.map_err(connection::Error::Http2))
     }
 
     /// Makes the head of `request` for HTTP/2, and shows it.
@@ -655,6 +683,10 @@ impl UnansweredRequest {
             }
             connection::Error::Http2(error) => {
                 (http2::is_unprocessed(error), true, error.is_reset())
+            }
+            #[cfg(feature = "http3")]
+            connection::Error::Http3(error) => {
+                (http3::is_unprocessed(error), true, http3::is_reset(error))
             }
         };
         let again = match failure.kind {

@@ -4,6 +4,8 @@ use super::certificates;
 use super::network::NetworkError;
 use crate::targets::Host;
 use loadtest_model::definition::{Client, HttpVersion};
+#[cfg(feature = "http3")]
+use quinn::crypto::rustls::QuicClientConfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::CryptoProvider;
@@ -20,6 +22,8 @@ use tokio_rustls::client::TlsStream;
 
 /// The name of HTTP/2 in a TLS handshake.
 pub(super) const H2: &[u8] = b"h2";
+/// The name of HTTP/3.
+const H3: &[u8] = b"h3";
 
 /// The TLS options of a scenario. The rest is made for the first `https` URL.
 #[derive(Debug, Default)]
@@ -58,6 +62,13 @@ impl TlsConfig {
     /// Loads the certificates; done before the run for URLs that are known then.
     pub(super) fn client_config(&self) -> Result<Arc<ClientConfig>, String> {
         self.made.get_or_init(|| self.build_config()).clone()
+    }
+
+    /// Returns what QUIC takes of it.
+    #[cfg(feature = "http3")]
+    pub(super) fn quic_config(&self) -> Result<Arc<QuicClientConfig>, String> {
+        let config = QuicClientConfig::try_from(self.client_config()?);
+        config.map(Arc::new).map_err(|error| error.to_string())
     }
 
     /// Makes a TLS connection of a TCP connection to `host`.
@@ -150,6 +161,7 @@ impl TlsConfig {
             HttpVersion::Negotiated => vec![H2.to_vec(), b"http/1.1".to_vec()],
             HttpVersion::Http1 => vec![b"http/1.1".to_vec()],
             HttpVersion::Http2 => vec![H2.to_vec()],
+            HttpVersion::Http3 => vec![H3.to_vec()],
         };
         Ok(Arc::new(config))
     }

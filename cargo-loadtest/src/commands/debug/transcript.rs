@@ -104,7 +104,10 @@ impl Transcript {
         let last = exchange.hops.len().saturating_sub(1);
         for (i, hop) in exchange.hops.iter().enumerate() {
             self.request(hop);
-            let took = (i == last).then(|| format_timing(exchange.service_time, &exchange.phases));
+            let took = (i == last).then(|| {
+                let is_quic = hop.version.as_deref() == Some("HTTP/3");
+                format_timing(exchange.service_time, &exchange.phases, is_quic)
+            });
             if let Some(answer) = &hop.answer {
                 self.answer(answer, took.as_deref().unwrap_or_default());
             } else {
@@ -193,7 +196,7 @@ impl Transcript {
             self.marked('>', PLAIN, &format!("a message of {bytes}"));
         }
         self.further_messages('>', call.messages.sent, call.sent.len());
-        let took = format_timing(call.time, &call.phases);
+        let took = format_timing(call.time, &call.phases, false);
         match (&call.status, &call.problem) {
             (Some(status), None) => self.marked('<', BOLD, &format!("{status}{took}")),
             (Some(status), Some(_)) => self.marked('<', BAD, &format!("{status}{took}")),
@@ -395,9 +398,10 @@ impl Transcript {
 }
 
 /// Formats the time of a request and of its phases.
-fn format_timing(service_time: Duration, phases: &Phases) -> String {
+fn format_timing(service_time: Duration, phases: &Phases, is_quic: bool) -> String {
+    let connect = if is_quic { "QUIC handshake" } else { "connect" };
     let parts = [
-        ("connect", phases.connect),
+        (connect, phases.connect),
         ("TLS", phases.tls),
         ("waited for a stream", phases.stream_wait),
         ("first byte", phases.first_byte),
@@ -427,6 +431,26 @@ mod tests {
         CurlCommand, DebugProblem, ShownEvent, ShownMessage, ShownSocketMessage,
     };
     use loadtest_model::redacted::Redacted;
+
+    #[test]
+    fn phases_have_the_names_of_their_protocol() {
+        let phases = Phases {
+            connect: Some(Duration::from_millis(1)),
+            stream_wait: Some(Duration::from_millis(3)),
+            ..Phases::default()
+        };
+        let time = Duration::from_millis(5);
+        assert_eq!(
+            format_timing(time, &phases, false),
+            "  5.00 ms (connect 1.00 ms, waited for a stream 3.00 ms)"
+        );
+        let phases = Phases {
+            stream_wait: None,
+            ..phases
+        };
+        let quic = format_timing(time, &phases, true);
+        assert_eq!(quic, "  5.00 ms (QUIC handshake 1.00 ms)");
+    }
 
     fn definition() -> ScenarioDef {
         let mut definition = sample::definition("visit", &[]);

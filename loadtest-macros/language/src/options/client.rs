@@ -7,19 +7,21 @@ use syn::parse::ParseStream;
 use syn::{LitBool, LitStr, Token};
 
 /// The words for a variant of `HttpVersion`.
-const HTTP: [(&str, &str); 4] = [
+const HTTP: [(&str, &str); 6] = [
     ("1", "Http1"),
     ("1.1", "Http1"),
     ("2", "Http2"),
     ("2.0", "Http2"),
+    ("3", "Http3"),
+    ("3.0", "Http3"),
 ];
 const COOKIES: [(&str, &str); 3] = [("user", "User"), ("iteration", "Iteration"), ("off", "Off")];
 const DNS: [(&str, &str); 1] = [("ttl", "Ttl")];
 
 #[derive(Default)]
 pub(crate) struct ClientOptions {
-    /// The variant of `HttpVersion`.
-    pub(crate) http: Option<&'static str>,
+    /// The variant of `HttpVersion`, and its place.
+    pub(crate) http: Option<(&'static str, Span)>,
     /// The shared connections, and the place of their number.
     pub(crate) connections: Option<(u32, Span)>,
     /// The variant of `Cookies`.
@@ -38,8 +40,8 @@ impl ClientOptions {
     pub(super) fn parse_option(&mut self, name: &str, input: ParseStream<'_>) -> syn::Result<()> {
         match name {
             "http" => {
-                let wanted = "the version of HTTP is `http = 1` or `http = 2`; without it the target chooses";
-                self.http = Some(parse_word(input, &HTTP, wanted)?);
+                let wanted = "the version of HTTP is `http = 1`, `http = 2` or `http = 3`; without it the target chooses";
+                self.http = Some(parse_spanned_word(input, &HTTP, wanted)?);
             }
             "connections" => {
                 let wanted = "expected how many HTTP/2 connections the users share, 1 to 10000: `connections = 8`";
@@ -79,13 +81,22 @@ fn parse_word(
     words: &[(&str, &'static str)],
     wanted: &str,
 ) -> syn::Result<&'static str> {
+    Ok(parse_spanned_word(input, words, wanted)?.0)
+}
+
+/// The same, with its place.
+fn parse_spanned_word(
+    input: ParseStream<'_>,
+    words: &[(&str, &'static str)],
+    wanted: &str,
+) -> syn::Result<(&'static str, Span)> {
     input.parse::<Token![=]>()?;
     let word: TokenTree = input.parse().map_err(|error| parse_error(&error, wanted))?;
     let text = word.to_string();
     let found = words.iter().find(|(known, _)| *known == text);
     found.map_or_else(
         || Err(syn::Error::new(word.span(), wanted)),
-        |(_, variant)| Ok(*variant),
+        |(_, variant)| Ok((*variant, word.span())),
     )
 }
 

@@ -25,7 +25,7 @@ macro_rules! scenario_options {
 | `header("x-client", "loadtest")` | a header of every step that does not set it itself; may be given several times; one whose value names steps is on the steps after them: `{{login.headers.x-session}}` |
 | `bearer = "{{login.response.token}}"` | the header `authorization: Bearer ..` of every step after `login` that does not set one itself |
 | `basic = ("ada", "lovelace")` | the header `authorization: Basic ..` of every step that does not set one itself |
-| `http = 2` | the version of the protocol, `1` or `2`; without it, what the target chooses over TLS, and HTTP/1.1 in the clear |
+| `http = 2` | the version of the protocol, `1`, `2` or `3`, which needs the feature `http3`; without it, what the target chooses over TLS, and HTTP/1.1 in the clear |
 | `connections = 8` | with `http = 2`, the users share so many connections, in all; without it, each user has its own |
 | `cookies = user` | how long a cookie is kept: for the `user`, for the `iteration`, or `off` |
 | `dns = ttl` | new connections look the host up again, as its addresses may change; without it, each host is looked up once, before the run |

@@ -137,7 +137,14 @@ fn render_group_def(group: &ResolvedGroup) -> TokenStream {
 
 fn render_client_def(client: &ClientOptions) -> TokenStream {
     let variant = |name| Ident::new(name, Span::call_site());
-    let http = variant(client.http.unwrap_or("Negotiated"));
+    let http = match client.http {
+        // The library knows whether it has the feature.
+        Some(("Http3", span)) => quote_spanned!(span=> ::loadtest::__private::http3!()),
+        http => {
+            let http = variant(http.map_or("Negotiated", |(version, _)| version));
+            quote!(::loadtest::__private::HttpVersion::#http)
+        }
+    };
     let connections = render_option(client.connections.map(|(count, _)| quote!(#count)));
     let cookies = variant(client.cookies.unwrap_or("Iteration"));
     let dns = variant(client.dns.unwrap_or("Pinned"));
@@ -146,7 +153,7 @@ fn render_client_def(client: &ClientOptions) -> TokenStream {
     let identity = render_option(client.identity.as_ref().map(render_literal));
     quote! {
         ::loadtest::__private::Client {
-            http: ::loadtest::__private::HttpVersion::#http,
+            http: #http,
             connections: #connections,
             cookies: ::loadtest::__private::Cookies::#cookies,
             dns: ::loadtest::__private::Dns::#dns,

@@ -445,7 +445,7 @@ impl ResolvedScenario {
     fn check_connections(&self, errors: &mut MacroErrors) {
         let client = &self.options.client;
         if let Some((_, span)) = client.connections
-            && client.http != Some("Http2")
+            && client.http.is_none_or(|(version, _)| version != "Http2")
         {
             let message =
                 "`connections` needs `http = 2`: requests share connections over HTTP/2 alone";

@@ -1,6 +1,7 @@
 //! The step that takes the most time, and the one that makes the slowest journeys slow.
 
 use super::step::{Phases, StepRow};
+use crate::definition::HttpVersion;
 use crate::display;
 use crate::metrics::ErrorKind;
 use crate::metrics::{StepTally, TailShare};
@@ -40,7 +41,11 @@ pub struct TailBottleneck {
 
 impl Bottleneck {
     /// The bottleneck of the steps; `None` when none took any time.
-    pub(super) fn find(steps: &[StepRow], tallies: &[StepTally]) -> Option<Self> {
+    pub(super) fn find(
+        steps: &[StepRow],
+        tallies: &[StepTally],
+        http: HttpVersion,
+    ) -> Option<Self> {
         let (step, row) = steps.iter().enumerate().max_by(|(_, a), (_, b)| {
             let share = |row: &StepRow| row.time_share.unwrap_or(0.0);
             share(a).total_cmp(&share(b))
@@ -50,7 +55,7 @@ impl Bottleneck {
             step,
             name: row.name.clone(),
             share,
-            why: explain_step(row, &tallies[step]),
+            why: explain_step(row, &tallies[step], http),
         })
     }
 }
@@ -89,7 +94,7 @@ impl TailBottleneck {
 }
 
 /// Explains the largest part of the service time in one sentence: a phase, or time outside all phases.
-fn explain_step(row: &StepRow, tally: &StepTally) -> String {
+fn explain_step(row: &StepRow, tally: &StepTally, http: HttpVersion) -> String {
     let Phases {
         connect,
         tls,
@@ -141,11 +146,11 @@ fn explain_step(row: &StepRow, tally: &StepTally) -> String {
             opened()
         )
     } else {
-        format!(
-            "{} of its time is opening TCP connections: {}.",
-            share(connect),
-            opened()
-        )
+        let what = match http {
+            HttpVersion::Http3 => "QUIC handshakes",
+            _ => "opening TCP connections",
+        };
+        format!("{} of its time is {what}: {}.", share(connect), opened())
     }
 }
 

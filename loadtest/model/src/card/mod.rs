@@ -253,7 +253,7 @@ impl Card {
         let withheld = validity.trust == Trust::Invalid;
         let (steps, grade, losses) = grade_steps(record, &tally, &names, seconds, withheld);
         let (dependency_failures, not_drawn) = DependencyFailure::all(&record.windows, &names);
-        let bottleneck = Bottleneck::find(&steps, &tally.steps);
+        let bottleneck = Bottleneck::find(&steps, &tally.steps, definition.client.http);
         let tail = TailBottleneck::find(&tally.journey.shares, &steps).filter(|tail| {
             bottleneck
                 .as_ref()

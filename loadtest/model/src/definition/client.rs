@@ -40,6 +40,8 @@ pub enum HttpVersion {
     Http1,
     /// HTTP/2 and nothing else: by prior knowledge in the clear.
     Http2,
+    /// HTTP/3 and nothing else.
+    Http3,
 }
 
 /// The lifetime of a cookie.

@@ -14,6 +14,8 @@ mod faults;
 mod framing;
 mod guard;
 mod http2;
+#[cfg(feature = "http3")]
+mod http3;
 mod lookups;
 mod network;
 mod pool;

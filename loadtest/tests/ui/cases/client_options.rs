@@ -2,7 +2,7 @@ use loadtest::prelude::*;
 
 fn main() {}
 
-#[scenario(http = 3, cookies = usr, insecure = yes, ca = 1, identity = "", redirects = 51)]
+#[scenario(http = 4, cookies = usr, insecure = yes, ca = 1, identity = "", redirects = 51)]
 fn mistakes() {
     #[step(get = "/", redirects = -1)]
     fn step();
@@ -90,6 +90,12 @@ fn half_a_connection() {
 
 #[scenario(connections = 8, http = 2)]
 fn shared_connections() {
+    #[step(get = "/")]
+    fn step();
+}
+
+#[scenario(http = 3, connections = 8)]
+fn connections_over_quic() {
     #[step(get = "/")]
     fn step();
 }

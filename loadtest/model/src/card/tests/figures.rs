@@ -1,6 +1,7 @@
 //! Figures, remarks and sentences.
 
 use super::*;
+use crate::definition::HttpVersion;
 
 #[test]
 fn a_single_request_is_told_by_its_response_time() {
@@ -314,6 +315,15 @@ fn time_without_an_answer_is_not_blamed_on_connecting() {
         .connect
         .record_n(ms(20_000), 10);
     assert!(why(&record).starts_with("67 % of its time is opening TCP connections"));
+    record.start.definition.client.http = HttpVersion::Http3;
+    assert!(why(&record).starts_with("67 % of its time is QUIC handshakes: "));
+    let phases = &mut record.windows.steady.steps[0].phases;
+    phases.stream_wait.record_n(ms(60_000), 10);
+    assert_eq!(
+        why(&record),
+        "75 % of its time waited for a stream: all shared connections had as many requests under way as the \
+         target allows."
+    );
 }
 
 #[test]
