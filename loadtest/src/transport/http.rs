@@ -14,7 +14,7 @@ use super::{Call, ErrorKind, Exchange, Failure, Received, Sockets, Transport, bo
 use crate::redact;
 use crate::targets::Origin;
 use crate::transport::{RequestBuf, RequestTarget};
-use http::Method;
+use http::{Method, Version};
 use http::uri::Authority;
 use loadtest_model::definition::Cookies;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -43,8 +43,9 @@ pub(crate) struct HttpTransport {
     jar: Option<RefCell<CookieJar>>,
     /// The idle lanes; the last is taken first.
     lanes: RefCell<Vec<Lane>>,
-    /// Nothing came of the last call, which may not have waited: who fails so again and again is to let
-    /// others have the thread.
+    /// Others are to have the thread before the next call. Nothing came of the last one, which may not have waited: who
+    /// fails so again and again is to let others go on. Or its answer came over HTTP/2, which takes us longer than most
+    /// targets: answers are read one after another, then requests are written, so that a target is woken once for many.
     owes_a_turn: Cell<bool>,
     /// True if every request and response is kept to be shown.
     is_watched: bool,
@@ -195,7 +196,8 @@ impl Transport for HttpTransport {
         if let (Some(sent), Err(failure)) = (&mut progress.sent, &result) {
             sent.fail(failure.kind);
         }
-        self.owes_a_turn.set(progress.traffic.requests == 0);
+        let is_http2 = (result.as_ref()).is_ok_and(|received| received.version == Version::HTTP_2);
+        self.owes_a_turn.set(progress.traffic.requests == 0 || is_http2);
         Exchange {
             result,
             begun: start,
