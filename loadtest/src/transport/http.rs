@@ -14,8 +14,8 @@ use super::{Call, ErrorKind, Exchange, Failure, Received, Sockets, Transport, bo
 use crate::redact;
 use crate::targets::Origin;
 use crate::transport::{RequestBuf, RequestTarget};
-use http::{Method, Version};
 use http::uri::Authority;
+use http::{Method, Version};
 use loadtest_model::definition::Cookies;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
@@ -197,7 +197,8 @@ impl Transport for HttpTransport {
             sent.fail(failure.kind);
         }
         let is_http2 = (result.as_ref()).is_ok_and(|received| received.version == Version::HTTP_2);
-        self.owes_a_turn.set(progress.traffic.requests == 0 || is_http2);
+        self.owes_a_turn
+            .set(progress.traffic.requests == 0 || is_http2);
         Exchange {
             result,
             begun: start,
