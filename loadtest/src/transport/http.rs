@@ -197,8 +197,10 @@ impl Transport for HttpTransport {
             sent.fail(failure.kind);
         }
         let is_http2 = (result.as_ref()).is_ok_and(|received| received.version == Version::HTTP_2);
+        // One task writes the requests over a shared connection anyway.
+        let is_written_alone = is_http2 && self.pools.is_none();
         self.owes_a_turn
-            .set(progress.traffic.requests == 0 || is_http2);
+            .set(progress.traffic.requests == 0 || is_written_alone);
         Exchange {
             result,
             begun: start,

@@ -151,6 +151,14 @@ fn every_case_of_the_autobahn_test_suite_is_passed() {
     });
     let mut others = suite.verdicts();
     let is_passed = |word: &str| matches!(word, "OK" | "NON-STRICT" | "INFORMATIONAL");
-    others.retain(|_, (messages, close)| !is_passed(messages) || !is_passed(close));
+    // The server of these asks for a smaller window of compression, which a client need not offer (RFC 7692, 7.1.2).
+    let is_optional = |number: &str| {
+        let optional = ["13.3.", "13.4.", "13.5.", "13.6."];
+        optional.iter().any(|begin| number.starts_with(begin))
+    };
+    others.retain(|number, (messages, close)| {
+        let is_left_out = messages == "UNIMPLEMENTED" && is_optional(number);
+        !(is_passed(messages) || is_left_out) || !is_passed(close)
+    });
     assert!(others.is_empty(), "{others:#?}");
 }
