@@ -9,7 +9,7 @@ use crate::engine::{self, IterationObserver};
 use crate::redact;
 use crate::transport::{self, Failure, HopAnswer, TranscriptLine};
 use http::{HeaderMap, HeaderName, HeaderValue, Version};
-use loadtest_model::definition::{Reads, ScenarioDef};
+use loadtest_model::definition::{HttpVersion, Reads, ScenarioDef};
 use loadtest_model::metrics::{ErrorKind, status_label};
 use loadtest_model::protocol::{
     DebugAnswer, DebugCall, DebugEvent, DebugExchange, DebugHop, DebugOperation, DebugOutcome,
@@ -64,7 +64,7 @@ impl<'a> DebugObserver<'a> {
     }
 
     /// A request that never was on the wire, such as one for which no connection came about.
-    fn unsent(&self, request: &RequestBuf) -> transport::Hop {
+    fn unsent(&self, step: usize, request: &RequestBuf) -> transport::Hop {
         let mut headers = HeaderMap::new();
         for (name, value) in &request.headers {
             headers.append(name.clone(), value.clone());
@@ -75,7 +75,12 @@ impl<'a> DebugObserver<'a> {
                 RequestTarget::Path(path) => format!("{}{path}", self.base),
                 RequestTarget::Absolute(url) => url.to_string(),
             },
-            version: Version::HTTP_11,
+            version: match self.definition.client.http {
+                _ if self.definition.steps[step].websocket.is_some() => Version::HTTP_11,
+                HttpVersion::Http2 => Version::HTTP_2,
+                HttpVersion::Http3 => Version::HTTP_3,
+                HttpVersion::Http1 | HttpVersion::Negotiated => Version::HTTP_11,
+            },
             headers,
             body: request.body.clone(),
             answer: None,
@@ -142,7 +147,7 @@ impl IterationObserver for DebugObserver<'_> {
     }
 
     fn on_exchange(&mut self, step: usize, request: &RequestBuf, exchange: &transport::Exchange) {
-        let unsent = exchange.hops.is_empty().then(|| self.unsent(request));
+        let unsent = exchange.hops.is_empty().then(|| self.unsent(step, request));
         let hops = exchange.hops.iter().map(|hop| (hop, true));
         let hops = hops.chain(unsent.iter().map(|hop| (hop, false)));
         let mut hops: Vec<_> = hops

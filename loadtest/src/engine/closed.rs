@@ -304,10 +304,17 @@ impl Pace {
     /// Waits until the next iteration of `user` is due, and returns that time: the end of the last one, or after a
     /// rest if that sent nothing; but not before the interval of the load is over. Like thinking, the wait delays
     /// nothing that was due.
-    async fn next_due<T>(&mut self, user: &VirtualUser<T>, state: &WorkerState) -> Instant {
+    async fn next_due<T: Transport>(
+        &mut self,
+        user: &VirtualUser<T>,
+        state: &WorkerState,
+    ) -> Instant {
         let mut ended = user.ended_at;
         if user.sent_nothing {
             state.pause_unless_stopping(EMPTY_ITERATION_REST).await;
+            ended = Instant::now();
+        } else if user.owes_a_turn() {
+            tokio::task::yield_now().await;
             ended = Instant::now();
         }
         let Some(pace) = state.plan.load.pace else {

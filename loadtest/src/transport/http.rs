@@ -43,10 +43,12 @@ pub(crate) struct HttpTransport {
     jar: Option<RefCell<CookieJar>>,
     /// The idle lanes; the last is taken first.
     lanes: RefCell<Vec<Lane>>,
-    /// Others are to have the thread before the next call. Nothing came of the last one, which may not have waited: who
-    /// fails so again and again is to let others go on. Or its answer came over HTTP/2, which takes us longer than most
-    /// targets: answers are read one after another, then requests are written, so that a target is woken once for many.
+    /// Nothing came of the last call, which may not have waited: who fails so again and again is to let
+    /// others have the thread.
     owes_a_turn: Cell<bool>,
+    /// The last answer came over HTTP/2, which takes us longer than most targets. So answers are read one after another,
+    /// and then requests are written: a target that sleeps is woken once for many.
+    was_http2: Cell<bool>,
     /// True if every request and response is kept to be shown.
     is_watched: bool,
     /// The connections that it shares with other users, where it does.
@@ -74,6 +76,7 @@ impl HttpTransport {
             pools: None,
             number: user,
             owes_a_turn: Cell::new(false),
+            was_http2: Cell::new(false),
             is_watched: false,
             sockets: OnceCell::new(),
             network,
@@ -125,6 +128,11 @@ impl Transport for HttpTransport {
 
     fn is_withdrawn(&self) -> bool {
         self.network.halted().is_some()
+    }
+
+    fn owes_a_turn(&self) -> bool {
+        // One task writes the requests over a shared connection anyway.
+        self.was_http2.get() && self.pools.is_none()
     }
 
     fn sockets(&self) -> Option<&Sockets> {
@@ -197,10 +205,8 @@ impl Transport for HttpTransport {
             sent.fail(failure.kind);
         }
         let is_http2 = (result.as_ref()).is_ok_and(|received| received.version == Version::HTTP_2);
-        // One task writes the requests over a shared connection anyway.
-        let is_written_alone = is_http2 && self.pools.is_none();
-        self.owes_a_turn
-            .set(progress.traffic.requests == 0 || is_written_alone);
+        self.was_http2.set(is_http2);
+        self.owes_a_turn.set(progress.traffic.requests == 0);
         Exchange {
             result,
             begun: start,

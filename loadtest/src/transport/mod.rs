@@ -82,6 +82,11 @@ pub(crate) trait Transport: 'static {
         false
     }
 
+    /// Returns whether others are to have the thread before the next journey of the user.
+    fn owes_a_turn(&self) -> bool {
+        false
+    }
+
     /// What clients of the scenario's own connect over, where they can.
     fn sockets(&self) -> Option<&Sockets> {
         None

@@ -11,7 +11,7 @@ const CAUSES: usize = 6;
 type Account = (&'static str, &'static str, bool, fn(&StepRow) -> u64);
 
 /// `planned` is the sum of all others but `failed`, a part of `executed`, and the requests.
-const ACCOUNTS: [Account; 10] = [
+const ACCOUNTS: [Account; 9] = [
     ("Planned", "iterations that reached it", false, |step| {
         step.planned
     }),
@@ -46,10 +46,12 @@ const ACCOUNTS: [Account; 10] = [
     ("Cut off", "by the end of the run", false, |step| {
         step.cancelled
     }),
-    ("Requests", "sent for it, retries included", false, |step| {
-        if step.retries > 0 { step.requests } else { 0 }
-    }),
 ];
+
+/// What tells the retries, where there are some.
+const REQUESTS: Account = ("Requests", "sent for it, retries included", false, |step| {
+    step.requests
+});
 
 /// The accounts that every table has room for.
 const USUAL: usize = 3;
@@ -57,11 +59,13 @@ const USUAL: usize = 3;
 /// Builds the accounts of steps that failed or did not always run, with the weights beside them.
 pub(super) fn build_executions(card: &Card) -> Option<Section> {
     let any = |account: &&Account| card.steps.iter().any(|step| account.3(step) > 0);
-    let has_accounts = ACCOUNTS[USUAL..].iter().any(|account| any(&account));
+    let is_retried = card.steps.iter().any(|step| step.retries > 0);
+    let has_accounts = is_retried || ACCOUNTS[USUAL..].iter().any(|account| any(&account));
     if !has_accounts && card.weights.is_empty() {
         return None;
     }
-    let accounts: Vec<&Account> = ACCOUNTS.iter().filter(any).collect();
+    let requests = is_retried.then_some(&REQUESTS);
+    let accounts: Vec<&Account> = ACCOUNTS.iter().filter(any).chain(requests).collect();
     let mut columns = vec![Column::text("Step", 1.0)];
     columns.extend((accounts.iter().zip(0..)).map(|(account, rank)| {
         // The usual ones stay on the narrowest terminal.

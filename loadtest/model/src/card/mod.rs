@@ -299,21 +299,7 @@ impl Card {
             gauges: GaugeRow::all(&tally.own),
             panics: record.end.panics.clone(),
             target_death: record.end.target_death.clone(),
-            thresholds: record
-                .start
-                .plan
-                .thresholds
-                .iter()
-                .map(|scoped| {
-                    ThresholdRow::from_threshold(
-                        scoped,
-                        &tally,
-                        definition,
-                        seconds,
-                        record.start.plan.shard,
-                    )
-                })
-                .collect(),
+            thresholds: ThresholdRow::all(record, &tally, seconds),
             comparison: comparison.cloned(),
             accounts,
             validity,

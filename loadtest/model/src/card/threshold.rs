@@ -55,6 +55,18 @@ impl ThresholdRow {
         Self::measured(scoped, scenario, actual)
     }
 
+    /// Evaluates the thresholds of a run that has ended. Where a limit that was set is judged, one that nobody set does
+    /// not ask for samples.
+    pub(super) fn all(record: &ScenarioRecord, tally: &Tally, seconds: Option<f64>) -> Vec<Self> {
+        let (plan, scenario) = (&record.start.plan, &record.start.definition);
+        let evaluate = |scoped| Self::from_threshold(scoped, tally, scenario, seconds, plan.shard);
+        let mut rows: Vec<Self> = plan.thresholds.iter().map(evaluate).collect();
+        if rows.iter().any(|row| !row.implied && row.actual.is_some()) {
+            rows.retain(|row| !row.implied || row.actual.is_some());
+        }
+        rows
+    }
+
     /// Evaluates the thresholds of a run that goes on, over the steady part so far.
     pub fn so_far(record: &ScenarioRecord) -> Vec<Self> {
         let (plan, scenario) = (&record.start.plan, &record.start.definition);

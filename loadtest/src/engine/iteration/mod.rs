@@ -273,6 +273,11 @@ impl<T: Transport> VirtualUser<T> {
         }
     }
 
+    /// Returns whether others are to have the thread before its next iteration.
+    pub(super) fn owes_a_turn(&self) -> bool {
+        self.transport.as_ref().is_some_and(T::owes_a_turn)
+    }
+
     /// The user, if there are steps to run now that its last iteration is over. In a box: the output of a task is
     /// moved each time it is polled.
     pub(crate) fn with_last_steps(self) -> Option<Box<Self>> {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::definition::{Letter, Subject};
 use crate::metrics::Tally;
+use crate::plan::with_error_limit;
 
 #[test]
 fn a_run_that_a_threshold_ended_fails_though_it_holds_at_last() {
@@ -110,7 +111,7 @@ fn a_session_that_began_in_the_ramp_is_judged_by_limits_on_its_rows() {
             ..Threshold::new(Metric::P95, Comparator::Less, Bound::Time(ms(bound)))
         };
         let scoped = ScopedThreshold::new(&record.start.definition, Some(0), threshold);
-        record.start.plan.thresholds = vec![scoped];
+        record.start.plan.thresholds = with_error_limit(vec![scoped]);
         let card = Card::grade(&record, None);
         assert_eq!((card.verdict, card.grade.score), (verdict, None));
         assert_eq!(
