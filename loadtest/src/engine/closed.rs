@@ -256,9 +256,7 @@ async fn run_user<T: Transport>(
         // A state that panicked is tallied; the next iteration tries again.
         let _tallied = user.run_iteration(arrival, &state, &mut answer).await;
         answer.arrived();
-        let waited = answer.wait_for_others(&state).await;
-        let mut due = pace.next_due(&user, &state).await;
-        due = waited.map_or(due, |until| due.max(until));
+        let mut due = pace.next_due(&user, &mut answer, &state).await;
         let mut begun = Some(due);
         count += 1;
         if state.feed_index(number, count) >= state.row_limit() {
@@ -302,14 +300,16 @@ struct Pace {
 
 impl Pace {
     /// Waits until the next iteration of `user` is due, and returns that time: the end of the last one, or after a
-    /// rest if that sent nothing; but not before the interval of the load is over. Like thinking, the wait delays
-    /// nothing that was due.
+    /// rest if that sent nothing; but not before all users are in, and the interval of the load is over. Like thinking,
+    /// the wait delays nothing that was due.
     async fn next_due<T: Transport>(
         &mut self,
         user: &VirtualUser<T>,
+        answer: &mut FirstAnswer,
         state: &WorkerState,
     ) -> Instant {
-        let mut ended = user.ended_at;
+        let waited = answer.wait_for_others(state).await;
+        let mut ended = waited.unwrap_or(user.ended_at);
         if user.sent_nothing {
             state.pause_unless_stopping(EMPTY_ITERATION_REST).await;
             ended = Instant::now();
@@ -436,9 +436,7 @@ async fn run_fixed_iterations<T: Transport>(
         // A state that panicked is tallied; the next iteration tries again.
         let _tallied = user.run_iteration(arrival, &state, &mut answer).await;
         answer.arrived();
-        let waited = answer.wait_for_others(&state).await;
-        due = pace.next_due(&user, &state).await;
-        due = waited.map_or(due, |until| due.max(until));
+        due = pace.next_due(&user, &mut answer, &state).await;
         begun = Some(due);
     }
     state.meeting_points.remove_users(1);

@@ -136,14 +136,6 @@ impl<'a> CallProgress<'a> {
         }
     }
 
-    /// Shows another version of the last request to those who watch.
-    #[cfg(feature = "http3")]
-    pub(super) fn show_version(&mut self, version: http::Version) {
-        if let Some(hop) = self.hops.as_mut().and_then(|hops| hops.0.last_mut()) {
-            hop.version = version;
-        }
-    }
-
     /// Shows the head of the answer to the last request to those who watch.
     pub(super) fn show_answer(&mut self, answer: impl FnOnce() -> HopAnswer) {
         if let Some(hop) = self.hops.as_mut().and_then(|hops| hops.0.last_mut()) {

@@ -340,7 +340,7 @@ impl Route {
             Protocol::Http2(http2) => {
                 connection.meter.begin();
                 let meter = Rc::clone(&connection.meter);
-                let head = self.http2_head(lent, request, call, progress)?;
+                let head = self.stream_head(Version::HTTP_2, lent, request, call, progress)?;
                 progress.begin(meter);
                 let written = http2.write(head, request.body.clone());
                 let answer = match written {
@@ -414,9 +414,7 @@ impl Route {
         call: &Call<'_>,
         progress: &mut CallProgress<'_>,
     ) -> Result<AnswerHead, UnansweredRequest> {
-        let mut head = self.http2_head(lent, request, call, progress)?;
-        *head.version_mut() = Version::HTTP_3;
-        progress.show_version(Version::HTTP_3);
+        let head = self.stream_head(Version::HTTP_3, lent, request, call, progress)?;
         progress.begin(Rc::clone(http3.meter()));
         http3.write(head, request.body.clone());
         let answer = within_silence(http3.read_head(&mut self.headers), call).await?;
@@ -432,7 +430,7 @@ impl Route {
         call: &Call<'_>,
         progress: &mut CallProgress<'_>,
     ) -> Result<AnswerHead, UnansweredRequest> {
-        let head = self.http2_head(lent, request, call, progress)?;
+        let head = self.stream_head(Version::HTTP_2, lent, request, call, progress)?;
         progress.begin(Rc::clone(pooled.account()));
         if let Err(error) = pooled.write(head, request.body.clone()) {
             return Ok(Err(connection::Error::Http2(error)));
@@ -441,9 +439,10 @@ impl Route {
         Ok(answer.map_err(connection::Error::Http2))
     }
 
-    /// Makes the head of `request` for HTTP/2, and shows it.
-    fn http2_head(
+    /// Makes the head of `request` for HTTP/2 or HTTP/3, and shows it.
+    fn stream_head(
         &self,
+        version: Version,
         lent: &UserParts<'_>,
         request: &RequestBuf,
         call: &Call<'_>,
@@ -453,7 +452,8 @@ impl Route {
             .outgoing(lent, request, call, progress)
             .map_err(UnansweredRequest::not_repeatable)?;
         let head = outgoing.to_http2(self.origin.scheme.is_tls(), &self.authority);
-        let head = head.map_err(UnansweredRequest::not_repeatable)?;
+        let mut head = head.map_err(UnansweredRequest::not_repeatable)?;
+        *head.version_mut() = version;
         progress.show_request(|| Hop::from_request(&self.url_of_origin(), &head, &request.body));
         Ok(head)
     }

@@ -16,7 +16,7 @@ use http::{HeaderMap, Request, StatusCode, Version};
 use std::future::{Future, poll_fn};
 use std::ops::ControlFlow;
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 
 /// What a server may send of one body before more is asked for.
 const STREAM_WINDOW: u32 = 2 * 1024 * 1024;
@@ -160,21 +160,30 @@ impl Http2 {
         take: &mut impl FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Poll<Result<bool, h2::Error>> {
         let cx = &mut Context::from_waker(Waker::noop());
-        while let Some(body) = self.body.as_mut().filter(|body| !body.is_end_stream()) {
-            match body.poll_data(cx) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(None) => break,
-                Poll::Ready(Some(data)) => {
-                    let data = data?;
-                    body.flow_control().release_capacity(data.len())?;
-                    if take(&data).is_break() {
-                        return Poll::Ready(Ok(false));
-                    }
-                }
-            }
-        }
-        Poll::Ready(Ok(true))
+        poll_data(self.body.as_mut(), cx, take)
     }
+}
+
+/// Hands over what is there of a body; whether it came to its end.
+pub(super) fn poll_data(
+    body: Option<&mut RecvStream>,
+    cx: &mut Context<'_>,
+    take: &mut impl FnMut(&[u8]) -> ControlFlow<()>,
+) -> Poll<Result<bool, h2::Error>> {
+    let Some(body) = body else {
+        return Poll::Ready(Ok(true));
+    };
+    while !body.is_end_stream() {
+        let Some(data) = ready!(body.poll_data(cx)) else {
+            break;
+        };
+        let data = data?;
+        body.flow_control().release_capacity(data.len())?;
+        if take(&data).is_break() {
+            return Poll::Ready(Ok(false));
+        }
+    }
+    Poll::Ready(Ok(true))
 }
 
 /// The length that the head of an answer announces; 0 where it says none.

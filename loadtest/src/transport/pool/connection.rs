@@ -1,6 +1,6 @@
 //! A shared connection, and one request over it.
 
-use super::super::http2::announced_length;
+use super::super::http2::{announced_length, poll_data};
 use super::super::meter::Meter;
 use super::StreamLease;
 use super::streams::StreamPermit;
@@ -13,7 +13,7 @@ use std::future::{Future, poll_fn};
 use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, ready};
+use std::task::{Poll, ready};
 
 /// A shared connection, which its driver drives.
 pub(in crate::transport) struct PooledConnection {
@@ -138,25 +138,7 @@ impl PooledRequest {
         &mut self,
         mut take: impl FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Result<bool, h2::Error> {
-        poll_fn(|cx| self.poll_body(cx, &mut take)).await
-    }
-
-    fn poll_body(
-        &mut self,
-        cx: &mut Context<'_>,
-        take: &mut impl FnMut(&[u8]) -> ControlFlow<()>,
-    ) -> Poll<Result<bool, h2::Error>> {
-        while let Some(body) = self.body.as_mut().filter(|body| !body.is_end_stream()) {
-            let Some(data) = ready!(body.poll_data(cx)) else {
-                break;
-            };
-            let data = data?;
-            body.flow_control().release_capacity(data.len())?;
-            if take(&data).is_break() {
-                return Poll::Ready(Ok(false));
-            }
-        }
-        Poll::Ready(Ok(true))
+        poll_fn(|cx| poll_data(self.body.as_mut(), cx, &mut take)).await
     }
 }
 
