@@ -61,6 +61,7 @@ pub struct Run {
     seed: Option<u64>,
     identifier: Option<String>,
     grading: GradingDefaults,
+    validity_off: bool,
     control: Control,
     progress: Option<ProgressCallback>,
 }
@@ -112,6 +113,7 @@ impl Run {
             seed: None,
             identifier: None,
             grading: GradingDefaults::default(),
+            validity_off: false,
             control: Control::new(),
             progress: None,
         }
@@ -150,6 +152,14 @@ impl Run {
     /// Sets the error budget of steps that declare none.
     pub fn budget(mut self, share: Share) -> Self {
         self.grading.budget = Some(share.as_fraction());
+        self
+    }
+
+    /// Leaves the validity of the measurement unjudged, as `LOADTEST_VALIDITY=off` does: a test of the library has the
+    /// same grade on a busy machine.
+    #[doc(hidden)]
+    pub fn without_validity(mut self) -> Self {
+        self.validity_off = true;
         self
     }
 
@@ -214,6 +224,7 @@ impl Run {
             seed,
             identifier,
             grading,
+            validity_off,
             control,
             progress: callback,
         } = self;
@@ -245,7 +256,9 @@ impl Run {
                 return Err(result.err().unwrap_or_else(interrupted));
             }
         };
-        let mut record = ScenarioRecord::new(ready.start_record("", workers));
+        let mut start_record = ready.start_record("", workers);
+        start_record.validity_off |= validity_off;
+        let mut record = ScenarioRecord::new(start_record);
         let mut progress = Progress::default();
         let report = |frame: Frame| {
             record.absorb(&frame);
