@@ -80,6 +80,7 @@ impl ProcessGroup {
         }
         if ticks.is_empty() {
             self.before = None;
+            self.processes.clear();
             return None;
         }
         let now = now();
@@ -197,8 +198,10 @@ fn has_one_of(process: &Path, sockets: &BTreeSet<String>) -> bool {
     })
 }
 
+/// Reads what a process uses; `None` once it has ended. One that nobody has waited for is still listed, without memory.
 fn read_stat(process: &Path) -> Option<ProcessStat> {
-    parse_stat(&fs::read_to_string(process.join("stat")).ok()?)
+    let stat = parse_stat(&fs::read_to_string(process.join("stat")).ok()?)?;
+    (stat.resident_pages > 0).then_some(stat)
 }
 
 /// Reads `/proc/PID/stat`, see `proc_pid_stat(5)`; the name may hold spaces and brackets.
@@ -314,6 +317,25 @@ mod tests {
         drop(listener);
         group.processes.clear();
         assert!(group.read(port).is_none());
+    }
+
+    #[test]
+    fn a_process_that_has_ended_and_nobody_has_waited_for_uses_nothing_that_could_be_read() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let folder = PathBuf::from(format!("/proc/{}", child.id()));
+        let is_over = || {
+            let stat = fs::read_to_string(folder.join("stat")).unwrap();
+            parse_stat(&stat).unwrap().resident_pages == 0
+        };
+        for _ in 0..10_000 {
+            if is_over() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(is_over());
+        assert_eq!(read_stat(&folder), None);
+        assert!(child.wait().unwrap().success());
     }
 
     #[test]

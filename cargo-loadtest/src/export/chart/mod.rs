@@ -12,7 +12,7 @@ use super::scene::{Paint, Scene};
 pub(crate) use axis::format_clock;
 pub(crate) use shares::{draw_shares, paint_of};
 pub(crate) use slowest::draw_slowest;
-pub(crate) use time::{draw_delays, draw_over_time};
+pub(crate) use time::{draw_delays, draw_over_time, has_times};
 
 /// A chart and what it shows.
 #[derive(Debug)]

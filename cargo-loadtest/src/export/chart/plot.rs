@@ -28,7 +28,7 @@ pub(super) struct PlotSeries {
     pub(super) name: String,
     pub(super) paint: Paint,
     pub(super) values: Vec<Option<f64>>,
-    /// The value below each value; empty where the series begins at the ground.
+    /// The value below each value, of a series that stands on others; empty where it begins at the ground.
     pub(super) below: Vec<f64>,
     pub(super) dashed: bool,
     /// The opacity of the area below the line; 0 for none.
@@ -75,6 +75,14 @@ impl PlotSeries {
 
     fn top(&self, i: usize) -> Option<f64> {
         self.values[i].map(|value| value + self.floor(i))
+    }
+
+    /// Returns whether there is something to draw at a point. Of a series that stands on others, a stretch of nothing
+    /// would be a line on top of what is below.
+    fn is_drawn(&self, i: usize) -> bool {
+        let around = i.saturating_sub(1)..(i + 2).min(self.values.len());
+        let mut values = self.values[around].iter().flatten();
+        self.values[i].is_some() && (self.below.is_empty() || values.any(|value| *value > 0.0))
     }
 }
 
@@ -175,8 +183,8 @@ fn draw_series(
     y: impl Fn(f64) -> f64,
 ) {
     let mut pieces: Vec<Vec<usize>> = vec![Vec::new()];
-    for (i, value) in series.values.iter().enumerate() {
-        if value.is_some() {
+    for i in 0..series.values.len() {
+        if series.is_drawn(i) {
             pieces.last_mut().expect("never empty").push(i);
         } else {
             pieces.push(Vec::new());
@@ -308,6 +316,26 @@ mod tests {
             panic!("{:?}", scene.shapes);
         };
         assert_eq!(points, &[(0.0, 4.0), (1.0, 6.0), (1.0, 4.0), (0.0, 3.0)]);
+    }
+
+    #[test]
+    fn a_stretch_of_nothing_on_top_of_others_is_not_drawn() {
+        let mut scene = Scene::new(SIZE);
+        let zero = Some(0.0);
+        let series = PlotSeries {
+            below: vec![3.0; 7],
+            fill: 0.3,
+            ..series(vec![zero, zero, Some(2.0), zero, zero, zero, None])
+        };
+        draw_series(&mut scene, &series, 1.0, |x| x as f64, |y| y);
+        let lines = scene.shapes.iter().filter_map(|shape| match shape {
+            SceneShape::Line { points, .. } => Some(&points[..]),
+            _ => None,
+        });
+        assert_eq!(
+            lines.collect::<Vec<_>>(),
+            [[(1.0, 3.0), (2.0, 5.0), (3.0, 3.0)]]
+        );
     }
 
     #[test]

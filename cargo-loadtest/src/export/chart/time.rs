@@ -13,13 +13,15 @@ use std::time::Duration;
 /// The most kinds of errors in one chart.
 const KINDS: usize = 5;
 
-/// All charts over time; none of a course with fewer than two points.
+/// All charts over time; none of a course with fewer than two points, and none in which there would be nothing.
 pub(crate) fn draw_over_time(card: &Card) -> Vec<Chart> {
     let course = &card.course;
     if course.points.len() < 2 {
         return Vec::new();
     }
-    let mut charts = vec![draw_times(card), draw_rate(card)];
+    let mut charts = Vec::new();
+    charts.extend(draw_times(card));
+    charts.extend(draw_rate(card));
     charts.extend(draw_step_times(
         "Time to the first event, p95",
         course,
@@ -40,7 +42,13 @@ pub(crate) fn draw_over_time(card: &Card) -> Vec<Chart> {
     charts
 }
 
-fn draw_times(card: &Card) -> Chart {
+/// Returns whether the course has times of journeys.
+pub(crate) fn has_times(course: &Timeline) -> bool {
+    course.points.iter().any(|point| point.p50.is_some())
+}
+
+/// The times of journeys; none where none of them ended well.
+fn draw_times(card: &Card) -> Option<Chart> {
     let quantile = |name: &str, paint, of: fn(&Point) -> Option<Duration>| {
         let values = |point: &Point| of(point).map(|time| time.as_secs_f64());
         PlotSeries::new(name, Paint::Quantile(paint), &card.course, values)
@@ -58,7 +66,8 @@ fn draw_times(card: &Card) -> Chart {
     } else {
         "Journey time"
     };
-    draw_seconds(title, &card.course, &series, &list_time_bounds(card))
+    let draw = || draw_seconds(title, &card.course, &series, &list_time_bounds(card));
+    has_times(&card.course).then(draw)
 }
 
 /// A time of each step, or of those that take longest; none without any.
@@ -117,8 +126,12 @@ fn list_time_bounds(card: &Card) -> Vec<Bound> {
     bounds.collect()
 }
 
-fn draw_rate(card: &Card) -> Chart {
+/// The rate of journeys; none where none was to start.
+fn draw_rate(card: &Card) -> Option<Chart> {
     let course = &card.course;
+    if card.accounts.planned == 0 {
+        return None;
+    }
     let title = if card.headline.single_request {
         "Requests per second"
     } else {
@@ -142,7 +155,7 @@ fn draw_rate(card: &Card) -> Chart {
         course,
         achieved,
     ));
-    draw_rates(title, course, &series)
+    Some(draw_rates(title, course, &series))
 }
 
 fn draw_users(course: &Timeline) -> Chart {
@@ -182,8 +195,8 @@ fn draw_errors(course: &Timeline) -> Option<Chart> {
     kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
     let others = [1, 4, 0, 5].map(Paint::Series);
     let paints = std::iter::once(Paint::Alarm).chain(others);
-    let mut below = vec![0.0; course.points.len()];
-    let mut series = Vec::new();
+    let mut below = Vec::new();
+    let mut series: Vec<PlotSeries> = Vec::new();
     for ((name, _), paint) in kinds.into_iter().take(KINDS).zip(paints) {
         let rate = |point: &Point| {
             let all = point.errors_per_second.iter();
@@ -195,6 +208,7 @@ fn draw_errors(course: &Timeline) -> Option<Chart> {
             fill: 0.28,
             ..PlotSeries::new(name, paint, course, rate)
         };
+        below.resize(kind.values.len(), 0.0);
         for (below, value) in below.iter_mut().zip(&kind.values) {
             *below += value.unwrap_or_default();
         }

@@ -224,7 +224,38 @@ fn describe_percentiles(card: &Card) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::export::page::Block;
     use crate::export::sample;
+    use loadtest_model::card::{Point, Timeline};
+
+    #[test]
+    fn a_run_that_measured_nothing_has_no_empty_charts_and_no_alarming_error_rate() {
+        let mut report = sample::empty();
+        let points = (0..3).map(|second| Point {
+            second,
+            target_per_second: Some(0.1),
+            ..Point::default()
+        });
+        let card = &mut report.cards[0];
+        card.accounts.planned = 0;
+        card.course = Timeline {
+            width: 1,
+            points: points.collect(),
+            ..Timeline::default()
+        };
+        assert!(card.thresholds.iter().any(|row| !row.passed), "no samples");
+        let sheet = build_sheet(&report, &report.cards[0], 0);
+        assert!(sheet.tiles.iter().all(|tile| !tile.is_alarming));
+        let mut sections = sheet.sections.iter();
+        let section = sections.find(|section| section.title == "Over time");
+        let [Block::Sentences(why)] = &section.expect("says why").blocks[..] else {
+            panic!("{section:?}");
+        };
+        assert_eq!(
+            why[0].words,
+            "There are no times to draw: no journey has succeeded."
+        );
+    }
 
     #[test]
     fn of_many_reasons_the_verdict_names_the_first_and_counts_the_rest() {

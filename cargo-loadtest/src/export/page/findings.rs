@@ -95,9 +95,26 @@ pub(super) fn build_custom_metrics(card: &Card) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section::new("Metrics of the scenario", blocks))
 }
 
+/// Draws the course of a run, and says why there are no times in it; nothing of a course of one point.
 pub(super) fn build_over_time(card: &Card) -> Option<Section> {
+    if card.course.points.len() < 2 {
+        return None;
+    }
+    let mut blocks = Vec::new();
+    if !chart::has_times(&card.course) {
+        let what = if card.headline.single_request {
+            "request"
+        } else {
+            "journey"
+        };
+        let words = format!("There are no times to draw: no {what} has succeeded.");
+        blocks.push(Block::Sentences(vec![Sentence::small(words)]));
+    }
     let charts = chart::draw_over_time(card);
-    (!charts.is_empty()).then(|| Section::new("Over time", vec![Block::Charts(charts)]).folded())
+    if !charts.is_empty() {
+        blocks.push(Block::Charts(charts));
+    }
+    (!blocks.is_empty()).then(|| Section::new("Over time", blocks).folded())
 }
 
 /// Lists what was observed of the target's side; nothing without.

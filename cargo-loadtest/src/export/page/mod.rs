@@ -285,10 +285,11 @@ impl Sheet {
     }
 }
 
-/// Returns whether a threshold on the errors of the journey is broken, so that their rate is alarming.
+/// Returns whether a threshold on the errors of the journey is broken by their rate, which is alarming then.
 fn is_error_rate_alarming(card: &Card) -> bool {
     use loadtest_model::definition::Metric;
     card.thresholds
         .iter()
-        .any(|row| row.metric == Metric::Errors && row.subject() == "journey" && !row.passed)
+        .filter(|row| row.metric == Metric::Errors && row.subject() == "journey")
+        .any(|row| row.actual.is_some() && !row.passed)
 }
