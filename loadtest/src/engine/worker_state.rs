@@ -12,7 +12,7 @@ use loadtest_model::definition::{Draw, ScenarioDef};
 use loadtest_model::metrics::{Frame, GroupSample, Tally, Windows};
 use loadtest_model::plan::Plan;
 use loadtest_model::redacted::Redacted;
-use loadtest_model::schedule::{Schedule, Window};
+use loadtest_model::schedule::{Model, Schedule, Window};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -79,6 +79,8 @@ pub(crate) struct WorkerState {
     tracing: Option<WorkerTracing>,
     /// The start of the run: second 0.
     pub(crate) start: Instant,
+    /// The end of a load that users make until then.
+    pub(crate) closed_end: Option<Instant>,
     /// The window that was asked for last, and a stretch of time that lies in it.
     cached_window: Cell<(Window, Instant, Instant)>,
     phase: Cell<RunPhase>,
@@ -118,6 +120,9 @@ impl WorkerState {
                 .map(|step| definition.group_index(step))
                 .collect(),
             tracing: make_tracing(&schedule),
+            closed_end: (schedule.end())
+                .filter(|_| schedule.model() == Model::Closed)
+                .map(|end| start + end),
             schedule,
             cached_window: Cell::new((Window::Steady, start, start)),
             start,

@@ -74,6 +74,7 @@ use crate::metrics::{ErrorKind, Panicked, StepTally, Tally, Windows, journey_err
 use crate::plan::GradingDefaults;
 use crate::record::{EndReason, Environment, NotRun, RunRecord, ScenarioRecord, ShardRun};
 use crate::redacted::Redacted;
+use crate::schedule::{Schedule, Window};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -433,6 +434,10 @@ fn grade_steps(
 
 /// Returns the seconds that rates are divided by. A journal without an end does not know them; the elapsed time
 /// replaces them.
+///
+/// What users began before the end of their load counts, and so does the time that they needed to end it, where the
+/// figures begin with the users: then each journey is one of a user that is never without. Of figures that begin while
+/// journeys are under way, as many are left out at the begin as end after the load.
 fn steady_seconds(record: &ScenarioRecord) -> Option<f64> {
     let micros = if record.end.steady_us > 0 {
         record.end.steady_us
@@ -444,7 +449,22 @@ fn steady_seconds(record: &ScenarioRecord) -> Option<f64> {
         let before = (record.start.plan.load.warm_up + ramp).as_micros() as u64;
         record.end.elapsed_us.saturating_sub(before)
     };
-    (micros > 0).then(|| micros as f64 / 1e6)
+    let seconds = micros as f64 / 1e6;
+    (micros > 0).then(|| seconds + mean_overrun(record))
+}
+
+/// Returns the seconds for which a user went on after the end of its load, on average; none where the figures do not
+/// begin with the users.
+fn mean_overrun(record: &ScenarioRecord) -> f64 {
+    let plan = &record.start.plan;
+    let Shape::Users { users, .. } = plan.load.shape else {
+        return 0.0;
+    };
+    if Schedule::new(&plan.load).window(Duration::ZERO) != Window::Steady {
+        return 0.0;
+    }
+    let users = f64::from(users) * plan.shard.share();
+    record.windows.steady.journey.overrun_us as f64 / 1e6 / users.max(1.0)
 }
 
 fn sum_statuses(steps: &[StepTally]) -> BTreeMap<u16, u64> {

@@ -172,6 +172,9 @@ impl<T: Transport> VirtualUser<T> {
                 journeys.ok += 1;
                 journeys.time.record(time);
             }
+            if let Some(end) = state.closed_end.filter(|end| *end < self.ended_at) {
+                journeys.overrun_us += micros(self.ended_at - end);
+            }
             let shares = progress.executed.iter().map(|ran| (ran.step, ran.service));
             let steps = self.scenario.definition.steps.len();
             journeys.record_shares(time, steps, shares);

@@ -3,6 +3,7 @@
 use super::*;
 use loadtest_model::card::{Card, Trust};
 use loadtest_model::record::{EndReason, RunEnd, RunStart, ScenarioRecord};
+use loadtest_model::schedule::Schedule;
 use proptest::prelude::*;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +27,38 @@ pub(super) fn freezing(
         }
         quick(now)
     }
+}
+
+/// Grades what a run measured.
+pub(super) fn grade_run(scenario: &Scenario, plan: Plan, ran: &Ran) -> Card {
+    let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap();
+    let steady = Schedule::new(&plan.load).steady_part(ran.done.elapsed);
+    let mut record = ScenarioRecord::new(RunStart {
+        definition: scenario.definition.clone(),
+        plan,
+        base_url: None,
+        own_target: false,
+        target_in_process: false,
+        permits: Vec::new(),
+        offline: None,
+        validity_off: false,
+        executable_hash: String::new(),
+        workers: 1,
+        started_at: String::new(),
+    });
+    ran.frames.iter().for_each(|frame| record.absorb(frame));
+    record.finish(RunEnd {
+        ending: EndReason::Completed,
+        elapsed_us: micros(ran.done.elapsed),
+        planned: ran.done.planned,
+        steady_us: micros(steady),
+        complete: true,
+        panics: Vec::new(),
+        out_of_rows: false,
+        target_death: None,
+        samples: None,
+    });
+    Card::grade(&record, None)
 }
 
 fn stalled(ran: &Ran) -> Vec<u32> {
@@ -67,32 +100,7 @@ fn a_stall_of_the_generator_makes_the_run_invalid_and_one_of_the_target_does_not
         load.max_users = Some(1_000);
         let (scenario, plan) = planned(load, vec![step("a")]);
         let ran = run_plan(scenario, &plan, 1, &Control::new(), None, script);
-        let mut record = ScenarioRecord::new(RunStart {
-            definition: scenario.definition.clone(),
-            plan,
-            base_url: None,
-            own_target: false,
-            target_in_process: false,
-            permits: Vec::new(),
-            offline: None,
-            validity_off: false,
-            executable_hash: String::new(),
-            workers: 1,
-            started_at: String::new(),
-        });
-        ran.frames.iter().for_each(|frame| record.absorb(frame));
-        record.finish(RunEnd {
-            ending: EndReason::Completed,
-            elapsed_us: 10_000_000,
-            planned: ran.done.planned,
-            steady_us: 10_000_000,
-            complete: true,
-            panics: Vec::new(),
-            out_of_rows: false,
-            target_death: None,
-            samples: None,
-        });
-        Card::grade(&record, None)
+        grade_run(scenario, plan, &ran)
     };
     let ours = verdict(Box::new(freezing(ms(4_000), ms(2_000))));
     assert_eq!(ours.validity.trust, Trust::Invalid);
@@ -189,7 +197,7 @@ proptest! {
             .map(|(from, to, time)| Stage { from, to, duration: ms(time) })
             .collect();
         let load = || Load::new(Shape::RateStages { stages: stages.clone().into() });
-        prop_assume!(loadtest_model::schedule::Schedule::new(&load()).arrivals() > 0);
+        prop_assume!(Schedule::new(&load()).arrivals() > 0);
         let steps = || vec![step("a"), step("b")];
         let one = run(load(), steps(), quick);
         let many = run_workers(load(), steps(), workers, &Control::new(), None, quick);
