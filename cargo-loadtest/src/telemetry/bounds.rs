@@ -22,6 +22,8 @@ const MOST_NAMES: usize = 65;
 const EXPECTED_ERRORS: usize = 10;
 /// Series of a step that are no histograms and no errors.
 const STEP_COUNTERS: usize = 12;
+/// Series of a row that are no histograms, messages of calls included.
+const ROW_COUNTERS: usize = 4;
 /// Series of a scenario that are no histograms.
 const SCENARIO_SERIES: usize = 16;
 /// The series of WebSockets, with the usual codes of those that the target closes.
@@ -95,7 +97,7 @@ impl Detail {
             let streams = step.stream.as_ref().map_or(0, |_| 2 + 3 * histogram);
             let good = usize::from(!step.good.is_empty());
             let own = STEP_COUNTERS + EXPECTED_ERRORS + times * histogram + streams + good;
-            own + rows * (2 + histogram)
+            own + rows * (ROW_COUNTERS + histogram)
         });
         let has_sockets = scenario.steps.iter().any(|step| step.websocket.is_some());
         let sockets = if has_sockets { SOCKET_SERIES } else { 0 };

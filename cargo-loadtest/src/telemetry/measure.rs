@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use loadtest_model::card::{ThresholdRow, Trust};
 use loadtest_model::definition::{Bound, ScenarioDef};
 use loadtest_model::metrics::{
-    Frame, InnerTally, OTHERS, StepTally, StreamTally, Tally, WebSocketTally,
+    Frame, InnerTally, MessageCounts, OTHERS, StepTally, StreamTally, Tally, WebSocketTally,
 };
 use loadtest_model::record::RunStart;
 use loadtest_model::schedule::{Schedule, Window};
@@ -206,7 +206,19 @@ impl PartNames {
         }
         let labels = [("step", step), ("request", &*request)];
         table.time("request_service_seconds", &labels, &row.service);
+        for (direction, number) in row.messages.into_iter().flat_map(list_directions) {
+            let labels = [
+                ("step", step),
+                ("request", &*request),
+                ("direction", direction),
+            ];
+            table.count("call_messages", &labels, number as f64);
+        }
     }
+}
+
+fn list_directions(messages: MessageCounts) -> [(&'static str, u64); 2] {
+    [("sent", messages.sent), ("received", messages.received)]
 }
 
 /// Returns the example that an execution is. Its end is within the second of its interval: receivers take examples in

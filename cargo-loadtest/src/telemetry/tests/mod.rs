@@ -14,7 +14,9 @@ use crate::access::AccessHeaders;
 use crate::course::Course;
 use crate::session::sample;
 use loadtest_model::definition::WebSocketDef;
-use loadtest_model::metrics::{ErrorKind, ErrorTally, Frame, StreamSample, WebSocketTally};
+use loadtest_model::metrics::{
+    ErrorKind, ErrorTally, Frame, MessageCounts, StreamSample, WebSocketTally,
+};
 use loadtest_model::record::RunStart;
 use loadtest_model::trace::{RunIds, TracePoint, Tracing};
 use std::collections::BTreeMap;
@@ -155,6 +157,41 @@ fn websockets_have_their_counts_by_direction_and_code() {
     }
     let none_more = find_value(&all[1], "websockets_opened", &[]);
     assert_eq!(none_more, Some((3.0, 0.0)));
+}
+
+#[test]
+fn grpc_calls_have_their_messages_by_direction() {
+    let mut second = frame(2);
+    let buy = &mut second.windows.steady.steps[1];
+    let call = buy.inner("shop.Cart/Watch");
+    call.answered(0, Duration::from_millis(7), || "OK".into());
+    call.exchanged(MessageCounts {
+        sent: 1,
+        received: 20,
+    });
+    let all = intervals(
+        sample::start(),
+        &settings(true, 10_000),
+        &[second, frame(3)],
+    );
+    let labels = |request, direction| {
+        [
+            ("step", "buy"),
+            ("request", request),
+            ("direction", direction),
+        ]
+    };
+    for (direction, number) in [("sent", 1.0), ("received", 20.0)] {
+        let find =
+            |interval, request| find_value(interval, "call_messages", &labels(request, direction));
+        let call = "shop.Cart/Watch";
+        assert_eq!(find(&all[0], call), Some((number, number)));
+        assert_eq!(find(&all[1], call), Some((number, 0.0)));
+        assert_eq!(find(&all[0], "GET"), None, "a request has no messages");
+    }
+    let lines = super::sink::json::encode_interval(&all[0]);
+    let both = r#""call_messages":{"received":20,"sent":1}"#;
+    assert_eq!(lines.matches(both).count(), 2, "{lines}");
 }
 
 #[test]
