@@ -325,6 +325,7 @@ impl<T: FromBody> SocketWait<'_, T> {
             timeout,
         } = self;
         let message = message.transpose()?;
+        let is_asked = message.is_some();
         let connection = &socket.connection;
         let called = Instant::now();
         let receive = async {
@@ -344,7 +345,16 @@ impl<T: FromBody> SocketWait<'_, T> {
             let (value, at) = connection.receive(from, look).await?;
             Ok((value, at.max(called)))
         };
-        socket.measure_value(&name, timeout, receive).await
+        let waiting = socket.measure_value(&name, timeout, receive);
+        if is_asked {
+            return waiting.await;
+        }
+        let sender = step_sender()?;
+        tokio::select! {
+            biased;
+            heard = waiting => heard,
+            () = sender.end_listening() => unreachable!("the step is dropped"),
+        }
     }
 }
 

@@ -79,6 +79,8 @@ pub(super) struct RequestEntries {
     pub(super) streams: Vec<FinishedStream>,
     /// Ticks that were overdue when the load ended.
     pub(super) unsent_ticks: u64,
+    /// True once the step has waited for a tick.
+    has_beat: bool,
     /// Checks that passed and that failed.
     pub(super) checks: (u64, u64),
     /// The first check that failed, in words.
@@ -303,6 +305,21 @@ impl RequestLog {
     /// What begins before it has ended counts from `due` on, an overdue tick, else from its own begin.
     pub(super) fn begin_from(&self, due: Option<Instant>) {
         self.log.borrow_mut().due = due;
+    }
+
+    /// The time at which the first operation of the step was ready to begin.
+    pub(super) fn begun(&self) -> Instant {
+        self.log.borrow().first.unwrap_or_else(Instant::now)
+    }
+
+    /// Notes that the step waits for ticks of a beat, which end with the load.
+    pub(super) fn note_beat(&self) {
+        self.log.borrow_mut().has_beat = true;
+    }
+
+    /// Returns whether the step has waited for ticks of a beat.
+    pub(super) fn has_beat(&self) -> bool {
+        self.log.borrow().has_beat
     }
 
     /// Counts ticks of a beat that were overdue when the load ended.

@@ -5,6 +5,7 @@ use super::control::RunPhase;
 use super::iteration::{IterationObserver, OpenSockets, StepContext};
 use super::samples::SampledTraffic;
 use super::trace::JourneyTrace;
+use super::worker_state::WorkerState;
 use crate::chain::{Chain, RawResponse, RequestBuf};
 use crate::transport::events::{EventLog, RawEvent};
 use crate::transport::{AnswerDetails, Call, Exchange, Failure, StreamCall, Transport};
@@ -107,7 +108,17 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
             };
             // An exchange is large, and is not kept across a wait.
             let pause = {
-                let exchange = self.transport.send(call).await;
+                let exchange = if def.stream.is_some() {
+                    // In a box, so that the requests of all others stay small.
+                    let Some(exchange) = Box::pin(send_stream(self.transport, call, state)).await
+                    else {
+                        attempt.is_cut_off = true;
+                        break;
+                    };
+                    exchange
+                } else {
+                    self.transport.send(call).await
+                };
                 if is_withdrawn(self.transport, &exchange) {
                     self.context.state.advance_phase(RunPhase::Stopping);
                     attempt.is_cut_off = true;
@@ -276,6 +287,20 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
             }
             Err(message) => failed(ErrorKind::StepPanic, format!("`until` panicked: {message}")),
         }
+    }
+}
+
+/// Sends a request whose answer is a stream of events; `None` where it is to end since the load is over.
+async fn send_stream(
+    transport: &mut impl Transport,
+    call: Call<'_>,
+    state: &WorkerState,
+) -> Option<Exchange> {
+    let begun = Instant::now();
+    tokio::select! {
+        biased;
+        exchange = transport.send(call) => Some(exchange),
+        () = state.wait_for_stream_end(begun) => None,
     }
 }
 

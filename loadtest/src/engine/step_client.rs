@@ -149,6 +149,7 @@ impl<T: Transport> StepSender for StepClient<T> {
     fn tick(&self, tick: Tick) -> Local<'_, bool> {
         Box::pin(async move {
             let state = self.request_log.state();
+            self.request_log.note_beat();
             if self.request_log.is_shown() && tick.number >= SHOWN_TICKS {
                 return false;
             }
@@ -163,6 +164,18 @@ impl<T: Transport> StepSender for StepClient<T> {
             let unsent = state.stopped_at().map(|end| tick.count_before(end));
             self.request_log.count_unsent_ticks(unsent.unwrap_or(0));
             state.is_running()
+        })
+    }
+
+    fn end_listening(&self) -> Local<'_, ()> {
+        Box::pin(async move {
+            let log = &self.request_log;
+            log.state().wait_for_stream_end(log.begun()).await;
+            // A step with a beat learns of the end by that.
+            if !log.has_beat() {
+                log.begin_cut_off();
+            }
+            std::future::pending::<()>().await;
         })
     }
 

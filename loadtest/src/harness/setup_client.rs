@@ -159,6 +159,10 @@ impl StepSender for SetupWire {
         Box::pin(std::future::ready(false))
     }
 
+    fn end_listening(&self) -> Local<'_, ()> {
+        Box::pin(std::future::pending())
+    }
+
     fn count_check(&self, name: &str, holds: bool) {
         if !holds {
             let name = redact::redact(name);

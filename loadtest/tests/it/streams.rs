@@ -45,7 +45,8 @@ fn talk() -> Vec<(Duration, Vec<u8>)> {
 fn run(scenario: &'static Scenario, reply: impl Fn(&Got) -> Reply + Send + Sync + 'static) -> Card {
     let server = Server::start(move |request| reply(request));
     let run = Run::new(scenario).load(Load::iterations(4, 2));
-    run.base_url(server.url()).run_blocking().unwrap()
+    let run = run.base_url(server.url()).without_validity();
+    run.run_blocking().unwrap()
 }
 
 /// The failures of a step: kind and number.
@@ -176,7 +177,7 @@ fn a_step_ends_a_stream_after_so_many_events_and_later_steps_read_them() {
         (4, 12, 12, 8)
     );
     assert_eq!((card.steps[1].ok, step.good), (4, Some(1.0)));
-    assert!(card.exit_code() == 0, "{card}");
+    assert_eq!(card.exit_code(), 0, "{card}");
 }
 
 /// Its streams end after a time.
@@ -380,4 +381,46 @@ fn an_endless_stream_ends_with_the_load_and_another_one_is_read_to_its_end() {
     let card = go(listening_on(), &long);
     assert_eq!(errors(&card), []);
     assert_eq!((card.steps[0].ok, card.accounts.cancelled), (1, 0));
+}
+
+/// Its streams have no end.
+#[scenario(grace = 2s, load = users(2, for = 2s))]
+fn endless() {
+    #[step(get = "/feed", timeout = 3900ms)]
+    fn notices() -> Events<()>;
+}
+
+#[test]
+fn a_declared_stream_without_an_end_is_cut_off_by_the_end_of_the_load_and_has_not_failed() {
+    let server = Server::start(|_| feed(1..100_000));
+    let run = Run::new(endless()).base_url(server.url());
+    let card = run.run_blocking().unwrap();
+    assert_eq!(errors(&card), []);
+    let accounts = &card.accounts;
+    assert_eq!((accounts.started, accounts.cancelled), (2, 2));
+    assert_eq!(accounts.balanced, Some(true));
+}
+
+/// Its step pauses within a stream.
+#[scenario]
+fn pausing() {
+    #[step(timeout = 2s)]
+    async fn listen(http: &mut Http) -> Result<(), Error> {
+        let mut events = http.get("/feed").events::<Notice>().await?;
+        events.next().await?;
+        http.pause(2_200 * MS).await;
+        events.next().await?;
+        Ok(())
+    }
+}
+
+#[test]
+fn the_deadline_of_a_stream_is_that_of_its_request_whatever_the_step_does_meanwhile() {
+    let server = Server::start(|_| {
+        let second = (3_500 * MS, event(r#"{"order": 2}"#));
+        stream([(Duration::ZERO, event(r#"{"order": 1}"#)), second])
+    });
+    let run = Run::new(pausing()).load(Load::iterations(1, 1));
+    let card = run.base_url(server.url()).run_blocking().unwrap();
+    assert_eq!(errors(&card), [("timeout.total".to_owned(), 1)]);
 }

@@ -459,3 +459,72 @@ fn a_target_that_reads_nothing_fails_what_is_sent_to_it_and_is_named_as_the_caus
         );
     }
 }
+
+/// Its steps listen without an end.
+#[scenario(grace = 2s, load = users(2, for = 2s))]
+fn listens() {
+    #[step(ws = "/feed")]
+    fn socket() -> Socket<Value>;
+
+    #[step(timeout = 3900ms)]
+    async fn listen(socket: &Socket<Value>) -> Result<(), Error> {
+        loop {
+            socket.next().await?;
+        }
+    }
+}
+
+#[test]
+fn a_step_that_listens_is_cut_off_by_the_end_of_the_load_and_has_not_failed() {
+    // The first is silent, the other one is not.
+    let server = Sockets::start(|mut socket, number| {
+        let text = || Message::text(r#"{"order": 1}"#);
+        while number > 0 && socket.send(text()).is_ok() {
+            thread::sleep(20 * MS);
+        }
+        while socket.read().is_ok() {}
+        String::new()
+    });
+    let run = Run::new(listens()).base_url(&server.url);
+    let card = run.run_blocking().unwrap();
+    assert_eq!(errors(&card), []);
+    let accounts = &card.accounts;
+    assert_eq!((accounts.started, accounts.cancelled), (2, 2));
+    assert_eq!(card.steps[0].ok, 2);
+    assert_eq!(rows(&card.steps[1])[0].2, 0, "no wait has failed");
+}
+
+/// Its steps take what comes for what they send, until a beat ends.
+#[scenario(grace = 2s, load = users(1, for = 2s))]
+fn reports() {
+    #[step(ws = "/feed")]
+    fn socket() -> Socket<Heard>;
+
+    #[step]
+    async fn report(socket: &Socket<Heard>, vu: &mut Vu) -> Result<(), Error> {
+        let mut beat = vu.beat(MS);
+        while beat.next().await.is_some() {
+            socket.send(&json!({ "id": 1 })).await?;
+            socket.wait(|heard| matches!(heard, Heard::Ack(1))).await?;
+            socket.heard();
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_step_with_a_beat_has_what_it_waits_for_when_the_load_ends() {
+    let server = Sockets::start(|mut socket, _| {
+        while let Ok(message) = socket.read() {
+            if message.is_text() {
+                thread::sleep(50 * MS);
+                socket.send(Message::text(r#"{"ack": 1}"#)).unwrap();
+            }
+        }
+        String::new()
+    });
+    let run = Run::new(reports()).base_url(&server.url);
+    let card = run.run_blocking().unwrap();
+    assert_eq!(errors(&card), []);
+    assert_eq!((card.steps[1].ok, card.accounts.cancelled), (1, 0));
+}

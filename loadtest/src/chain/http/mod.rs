@@ -109,6 +109,9 @@ pub(crate) trait StepSender {
     /// sent.
     fn tick(&self, tick: Tick) -> Local<'_, bool>;
 
+    /// Never ready: drops the step, in which something is waited for that nothing is due to bring, when the load is over.
+    fn end_listening(&self) -> Local<'_, ()>;
+
     /// Counts a check that passed or failed.
     fn count_check(&self, name: &str, holds: bool);
 

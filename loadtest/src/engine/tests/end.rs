@@ -4,6 +4,7 @@ use super::health::freezing;
 use super::*;
 use crate::engine::{self, Workers};
 use crate::transport::{HttpTransport, Network};
+use loadtest_model::definition::StreamDef;
 use loadtest_model::plan::GRACEFUL_STOP;
 use loadtest_model::record::{EndReason, RunEnd};
 use loadtest_tests::{Reply, Server};
@@ -26,6 +27,26 @@ fn the_hard_end_is_the_graceful_time_after_the_load() {
     let all = ran.all();
     assert_eq!((all.journey.started, all.journey.cancelled), (3, 3));
     assert_eq!(ran.done.elapsed, ms(5_000) + GRACEFUL_STOP);
+}
+
+#[test]
+fn a_stream_ends_with_the_load_once_it_has_had_the_graceful_time() {
+    let elapsed = |graceful, steps| {
+        let (scenario, mut plan) = planned(users(3, Duration::ZERO, ms(5_000)), steps);
+        plan.graceful_stop = graceful;
+        let ran = run_plan(scenario, &plan, 1, &Control::new(), None, never);
+        let all = ran.all();
+        assert_eq!((all.journey.started, all.journey.cancelled), (3, 3));
+        assert_eq!((all.steps[0].executed, all.steps[0].cancelled), (0, 3));
+        ran.done.elapsed
+    };
+    let streaming = || StepDef {
+        stream: Some(StreamDef::UNDECLARED.clone()),
+        ..patient()
+    };
+    assert_eq!(elapsed(ms(1_000), vec![streaming()]), ms(5_000));
+    assert_eq!(elapsed(ms(8_000), vec![streaming()]), ms(8_000));
+    assert_eq!(elapsed(ms(8_000), vec![patient()]), ms(13_000));
 }
 
 #[test]
