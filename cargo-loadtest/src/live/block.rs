@@ -311,10 +311,10 @@ mod tests {
             errors: Some(0.0042),
             steps: Vec::new(),
         };
-        let figures = "2000/2000 it/s, p95 1.2 s, errors 0.42 %, 1\u{202f}000 users";
+        let figures = "2000/2000 it/s, p95 1.23 s, errors 0.42 %, 1\u{202f}000 users";
         let line = |name, room| format_head(&course(name), &window, Duration::from_secs(30), room);
         assert_eq!(line("visit", 40), figures);
-        assert_eq!(line("visit", 61), format!("30s/1m  {figures}"));
+        assert_eq!(line("visit", 62), format!("30s/1m  {figures}"));
         let whole = format!("visit [=====     ] 30s/1m  {figures}");
         assert_eq!(line("visit", 80), whole);
         let long = line("a customer who looks around and buys", 120);

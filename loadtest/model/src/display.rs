@@ -12,26 +12,88 @@ const GROUP: char = '\u{202f}';
 /// Stands where there is no figure.
 pub const NO_VALUE: &str = "–";
 
-/// A measured time, to three digits: `840 µs`, `1.24 ms`, `312 ms`, `2.0 s`, `125 s`.
-pub fn format_duration(time: Duration) -> String {
-    // As the exports round, so that a figure is the same wherever it is read.
-    let us = ((time.as_nanos() + 500) / 1_000) as f64;
-    let ms = us / 1e3;
-    if us == 0.0 {
-        "0 ms".to_owned()
-    } else if us < 999.5 {
-        format!("{us:.0} µs")
-    } else if ms < 9.995 {
-        format!("{ms:.2} ms")
-    } else if ms < 99.95 {
-        format!("{ms:.1} ms")
-    } else if ms < 999.5 {
-        format!("{ms:.0} ms")
-    } else if ms < 99_950.0 {
-        format!("{:.1} s", ms / 1e3)
-    } else {
-        format!("{} s", format_count((ms / 1e3).round() as u64))
+/// A unit of measured times.
+struct TimeUnit {
+    name: &'static str,
+    micros: f64,
+    /// The decimals of a microsecond.
+    decimals: f64,
+}
+
+/// The units of measured times, the largest first.
+const TIME_UNITS: [TimeUnit; 3] = [
+    TimeUnit::new("s", 1e6, 6.0),
+    TimeUnit::new("ms", 1e3, 3.0),
+    TimeUnit::new("µs", 1.0, 0.0),
+];
+
+impl TimeUnit {
+    const fn new(name: &'static str, micros: f64, decimals: f64) -> Self {
+        Self {
+            name,
+            micros,
+            decimals,
+        }
     }
+
+    /// The largest unit of which a time has at least one, once it is rounded; milliseconds for no time.
+    fn of_micros(micros: f64) -> &'static Self {
+        let [_, milliseconds, microseconds] = &TIME_UNITS;
+        if micros == 0.0 {
+            return milliseconds;
+        }
+        let mut units = TIME_UNITS.iter();
+        let found = units.find(|unit| micros >= unit.micros * 0.999_5);
+        found.unwrap_or(microseconds)
+    }
+
+    /// Formats a time to three digits, and no part of a microsecond.
+    fn format(&self, micros: f64) -> String {
+        let value = micros / self.micros;
+        let mut magnitude = value.log10().floor();
+        if (value * 10_f64.powf(2.0 - magnitude)).round() >= 1e3 {
+            magnitude += 1.0;
+        }
+        let digits = (2.0 - magnitude).clamp(0.0, self.decimals) as usize;
+        if digits == 0 || micros == 0.0 {
+            format!("{} {}", format_count(value.round() as u64), self.name)
+        } else {
+            format!("{value:.digits$} {}", self.name)
+        }
+    }
+}
+
+/// Rounds a time to microseconds as the exports do, so that a figure is the same wherever it is read.
+fn round_to_micros(time: Duration) -> f64 {
+    ((time.as_nanos() + 500) / 1_000) as f64
+}
+
+/// A measured time, to three digits: `840 µs`, `1.24 ms`, `312 ms`, `2.00 s`, `125 s`.
+pub fn format_duration(time: Duration) -> String {
+    let micros = round_to_micros(time);
+    TimeUnit::of_micros(micros).format(micros)
+}
+
+/// Formats times that are read together in one unit: that of the middle between the shortest and the longest, on a
+/// scale of powers. A dash stands for none.
+pub fn format_durations(times: &[Option<Duration>]) -> Vec<String> {
+    let known = times.iter().flatten().map(|time| round_to_micros(*time));
+    let (least, most) = known
+        .filter(|micros| *micros > 0.0)
+        .fold((f64::INFINITY, 0.0_f64), |(least, most), micros| {
+            (micros.min(least), micros.max(most))
+        });
+    let middle = if most > 0.0 {
+        (least * most).sqrt()
+    } else {
+        0.0
+    };
+    let unit = TimeUnit::of_micros(middle);
+    let words = times.iter().map(|time| match time {
+        Some(time) => unit.format(round_to_micros(*time)),
+        None => NO_VALUE.to_owned(),
+    });
+    words.collect()
 }
 
 /// Formats a measured time in microseconds.
@@ -456,12 +518,38 @@ mod tests {
             (9_997.0, "10.0 ms"),
             (99_960.0, "100 ms"),
             (312_000.0, "312 ms"),
-            (999_600.0, "1.0 s"),
-            (2_000_000.0, "2.0 s"),
+            (999_400.0, "999 ms"),
+            (999_600.0, "1.00 s"),
+            (2_000_000.0, "2.00 s"),
+            (9_996_000.0, "10.0 s"),
             (125_300_000.0, "125 s"),
+            (3_005_000_000.0, "3\u{202f}005 s"),
         ] {
             assert_eq!(format_duration(Duration::from_secs_f64(us / 1e6)), words);
         }
+    }
+
+    #[test]
+    fn times_that_are_read_together_have_the_unit_of_their_middle_and_three_digits() {
+        for (micros, words) in [
+            (&[3_000_000, 3_005_000][..], &["3.00 s", "3.00 s"][..]),
+            (&[2_995_000, 3_015_000], &["3.00 s", "3.02 s"]),
+            (&[1_390, 885], &["1.39 ms", "0.885 ms"]),
+            (&[412_000, 1_234_000], &["412 ms", "1\u{202f}234 ms"]),
+            (&[40, 1_010], &["40 µs", "1\u{202f}010 µs"]),
+            (&[900_000, 31_000_000], &["0.900 s", "31.0 s"]),
+            (&[12_300, 900_000_000], &["0.0123 s", "900 s"]),
+            (&[85, 1_200_000], &["0.085 ms", "1\u{202f}200 ms"]),
+            (&[12_000, 885, 0], &["12.0 ms", "0.885 ms", "0 ms"]),
+            (&[80, 410], &["80 µs", "410 µs"]),
+            (&[0], &["0 ms"]),
+        ] {
+            let times = micros.iter().map(|us| Some(Duration::from_micros(*us)));
+            assert_eq!(format_durations(&times.collect::<Vec<_>>()), words);
+        }
+        let times = [None, Some(Duration::from_millis(3))];
+        assert_eq!(format_durations(&times), ["–", "3.00 ms"]);
+        assert_eq!(format_durations(&[None]), ["–"]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub use super::{
     },
     file::{File, made_once, open_file, without_boundary},
     form::{begin_query, outside_boundary, user_name},
-    graph::{ReadError, fill_graph, fill_graph_data},
+    graph::{ReadError, fill_graph, fill_graph_data, is_partial_graph},
     http::{
         Halt, Http,
         returned::{SenderReturn, sent},

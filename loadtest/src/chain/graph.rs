@@ -181,6 +181,11 @@ pub fn fill_graph_data<T: FromBody>(
     Ok(())
 }
 
+/// Returns whether `slot` has an answer with errors beside its data.
+pub fn is_partial_graph<T>(slot: &Slot<Graph<T>>) -> bool {
+    matches!(slot, Slot::Full(answer) if !answer.errors().is_empty())
+}
+
 fn read_graph<T: FromBody>(
     response: &RawResponse,
     is_partial: bool,

@@ -103,6 +103,11 @@ pub trait Chain: Send {
     /// Returns whether the response of `step` is the one it waits for (`until = ..`).
     fn arrived(&self, step: usize) -> bool;
 
+    /// Returns whether the answer that `step` has read has errors beside its data, which `partial = true` accepts.
+    fn is_partial(&self, _step: usize) -> bool {
+        false
+    }
+
     /// Returns what is measured of the stream that `step` has read, or of one that `failed`.
     fn measure_stream(&self, _step: usize, _failed: Option<&EventLog>) -> StreamSample {
         StreamSample::default()

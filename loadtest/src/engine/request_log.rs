@@ -51,8 +51,6 @@ pub(super) struct RequestEntries {
     due: Option<Instant>,
     /// All operations.
     pub(super) count: u32,
-    /// The stream that was read last.
-    stream: Option<StreamSample>,
     /// Operations under way.
     open: u32,
     /// Pauses under way.
@@ -483,9 +481,11 @@ impl RequestEntries {
         self.traffic[window as usize].sum += traffic;
     }
 
-    /// Returns what was measured of the stream that is all that the step sent for.
-    pub(super) fn only_stream(&self) -> Option<&StreamSample> {
-        self.stream.as_ref().filter(|_| self.count == 1)
+    /// Returns what was measured in `window` of the stream that is all that the step sent for.
+    pub(super) fn only_stream(&self, window: Window) -> Option<&StreamSample> {
+        let mut streams = self.streams.iter().filter(|_| self.count == 1);
+        let found = streams.find(|stream| stream.window == window);
+        found.map(|stream| &stream.sample)
     }
 
     /// Returns what was sent and received, for a raw sample.
@@ -532,10 +532,11 @@ impl OpenOperation<'_> {
             at = end;
             window = state.sample_window(window, at);
         }
-        // One without events counts where it began.
-        if !is_begun || sample != StreamSample::default() {
-            let window = if is_begun { window } else { self.window() };
+        if sample != StreamSample::default() {
             log.finish_stream(self.row, window, is_ok, sample);
+        } else if !is_begun {
+            // One without events counts where it began.
+            log.finish_stream(self.row, self.window(), is_ok, sample);
         }
     }
 
@@ -634,7 +635,6 @@ impl OpenOperation<'_> {
         let arrivals = arrivals.filter(|arrivals| timed_out || arrivals.opened().is_some());
         let stream = arrivals.map(|arrivals| arrivals.sample());
         let stream = stream.or_else(|| ended.stream.clone());
-        log.stream.clone_from(&stream);
         let window = self.window();
         log.add_traffic(window, ended.traffic);
         log.traffic[window as usize].retries += ended.traffic.repeated(1);
@@ -644,8 +644,13 @@ impl OpenOperation<'_> {
         }
         // The last one is held back: how the step ends may say more of it.
         if log.finished.len() >= MAX_HELD_REQUESTS {
-            let RequestLog { state, step, .. } = self.request_log;
-            log.tally_finished(state, *step);
+            let RequestLog {
+                state,
+                step,
+                window,
+                ..
+            } = self.request_log;
+            log.tally_finished(state, (*step, *window));
         }
         if let Some(arrivals) = &self.arrivals {
             arrivals
@@ -762,7 +767,6 @@ impl Drop for OpenOperation<'_> {
             let arrivals = self.arrivals.as_ref();
             let failure = arrivals.and_then(|arrivals| arrivals.take_failure());
             let stream = arrivals.map(|arrivals| arrivals.sample_of_taken());
-            log.stream.clone_from(&stream);
             if let Some(stream) = stream {
                 self.finish_stream(log, stream, failure.is_none());
             }

@@ -54,19 +54,19 @@ impl RequestEntries {
                 });
             }
         }
-        self.tally_finished(state, step);
+        self.tally_finished(state, (step, window));
     }
 
     /// Counts each operation that ended in the row of its name.
-    pub(super) fn tally_finished(&mut self, state: &WorkerState, step: usize) {
+    pub(super) fn tally_finished(&mut self, state: &WorkerState, (step, window): (usize, Window)) {
         for stream in self.streams.drain(..) {
             let name = &self.rows[stream.row];
             state.with_tally(stream.window, |tally| {
                 let tally = &mut tally.steps[step];
                 let row = tally.inner(name).stream.get_or_insert_default();
                 row.record(&stream.sample, stream.is_ok);
-                // That of a step which reads nothing else is its own.
-                if self.count > 1 {
+                // That of a step which reads nothing else is its own, in the part of the load in which it counts.
+                if self.count > 1 || stream.window != window {
                     let all = tally.stream.get_or_insert_default();
                     all.record(&stream.sample, stream.is_ok);
                 }

@@ -72,7 +72,7 @@ impl<'a> GraphAnswer<'a> {
     }
 }
 
-/// Describes errors by the first: ``no such cart at `cart.total`, and 2 more``.
+/// Describes errors by the first: ``no such cart at `cart.total`, and 2 more errors``.
 pub(crate) fn describe_errors(errors: &[GraphError]) -> Option<String> {
     let first = errors.first()?;
     let mut words = first.message.clone();
@@ -81,7 +81,8 @@ pub(crate) fn describe_errors(errors: &[GraphError]) -> Option<String> {
         let _ = write!(words, " at `{path}`");
     }
     if errors.len() > 1 {
-        let _ = write!(words, ", and {} more", errors.len() - 1);
+        let plural = if errors.len() == 2 { "" } else { "s" };
+        let _ = write!(words, ", and {} more error{plural}", errors.len() - 1);
     }
     Some(redact::redact_message(&words).to_string())
 }
@@ -118,7 +119,11 @@ mod tests {
             ),
             (
                 r#"{"errors": [{"message": "no"}, {"message": "nor this"}, {"message": "a"}]}"#,
-                "no, and 2 more",
+                "no, and 2 more errors",
+            ),
+            (
+                r#"{"errors": [{"message": "no"}, {"message": "nor this"}]}"#,
+                "no, and 1 more error",
             ),
             (
                 r#"{"errors": [{"message": "no", "path": null, "extensions": {"code": "X"}, "locations": []}]}"#,

@@ -216,7 +216,7 @@ impl CallStage {
             Self::Handshake => (ErrorKind::TimeoutConnect, "no end of the TLS handshake"),
             Self::Stream => (
                 ErrorKind::TimeoutConnect,
-                "no free stream of a shared connection",
+                "no free stream of a shared connection (one until the SETTINGS of the target come)",
             ),
             Self::Head if is_waiting => (
                 ErrorKind::TimeoutIdle,

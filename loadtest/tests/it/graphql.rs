@@ -203,11 +203,19 @@ fn failures_of(
 fn an_answer_with_errors_has_failed_whatever_its_status_and_data() {
     for scenario in [strict(), not_read(), built()] {
         for (status, body, example) in [
-            (200, BESIDE, "no price today at `cart.total`, and 1 more"),
+            (
+                200,
+                BESIDE,
+                "no price today at `cart.total`, and 1 more error",
+            ),
             (200, ALONE, "no such cart at `cart`"),
             (404, ALONE, "no such cart at `cart`"),
             (400, REFUSED, "Cannot query field \"cart\""),
-            (500, BESIDE, "no price today at `cart.total`, and 1 more"),
+            (
+                500,
+                BESIDE,
+                "no price today at `cart.total`, and 1 more error",
+            ),
         ] {
             let expected = [("graphql.errors".to_owned(), 2, example.to_owned())];
             assert_eq!(
@@ -273,6 +281,8 @@ fn partial_accepts_errors_beside_data_and_hands_both_on() {
         json_of(&got[2]),
         json!([["cart.total", "no price today"], ["", "x"]])
     );
+    let counts = card.steps.iter().map(|step| step.partial_answers);
+    assert_eq!(counts.collect::<Vec<_>>(), [2, 0, 0]);
     let (card, _) = run(partial(), |_| Reply::json(ALONE));
     assert_eq!(
         errors(&card),

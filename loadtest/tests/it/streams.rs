@@ -424,3 +424,63 @@ fn the_deadline_of_a_stream_is_that_of_its_request_whatever_the_step_does_meanwh
     let card = run.base_url(server.url()).run_blocking().unwrap();
     assert_eq!(errors(&card), [("timeout.total".to_owned(), 1)]);
 }
+
+/// Its user begins in the ramp, and its stream goes on to the end.
+#[scenario(grace = 200ms, load = users(1, ramp_up = 200ms, for = 1s))]
+fn listening_from_the_ramp_on() {
+    #[step(gap.p95 < 10s, units > 1/s, per_unit.p95 < 10s)]
+    async fn listen(http: &mut Http) -> Result<(), Error> {
+        let mut events = http.get("/feed").name("feed").events::<Notice>().await?;
+        while events.next().await?.is_some() {}
+        Ok(())
+    }
+}
+
+/// The same with a declared stream, which nothing ends.
+#[scenario(grace = 200ms, load = users(1, for = 200ms))]
+fn following_without_end() {
+    #[step(get = "/feed")]
+    fn notices() -> Events<Notice>;
+}
+
+fn run_as_declared(scenario: &'static Scenario) -> Card {
+    let server = Server::start(|_| feed(1..100_000));
+    let run = Run::new(scenario).base_url(server.url());
+    run.without_validity().run_blocking().unwrap()
+}
+
+#[test]
+fn limits_on_the_streams_of_a_step_are_of_all_that_came_in_the_measured_part() {
+    let card = run_as_declared(listening_from_the_ramp_on());
+    let (step, stream) = only(&card);
+    let row = step.inner[0].stream.as_ref().unwrap();
+    assert_eq!((step.executed, stream), (0, row));
+    // Its first event came in the ramp, unless the machine is busy.
+    let events = stream.gap.samples + stream.first_event.samples;
+    assert_eq!((stream.events, stream.units), (events, events));
+    let held = card
+        .thresholds
+        .iter()
+        .map(|row| (&*row.condition, row.passed));
+    assert_eq!(
+        held.collect::<Vec<_>>(),
+        [
+            ("gap.p95 < 10 s", true),
+            ("units > 1/s", true),
+            ("per_unit.p95 < 10 s", true)
+        ]
+    );
+    assert_eq!((card.exit_code(), &*card.reasons), (0, &[][..]), "{card}");
+}
+
+#[test]
+fn a_declared_stream_without_end_is_told_what_ends_it() {
+    let card = run_as_declared(following_without_end());
+    let words: Vec<_> = card.reasons.iter().map(|reason| &*reason.words).collect();
+    assert_eq!(
+        words[0],
+        "no step ended before the run did: 1 iteration cut off; let the streams of `notices` end by `events = 100` or \
+         `lasts = 10s`, give them more time than the load has by `grace = 2m`, or read them in an `async` step, where a \
+         stream ends with the load"
+    );
+}

@@ -272,26 +272,30 @@ fn explain_absence(card: &Card, step: &StepRow) -> String {
 }
 
 fn describe_figures(step: &StepRow) -> String {
-    let time = |name: &str, time: Option<Duration>| {
-        time.map(|time| format!("{name} {}", display::format_duration(time)))
-    };
     let stream = step.stream.as_ref();
-    let share = |ratio: f64| format!("{} of the time", display::format_percent(ratio));
-    let words = [
-        Some(format!("{} executed", display::format_count(step.executed))),
-        step.error_rate
-            .map(|rate| format!("errors {}", display::format_percent(rate))),
-        time("p50", step.response.p50),
-        time("p95", step.response.p95),
-        time("p99", step.response.p99),
-        time(
+    let times = [
+        ("p50", step.response.p50),
+        ("p95", step.response.p95),
+        ("p99", step.response.p99),
+        (
             "first event p95",
             stream.and_then(|stream| stream.first_event.p95),
         ),
-        time(
+        (
             "per unit p95",
             stream.and_then(|stream| stream.per_unit.p95),
         ),
+    ];
+    let times = times.into_iter().filter(|(_, time)| time.is_some());
+    let (names, times): (Vec<_>, Vec<_>) = times.unzip();
+    let times = names.iter().zip(display::format_durations(&times));
+    let share = |ratio: f64| format!("{} of the time", display::format_percent(ratio));
+    let counts = [
+        Some(format!("{} executed", display::format_count(step.executed))),
+        step.error_rate
+            .map(|rate| format!("errors {}", display::format_percent(rate))),
+    ];
+    let shares = [
         step.good
             .map(|share| format!("good {}", display::format_percent(share))),
         step.time_share.map(share),
@@ -303,7 +307,9 @@ fn describe_figures(step: &StepRow) -> String {
             )
         }),
     ];
-    words.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let times = times.map(|(name, time)| Some(format!("{name} {time}")));
+    let words = counts.into_iter().chain(times).chain(shares);
+    words.flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// The failures of a step, a line each.

@@ -310,14 +310,14 @@ impl TableCell {
         }
     }
 
-    /// A count, and how often the same happened in the ramp.
+    /// A count, and that of journeys which began in the ramp.
     pub(super) fn count_and_ramp(count: u64, in_ramp: u64) -> Self {
         let cell = Self::count(count);
         match in_ramp {
             0 => cell,
             _ => cell.note(
                 Form::Figure,
-                format!("+ {} in the ramp", display::format_count(in_ramp)),
+                format!("+ {} begun in the ramp", display::format_count(in_ramp)),
             ),
         }
     }

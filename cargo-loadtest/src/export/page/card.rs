@@ -182,10 +182,11 @@ fn build_tiles(card: &Card) -> Vec<Tile> {
         || "closed model: no target".to_owned(),
         |target| format!("of {} targeted", display::format_rate(target)),
     );
-    let mut tiles = vec![
-        tile("p50", head.time.p50.map(display::format_duration)),
-        tile("p95", head.time.p95.map(display::format_duration)),
-        tile("p99", head.time.p99.map(display::format_duration)),
+    let quantiles = [head.time.p50, head.time.p95, head.time.p99];
+    let named = ["p50", "p95", "p99"].into_iter();
+    let named = named.zip(display::format_durations(&quantiles));
+    let mut tiles: Vec<_> = named.map(|(title, time)| tile(title, Some(time))).collect();
+    tiles.extend([
         Tile {
             note: failed,
             is_alarming: is_error_rate_alarming(card),
@@ -195,7 +196,7 @@ fn build_tiles(card: &Card) -> Vec<Tile> {
             note: target,
             ..tile(rate, head.achieved_per_second.map(display::format_rate))
         },
-    ];
+    ]);
     if !head.single_request {
         let failures = head.dependency_failures;
         tiles.push(Tile {

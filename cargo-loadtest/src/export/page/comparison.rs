@@ -261,11 +261,12 @@ fn build_table(rows: &[ComparedRow<'_>]) -> Table {
         let change = compared.verdict;
         let tone = tone_of_change(change);
         let step = subject.step.as_ref();
+        let [base, new] = compared.value_words();
         table.push(vec![
             step.map_or_else(|| TableCell::figure(JOURNEY), TableCell::name),
             TableCell::figure(compared.figure.label()),
-            TableCell::figure(compared.base_words()),
-            TableCell::figure(compared.new_words()),
+            TableCell::figure(base),
+            TableCell::figure(new),
             TableCell::figure(compared.change_words()).tone(tone),
             // The change beside it has the unit.
             TableCell::figure(compared.interval_words().replace(" points", "")),

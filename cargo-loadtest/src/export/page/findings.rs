@@ -1,7 +1,7 @@
 //! Sections of findings, of the course of a run, and of how it was measured.
 
 use super::card::shown_reasons;
-use super::{Block, Column, Fact, Form, Section, Sentence, Table, TableCell, Tone, units};
+use super::{Block, Column, Fact, Form, Section, Sentence, Table, TableCell, Tone};
 use crate::console::clean;
 use crate::export::chart;
 use loadtest_model::card::{Card, Report, Trust};
@@ -185,7 +185,7 @@ pub(super) fn build_distribution(card: &Card) -> Section {
         ("p99.9", time.p99_9),
         ("longest", time.max),
     ];
-    let times = units::format_alike(&facts.map(|(_, time)| time));
+    let times = display::format_durations(&facts.map(|(_, time)| time));
     let facts = facts.iter().zip(times);
     let facts = facts.map(|((share, _), time)| Fact::new(*share, time));
     Section::new("Distribution", vec![Block::Facts(facts.collect())])

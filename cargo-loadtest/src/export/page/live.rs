@@ -30,20 +30,19 @@ pub(crate) fn build_tiles(course: &Course, card: &Card) -> Vec<Tile> {
     };
     let quantiles = &card.headline.time;
     let last = "last 5 s";
-    vec![
+    let mut tiles = vec![
         tile("Rate", format_window_rate(&window), last),
         tile("p95 now", format_time(window.p95), last),
         tile("Errors now", format_share(window.errors), last),
         tile("Active users", window.users.to_string(), "now"),
-        tile("p50", format_time(quantiles.p50), "so far"),
-        tile("p95", format_time(quantiles.p95), "so far"),
-        tile("p99", format_time(quantiles.p99), "so far"),
-        tile(
-            "Error rate",
-            format_share(card.headline.error_rate),
-            "so far",
-        ),
-    ]
+    ];
+    let named = ["p50", "p95", "p99"].into_iter();
+    let so_far = [quantiles.p50, quantiles.p95, quantiles.p99];
+    let named = named.zip(display::format_durations(&so_far));
+    tiles.extend(named.map(|(title, time)| tile(title, time, "so far")));
+    let errors = format_share(card.headline.error_rate);
+    tiles.push(tile("Error rate", errors, "so far"));
+    tiles
 }
 
 /// Builds the sections of a run so far.

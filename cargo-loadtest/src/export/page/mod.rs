@@ -230,7 +230,7 @@ fn build_scenarios(report: &Report) -> Table {
         cells.resize(table.columns.len(), TableCell::figure(display::NO_VALUE));
         table.push(cells);
     }
-    units::share_column_units(&mut table);
+    units::share_table_units(&mut table);
     table
 }
 

@@ -9,8 +9,10 @@ use loadtest_model::definition::Part;
 use loadtest_model::display;
 use std::cmp::Reverse;
 
-/// Parts of a journey are named from a fifth of its time.
+/// Steps of a slow journey are named from a fifth of its time.
 const NOTABLE: u64 = 5;
+/// Its delay, and the time in no request, from a hundredth.
+const VISIBLE: u64 = 100;
 /// The word beside the step that takes the most time.
 const BOTTLENECK: &str = "▲ bottleneck";
 /// The package of scenarios that the tool makes of requests on its command line.
@@ -116,13 +118,18 @@ fn step_cells(card: &Card, at: usize, step: &StepRow) -> Vec<TableCell> {
     if !request.is_empty() {
         name = name.note(Form::Code, request.join(" "));
     }
+    let mut errors = TableCell::optional(step.error_rate, display::format_percent)
+        .tone(Tone::alarm(step.failed > 0));
+    if step.partial_answers > 0 {
+        let words = format!("{} partial", display::format_count(step.partial_answers));
+        errors = errors.note(Form::Figure, words);
+    }
     vec![
         name,
         TableCell::chip(grade, tone_of_letter(step.grade.map(|grade| grade.letter))),
         TableCell::count(step.executed),
         TableCell::optional(step.per_second, display::format_rate),
-        TableCell::optional(step.error_rate, display::format_percent)
-            .tone(Tone::alarm(step.failed > 0)),
+        errors,
         TableCell::time(step.response.p50),
         TableCell::time(step.response.p95),
         TableCell::time(step.response.p99),
@@ -248,14 +255,17 @@ pub(super) fn build_slowest(card: &Card) -> Option<Section> {
 
 fn describe_journey(row: &SlowRow) -> String {
     let mut parts = Vec::new();
-    if row.delay_us * NOTABLE >= row.time_us {
+    if row.delay_us * VISIBLE >= row.time_us {
         parts.push(format!("{} late", display::format_micros(row.delay_us)));
     }
     let mut steps: Vec<_> = row.steps.iter().collect();
     steps.sort_by_key(|step| Reverse(step.time_us));
-    let (long, short): (Vec<_>, Vec<_>) = steps
+    let (mut long, mut short): (Vec<_>, Vec<_>) = steps
         .into_iter()
         .partition(|step| step.time_us * NOTABLE >= row.time_us);
+    if short.len() == 1 {
+        long.append(&mut short);
+    }
     for step in &long {
         let failed = if step.ok { "" } else { " (failed)" };
         parts.push(format!(
@@ -265,13 +275,20 @@ fn describe_journey(row: &SlowRow) -> String {
         ));
     }
     if !short.is_empty() {
-        let others = display::format_counted(short.len() as u64, "other step");
+        let kind = if long.is_empty() {
+            "step"
+        } else {
+            "other step"
+        };
+        let others = display::format_counted(short.len() as u64, kind);
         let time = display::format_micros(short.iter().map(|step| step.time_us).sum());
         parts.push(format!("{others} {time}"));
     }
-    if row.own_us * NOTABLE >= row.time_us {
+    if row.own_us * VISIBLE >= row.time_us {
         let time = display::format_micros(row.own_us);
-        parts.push(format!("{time} in the scenario's own code"));
+        parts.push(format!(
+            "{time} in no request: in the scenario's own code, or waiting for a thread of the generator"
+        ));
     }
     let failed = if row.ok { "" } else { ", failed" };
     format!(

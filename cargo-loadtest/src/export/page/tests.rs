@@ -281,7 +281,8 @@ fn the_slowest_journey_names_what_took_long_and_can_be_run_again() {
     let number = journey.number.clone();
     let slowest = section(&report, "Slowest journeys");
     let words = format!(
-        "Iteration {number} took 1.0 s, failed: 300 ms late, `create_order` 400 ms (failed), 4 other steps 100 ms, 200 ms in the scenario's own code."
+        "Iteration {number} took 1.00 s, failed: 300 ms late, `create_order` 400 ms (failed), 4 other steps 100 ms, 200 ms in no request: in \
+         the scenario's own code, or waiting for a thread of the generator."
     );
     let again = format!(
         "`cargo loadtest debug shop::load::checkout_flow --seed 1729 --iteration {number}`"
@@ -290,6 +291,13 @@ fn the_slowest_journey_names_what_took_long_and_can_be_run_again() {
         slowest.contains(&words) && slowest.contains(&again),
         "{slowest}"
     );
+    // All parts that can be seen are said, and a single step has its name.
+    let journey = &mut report.cards[0].slowest[0];
+    journey.steps.truncate(1);
+    (journey.delay_us, journey.own_us) = (500_000, 480_000);
+    let slowest = section(&report, "Slowest journeys");
+    let words = "failed: 500 ms late, `login` 20.0 ms, 480 ms in no request: in the";
+    assert!(slowest.contains(words), "{slowest}");
     report.cards[0].identity = "curl::get_orders".to_owned();
     let slowest = section(&report, "Slowest journeys");
     assert!(
@@ -305,8 +313,19 @@ fn all_formats_show_the_same_digits() {
     // Halves of a microsecond are where roundings part.
     for ns in [82_500, 372_500, 9_994_500, 99_949_500] {
         let time = Some(Duration::from_nanos(ns));
-        report.cards[0].headline.time.p99_9 = time;
-        report.cards[0].steps[0].response.p95 = time;
+        let card = &mut report.cards[0];
+        for times in [&mut card.headline.time, &mut card.steps[0].response] {
+            for quantile in [
+                &mut times.p50,
+                &mut times.p90,
+                &mut times.p95,
+                &mut times.p99,
+                &mut times.p99_9,
+                &mut times.max,
+            ] {
+                *quantile = time;
+            }
+        }
         let words = display::format_duration(Duration::from_nanos(ns));
         for text in [
             terminal::render(&report, 200, false, terminal::Extent::Full),

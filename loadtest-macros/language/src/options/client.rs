@@ -2,18 +2,16 @@
 
 use super::value::{parse_error, parse_redirects, parse_whole};
 use super::{parse_assigned, require_not_empty};
-use proc_macro2::{Span, TokenTree};
+use proc_macro2::{Ident, Span, TokenTree};
 use syn::parse::ParseStream;
 use syn::{LitBool, LitStr, Token};
 
 /// The words for a variant of `HttpVersion`.
-const HTTP: [(&str, &str); 6] = [
+const HTTP: [(&str, &str); 4] = [
     ("1", "Http1"),
     ("1.1", "Http1"),
     ("2", "Http2"),
-    ("2.0", "Http2"),
     ("3", "Http3"),
-    ("3.0", "Http3"),
 ];
 const COOKIES: [(&str, &str); 3] = [("user", "User"), ("iteration", "Iteration"), ("off", "Off")];
 const DNS: [(&str, &str); 1] = [("ttl", "Ttl")];
@@ -22,7 +20,7 @@ const DNS: [(&str, &str); 1] = [("ttl", "Ttl")];
 pub(crate) struct ClientOptions {
     /// The variant of `HttpVersion`, and its place.
     pub(crate) http: Option<(&'static str, Span)>,
-    /// The shared connections, and the place of their number.
+    /// The shared connections, and the place of the option.
     pub(crate) connections: Option<(u32, Span)>,
     /// The variant of `Cookies`.
     pub(crate) cookies: Option<&'static str>,
@@ -37,7 +35,8 @@ pub(crate) struct ClientOptions {
 
 impl ClientOptions {
     /// Reads what follows the name of an option.
-    pub(super) fn parse_option(&mut self, name: &str, input: ParseStream<'_>) -> syn::Result<()> {
+    pub(super) fn parse_option(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
+        let name = &*key.to_string();
         match name {
             "http" => {
                 let wanted = "the version of HTTP is `http = 1`, `http = 2` or `http = 3`; without it the target chooses";
@@ -46,9 +45,8 @@ impl ClientOptions {
             "connections" => {
                 let wanted = "expected how many HTTP/2 connections the users share, 1 to 10000: `connections = 8`";
                 input.parse::<Token![=]>()?;
-                let span = input.span();
                 let count = parse_whole(input, 1.0..=10_000.0, wanted)?;
-                self.connections = Some((count as u32, span));
+                self.connections = Some((count as u32, key.span()));
             }
             "cookies" => {
                 let wanted =

@@ -100,7 +100,7 @@ impl ScenarioOptions {
             }
             "http" | "connections" | "cookies" | "dns" | "insecure" | "ca" | "identity"
             | "redirects" => {
-                self.client.parse_option(&name, input)?;
+                self.client.parse_option(&key, input)?;
             }
             "base" => self.base = Some(parse_base(input)?),
             "thresholds" => {

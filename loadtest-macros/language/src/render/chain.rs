@@ -22,6 +22,7 @@ pub(super) fn render_chain(resolved: &ResolvedScenario) -> TokenStream {
         render_build(resolved),
         render_run(resolved),
         render_finish(resolved),
+        render_partial(resolved),
         repeat::render_arrived(resolved),
         stream::render_stream_methods(resolved),
         render_check(resolved),
@@ -204,6 +205,29 @@ fn render_finish(resolved: &ResolvedScenario) -> TokenStream {
             match __step {
                 #(#arms)*
                 _ => ::core::unreachable!("this scenario has no step {__step}"),
+            }
+        }
+    }
+}
+
+/// Steps that accept errors beside data.
+fn render_partial(resolved: &ResolvedScenario) -> TokenStream {
+    let steps = resolved.steps.iter().enumerate();
+    let partial = steps
+        .filter(|(_, step)| step.options.graphql.partial && step.response.graph_data.is_some());
+    let arms = partial.map(|(at, _)| {
+        let slot = slot_ident(at);
+        quote!(#at => ::loadtest::__private::is_partial_graph(&self.#slot),)
+    });
+    let arms: Vec<_> = arms.collect();
+    if arms.is_empty() {
+        return TokenStream::new();
+    }
+    quote! {
+        fn is_partial(&self, __step: usize) -> bool {
+            match __step {
+                #(#arms)*
+                _ => false,
             }
         }
     }

@@ -449,7 +449,8 @@ impl ResolvedScenario {
         {
             let message =
                 "`connections` needs `http = 2`: requests share connections over HTTP/2 alone";
-            errors.add_at(span, message);
+            // The place to change: another version, else the option that needs one.
+            errors.add_at(client.http.map_or(span, |(_, span)| span), message);
         }
     }
 

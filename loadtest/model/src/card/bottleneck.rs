@@ -136,7 +136,7 @@ fn explain_step(row: &StepRow, tally: &StepTally, http: HttpVersion) -> String {
     } else if largest == stream_wait {
         format!(
             "{} of its time waited for a stream: all shared connections had as many requests under way as the \
-             target allows.",
+             target allows, which is one until its SETTINGS come.",
             share(stream_wait)
         )
     } else if largest == tls {

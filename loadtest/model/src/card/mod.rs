@@ -320,7 +320,7 @@ impl Card {
             groups: GroupRow::all(&definition.groups, &tally, &steps, seconds),
             steps,
         };
-        (card.verdict, card.reasons) = verdict::judge_card(&card, &record.end.ending, seconds);
+        (card.verdict, card.reasons) = verdict::judge_card(&card, record, seconds);
         card.remarks = remark::collect_remarks(&card, record);
         card.notes = collect_notes(&card, record);
         card
@@ -476,13 +476,24 @@ fn sum_statuses(steps: &[StepTally]) -> BTreeMap<u16, u64> {
 }
 
 /// The steps without a grade: those that never ran, and those that ran before the measured part only.
-fn note_ungraded(card: &Card, windows: &Windows) -> Vec<String> {
+fn note_ungraded(card: &Card, record: &ScenarioRecord) -> Vec<String> {
+    let windows = &record.windows;
     let ran = |window: &Tally, i: usize| {
         let step = window.steps.get(i);
         step.is_some_and(|step| step.executed + step.skipped > 0)
     };
-    let (mut untimed, mut sessions, mut warm_up, mut ramp, mut never) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let is_cut_off = |i: usize| {
+        let mut steps = (windows.all().into_iter()).filter_map(|window| window.steps.get(i));
+        steps.any(|step| step.cancelled > 0)
+    };
+    let [
+        mut untimed,
+        mut sessions,
+        mut warm_up,
+        mut ramp,
+        mut cut_off,
+        mut never,
+    ] = [const { Vec::new() }; 6];
     for (i, row) in card.steps.iter().enumerate() {
         let names = match row.grade {
             Some(_) => continue,
@@ -490,10 +501,13 @@ fn note_ungraded(card: &Card, windows: &Windows) -> Vec<String> {
             None if row.inner.iter().any(InnerRow::is_measured) => &mut sessions,
             None if ran(&windows.ramp, i) => &mut ramp,
             None if ran(&windows.warm_up, i) => &mut warm_up,
+            None if is_cut_off(i) => &mut cut_off,
             None => &mut never,
         };
         names.push(row.name.as_str());
     }
+    let advice = verdict::advise_on_streams(record);
+    let advice = advice.map_or_else(String::new, |advice| format!(" To change that, {advice}."));
     let note = |why: &str, names: Vec<&str>, then: &str| {
         (!names.is_empty()).then(|| format!("Not graded, since {why}: {}.{then}", names.join(", ")))
     };
@@ -519,6 +533,11 @@ fn note_ungraded(card: &Card, windows: &Windows) -> Vec<String> {
             ramp,
             " The accounts cover the ramp; figures and grades do not.",
         ),
+        note(
+            "the end of the run cut off each of their executions",
+            cut_off,
+            &advice,
+        ),
         note("never attempted", never, ""),
     ]
     .into_iter()
@@ -534,9 +553,17 @@ fn note_unreturned<'a>(
     card: &'a Card,
     windows: &'a Windows,
 ) -> impl Iterator<Item = String> + use<'a> {
-    let steps = card.steps.iter().zip(&windows.steady.steps);
-    steps.flat_map(|(row, step)| {
-        let returned = |kind| step.errors.iter().any(|error| error.kind == kind);
+    let steps = card.steps.iter().zip(&windows.steady.steps).enumerate();
+    steps.flat_map(move |(i, (row, step))| {
+        // A step that began in the ramp returns the failure there.
+        let returned = move |kind| {
+            let steps = windows
+                .all()
+                .into_iter()
+                .filter_map(|window| window.steps.get(i));
+            let mut errors = steps.flat_map(|step| &step.errors);
+            errors.any(|error| error.kind == kind)
+        };
         let all = step.inner.iter().flat_map(|inner| {
             let errors = inner.errors.iter();
             errors.map(|error| (&inner.name, error))
@@ -599,7 +626,7 @@ fn collect_notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     }
     notes.extend(note_unreturned(card, &record.windows).take(NOTED_ROWS));
     if !card.grade.withheld && card.verdict != Verdict::Empty {
-        notes.extend(note_ungraded(card, &record.windows));
+        notes.extend(note_ungraded(card, record));
     }
     if card.grade.interval.is_some() {
         notes.push(format!(

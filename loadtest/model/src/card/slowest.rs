@@ -20,8 +20,8 @@ pub struct SlowRow {
     pub delay_us: u64,
     /// Journey time: from when it was to start to its end, less think time.
     pub time_us: u64,
-    /// The part of the journey time in none of its requests: that of the scenario's own code, such as functions,
-    /// checks and the reading of answers.
+    /// The part of the journey time in none of its requests: that of the scenario's own code, such as functions, checks
+    /// and the reading of answers, and the wait for a thread of the generator.
     pub own_us: u64,
     /// True if every step was ok and none was skipped for want of a value.
     pub ok: bool,

@@ -90,6 +90,9 @@ pub struct StepRow {
     pub checks_passed: u64,
     /// Checks that failed.
     pub checks_failed: u64,
+    /// Answers of GraphQL with errors beside their data, which `partial = true` accepts.
+    #[serde(skip_serializing_if = "is_none")]
+    pub partial_answers: u64,
     /// Executions for which all of `good(..)` holds, a share of one; `None` where nothing says what is good.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub good: Option<f64>,
@@ -204,6 +207,7 @@ impl StepRow {
                 .map(|seconds| tally.received_bytes as f64 / seconds),
             checks_passed: tally.checks_passed,
             checks_failed: tally.checks_failed,
+            partial_answers: tally.partial_answers,
             good: (!step.good.is_empty())
                 .then(|| share_of(tally.good, tally.executed))
                 .flatten(),

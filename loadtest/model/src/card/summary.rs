@@ -1,9 +1,8 @@
 //! The card in a few lines of plain text, for a program that ran a scenario itself.
 
-use super::{Card, StepRow};
+use super::{Card, Quantiles, StepRow};
 use crate::display;
 use std::fmt;
-use std::time::Duration;
 
 impl Card {
     /// The exit code of a run with this card.
@@ -22,12 +21,10 @@ impl fmt::Display for Card {
         write!(f, "\n{}, seed {}", self.setting.load, self.setting.seed)?;
         write!(
             f,
-            "\n{} ok, {} failed, p50 {}, p95 {}, p99 {}, errors {}",
+            "\n{} ok, {} failed, {}, errors {}",
             display::format_count(headline.ok),
             display::format_count(headline.failed + headline.dropped),
-            format_time(headline.time.p50),
-            format_time(headline.time.p95),
-            format_time(headline.time.p99),
+            format_percentiles(&headline.time),
             headline
                 .error_rate
                 .map_or_else(dash, display::format_percent),
@@ -87,14 +84,12 @@ fn write_step_row(f: &mut fmt::Formatter<'_>, step: &StepRow, width: usize) -> f
         .map_or_else(dash, |grade| grade.letter.to_string());
     write!(
         f,
-        "\n  {:width$}  {grade:2}  {} ok, {} failed, {} skipped, p50 {}, p95 {}, p99 {}",
+        "\n  {:width$}  {grade:2}  {} ok, {} failed, {} skipped, {}",
         step.name,
         display::format_count(step.ok),
         display::format_count(step.failed),
         display::format_count(step.skipped),
-        format_time(step.response.p50),
-        format_time(step.response.p95),
-        format_time(step.response.p99),
+        format_percentiles(&step.response),
     )
 }
 
@@ -102,6 +97,10 @@ fn dash() -> String {
     display::NO_VALUE.to_owned()
 }
 
-fn format_time(time: Option<Duration>) -> String {
-    time.map_or_else(dash, display::format_duration)
+/// Formats the usual percentiles: `p50 12.1 ms, p95 31.0 ms, p99 48.5 ms`.
+fn format_percentiles(times: &Quantiles) -> String {
+    let words = display::format_durations(&[times.p50, times.p95, times.p99]);
+    let named = ["p50", "p95", "p99"].into_iter().zip(words);
+    let named: Vec<_> = named.map(|(name, time)| format!("{name} {time}")).collect();
+    named.join(", ")
 }

@@ -1,10 +1,11 @@
 //! The verdict of a run, and the process exit code for it.
 
-use super::{Card, InnerRow, ObservedRow, StepRow};
+use super::{Card, InnerRow, ObservedRow, StepRow, StreamRow};
 use crate::comparison::ComparisonOutcome;
 use crate::display;
 use crate::metrics::ErrorKind;
 use crate::record::EndReason;
+use crate::record::ScenarioRecord;
 use crate::record::Trust;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -155,9 +156,10 @@ pub fn worst_exit_code(codes: impl IntoIterator<Item = u8>) -> u8 {
 /// `seconds`.
 pub(super) fn judge_card(
     card: &Card,
-    ending: &EndReason,
+    record: &ScenarioRecord,
     seconds: Option<f64>,
 ) -> (Verdict, Vec<Reason>) {
+    let ending = &record.end.ending;
     let plain = |kind, all: Vec<String>| {
         all.into_iter()
             .map(|words| Reason::new(kind, words))
@@ -180,7 +182,7 @@ pub(super) fn judge_card(
         ),
         (
             Verdict::Empty,
-            plain(ReasonKind::Empty, explain_empty_run(card, ending, seconds)),
+            plain(ReasonKind::Empty, explain_empty_run(card, record, seconds)),
         ),
         (
             Verdict::Invalid,
@@ -288,9 +290,9 @@ fn explain_interruption(ending: &EndReason) -> Vec<String> {
     vec![reason]
 }
 
-fn explain_empty_run(card: &Card, ending: &EndReason, seconds: Option<f64>) -> Vec<String> {
+fn explain_empty_run(card: &Card, record: &ScenarioRecord, seconds: Option<f64>) -> Vec<String> {
     // What a blocked worker did is unknown, which is not nothing.
-    if matches!(ending, EndReason::Stuck { .. }) {
+    if matches!(record.end.ending, EndReason::Stuck { .. }) {
         return Vec::new();
     }
     let attempted = card
@@ -304,8 +306,9 @@ fn explain_empty_run(card: &Card, ending: &EndReason, seconds: Option<f64>) -> V
         } else if card.accounts.started == 0 {
             "no iteration started".to_owned()
         } else if cancelled == card.accounts.started {
+            let remedy = advise_on_streams(record).unwrap_or_else(|| "run it longer".to_owned());
             format!(
-                "no step ended before the run did: {} cut off; run it longer",
+                "no step ended before the run did: {} cut off; {remedy}",
                 display::format_counted(cancelled, "iteration")
             )
         } else if let Some(step) = card.steps.iter().find(|step| has_measured_rows(step)) {
@@ -317,7 +320,7 @@ fn explain_empty_run(card: &Card, ending: &EndReason, seconds: Option<f64>) -> V
             if is_judged && card.min_grade.is_none() {
                 return Vec::new();
             }
-            explain_sessions(step)
+            explain_sessions(card, step)
         } else if seconds.is_some() {
             "no step was executed in the measured part; run it longer, or let journeys of the ramp end earlier, so \
              that others begin"
@@ -333,23 +336,69 @@ fn explain_empty_run(card: &Card, ending: &EndReason, seconds: Option<f64>) -> V
     vec![reason]
 }
 
+/// Advises on the streams that the end of the run cut off, and that no option ends.
+pub(super) fn advise_on_streams(record: &ScenarioRecord) -> Option<String> {
+    let windows = record.windows.all();
+    let is_cut_off = |step: usize| {
+        let mut tallies = windows.iter().filter_map(|tally| tally.steps.get(step));
+        tallies.any(|tally| tally.cancelled > 0)
+    };
+    let steps = record.start.definition.steps.iter().enumerate();
+    let endless = steps.filter(|(_, def)| {
+        let stream = def.stream.as_ref();
+        stream.is_some_and(|stream| stream.events.is_none() && stream.lasts.is_none())
+    });
+    let names = endless.filter(|(step, _)| is_cut_off(*step));
+    let names: Vec<_> = names
+        .map(|(_, def)| display::quote_name(&def.name))
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "let the streams of {} end by `events = 100` or `lasts = 10s`, give them more time than the load has by \
+             `grace = 2m`, or read them in an `async` step, where a stream ends with the load",
+            names.join(", ")
+        )
+    })
+}
+
 fn has_measured_rows(step: &StepRow) -> bool {
     step.inner.iter().any(InnerRow::is_measured)
 }
 
 /// Explains that there is no grade, since no execution of `step` began in the measured part, only operations of it.
-fn explain_sessions(step: &StepRow) -> String {
-    let rows = step.inner.iter().filter(|row| row.is_measured());
-    let example = rows
-        .max_by_key(|row| row.requests)
-        .map_or("", |row| &row.name);
+fn explain_sessions(card: &Card, step: &StepRow) -> String {
+    let name = display::quote_name(&step.name);
+    let errors = || card.errors.iter().filter(|error| error.step == step.name);
+    let end = match errors().next() {
+        Some(first) => format!(
+            "failed {}, most by `{}`: {}, so",
+            display::format_counted(
+                errors().map(|error| error.count + error.elsewhere).sum(),
+                "time"
+            ),
+            first.kind,
+            first.example
+        ),
+        None => "went on to the end of the load, so".to_owned(),
+    };
     format!(
-        "no step began in the measured part: {} began in the ramp or the warm-up and went on to the end of the load, so \
-         that only its operations are counted, and there is no grade. Judge these by limits such as \
-         `row({example:?}).p95 < 100ms`; or leave out the ramp (`ramp_up = 0s`) and the warm-up, or let the step end \
-         earlier, so that others begin",
-        display::quote_name(&step.name)
+        "no step began in the measured part: {name} began in the ramp or the warm-up and {end} that only its \
+         operations and events are counted, and there is no grade. Judge these by limits such as `{}`; or leave out the \
+         ramp (`ramp_up = 0s`) and the warm-up, or let the step end earlier, so that others begin",
+        example_limit(step)
     )
+}
+
+/// Writes a limit on what was measured of the operations of a step.
+fn example_limit(step: &StepRow) -> String {
+    let rows = step.inner.iter().filter(|row| row.requests > 0);
+    let has_gaps = |stream: &StreamRow| stream.gap.samples > 0;
+    match rows.max_by_key(|row| row.requests) {
+        Some(row) if row.service.samples > 0 => format!("row({:?}).p95 < 100ms", row.name),
+        _ if step.stream.as_ref().is_some_and(has_gaps) => "gap.p95 < 100ms".to_owned(),
+        Some(row) => format!("row({:?}).errors < 1%", row.name),
+        None => "units > 1/s".to_owned(),
+    }
 }
 
 /// Explains why nothing was executed, if panics were the reason.

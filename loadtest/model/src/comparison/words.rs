@@ -16,23 +16,27 @@ impl Compared {
 
     /// The same without the name of the figure.
     pub fn difference_words(&self) -> String {
+        let [base, new] = self.value_words();
         format!(
-            "{} → {}, {} (90 % sure: {})",
-            self.base_words(),
-            self.new_words(),
+            "{base} → {new}, {} (90 % sure: {})",
             self.change_words(),
             self.interval_words()
         )
     }
 
-    /// Formats the value of the baseline: `218 ms`.
-    pub fn base_words(&self) -> String {
-        self.figure.value(self.base)
-    }
-
-    /// Formats the value of the new run: `268 ms`.
-    pub fn new_words(&self) -> String {
-        self.figure.value(self.new)
+    /// Formats the values of the baseline and of the new run: `218 ms`, `268 ms`.
+    pub fn value_words(&self) -> [String; 2] {
+        let values = [self.base, self.new];
+        if self.figure.is_time() {
+            // Nothing that was measured is less than nothing, but a file may say so.
+            let times = values.map(|value| Duration::try_from_secs_f64(value / 1e6).ok());
+            let words = display::format_durations(&times).try_into();
+            return words.unwrap_or_default();
+        }
+        values.map(|value| match self.figure {
+            Figure::Errors | Figure::Good => display::format_percent(value),
+            _ => display::format_rate(value),
+        })
     }
 
     /// The change: `+23 %`, `−1.4 %`; of errors and good executions in percentage points, `+1.25 points`.
@@ -64,19 +68,6 @@ impl Figure {
         match self {
             Self::Rps => "RPS",
             _ => self.name(),
-        }
-    }
-
-    /// A value of the figure: `218 ms`, `0.42 %`, `200/s`.
-    fn value(self, value: f64) -> String {
-        match self {
-            figure if figure.is_time() => {
-                // Nothing that was measured is less than nothing, but a file may say so.
-                let seconds = Duration::try_from_secs_f64(value / 1e6);
-                seconds.map_or_else(|_| display::NO_VALUE.to_owned(), display::format_duration)
-            }
-            Self::Errors | Self::Good => display::format_percent(value),
-            _ => display::format_rate(value),
         }
     }
 

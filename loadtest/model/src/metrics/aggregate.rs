@@ -177,7 +177,8 @@ impl Aggregate {
             Metric::Units => {
                 let streams = || steps.iter().filter_map(|step| step.stream.as_ref());
                 let units: u64 = streams().map(|stream| stream.units).sum();
-                let samples = streams().map(|stream| stream.first_event.count()).sum();
+                let samples = streams().map(|stream| stream.events.max(stream.first_event.count()));
+                let samples = samples.sum();
                 Self {
                     value: seconds
                         .filter(|_| samples > 0)

@@ -151,10 +151,12 @@ impl<T: Transport> VirtualUser<T> {
                     traffic: attempt.traffic,
                     status: attempt.result.as_ref().ok().copied(),
                 });
+                let is_partial = attempt.result.is_ok() && self.has_partial_answer(context);
                 let result = attempt
                     .result
                     .and_then(|status| self.run_checks(context, Some(status), &mut sample.checks));
                 state.with_tally(window, |tally| {
+                    tally.steps[step].partial_answers += u64::from(is_partial);
                     sample.tally(&mut tally.steps[step], &result);
                     if result.is_ok() {
                         sample.tally_good(&mut tally.steps[step], &def.good);
@@ -257,7 +259,7 @@ impl<T: Transport> VirtualUser<T> {
             // A step that sent nothing leaves the delay to the next one.
             let start_delay = progress.start_delay.take().unwrap_or_default();
             let target = state.plan.grading[step].target;
-            let stream = log.only_stream().cloned().map(Box::new);
+            let stream = log.only_stream(window).cloned().map(Box::new);
             let mut timed = StepSample::new(def, target, (service, start_delay), stream);
             timed.checks = checks;
             timed.traced = context.trace_point(first, timed.response);
@@ -484,6 +486,13 @@ impl<T: Transport> VirtualUser<T> {
         if let Some(chain) = &mut self.chain {
             chain.skip(step, cause);
         }
+    }
+
+    /// Returns whether the answer of a step has errors beside its data, which the step accepts.
+    fn has_partial_answer(&self, context: &StepContext<'_>) -> bool {
+        let accepts = (context.def.graphql.as_ref()).is_some_and(|graphql| graphql.partial);
+        let chain = self.chain.as_ref().filter(|_| accepts);
+        chain.is_some_and(|chain| chain.is_partial(context.step))
     }
 
     /// Runs the checks of a step, counted as passed and failed; `status` is that of its answer.

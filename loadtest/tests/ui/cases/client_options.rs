@@ -94,6 +94,12 @@ fn shared_connections() {
     fn step();
 }
 
+#[scenario(http = 2.0)]
+fn a_version_with_a_point() {
+    #[step(get = "/")]
+    fn step();
+}
+
 #[scenario(http = 3, connections = 8)]
 fn connections_over_quic() {
     #[step(get = "/")]

@@ -322,7 +322,7 @@ fn time_without_an_answer_is_not_blamed_on_connecting() {
     assert_eq!(
         why(&record),
         "75 % of its time waited for a stream: all shared connections had as many requests under way as the \
-         target allows."
+         target allows, which is one until its SETTINGS come."
     );
 }
 

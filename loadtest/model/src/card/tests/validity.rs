@@ -37,7 +37,7 @@ fn more_than_a_hundredth_of_stalled_seconds_is_invalid() {
     let cause = &troubled(10, 3, &stall).causes[0];
     assert_eq!(
         cause.what,
-        "a worker thread stalled in 3 of 10 seconds: it did not come back for 100 ms or longer, up to 1.2 s"
+        "a worker thread stalled in 3 of 10 seconds: it did not come back for 100 ms or longer, up to 1.20 s"
     );
     assert!(cause.remedy.contains("must not block"));
     let kept = Health {
@@ -48,7 +48,7 @@ fn more_than_a_hundredth_of_stalled_seconds_is_invalid() {
     assert!(
         cause
             .what
-            .ends_with("up to 1.2 s; the code of `login` kept it"),
+            .ends_with("up to 1.20 s; the code of `login` kept it"),
         "{cause:?}"
     );
 }

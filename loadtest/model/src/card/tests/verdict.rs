@@ -99,7 +99,7 @@ fn a_session_that_began_in_the_ramp_is_judged_by_limits_on_its_rows() {
         empty.map(|reason| &*reason.words),
         Some(
             "no step began in the measured part: `talk` began in the ramp or the warm-up and went on to the end of the \
-             load, so that only its operations are counted, and there is no grade. Judge these by limits such as \
+             load, so that only its operations and events are counted, and there is no grade. Judge these by limits such as \
              `row(\"say\").p95 < 100ms`; or leave out the ramp (`ramp_up = 0s`) and the warm-up, or let the step end \
              earlier, so that others begin"
         )
@@ -126,6 +126,87 @@ fn a_session_that_began_in_the_ramp_is_judged_by_limits_on_its_rows() {
     // A grade that is asked for cannot be had.
     record.start.plan.min_grade = Some(Letter::B);
     assert_eq!(Card::grade(&record, None).verdict, Verdict::Empty);
+}
+
+#[test]
+fn the_limit_that_is_advised_is_on_what_was_measured() {
+    let mut record = session();
+    let advice = |record: &ScenarioRecord| {
+        let words = words(&Card::grade(record, None)).join("\n");
+        let advice = words.split("limits such as `").nth(1).unwrap();
+        advice.split('`').next().unwrap().to_owned()
+    };
+    let step = &mut record.windows.steady.steps[0];
+    step.inner.clear();
+    let stream = StreamSample {
+        gaps: vec![ms(10)],
+        units: 1,
+        events: 1,
+        is_continued: true,
+        ..StreamSample::default()
+    };
+    (step.inner("feed").stream.get_or_insert_default()).record(&stream, true);
+    (step.stream.get_or_insert_default()).record(&stream, true);
+    assert_eq!(advice(&record), "gap.p95 < 100ms");
+    require(
+        &mut record,
+        Some(0),
+        "gap.p95".parse().unwrap(),
+        Bound::Time(ms(20)),
+    );
+    assert_eq!(Card::grade(&record, None).verdict, Verdict::Passed);
+
+    let mut record = session();
+    let step = &mut record.windows.steady.steps[0];
+    step.inner.clear();
+    (step.inner("say")).unanswered(ErrorKind::WsClosed, "1006".into(), ms(1));
+    assert_eq!(advice(&record), "row(\"say\").errors < 1%");
+}
+
+#[test]
+fn sessions_of_the_ramp_that_fail_later_return_their_failures() {
+    let mut record = session();
+    let windows = &mut record.windows;
+    let step = &mut windows.ramp.steps[0];
+    (step.executed, step.ok, step.failed, step.satisfied) = (2, 0, 2, 0);
+    step.errors = vec![error(ErrorKind::WsClosed, 2)];
+    for _ in 0..2 {
+        let row = windows.steady.steps[0].inner("say");
+        row.unanswered(ErrorKind::WsClosed, "1006".into(), ms(1));
+    }
+    let card = Card::grade(&record, None);
+    let notes = card.notes.join("\n");
+    assert!(!notes.contains("did not return"), "{notes}");
+    assert_eq!(
+        words(&card)[0].split(". ").next(),
+        Some(
+            "no step began in the measured part: `talk` began in the ramp or the warm-up and failed 2 times, most by \
+             `ws.closed`: as an example, so that only its operations and events are counted, and there is no grade"
+        )
+    );
+}
+
+#[test]
+fn a_step_that_the_end_cut_off_each_time_is_not_said_to_be_never_attempted() {
+    let mut record = record(&["login", "follow"]);
+    record.windows.steady.steps[1] = StepTally {
+        cancelled: 3,
+        ..StepTally::default()
+    };
+    let note = |record: &ScenarioRecord| Card::grade(record, None).notes.pop();
+    assert_eq!(
+        note(&record).as_deref(),
+        Some("Not graded, since the end of the run cut off each of their executions: follow.")
+    );
+    record.start.definition.steps.to_mut()[1].stream = Some(StreamDef::UNDECLARED);
+    assert_eq!(
+        note(&record).as_deref(),
+        Some(
+            "Not graded, since the end of the run cut off each of their executions: follow. To change that, let the \
+             streams of `follow` end by `events = 100` or `lasts = 10s`, give them more time than the load has by \
+             `grace = 2m`, or read them in an `async` step, where a stream ends with the load."
+        )
+    );
 }
 
 #[test]

@@ -75,6 +75,9 @@ pub struct StepTally {
     /// Executions for which all of `good(..)` holds.
     #[serde(skip_serializing_if = "is_zero")]
     pub good: u64,
+    /// Answers with errors beside their data, which `partial = true` accepts.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub partial_answers: u64,
     /// The streams of events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream: Option<Box<StreamTally>>,
@@ -243,6 +246,7 @@ impl StepTally {
         }
         self.unsent_ticks += other.unsent_ticks;
         self.good += other.good;
+        self.partial_answers += other.partial_answers;
         if let Some(theirs) = &other.stream {
             self.stream.get_or_insert_default().merge(theirs);
         }
