@@ -13,10 +13,16 @@ use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use std::convert::Infallible;
+use std::future::{Future as _, pending, poll_fn};
 use std::ops::ControlFlow;
+use std::pin::pin;
 use std::rc::Rc;
+use std::task::Poll;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
 /// What a client makes of an answer; of a body that broke off, nothing.
 #[derive(Debug, PartialEq)]
@@ -112,26 +118,49 @@ fn answers() -> impl Strategy<Value = Vec<u8>> {
     parts.prop_map(|(a, b, c, d, e)| [a, b, c, d, e].concat())
 }
 
-/// Writes `answer` in pieces once a request has come, and closes.
-async fn serve(listener: &TcpListener, answer: &[u8], piece: usize) -> Option<()> {
+/// What a `PING` says whose answer the server waits for.
+const SETTLED: &[u8] = b"settled?";
+
+fn is_head(kind: u8, _: &[u8]) -> bool {
+    kind == 1
+}
+
+/// A connection on which the greetings are read and written.
+async fn accept(listener: &TcpListener) -> Option<TcpStream> {
     let (mut stream, _) = listener.accept().await.ok()?;
     stream.read_exact(&mut [0; 24]).await.ok()?;
     stream.write_all(&frame(4, 0, 0, &[])).await.ok()?;
+    Some(stream)
+}
+
+/// Reads up to the next frame `is_it`, by its kind and its payload, and returns its stream.
+async fn read_until(stream: &mut TcpStream, is_it: impl Fn(u8, &[u8]) -> bool) -> Option<u32> {
     loop {
         let mut head = [0; 9];
         stream.read_exact(&mut head).await.ok()?;
-        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
-        let mut payload = vec![0; length as usize];
+        let [a, b, c, kind, _, id @ ..] = head;
+        let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
         stream.read_exact(&mut payload).await.ok()?;
-        if head[3] == 1 {
-            break;
+        if is_it(kind, &payload) {
+            return Some(u32::from_be_bytes(id));
         }
     }
-    let piece = piece.max(answer.len() / 50);
-    for piece in answer.chunks(piece) {
+}
+
+async fn write_in_pieces(stream: &mut TcpStream, bytes: &[u8], piece: usize) -> Option<()> {
+    let piece = piece.max(bytes.len() / 50);
+    for piece in bytes.chunks(piece) {
         stream.write_all(piece).await.ok()?;
         tokio::task::yield_now().await;
     }
+    Some(())
+}
+
+/// Writes `answer` in pieces once a request has come, and closes.
+async fn serve(listener: &TcpListener, answer: &[u8], piece: usize) -> Option<()> {
+    let mut stream = accept(listener).await?;
+    read_until(&mut stream, is_head).await?;
+    write_in_pieces(&mut stream, answer, piece).await?;
     stream.shutdown().await.ok()?;
     // What the client still says is taken, so that nothing is reset.
     let _ = stream.read_to_end(&mut Vec::new()).await;
@@ -167,13 +196,20 @@ fn request<B>(body: B) -> Request<B> {
     request.body(body).unwrap()
 }
 
-async fn ours(listener: &TcpListener, sent: Bytes) -> Option<Answer> {
+async fn open_ours(listener: &TcpListener) -> Option<Http2> {
     let address = listener.local_addr().unwrap();
     let stream = TransportStream::Plain(TcpStream::connect(address).await.unwrap());
     let meter = Rc::new(Meter::new(MAX_BEFORE_HTTP2_HEAD));
-    let mut client = Http2::open(MeteredStream::new(stream, meter), usize::MAX)
-        .await
-        .ok()?;
+    let opened = Http2::open(MeteredStream::new(stream, meter), usize::MAX);
+    opened.await.ok()
+}
+
+async fn ours(listener: &TcpListener, sent: Bytes) -> Option<Answer> {
+    let mut client = open_ours(listener).await?;
+    send_ours(&mut client, sent).await
+}
+
+async fn send_ours(client: &mut Http2, sent: Bytes) -> Option<Answer> {
     client.write(request(()), sent).ok()?;
     let mut headers = HeaderMap::new();
     let (status, _) = client.read_head(&mut headers).await.ok()?;
@@ -190,26 +226,157 @@ async fn ours(listener: &TcpListener, sent: Bytes) -> Option<Answer> {
     })
 }
 
-async fn theirs(listener: &TcpListener, sent: Bytes) -> Option<Answer> {
+type Theirs = (http2::SendRequest<Full<Bytes>>, AbortOnDropHandle);
+
+/// Drives a connection until it is dropped.
+struct AbortOnDropHandle(JoinHandle<hyper::Result<()>>);
+
+impl Drop for AbortOnDropHandle {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+async fn open_theirs(listener: &TcpListener) -> Option<Theirs> {
     let address = listener.local_addr().unwrap();
     let stream = TokioIo::new(TcpStream::connect(address).await.unwrap());
-    let (mut sender, connection) = http2::handshake(TokioExecutor::new(), stream).await.ok()?;
-    let driver = tokio::spawn(connection);
-    let answer = sender.send_request(request(Full::new(sent))).await;
-    let answer = match answer {
-        Ok(answer) => {
-            let (head, body) = answer.into_parts();
-            let body = body.collect().await.ok();
-            Some(Answer {
-                status: head.status,
-                headers: head.headers,
-                body: body.map(|body| body.to_bytes().into()),
-            })
+    let (sender, connection) = http2::handshake(TokioExecutor::new(), stream).await.ok()?;
+    Some((sender, AbortOnDropHandle(tokio::spawn(connection))))
+}
+
+async fn theirs(listener: &TcpListener, sent: Bytes) -> Option<Answer> {
+    let (mut sender, _driver) = open_theirs(listener).await?;
+    send_theirs(&mut sender, sent).await
+}
+
+async fn send_theirs(sender: &mut http2::SendRequest<Full<Bytes>>, sent: Bytes) -> Option<Answer> {
+    let answer = sender.send_request(request(Full::new(sent))).await.ok()?;
+    let (head, body) = answer.into_parts();
+    let body = body.collect().await.ok();
+    Some(Answer {
+        status: head.status,
+        headers: head.headers,
+        body: body.map(|body| body.to_bytes().into()),
+    })
+}
+
+/// What a client makes of several answers over one connection, as far as all of each came, and whether the connection
+/// takes another request then.
+#[derive(Debug, Default, PartialEq)]
+struct Course {
+    answers: Vec<Option<Answer>>,
+    is_kept: bool,
+}
+
+/// What server and client tell each other, so that neither goes ahead of the other.
+#[derive(Default)]
+struct Turns {
+    /// The client has read an answer.
+    read: Notify,
+    /// The client has taken notice of what came after it, or is gone.
+    settled: Notify,
+}
+
+/// Makes frames of stream 1 those of another stream.
+fn for_stream(frames: &[u8], stream: u32) -> Vec<u8> {
+    let (mut bytes, mut at) = (frames.to_vec(), 0);
+    while let Some(&[a, b, c, _, _, _, _, _, id]) = bytes.get(at..at + 9) {
+        if id == 1 {
+            bytes[at + 5..at + 9].copy_from_slice(&stream.to_be_bytes());
         }
-        Err(_) => None,
+        at += 9 + u32::from_be_bytes([0, a, b, c]) as usize;
+    }
+    bytes
+}
+
+/// Answers one request after another until it is dropped; once an answer is read, what comes after it follows.
+async fn serve_in_turn(
+    listener: &TcpListener,
+    script: &[(Vec<u8>, Vec<u8>)],
+    piece: usize,
+    turns: &Turns,
+) -> Infallible {
+    let serve = async {
+        let mut stream = accept(listener).await?;
+        for (answer, after) in script {
+            let id = read_until(&mut stream, is_head).await?;
+            write_in_pieces(&mut stream, &for_stream(answer, id), piece).await?;
+            turns.read.notified().await;
+            let ping = frame(6, 0, 0, SETTLED);
+            let after = [for_stream(after, id), ping].concat();
+            write_in_pieces(&mut stream, &after, piece).await?;
+            // Its answer: all before it was read.
+            read_until(&mut stream, |kind, payload| kind == 6 && payload == SETTLED).await?;
+            turns.settled.notify_one();
+        }
+        let _ = stream.read_to_end(&mut Vec::new()).await;
+        Some(())
     };
-    driver.abort();
-    answer
+    serve.await;
+    turns.settled.notify_one();
+    pending().await
+}
+
+async fn ours_in_turn(listener: &TcpListener, count: usize, turns: &Turns) -> Course {
+    let mut course = Course::default();
+    let mut client = open_ours(listener).await.unwrap();
+    for _ in 0..count {
+        let answer = send_ours(&mut client, Bytes::new()).await;
+        let is_whole = answer.as_ref().is_some_and(|answer| answer.body.is_some());
+        course.answers.push(answer);
+        if !is_whole {
+            return course;
+        }
+        turns.read.notify_one();
+        let mut settled = pin!(turns.settled.notified());
+        while poll_fn(|cx| Poll::Ready(settled.as_mut().poll(cx).is_pending())).await {
+            client.is_idle();
+            tokio::task::yield_now().await;
+        }
+        if !client.is_idle() {
+            return course;
+        }
+    }
+    course.is_kept = true;
+    course
+}
+
+async fn theirs_in_turn(listener: &TcpListener, count: usize, turns: &Turns) -> Course {
+    let mut course = Course::default();
+    let (mut sender, _driver) = open_theirs(listener).await.unwrap();
+    for _ in 0..count {
+        let answer = send_theirs(&mut sender, Bytes::new()).await;
+        let is_whole = answer.as_ref().is_some_and(|answer| answer.body.is_some());
+        course.answers.push(answer);
+        if !is_whole {
+            return course;
+        }
+        turns.read.notify_one();
+        turns.settled.notified().await;
+        // The task of the connection may have to end yet.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        if sender.ready().await.is_err() {
+            return course;
+        }
+    }
+    course.is_kept = true;
+    course
+}
+
+/// Answers that come to their end, each with what follows it.
+fn whole_answers() -> impl Strategy<Value = (Vec<u8>, Vec<u8>)> {
+    let quiet = select(vec![
+        Vec::new(),
+        frame(6, 0, 0, b"pingpong"),
+        frame(8, 0, 0, &[0, 0, 1, 0]),
+        frame(1, 4, 1, &[0x08, 3, b'1', b'0', b'3']),
+    ]);
+    (quiet, heads(), bodies(), other_frames()).prop_map(|(before, head, body, after)| {
+        let answer = [before, head, body, frame(0, 1, 1, b"")].concat();
+        (until_its_end(&answer).to_vec(), after)
+    })
 }
 
 proptest! {
@@ -246,5 +413,36 @@ proptest! {
             }
             (ours, theirs) => prop_assert_eq!(ours, theirs, "{}", text),
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn answers_over_one_connection_are_read_as_by_hyper_and_it_is_kept_as_long(
+        script in prop::collection::vec(whole_answers(), 1..5),
+        piece in 1..40_usize,
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (ours, theirs) = runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let turns = Turns::default();
+            let ours = tokio::select! {
+                ours = ours_in_turn(&listener, script.len(), &turns) => ours,
+                never = serve_in_turn(&listener, &script, piece, &turns) => match never {},
+            };
+            let turns = Turns::default();
+            let theirs = tokio::select! {
+                theirs = theirs_in_turn(&listener, script.len(), &turns) => theirs,
+                never = serve_in_turn(&listener, &script, piece, &turns) => match never {},
+            };
+            (ours, theirs)
+        });
+        let text: Vec<_> = (script.iter())
+            .flat_map(|(answer, after)| [&answer[..answer.len().min(100)], after])
+            .map(|frames| frames.escape_ascii().to_string())
+            .collect();
+        prop_assert_eq!(ours, theirs, "{:?}", text);
     }
 }
