@@ -21,6 +21,7 @@ mod shards;
 mod slowest;
 mod soak;
 mod traces;
+mod turns;
 
 use super::control::{Control, RunPhase, StopSignals};
 use super::pacer::Pacer;

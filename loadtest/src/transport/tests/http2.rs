@@ -607,3 +607,29 @@ fn a_deadline_ends_a_request_and_its_connection() {
         assert_eq!(*counts.borrow(), [1, 1, 1]);
     });
 }
+
+#[test]
+fn who_has_read_an_answer_over_http2_of_its_own_connection_owes_a_turn() {
+    run(async {
+        let (address, _) = serve(fine).await;
+        let url = format!("http://{address}");
+        let mut user = user_of(&url, &http2()).await;
+        assert!(!user.owes_a_turn());
+        ok(send(&mut user, &get("/"), BODY).await);
+        assert!(user.owes_a_turn());
+        failed(
+            send(&mut user, &get("http://127.0.0.2:1/"), BODY).await,
+            ErrorKind::ConnectRefused,
+        );
+        assert!(!user.owes_a_turn());
+
+        let shared = Client {
+            connections: Some(1),
+            ..http2()
+        };
+        let mut user = user_of(&url, &shared).await;
+        user.share_connections(&|count| (0..count).collect());
+        ok(send(&mut user, &get("/"), BODY).await);
+        assert!(!user.owes_a_turn(), "one task writes for all");
+    });
+}
