@@ -37,6 +37,9 @@ pub(in crate::transport) struct PooledRequest {
     body: Option<RecvStream>,
     /// Its announced length.
     announced: u64,
+    /// The bytes that are its own at most, of those that pass: its heads without compression, and its bodies.
+    sent: u64,
+    received: u64,
     /// Given back after all else is dropped.
     _permit: StreamPermit,
 }
@@ -56,17 +59,22 @@ impl PooledConnection {
         Rc::strong_count(self) > 1
     }
 
-    /// Takes the bytes that passed since they were last taken: those sent, and those received.
+    /// Takes the bytes that passed and that nothing has taken yet: those sent, and those received.
     pub(super) fn take_bytes(&self) -> (u64, u64) {
-        let take = |now: u64, taken: &Cell<u64>| {
-            let more = now.saturating_sub(taken.get());
+        self.take_bytes_up_to(u64::MAX, u64::MAX)
+    }
+
+    /// Takes at most so many of them.
+    fn take_bytes_up_to(&self, sent: u64, received: u64) -> (u64, u64) {
+        let take = |now: u64, taken: &Cell<u64>, most: u64| {
+            let more = now.saturating_sub(taken.get()).min(most);
             taken.set(taken.get() + more);
             more
         };
         let meter = &self.meter;
         (
-            take(meter.sent_bytes(), &self.sent),
-            take(meter.received_bytes(), &self.received),
+            take(meter.sent_bytes(), &self.sent, sent),
+            take(meter.received_bytes(), &self.received, received),
         )
     }
 }
@@ -81,12 +89,13 @@ impl PooledRequest {
             request_body: None,
             body: None,
             announced: 0,
+            sent: 0,
+            received: 0,
             _permit: lease.permit,
         }
     }
 
-    /// Returns what counts the bytes of the request: those that pass over the connection until it ends, and that no
-    /// request has counted before.
+    /// Returns what counts the bytes of the request. They are known when it ends.
     pub(in crate::transport) fn account(&self) -> &Rc<Meter> {
         &self.account
     }
@@ -97,6 +106,8 @@ impl PooledRequest {
         head: Request<()>,
         body: Bytes,
     ) -> Result<(), h2::Error> {
+        let url = head.uri().path().len() + head.uri().query().map_or(0, str::len);
+        self.sent = (url + headers_len(head.headers()) + body.len()) as u64;
         let (response, mut stream) = self.sender.send_request(head, body.is_empty())?;
         // One byte of it is its own, whoever counts the others: so it is known to be written.
         self.account.add(1, 0);
@@ -123,6 +134,7 @@ impl PooledRequest {
             let (mut head, body) = answer?.into_parts();
             std::mem::swap(headers, &mut head.headers);
             self.announced = announced_length(headers);
+            self.received += headers_len(headers) as u64;
             self.body = Some(body);
             Poll::Ready(Ok((head.status, head.version)))
         })
@@ -138,13 +150,31 @@ impl PooledRequest {
         &mut self,
         mut take: impl FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Result<bool, h2::Error> {
-        poll_fn(|cx| poll_data(self.body.as_mut(), cx, &mut take)).await
+        let (body, received) = (&mut self.body, &mut self.received);
+        let mut count = |data: &[u8]| {
+            *received += data.len() as u64;
+            take(data)
+        };
+        poll_fn(|cx| poll_data(body.as_mut(), cx, &mut count)).await
     }
+}
+
+/// The length of headers without compression, and of the frames that heads and bodies are in.
+fn headers_len(headers: &HeaderMap) -> usize {
+    let fields = headers.iter();
+    let lengths = fields.map(|(name, value)| name.as_str().len() + value.len());
+    lengths.sum::<usize>() + 32
 }
 
 impl Drop for PooledRequest {
     fn drop(&mut self) {
-        let (sent, received) = self.connection.take_bytes();
+        // The driver and the pool have one each. What others wait for is theirs, and who is alone takes all.
+        let (sent, received) = if Rc::strong_count(&self.connection) > 3 {
+            let (sent, received) = (self.sent, self.received);
+            self.connection.take_bytes_up_to(sent, received)
+        } else {
+            self.connection.take_bytes()
+        };
         self.account.add(sent, received);
         self.account.set_waiting(self.connection.meter.is_waiting());
     }

@@ -182,7 +182,7 @@ impl ConnectionPool {
             &mut preferred,
             phases,
             Purpose::Sharing,
-            || *stage = CallStage::Handshake,
+            |begun| *stage = begun,
         );
         let Connection { protocol, meter } = opened.await?;
         let Protocol::Http2(http2) = protocol else {

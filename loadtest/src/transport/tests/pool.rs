@@ -2,7 +2,7 @@
 
 use super::http2::{NO_ERROR, REFUSED, go_away, head, raw, reset};
 use super::user::{BODY, PATIENCE, ok, request, run};
-use crate::transport::{Call, Exchange, HttpTransport, Network, Transport};
+use crate::transport::{Call, Exchange, HttpTransport, Network, RequestBuf, Transport};
 use bytes::Bytes;
 use futures_util::future::{join, join_all};
 use http::{Method, Request, Response};
@@ -133,9 +133,12 @@ async fn users(base: &str, connections: u32, count: u64) -> Vec<HttpTransport> {
 }
 
 async fn send_by(user: &HttpTransport, method: Method, path: &str, timeout: Duration) -> Exchange {
-    let request = request(method, path);
+    send_request(user, &request(method, path), timeout).await
+}
+
+async fn send_request(user: &HttpTransport, request: &RequestBuf, timeout: Duration) -> Exchange {
     let call = Call {
-        request: &request,
+        request,
         expect: &Expect::SUCCESS,
         reads: BODY,
         timeout,
@@ -194,6 +197,30 @@ fn users_share_so_many_connections_and_each_has_its_part_of_the_requests() {
         let visits = server.visits.lock().unwrap();
         assert_eq!(visits.connections, 3);
         assert_eq!(visits.under_way, [(0, 2); 3]);
+    });
+}
+
+#[test]
+fn bytes_count_with_the_request_whose_body_they_are() {
+    run(async {
+        let server = GatedServer::start(100).await;
+        let users = users(&server.url(), 1, 2).await;
+        ok(get_by(&users[0], "/").await);
+        let mut upload = request(Method::POST, "/hold");
+        upload.body = vec![b'x'; 10_000].into();
+        let large = send_request(&users[0], &upload, PATIENCE);
+        let small = async {
+            server.wait_for(2).await;
+            let small = get_by(&users[1], "/").await;
+            server.gate.add_permits(1);
+            small
+        };
+        let (large, small) = join(large, small).await;
+        let (large_sent, small_sent) = (large.traffic.sent_bytes, small.traffic.sent_bytes);
+        ok(large);
+        ok(small);
+        assert!((1..1_000).contains(&small_sent), "{small_sent}");
+        assert!((9_900..12_000).contains(&large_sent), "{large_sent}");
     });
 }
 
