@@ -153,6 +153,12 @@ pub fn format_count(number: u64) -> String {
     grouped
 }
 
+/// Describes a URL without TLS, of a scenario with `http = 3`.
+pub fn describe_url_without_tls(url: &str) -> String {
+    let url = quote_name(url);
+    format!("{url} is not for `http = 3`: QUIC is always encrypted; write `https://`")
+}
+
 /// A name that stands as code in a sentence: between backticks, of which it has none itself.
 pub fn quote_name(name: &str) -> String {
     format!("`{}`", name.replace('`', "'"))

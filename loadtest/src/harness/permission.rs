@@ -3,6 +3,7 @@
 
 use super::run_identity::RunIdentity;
 use crate::chain::{RequestBuf, RequestTarget, Scenario};
+use crate::redact;
 use crate::targets::Origin;
 use crate::targets::{
     LONGEST_PROOF, ListedTarget, PROOF_PATH, Permissions, RefusalCause, Statement, offline,
@@ -43,6 +44,10 @@ pub(super) async fn permit_known_hosts(
     base: Option<&str>,
     sender: &RunIdentity,
 ) -> Result<Network, NetworkError> {
+    if let Some(url) = scenario.definition.url_without_tls(base) {
+        let url = redact::redact(url);
+        return Err(NetworkError::NeedsTls { url });
+    }
     let is_offline = offline::proof().is_some();
     let permissions = Permissions::of_package(&running_package(), is_offline)?;
     let mut network = Network::permitting(permissions, base, sender.run_id()).await?;

@@ -1,5 +1,6 @@
 //! One connection to one origin: opened, and used for one request at a time.
 
+use super::failure::ConnectError;
 use super::http1::{self, Http1};
 use super::http2::Http2;
 #[cfg(feature = "http3")]
@@ -7,7 +8,7 @@ use super::http3::{self, Http3};
 use super::meter::{MAX_BEFORE_HTTP2_HEAD, MAX_HEAD, Meter, MeteredStream, TransportStream};
 use super::network::{Addresses, Network};
 use super::pool::PooledRequest;
-use super::progress::add_phase;
+use super::progress::{CallStage, add_phase};
 use super::tls::H2;
 use super::{ErrorKind, Failure, Phases, error_mapping};
 use crate::targets::Origin;
@@ -17,8 +18,14 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::task::Poll;
+#[cfg(feature = "http3")]
+use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
+
+/// For so long a target may leave the first packets of a QUIC handshake unanswered. They are sent four times by then.
+#[cfg(feature = "http3")]
+const QUIC_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A connection; when it is dropped, it is closed.
 pub(super) struct Connection {
@@ -72,7 +79,7 @@ impl Error {
 impl Connection {
     /// Opens a connection to the first of `addresses` that accepts, starting at `preferred`.
     ///
-    /// `preferred` becomes the one that answered. `during_tls` is told when the handshake begins.
+    /// `preferred` becomes the one that answered. `begin_stage` is told of handshakes.
     pub(super) async fn open(
         network: &Network,
         origin: &Origin,
@@ -80,10 +87,11 @@ impl Connection {
         preferred: &mut usize,
         phases: &mut Phases,
         purpose: Purpose,
-        mut during_tls: impl FnMut(),
+        mut begin_stage: impl FnMut(CallStage),
     ) -> Result<Self, Failure> {
         if purpose == Purpose::Requests && network.http == HttpVersion::Http3 {
-            return Self::open_quic(network, origin, addresses.all[*preferred], phases).await;
+            return Self::open_quic(network, origin, addresses, preferred, phases, begin_stage)
+                .await;
         }
         let begin = Instant::now();
         let tcp = connect(addresses, preferred).await;
@@ -96,7 +104,7 @@ impl Connection {
             Purpose::Calls | Purpose::Sharing => true,
         };
         let stream = if origin.scheme.is_tls() {
-            during_tls();
+            begin_stage(CallStage::Handshake);
             let (tls, host) = (&network.tls, &origin.host);
             let tls = match purpose {
                 Purpose::Requests | Purpose::Sharing => tls.connect(host, tcp).await,
@@ -145,18 +153,27 @@ impl Connection {
     async fn open_quic(
         network: &Network,
         origin: &Origin,
-        address: SocketAddr,
+        addresses: &Addresses,
+        preferred: &mut usize,
         phases: &mut Phases,
+        mut begin_stage: impl FnMut(CallStage),
     ) -> Result<Self, Failure> {
         if !origin.scheme.is_tls() {
             let words = format!("HTTP/3 is spoken over `https://` alone, and this is {origin}");
             return Err(Failure::new(ErrorKind::TlsProtocol, words));
         }
         let begin = Instant::now();
-        let meter = Rc::new(Meter::new(0));
-        let opened = Http3::open(&network.tls, &origin.host, address, Rc::clone(&meter)).await;
+        let (tls, host) = (&network.tls, &origin.host);
+        let opened = connect_first(addresses, preferred, async |address| {
+            begin_stage(CallStage::Quic(address));
+            let meter = Rc::new(Meter::new(0));
+            Http3::open(tls, host, address, meter, QUIC_PATIENCE).await
+        })
+        .await;
         add_phase(&mut phases.connect, begin.elapsed());
-        let protocol = Protocol::Http3(Box::new(opened?));
+        let http3 = opened?;
+        let meter = Rc::clone(http3.meter());
+        let protocol = Protocol::Http3(Box::new(http3));
         Ok(Self { protocol, meter })
     }
 
@@ -165,8 +182,10 @@ impl Connection {
     async fn open_quic(
         _: &Network,
         _: &Origin,
-        _: SocketAddr,
+        _: &Addresses,
+        _: &mut usize,
         _: &mut Phases,
+        _: impl FnMut(CallStage),
     ) -> Result<Self, Failure> {
         let words = "`http = 3` needs the feature `http3` of `loadtest`";
         Err(Failure::new(ErrorKind::TlsProtocol, words))
@@ -236,32 +255,48 @@ fn no_http2(purpose: Purpose) -> Failure {
     Failure::new(ErrorKind::TlsProtocol, words)
 }
 
+/// Opens a TCP connection to the first of `addresses` that accepts, starting at `preferred`.
 pub(super) async fn connect(
     addresses: &Addresses,
     preferred: &mut usize,
 ) -> Result<TcpStream, Failure> {
-    let count = addresses.all.len();
-    let mut first_failure = None;
-    for i in 0..count {
-        let index = (*preferred + i) % count;
-        let address = addresses.all[index];
+    connect_first(addresses, preferred, async |address| {
         let connected = async {
             let stream = TcpStream::connect(address).await?;
             stream.set_nodelay(true)?;
             Ok(stream)
         };
-        match connected.await {
-            Ok(stream) => {
+        connected.await.map_err(ConnectError::Unanswered)
+    })
+    .await
+}
+
+/// Returns the connection that `connect` opens to the first of `addresses` that answers, starting at `preferred`, which
+/// becomes that one.
+async fn connect_first<T>(
+    addresses: &Addresses,
+    preferred: &mut usize,
+    mut connect: impl AsyncFnMut(SocketAddr) -> Result<T, ConnectError>,
+) -> Result<T, Failure> {
+    let count = addresses.all.len();
+    let mut first_failure = None;
+    for i in 0..count {
+        let index = (*preferred + i) % count;
+        let address = addresses.all[index];
+        match connect(address).await {
+            Ok(connection) => {
                 *preferred = index;
-                return Ok(stream);
+                return Ok(connection);
             }
-            Err(error) => {
+            Err(ConnectError::Unanswered(error)) => {
                 let failure = error_mapping::connect_failure(address, &error);
                 if failure.kind.is_ours() {
                     return Err(failure);
                 }
                 first_failure.get_or_insert(failure);
             }
+            #[cfg(feature = "http3")]
+            Err(ConnectError::Failed(failure)) => return Err(failure),
         }
     }
     Err(first_failure.unwrap_or_else(|| unreachable!("an origin has an address")))

@@ -89,6 +89,16 @@ pub(super) fn is_without_protocol(error: &io::Error) -> bool {
 
 /// The TLS handshake failed.
 pub(super) fn handshake_failure(error: &io::Error) -> Failure {
+    named_handshake_failure("TLS", error, None)
+}
+
+/// The QUIC handshake failed, of which TLS is a part; `reason` has the words of TLS, where `error` lacks them.
+#[cfg(feature = "http3")]
+pub(super) fn quic_handshake_failure(error: &io::Error, reason: Option<&str>) -> Failure {
+    named_handshake_failure("QUIC", error, reason)
+}
+
+fn named_handshake_failure(name: &str, error: &io::Error, words: Option<&str>) -> Failure {
     let tls = error
         .get_ref()
         .and_then(|inner| inner.downcast_ref::<rustls::Error>());
@@ -130,8 +140,9 @@ pub(super) fn handshake_failure(error: &io::Error) -> Failure {
         Some(rustls::Error::InvalidCertificate(certificate)) => certificate_reason(certificate),
         _ => None,
     };
-    let reason = reason.unwrap_or_else(|| error.to_string());
-    Failure::new(kind, format!("the TLS handshake failed: {reason}{remedy}"))
+    let reason = reason.unwrap_or_else(|| words.map_or_else(|| error.to_string(), str::to_owned));
+    let words = format!("the {name} handshake failed: {reason}{remedy}");
+    Failure::new(kind, words)
 }
 
 /// Explains the refusal of a certificate, where the library's words are hard to read.

@@ -3,6 +3,7 @@
 use http::{HeaderMap, StatusCode};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::redacted::Redacted;
+use std::io;
 
 /// The failure of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,4 +40,14 @@ impl Failure {
         let http = self.status.map(|status| status.as_u16());
         self.grpc_code.or(http)
     }
+}
+
+/// The reason why there is no connection to an address.
+#[derive(Debug)]
+pub(super) enum ConnectError {
+    /// Nothing answers there: another address may.
+    Unanswered(io::Error),
+    /// It answered, and is of no use.
+    #[cfg(feature = "http3")]
+    Failed(Failure),
 }

@@ -196,8 +196,8 @@ impl Transport for HttpTransport {
         progress.finish_call(end);
         let result = match outcome {
             Ok(Ok(())) => decode_received(&mut progress),
-            Ok(Err(failure)) => Err(failure),
-            Err(DeadlinePassed) => Err(progress.timeout_failure(timeout)),
+            Ok(Err(failure)) => Err(progress.name_redirect(failure)),
+            Err(DeadlinePassed) => Err(progress.name_redirect(progress.timeout_failure(timeout))),
         };
         let opened = progress.upgrade.take().and_then(|upgrade| upgrade.opened);
         let socket = opened.and_then(|opened| Some(self.sockets()?.adopt(opened)));

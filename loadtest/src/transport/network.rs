@@ -5,7 +5,13 @@
 //! where the scenario says `dns = ttl`, and each address is put to the guard again.
 
 use super::error_mapping::{describe_local_shortage, local_error_kind};
+#[cfg(feature = "http3")]
+use super::failure::ConnectError;
+#[cfg(feature = "http3")]
+use super::http3::Http3;
 use super::lookup::{NameLookup, Resolver, spawn_lookup};
+#[cfg(feature = "http3")]
+use super::meter::Meter;
 use super::tls::TlsConfig;
 use super::{ErrorKind, Failure};
 use crate::redact;
@@ -13,12 +19,15 @@ use crate::targets::{Allowance, Licence, NotPermitted, Permissions, PermissionsE
 use crate::targets::{Host, Origin, Scheme};
 use http::{HeaderValue, Uri};
 use loadtest_model::definition::{Client, Cookies, Dns, HttpVersion};
+use loadtest_model::display;
 use loadtest_model::record::{Permit, PermittedBy};
 use loadtest_model::redacted::Redacted;
 use std::borrow::Cow;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+#[cfg(feature = "http3")]
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -88,7 +97,7 @@ pub(crate) enum NetworkError {
         reason: Cow<'static, str>,
     },
     /// The URL is not of a target that speaks HTTP/3; a mistake of its author.
-    #[error("`{url}` is not for `http = 3`, which is spoken over `https://` alone")]
+    #[error("{}", display::describe_url_without_tls(url))]
     NeedsTls {
         /// The URL.
         url: Redacted,
@@ -209,13 +218,6 @@ impl Network {
     /// # Errors
     /// [`NetworkError::BadFile`]: a file cannot be read, or holds something else.
     pub(crate) fn configure(&mut self, client: &Client, root: &Path) -> Result<(), NetworkError> {
-        if client.http == HttpVersion::Http3
-            && let Some(base) = &self.base
-            && !base.origin.scheme.is_tls()
-        {
-            let url = redact::redact(&base.url);
-            return Err(NetworkError::NeedsTls { url });
-        }
         self.tls = TlsConfig::read(client, root)?;
         self.http = client.http;
         self.connections = client.connections;
@@ -305,8 +307,8 @@ impl Network {
         &self.origins
     }
 
-    /// Opens and closes one connection to the base and to each TCP address of clients of the scenario's own, to see that
-    /// they accept connections.
+    /// Opens and closes one connection to the base, of the protocol that its users speak, and to each TCP address of clients
+    /// of the scenario's own, to see that they accept connections.
     ///
     /// # Errors
     /// [`NetworkError::Unreachable`].
@@ -315,27 +317,33 @@ impl Network {
             // Not within the first request. A failure shows at the first handshake.
             let _ = self.tls.client_config();
         }
-        // Over QUIC the first handshake tells.
-        if let Some(base) = &self.base
-            && self.http != HttpVersion::Http3
-        {
-            self.reach(&base.origin, &base.url).await?;
+        if let Some(base) = &self.base {
+            if self.http == HttpVersion::Http3 {
+                let probe = async |address| self.probe_quic(&base.origin.host, address).await;
+                self.reach(&base.origin, &base.url, probe).await?;
+            } else {
+                self.reach(&base.origin, &base.url, probe_tcp).await?;
+            }
         }
         for origin in &self.origins {
             if matches!(origin.scheme, Scheme::Tcp | Scheme::Tls) {
-                self.reach(origin, &origin.to_string()).await?;
+                self.reach(origin, &origin.to_string(), probe_tcp).await?;
             }
         }
         Ok(())
     }
 
-    async fn reach(&self, origin: &Origin, url: &str) -> Result<(), NetworkError> {
+    /// Sees that `probe` has an answer at one of the addresses of `origin`.
+    async fn reach(
+        &self,
+        origin: &Origin,
+        url: &str,
+        probe: impl AsyncFn(SocketAddr) -> io::Result<()>,
+    ) -> Result<(), NetworkError> {
         let mut failed = None;
         for address in self.addresses(origin)?.all {
-            let source = match timeout(REACH_TIMEOUT, TcpStream::connect(address)).await {
-                Ok(Ok(_)) => return Ok(()),
-                Ok(Err(error)) => error,
-                Err(_) => io::ErrorKind::TimedOut.into(),
+            let Err(source) = probe(address).await else {
+                return Ok(());
             };
             failed.get_or_insert(NetworkError::Unreachable {
                 url: url.to_owned(),
@@ -345,6 +353,22 @@ impl Network {
             });
         }
         failed.map_or(Ok(()), Err)
+    }
+
+    /// Begins a QUIC handshake, to see whether it is answered. A failure of TLS shows at the first handshake of a user.
+    #[cfg(feature = "http3")]
+    async fn probe_quic(&self, host: &Host, address: SocketAddr) -> io::Result<()> {
+        let meter = Rc::new(Meter::new(0));
+        match Http3::open(&self.tls, host, address, meter, REACH_TIMEOUT).await {
+            Err(ConnectError::Unanswered(error)) => Err(error),
+            Err(ConnectError::Failed(_)) | Ok(_) => Ok(()),
+        }
+    }
+
+    #[cfg(not(feature = "http3"))]
+    #[expect(clippy::unused_async, reason = "it is awaited with the feature")]
+    async fn probe_quic(&self, _: &Host, _: SocketAddr) -> io::Result<()> {
+        Ok(())
     }
 
     /// The base URL, without a final slash.
@@ -451,6 +475,12 @@ impl Network {
     fn pinned_host(&self, name: &str) -> Option<&PinnedHost> {
         self.pinned.iter().find(|pinned| pinned.name == name)
     }
+}
+
+/// Opens and closes a TCP connection.
+async fn probe_tcp(address: SocketAddr) -> io::Result<()> {
+    let connected = timeout(REACH_TIMEOUT, TcpStream::connect(address)).await;
+    connected.map_err(|_| io::ErrorKind::TimedOut)?.map(drop)
 }
 
 impl PinnedHost {

@@ -12,6 +12,8 @@ use crate::transport::RequestTarget;
 use http::{Method, StatusCode, Uri};
 use loadtest_model::trace::TraceParent;
 use std::cell::Cell;
+#[cfg(feature = "http3")]
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -50,6 +52,9 @@ pub(super) enum CallStage {
     Lookup,
     Connect,
     Handshake,
+    /// The QUIC handshake with an address.
+    #[cfg(feature = "http3")]
+    Quic(SocketAddr),
     /// A stream of a connection that is shared.
     Stream,
     Head,
@@ -199,6 +204,19 @@ impl<'a> CallProgress<'a> {
         self.status = None;
     }
 
+    /// Names where a redirect led, in the failure of a request that was not sent there.
+    pub(super) fn name_redirect(&self, failure: Failure) -> Failure {
+        let is_sent = matches!(self.stage, CallStage::Head | CallStage::Body);
+        let url = self.redirected_to.as_ref().filter(|_| !is_sent);
+        match url.and_then(|url| Origin::from_uri(url).ok()) {
+            None => failure,
+            Some(origin) => Failure {
+                message: format!("after a redirect to {origin}: {}", failure.message),
+                ..failure
+            },
+        }
+    }
+
     pub(super) fn timeout_failure(&self, timeout: Duration) -> Failure {
         Failure {
             status: self.status,
@@ -214,6 +232,14 @@ impl CallStage {
             Self::Lookup => (ErrorKind::TimeoutConnect, "no address of the host"),
             Self::Connect => (ErrorKind::TimeoutConnect, "no connection"),
             Self::Handshake => (ErrorKind::TimeoutConnect, "no end of the TLS handshake"),
+            #[cfg(feature = "http3")]
+            Self::Quic(address) => {
+                let words = format!(
+                    "no end of the QUIC handshake with {address} over UDP within {timeout:?}; is HTTP/3 enabled there, and \
+                     does the network let UDP pass?"
+                );
+                return Failure::new(ErrorKind::TimeoutConnect, words);
+            }
             Self::Stream => (
                 ErrorKind::TimeoutConnect,
                 "no free stream of a shared connection (one until the SETTINGS of the target come)",

@@ -263,7 +263,7 @@ impl Route {
             &mut self.preferred,
             &mut progress.phases,
             purpose,
-            || *stage = CallStage::Handshake,
+            |begun| *stage = begun,
         )
         .await
     }

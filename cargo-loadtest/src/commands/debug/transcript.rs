@@ -4,7 +4,7 @@
 use crate::commands::words;
 use crate::export::terminal::text::{BAD, BOLD, DIM, FAIR, GOOD, PLAIN, clean};
 use anstyle::Style;
-use loadtest_model::definition::{Load, ScenarioDef};
+use loadtest_model::definition::{HttpVersion, Load, ScenarioDef};
 use loadtest_model::display;
 use loadtest_model::metrics::Phases;
 use loadtest_model::protocol::{
@@ -105,7 +105,11 @@ impl Transcript {
         for (i, hop) in exchange.hops.iter().enumerate() {
             self.request(hop);
             let took = (i == last).then(|| {
-                let is_quic = hop.version.as_deref() == Some("HTTP/3");
+                // Of a request for which there was no connection nothing else says it.
+                let is_quic = match hop.version.as_deref() {
+                    Some(version) => version == "HTTP/3",
+                    None => self.is_quic(exchange.step),
+                };
                 format_timing(exchange.service_time, &exchange.phases, is_quic)
             });
             if let Some(answer) = &hop.answer {
@@ -361,6 +365,18 @@ impl Transcript {
         }
     }
 
+    /// Returns whether the requests of a step are to go over QUIC.
+    fn is_quic(&self, step: usize) -> bool {
+        let definition = self.definition.as_ref();
+        definition.is_some_and(|definition| {
+            let websocket = definition
+                .steps
+                .get(step)
+                .and_then(|step| step.websocket.as_ref());
+            definition.client.http == HttpVersion::Http3 && websocket.is_none()
+        })
+    }
+
     /// Number and name of a step.
     fn name(&self, step: usize) -> String {
         let definition = self.definition.as_ref();
@@ -450,6 +466,29 @@ mod tests {
         };
         let quic = format_timing(time, &phases, true);
         assert_eq!(quic, "  5.00 ms (QUIC handshake 1.00 ms)");
+    }
+
+    #[test]
+    fn a_quic_handshake_that_failed_is_called_so() {
+        let mut exchange = login();
+        exchange.hops[0].version = None;
+        exchange.hops[0].answer = None;
+        exchange.phases = Phases {
+            connect: Some(Duration::from_millis(1)),
+            ..Phases::default()
+        };
+        let mut transcript = Transcript::new(None, false);
+        let mut show = |http| {
+            let mut definition = definition();
+            definition.client.http = http;
+            transcript.definition = Some(definition);
+            transcript.exchange(&exchange);
+            std::mem::take(&mut transcript.out)
+        };
+        let quic = show(HttpVersion::Http3);
+        assert!(quic.contains("(QUIC handshake 1.00 ms)"), "{quic}");
+        let tcp = show(HttpVersion::Http2);
+        assert!(tcp.contains("(connect 1.00 ms)"), "{tcp}");
     }
 
     fn definition() -> ScenarioDef {

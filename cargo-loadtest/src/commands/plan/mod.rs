@@ -10,6 +10,7 @@ use crate::cli::{Cli, PlanArgs, ResultFormat};
 use crate::console;
 use crate::error::Error;
 use destination::Destination;
+use loadtest::redact;
 use loadtest::targets::Permissions;
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::display;
@@ -41,6 +42,7 @@ pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
         .zip(plans)
         .map(|(found, plan)| {
             let environment = found.binary.base_url_of_environment();
+            check_tls(&found.definition, flag, environment.as_deref())?;
             let permissions = Permissions::of_package(&found.binary.package_root, project.offline)
                 .map_err(|error| Error::usage(error.to_string()))?;
             Ok(Prospect {
@@ -72,6 +74,23 @@ pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
         }
     }
     Ok(0)
+}
+
+/// Refuses a URL without TLS where all requests go over QUIC, as a run does.
+fn check_tls(
+    scenario: &ScenarioDef,
+    flag: Option<&str>,
+    environment: Option<&str>,
+) -> Result<(), Error> {
+    let declared = scenario.base.as_deref().filter(|_| !scenario.starts_target);
+    let base = flag.or(environment).or(declared);
+    match scenario.url_without_tls(base) {
+        None => Ok(()),
+        Some(url) => {
+            let url = redact::redact_url_template(url);
+            Err(Error::usage(display::describe_url_without_tls(&url)))
+        }
+    }
 }
 
 /// A planned run of a scenario.
@@ -218,6 +237,37 @@ mod tests {
             false,
         );
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_url_without_tls_is_refused_where_requests_go_over_quic() {
+        let mut scenario = sample::definition("visit", &[]);
+        scenario.base = Some("http://127.0.0.1:8080/a?token=pw".into());
+        assert!(check_tls(&scenario, None, None).is_ok());
+        scenario.client.http = HttpVersion::Http3;
+        let refused = |scenario: &ScenarioDef, flag, environment| {
+            let refused = check_tls(scenario, flag, environment);
+            refused
+                .err()
+                .map(|error| (error.exit_code(), error.to_string()))
+        };
+        let (code, words) = refused(&scenario, None, None).unwrap();
+        assert_eq!(code, 2);
+        assert!(
+            words.starts_with("`http://127.0.0.1:8080/a?token="),
+            "{words}"
+        );
+        assert!(
+            words.ends_with("is not for `http = 3`: QUIC is always encrypted; write `https://`")
+        );
+        assert!(!words.contains("pw"), "{words}");
+        assert_eq!(
+            refused(&scenario, Some("https://h"), Some("http://h")),
+            None
+        );
+        assert!(refused(&scenario, None, Some("http://h")).is_some());
+        scenario.starts_target = true;
+        assert_eq!(refused(&scenario, None, None), None);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Scenarios and their steps.
 
 use super::{
-    Client, Cookies, DEFAULT_TIMEOUT, Expect, GoodCondition, GraphqlDef, Load, Part, Rendezvous,
-    Retry, StreamDef, Think, Threshold, Until, WebSocketDef, micros,
+    Client, Cookies, DEFAULT_TIMEOUT, Expect, GoodCondition, GraphqlDef, HttpVersion, Load, Part,
+    Rendezvous, Retry, StreamDef, Think, Threshold, Until, WebSocketDef, micros,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -382,6 +382,20 @@ impl ScenarioDef {
         urls.any(|url| url.starts_with('/'))
     }
 
+    /// Returns the first URL without TLS, of `base` and of the steps, where all requests go over QUIC, which has no other.
+    pub fn url_without_tls<'a>(&'a self, base: Option<&'a str>) -> Option<&'a str> {
+        if self.client.http != HttpVersion::Http3 {
+            return None;
+        }
+        // A WebSocket is opened over HTTP/1.1.
+        let steps = self.steps.iter().filter(|step| step.websocket.is_none());
+        let urls = base
+            .into_iter()
+            .chain(steps.filter_map(|step| step.url.as_deref()));
+        let scheme = |url: &str| url.get(..7).unwrap_or_default().to_ascii_lowercase();
+        urls.into_iter().find(|url| scheme(url) == "http://")
+    }
+
     /// Returns the zero-based number of the group that a step is in.
     pub fn group_index(&self, step: &StepDef) -> Option<usize> {
         let name = step.group.as_ref()?;
@@ -454,5 +468,31 @@ mod tests {
         login.once = true;
         assert_eq!(cookies(&login, Cookies::Iteration), Cookies::User);
         assert_eq!(cookies(&login, Cookies::Off), Cookies::Off);
+    }
+
+    #[test]
+    fn without_tls_there_is_no_quic() {
+        let steps = ["/a", "https://h/b", "http://h/c", "HTTP://h/d"].map(|url| {
+            let mut step = StepDef::new("step");
+            step.url = Some(url.into());
+            step
+        });
+        let mut scenario = ScenarioDef::new("checkout", steps.to_vec());
+        let base = Some("http://127.0.0.1");
+        assert_eq!(scenario.url_without_tls(base), None);
+        scenario.client.http = HttpVersion::Http3;
+        assert_eq!(scenario.url_without_tls(base), base);
+        assert_eq!(
+            scenario.url_without_tls(Some("https://h")),
+            Some("http://h/c")
+        );
+        let steps = scenario.steps.to_mut();
+        steps[2].websocket = Some(WebSocketDef {
+            protocol: None,
+            compress: false,
+        });
+        assert_eq!(scenario.url_without_tls(None), Some("HTTP://h/d"));
+        scenario.steps.to_mut().truncate(3);
+        assert_eq!(scenario.url_without_tls(None), None);
     }
 }

@@ -242,7 +242,7 @@ impl Channel {
             &mut state.preferred,
             phases,
             Purpose::Calls,
-            || *stage = CallStage::Handshake,
+            |begun| *stage = begun,
         );
         let Connection { protocol, meter } = opened.await?;
         let Protocol::Http2(http2) = protocol else {

@@ -14,6 +14,8 @@ use std::net::SocketAddr;
 pub(in crate::transport) enum Error {
     #[error("{0}")]
     Connection(ConnectionError),
+    #[error("nothing listens at the address any more")]
+    Gone,
     #[error("the server reset the request ({0})")]
     Reset(Code),
     #[error("the server takes no more requests over the connection")]
@@ -67,35 +69,35 @@ pub(in crate::transport) fn is_reset(error: &Error) -> bool {
     matches!(error, Error::Reset(_))
 }
 
-/// There is no connection to `address`.
+/// There is no connection to `address`, which answered.
 pub(super) fn handshake_failure(error: &ConnectionError, address: SocketAddr) -> Failure {
     let tls = match error {
-        ConnectionError::TransportError(error) => {
-            alert(error.code.into()).map(|alert| local_tls_error(alert, &error.reason))
-        }
+        ConnectionError::TransportError(error) => alert(error.code.into())
+            .map(|alert| (local_tls_error(alert, &error.reason), Some(&*error.reason))),
         ConnectionError::ConnectionClosed(close) => {
-            alert(close.error_code.into()).map(rustls::Error::AlertReceived)
+            alert(close.error_code.into()).map(|alert| (rustls::Error::AlertReceived(alert), None))
         }
         _ => None,
     };
-    if let Some(tls) = tls {
-        return error_mapping::handshake_failure(&io::Error::new(io::ErrorKind::InvalidData, tls));
+    if let Some((tls, reason)) = tls {
+        let error = io::Error::new(io::ErrorKind::InvalidData, tls);
+        return error_mapping::quic_handshake_failure(&error, reason);
     }
-    let (kind, words) = match error {
+    let (kind, reason) = match error {
         ConnectionError::VersionMismatch => (
             ErrorKind::TlsProtocol,
-            "the target speaks another version of QUIC".to_owned(),
+            format!("{address} speaks another version of QUIC"),
         ),
         ConnectionError::TimedOut => (
-            ErrorKind::TimeoutConnect,
-            format!("no answer from {address} over QUIC"),
+            ErrorKind::TlsTimeout,
+            format!("{address} said nothing any more"),
         ),
         error => (
-            ErrorKind::ClosedFresh,
-            format!("the target ended the QUIC connection during the handshake: {error}"),
+            ErrorKind::TlsProtocol,
+            format!("{address} ended the connection: {error}"),
         ),
     };
-    Failure::new(kind, words)
+    Failure::new(kind, format!("the QUIC handshake failed: {reason}"))
 }
 
 /// The alert of TLS that an error code of QUIC stands for (RFC 9001, section 4.8).
@@ -128,6 +130,10 @@ pub(in crate::transport) fn head_failure(error: &Error, reused: bool) -> Failure
         Error::Connection(reason) => {
             return lost_connection(reason, "before the head of the answer", reused);
         }
+        Error::Gone => (
+            ErrorKind::ResetBeforeHead,
+            format!("the connection was reset before the head of the answer: {error}"),
+        ),
         Error::Reset(code) => (
             ErrorKind::ResetBeforeHead,
             format!("the server reset the request before the head of the answer ({code})"),
@@ -150,7 +156,7 @@ pub(in crate::transport) fn body_failure(error: &Error) -> Failure {
             ErrorKind::BodyTruncated,
             format!("the body ended early: {error}"),
         ),
-        Error::Connection(_) => (
+        Error::Connection(_) | Error::Gone => (
             ErrorKind::ResetInBody,
             format!("the connection was reset within the body: {error}"),
         ),
@@ -176,7 +182,7 @@ fn lost_connection(reason: &ConnectionError, when: &str, reused: bool) -> Failur
     if let Some(alert) = tls {
         // A server refuses a client's certificate only after the handshake.
         let error = io::Error::other(rustls::Error::AlertReceived(alert));
-        return error_mapping::handshake_failure(&error);
+        return error_mapping::quic_handshake_failure(&error, None);
     }
     let (kind, whose) = match reason {
         ConnectionError::Reset | ConnectionError::ConnectionClosed(_) => {

@@ -5,10 +5,11 @@
 
 mod failures;
 mod quic;
+mod socket;
 
 pub(super) use failures::{Error, body_failure, head_failure, is_reset, is_unprocessed};
 
-use super::Failure;
+use super::failure::ConnectError;
 use super::http2::announced_length;
 use super::meter::{MAX_HEAD, Meter};
 use super::tls::TlsConfig;
@@ -25,6 +26,7 @@ use std::ops::ControlFlow;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 /// The most interim (1xx) answers before an answer.
 const MAX_INTERIM: u32 = 100;
@@ -50,14 +52,16 @@ pub(super) struct Http3 {
 }
 
 impl Http3 {
-    /// Opens a connection to `host` at `address`: the QUIC handshake, TLS included.
+    /// Opens a connection to `host` at `address`: the QUIC handshake, TLS included. The target gets `patience` for the
+    /// first word of an answer.
     pub(super) async fn open(
         tls: &TlsConfig,
         host: &Host,
         address: SocketAddr,
         meter: Rc<Meter>,
-    ) -> Result<Self, Failure> {
-        let quic = QuicConnection::open(tls, host, address, meter).await?;
+        patience: Duration,
+    ) -> Result<Self, ConnectError> {
+        let quic = QuicConnection::open(tls, host, address, meter, patience).await?;
         let mut builder = h3::client::builder();
         builder
             .max_field_section_size(MAX_HEAD as u64)

@@ -1,10 +1,11 @@
 //! A QUIC connection with a socket of its own, and what drives both.
 
-use super::super::error_mapping::connect_failure;
+use super::super::failure::ConnectError;
 use super::super::meter::Meter;
 use super::super::tls::TlsConfig;
 use super::super::{ErrorKind, Failure};
 use super::failures::{self, Error};
+use super::socket::QuicSocket;
 use crate::targets::Host;
 use h3::error::StreamError;
 use quinn::{
@@ -15,12 +16,12 @@ use std::cell::Cell;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
@@ -30,6 +31,7 @@ const H3_NO_ERROR: VarInt = VarInt::from_u32(0x100);
 /// A connection; when it is dropped, the target is told so once, and nothing is awaited.
 pub(super) struct QuicConnection {
     connection: quinn::Connection,
+    socket: Arc<QuicSocket>,
     driver: Driver,
     meter: Rc<Meter>,
     /// The bytes that are counted already: those sent, and those received.
@@ -55,13 +57,15 @@ struct PartList {
 }
 
 impl QuicConnection {
+    /// Opens a connection to `host` at `address`, which gets `patience` for the first word of an answer.
     pub(super) async fn open(
         tls: &TlsConfig,
         host: &Host,
         address: SocketAddr,
         meter: Rc<Meter>,
-    ) -> Result<Self, Failure> {
-        let tls_failure = |words| Failure::new(ErrorKind::TlsProtocol, words);
+        patience: Duration,
+    ) -> Result<Self, ConnectError> {
+        let tls_failure = |words| ConnectError::Failed(Failure::new(ErrorKind::TlsProtocol, words));
         let tls = tls.quic_config().map_err(tls_failure)?;
         let mut config = ClientConfig::new(tls);
         let mut transport = TransportConfig::default();
@@ -70,8 +74,14 @@ impl QuicConnection {
         transport.max_concurrent_bidi_streams(VarInt::from_u32(0));
         config.transport_config(Arc::new(transport));
         let parts = Arc::<DriverParts>::default();
-        let endpoint = open_endpoint(address, &parts);
-        let endpoint = endpoint.map_err(|error| connect_failure(address, &error))?;
+        let socket = QuicSocket::open(address).map_err(ConnectError::Unanswered)?;
+        let endpoint = Endpoint::new_with_abstract_socket(
+            EndpointConfig::default(),
+            None,
+            Arc::clone(&socket) as Arc<dyn AsyncUdpSocket>,
+            Arc::clone(&parts) as Arc<dyn Runtime>,
+        );
+        let endpoint = endpoint.map_err(ConnectError::Unanswered)?;
         let name = match host {
             Host::Address(address) => address.to_string(),
             Host::Name(name) => name.clone(),
@@ -82,15 +92,33 @@ impl QuicConnection {
             tls_failure(words)
         })?;
         let driver = Driver::start(parts);
-        let connection = connecting.await;
-        let connection =
-            connection.map_err(|error| failures::handshake_failure(&error, address))?;
-        Ok(Self {
+        let connection = tokio::select! {
+            biased;
+            connection = connecting => connection,
+            error = socket.unanswered(patience) => return Err(ConnectError::Unanswered(error)),
+        };
+        let connection = connection
+            .map_err(|error| ConnectError::Failed(failures::handshake_failure(&error, address)))?;
+        let quic = Self {
             connection,
+            socket,
             driver,
             meter,
             counted: Cell::default(),
-        })
+        };
+        quic.drive_too(quic.end_where_refused());
+        Ok(quic)
+    }
+
+    /// Ends the connection once nothing listens at the address any more: a target that died does not say so.
+    fn end_where_refused(&self) -> impl Future<Output = ()> + Send + 'static {
+        let (connection, socket) = (self.connection.clone(), Arc::clone(&self.socket));
+        async move {
+            tokio::select! {
+                () = socket.refused() => connection.close(H3_NO_ERROR, b""),
+                _ = connection.closed() => {}
+            }
+        }
     }
 
     pub(super) fn for_h3(&self) -> h3_quinn::Connection {
@@ -129,10 +157,10 @@ impl QuicConnection {
     }
 
     /// The connection ended before HTTP/3 was spoken over it.
-    pub(super) fn lost_in_handshake(&self, address: SocketAddr) -> Failure {
+    pub(super) fn lost_in_handshake(&self, address: SocketAddr) -> ConnectError {
         let reason = self.connection.close_reason();
         let reason = reason.unwrap_or(quinn::ConnectionError::LocallyClosed);
-        failures::handshake_failure(&reason, address)
+        ConnectError::Failed(failures::handshake_failure(&reason, address))
     }
 
     /// The error of a request that was not written.
@@ -145,6 +173,9 @@ impl QuicConnection {
 
     /// The error of a request that was written.
     pub(super) fn stream_error(&self, error: StreamError) -> Error {
+        if self.socket.is_refused() {
+            return Error::Gone;
+        }
         Error::from_stream(error, self.connection.close_reason())
     }
 }
@@ -176,6 +207,9 @@ impl Driver {
 impl Drop for Driver {
     fn drop(&mut self) {
         self.task.abort();
+        // They hold the endpoint, which holds what they are part of.
+        let parts = std::mem::take(&mut self.parts.lock().parts);
+        drop(parts);
     }
 }
 
@@ -220,16 +254,4 @@ impl fmt::Debug for DriverParts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DriverParts").finish_non_exhaustive()
     }
-}
-
-/// Opens a socket that reaches `address`.
-fn open_endpoint(address: SocketAddr, parts: &Arc<DriverParts>) -> io::Result<Endpoint> {
-    let any: SocketAddr = if address.is_ipv4() {
-        (Ipv4Addr::UNSPECIFIED, 0).into()
-    } else {
-        (Ipv6Addr::UNSPECIFIED, 0).into()
-    };
-    let socket = UdpSocket::bind(any)?;
-    let runtime = Arc::clone(parts) as Arc<dyn Runtime>;
-    Endpoint::new(EndpointConfig::default(), None, socket, runtime)
 }

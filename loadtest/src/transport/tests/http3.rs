@@ -1,9 +1,10 @@
 //! HTTP/3 against a server in this process, and what its failures are called.
 
 use super::user::{
-    BODY, EVERYTHING, NOTHING, failed, follow, get, ok, request, run, send, with_header,
+    BODY, EVERYTHING, NOTHING, alone, failed, follow, get, ok, request, run, send, with_header,
 };
-use crate::transport::{Call, HttpTransport, Network, NetworkError, Transport};
+use crate::targets::Permissions;
+use crate::transport::{Call, HttpTransport, Network, Resolver, Transport};
 use bytes::{Buf, Bytes};
 use h3::error::Code;
 use h3::server::RequestStream;
@@ -19,10 +20,12 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 use tempfile::TempDir;
+use tokio::runtime::Builder;
 use tokio::sync::Notify;
-use tokio::task::spawn_local;
+use tokio::task::{LocalSet, spawn_local};
 
 /// What the server does with a request.
 #[derive(Debug, Clone)]
@@ -331,6 +334,31 @@ fn the_end_of_a_user_ends_its_connection_in_order_and_at_once() {
     });
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn connections_that_have_ended_leave_no_socket_behind() {
+    let name = "transport::tests::http3::connections_that_have_ended_leave_no_socket_behind";
+    let open_files = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    alone(name, &[], || {
+        run(async {
+            let trust = Trust::new();
+            let server = Http3Server::start(trust.tls(), |_| fine());
+            let refusing = format!("https://{}", closed_port());
+            let before = open_files();
+            for _ in 0..10 {
+                let mut user = trust.user(&server.url()).await;
+                ok(send(&mut user, &get("/"), NOTHING).await);
+                let mut user = trust.user(&refusing).await;
+                failed(
+                    send(&mut user, &get("/"), NOTHING).await,
+                    ErrorKind::ConnectRefused,
+                );
+            }
+            assert_eq!(open_files(), before);
+        });
+    });
+}
+
 #[test]
 fn certificates_are_checked_as_over_tcp() {
     run(async {
@@ -352,7 +380,11 @@ fn certificates_are_checked_as_over_tcp() {
             let refused = send(&mut user, &get("/"), BODY).await;
             assert_eq!(refused.traffic.requests, 0);
             assert!(refused.phases.connect.is_some());
-            failed(refused, kind);
+            let words = failed(refused, kind).message;
+            assert!(words.starts_with("the QUIC handshake failed: "), "{words}");
+            let names = "certificate not valid for name \"127.0.0.1\"; certificate is only valid for \
+                         IpAddress(127.0.0.2)";
+            assert_eq!(words.contains(names), kind == ErrorKind::TlsName, "{words}");
             let insecure = Client {
                 insecure: true,
                 ..Trust::client()
@@ -412,7 +444,176 @@ fn where_nobody_speaks_http3_no_connection_comes_about() {
         let exchange = send_within(&mut user, "/", Duration::from_millis(50)).await;
         assert_eq!(exchange.traffic.requests, 0);
         let failure = failed(exchange, ErrorKind::TimeoutConnect);
-        assert_eq!(failure.message.as_str(), "no connection within 50ms");
+        let address = silent.local_addr().unwrap();
+        assert_eq!(
+            failure.message,
+            format!(
+                "no end of the QUIC handshake with {address} over UDP within 50ms; is HTTP/3 enabled there, and does \
+                 the network let UDP pass?"
+            )
+        );
+    });
+}
+
+/// An address at which nothing listens, over UDP.
+fn closed_port() -> SocketAddr {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    socket.local_addr().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn where_nothing_listens_the_system_says_so_at_once() {
+    run(async {
+        let trust = Trust::new();
+        let address = closed_port();
+        let mut user = trust.user(&format!("https://{address}")).await;
+        let refused = send(&mut user, &get("/"), BODY).await;
+        assert!(refused.phases.connect.is_some());
+        let failure = failed(refused, ErrorKind::ConnectRefused);
+        assert_eq!(
+            failure.message,
+            format!(
+                "cannot connect to {address}: nothing listens at this UDP port; is HTTP/3 enabled there?"
+            )
+        );
+    });
+}
+
+#[test]
+fn a_target_that_says_nothing_is_given_up_before_the_deadline() {
+    run(async {
+        tokio::time::pause();
+        let trust = Trust::new();
+        let silent = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = silent.local_addr().unwrap();
+        let mut user = trust.user(&format!("https://{address}")).await;
+        let exchange = send(&mut user, &get("/"), BODY).await;
+        let connect = exchange.phases.connect.unwrap();
+        assert_eq!(connect.as_secs(), 10);
+        let failure = failed(exchange, ErrorKind::ConnectTimeout);
+        assert_eq!(
+            failure.message,
+            format!(
+                "cannot connect to {address}: no answer to the QUIC handshake over UDP within 10s; is HTTP/3 enabled \
+                 there, and does the network let UDP pass?"
+            )
+        );
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn of_several_addresses_the_next_is_tried_where_nothing_answers() {
+    run(async {
+        let trust = Trust::new();
+        let tls = trust.authority.server("shop.test", 4000);
+        let server = Http3Server::start(tls, |_| fine());
+        let resolver = Resolver::new(Duration::MAX, |_| {
+            let all = ["127.0.0.2", "127.0.0.1"];
+            Ok(all.map(|text| text.parse().unwrap()).to_vec())
+        });
+        let url = format!("https://shop.test:{}", server.address.port());
+        let permissions = Permissions::default();
+        let network = Network::resolving(resolver, permissions, Some(&url), "run-7").await;
+        let mut network = network.unwrap();
+        network
+            .configure(&Trust::client(), trust.folder.path())
+            .unwrap();
+        network.reachable().await.unwrap();
+        let mut user = HttpTransport::new(Arc::new(network), 0);
+        ok(send(&mut user, &get("/"), BODY).await);
+        assert_eq!(server.connections(), [1], "after that of the check before");
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_target_that_has_died_is_noticed_with_the_next_request() {
+    let trust = Trust::new();
+    let (tls, (ready, address)) = (trust.tls(), channel());
+    let (dies, death) = channel::<()>();
+    let target = std::thread::spawn(move || {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        LocalSet::new().block_on(&runtime, async move {
+            let server = Http3Server::start(tls, |_| fine());
+            ready.send(server.address).unwrap();
+            tokio::task::spawn_blocking(move || death.recv())
+                .await
+                .unwrap()
+                .unwrap_err();
+            // Nothing is said to the clients: its tasks do not run any more.
+            drop(server);
+        });
+    });
+    run(async {
+        let mut user = trust
+            .user(&format!("https://{}", address.recv().unwrap()))
+            .await;
+        ok(send(&mut user, &get("/"), BODY).await);
+        drop(dies);
+        target.join().unwrap();
+        let lost = send(&mut user, &request(Method::POST, "/"), BODY).await;
+        let failure = failed(lost, ErrorKind::ResetBeforeHead);
+        assert_eq!(
+            failure.message,
+            "the connection was reset before the head of the answer: nothing listens at the address any more"
+        );
+        failed(
+            send(&mut user, &get("/"), BODY).await,
+            ErrorKind::ConnectRefused,
+        );
+    });
+}
+
+#[test]
+fn the_check_before_a_run_speaks_quic() {
+    run(async {
+        let trust = Trust::new();
+        let prepared = async |address: SocketAddr| {
+            let url = format!("https://{address}");
+            let mut network = Network::prepare(Some(&url), "run-7").await.unwrap();
+            let folder = trust.folder.path();
+            network.configure(&Trust::client(), folder).unwrap();
+            network.reachable().await
+        };
+        let server = Http3Server::start(trust.tls(), |_| fine());
+        prepared(server.address).await.unwrap();
+        // Failures of TLS are those of the first users.
+        let stranger = Authority::new().server("127.0.0.1", 4000);
+        let server = Http3Server::start(stranger, |_| fine());
+        prepared(server.address).await.unwrap();
+        assert_eq!(server.log.borrow().len(), 0);
+
+        tokio::time::pause();
+        let silent = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = silent.local_addr().unwrap();
+        let refused = prepared(address).await.unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            format!(
+                "nothing answers at https://{address} ({address}): no answer to the QUIC handshake over UDP within 5s; \
+                 is HTTP/3 enabled there, and does the network let UDP pass?; is the target running?"
+            )
+        );
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_redirect_to_where_nothing_answers_names_the_place() {
+    run(async {
+        let trust = Trust::new();
+        let address = closed_port();
+        let location = format!("https://{address}/there");
+        let server = Http3Server::start(trust.tls(), move |_| {
+            Act::Answer(vec![("location", location.clone())], 302, Vec::new())
+        });
+        let mut user = trust.user(&server.url()).await;
+        let lost = follow(&mut user, &get("/"), BODY, 1).await;
+        let failure = failed(lost, ErrorKind::ConnectRefused);
+        let words = format!("after a redirect to https://{address}: cannot connect to {address}: ");
+        assert!(failure.message.starts_with(&words), "{}", failure.message);
     });
 }
 
@@ -599,23 +800,5 @@ fn nothing_is_sent_to_hosts_that_are_not_allowed_or_once_the_target_says_so() {
             ErrorKind::GuardBlocked,
         );
         assert_eq!(server.log.borrow().len(), 1);
-    });
-}
-
-#[test]
-fn a_target_without_tls_is_refused_before_the_run() {
-    run(async {
-        let mut network = Network::prepare(Some("http://127.0.0.1:1"), "r")
-            .await
-            .unwrap();
-        let client = Client {
-            http: HttpVersion::Http3,
-            ..Client::DEFAULT
-        };
-        let refused = network.configure(&client, Path::new("")).unwrap_err();
-        assert!(
-            matches!(refused, NetworkError::NeedsTls { .. }),
-            "{refused}"
-        );
     });
 }
