@@ -363,6 +363,7 @@ fn count_exchange(tally: &mut StepTally, exchange: &Exchange, is_repeated: bool)
     // the transport repeats by itself what a resting connection that was closed has lost
     let first = u32::from(!is_repeated);
     tally.retries += u64::from(exchange.traffic.repeated(first));
+    tally.resent += u64::from(exchange.traffic.repeated(1));
     let status = match &exchange.result {
         Ok(received) => Some(received.status),
         Err(failure) => failure.status,
@@ -371,4 +372,35 @@ fn count_exchange(tally: &mut StepTally, exchange: &Exchange, is_repeated: bool)
         *tally.statuses.entry(status.as_u16()).or_default() += 1;
     }
     tally.phases.record(&exchange.phases);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::Phases;
+
+    #[test]
+    fn what_the_client_sent_again_is_apart_from_what_the_step_repeated() {
+        let mut tally = StepTally::default();
+        for (requests, is_repeated) in [(2, false), (1, true), (3, true), (1, false)] {
+            let traffic = Traffic {
+                requests,
+                ..Traffic::default()
+            };
+            let exchange = Exchange {
+                result: Err(Failure::new(ErrorKind::ClosedFresh, "")),
+                begun: Instant::now(),
+                service_time: Duration::ZERO,
+                phases: Phases::default(),
+                traffic,
+                redirected_to: None,
+                events: None,
+                socket: None,
+                hops: Vec::new(),
+                requests: Vec::new(),
+            };
+            count_exchange(&mut tally, &exchange, is_repeated);
+        }
+        assert_eq!((tally.requests, tally.retries, tally.resent), (7, 5, 3));
+    }
 }

@@ -50,7 +50,9 @@ impl RequestEntries {
             if traffic != WindowTraffic::default() {
                 state.with_tally(window, |tally| {
                     tally.steps[step].count(traffic.sum);
+                    // Those of the step itself are requests like others.
                     tally.steps[step].retries += u64::from(traffic.retries);
+                    tally.steps[step].resent += u64::from(traffic.retries);
                 });
             }
         }

@@ -391,6 +391,7 @@ pub(super) fn build_environment(report: &Report, card: &Card) -> Section {
         };
         fact("target", format!("{base}{own}{unchecked}"));
     }
+    fact("client", setting.client.clone());
     if !setting.permits.is_empty() {
         fact("permitted", setting.permits.join("; "));
     }

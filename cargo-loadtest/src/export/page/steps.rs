@@ -8,6 +8,7 @@ use loadtest_model::card::{Card, GroupRow, InnerRow, LossKind, SlowRow, StepRow}
 use loadtest_model::definition::Part;
 use loadtest_model::display;
 use std::cmp::Reverse;
+use std::fmt::Write as _;
 
 /// Steps of a slow journey are named from a fifth of its time.
 const NOTABLE: u64 = 5;
@@ -89,7 +90,37 @@ pub(super) fn build_steps(card: &Card) -> Section {
             ..TableRow::default()
         }));
     }
-    Section::new("Steps", vec![Block::Table(table)]).essential()
+    let traffic = describe_traffic(card).map(|traffic| Block::Sentences(vec![traffic]));
+    let blocks = [Some(Block::Table(table)), traffic];
+    Section::new("Steps", blocks.into_iter().flatten().collect()).essential()
+}
+
+/// Sums up the requests of all steps: their bytes, the connections opened for them, and those that were sent again.
+fn describe_traffic(card: &Card) -> Option<Sentence> {
+    let sum = |count: fn(&StepRow) -> u64| card.steps.iter().map(count).sum::<u64>();
+    let requests = sum(|step| step.requests);
+    if requests == 0 {
+        return None;
+    }
+    let mut words = format!(
+        "{}: {} sent, {} received, {} opened",
+        display::format_counted(requests, "request"),
+        display::format_bytes(sum(|step| step.sent_bytes)),
+        display::format_bytes(sum(|step| step.received_bytes)),
+        display::format_counted(sum(|step| step.phases.connections), "connection")
+    );
+    let resent = sum(|step| step.resent);
+    let repeated = sum(|step| step.retries) - resent;
+    let again = [
+        (resent, "since the kept connection was closed"),
+        (repeated, "by `retry` or `until`"),
+    ];
+    for (count, why) in again.iter().filter(|(count, _)| *count > 0) {
+        let count = display::format_count(*count);
+        let _ = write!(words, "; {count} sent again {why}");
+    }
+    words.push('.');
+    Some(Sentence::small(words))
 }
 
 /// Returns the bottleneck, where there are several steps.

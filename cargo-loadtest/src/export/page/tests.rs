@@ -225,6 +225,37 @@ fn executions_are_shown_where_steps_did_not_run_or_were_tried_again() {
 }
 
 #[test]
+fn requests_bytes_and_connections_of_all_steps_are_summed_up() {
+    let mut report = sample::passed();
+    let sum = |report: &Report| {
+        let steps = section(report, "Steps");
+        let last = steps.lines().last().unwrap_or_default();
+        last.trim_start_matches("·  ").to_owned()
+    };
+    let steps = &mut report.cards[0].steps;
+    for step in steps.iter_mut() {
+        (step.requests, step.sent_bytes, step.received_bytes) = (1_000, 2_000, 3_000_000);
+        (step.retries, step.resent, step.phases.connections) = (0, 0, 0);
+    }
+    steps.truncate(2);
+    steps[0].phases.connections = 1;
+    assert_eq!(
+        sum(&report),
+        "2\u{202f}000 requests: 4.0 kB sent, 6.0 MB received, 1 connection opened."
+    );
+    let steps = &mut report.cards[0].steps;
+    (steps[0].retries, steps[0].resent) = (12, 2);
+    (steps[1].retries, steps[1].resent) = (1, 1);
+    let again =
+        "; 3 sent again since the kept connection was closed; 10 sent again by `retry` or `until`.";
+    assert!(sum(&report).ends_with(again), "{}", sum(&report));
+    for step in &mut report.cards[0].steps {
+        step.requests = 0;
+    }
+    assert!(sum(&report).starts_with('|'), "{}", sum(&report));
+}
+
+#[test]
 fn grpc_calls_are_shown_with_their_codes_by_name_and_their_messages() {
     let mut report = sample::sender();
     assert_eq!(section(&report, "gRPC calls"), "");

@@ -1,6 +1,6 @@
 //! The settings of a run.
 
-use crate::definition::{Load, Shape};
+use crate::definition::{HttpVersion, Load, Shape};
 use crate::display;
 use crate::record::PermittedBy;
 use crate::record::ScenarioRecord;
@@ -35,6 +35,8 @@ pub struct Setting {
     /// The evidence that only loopback could be reached, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offline: Option<String>,
+    /// The version of HTTP that users speak, and the connections that they have, in words.
+    pub client: String,
     /// The certificate of the target was not checked, as the scenario asked for.
     pub insecure: bool,
     /// SHA-256 of the executable that ran it.
@@ -78,6 +80,7 @@ impl Setting {
                 .map(ToString::to_string)
                 .collect(),
             offline: record.start.offline.as_ref().map(ToString::to_string),
+            client: describe_client(record),
             insecure: record.start.definition.client.insecure,
             executable_hash: record.start.executable_hash.clone(),
             workers: record.start.workers,
@@ -87,6 +90,29 @@ impl Setting {
             flags: reproduce_flags(record),
         }
     }
+}
+
+/// `HTTP/2, 8 connections that all users share`.
+fn describe_client(record: &ScenarioRecord) -> String {
+    let client = &record.start.definition.client;
+    let base = record.start.base_url.as_deref();
+    let version = match client.http {
+        HttpVersion::Http1 => "HTTP/1.1",
+        HttpVersion::Http2 => "HTTP/2",
+        HttpVersion::Http3 => "HTTP/3",
+        HttpVersion::Negotiated => match base {
+            Some(base) if base.starts_with("http:") => "HTTP/1.1",
+            _ => "HTTP/1.1, or 2 where the target chooses it",
+        },
+    };
+    let connections = client.connections.map_or_else(
+        || "a connection for each user".to_owned(),
+        |count| {
+            let connections = display::format_counted(count.into(), "connection");
+            format!("{connections} that all users share")
+        },
+    );
+    format!("{version}, {connections}")
 }
 
 fn reproduce_flags(record: &ScenarioRecord) -> Vec<String> {
@@ -168,6 +194,37 @@ fn quote_word(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::card::sample;
+
+    #[test]
+    fn the_client_is_described_by_its_version_and_its_connections() {
+        let mut record = sample::record(&["login"]);
+        let mut described = |base: Option<&str>, http, connections| {
+            record.start.base_url = base.map(str::to_owned);
+            let client = &mut record.start.definition.client;
+            (client.http, client.connections) = (http, connections);
+            Setting::from_record(&record).client
+        };
+        let plain = Some("http://127.0.0.1");
+        let own = "HTTP/1.1, a connection for each user";
+        assert_eq!(described(plain, HttpVersion::Negotiated, None), own);
+        assert_eq!(
+            described(Some("https://h"), HttpVersion::Negotiated, None),
+            "HTTP/1.1, or 2 where the target chooses it, a connection for each user"
+        );
+        assert_eq!(described(Some("https://h"), HttpVersion::Http1, None), own);
+        assert_eq!(
+            described(plain, HttpVersion::Http2, Some(8)),
+            "HTTP/2, 8 connections that all users share"
+        );
+        assert_eq!(
+            described(plain, HttpVersion::Http2, Some(1)),
+            "HTTP/2, 1 connection that all users share"
+        );
+        assert_eq!(
+            described(None, HttpVersion::Http3, None),
+            "HTTP/3, a connection for each user"
+        );
+    }
 
     #[test]
     fn the_flags_make_of_the_scenario_what_was_run() {

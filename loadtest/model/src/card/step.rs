@@ -78,8 +78,10 @@ pub struct StepRow {
     pub statuses: BTreeMap<u16, u64>,
     /// Requests written to a connection, repeated ones included.
     pub requests: u64,
-    /// The repeated requests: after a closed connection, by `retry`, by `until`, or by a redirect.
+    /// The repeated requests: after a closed connection, by `retry` or by `until`.
     pub retries: u64,
+    /// Of these, the requests that the client itself sent again, since the connection that it kept was closed.
+    pub resent: u64,
     /// Bytes written, heads included.
     pub sent_bytes: u64,
     /// Bytes read, heads included.
@@ -200,6 +202,7 @@ impl StepRow {
             statuses: tally.statuses.clone(),
             requests: tally.requests,
             retries: tally.retries,
+            resent: tally.resent,
             sent_bytes: tally.sent_bytes,
             received_bytes: tally.received_bytes,
             received_bytes_per_second: seconds

@@ -39,6 +39,9 @@ pub struct StepTally {
     pub requests: u64,
     /// The repeated requests: after a closed connection, by `retry` or by `until`.
     pub retries: u64,
+    /// Of these, the requests that the client itself sent again, since the connection that it kept was closed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub resent: u64,
     /// Bytes written, heads included.
     pub sent_bytes: u64,
     /// Bytes read, heads included.
@@ -225,6 +228,7 @@ impl StepTally {
         self.skipped_not_drawn += other.skipped_not_drawn;
         self.requests += other.requests;
         self.retries += other.retries;
+        self.resent += other.resent;
         self.sent_bytes += other.sent_bytes;
         self.received_bytes += other.received_bytes;
         self.ambiguous += other.ambiguous;
