@@ -11,8 +11,11 @@ use loadtest_tests::{Reply, Request, Server};
 use serde_json::{Value, json};
 use std::collections::{HashMap, VecDeque};
 use std::fs;
+use std::net::TcpListener;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, mpsc};
+use std::thread;
+use tungstenite::Message;
 
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = trials![
@@ -22,6 +25,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         nothing_of_an_archive_is_shown_that_is_secret,
         a_mistake_says_what_to_do,
         a_quiet_import_says_what_is_not_as_recorded_alone,
+        streams_of_events_and_websockets_are_read_again_whatever_the_input,
     ];
     trials.extend(trials![needing "chromium":
         a_visit_is_made_again_by_the_scenario_of_its_archive,
@@ -221,7 +225,7 @@ fn smoke(name: &'static str, source: String, secrets: &[(&str, &str)]) -> Output
 /// with the last answer from then on. A cache has nothing here.
 fn replaying(archive: &str, origins: &[&str]) -> Server {
     let archive: Value = serde_json::from_str(archive).expect("our own archive");
-    let mut answers: HashMap<String, VecDeque<(u16, String)>> = HashMap::new();
+    let mut answers: HashMap<String, VecDeque<(u16, String, bool)>> = HashMap::new();
     for entry in archive["log"]["entries"].as_array().expect("entries") {
         let (request, response) = (&entry["request"], &entry["response"]);
         let url = request["url"].as_str().expect("a URL");
@@ -241,8 +245,10 @@ fn replaying(archive: &str, origins: &[&str]) -> Server {
         } else {
             r#"{"access_token":"at-other"}"#.to_owned()
         };
+        let is_stream = content["mimeType"] == "text/event-stream";
         let name = format!("{} {target}", request["method"].as_str().expect("a method"));
-        answers.entry(name).or_default().push_back((status, body));
+        let queue = answers.entry(name).or_default();
+        queue.push_back((status, body, is_stream));
     }
     let answers = Mutex::new(answers);
     Server::recording(move |request| {
@@ -255,8 +261,12 @@ fn replaying(archive: &str, origins: &[&str]) -> Server {
         } else {
             queue.front().cloned()
         };
-        let (status, body) = answer.expect("an answer");
-        Reply::status(status).body(body)
+        let (status, body, is_stream) = answer.expect("an answer");
+        let reply = Reply::status(status).body(body);
+        if is_stream {
+            return reply.header("content-type", "text/event-stream");
+        }
+        reply
     })
 }
 
@@ -267,7 +277,7 @@ fn every_archive_is_a_scenario_that_gets_its_answers_again() {
         "http://127.0.0.1:8080",
     ];
     for (name, count) in [
-        ("chrome", 12),
+        ("chrome", 13),
         ("firefox", 8),
         ("charles", 4),
         ("insomnia", 2),
@@ -300,7 +310,6 @@ fn what_is_left_out_is_told() {
     output.says(&[
         "Dropped GET https://fonts.gstatic.com/s/inter.woff2 (third parties)",
         "Dropped OPTIONS https://api.shop.example/v1/session (preflights",
-        "Dropped GET wss://api.shop.example/live (sockets and event streams)",
     ]);
     let kept = |line: &str| {
         let call = tool(folder.path(), "import har")
@@ -320,7 +329,7 @@ fn what_is_left_out_is_told() {
     );
     output.says(&[
         "/v1/session (preflights",
-        "Dropped 14 requests (other hosts), the first of them GET https://",
+        "Dropped 16 requests (other hosts), the first of them GET https://",
     ]);
 }
 
@@ -467,4 +476,145 @@ fn a_quiet_import_says_what_is_not_as_recorded_alone() {
     quiet.says(&["warning: "]);
     let source = |name: &str| fs::read_to_string(folder.path().join(name)).expect("a source");
     assert_eq!(source("told.rs"), source("quiet.rs"));
+}
+
+/// A server of WebSockets that answers each message which is JSON, and hands over what it got.
+fn echo() -> (String, mpsc::Receiver<Vec<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("ws://{}", listener.local_addr().expect("an address"));
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let stream = stream.expect("a connection");
+            let Ok(mut socket) = tungstenite::accept(stream) else {
+                continue;
+            };
+            let mut got = Vec::new();
+            while let Ok(message) = socket.read() {
+                if let Message::Text(text) = message {
+                    if text.starts_with('{') {
+                        let answer = Message::text(r#"{"heard": true}"#);
+                        socket.send(answer).expect("the user waits for it");
+                    }
+                    got.push(text.to_string());
+                }
+            }
+            sender.send(got).expect("the test waits for it");
+        }
+    });
+    (url, receiver)
+}
+
+const EVENTS: &str = "data: {\"order\": 1}\n\ndata: {\"order\": 2}\n\n";
+
+/// An archive of a visit to a page that opens an event stream at `url` and a WebSocket at `sockets`.
+fn talkative_visit(url: &str, sockets: &str) -> Value {
+    let entry = |second: u32, url: String, status: u16, more: Value| {
+        let mut entry = json!({
+            "startedDateTime": format!("2026-01-01T10:00:0{second}.000Z"),
+            "time": 1,
+            "request": { "method": "GET", "url": url, "headers": [] },
+            "response": { "status": status, "headers": [], "content": {} },
+        });
+        let (known, more) = (entry.as_object_mut(), more.as_object().cloned());
+        known.expect("an object").extend(more.expect("an object"));
+        entry
+    };
+    let message = |kind: &str, time: f64, data: &str| json!({ "type": kind, "time": time, "opcode": 1, "data": data });
+    let messages = json!([
+        message("send", 1.0, r#"{"join": 7}"#),
+        message("receive", 1.0, r#"{"joined": 1}"#),
+        message("send", 1.2, "bye \"all\""),
+    ]);
+    let content = json!({ "mimeType": "text/event-stream", "text": EVENTS });
+    let answer = json!({ "status": 200, "headers": [], "content": content });
+    let stream = json!({ "_resourceType": "eventsource", "response": answer });
+    let socket = json!({ "_webSocketMessages": messages });
+    let entries = [
+        entry(
+            0,
+            format!("{url}/"),
+            200,
+            json!({ "_resourceType": "document" }),
+        ),
+        entry(1, format!("{url}/feed"), 200, stream),
+        entry(2, format!("{sockets}/room?id=7"), 101, socket),
+    ];
+    json!({ "log": { "entries": entries } })
+}
+
+/// A description of one operation, which answers with a stream of events.
+fn described_stream(url: &str) -> Value {
+    let content = json!({ "text/event-stream": { "schema": { "type": "string" } } });
+    let responses = json!({ "200": { "description": "", "content": content } });
+    let operation = json!({ "operationId": "watch", "responses": responses });
+    json!({
+        "openapi": "3.1.0",
+        "info": { "title": "Shop", "version": "1" },
+        "servers": [{ "url": url }],
+        "paths": { "/watch": { "get": operation } },
+    })
+}
+
+/// Imports a file, and returns the source, which has all texts of `wanted`.
+fn import_text(line: &str, text: &str, wanted: &[&str]) -> String {
+    let folder = folder();
+    fs::write(folder.path().join("input"), text).expect("a file");
+    let call = tool(folder.path(), &format!("import {line} input -o load.rs"));
+    call.run().exits(0);
+    let source = fs::read_to_string(folder.path().join("load.rs")).expect("a source");
+    for wanted in wanted {
+        assert!(source.contains(wanted), "{wanted}\n{source}");
+    }
+    source
+}
+
+fn streams_of_events_and_websockets_are_read_again_whatever_the_input() {
+    let server = Server::recording(|request| {
+        if request.path == "/" {
+            return Reply::text("<p>Shop").header("content-type", "text/html");
+        }
+        Reply::text(EVENTS).header("content-type", "text/event-stream")
+    });
+    let (url, (sockets, got)) = (server.url(), echo());
+    let open = format!("#[step(ws = \"{sockets}/room?id=7\")]");
+    let wanted = [
+        "events = 2",
+        "fn get_feed() -> Events<Value>;",
+        &open,
+        "fn get_room() -> Socket<Value>;",
+        "async fn get_room_messages(get_room: &Socket<Value>) -> Result<(), Error> {",
+        "from_millis(200)",
+    ];
+    let archive = talkative_visit(&url, &sockets).to_string();
+    let har = import_text("har", &archive, &wanted);
+    let commands =
+        format!("curl -N '{url}/follow' -m 5\ncurl -N '{url}/ask' --json '{{\"stream\": true}}'\n");
+    let wanted = ["lasts = 5s", "fn get_follow() -> Events<Value>;"];
+    let curl = import_text("curl", &commands, &wanted);
+    let wanted = ["lasts = 10s", "fn watch() -> Events<Value>;"];
+    let openapi = import_text("openapi", &described_stream(&url).to_string(), &wanted);
+    let main = "loadtest::main!();";
+    let modules = [("har", har), ("curl", curl), ("openapi", openapi)].map(|(name, source)| {
+        let source = source.replace(main, "").replace("//!", "//");
+        format!("mod {name} {{\n{source}\n}}\n")
+    });
+    let source = format!("//! All of them.\n\n{}\n{main}\n", modules.concat());
+    let project = Files::single("import_streams", &source).create();
+    let test = project.cargo("test --test load").run().exits(0);
+    test.prints(&["3 passed"]);
+    let got: Vec<_> = got.recv().expect("the user is done");
+    assert_eq!(got, [r#"{"join": 7}"#, "bye \"all\""]);
+    let mut paths: Vec<_> = server.recorded().iter().map(line).collect();
+    paths.sort();
+    assert_eq!(
+        paths,
+        [
+            "GET /",
+            "GET /feed",
+            "GET /follow",
+            "GET /watch",
+            "POST /ask"
+        ]
+    );
 }

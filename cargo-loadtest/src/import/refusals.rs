@@ -297,9 +297,9 @@ fn refusals_of_archives_of_which_nothing_is_left() {
     };
     let texts: Vec<(String, &str, &str)> = vec![
         (
-            request("\"url\": «\"wss://h/\""),
+            request("\"url\": «\"http://h/socket.io/?transport=polling\""),
             "",
-            "is left: sockets and event streams (1)",
+            "is left: Socket.IO and WebTransport (1)",
         ),
         (
             request("\"url\": «\"data:text/plain,x\""),

@@ -187,7 +187,8 @@ fn client(recording: &Recording) -> Client {
     let client = &recording.client;
     Client {
         http: match client.http {
-            None => HttpVersion::Negotiated,
+            // The tool itself does not speak HTTP/3.
+            None | Some(Http::Three) => HttpVersion::Negotiated,
             Some(Http::One) => HttpVersion::Http1,
             Some(Http::Two) => HttpVersion::Http2,
         },

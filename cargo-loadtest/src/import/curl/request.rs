@@ -1,6 +1,6 @@
 //! The requests of the options of a command.
 
-use super::super::recording::{Body, Exchange, Http, Part, Recording};
+use super::super::recording::{Body, EVENTS, EventStream, Exchange, Http, Part, Recording, Text};
 use super::super::shell::{ShellCommand, ShellVariables};
 use super::super::source::{Mistake, Span};
 use super::super::text::is_token;
@@ -43,6 +43,7 @@ pub(super) struct RequestDraft {
     /// Names and contents of the files of `-T`.
     uploads: Vec<(String, Vec<u8>)>,
     is_get: bool,
+    is_streamed: bool,
     pub(super) user: Option<(String, String)>,
     pub(super) sends_no_credentials: bool,
     pub(super) cookies: Vec<String>,
@@ -185,8 +186,8 @@ impl<'a, 'v> RequestReader<'a, 'v> {
             "cookie-jar" => client.keeps_cookies = true,
             "insecure" => client.insecure |= on,
             "http1.1" => client.http = Some(Http::One),
-            "http2" => client.http = None,
-            "http2-prior-knowledge" => client.http = Some(Http::Two),
+            "http2" | "http2-prior-knowledge" => client.http = Some(Http::Two),
+            "http3" | "http3-only" => client.http = Some(Http::Three),
             "cacert" => client.ca = Some(permitted_path(setting.text()?, reads, span)?),
             "cert" => {
                 let path = setting.text()?;
@@ -233,6 +234,7 @@ impl RequestDraft {
                 let between = if self.query.is_empty() { "" } else { "&" };
                 self.query.extend([between, &query]);
             }
+            "buffer" => self.is_streamed = true,
             "get" => self.is_get = on,
             "user" => {
                 let (user, password) = text.split_once(':').ok_or_else(|| {
@@ -318,6 +320,9 @@ impl RequestDraft {
             ..Exchange::default()
         };
         self.add_headers(&mut exchange, &url, upload.is_some(), variables);
+        let accept = exchange.header("accept").and_then(Text::as_literal);
+        let is_streamed = self.is_streamed || accept.is_some_and(|accept| accept.trim() == EVENTS);
+        exchange.stream = is_streamed.then(EventStream::default);
         Ok(exchange)
     }
 }

@@ -1,5 +1,5 @@
 use super::super::recording::{
-    BOUNDARY, Body, Exchange, Piece, Text, encode_basic, encode_multipart,
+    BOUNDARY, Body, Exchange, Http, Piece, Text, encode_basic, encode_multipart,
 };
 use super::super::source::Note;
 use super::*;
@@ -127,6 +127,33 @@ fn every_form_comes_to_what_curl_sends() {
         }
         assert_eq!(ours, form.requests, "{}", form.name);
     }
+}
+
+#[test]
+fn versions_of_http_are_those_that_are_asked_for() {
+    for (options, http) in [
+        ("--http1.1", Http::One),
+        ("--http2", Http::Two),
+        ("--http3", Http::Three),
+    ] {
+        let recording = read(&format!("curl {options} h"), &no_files()).unwrap();
+        assert_eq!(recording.client.http, Some(http), "{options}");
+        let is_doubtful = http == Http::Three;
+        assert_eq!(recording.notes.len(), usize::from(is_doubtful), "{options}");
+    }
+}
+
+#[test]
+fn an_answer_that_is_not_buffered_is_a_stream_of_events() {
+    for text in [
+        "curl -N h",
+        "curl -sN h",
+        "curl --no-buffer h",
+        "curl h -H 'Accept: text/event-stream'",
+    ] {
+        assert!(one(text).stream.is_some(), "{text}");
+    }
+    assert_eq!(one("curl h -H 'accept: text/html'").stream, None);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Entries of an archive, read leniently: a value of an unexpected type counts as missing.
 
 use super::super::document::Node;
-use super::super::recording::Dropped;
+use super::super::recording::{Dropped, EVENTS};
 use super::super::source::{Note, Span};
 use super::super::text::{is_token, truncate};
 use super::reason;
@@ -19,6 +19,8 @@ pub(super) struct HarEntry<'a> {
     pub(super) span: Span,
     pub(super) method: String,
     pub(super) url: Url,
+    /// The scheme of the URL is that of WebSockets, and replaced by that of HTTP.
+    pub(super) is_websocket: bool,
     /// Time of the request, in milliseconds.
     pub(super) started: Option<i64>,
     /// Time of the complete answer, in milliseconds.
@@ -63,13 +65,14 @@ impl<'a> HarEntry<'a> {
             let words = "this is no method of HTTP";
             return Err(unreadable(span.unwrap_or(place.span.clone()), words));
         }
-        let url = parse_url(method, text, &place.span)?;
+        let (url, is_websocket) = parse_url(method, text, &place.span)?;
         let started = node.text_of("startedDateTime").and_then(parse_moment);
         let response = node.get("response");
         Ok(Self {
             span: place.span.clone(),
             method: method.to_ascii_uppercase(),
             url,
+            is_websocket,
             started,
             ended: started.map(|started| started.saturating_add(read_duration(node))),
             status: response.and_then(read_status),
@@ -99,6 +102,14 @@ impl<'a> HarEntry<'a> {
         let mime = recorded.or_else(|| self.answer_header("content-type"));
         let mime = mime.and_then(|mime| mime.split(';').next());
         mime.unwrap_or_default().trim().to_ascii_lowercase()
+    }
+
+    /// Returns whether the answer is a stream of events.
+    pub(super) fn is_event_stream(&self) -> bool {
+        let accept = self.request_header("accept").unwrap_or_default();
+        self.resource.as_deref() == Some("eventsource")
+            || self.answer_type() == EVENTS
+            || accept.trim() == EVENTS
     }
 
     /// Returns whether the request changes nothing on the server.
@@ -175,19 +186,21 @@ fn dropped(span: &Span, method: &str, url: &str, reason: &str) -> Dropped {
     }
 }
 
-fn parse_url(method: &str, text: &str, span: &Span) -> Result<Url, SkippedEntry> {
+/// Parses a URL, and returns it with true where it is that of a WebSocket.
+fn parse_url(method: &str, text: &str, span: &Span) -> Result<(Url, bool), SkippedEntry> {
     let dropped = |reason| SkippedEntry::Dropped(dropped(span, method, text, reason));
     if method.eq_ignore_ascii_case("CONNECT") {
         return Err(dropped(reason::TUNNEL));
     }
-    let scheme = text.split_once(':').map(|(scheme, _)| scheme);
-    match scheme.unwrap_or_default().to_ascii_lowercase().as_str() {
-        "http" | "https" | "" => {}
-        "ws" | "wss" => return Err(dropped(reason::SOCKET)),
+    let (scheme, rest) = text.split_once(':').unwrap_or_default();
+    let (text, is_websocket) = match scheme.to_ascii_lowercase().as_str() {
+        "http" | "https" | "" => (text.to_owned(), false),
+        "ws" => (format!("http:{rest}"), true),
+        "wss" => (format!("https:{rest}"), true),
         _ => return Err(dropped(reason::NOT_SENT)),
-    }
-    match Url::parse(text) {
-        Ok(url) if url.has_host() => Ok(url),
+    };
+    match Url::parse(&text) {
+        Ok(url) if url.has_host() => Ok((url, is_websocket)),
         Ok(_) => Err(unreadable(span.clone(), "this URL has no host")),
         Err(error) => {
             let words = format!("this URL cannot be read ({error})");

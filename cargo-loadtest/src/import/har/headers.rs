@@ -45,7 +45,7 @@ pub(super) fn select_headers(entry: &HarEntry<'_>, content_type: Option<&str>) -
 }
 
 fn is_noise(entry: &HarEntry<'_>, name: &str, value: &str) -> bool {
-    is_listed("headers", name)
+    is_listed("headers", name) && name != "sec-websocket-protocol"
         || entry.is_read() && is_listed("cache conditions", name)
         // It is sent in any case.
         || name == "accept" && value == "*/*"

@@ -15,17 +15,19 @@ pub(super) enum EntryKind {
     Static,
     Preflight,
     Tracker,
-    Socket,
+    WebSocket,
+    /// Another way of getting messages.
+    OtherSocket,
 }
 
 impl EntryKind {
     /// Returns why this kind is always left out.
     pub(super) fn drop_reason(self) -> Option<&'static str> {
         match self {
-            Self::Document | Self::Call | Self::Static => None,
+            Self::Document | Self::Call | Self::Static | Self::WebSocket => None,
             Self::Preflight => Some(reason::PREFLIGHT),
             Self::Tracker => Some(reason::TRACKER),
-            Self::Socket => Some(reason::SOCKET),
+            Self::OtherSocket => Some(reason::SOCKET),
         }
     }
 }
@@ -35,8 +37,14 @@ pub(super) fn classify_entry(entry: &HarEntry<'_>) -> EntryKind {
     let resource = entry.resource.as_deref().unwrap_or_default();
     let mime = entry.answer_type();
     let destination = entry.request_header("sec-fetch-dest").unwrap_or_default();
-    if is_socket(entry, resource, &mime) {
-        return EntryKind::Socket;
+    if is_other_socket(entry, resource) {
+        return EntryKind::OtherSocket;
+    }
+    if is_websocket(entry, resource) {
+        return EntryKind::WebSocket;
+    }
+    if entry.is_event_stream() {
+        return EntryKind::Call;
     }
     if is_preflight(entry, resource) {
         return EntryKind::Preflight;
@@ -100,17 +108,18 @@ fn is_script(mime: &str) -> bool {
     mime.ends_with("javascript") || mime.ends_with("ecmascript")
 }
 
-fn is_socket(entry: &HarEntry<'_>, resource: &str, mime: &str) -> bool {
+fn is_websocket(entry: &HarEntry<'_>, resource: &str) -> bool {
     let upgrade = entry.request_header("upgrade").unwrap_or_default();
-    let accept = entry.request_header("accept").unwrap_or_default();
-    let has_transport = entry.url.query_pairs().any(|(name, _)| name == "transport");
-    matches!(resource, "websocket" | "eventsource" | "webtransport")
+    entry.is_websocket
+        || resource == "websocket"
         || entry.node.get("_webSocketMessages").is_some()
         || entry.status == Some(101)
         || upgrade.eq_ignore_ascii_case("websocket")
-        || mime == "text/event-stream"
-        || accept.trim() == "text/event-stream"
-        || has_transport && entry.url.path().contains("/socket.io/")
+}
+
+fn is_other_socket(entry: &HarEntry<'_>, resource: &str) -> bool {
+    let has_transport = entry.url.query_pairs().any(|(name, _)| name == "transport");
+    resource == "webtransport" || has_transport && entry.url.path().contains("/socket.io/")
 }
 
 fn is_preflight(entry: &HarEntry<'_>, resource: &str) -> bool {

@@ -15,6 +15,7 @@ mod kinds;
 mod lists;
 mod multipart;
 mod selection;
+mod socket;
 #[cfg(test)]
 mod tests;
 mod times;
@@ -34,7 +35,7 @@ mod reason {
     pub(super) const OTHER_HOST: &str = "other hosts";
     pub(super) const PREFLIGHT: &str = "preflights, which browsers send for themselves";
     pub(super) const TRACKER: &str = "trackers and beacons";
-    pub(super) const SOCKET: &str = "sockets and event streams";
+    pub(super) const SOCKET: &str = "Socket.IO and WebTransport";
     pub(super) const TUNNEL: &str = "tunnels of a proxy";
     pub(super) const UNANSWERED: &str = "without an answer: blocked, cancelled or failed";
     pub(super) const CACHED: &str = "answered by the browser itself, without a server";
@@ -95,7 +96,9 @@ pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording,
     let mut cookies = RecordedCookies::default();
     let mut exchanges = read_exchanges(&entries, &kept, &mut cookies, &mut recording.notes);
     recording.secrets = cookies.secrets;
-    if !options.drops_pauses {
+    if options.drops_pauses {
+        times::drop_message_pauses(&mut exchanges);
+    } else {
         times::add_think_times(&mut exchanges);
     }
     recording.exchanges = exchanges.into_iter().map(|timed| timed.exchange).collect();
@@ -138,10 +141,10 @@ fn read_exchanges(
     let has_answers = entries.iter().any(|entry| entry.status.is_some());
     let mut exchanges = Vec::new();
     for (entry, kind) in entries.iter().zip(kept) {
-        if kind.is_some() {
+        if let Some(kind) = kind {
             let cookie = cookies.cookie_header(entry, notes);
             exchanges.push(TimedExchange {
-                exchange: read_exchange(entry, has_answers, cookie, notes),
+                exchange: read_exchange((entry, *kind), has_answers, cookie, notes),
                 started: entry.started,
                 ended: entry.ended,
             });

@@ -28,6 +28,16 @@ pub(super) fn read_duration(entry: &Node<'_>) -> i64 {
     time
 }
 
+/// Leaves out the pauses between the messages of WebSockets.
+pub(super) fn drop_message_pauses(exchanges: &mut [TimedExchange]) {
+    let sockets = exchanges
+        .iter_mut()
+        .flat_map(|timed| &mut timed.exchange.socket);
+    for message in sockets.flat_map(|socket| &mut socket.sent) {
+        message.pause = Duration::ZERO;
+    }
+}
+
 /// Sets the think time of each exchange: from the end of all answers so far to the next request.
 pub(super) fn add_think_times(exchanges: &mut [TimedExchange]) {
     let mut last_end: Option<i64> = None;

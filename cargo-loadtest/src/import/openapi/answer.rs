@@ -8,7 +8,7 @@ use super::parameters::{find_example, schema_of};
 use super::style::ValueStyle;
 use super::swagger;
 use crate::import::document::{Field, Node};
-use crate::import::recording::{Answer, Header, Text};
+use crate::import::recording::{Answer, EVENTS, Header, Text};
 use crate::import::text::is_token;
 
 /// Answers of an operation.
@@ -22,6 +22,8 @@ pub(super) struct Answers<'a> {
     pub(super) sets_cookies: bool,
     /// The request must ask for JSON.
     pub(super) has_choice: bool,
+    /// It is a stream of events.
+    pub(super) is_stream: bool,
     /// Links of the answer to other operations.
     pub(super) links: &'a [Field<'a>],
 }
@@ -55,6 +57,10 @@ pub(super) fn read_answers<'a>(
         .or_else(|| swagger::read_answer(document, operation, response));
     let has_body = operation.method != "HEAD" && !matches!(status, 204 | 205 | 304);
     let content = content.filter(|_| has_body);
+    let is_stream = content
+        .as_ref()
+        .is_some_and(|content| content.media_type.starts_with(EVENTS));
+    let content = content.filter(|_| !is_stream);
     let mut headers = Vec::new();
     let body = content.as_ref().and_then(|content| {
         let body = content.to_text()?.as_bytes()?.to_vec();
@@ -69,6 +75,7 @@ pub(super) fn read_answers<'a>(
     ));
     Answers {
         expect,
+        is_stream,
         links: document.fields(response, "links"),
         has_choice: content
             .as_ref()

@@ -9,7 +9,7 @@ use super::parameters::{Parameter, read_parameters};
 use super::security::{Access, read_access};
 use super::servers::{ServerAddress, Servers};
 use super::style::{escape_url, join_texts};
-use crate::import::recording::{Exchange, Header, Text};
+use crate::import::recording::{EventStream, Exchange, Header, Text};
 use crate::import::text::{is_token, percent_encode_except};
 use std::collections::HashSet;
 
@@ -256,6 +256,7 @@ impl<'a> RequestDraft<'a> {
             pattern: Some(pattern),
             expect: self.answers.expect,
             answer: self.answers.example,
+            stream: self.answers.is_stream.then(EventStream::default),
             ..Exchange::default()
         }
     }

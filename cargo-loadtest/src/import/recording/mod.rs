@@ -4,6 +4,7 @@
 
 mod base;
 mod settings;
+mod stream;
 mod text;
 
 use super::source::{Note, Span};
@@ -16,6 +17,7 @@ pub(crate) use settings::{
 };
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
+pub(crate) use stream::{EVENTS, EventStream, Socket, SocketMessage, is_json};
 pub(crate) use text::{Flat, Piece, Text, UserValue};
 
 /// The requests of an input, and all that is known of them.
@@ -457,6 +459,8 @@ pub(crate) enum Http {
     One,
     /// HTTP/2 from the first byte.
     Two,
+    /// HTTP/3.
+    Three,
 }
 
 /// A request, and its answer where that is known.
@@ -493,6 +497,10 @@ pub(crate) struct Exchange {
     pub(crate) think: Option<Duration>,
     /// The recorded or documented answer.
     pub(crate) answer: Option<Answer>,
+    /// The stream of events that the answer is.
+    pub(crate) stream: Option<EventStream>,
+    /// The WebSocket that the request opens.
+    pub(crate) socket: Option<Socket>,
     pub(crate) settings: StepSettings,
 }
 
@@ -595,6 +603,8 @@ impl Exchange {
                 }
             }
         }
+        let sent = self.socket.iter_mut().flat_map(|socket| &mut socket.sent);
+        texts.extend(sent.map(|message| &mut message.content));
         texts
     }
 
@@ -616,6 +626,8 @@ impl Exchange {
                 }
             }
         }
+        let sent = self.socket.iter().flat_map(|socket| &socket.sent);
+        texts.extend(sent.map(|message| &message.content));
         texts
     }
 }

@@ -11,6 +11,9 @@ use crate::import::text::{encode_url, is_token};
 /// The methods that have an option.
 pub(super) const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 
+/// The header with the protocols that a WebSocket offers.
+const PROTOCOL: &str = "sec-websocket-protocol";
+
 /// The indentation of an option within its attribute.
 const OPTION: usize = 4;
 
@@ -21,7 +24,10 @@ pub(super) fn declare_request(
     scope: &Scope<'_>,
 ) -> Option<Vec<String>> {
     (METHODS.contains(&exchange.method.as_str()) && is_url(url)).then_some(())?;
-    let method = exchange.method.to_ascii_lowercase();
+    let method = match exchange.socket {
+        Some(_) => "ws".to_owned(),
+        None => exchange.method.to_ascii_lowercase(),
+    };
     let mut options = vec![format!("{method} = {}", scope.template(url)?)];
     let mut is_authorized = false;
     if let Some(credentials) = &exchange.credentials {
@@ -34,6 +40,10 @@ pub(super) fn declare_request(
     let body = BodyKind::new(exchange, scope.recording);
     for header in exchange.headers.iter().filter(|header| is_sendable(header)) {
         if body.implies(header) || scope.is_shared(header) {
+            continue;
+        }
+        if exchange.socket.is_some() && header.name.eq_ignore_ascii_case(PROTOCOL) {
+            options.push(format!("protocol = {}", scope.template(&header.value)?));
             continue;
         }
         if header.name.eq_ignore_ascii_case("authorization") {

@@ -53,18 +53,7 @@ pub(super) fn write_function(
     scope: &Scope<'_>,
     uses: &mut Uses,
 ) {
-    let ours = ["body", "form", "request", "vu"].map(str::to_owned);
-    let mut function = Function {
-        scope,
-        uses,
-        statements: String::new(),
-        used: scope.scenario.names.values().cloned().chain(ours).collect(),
-        variables: HashMap::new(),
-        is_fallible: false,
-        draws: false,
-        user_values: HashMap::new(),
-        feeds: BTreeSet::new(),
-    };
+    let mut function = Function::new(scope, uses);
     let request = function.request(exchange, url);
     let ty = answer.map_or_else(
         || "Request".to_owned(),
@@ -90,10 +79,38 @@ pub(super) fn write_function(
     );
 }
 
+impl<'a> Function<'a> {
+    /// Begins a function without parameters and statements.
+    pub(super) fn new(scope: &'a Scope<'a>, uses: &'a mut Uses) -> Self {
+        let ours = ["body", "form", "request", "vu"].map(str::to_owned);
+        Self {
+            scope,
+            uses,
+            statements: String::new(),
+            used: scope.scenario.names.values().cloned().chain(ours).collect(),
+            variables: HashMap::new(),
+            is_fallible: false,
+            draws: false,
+            user_values: HashMap::new(),
+            feeds: BTreeSet::new(),
+        }
+    }
+}
+
 impl Function<'_> {
+    /// Returns the statements so far.
+    pub(super) fn statements(&self) -> &str {
+        &self.statements
+    }
+
+    /// Writes a statement.
+    pub(super) fn write(&mut self, code: &str) {
+        let _ = writeln!(self.statements, "{:DEPTH$}{code}", "");
+    }
+
     /// Writes a variable.
     pub(super) fn define(&mut self, name: &str, code: &str) {
-        let _ = writeln!(self.statements, "{:DEPTH$}let {name} = {code};", "");
+        self.write(&format!("let {name} = {code};"));
     }
 
     /// Writes a variable with a free name like this one, and returns the name.
@@ -104,7 +121,7 @@ impl Function<'_> {
     }
 
     /// Returns its parameters, in the order of the steps.
-    fn parameters(&self) -> Vec<String> {
+    pub(super) fn parameters(&self) -> Vec<String> {
         let steps = self.scope.scenario.steps.iter();
         let parameters = steps.filter_map(|exchange| {
             let mut origins = self.variables.keys().map(|(origin, _)| origin);
@@ -137,7 +154,9 @@ impl Function<'_> {
     fn request(&mut self, exchange: &Exchange, url: &Text) -> String {
         let url = self.url(url);
         let method = exchange.method.as_str();
-        let mut request = if METHODS.contains(&method) {
+        let mut request = if exchange.socket.is_some() {
+            format!("Request::websocket({url})")
+        } else if METHODS.contains(&method) {
             format!("Request::{}({url})", method.to_ascii_lowercase())
         } else {
             let method = quote_text(method);

@@ -19,6 +19,7 @@ mod partition;
 mod scope;
 mod shared;
 mod step;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod transaction;
@@ -195,6 +196,7 @@ fn client_options(client: &Client, exchanges: &[&Exchange]) -> Vec<String> {
     let version = client.http.map(|http| match http {
         Http::One => "http = 1".to_owned(),
         Http::Two => "http = 2".to_owned(),
+        Http::Three => "http = 3".to_owned(),
     });
     let mut options: Vec<String> = version.into_iter().collect();
     for (name, file) in [("ca", &client.ca), ("identity", &client.identity)] {

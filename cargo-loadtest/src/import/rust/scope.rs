@@ -100,7 +100,8 @@ impl<'a> Scope<'a> {
         match &self.recording.references[reference].from {
             Origin::Body { exchange, path } => {
                 let shape = self.types.answers.get(exchange)?;
-                (!matches!(shape, Shape::Text | Shape::Page)).then_some(())?;
+                let is_json = !matches!(shape, Shape::Text | Shape::Page);
+                is_json.then_some(())?;
                 let path = path_in_template(shape, path, is_in_text)?;
                 Some(format!("{}.response{path}", self.step(*exchange)))
             }
@@ -216,6 +217,10 @@ impl<'a> Scope<'a> {
     /// Returns the type of an answer that other steps use.
     pub(super) fn answer(&self, exchange: usize) -> Option<&'a Shape> {
         let types = self.types.answers.get(&exchange);
-        types.filter(|_| self.read.contains(&exchange) || self.types.checked.contains(&exchange))
+        types.filter(|shape| {
+            matches!(shape, Shape::Events(_) | Shape::Socket(_))
+                || self.read.contains(&exchange)
+                || self.types.checked.contains(&exchange)
+        })
     }
 }

@@ -7,6 +7,7 @@ use super::function::{Uses, write_function};
 use super::layout::write_attribute;
 use super::load::{render_think, render_time, step_options};
 use super::scope::Scope;
+use super::stream::{render_stream_end, socket_url, write_messages};
 use super::types::Shape;
 use crate::import::naming;
 use crate::import::recording::{Client, Exchange};
@@ -47,19 +48,26 @@ pub(super) fn write_step(
             comment::write_comment(source, "    //", &words);
         }
     }
-    let url = url_of(exchange, base);
+    let mut url = url_of(exchange, base);
+    if exchange.socket.is_some() {
+        url = socket_url(url);
+    }
     let settings = step_settings(exchange, client, scope.answer(number));
     let answer = scope.answer(number).map(Shape::type_name);
     let after = scope.named_step(exchange);
     if let Some(mut options) = declare_request(exchange, &url, scope) {
         options.extend(settings);
         write_attribute(source, INDENT, "step", &options);
-        let returned = answer.map_or_else(String::new, |ty| format!(" -> {ty}"));
+        let returned = answer.as_ref();
+        let returned = returned.map_or_else(String::new, |ty| format!(" -> {ty}"));
         let after = after.map_or_else(String::new, |(name, ty)| format!("{name}: &{ty}"));
         let _ = writeln!(source, "{INDENT}fn {name}({after}){returned};");
     } else {
         write_attribute(source, INDENT, "step", &settings);
         write_function(source, name, exchange, &url, answer.as_deref(), scope, uses);
+    }
+    if let (Some(socket), Some(ty)) = (&exchange.socket, &answer) {
+        write_messages(source, (name, ty), socket, scope, uses);
     }
 }
 
@@ -80,7 +88,10 @@ fn step_settings(exchange: &Exchange, client: &Client, answer: Option<&Shape>) -
         let redirects = exchange.redirects.min(MOST_REDIRECTS);
         options.push(format!("redirects = {redirects}"));
     }
-    if let Some(timeout) = exchange.timeout {
+    let ends = (exchange.stream.as_ref()).map(|stream| render_stream_end(exchange, stream));
+    let is_left = ends.iter().flatten().any(|end| end.starts_with("lasts"));
+    options.extend(ends.into_iter().flatten());
+    if let Some(timeout) = exchange.timeout.filter(|_| !is_left) {
         let timeout = render_time(timeout.max(Duration::from_millis(1)));
         options.push(format!("timeout = {timeout}"));
     }

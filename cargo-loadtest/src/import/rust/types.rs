@@ -6,7 +6,7 @@ use super::feeds::{RowType, plan_rows};
 use super::literal::quote_text;
 use super::partition::Scenario;
 use crate::import::naming;
-use crate::import::recording::{Key, Origin, Recording};
+use crate::import::recording::{Exchange, Key, Origin, Recording};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
@@ -19,6 +19,10 @@ pub(super) enum Shape {
     Text,
     /// `Page`.
     Page,
+    /// `Events<Value>` or `Events<String>`.
+    Events(&'static str),
+    /// `Socket<Value>` or `Socket<String>`.
+    Socket(&'static str),
     /// `u64`, `i64`, `f64` or `bool`.
     Plain(&'static str),
     /// `Value`.
@@ -45,6 +49,8 @@ impl Shape {
             Self::List(item) => format!("Vec<{}>", item.type_name()),
             Self::Text => "String".to_owned(),
             Self::Page => "Page".to_owned(),
+            Self::Events(item) => format!("Events<{item}>"),
+            Self::Socket(item) => format!("Socket<{item}>"),
             Self::Plain(ty) => (*ty).to_owned(),
             Self::Any => "Value".to_owned(),
         }
@@ -57,6 +63,15 @@ impl Shape {
             Self::Text => "str".to_owned(),
             shape => shape.type_name(),
         }
+    }
+
+    /// Returns the type of an answer that goes on.
+    fn of_messages(exchange: &Exchange) -> Option<Self> {
+        let item = |is_text| if is_text { "String" } else { "Value" };
+        let socket = exchange.socket.as_ref();
+        let socket = socket.map(|socket| Self::Socket(item(socket.is_text)));
+        let stream = exchange.stream.as_ref();
+        socket.or_else(|| stream.map(|stream| Self::Events(item(stream.is_text))))
     }
 
     /// Returns the field with a key.
@@ -110,6 +125,12 @@ impl Types {
                 Origin::Header { .. } | Origin::Part { .. } => {}
             }
         }
+        let numbers = scenarios.iter().flat_map(|scenario| &scenario.steps);
+        let going_on = numbers.filter_map(|number| {
+            let exchange = &recording.exchanges[*number];
+            Some((*number, Shape::of_messages(exchange)?))
+        });
+        answers.extend(going_on);
         let mut checked = HashSet::new();
         for number in scenarios.iter().flat_map(|scenario| &scenario.steps) {
             if let Some(shape) = checked_shape(&recording.exchanges[*number]) {

@@ -16,12 +16,14 @@ fn anything() -> impl Strategy<Value = Value> {
         "multipart/form-data; boundary=[b-]{0,2}".prop_map(Value::from),
         "(--b|\r\n|name=|form-data;|\"|--|a: b){0,12}".prop_map(Value::from),
         "20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-9:.Z+]{0,12}".prop_map(Value::from),
+        Just(json!([{ "type": "send", "time": 1e300, "opcode": 2, "data": "@" }, { "data": "7" }])),
         Just(json!([])),
         Just(json!({})),
     ]
 }
 
-const PLACES: [&str; 22] = [
+const PLACES: [&str; 23] = [
+    "_webSocketMessages",
     "startedDateTime",
     "time",
     "_resourceType",

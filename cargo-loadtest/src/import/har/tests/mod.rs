@@ -351,12 +351,12 @@ fn a_kind_is_told_without_the_browser_saying_it() {
         (
             "http://h/x",
             vec![("response.content.mimeType", json!("text/event-stream"))],
-            false,
+            true,
         ),
         (
             "http://h/x",
             vec![("request.headers.Upgrade", json!("websocket"))],
-            false,
+            true,
         ),
         ("http://h/socket.io/?EIO=4&transport=polling", vec![], false),
         ("http://h/cdn-cgi/rum", vec![], false),
