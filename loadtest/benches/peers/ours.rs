@@ -1,4 +1,4 @@
-//! `ours one|three|http2 URL SECONDS [USERS]`: loadtest, as a program of its own.
+//! `ours one|three|http2|sockets URL SECONDS [USERS]`: loadtest, as a program of its own.
 
 use loadtest::prelude::*;
 use std::time::Duration;
@@ -46,13 +46,34 @@ fn three() {
     fn order();
 }
 
+#[response]
+struct Heard {
+    id: Option<u64>,
+}
+
+#[scenario]
+fn sockets() {
+    #[step(ws = "/", once)]
+    fn feed() -> Socket<Heard>;
+
+    #[step(think = 1s)]
+    async fn ask(feed: &Socket<Heard>, vu: &mut Vu) -> Result<(), Error> {
+        let id = vu.iteration();
+        let answer = feed.ask(&json!({ "id": id }));
+        answer.until(|heard| heard.id == Some(id)).await?;
+        feed.heard();
+        Ok(())
+    }
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let mut given = std::env::args().skip(1);
-    let mut next = || given.next().expect("ours one|three|http2 URL SECONDS [USERS]");
+    let mut next = || given.next().expect("ours one|three|http2|sockets URL SECONDS [USERS]");
     let scenario = match next().as_str() {
         "one" => one(),
         "http2" => http2(),
+        "sockets" => sockets(),
         _ => three(),
     };
     let url = next();

@@ -235,7 +235,7 @@ pub(super) async fn drive_users<T: Transport + 'static>(
 }
 
 async fn run_user<T: Transport>(
-    mut user: VirtualUser<T>,
+    mut user: Box<VirtualUser<T>>,
     number: u64,
     first: Instant,
     mut answer: FirstAnswer,
@@ -415,7 +415,7 @@ struct IterationNumbers {
 }
 
 async fn run_fixed_iterations<T: Transport>(
-    mut user: VirtualUser<T>,
+    mut user: Box<VirtualUser<T>>,
     mut due: Instant,
     mut answer: FirstAnswer,
     numbers: IterationNumbers,

@@ -243,7 +243,7 @@ fn drop_arrivals(state: &WorkerState, partition: Partition, mut first: u64, behi
 }
 
 async fn serve_arrivals<T: Transport>(
-    mut user: VirtualUser<T>,
+    mut user: Box<VirtualUser<T>>,
     first: Arrival,
     queue: Rc<ArrivalQueue>,
     state: Rc<WorkerState>,

@@ -50,11 +50,13 @@ pub(super) struct WorkerSpec<T> {
 
 impl<T: Transport> WorkerSpec<T> {
     /// The user with a number, which no other worker makes.
-    pub(super) fn make_user(&self, number: u64) -> VirtualUser<T> {
+    pub(super) fn make_user(&self, number: u64) -> Box<VirtualUser<T>> {
         let vu = Vu::new(number, self.seed);
         let mut transport = (self.make_transport)(number);
         transport.share_connections(&|count| self.partition.numbers_of(count));
-        VirtualUser::new(self.scenario, Arc::clone(&self.shared), vu, transport)
+        let shared = Arc::clone(&self.shared);
+        // In a box: a task that takes a user holds room for it twice.
+        Box::new(VirtualUser::new(self.scenario, shared, vu, transport))
     }
 }
 

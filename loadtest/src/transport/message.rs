@@ -17,7 +17,7 @@ pub(crate) static NO_URL: LazyLock<Url> = LazyLock::new(|| {
 });
 
 /// The request a step builds; one per virtual user, used again and again.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RequestBuf {
     /// The method.
     pub(crate) method: Method,
@@ -146,22 +146,6 @@ impl From<HeaderMap> for KeptHeaders {
 impl fmt::Debug for KeptHeaders {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
-    }
-}
-
-impl Default for RequestBuf {
-    fn default() -> Self {
-        Self {
-            method: Method::GET,
-            target: RequestTarget::default(),
-            headers: Vec::with_capacity(8),
-            body: Bytes::new(),
-            timeout: None,
-            omitted: Vec::new(),
-            jar: None,
-            is_graphql: false,
-            scratch: String::new(),
-        }
     }
 }
 

@@ -507,6 +507,8 @@ impl Route {
             })
         })?;
         self.store_answer(status, version, Bytes::new(), call, progress);
+        // They take room as long as the WebSocket is open.
+        self.headers = HeaderMap::new();
         Ok(None)
     }
 

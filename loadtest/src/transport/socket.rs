@@ -194,23 +194,25 @@ impl Sockets {
     /// It yields why it failed, if it did.
     pub(crate) fn drive(&self, connection: impl Future<Output = Option<String>> + 'static) {
         let lost = Rc::clone(&self.lost);
-        let mut driven = self.driven.borrow_mut();
-        // Those that have ended hold nothing any more.
-        while driven.try_join_next().is_some() {}
-        driven.spawn_local(async move {
+        self.spawn(async move {
             if let Some(reason) = connection.await {
                 lost.replace(Some(format!("its connection ended: {reason}")));
             }
         });
     }
 
+    /// Runs `task` on this thread, until it ends or the user does.
+    fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        let mut driven = self.driven.borrow_mut();
+        // Those that have ended hold nothing any more.
+        while driven.try_join_next().is_some() {}
+        driven.spawn_local(task);
+    }
+
     /// Drives a WebSocket that a target has handed over, until it ends or the user does.
     pub(super) fn adopt(&self, opened: OpenedSocket) -> Arc<SocketConnection> {
         let (connection, task) = opened.into_parts(&self.bytes);
-        self.drive(async {
-            task.await;
-            None
-        });
+        self.spawn(task);
         connection
     }
 

@@ -281,12 +281,11 @@ impl<T: Transport> VirtualUser<T> {
         self.transport.as_ref().is_some_and(T::owes_a_turn)
     }
 
-    /// The user, if there are steps to run now that its last iteration is over. In a box: the output of a task is
-    /// moved each time it is polled.
-    pub(crate) fn with_last_steps(self) -> Option<Box<Self>> {
+    /// Returns the user, if there are steps to run now that its last iteration is over.
+    pub(crate) fn with_last_steps(self: Box<Self>) -> Option<Box<Self>> {
         let mut steps = self.scenario.definition.steps.iter();
         let has_any = self.chain.is_some() && steps.any(|def| def.last);
-        has_any.then(|| Box::new(self))
+        has_any.then_some(self)
     }
 }
 

@@ -141,6 +141,6 @@ impl OpenedSocket {
             Arc::clone(&connection),
             Arc::clone(bytes),
         );
-        (connection, task.run())
+        (connection, task)
     }
 }

@@ -6,7 +6,7 @@ use super::frame::FrameReader;
 use crate::transport::meter::MeteredStream;
 use crate::transport::socket::ByteCounts;
 use std::cell::RefCell;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -57,35 +57,6 @@ impl SocketTask {
         // Those bytes are counted with the handshake.
         task.take_in(&mut connection.state(), rest);
         task
-    }
-
-    /// Drives the connection until it ends.
-    pub(super) async fn run(mut self) {
-        poll_fn(|context| self.poll(context)).await;
-    }
-
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let connection = Arc::clone(&self.connection);
-        let mut state = connection.state();
-        let before = (state.arrived, state.outgoing.len(), state.pong);
-        let is_over = self.poll_connection(&mut state, context);
-        let after = (state.arrived, state.outgoing.len(), state.pong);
-        let is_changed = before != after || state.ended.is_some();
-        if !is_over {
-            match &mut state.task {
-                Some(task) => task.clone_from(context.waker()),
-                task => *task = Some(context.waker().clone()),
-            }
-        }
-        drop(state);
-        if is_changed {
-            connection.changed.notify_waiters();
-        }
-        if is_over {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
     }
 
     /// Writes and reads what can be, and returns whether the connection is over.
@@ -227,6 +198,35 @@ impl SocketTask {
     }
 }
 
+/// Drives the connection until it ends.
+impl Future for SocketTask {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let connection = Arc::clone(&self.connection);
+        let mut state = connection.state();
+        let before = (state.arrived, state.outgoing.len(), state.pong);
+        let is_over = self.poll_connection(&mut state, context);
+        let after = (state.arrived, state.outgoing.len(), state.pong);
+        let is_changed = before != after || state.ended.is_some();
+        if !is_over {
+            match &mut state.task {
+                Some(task) => task.clone_from(context.waker()),
+                task => *task = Some(context.waker().clone()),
+            }
+        }
+        drop(state);
+        if is_changed {
+            connection.changed.notify_waiters();
+        }
+        if is_over {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
 /// A task that is dropped with its user says goodbye, as far as that can be done at once.
 impl Drop for SocketTask {
     fn drop(&mut self) {
@@ -272,7 +272,7 @@ mod tests {
         let connection = Arc::new(SocketConnection::new(agreement, None));
         let shared = Arc::clone(&connection);
         let task = SocketTask::new(io, b"", shared, Arc::default());
-        (connection, theirs.unwrap().0, spawn_local(task.run()))
+        (connection, theirs.unwrap().0, spawn_local(task))
     }
 
     /// Reads a frame of the client, unmasked: its first byte and its payload.
