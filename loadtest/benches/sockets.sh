@@ -17,7 +17,8 @@ server=$(package sockets-server "$benches/sockets/server.rs" 'futures-util = "0.
 tokio = { version = "1", features = ["macros", "net", "rt", "sync", "time"] }
 tokio-tungstenite = "0.30"')
 
-"$server" "$per_second" >"$folder/counts" 2>/dev/null </dev/null &
+: >"$folder/counts"
+"$server" "$per_second" >>"$folder/counts" 2>/dev/null </dev/null &
 serving=$!
 trap 'kill "$serving"; [[ ${PEERS_DIR-} ]] || rm -rf "$folder"' EXIT
 until [[ -s $folder/counts ]]; do sleep 0.1; done

@@ -85,5 +85,9 @@ async fn main() {
         .base_url(url)
         .run()
         .await;
-    println!("{}", card.expect("a run"));
+    let card = card.expect("a run");
+    println!("{card}");
+    if let Some(sockets) = card.websockets {
+        println!("{} messages received", sockets.tally.received_messages);
+    }
 }

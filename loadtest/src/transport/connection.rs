@@ -315,7 +315,7 @@ mod tests {
         drop(closed);
         let addresses = |all: &[SocketAddr]| Addresses {
             spread: all.len(),
-            all: all.to_vec(),
+            all: all.into(),
         };
         let mut preferred = 0;
         let stream = connect(&addresses(&all), &mut preferred).await.unwrap();

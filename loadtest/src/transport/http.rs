@@ -19,6 +19,7 @@ use http::{Method, Version};
 use loadtest_model::definition::Cookies;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
+use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -163,61 +164,70 @@ impl Transport for HttpTransport {
         }
     }
 
-    async fn send(&self, call: Call<'_>) -> Exchange {
-        if self.owes_a_turn.take() {
-            tokio::task::yield_now().await;
-        }
-        let start = Instant::now();
-        let timeout = call
-            .request
-            .timeout
-            .unwrap_or(call.timeout)
-            .min(MAX_TIMEOUT);
-        let mut progress = CallProgress::new(start, call.unfinished);
-        progress.hops = self.is_watched.then(Box::default);
-        progress.sent =
-            (call.trace.filter(|trace| trace.is_kept)).map(|_| Box::new(SentRequests::new(start)));
-        progress.stream =
-            (call.stream).map(|_| Box::new(StreamProgress::new(start, self.is_watched)));
-        progress.upgrade = call.websocket.map(|def| Box::new(Upgrade::begin(def)));
-        let idle = self.lanes.borrow_mut().pop();
-        // A call that is dropped takes its lane along: the connection is of no more use.
-        let mut lane =
-            idle.unwrap_or_else(|| Lane::new(&self.network, self.pools.as_ref(), self.number));
-        let Lane { deadline, routes } = &mut lane;
-        let outcome = {
-            let exchange = pin!(self.exchange(routes, &call, &mut progress));
-            deadline.run_until(start + timeout, exchange).await
-        };
-        let stream = progress.stream.as_ref();
-        let end = stream.and_then(|stream| stream.ended_at);
-        let end = end.unwrap_or_else(Instant::now);
-        self.lanes.borrow_mut().push(lane);
-        progress.finish_call(end);
-        let result = match outcome {
-            Ok(Ok(())) => decode_received(&mut progress),
-            Ok(Err(failure)) => Err(progress.name_redirect(failure)),
-            Err(DeadlinePassed) => Err(progress.name_redirect(progress.timeout_failure(timeout))),
-        };
-        let opened = progress.upgrade.take().and_then(|upgrade| upgrade.opened);
-        let socket = opened.and_then(|opened| Some(self.sockets()?.adopt(opened)));
-        if let (Some(sent), Err(failure)) = (&mut progress.sent, &result) {
-            sent.fail(failure.kind);
-        }
-        let is_http2 = (result.as_ref()).is_ok_and(|received| received.version == Version::HTTP_2);
-        self.was_http2.set(is_http2);
-        self.owes_a_turn.set(progress.traffic.requests == 0);
-        Exchange {
-            result,
-            begun: start,
-            service_time: end - start,
-            phases: progress.phases,
-            traffic: progress.traffic,
-            redirected_to: progress.redirected_to.take(),
-            socket,
-            events: progress.stream.take().map(|stream| Box::new(stream.log)),
-            hops: progress.hops.take().map_or_else(Vec::new, |hops| hops.0),
-            requests: progress.sent.take().map_or_else(Vec::new, |sent| sent.all),
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an `async fn` has room for its arguments twice"
+    )]
+    fn send(&self, call: Call<'_>) -> impl Future<Output = Exchange> {
+        async move {
+            if self.owes_a_turn.take() {
+                tokio::task::yield_now().await;
+            }
+            let start = Instant::now();
+            let timeout = call
+                .request
+                .timeout
+                .unwrap_or(call.timeout)
+                .min(MAX_TIMEOUT);
+            let mut progress = CallProgress::new(start, call.unfinished);
+            progress.hops = self.is_watched.then(Box::default);
+            progress.sent = (call.trace.filter(|trace| trace.is_kept))
+                .map(|_| Box::new(SentRequests::new(start)));
+            progress.stream =
+                (call.stream).map(|_| Box::new(StreamProgress::new(start, self.is_watched)));
+            progress.upgrade = call.websocket.map(|def| Box::new(Upgrade::begin(def)));
+            let idle = self.lanes.borrow_mut().pop();
+            // A call that is dropped takes its lane along: the connection is of no more use.
+            let mut lane =
+                idle.unwrap_or_else(|| Lane::new(&self.network, self.pools.as_ref(), self.number));
+            let Lane { deadline, routes } = &mut lane;
+            let outcome = {
+                let exchange = pin!(self.exchange(routes, &call, &mut progress));
+                deadline.run_until(start + timeout, exchange).await
+            };
+            let stream = progress.stream.as_ref();
+            let end = stream.and_then(|stream| stream.ended_at);
+            let end = end.unwrap_or_else(Instant::now);
+            self.lanes.borrow_mut().push(lane);
+            progress.finish_call(end);
+            let result = match outcome {
+                Ok(Ok(())) => decode_received(&mut progress),
+                Ok(Err(failure)) => Err(progress.name_redirect(failure)),
+                Err(DeadlinePassed) => {
+                    Err(progress.name_redirect(progress.timeout_failure(timeout)))
+                }
+            };
+            let opened = progress.upgrade.take().and_then(|upgrade| upgrade.opened);
+            let socket = opened.and_then(|opened| Some(self.sockets()?.adopt(opened)));
+            if let (Some(sent), Err(failure)) = (&mut progress.sent, &result) {
+                sent.fail(failure.kind);
+            }
+            let is_http2 =
+                (result.as_ref()).is_ok_and(|received| received.version == Version::HTTP_2);
+            self.was_http2.set(is_http2);
+            self.owes_a_turn.set(progress.traffic.requests == 0);
+            Exchange {
+                result,
+                begun: start,
+                service_time: end - start,
+                phases: progress.phases,
+                traffic: progress.traffic,
+                redirected_to: progress.redirected_to.take(),
+                socket,
+                events: progress.stream.take().map(|stream| Box::new(stream.log)),
+                hops: progress.hops.take().map_or_else(Vec::new, |hops| hops.0),
+                requests: progress.sent.take().map_or_else(Vec::new, |sent| sent.all),
+            }
         }
     }
 }

@@ -79,7 +79,7 @@ struct PinnedHost {
 /// The addresses of an origin, in the order to try them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Addresses {
-    pub(super) all: Vec<SocketAddr>,
+    pub(super) all: Box<[SocketAddr]>,
     /// Users are spread over the first so many; the others are of another family and a fallback.
     pub(super) spread: usize,
 }
@@ -341,7 +341,7 @@ impl Network {
         probe: impl AsyncFn(SocketAddr) -> io::Result<()>,
     ) -> Result<(), NetworkError> {
         let mut failed = None;
-        for address in self.addresses(origin)?.all {
+        for &address in &self.addresses(origin)?.all {
             let Err(source) = probe(address).await else {
                 return Ok(());
             };
@@ -509,6 +509,7 @@ impl Addresses {
             .partition(|address| address.is_ipv4() == first_family);
         let spread = all.len();
         all.extend(fallback);
+        let all = all.into();
         Self { all, spread }
     }
 }
