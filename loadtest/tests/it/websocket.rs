@@ -466,7 +466,7 @@ fn listens() {
     #[step(ws = "/feed")]
     fn socket() -> Socket<Value>;
 
-    #[step(timeout = 3900ms)]
+    #[step(timeout = 3s)]
     async fn listen(socket: &Socket<Value>) -> Result<(), Error> {
         loop {
             socket.next().await?;
