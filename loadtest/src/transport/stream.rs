@@ -8,6 +8,7 @@ use super::{ErrorKind, Failure};
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
 use loadtest_model::definition::{EndMark, StreamDef, StreamFormat};
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -20,6 +21,9 @@ use tokio::time::{Instant, sleep_until};
 
 /// How long the end of a body is waited for after the event that ends its stream: the connection is of use again then.
 const END_OF_BODY: Duration = Duration::from_millis(100);
+
+/// The most bytes of an event that a message quotes.
+const MAX_QUOTED: usize = 300;
 
 /// How an answer is read as a stream of events.
 #[derive(Clone, Copy)]
@@ -280,14 +284,23 @@ fn check_end(mark: Option<&EndMark>, log: &EventLog) -> Result<(), UnreadBody> {
         Some(EndMark::Data(mark)) => format!("`{mark}`"),
         Some(EndMark::Condition(condition)) => format!("an event with `{condition}`"),
     };
+    let last = log.events.last().and_then(quote_short);
+    let last = last.map_or_else(String::new, |last| format!("; the last one: {last}"));
     let words = format!(
-        "the stream ended after {} without {wanted}",
+        "the stream ended after {} without {wanted}{last}",
         EventCount(log.events.len())
     );
     Err(UnreadBody::Stream(Failure::new(
         ErrorKind::StreamUnfinished,
         words,
     )))
+}
+
+/// The data of an event where it was kept and is short: services send errors as the last event. A part of it might be a
+/// part of a secret, which is not found any more.
+fn quote_short(event: &RawEvent) -> Option<Cow<'_, str>> {
+    let is_short = (1..=MAX_QUOTED).contains(&event.data.len());
+    is_short.then(|| String::from_utf8_lossy(&event.data))
 }
 
 /// The failure of a stream of which nothing came for so long.

@@ -118,7 +118,10 @@ fn a_stream_without_its_end_has_failed_and_has_no_pace() {
     });
     assert_eq!(errors(&card), [("stream.unfinished".to_owned(), 4)]);
     let example = card.errors[0].example.to_string();
-    assert_eq!(example, "the stream ended after 6 events without `[DONE]`");
+    assert_eq!(
+        example,
+        "the stream ended after 6 events without `[DONE]`; the last one: {\"tokens\": [redacted]}"
+    );
     let (step, row) = only(&card);
     assert_eq!((step.failed, row.first_event.samples), (4, 4));
     assert_eq!(

@@ -1,5 +1,6 @@
 //! WebSockets: how they are opened, what is measured of them, and how they fail.
 
+use crate::python_server::PythonServer;
 use loadtest::card::{Card, InnerRow, StepRow};
 use loadtest::prelude::*;
 use loadtest::{Run, Scenario};
@@ -332,6 +333,21 @@ fn each_failure_of_a_wait_has_its_kind() {
             "ws.closed",
             "the target closed the WebSocket: 1000 (normal closure)",
         ),
+        (
+            b"\x88\x02\x03\xe9",
+            "ws.closed",
+            "the target closed the WebSocket: 1001 (",
+        ),
+        (
+            b"\x88\x02\x03\xf0",
+            "ws.closed",
+            "the target closed the WebSocket: 1008 (",
+        ),
+        (
+            b"\x88\x04\x0f\xa0no",
+            "ws.closed",
+            "the target closed the WebSocket: 4000, no",
+        ),
         (b"\xf1\x00", "ws.protocol", "a frame has a reserved bit set"),
         (
             b"\x81\x82\x00\x00\x00\x00{}",
@@ -370,6 +386,58 @@ fn a_connection_that_is_cut_off_is_closed_without_a_code() {
 }
 
 #[test]
+fn a_connection_that_is_reset_within_a_frame_is_closed_without_a_code() {
+    let server = Sockets::start(|mut socket, _| {
+        use std::io::Write as _;
+        // What was not read resets the connection when it is dropped.
+        let _ = socket.get_mut().peek(&mut [0]);
+        socket.get_mut().write_all(b"\x81\x0a{\"ack").unwrap();
+        String::new()
+    });
+    let card = server.run(waits(), Load::iterations(2, 1));
+    let (_, kind, count, example) = errors(&card)[0];
+    assert_eq!((kind, count), ("ws.closed", 2));
+    let words = "`ask` failed: the target closed the WebSocket: 1006 (";
+    assert!(example.starts_with(words), "{example}");
+}
+
+/// Its users wait for nothing while the target closes their connections.
+#[scenario]
+fn rests() {
+    #[step(ws = "/socket")]
+    fn socket() -> Socket<Value>;
+
+    #[step]
+    async fn rest(socket: &Socket<Value>, vu: &mut Vu) -> Result<(), Error> {
+        socket.send("hello").await?;
+        socket.pause(50 * MS).await;
+        vu.count("left", socket.heard().len() as u64);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_close_that_nothing_waits_for_fails_nothing_and_is_counted_by_its_code() {
+    let codes = [1000_u16, 1001, 1008, 1011, 4000];
+    let server = Sockets::start(move |mut socket, number| {
+        use std::io::Write as _;
+        let _ = socket.read();
+        // The first connection only looks whether the target is there.
+        let [high, low] = codes[(number - 1) % codes.len()].to_be_bytes();
+        let close = [0x88, 2, high, low];
+        socket.get_mut().write_all(&close).unwrap();
+        while socket.read().is_ok() {}
+        String::new()
+    });
+    let card = server.run(rests(), Load::iterations(5, 1));
+    assert_eq!(errors(&card), []);
+    let counts = &card.websockets.as_ref().expect("WebSockets").tally;
+    let closed = codes.map(|code| (code, 1));
+    assert_eq!(counts.closed_by_target, closed.into());
+    assert_eq!((counts.opened, counts.closed_by_user), (5, 0));
+}
+
+#[test]
 fn an_upgrade_that_is_refused_fails_the_step_that_opens() {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
@@ -381,11 +449,12 @@ fn an_upgrade_that_is_refused_fails_the_step_that_opens() {
         match counted.fetch_add(1, Ordering::Relaxed) {
             0 => Reply::text("no WebSocket"),
             1 => Reply::status(401),
-            2 => headers(Reply::status(101)),
+            2 => Reply::status(426).header("upgrade", "websocket"),
+            3 => headers(Reply::status(101)),
             _ => headers(Reply::status(101)).header("sec-websocket-accept", "bm8="),
         }
     });
-    let run = Run::new(waits()).load(Load::iterations(4, 1));
+    let run = Run::new(waits()).load(Load::iterations(5, 1));
     let card = run.base_url(server.url()).run_blocking().unwrap();
     let opened: Vec<_> = errors(&card)
         .into_iter()
@@ -395,12 +464,14 @@ fn an_upgrade_that_is_refused_fails_the_step_that_opens() {
         (_, "ws.protocol", 2, wrong),
         (_, "status", 1, first),
         (_, "status", 1, second),
+        (_, "status", 1, third),
     ] = opened[..]
     else {
         panic!("{opened:?}")
     };
     assert_eq!(first, "expected 101, got 200 OK");
     assert_eq!(second, "expected 101, got 401 Unauthorized");
+    assert_eq!(third, "expected 101, got 426 Upgrade Required");
     assert_eq!(wrong, "the answer 101 has no `sec-websocket-accept`");
 }
 
@@ -527,4 +598,75 @@ fn a_step_with_a_beat_has_what_it_waits_for_when_the_load_ends() {
     let card = run.run_blocking().unwrap();
     assert_eq!(errors(&card), []);
     assert_eq!((card.steps[1].ok, card.accounts.cancelled), (1, 0));
+}
+
+/// Talks with a server of another author, with compression and without.
+#[scenario]
+fn peer() {
+    #[step(ws = "/", compress = true)]
+    fn packed() -> Socket<Bytes>;
+
+    #[step(ws = "/")]
+    fn plain() -> Socket<Bytes>;
+
+    #[step]
+    async fn talk(packed: &Socket<Bytes>, plain: &Socket<Bytes>) -> Result<(), Error> {
+        let extensions = json!({ "do": "extensions" });
+        for (socket, agreed) in [(packed, "permessage-deflate"), (plain, "")] {
+            let found = socket.ask(&extensions).await?;
+            if found != agreed {
+                return Err(Error::msg(format!("{found:?}, not {agreed}")));
+            }
+            let text = "lädt — 🌈 ".repeat(2_000);
+            let said = json!({ "do": "echo", "text": &text }).to_string();
+            let cut = json!({ "do": "fragments", "text": &text }).to_string();
+            for text in [said, cut] {
+                if socket.ask(&*text).name("text").await? != text {
+                    return Err(Error::msg("another text"));
+                }
+            }
+            let bytes: Bytes = (0..100_000_u64).map(|n| ((n * n) >> 7) as u8).collect();
+            if socket.ask(bytes.clone()).name("bytes").await? != bytes {
+                return Err(Error::msg("other bytes"));
+            }
+            socket
+                .ask(&json!({ "do": "ping" }))
+                .name("their ping")
+                .await?;
+            socket.ping().await?;
+        }
+        Ok(())
+    }
+
+    #[step]
+    async fn left(packed: &Socket<Bytes>) -> Result<(), Error> {
+        packed.ask(&json!({ "do": "close", "code": 4000 })).await?;
+        Ok(())
+    }
+
+    #[step]
+    async fn leave(plain: &Socket<Bytes>) -> Result<(), Error> {
+        plain.close(1000).await
+    }
+}
+
+#[test]
+fn a_server_of_another_author_understands_and_is_understood() {
+    let Some(server) = PythonServer::start("websockets_server.py", "websockets") else {
+        println!("skipped: the Python module `websockets` is not installed");
+        return;
+    };
+    let run = Run::new(peer()).load(Load::iterations(4, 2));
+    let card = run.base_url(&server.url).run_blocking().unwrap();
+    let left = "`ask` failed: the target closed the WebSocket: 4000, as asked";
+    assert_eq!(errors(&card), [("left", "ws.closed", 4, left)]);
+    let mut found = rows(&card.steps[2]);
+    found.sort_unstable();
+    let each = ["ask", "bytes", "ping", "text", "their ping"];
+    let counted = each.map(|name| (name, if name == "text" { 16 } else { 8 }, 0));
+    assert_eq!(found, counted);
+    assert_eq!(rows(&card.steps[4]), [("close", 4, 0)]);
+    let counts = &card.websockets.as_ref().expect("WebSockets").tally;
+    assert_eq!((counts.opened, counts.closed_by_user), (8, 4));
+    assert_eq!(counts.closed_by_target, [(4000, 4)].into());
 }

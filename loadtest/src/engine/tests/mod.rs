@@ -4,6 +4,7 @@ mod answers;
 mod choices;
 mod course;
 mod end;
+mod event_streams;
 mod groups;
 mod health;
 mod http_senders;
@@ -22,6 +23,7 @@ mod slowest;
 mod soak;
 mod traces;
 mod turns;
+mod websockets;
 
 use super::control::{Control, RunPhase, StopSignals};
 use super::pacer::Pacer;

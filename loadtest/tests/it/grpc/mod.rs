@@ -2,6 +2,7 @@
 
 mod server;
 
+use crate::python_server::PythonServer;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use futures_util::stream;
@@ -214,6 +215,43 @@ fn each_status_is_a_failure_of_its_own_with_its_number_and_name() {
         1,
         "the client is kept, and its connection"
     );
+}
+
+#[test]
+fn a_server_of_another_author_understands_and_is_understood() {
+    let Some(server) = PythonServer::start("grpc_server.py", "grpc") else {
+        println!("skipped: the Python module `grpc` is not installed");
+        return;
+    };
+    let card = run(kinds(), &server.url, Load::iterations(4, 2));
+    assert_eq!(errors(&card), []);
+    let checked: u64 = card.steps.iter().map(|step| step.checks_passed).sum();
+    assert_eq!(checked, 4);
+    let counted: Vec<_> = card
+        .steps
+        .iter()
+        .map(|step| messages(&step.inner[0]))
+        .collect();
+    assert_eq!(counted, [(4, 4), (200, 4), (4, 20), (12, 12)]);
+    let watched = card.steps[2].stream.as_ref().unwrap();
+    assert_eq!((watched.events, watched.gap.samples), (20, 16));
+    assert!(watched.first_event.p50.unwrap() >= 20 * MS, "{watched:?}");
+
+    // A server that aborts a call sends trailers alone.
+    let card = run(statuses(), &server.url, Load::iterations(16, 1));
+    let mut codes: Vec<_> = errors(&card)
+        .into_iter()
+        .map(|(_, kind, code, count, words)| (code, kind, count, words.ends_with(": as asked")))
+        .collect();
+    codes.sort_unstable();
+    let expected: Vec<_> = (1..=16)
+        .map(|code| (Some(code), "grpc.status", 1, true))
+        .collect();
+    assert_eq!(codes, expected);
+
+    let card = run(many(), &server.url, Load::iterations(1, 1));
+    assert_eq!(errors(&card), []);
+    assert_eq!(rows(&card.steps[0]), [("shop.Cart/Add", 100, 0)]);
 }
 
 #[scenario]
@@ -471,6 +509,11 @@ fn a_call_to_an_unlisted_host_is_refused_before_anything_is_sent() {
     };
     assert!(words.contains("grpc.example.com"), "{words}");
     assert_eq!(card.steps[1].ok, 2);
+    let phases = &card.steps[0].phases;
+    assert_eq!(
+        (phases.connect, phases.first_byte),
+        (Duration::ZERO, Duration::ZERO)
+    );
     assert_eq!(card.steps[0].sent_bytes, 0);
     assert_eq!(shop.connections(), 1);
 }

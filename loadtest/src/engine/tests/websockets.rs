@@ -1,0 +1,192 @@
+//! WebSockets that last over journeys, over real sockets on a paused clock.
+
+use super::{
+    Control, Pacer, Plan, SetupContext, StopSignals, WorkerSpec, block_on_paused_clock, ms,
+    run_worker, worker_spec,
+};
+use crate::prelude::*;
+use crate::transport::{HttpTransport, Network};
+use loadtest_model::metrics::{ErrorKind, Frame, WebSocketTally, Windows};
+use loadtest_model::plan::{GradingDefaults, Overrides};
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::net::Ipv4Addr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::spawn_local;
+use tokio::time::{Instant, sleep, sleep_until};
+use tungstenite::handshake::derive_accept_key;
+
+/// The time from a message to its answer.
+const ANSWER: Duration = Duration::from_millis(300);
+/// The time between two ends of all connections.
+const LIFE: Duration = Duration::from_secs(30);
+const USERS: u64 = 10;
+
+/// A journey of each user begins every second, those of ten users ten times a second.
+#[scenario(load = users(10, ramp_up = 1s, for = 122s, pace = 1s))]
+fn quotes() {
+    #[step(ws = "/feed", once)]
+    fn feed() -> Socket<Value>;
+
+    #[step]
+    async fn quote(feed: &Socket<Value>) -> Result<(), Error> {
+        feed.ask("quote").await?;
+        Ok(())
+    }
+}
+
+/// What the server has seen.
+#[derive(Default)]
+struct Seen {
+    opened: Cell<u64>,
+    asked: Cell<u64>,
+    /// Messages that were not answered, since the connection was closed.
+    unanswered: Cell<u64>,
+    /// Connections that it closed.
+    closed: Cell<u64>,
+}
+
+fn count(cell: &Cell<u64>) {
+    cell.set(cell.get() + 1);
+}
+
+async fn upgrade(stream: &mut TcpStream) -> io::Result<()> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        head.push(stream.read_u8().await?.into());
+    }
+    let key = head.split("sec-websocket-key: ").nth(1);
+    let key = key.and_then(|rest| rest.lines().next()).unwrap();
+    let accept = derive_accept_key(key.as_bytes());
+    let head = format!(
+        "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: {accept}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await
+}
+
+/// Answers each message after a while, until its client or `closing` ends the connection.
+async fn serve(
+    mut stream: TcpStream,
+    mut closing: watch::Receiver<()>,
+    seen: Rc<Seen>,
+) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    upgrade(&mut stream).await?;
+    count(&seen.opened);
+    closing.mark_unchanged();
+    let mut answer_at = None;
+    let mut frame = [0; 64];
+    loop {
+        let answer = sleep_until(answer_at.unwrap_or_else(Instant::now));
+        tokio::select! {
+            read = stream.read(&mut frame) => match (read?, frame[0]) {
+                (0, _) | (_, 0x88) => return Ok(()),
+                (_, opcode) => {
+                    assert_eq!(opcode, 0x81, "a text");
+                    count(&seen.asked);
+                    answer_at = Some(Instant::now() + ANSWER);
+                }
+            },
+            () = answer, if answer_at.is_some() => {
+                stream.write_all(b"\x81\x02{}").await?;
+                answer_at = None;
+            }
+            changed = closing.changed() => {
+                if changed.is_err() {
+                    return Ok(());
+                }
+                count(&seen.closed);
+                seen.unanswered.set(seen.unanswered.get() + u64::from(answer_at.is_some()));
+                // 1001: going away.
+                stream.write_all(b"\x88\x02\x03\xe9").await?;
+                // The client answers it, and the connection ends.
+                while stream.read(&mut frame).await? > 0 {}
+                return Ok(());
+            }
+        }
+    }
+}
+
+#[test]
+fn connections_that_last_are_opened_anew_and_only_who_waits_at_their_end_fails() {
+    let scenario = quotes();
+    let (overrides, defaults) = (Overrides::default(), GradingDefaults::default());
+    let plan = Plan::new(&scenario.definition, &overrides, &defaults, 7).unwrap();
+    let shared = (scenario.prepare)(&SetupContext::default()).unwrap().shared;
+    let seen: Rc<Seen> = Rc::default();
+    let figures: Rc<RefCell<(Windows, WebSocketTally)>> = Rc::default();
+    block_on_paused_clock(async {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let network = Network::prepare(Some(&url), "run-7").await.unwrap();
+        let network = Arc::new(network);
+        let (close, closing) = watch::channel(());
+        let noted = Rc::clone(&seen);
+        spawn_local(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let served = serve(stream, closing.clone(), Rc::clone(&noted));
+                // The first connection asks for nothing: it only sees that the target is there.
+                spawn_local(async { drop(served.await) });
+            }
+        });
+        let start = Instant::now() + ms(20);
+        spawn_local(async move {
+            // Between two journeys.
+            sleep_until(start + ms(50)).await;
+            for _ in 0..4 {
+                sleep(LIFE).await;
+                close.send(()).unwrap();
+            }
+            std::future::pending::<()>().await;
+        });
+        let make_transport = move || HttpTransport::new(Arc::clone(&network), 0);
+        let spec = WorkerSpec {
+            shared,
+            ..worker_spec(scenario, &plan, make_transport)
+        };
+        let signals = StopSignals::new(&Control::new(), &Control::new());
+        let figures = Rc::clone(&figures);
+        let report = move |frame: Frame| {
+            let (windows, websockets) = &mut *figures.borrow_mut();
+            windows.merge(&frame.windows);
+            websockets.merge(&frame.websockets);
+        };
+        run_worker(spec, start, Pacer::with_runtime_timer(), signals, report).await;
+    });
+    let (windows, websockets) = figures.take();
+    let [feed, quote] = &windows.steady.steps[..] else {
+        panic!("two steps")
+    };
+    let journeys = &windows.steady.journey;
+    assert_eq!((feed.failed, journeys.cancelled), (0, 0));
+
+    // Of ten journeys a second that wait for three tenths of it, some are under way at each of the four ends.
+    let unanswered = seen.unanswered.get();
+    assert!((4..=20).contains(&unanswered), "{unanswered}");
+    assert_eq!((quote.failed, journeys.failed), (unanswered, unanswered));
+    let errors: Vec<_> = quote
+        .errors
+        .iter()
+        .map(|error| (error.kind, error.count, &*error.example))
+        .collect();
+    let words = "`ask` failed: the target closed the WebSocket: 1001 (going away)";
+    assert_eq!(errors, [(ErrorKind::WsClosed, unanswered, words)]);
+    let asked: u64 = windows
+        .all()
+        .iter()
+        .map(|window| window.journey.started)
+        .sum();
+    assert_eq!(asked, seen.asked.get());
+
+    assert_eq!(seen.closed.get(), 4 * USERS);
+    assert_eq!(websockets.closed_by_target, [(1001, 4 * USERS)].into());
+    assert_eq!(websockets.reopened, 4 * USERS);
+    assert_eq!(websockets.opened, 5 * USERS);
+    assert_eq!(websockets.opened, seen.opened.get());
+    assert_eq!(websockets.closed_by_user, USERS);
+}
