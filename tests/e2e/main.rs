@@ -82,6 +82,7 @@ mod plan;
 #[path = "../projects/mod.rs"]
 #[expect(dead_code, reason = "the fault matrix uses the rest")]
 mod projects;
+mod protocols;
 mod repeat;
 mod reports;
 mod samples;
@@ -172,6 +173,7 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         pdf::trials(),
         plan::trials(),
+        protocols::trials(),
         repeat::trials(),
         #[cfg(target_os = "linux")]
         observed::trials(),

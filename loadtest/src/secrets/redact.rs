@@ -381,10 +381,11 @@ fn find_secret_after(text: &str, from: usize, to: usize) -> Option<(usize, usize
     } else if is_json && matches!(bytes.get(begin), Some(b'[' | b'{')) {
         (begin, closing_bracket(bytes, begin))
     } else if is_json {
-        (
-            begin,
-            run_end(bytes, begin, |b| !is_blank(b) && !b",}]\"".contains(&b)),
-        )
+        let end = run_end(bytes, begin, |b| !is_blank(b) && !b",}]\"".contains(&b));
+        if is_token_count(name, &text[begin..end]) {
+            return None;
+        }
+        (begin, end)
     } else if separator == b':' && is_secret_header(name) {
         (begin, run_end(bytes, begin, |b| !b"\r\n\"".contains(&b)))
     } else {
@@ -426,6 +427,13 @@ pub fn is_secret_name(name: &str) -> bool {
         .map(|c| c.to_ascii_lowercase())
         .collect();
     is_secret_header(name) || SECRET_WORDS.iter().any(|word| plain.contains(word))
+}
+
+/// Returns whether a number in the field `name` is a count of tokens, as language models have them: `max_tokens`.
+fn is_token_count(name: &str, value: &str) -> bool {
+    let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    let name = name.to_ascii_lowercase();
+    is_number && name.contains("tokens") && !is_secret_name(&name.replace("tokens", ""))
 }
 
 /// Returns whether the whole value of this header is secret.
@@ -526,6 +534,11 @@ mod tests {
                 r#"{"access_token" : "[redacted]", "x": 1}"#,
             ),
             (r#"{"apiKey":12345}"#, r#"{"apiKey":[redacted]}"#),
+            (r#"{"token":12345}"#, r#"{"token":[redacted]}"#),
+            (
+                r#"{"max_tokens":300,"secret_tokens":7,"tokens":"a","completion_tokens": 12}"#,
+                r#"{"max_tokens":300,"secret_tokens":[redacted],"tokens":"[redacted]","completion_tokens": 12}"#,
+            ),
             (
                 r#"{"tokens":["a]","b"],"id":1}"#,
                 r#"{"tokens":[redacted],"id":1}"#,

@@ -13,7 +13,9 @@ use crate::console::clean;
 use crate::export::labels::{
     NOT_RUN, describe_regrading, label_scenarios, label_steps, unique_names,
 };
-use loadtest_model::card::{Capacity, Card, ReasonKind, Report, StepRow, ThresholdRow, Verdict};
+use loadtest_model::card::{
+    Capacity, Card, ReasonKind, Report, StepRow, ThresholdRow, Verdict, WebSockets,
+};
 use loadtest_model::definition::Metric;
 use loadtest_model::display;
 use loadtest_model::record::{NotRun, ShardRun};
@@ -107,6 +109,9 @@ fn build_suite(report: &Report, card: &Card, identity: &str) -> TestSuite {
         add_property(&mut suite, "target", base);
     }
     add_property(&mut suite, "source", &card.source);
+    if let Some(sockets) = &card.websockets {
+        add_property(&mut suite, "websockets", &describe_websockets(sockets));
+    }
     suite.add_test_cases(build_cases(report, card, identity));
     suite
 }
@@ -291,6 +296,7 @@ fn describe_figures(step: &StepRow) -> String {
     let times = names.iter().zip(display::format_durations(&times));
     let share = |ratio: f64| format!("{} of the time", display::format_percent(ratio));
     let counts = [
+        step.operation.as_deref().map(str::to_owned),
         Some(format!("{} executed", display::format_count(step.executed))),
         step.error_rate
             .map(|rate| format!("errors {}", display::format_percent(rate))),
@@ -310,6 +316,27 @@ fn describe_figures(step: &StepRow) -> String {
     let times = times.map(|(name, time)| Some(format!("{name} {time}")));
     let words = counts.into_iter().chain(times).chain(shares);
     words.flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// The WebSockets of a run in a line.
+fn describe_websockets(sockets: &WebSockets) -> String {
+    let tally = &sockets.tally;
+    let count = display::format_count;
+    let closed = sockets.describe_closed();
+    let words = [
+        format!("{} opened", count(tally.opened)),
+        format!("at most {} at once", count(tally.most_open)),
+        format!("{} opened anew", count(tally.reopened)),
+        format!("{} closed by users", count(tally.closed_by_user)),
+        closed.map_or_else(String::new, |codes| format!("others by code: {codes}")),
+        format!(
+            "{} sent",
+            display::format_counted(tally.sent_messages, "message")
+        ),
+        format!("{} received", count(tally.received_messages)),
+    ];
+    let words: Vec<_> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    words.join(", ")
 }
 
 /// The failures of a step, a line each.
