@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(line("visit", 40), figures);
         assert_eq!(line("visit", 62), format!("30s/1m  {figures}"));
         let whole = format!("visit [=====     ] 30s/1m  {figures}");
-        assert_eq!(line("visit", 80), whole);
+        assert_eq!(line("visit", 81), whole);
         let long = line("a customer who looks around and buys", 120);
         assert!(long.starts_with("a customer who looks ar… ["), "{long}");
     }
