@@ -7,6 +7,7 @@ use crate::export::chart::{self, paint_of};
 use loadtest_model::card::{Card, GroupRow, InnerRow, LossKind, SlowRow, StepRow};
 use loadtest_model::definition::Part;
 use loadtest_model::display;
+use loadtest_model::metrics::ErrorKind;
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
@@ -95,15 +96,24 @@ pub(super) fn build_steps(card: &Card) -> Section {
     Section::new("Steps", blocks.into_iter().flatten().collect()).essential()
 }
 
-/// Sums up the requests of all steps: their bytes, the connections opened for them, and those that were sent again.
+/// Sums up the requests of all steps: their bytes, the connections opened for them, or tried where some failed, and
+/// those that were sent again.
 fn describe_traffic(card: &Card) -> Option<Sentence> {
     let sum = |count: fn(&StepRow) -> u64| card.steps.iter().map(count).sum::<u64>();
     let requests = sum(|step| step.requests);
     if requests == 0 {
         return None;
     }
+    let is_refused = |kind: ErrorKind| {
+        kind.name().starts_with("connect.") || kind == ErrorKind::TimeoutConnect
+    };
+    let outcome = if card.errors.iter().any(|error| is_refused(error.kind)) {
+        "tried"
+    } else {
+        "opened"
+    };
     let mut words = format!(
-        "{}: {} sent, {} received, {} opened",
+        "{}: {} sent, {} received, {} {outcome}",
         display::format_counted(requests, "request"),
         display::format_bytes(sum(|step| step.sent_bytes)),
         display::format_bytes(sum(|step| step.received_bytes)),

@@ -1,6 +1,6 @@
 use super::*;
 use crate::export::sample;
-use loadtest_model::metrics::MessageCounts;
+use loadtest_model::metrics::{ErrorKind, MessageCounts};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -243,6 +243,9 @@ fn requests_bytes_and_connections_of_all_steps_are_summed_up() {
         sum(&report),
         "2\u{202f}000 requests: 4.0 kB sent, 6.0 MB received, 1 connection opened."
     );
+    let mut refused = sample::failed();
+    refused.cards[0].errors[0].kind = ErrorKind::ConnectRefused;
+    assert!(sum(&refused).contains(" tried"), "{}", sum(&refused));
     let steps = &mut report.cards[0].steps;
     (steps[0].retries, steps[0].resent) = (12, 2);
     (steps[1].retries, steps[1].resent) = (1, 1);

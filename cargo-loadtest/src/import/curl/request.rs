@@ -186,7 +186,8 @@ impl<'a, 'v> RequestReader<'a, 'v> {
             "cookie-jar" => client.keeps_cookies = true,
             "insecure" => client.insecure |= on,
             "http1.1" => client.http = Some(Http::One),
-            "http2" | "http2-prior-knowledge" => client.http = Some(Http::Two),
+            "http2" => client.http = None,
+            "http2-prior-knowledge" => client.http = Some(Http::Two),
             "http3" | "http3-only" => client.http = Some(Http::Three),
             "cacert" => client.ca = Some(permitted_path(setting.text()?, reads, span)?),
             "cert" => {

@@ -149,7 +149,7 @@ pub struct Phases {
     /// From the head to the last body byte.
     #[serde(rename = "body_us", with = "micros")]
     pub body: Duration,
-    /// Connections opened.
+    /// Connections opened, and attempts that failed.
     pub connections: u64,
 }
 
