@@ -104,20 +104,22 @@ fn describe_traffic(card: &Card) -> Option<Sentence> {
     if requests == 0 {
         return None;
     }
-    let is_refused = |kind: ErrorKind| {
-        kind.name().starts_with("connect.") || kind == ErrorKind::TimeoutConnect
-    };
+    let is_refused =
+        |kind: ErrorKind| kind.name().starts_with("connect.") || kind == ErrorKind::TimeoutConnect;
     let outcome = if card.errors.iter().any(|error| is_refused(error.kind)) {
         "tried"
     } else {
         "opened"
     };
+    let connections = match sum(|step| step.phases.connections) {
+        0 => "over kept connections".to_owned(),
+        count => format!("{} {outcome}", display::format_counted(count, "connection")),
+    };
     let mut words = format!(
-        "{}: {} sent, {} received, {} {outcome}",
+        "{}: {} sent, {} received, {connections}",
         display::format_counted(requests, "request"),
         display::format_bytes(sum(|step| step.sent_bytes)),
         display::format_bytes(sum(|step| step.received_bytes)),
-        display::format_counted(sum(|step| step.phases.connections), "connection")
     );
     let resent = sum(|step| step.resent);
     let repeated = sum(|step| step.retries) - resent;

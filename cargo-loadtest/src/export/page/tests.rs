@@ -238,7 +238,8 @@ fn requests_bytes_and_connections_of_all_steps_are_summed_up() {
         (step.retries, step.resent, step.phases.connections) = (0, 0, 0);
     }
     steps.truncate(2);
-    steps[0].phases.connections = 1;
+    assert!(sum(&report).ends_with(" received, over kept connections."));
+    report.cards[0].steps[0].phases.connections = 1;
     assert_eq!(
         sum(&report),
         "2\u{202f}000 requests: 4.0 kB sent, 6.0 MB received, 1 connection opened."

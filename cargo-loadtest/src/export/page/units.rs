@@ -1,13 +1,9 @@
 //! Times that are read together share a unit, so that an eye can compare them.
 
-use super::{Block, Section, Table, TableCell};
+use super::{Block, Section, Table};
 use loadtest_model::display;
-use std::time::Duration;
 
-/// Times of a table that are further apart share the unit of their row alone.
-const FACTOR: u32 = 1_000;
-
-/// Lets the times of each table share a unit.
+/// Lets the times of each row of a table share a unit.
 pub(super) fn share_units(sections: &mut [Section]) {
     let blocks = sections.iter_mut().flat_map(|section| &mut section.blocks);
     for block in blocks {
@@ -17,33 +13,26 @@ pub(super) fn share_units(sections: &mut [Section]) {
     }
 }
 
-/// Lets the times of a table share a unit, or at least those of each row.
+/// Lets the times of each row share a unit.
 pub(super) fn share_table_units(table: &mut Table) {
-    let cells = || table.rows.iter().flat_map(|row| &row.cells);
-    let times = || cells().filter_map(|cell| cell.time);
-    let least = times().filter(|time| *time >= Duration::from_micros(1));
-    let range = least.min().zip(times().max());
-    if range.is_none_or(|(least, most)| most <= least * FACTOR) {
-        share_unit(table.rows.iter_mut().flat_map(|row| &mut row.cells));
-    } else {
-        for row in &mut table.rows {
-            share_unit(row.cells.iter_mut());
+    for row in &mut table.rows {
+        let cells: Vec<_> = row
+            .cells
+            .iter_mut()
+            .filter(|cell| cell.time.is_some())
+            .collect();
+        let times: Vec<_> = cells.iter().map(|cell| cell.time).collect();
+        for (cell, words) in cells.into_iter().zip(display::format_durations(&times)) {
+            cell.text = words;
         }
-    }
-}
-
-fn share_unit<'a>(cells: impl Iterator<Item = &'a mut TableCell>) {
-    let cells: Vec<_> = cells.filter(|cell| cell.time.is_some()).collect();
-    let times: Vec<_> = cells.iter().map(|cell| cell.time).collect();
-    for (cell, words) in cells.into_iter().zip(display::format_durations(&times)) {
-        cell.text = words;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Column;
+    use super::super::{Column, TableCell};
     use super::*;
+    use std::time::Duration;
 
     /// Returns the texts of a table of these times in microseconds.
     fn texts(rows: &[[u64; 2]]) -> Vec<Vec<String>> {
@@ -59,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_a_table_share_a_unit_within_a_factor_of_a_thousand_else_those_of_a_row() {
+    fn the_times_of_a_row_share_a_unit() {
         assert_eq!(
             texts(&[[885, 1_390], [12_000, 885_000]]),
             [["0.885 ms", "1.39 ms"], ["12.0 ms", "885 ms"]]
