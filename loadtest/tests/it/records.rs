@@ -1,6 +1,8 @@
 //! Every record that a released version wrote is read and graded as it was then.
 
-use loadtest_model::card::Report;
+use flate2::read::GzDecoder;
+use loadtest_model::card::{Report, Trust};
+use loadtest_model::comparison::{Change, Comparison, Figure, Side};
 use loadtest_model::display;
 use loadtest_model::record::RunRecord;
 use std::path::PathBuf;
@@ -66,6 +68,49 @@ fn a_record_of_version_1_is_the_same_when_it_is_written_again() {
         let written = serde_json::to_vec(&record).expect(name);
         let again: RunRecord = serde_json::from_slice(&written).expect(name);
         assert_eq!(again, record, "{name}");
+    }
+}
+
+#[test]
+fn a_run_in_a_baseline_of_version_1_is_compared_as_it_was() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/records/baseline-v1");
+    let packed = std::fs::read(folder.join("20261126-140005-abcd.json.gz")).expect("a baseline");
+    let record: RunRecord = serde_json::from_reader(GzDecoder::new(&*packed)).expect("a record");
+    let [scenario] = &record.scenarios[..] else {
+        panic!("a scenario of its own");
+    };
+    let side = |run_id| Side {
+        run_id,
+        environment: &record.environment,
+        scenario,
+        trust: Trust::Valid,
+    };
+    let compared = Comparison::compare_sides(&[side("base")], &side("new")).expect("comparable");
+    let steps: Vec<_> = compared
+        .subjects
+        .iter()
+        .map(|subject| subject.step.as_deref())
+        .collect();
+    assert_eq!(steps, [None, Some("ask"), Some("tell")]);
+    for subject in &compared.subjects {
+        let figures: Vec<_> = subject.figures.iter().map(|one| one.figure).collect();
+        assert_eq!(
+            figures,
+            [
+                Figure::P50,
+                Figure::P95,
+                Figure::P99,
+                Figure::Errors,
+                Figure::Rps
+            ]
+        );
+        let is_same = |figure: &Figure| {
+            let mut found = subject.figures.iter();
+            let found = found.find(|one| one.figure == *figure).expect("a figure");
+            (found.change, found.verdict) == (0.0, Change::Unchanged)
+        };
+        let same = [Figure::P50, Figure::P95, Figure::Errors];
+        assert!(same.iter().all(is_same), "{subject:?}");
     }
 }
 
