@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# When requests arrive: loadtest beside its peers at 1,000, 5,000 and 20,000 a second.
+# When requests arrive: loadtest beside its peers at 1,000, 5,000 and 20,000 a second, and alone at 50,000.
 #
 #   loadtest/benches/pacing.sh [SECONDS] [ROUNDS]      4 seconds, 2 rounds
 #
@@ -52,6 +52,7 @@ for ((round = 1; round <= rounds; round++)); do
         [[ ! $goose ]] || measure $rate goose "$goose" --host "$url" --users 50 --increase-rate 1000 --throttle-requests $rate --run-time "${seconds}s" --no-print-metrics --quiet
         [[ ! $k6 ]] || URL=$url RATE=$rate TIME=${seconds}s USERS=50 measure $rate k6 "$k6" run --quiet "$benches/pacing/k6.js"
     done
+    measure 50000 loadtest "$ours" open "$url" 50000 "$seconds"
 done >"$folder/figures"
 
 # Medians of the rounds.

@@ -19,6 +19,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         every_package_of_a_workspace_is_searched,
         packages_are_chosen_by_name,
         a_folder_of_a_member_stands_for_it_and_the_root_for_all,
+        the_root_of_a_workspace_stands_for_its_default_members,
         a_run_takes_what_a_list_shows,
         a_program_that_is_no_load_test_is_never_started,
         a_foreign_macro_of_the_same_name_is_refused_unseen,
@@ -133,14 +134,15 @@ fn tags_choose_and_narrow() {
 }
 
 /// A workspace of three packages: two have load tests, and one has programs that are none.
+fn scenario(name: &str) -> String {
+    format!(
+        "use loadtest::prelude::*;\n\n#[scenario(tags = [\"shared\"])]\nfn {name}() {{\n    \
+         #[step(get = \"/{name}\")]\n    fn ask();\n}}\n\nloadtest::main!();\n"
+    )
+}
+
 fn workspace() -> &'static Project {
     static WORKSPACE: OnceLock<Project> = OnceLock::new();
-    let scenario = |name: &str| {
-        format!(
-            "use loadtest::prelude::*;\n\n#[scenario(tags = [\"shared\"])]\nfn {name}() {{\n    \
-             #[step(get = \"/{name}\")]\n    fn ask();\n}}\n\nloadtest::main!();\n"
-        )
-    };
     let traitor = |call: &str| {
         format!(
             "{call}\nfn main() {{\n    std::fs::write(concat!(env!(\"CARGO_MANIFEST_DIR\"), \
@@ -215,6 +217,25 @@ fn a_folder_of_a_member_stands_for_it_and_the_root_for_all() {
     assert_eq!(list(elsewhere.path(), &from_afar), both[1..]);
     let call = Call::tool(elsewhere.path()).line("list");
     call.run().exits(2).says(&["Cargo.toml"]);
+}
+
+fn the_root_of_a_workspace_stands_for_its_default_members() {
+    let manifest = "[workspace]\nresolver = \"3\"\nmembers = [\"alpha\", \"beta\"]\ndefault-members = [\"beta\"]\n\n\
+                    [profile.dev]\ndebug = false\n";
+    let project = Files::new("defaults")
+        .file("Cargo.toml", manifest)
+        .package("alpha", "alpha", "")
+        .file("alpha/tests/load.rs", scenario("first"))
+        .package("beta", "beta", "")
+        .file("beta/tests/load.rs", scenario("second"))
+        .create();
+    let list = |more: &str| {
+        let call = project.tool("list", "--format json").line(more);
+        identities(&call.run().exits(0).stdout)
+    };
+    assert_eq!(list(""), ["beta::load::second"]);
+    let both = ["alpha::load::first", "beta::load::second"];
+    assert_eq!(list("--workspace"), both);
 }
 
 fn a_run_takes_what_a_list_shows() {

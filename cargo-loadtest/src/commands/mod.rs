@@ -198,16 +198,16 @@ impl<'a> Project<'a> {
         policy::permits(action, config, &self.workspace.start)
     }
 
-    /// The names of the selected packages; none for all. Like cargo, in the folder of a member it is that one.
+    /// The names of the selected packages; none for all. Like cargo, in the folder of a member it is that one, at the
+    /// root of the workspace its default members.
     fn packages(&self) -> Vec<String> {
         if self.args.workspace || !self.args.packages.is_empty() {
             return self.args.packages.clone();
         }
-        let member = self.workspace.member_here();
-        member
-            .map(|package| package.name.to_string())
-            .into_iter()
-            .collect()
+        match self.workspace.member_here() {
+            Some(member) => vec![member.name.to_string()],
+            None => self.workspace.default_members(),
+        }
     }
 
     /// Builds the load tests of its packages, and asks them for all their scenarios.

@@ -187,6 +187,23 @@ impl Workspace {
             .max_by_key(|package| folder(package).components().count())
     }
 
+    /// The names of the members that `default-members` selects; none where it is not set. The root package alone is
+    /// what cargo takes where it is not set, and load tests often are in a member of their own.
+    pub(crate) fn default_members(&self) -> Vec<String> {
+        let all = self.packages();
+        let defaults: Vec<_> = self
+            .metadata
+            .iter()
+            .flat_map(Metadata::workspace_default_packages)
+            .filter(|package| folder(package) != self.root)
+            .map(|package| package.name.to_string())
+            .collect();
+        if defaults.len() == all.len() {
+            return Vec::new();
+        }
+        defaults
+    }
+
     /// The member called `name`.
     ///
     /// # Errors

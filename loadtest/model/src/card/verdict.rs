@@ -1,9 +1,9 @@
 //! The verdict of a run, and the process exit code for it.
 
-use super::{Card, InnerRow, ObservedRow, StepRow, StreamRow};
+use super::{Card, DependencyFailure, InnerRow, ObservedRow, StepRow, StreamRow};
 use crate::comparison::ComparisonOutcome;
 use crate::display;
-use crate::metrics::ErrorKind;
+use crate::metrics::{ErrorKind, RootCause};
 use crate::record::EndReason;
 use crate::record::ScenarioRecord;
 use crate::record::Trust;
@@ -311,6 +311,8 @@ fn explain_empty_run(card: &Card, record: &ScenarioRecord, seconds: Option<f64>)
                 "no step ended before the run did: {} cut off; {remedy}",
                 display::format_counted(cancelled, "iteration")
             )
+        } else if let Some(skip) = card.not_drawn.iter().find(|skip| left_itself_out(skip)) {
+            format!("no step was executed: {}", skip.describe())
         } else if let Some(step) = card.steps.iter().find(|step| has_measured_rows(step)) {
             // Limits on what was measured decide by themselves.
             let is_judged = card
@@ -334,6 +336,10 @@ fn explain_empty_run(card: &Card, record: &ScenarioRecord, seconds: Option<f64>)
         return Vec::new();
     };
     vec![reason]
+}
+
+fn left_itself_out(skip: &DependencyFailure) -> bool {
+    skip.cause == RootCause::LeftOut && skip.step == skip.root_step
 }
 
 /// Advises on the streams that the end of the run cut off, and that no option ends.

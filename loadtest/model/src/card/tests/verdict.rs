@@ -359,6 +359,39 @@ fn panics_are_named_where_they_kept_everything_from_running() {
 }
 
 #[test]
+fn a_step_that_left_itself_out_is_named_where_nothing_else_could_run() {
+    let mut record = record(&["redis", "look"]);
+    for step in &mut record.windows.steady.steps {
+        *step = executed(0, ms(10));
+    }
+    record.windows.steady.steps[0].left_out = 1_000;
+    record.windows.steady.steps[1].skipped_not_drawn = 1_000;
+    let cause = Unmet {
+        root: RootCause::LeftOut,
+        step: 0,
+    };
+    for (step, variable, example) in [
+        (1, Some("redis".to_owned()), ""),
+        (0, None, "`redis-server` is not installed"),
+    ] {
+        record.windows.steady.dependencies.push(DependencyTally {
+            step,
+            variable,
+            upstream: 0,
+            cause,
+            count: 1_000,
+            example: example.into(),
+        });
+    }
+    let card = Card::grade(&record, None);
+    assert_eq!(card.verdict, Verdict::Empty);
+    assert_eq!(
+        words(&card),
+        ["no step was executed: `redis` left itself out: `redis-server` is not installed"]
+    );
+}
+
+#[test]
 fn a_threshold_on_the_journey_of_one_step_is_on_its_response_time() {
     let mut record = record(&["ping"]);
     require(&mut record, None, Metric::P99, Bound::Time(ms(11)));
