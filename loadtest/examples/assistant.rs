@@ -1,8 +1,8 @@
 //! A language model that answers word by word, and a load test of it.
 //!
 //! ```console
-//! $ cargo test -p loadtest --example assistant                # the journey once
-//! $ cargo loadtest run --binary target/debug/examples/assistant     # under load
+//! $ cargo test -p loadtest --example assistant     # the journey once
+//! $ cargo loadtest run -p loadtest assistant      # under load
 //! ```
 
 use axum::Router;

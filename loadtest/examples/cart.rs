@@ -1,8 +1,8 @@
 //! A cart that is kept in Redis, and a load test of it with a client of Redis.
 //!
 //! ```console
-//! $ cargo test -p loadtest --example cart                      # the journey once
-//! $ cargo loadtest run --binary target/debug/examples/cart     # under load
+//! $ cargo test -p loadtest --example cart     # the journey once
+//! $ cargo loadtest run -p loadtest cart      # under load
 //! ```
 //!
 //! It needs the program `redis-server`; without it the steps leave themselves out.

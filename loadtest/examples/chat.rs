@@ -1,8 +1,8 @@
 //! A chat room over WebSockets, and a load test of it.
 //!
 //! ```console
-//! $ cargo test -p loadtest --example chat                      # the journey once
-//! $ cargo loadtest run --binary target/debug/examples/chat     # under load
+//! $ cargo test -p loadtest --example chat     # the journey once
+//! $ cargo loadtest run -p loadtest chat      # under load
 //! ```
 
 use loadtest::prelude::*;

@@ -1,8 +1,8 @@
-//! A shop that speaks gRPC, and a load test of it with the client that is generated for it.
+//! A shop that speaks gRPC, and load tests of it with the client that is generated for it.
 //!
 //! ```console
-//! $ cargo test -p loadtest --example prices                    # the journey once
-//! $ cargo loadtest run --binary target/debug/examples/prices     # under load
+//! $ cargo test -p loadtest --example prices         # each journey once
+//! $ cargo loadtest run -p loadtest prices service     # under load
 //! ```
 
 use futures_util::stream::{self, BoxStream, StreamExt as _};
@@ -24,12 +24,7 @@ const PRODUCTS: u64 = 500;
 fn prices() {
     #[setup]
     fn server() -> Result<Target, TargetError> {
-        Target::serve(|listener| {
-            let server = Server::builder().add_service(CartServer::new(Shop));
-            // Else each message waits until the one before is acknowledged.
-            let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-            server.serve_with_incoming(incoming)
-        })
+        serve()
     }
 
     #[step(apdex = 20ms)]
@@ -87,6 +82,36 @@ fn prices() {
         let (first, second) = tokio::join!(one.add(all[0]), other.add_all(stream::iter(all)));
         Ok(first?.into_inner().cents + second?.into_inner().cents)
     }
+}
+
+/// Another service asks the shop. The calls of all its users go over two connections, as those of a service do.
+#[scenario(http = 2, connections = 2, load = rate(500/s, ramp_up = 2s, for = 8s))]
+fn service() {
+    #[setup]
+    fn server() -> Result<Target, TargetError> {
+        serve()
+    }
+
+    #[step(apdex = 20ms, check = |total| total.cents == 2 * (100 + total.cart))]
+    async fn add(http: &mut Http, vu: &mut Vu) -> Result<Total, Error> {
+        let product = vu.random_range(1..=PRODUCTS);
+        let item = Item {
+            product,
+            quantity: 2,
+        };
+        let added = CartClient::new(http.grpc()).add(item).await?;
+        Ok(added.into_inner())
+    }
+}
+
+/// Starts the shop on a free port. It is stopped at the end of the run.
+fn serve() -> Result<Target, TargetError> {
+    Target::serve(|listener| {
+        let server = Server::builder().add_service(CartServer::new(Shop));
+        // Else each message waits until the one before is acknowledged.
+        let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+        server.serve_with_incoming(incoming)
+    })
 }
 
 /// The service under test.

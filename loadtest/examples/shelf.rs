@@ -1,8 +1,8 @@
 //! A shop that speaks GraphQL, and a load test of it.
 //!
 //! ```console
-//! $ cargo test -p loadtest --example shelf                # the journey once
-//! $ cargo loadtest run --binary target/debug/examples/shelf     # under load
+//! $ cargo test -p loadtest --example shelf     # the journey once
+//! $ cargo loadtest run -p loadtest shelf      # under load
 //! ```
 //!
 //! The server parses each document, and answers what it selects: fields with arguments and aliases, variables with

@@ -20,6 +20,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         packages_are_chosen_by_name,
         a_folder_of_a_member_stands_for_it_and_the_root_for_all,
         the_root_of_a_workspace_stands_for_its_default_members,
+        a_load_test_whose_features_are_off_is_left_out,
         a_run_takes_what_a_list_shows,
         a_program_that_is_no_load_test_is_never_started,
         a_foreign_macro_of_the_same_name_is_refused_unseen,
@@ -236,6 +237,34 @@ fn the_root_of_a_workspace_stands_for_its_default_members() {
     assert_eq!(list(""), ["beta::load::second"]);
     let both = ["alpha::load::first", "beta::load::second"];
     assert_eq!(list("--workspace"), both);
+}
+
+fn a_load_test_whose_features_are_off_is_left_out() {
+    let more = format!(
+        "[[test]]\nname = \"edge\"\nharness = false\nrequired-features = [\"quic\"]\n\n\
+         [features]\nall = [\"quic\"]\nquic = []\n\n{STANDS_ALONE}"
+    );
+    let project = Files::new("featured")
+        .package("", "featured", &more)
+        .file("tests/load.rs", scenario("first"))
+        .file("tests/edge.rs", scenario("second"))
+        .create();
+    let list = |more: &str| {
+        let call = project.tool("list", "--format json").line(more);
+        identities(&call.run().exits(0).stdout)
+    };
+    assert_eq!(list(""), ["featured::load::first"]);
+    let both = ["featured::edge::second", "featured::load::first"];
+    assert_eq!(list("--features all"), both);
+    let none = Files::new("featured_alone")
+        .package("", "featured_alone", &more)
+        .file("tests/load.rs", "#[test]\nfn nothing() {}\n")
+        .file("tests/edge.rs", scenario("second"))
+        .create();
+    none.tool("list", "").run().exits(4).says(&[
+        "the load test `edge` of package `featured_alone` needs the feature `quic`",
+        "`--features quic`",
+    ]);
 }
 
 fn a_run_takes_what_a_list_shows() {

@@ -217,6 +217,8 @@ impl<'a> Project<'a> {
             Vec::new()
         } else if self.args.binaries.is_empty() {
             let tests = self.workspace.load_tests(packages)?;
+            let features = &self.args.compilation.features;
+            let tests = self.workspace.without_disabled(tests, features)?;
             let profile = self.config()?.build.profile;
             let profile = profile.as_deref().unwrap_or("release");
             build(&tests, self.cli, self.args, profile, &self.interrupts)?

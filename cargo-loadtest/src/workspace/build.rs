@@ -204,6 +204,7 @@ mod tests {
             package_id: package.to_owned(),
             kind,
             name: name.to_owned(),
+            required_features: Vec::new(),
         }
     }
 

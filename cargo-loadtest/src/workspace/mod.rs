@@ -3,6 +3,7 @@
 mod binary;
 mod build;
 mod environment;
+mod features;
 mod source;
 
 use crate::cli::CargoArgs;
@@ -53,6 +54,8 @@ pub(crate) struct LoadTest {
     pub(crate) kind: &'static str,
     /// The name of the target.
     pub(crate) name: String,
+    /// The features of the package without which cargo does not build it.
+    pub(crate) required_features: Vec<String>,
 }
 
 impl Workspace {
@@ -260,6 +263,7 @@ impl Workspace {
                         path: path.to_path_buf(),
                         kind,
                         name: target.name.clone(),
+                        required_features: target.required_features.clone(),
                     });
                 } else if String::from_utf8_lossy(&source).contains("#[scenario") {
                     without_main.push(path);

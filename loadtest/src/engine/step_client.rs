@@ -2,7 +2,9 @@
 //! measures itself.
 
 use super::iteration::StepContext;
-use super::request_log::{BoundedWait, EndedOperation, OpenOperation, PauseGuard, RequestLog};
+use super::request_log::{
+    BoundedWait, EndedOperation, OpenOperation, OwnWaits, PauseGuard, RequestLog,
+};
 use super::request_loop::is_withdrawn;
 use super::step_calls::OpenCalls;
 use super::trace::JourneyTrace;
@@ -52,6 +54,11 @@ impl<T: Transport> StepClient<T> {
             request_log,
             calls: OpenCalls::default(),
         }
+    }
+
+    /// Returns what ends the step early: the end of the run, and its waits for anything but its operations.
+    pub(super) fn limits(&self) -> (Rc<Cell<bool>>, OwnWaits) {
+        (self.request_log.cut_off(), self.request_log.waits())
     }
 
     /// Counts a request that ended, and returns its answer; never where the load is over, since the step is dropped

@@ -14,7 +14,7 @@ const UNREADABLE: [u16; 3] = [11, 12, 13];
 /// Why an operation failed.
 pub(super) struct FailedOperation {
     pub(super) kind: ErrorKind,
-    /// The status of an answer that is a failure.
+    /// The status of an answer that is a failure, or the code of a WebSocket that was closed.
     pub(super) status: Option<u16>,
     pub(super) message: String,
 }
@@ -45,7 +45,10 @@ impl FailedOperation {
         match self.answered_status() {
             Some(code) if is_grpc_code(code) => row.called(code, time, message),
             Some(status) => row.answered(status, time, message),
-            None => row.unanswered(self.kind, message(), time),
+            None => {
+                let code = self.status.filter(|_| self.kind == ErrorKind::WsClosed);
+                row.unanswered(self.kind, code, message(), time);
+            }
         }
     }
 }

@@ -12,8 +12,8 @@ pub(crate) struct Failure {
     pub(crate) kind: ErrorKind,
     /// The status of the answer, where there was one.
     pub(crate) status: Option<StatusCode>,
-    /// The code of a gRPC call that ended with one.
-    pub(crate) grpc_code: Option<u16>,
+    /// The code of a gRPC call that ended with one, or of a WebSocket that was closed.
+    pub(crate) code: Option<u16>,
     /// A description without secrets.
     pub(crate) message: String,
     /// The start of the body of an unexpected or unreadable answer: at most 1 KiB, redacted.
@@ -28,17 +28,17 @@ impl Failure {
         Self {
             kind,
             status: None,
-            grpc_code: None,
+            code: None,
             message: message.into(),
             sample: None,
             headers: None,
         }
     }
 
-    /// Returns the number of its status: of HTTP, or of gRPC.
+    /// Returns the number of its status: of HTTP, of gRPC, or of a closed WebSocket.
     pub(crate) fn status_number(&self) -> Option<u16> {
         let http = self.status.map(|status| status.as_u16());
-        self.grpc_code.or(http)
+        self.code.or(http)
     }
 }
 

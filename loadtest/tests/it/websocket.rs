@@ -297,7 +297,7 @@ fn waits() {
 }
 
 /// The failures of a journey whose server sends `bytes` when it has read a message, and then waits.
-fn failures(bytes: &'static [u8]) -> (String, String) {
+fn failures(bytes: &'static [u8]) -> (String, Option<u16>, String) {
     let server = Sockets::start(move |mut socket, _| {
         use std::io::Write as _;
         let _ = socket.read();
@@ -312,61 +312,75 @@ fn failures(bytes: &'static [u8]) -> (String, String) {
         panic!("{errors:?}")
     };
     assert_eq!(rows(&card.steps[1]), [("ask", 2, 2)]);
-    (kind.to_owned(), example.to_owned())
+    (kind.to_owned(), card.errors[0].status, example.to_owned())
 }
 
 #[test]
 fn each_failure_of_a_wait_has_its_kind() {
-    for (bytes, kind, words) in [
+    for (bytes, kind, code, words) in [
         (
             b"".as_slice(),
             "timeout.event",
+            None,
             "nothing that was waited for came within 200ms",
         ),
         (
             b"\x88\x06\x03\xf3oops",
             "ws.closed",
+            Some(1011),
             "the target closed the WebSocket: 1011, oops",
         ),
         (
             b"\x88\x02\x03\xe8",
             "ws.closed",
+            Some(1000),
             "the target closed the WebSocket: 1000 (normal closure)",
         ),
         (
             b"\x88\x02\x03\xe9",
             "ws.closed",
+            Some(1001),
             "the target closed the WebSocket: 1001 (",
         ),
         (
             b"\x88\x02\x03\xf0",
             "ws.closed",
+            Some(1008),
             "the target closed the WebSocket: 1008 (",
         ),
         (
             b"\x88\x04\x0f\xa0no",
             "ws.closed",
+            Some(4000),
             "the target closed the WebSocket: 4000, no",
         ),
-        (b"\xf1\x00", "ws.protocol", "a frame has a reserved bit set"),
+        (
+            b"\xf1\x00",
+            "ws.protocol",
+            None,
+            "a frame has a reserved bit set",
+        ),
         (
             b"\x81\x82\x00\x00\x00\x00{}",
             "ws.protocol",
+            None,
             "a frame of the server is masked",
         ),
         (
             b"\x82\x7f\x00\x00\x00\x00\x40\x00\x00\x00",
             "ws.too_large",
+            None,
             "a message is larger than 16 MiB",
         ),
         (
             b"\x81\x0c{\"ack\": \"x\"}",
             "body.decode",
+            None,
             "a message cannot be read: ",
         ),
     ] {
-        let (found, example) = failures(bytes);
-        assert_eq!(found, kind, "{example}");
+        let (found, status, example) = failures(bytes);
+        assert_eq!((&*found, status), (kind, code), "{example}");
         let start = format!("`ask` failed: {words}");
         assert!(example.starts_with(&start), "{example}");
     }

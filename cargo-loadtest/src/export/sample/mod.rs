@@ -397,6 +397,7 @@ pub(super) fn sender() -> Report {
     receipt.answered(404, Duration::from_millis(3), || "404 Not Found".into());
     receipt.unanswered(
         ErrorKind::TimeoutHead,
+        None,
         "late".into(),
         Duration::from_secs(2),
     );

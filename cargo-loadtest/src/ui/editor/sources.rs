@@ -179,6 +179,7 @@ mod tests {
         write("tests/plain/mod.rs", &scenario("simple", "load = rate("));
         write("tests/other.rs", &scenario("other", ""));
         let test = LoadTest {
+            required_features: Vec::new(),
             package: "shop".to_owned(),
             package_root: folder.path().to_path_buf(),
             package_id: String::new(),

@@ -12,7 +12,7 @@ pub struct ErrorRow {
     pub step: String,
     /// The kind.
     pub kind: ErrorKind,
-    /// The status, where there was an answer.
+    /// The status, where there was an answer; the code of a gRPC call or of a WebSocket that was closed.
     pub status: Option<u16>,
     /// The number in the measured part.
     pub count: u64,

@@ -109,7 +109,7 @@ mod tests {
             row.answered(200, time, || "200 OK".into());
         }
         for _ in 0..10 {
-            row.unanswered(ErrorKind::TimeoutHead, "late".into(), ms(40));
+            row.unanswered(ErrorKind::TimeoutHead, None, "late".into(), ms(40));
         }
         record
     }

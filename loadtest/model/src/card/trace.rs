@@ -47,7 +47,7 @@ pub enum TraceSubject {
         step: String,
         /// The kind.
         kind: ErrorKind,
-        /// The status, where there was an answer.
+        /// The status, where there was an answer; the code of a gRPC call or of a WebSocket that was closed.
         status: Option<u16>,
     },
 }

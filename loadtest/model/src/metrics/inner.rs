@@ -81,8 +81,15 @@ impl InnerTally {
         *self.messages.get_or_insert_default() += messages;
     }
 
-    /// Counts a request that was not answered in full.
-    pub fn unanswered(&mut self, kind: ErrorKind, message: Redacted, time: Duration) {
+    /// Counts a request that was not answered in full, or an operation that failed. `code` is that of the WebSocket
+    /// where it was closed.
+    pub fn unanswered(
+        &mut self,
+        kind: ErrorKind,
+        code: Option<u16>,
+        message: Redacted,
+        time: Duration,
+    ) {
         self.requests += 1;
         self.failed += 1;
         if kind.is_timeout() {
@@ -91,7 +98,7 @@ impl InnerTally {
         }
         self.count_error(ErrorTally {
             kind,
-            status: None,
+            status: code,
             count: 1,
             example: message,
             sample: None,
@@ -159,9 +166,9 @@ mod tests {
         let ms = Duration::from_millis;
         row.answered(302, ms(1), || "302".into());
         row.answered(404, ms(2), || "404".into());
-        row.unanswered(ErrorKind::TimeoutHead, "late".into(), ms(30));
-        row.unanswered(ErrorKind::ConnectRefused, "refused".into(), ms(4));
-        row.unanswered(ErrorKind::ConnectRefused, "again".into(), ms(4));
+        row.unanswered(ErrorKind::TimeoutHead, None, "late".into(), ms(30));
+        row.unanswered(ErrorKind::ConnectRefused, None, "refused".into(), ms(4));
+        row.unanswered(ErrorKind::ConnectRefused, None, "again".into(), ms(4));
         assert_eq!((row.requests, row.failed), (5, 4));
         assert_eq!(row.service.count(), 2);
         assert_eq!(row.service.max(), Some(ms(30)));

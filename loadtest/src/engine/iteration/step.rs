@@ -299,10 +299,8 @@ impl<T: Transport> VirtualUser<T> {
         context: &StepContext<'_>,
         keeps: usize,
     ) -> (Result<Result<(), Halt>, Failure>, RequestLog) {
-        let transport = self.transport.take().unwrap_or_else(missing_transport);
-        let account = RequestLog::new(context, keeps);
-        let (cut_off, waits) = (account.cut_off(), account.waits());
-        let client = Rc::new(StepClient::new(transport, context, account));
+        let client = self.lend_transport(context, keeps);
+        let (cut_off, waits) = client.limits();
         let sender = || Rc::clone(&client) as Rc<dyn StepSender>;
         let mut http = Http::new(sender());
         self.vu.set_sender(Some(sender()));
@@ -310,17 +308,32 @@ impl<T: Transport> VirtualUser<T> {
         let running = self.poll_step_function(context, (&mut http, &measurer), &cut_off, &waits);
         let ran = running.await;
         drop(measurer);
-        self.vu.set_sender(None);
         drop(http);
+        (ran, self.take_back_transport(context, client))
+    }
+
+    /// Returns the client of a step, which has the transport until the step is over.
+    fn lend_transport(&mut self, context: &StepContext<'_>, keeps: usize) -> Rc<StepClient<T>> {
+        let transport = self.transport.take().unwrap_or_else(missing_transport);
+        // Made here, since a future keeps room for all that it moves.
+        let log = RequestLog::new(context, keeps);
+        Rc::new(StepClient::new(transport, context, log))
+    }
+
+    fn take_back_transport(
+        &mut self,
+        context: &StepContext<'_>,
+        client: Rc<StepClient<T>>,
+    ) -> RequestLog {
+        self.vu.set_sender(None);
         let client = Rc::into_inner(client).unwrap_or_else(missing_transport);
-        let (transport, mut account) = client.into_parts();
+        let (transport, mut log) = client.into_parts();
         if let Some(sockets) = transport.used_sockets() {
-            account
-                .entries()
+            log.entries()
                 .add_traffic(context.window, sockets.take_traffic());
         }
         self.transport = Some(transport);
-        (ran, account)
+        log
     }
 
     /// Lends the thread to the function of a step each time it can go on, unless that was `cut_off`, until it waits

@@ -45,7 +45,7 @@ impl CallStatus {
             return Ok(Some(self.code));
         }
         Err(Failure {
-            grpc_code: Some(self.code),
+            code: Some(self.code),
             ..Failure::new(ErrorKind::GrpcStatus, self.describe())
         })
     }
@@ -110,8 +110,8 @@ pub(crate) fn code_of_http_status(status: StatusCode) -> u16 {
 pub(crate) fn code_of_failure(failure: &Failure) -> u16 {
     let http = failure.status.filter(|_| failure.kind == ErrorKind::Status);
     match failure.kind {
-        _ if failure.grpc_code.is_some() || http.is_some() => failure
-            .grpc_code
+        _ if failure.code.is_some() || http.is_some() => failure
+            .code
             .or(http.map(code_of_http_status))
             .unwrap_or(UNKNOWN),
         kind if kind.is_timeout() => DEADLINE_EXCEEDED,

@@ -491,7 +491,10 @@ impl SocketEnd {
     fn failure(&self) -> Failure {
         let closed = |code: u16, words: &str| {
             let words = format!("the target closed the WebSocket: {code}{words}");
-            Failure::new(ErrorKind::WsClosed, words)
+            Failure {
+                code: Some(code),
+                ..Failure::new(ErrorKind::WsClosed, words)
+            }
         };
         match self {
             Self::Closed(code, reason) => {

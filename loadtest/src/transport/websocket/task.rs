@@ -409,7 +409,10 @@ mod tests {
             let (data, _) = connection.receive(0, any).await.unwrap();
             assert_eq!(data, "a");
             let failure = connection.receive(0, any).await.unwrap_err();
-            assert_eq!(failure.kind, ErrorKind::WsClosed);
+            assert_eq!(
+                (failure.kind, failure.code),
+                (ErrorKind::WsClosed, Some(1008))
+            );
             let words = "the target closed the WebSocket: 1008 (policy violation)";
             assert_eq!(failure.message, words);
             assert_eq!(connection.send(true, b"x").unwrap_err(), failure);

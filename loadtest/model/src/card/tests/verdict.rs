@@ -159,7 +159,7 @@ fn the_limit_that_is_advised_is_on_what_was_measured() {
     let mut record = session();
     let step = &mut record.windows.steady.steps[0];
     step.inner.clear();
-    (step.inner("say")).unanswered(ErrorKind::WsClosed, "1006".into(), ms(1));
+    (step.inner("say")).unanswered(ErrorKind::WsClosed, Some(1006), "1006".into(), ms(1));
     assert_eq!(advice(&record), "row(\"say\").errors < 1%");
 }
 
@@ -172,7 +172,7 @@ fn sessions_of_the_ramp_that_fail_later_return_their_failures() {
     step.errors = vec![error(ErrorKind::WsClosed, 2)];
     for _ in 0..2 {
         let row = windows.steady.steps[0].inner("say");
-        row.unanswered(ErrorKind::WsClosed, "1006".into(), ms(1));
+        row.unanswered(ErrorKind::WsClosed, Some(1006), "1006".into(), ms(1));
     }
     let card = Card::grade(&record, None);
     let notes = card.notes.join("\n");

@@ -161,7 +161,7 @@ pub struct PhaseTally {
 pub struct ErrorTally {
     /// The kind.
     pub kind: ErrorKind,
-    /// The status, where there was an answer.
+    /// The status, where there was an answer; the code of a gRPC call or of a WebSocket that was closed.
     pub status: Option<u16>,
     /// The number of errors.
     pub count: u64,
