@@ -85,7 +85,9 @@ async fn answer(incoming: Incoming) -> Result<(), Failure> {
                 .status(status)
                 .header("content-type", kind);
             stream.send_response(head.body(())?).await?;
-            stream.send_data(Bytes::from_static(body.as_bytes())).await?;
+            stream
+                .send_data(Bytes::from_static(body.as_bytes()))
+                .await?;
             stream.finish().await?;
             Ok::<(), Failure>(())
         });

@@ -26,10 +26,17 @@ impl Workspace {
                 "the load test `{}` of package `{}` needs the {} {}",
                 first.name,
                 first.package,
-                if missing.len() == 1 { "feature" } else { "features" },
+                if missing.len() == 1 {
+                    "feature"
+                } else {
+                    "features"
+                },
                 join_names(&missing)
             );
-            let help = format!("`--features {}` switches on what it needs", missing.join(","));
+            let help = format!(
+                "`--features {}` switches on what it needs",
+                missing.join(",")
+            );
             return Err(Error::nothing_found(message).with_help(help));
         }
         Ok(enabled)
@@ -58,7 +65,10 @@ fn enabled<'a>(package: &'a Package, features: &'a Features) -> BTreeSet<&'a str
         open.push("default");
     }
     // Of another package, they are written with its name.
-    let named = features.features.iter().flat_map(|given| given.split([',', ' ']));
+    let named = features
+        .features
+        .iter()
+        .flat_map(|given| given.split([',', ' ']));
     open.extend(named.filter_map(|name| match name.split_once('/') {
         Some((of, name)) => (*package.name == of).then_some(name),
         None => Some(name),
@@ -66,7 +76,14 @@ fn enabled<'a>(package: &'a Package, features: &'a Features) -> BTreeSet<&'a str
     let mut enabled = BTreeSet::new();
     while let Some(name) = open.pop() {
         if enabled.insert(name) {
-            open.extend(package.features.get(name).into_iter().flatten().map(|name| &**name));
+            open.extend(
+                package
+                    .features
+                    .get(name)
+                    .into_iter()
+                    .flatten()
+                    .map(|name| &**name),
+            );
         }
     }
     enabled

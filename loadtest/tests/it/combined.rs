@@ -1,5 +1,6 @@
 //! The options of streams, WebSockets, calls, GraphQL and clients of one's own beside those of all steps.
 
+use crate::completion::Chunk;
 use loadtest::Stream;
 use loadtest::prelude::*;
 use loadtest_model::definition::{EndMark, Part, StepDef};
@@ -12,42 +13,9 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 
 #[response]
-struct Chunk {
-    choices: Vec<Choice>,
-    usage: Option<Usage>,
-}
-
-#[response]
-struct Choice {
-    delta: Delta,
-    finish_reason: Option<String>,
-}
-
-#[response]
-struct Delta {
-    content: Option<String>,
-    reasoning_content: Option<String>,
-}
-
-#[response]
-struct Usage {
-    completion_tokens: u64,
-}
-
-#[response]
 struct Prompt {
     text: String,
     max_tokens: u32,
-}
-
-impl Chunk {
-    /// What the model said or thought; the first event of a stream usually holds neither.
-    fn output(&self) -> Option<&str> {
-        let delta = &self.choices.first()?.delta;
-        let text = delta.content.as_deref().filter(|text| !text.is_empty());
-        let thought = delta.reasoning_content.as_deref();
-        text.or(thought.filter(|text| !text.is_empty()))
-    }
 }
 
 /// Tokens that the server counted; else one for each event with output.

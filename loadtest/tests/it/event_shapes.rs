@@ -1,5 +1,6 @@
 //! Streams as well-known services of language models send them, however their bytes are cut.
 
+use crate::completion::Chunk;
 use loadtest::card::Card;
 use loadtest::prelude::*;
 use loadtest::{Run, Scenario};
@@ -45,43 +46,6 @@ const LINES: &str = "\
 {\"model\":\"m\",\"created_at\":\"2026-01-01T00:00:02Z\",\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":true,\"eval_count\":14}\n";
 
 const SAID: &str = "Blue light scatters — 🌈";
-
-#[response]
-struct Chunk {
-    choices: Vec<Choice>,
-    usage: Option<Usage>,
-}
-
-#[response]
-struct Choice {
-    delta: Delta,
-}
-
-#[response]
-struct Delta {
-    content: Option<String>,
-    reasoning_content: Option<String>,
-}
-
-#[response]
-struct Usage {
-    completion_tokens: u64,
-}
-
-impl Chunk {
-    /// What the model thought or said.
-    fn output(&self) -> Option<&str> {
-        let delta = &self.choices.first()?.delta;
-        let text = |text: &'_ Option<String>| text.as_deref().is_some_and(|text| !text.is_empty());
-        match delta {
-            Delta { content, .. } if text(content) => content.as_deref(),
-            Delta {
-                reasoning_content, ..
-            } if text(reasoning_content) => reasoning_content.as_deref(),
-            _ => None,
-        }
-    }
-}
 
 fn counted_by_usage(answer: &Events<Chunk>) -> u64 {
     let usage = answer.last().and_then(|chunk| chunk.usage.as_ref());

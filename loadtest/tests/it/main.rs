@@ -10,6 +10,7 @@ mod bodies;
 mod chain;
 mod choices;
 mod combined;
+mod completion;
 mod definition;
 mod errands;
 mod errors;
