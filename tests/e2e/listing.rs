@@ -261,7 +261,7 @@ fn a_load_test_whose_features_are_off_is_left_out() {
         .file("tests/load.rs", "#[test]\nfn nothing() {}\n")
         .file("tests/edge.rs", scenario("second"))
         .create();
-    none.tool("list", "").run().exits(4).says(&[
+    none.tool("list", "").run().exits(3).says(&[
         "the load test `edge` of package `featured_alone` needs the feature `quic`",
         "`--features quic`",
     ]);
