@@ -253,7 +253,7 @@ async fn serve_arrivals<T: Transport>(
     while let Some(arrival) = next {
         // A state that panicked is tallied; the next iteration tries again.
         let _tallied = user.run_iteration(arrival, &state, &mut NoObserver).await;
-        if user.sent_nothing {
+        if user.sent_nothing || !user.has_waited {
             tokio::task::yield_now().await;
         }
         next = queue.next_arrival(&state, &idle_user).await;

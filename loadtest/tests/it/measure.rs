@@ -235,6 +235,32 @@ fn reasons_are_told_apart_up_to_a_number() {
     assert!(errors.contains(&("op.error", 8, "(others)")), "{errors:?}");
 }
 
+/// A client whose connection is gone fails without waiting for anything.
+#[scenario]
+fn at_once() {
+    #[step]
+    async fn ask(vu: &mut Vu) -> Result<(), Error> {
+        let user = vu.id();
+        vu.count(format!("user {user}"), 1);
+        let broken = ready(Err::<(), _>(io::Error::from(io::ErrorKind::BrokenPipe)));
+        Ok(vu.measure("ask", broken).await?)
+    }
+}
+
+#[test]
+fn users_whose_operations_end_at_once_take_turns() {
+    for load in [Load::users(2, 300 * MS), Load::iterations(1_000, 2)] {
+        let run = Run::new(at_once()).load(load).without_validity();
+        let card = run.run_blocking().unwrap();
+        let counts: Vec<_> = card.counters.iter().map(|row| row.count).collect();
+        let [one, other] = counts[..] else {
+            panic!("{counts:?}")
+        };
+        assert!(one.abs_diff(other) <= 1, "{counts:?}");
+        assert!(one >= 100, "{counts:?}");
+    }
+}
+
 #[scenario]
 fn raw() {
     #[step(once)]

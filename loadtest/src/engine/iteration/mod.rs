@@ -45,8 +45,10 @@ pub(crate) struct VirtualUser<T> {
     sockets: OpenSockets,
     /// The end of the last iteration.
     pub(super) ended_at: Instant,
-    /// True if the last iteration sent no request, and so never yielded the thread.
+    /// True if the last iteration sent nothing and measured nothing.
     pub(super) sent_nothing: bool,
+    /// True if it waited for something, so that others had the thread.
+    pub(super) has_waited: bool,
     /// The trace of the last iteration.
     last_trace: Option<EndedTrace>,
 }
@@ -90,6 +92,7 @@ impl<T: Transport> VirtualUser<T> {
             sockets: OpenSockets::default(),
             ended_at: Instant::now(),
             sent_nothing: false,
+            has_waited: false,
             last_trace: None,
         }
     }
@@ -147,6 +150,7 @@ impl<T: Transport> VirtualUser<T> {
                     self.vu.reseed(step, Purpose::Think);
                     let time = think.draw(|| self.vu.random());
                     if observer.on_think(step, time) {
+                        self.has_waited |= !time.is_zero();
                         state.pause_unless_stopping(time).await;
                         progress.paused += pause.elapsed();
                     }
@@ -206,6 +210,7 @@ impl<T: Transport> VirtualUser<T> {
         state: &WorkerState,
         trace: Option<EndedTrace>,
     ) -> Result<(), String> {
+        self.has_waited = false;
         self.transport
             .as_mut()
             .unwrap_or_else(missing_transport)
@@ -278,7 +283,7 @@ impl<T: Transport> VirtualUser<T> {
 
     /// Returns whether others are to have the thread before its next iteration.
     pub(super) fn owes_a_turn(&self) -> bool {
-        self.transport.as_ref().is_some_and(T::owes_a_turn)
+        !self.has_waited || self.transport.as_ref().is_some_and(T::owes_a_turn)
     }
 
     /// Returns the user, if there are steps to run now that its last iteration is over.

@@ -137,6 +137,7 @@ impl<T: Transport> VirtualUser<T> {
                     return ControlFlow::Break(());
                 }
                 progress.sent = true;
+                self.has_waited = true;
                 let service = attempt.service;
                 let start_delay = progress.start_delay.take().unwrap_or_default();
                 let target = state.plan.grading[step].target;
@@ -355,6 +356,7 @@ impl<T: Transport> VirtualUser<T> {
         let Self {
             chain: Some(chain),
             vu,
+            has_waited,
             ..
         } = self
         else {
@@ -371,7 +373,10 @@ impl<T: Transport> VirtualUser<T> {
             let poll = || with_step_sender(sender, || function.as_mut().poll(context));
             match state.run_user_code(step, poll) {
                 Ok(Poll::Pending) if cut_off.get() => Poll::Ready(Ok(Ok(()))),
-                Ok(Poll::Pending) => Poll::Pending,
+                Ok(Poll::Pending) => {
+                    *has_waited = true;
+                    Poll::Pending
+                }
                 Ok(Poll::Ready(ran)) => Poll::Ready(Ok(ran)),
                 Err(message) => Poll::Ready(Err(panicked(message))),
             }
