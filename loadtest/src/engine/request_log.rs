@@ -51,6 +51,8 @@ pub(super) struct RequestEntries {
     due: Option<Instant>,
     /// All operations.
     pub(super) count: u32,
+    /// True if a stream ended for the step since the load is over.
+    pub(super) was_told_of_end: bool,
     /// Operations under way.
     open: u32,
     /// Pauses under way.
@@ -308,6 +310,11 @@ impl RequestLog {
     /// The time at which the first operation of the step was ready to begin.
     pub(super) fn begun(&self) -> Instant {
         self.log.borrow().first.unwrap_or_else(Instant::now)
+    }
+
+    /// Notes that the step was told by the end of a stream that the load is over.
+    pub(super) fn note_end_told(&self) {
+        self.log.borrow_mut().was_told_of_end = true;
     }
 
     /// Notes that the step waits for ticks of a beat, which end with the load.

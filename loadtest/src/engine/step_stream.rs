@@ -111,6 +111,7 @@ impl EventSource for StepStream<'_> {
             // What the step has taken counts.
             self.exchange = None;
             self.arrivals.events.borrow_mut().clear();
+            self.request_log.note_end_told();
             return Poll::Ready(Ok(None));
         }
         if let Some(event) = self.arrivals.take() {

@@ -386,6 +386,36 @@ fn an_endless_stream_ends_with_the_load_and_another_one_is_read_to_its_end() {
     assert_eq!((card.steps[0].ok, card.accounts.cancelled), (1, 0));
 }
 
+/// Its step fails without what it looks for.
+#[scenario(grace = 200ms, load = users(2, for = 200ms))]
+fn looking() {
+    #[step]
+    async fn find(http: &mut Http) -> Result<Notice, Error> {
+        let mut events = http.get("/feed").name("feed").events::<Notice>().await?;
+        while let Some(notice) = events.next().await? {
+            if notice.order == 0 {
+                return Ok(notice.into_data());
+            }
+        }
+        Err("it never came".into())
+    }
+}
+
+#[test]
+fn a_step_that_lacks_the_rest_of_its_stream_when_the_load_ends_is_cancelled() {
+    let card = run_as_declared(looking());
+    assert_eq!(errors(&card), []);
+    let accounts = &card.accounts;
+    assert_eq!((accounts.started, accounts.cancelled), (2, 2));
+    let row = &card.steps[0].inner[0];
+    assert_eq!((row.requests, row.failed), (2, 0));
+    // Where the stream itself ends, the step has failed.
+    let short = Server::start(|_| feed(1..=2));
+    let run = Run::new(looking()).load(Load::iterations(1, 1));
+    let card = run.base_url(short.url()).run_blocking().unwrap();
+    assert_eq!(errors(&card), [("step.error".to_owned(), 1)]);
+}
+
 /// Its streams have no end.
 #[scenario(grace = 2s, load = users(2, for = 2s))]
 fn endless() {

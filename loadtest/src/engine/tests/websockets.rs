@@ -4,6 +4,8 @@ use super::{
     Control, Pacer, Plan, SetupContext, StopSignals, WorkerSpec, block_on_paused_clock, ms,
     run_worker, worker_spec,
 };
+use crate::Scenario;
+use crate::engine::smoke::run_smoke_test;
 use crate::prelude::*;
 use crate::transport::{HttpTransport, Network};
 use loadtest_model::metrics::{ErrorKind, Frame, WebSocketTally, Windows};
@@ -189,4 +191,74 @@ fn connections_that_last_are_opened_anew_and_only_who_waits_at_their_end_fails()
     assert_eq!(websockets.opened, 5 * USERS);
     assert_eq!(websockets.opened, seen.opened.get());
     assert_eq!(websockets.closed_by_user, USERS);
+}
+
+/// Its second step listens without an end.
+#[scenario(grace = 5s)]
+fn listens() {
+    #[step(ws = "/feed")]
+    fn socket() -> Socket<Value>;
+
+    #[step]
+    async fn listen(socket: &Socket<Value>) -> Result<(), Error> {
+        loop {
+            socket.next().await?;
+        }
+    }
+}
+
+/// Its second step waits for what never comes.
+#[scenario(grace = 5s)]
+fn waits_in_vain() {
+    #[step(ws = "/feed")]
+    fn socket() -> Socket<Value>;
+
+    #[step(timeout = 8s)]
+    async fn hear(socket: &Socket<Value>) -> Result<Value, Error> {
+        socket.wait(|heard| heard["order"] == 7).await
+    }
+}
+
+/// Tries a journey against a server that sends a message each second; the result, and how long it took.
+fn try_once(scenario: &'static Scenario) -> (Result<Option<String>, String>, Duration) {
+    let (overrides, defaults) = (Overrides::default(), GradingDefaults::default());
+    let plan = Plan::new(&scenario.definition, &overrides, &defaults, 7).unwrap();
+    let shared = (scenario.prepare)(&SetupContext::default()).unwrap().shared;
+    block_on_paused_clock(async {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        spawn_local(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                spawn_local(async move {
+                    upgrade(&mut stream).await?;
+                    loop {
+                        sleep(ms(1_000)).await;
+                        stream.write_all(b"\x81\x02{}").await?;
+                    }
+                    #[expect(unreachable_code, reason = "says what the task returns")]
+                    io::Result::Ok(())
+                });
+            }
+        });
+        let network = Network::prepare(Some(&url), "run-7").await.unwrap();
+        let transport = HttpTransport::new(Arc::new(network), 0);
+        let begun = Instant::now();
+        let ran = run_smoke_test(scenario, &shared, &plan, transport).await;
+        (ran, begun.elapsed())
+    })
+}
+
+#[test]
+fn a_journey_that_is_tried_leaves_a_step_that_listens_and_not_one_that_waits() {
+    let (ran, time) = try_once(listens());
+    assert_eq!(ran, Ok(None));
+    // It hears six messages: after the fifth, its time is not quite over.
+    assert!((ms(5_000)..=ms(6_100)).contains(&time), "{time:?}");
+    let (ran, time) = try_once(waits_in_vain());
+    let problem = ran.unwrap_err();
+    assert!(
+        problem.contains("nothing that was waited for came within 8s"),
+        "{problem}"
+    );
+    assert!((ms(8_000)..=ms(8_100)).contains(&time), "{time:?}");
 }
