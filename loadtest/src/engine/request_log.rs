@@ -11,7 +11,7 @@ use super::worker_state::WorkerState;
 use crate::chain::{HttpError, RawResponse, RequestBuf, RequestTarget};
 use crate::redact;
 use crate::transport::grpc::ShownCall;
-use crate::transport::{AnswerDetails, Exchange, Failure, Received, graphql};
+use crate::transport::{AnswerDetails, Exchange, Failure, Received, UnfinishedExchange, graphql};
 use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
 use loadtest_model::metrics::{MessageCounts, OTHERS, StreamSample};
 use loadtest_model::schedule::Window;
@@ -180,7 +180,7 @@ pub(super) struct OpenOperation<'a> {
     start: Instant,
     /// From the instant at which it was due to its start.
     delay: Duration,
-    unfinished: Cell<Traffic>,
+    unfinished: Cell<UnfinishedExchange>,
     /// What came of its answer, if that is read as a stream of events.
     arrivals: Option<Rc<Arrivals>>,
     is_closed: bool,
@@ -570,7 +570,7 @@ impl OpenOperation<'_> {
     }
 
     /// The cell that takes what was sent if the request is dropped.
-    pub(super) fn unfinished(&self) -> &Cell<Traffic> {
+    pub(super) fn unfinished(&self) -> &Cell<UnfinishedExchange> {
         &self.unfinished
     }
 
@@ -750,7 +750,7 @@ impl Drop for OpenOperation<'_> {
             return;
         }
         let now = Instant::now();
-        let traffic = self.unfinished.take();
+        let UnfinishedExchange { traffic, phases } = self.unfinished.take();
         // A step may leave a stream when it has seen enough.
         let opened = self
             .arrivals
@@ -759,7 +759,7 @@ impl Drop for OpenOperation<'_> {
         let is_over = !self.request_log.state.is_aborting() && !self.request_log.cut_off.get();
         let is_failure = is_over && opened.is_none();
         if is_failure {
-            let sampled = SampledTraffic::new(traffic, &Phases::default());
+            let sampled = SampledTraffic::new(traffic, &phases);
             self.keep_sample(
                 now - self.start,
                 (None, Some(ErrorKind::StepError)),
@@ -770,6 +770,7 @@ impl Drop for OpenOperation<'_> {
         log.end_operation(now);
         let window = self.window();
         log.add_traffic(window, traffic);
+        log.add_phases(if is_over { phases } else { phases.of_opening() });
         if let (true, Some(status)) = (is_over, opened) {
             let arrivals = self.arrivals.as_ref();
             let failure = arrivals.and_then(|arrivals| arrivals.take_failure());

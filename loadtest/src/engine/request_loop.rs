@@ -8,7 +8,9 @@ use super::trace::JourneyTrace;
 use super::worker_state::WorkerState;
 use crate::chain::{Chain, RawResponse, RequestBuf};
 use crate::transport::events::{EventLog, RawEvent};
-use crate::transport::{AnswerDetails, Call, Exchange, Failure, StreamCall, Transport};
+use crate::transport::{
+    AnswerDetails, Call, Exchange, Failure, StreamCall, Transport, UnfinishedExchange,
+};
 use http::StatusCode;
 use loadtest_model::definition::{Retry, StreamDef, Trigger, Until};
 use loadtest_model::metrics::{Cause, RootCause};
@@ -313,16 +315,18 @@ pub(super) fn is_withdrawn(transport: &impl Transport, exchange: &Exchange) -> b
 
 /// Counts what was sent of a request that the end of the run cuts off.
 struct UnfinishedRequestGuard<'a> {
-    unfinished: Cell<Traffic>,
+    unfinished: Cell<UnfinishedExchange>,
     context: &'a StepContext<'a>,
 }
 
 impl Drop for UnfinishedRequestGuard<'_> {
     fn drop(&mut self) {
-        let traffic = self.unfinished.take();
+        let UnfinishedExchange { traffic, phases } = self.unfinished.take();
         if traffic != Traffic::default() {
             self.context.state.with_tally(self.context.window, |tally| {
-                tally.steps[self.context.step].count(traffic);
+                let step = &mut tally.steps[self.context.step];
+                step.count(traffic);
+                step.phases.record(&phases.of_opening());
             });
         }
     }

@@ -7,7 +7,7 @@ use super::worker_state::WorkerState;
 use crate::chain::{BegunCall, CallRefusal, Local};
 use crate::redact;
 use crate::transport::grpc::{CallLog, CallTarget};
-use crate::transport::{ErrorKind, Failure, SentRequest, Transport};
+use crate::transport::{ErrorKind, Failure, SentRequest, Transport, UnfinishedExchange};
 use http::{Method, StatusCode, Uri};
 use loadtest_model::metrics::{MessageCounts, StreamSample, Traffic};
 use std::cell::{Cell, RefCell};
@@ -135,14 +135,18 @@ impl<T: Transport> StepClient<T> {
         if let Some(sockets) = self.transport.used_sockets() {
             traffic += sockets.take_traffic();
         }
-        let (result, ended_at) = match log.end.take() {
-            Some(end) => end,
-            // A step may leave a stream when it has seen enough, and the end of the run any call.
-            None if log.head_at.is_none() || self.request_log.is_cut_off() => {
-                open.unfinished().set(traffic);
-                return;
-            }
-            None => (Ok(None), Instant::now()),
+        // A step may leave a stream when it has seen enough, and the end of the run any call.
+        let is_left = log.head_at.is_some() && !self.request_log.is_cut_off();
+        if log.end.is_none() && !is_left {
+            open.unfinished().set(UnfinishedExchange {
+                traffic,
+                phases: log.phases,
+            });
+            return;
+        }
+        log.finish(Ok(None));
+        let Some((result, ended_at)) = log.end.take() else {
+            return;
         };
         let messages = log.messages();
         let is_stream = call.target.note_stream(messages.received > 1);

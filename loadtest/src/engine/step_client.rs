@@ -15,7 +15,9 @@ use crate::chain::{
 use crate::redact;
 use crate::targets::RequestPass;
 use crate::transport::grpc::CallLog;
-use crate::transport::{Call, Exchange, Failure, OperationTarget, Sockets, Transport};
+use crate::transport::{
+    Call, Exchange, Failure, OperationTarget, Sockets, Transport, UnfinishedExchange,
+};
 use http::Uri;
 use loadtest_model::definition::{Expect, Reads};
 use std::cell::Cell;
@@ -74,7 +76,10 @@ impl<T: Transport> StepClient<T> {
             trace.add_requests(self.request_log.step, sent, Some(&open.row_name()));
         }
         if is_withdrawn(&self.transport, &exchange) {
-            open.unfinished().set(exchange.traffic);
+            open.unfinished().set(UnfinishedExchange {
+                traffic: exchange.traffic,
+                phases: exchange.phases,
+            });
             return self.request_log.cut_off_step().await;
         }
         open.close_request(request, exchange, self.transport.base_url())

@@ -111,6 +111,13 @@ pub(crate) trait Transport: 'static {
     fn send(&self, call: Call<'_>) -> impl Future<Output = Exchange>;
 }
 
+/// What there was of a call that was dropped before it was answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct UnfinishedExchange {
+    pub(crate) traffic: Traffic,
+    pub(crate) phases: Phases,
+}
+
 /// A request to send, and the wanted parts of its response.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Call<'a> {
@@ -124,8 +131,8 @@ pub(crate) struct Call<'a> {
     pub(crate) timeout: Duration,
     /// The most redirects that are followed; with 0 a redirect is a response like others.
     pub(crate) redirects: u32,
-    /// Takes what the call had put on the wire, where it is dropped before it is answered.
-    pub(crate) unfinished: &'a Cell<Traffic>,
+    /// Takes what there was of the call, where it is dropped before it is answered.
+    pub(crate) unfinished: &'a Cell<UnfinishedExchange>,
     /// Its place in the trace of the journey, where requests carry one.
     pub(crate) trace: Option<CallTrace<'a>>,
     /// How the answer is read, where it is a stream of events.

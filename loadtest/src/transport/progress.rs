@@ -6,7 +6,9 @@ use super::meter::Meter;
 use super::stream::StreamProgress;
 use super::trace::SentRequests;
 use super::websocket::Upgrade;
-use super::{Call, ErrorKind, Failure, HopAnswer, Phases, Received, Traffic, body};
+use super::{
+    Call, ErrorKind, Failure, HopAnswer, Phases, Received, Traffic, UnfinishedExchange, body,
+};
 use crate::targets::Origin;
 use crate::transport::RequestTarget;
 use http::{Method, StatusCode, Uri};
@@ -29,8 +31,8 @@ pub(super) struct CallProgress<'a> {
     pub(super) traffic: Traffic,
     /// The target had not taken all of the last request when the call ended.
     is_waiting: bool,
-    /// The cell that takes the traffic when the call is dropped.
-    unfinished: Option<&'a Cell<Traffic>>,
+    /// The cell that takes what there was of the call when it is dropped.
+    unfinished: Option<&'a Cell<UnfinishedExchange>>,
     pub(super) redirected_to: Option<Box<Uri>>,
     /// The answer with an expected status, read to its end; its body is still compressed.
     pub(super) received: Option<Received>,
@@ -62,7 +64,7 @@ pub(super) enum CallStage {
 }
 
 impl<'a> CallProgress<'a> {
-    pub(super) fn new(start: Instant, unfinished: &'a Cell<Traffic>) -> Self {
+    pub(super) fn new(start: Instant, unfinished: &'a Cell<UnfinishedExchange>) -> Self {
         Self {
             stage: CallStage::Connect,
             usable_at: start,
@@ -186,11 +188,15 @@ impl<'a> CallProgress<'a> {
         if let Some(sent) = &mut self.sent {
             sent.end(end, self.head_at, self.status);
         }
+        self.add_answer_phases(end);
+        self.usable_at = end;
+    }
+
+    fn add_answer_phases(&mut self, end: Instant) {
         if let Some(head_at) = self.head_at.take() {
             add_phase(&mut self.phases.first_byte, head_at - self.usable_at);
             add_phase(&mut self.phases.body, end - head_at);
         }
-        self.usable_at = end;
     }
 
     /// Another request of the call begins: a redirect to `target` is followed.
@@ -259,7 +265,11 @@ impl Drop for CallProgress<'_> {
     fn drop(&mut self) {
         if let Some(unfinished) = self.unfinished {
             self.settle_traffic();
-            unfinished.set(self.traffic);
+            self.add_answer_phases(Instant::now());
+            unfinished.set(UnfinishedExchange {
+                traffic: self.traffic,
+                phases: self.phases,
+            });
         }
     }
 }

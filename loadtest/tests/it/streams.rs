@@ -407,8 +407,10 @@ fn a_step_that_lacks_the_rest_of_its_stream_when_the_load_ends_is_cancelled() {
     assert_eq!(errors(&card), []);
     let accounts = &card.accounts;
     assert_eq!((accounts.started, accounts.cancelled), (2, 2));
-    let row = &card.steps[0].inner[0];
+    let step = &card.steps[0];
+    let row = &step.inner[0];
     assert_eq!((row.requests, row.failed), (2, 0));
+    assert_eq!(step.phases.connections, 2);
     // Where the stream itself ends, the step has failed.
     let short = Server::start(|_| feed(1..=2));
     let run = Run::new(looking()).load(Load::iterations(1, 1));

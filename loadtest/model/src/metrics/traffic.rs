@@ -66,3 +66,15 @@ pub struct Phases {
     #[serde(rename = "body_us", with = "crate::definition::micros::option")]
     pub body: Option<Duration>,
 }
+
+impl Phases {
+    /// Returns those of the connection alone, of a request that was cut off.
+    #[must_use]
+    pub fn of_opening(&self) -> Self {
+        Self {
+            first_byte: None,
+            body: None,
+            ..*self
+        }
+    }
+}

@@ -34,7 +34,9 @@ use crate::chain::{
     Chain, Halt, Http, Local, Prepared, RawResponse, ReadError, RequestBuf, Scenario, SetupContext,
     SetupError, Shared, Unmet, Vu,
 };
-use crate::transport::{Call, Exchange, Failure, KeptHeaders, Received, Transport};
+use crate::transport::{
+    Call, Exchange, Failure, KeptHeaders, Received, Transport, UnfinishedExchange,
+};
 use bytes::Bytes;
 use http::StatusCode;
 use loadtest_model::definition::sample;
@@ -163,7 +165,10 @@ impl Transport for Scripted {
             sent_bytes: 10,
             ..Traffic::default()
         };
-        call.unfinished.set(sent);
+        call.unfinished.set(UnfinishedExchange {
+            traffic: sent,
+            phases: Phases::default(),
+        });
         tokio::time::sleep(time.min(call.timeout)).await;
         call.unfinished.take();
         Exchange {

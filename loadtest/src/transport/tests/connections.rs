@@ -1,10 +1,10 @@
 //! Connections: kept, lost, opened anew, and what is sent again.
 
 use super::user::{BODY, NOTHING, PATIENCE, failed, get, ok, request, run, send, user};
-use crate::transport::{Call, HttpTransport, Network, Transport};
+use crate::transport::{Call, HttpTransport, Network, Transport, UnfinishedExchange};
 use http::Method;
 use loadtest_model::definition::Expect;
-use loadtest_model::metrics::{ErrorKind, Traffic};
+use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};
 use std::cell::Cell;
 use std::pin::pin;
@@ -330,15 +330,15 @@ fn requests_at_the_same_time_have_connections_of_their_own_and_share_cookies() {
                     exchange = user.send(call(request)) => drop(ok(exchange)),
                 }
             }
-            assert_eq!(unfinished.get(), Traffic::default());
+            assert_eq!(unfinished.get(), UnfinishedExchange::default());
         }
         // Dropped: it was written, and nothing came.
-        let sent = unfinished.take();
+        let sent = unfinished.take().traffic;
         assert_eq!((sent.requests, sent.received_bytes), (1, 0));
         assert!(sent.sent_bytes > 0);
         let (a, b) = tokio::join!(user.send(call(&plain)), user.send(call(&plain)));
         drop((ok(a), ok(b)));
-        assert_eq!(unfinished.get(), Traffic::default());
+        assert_eq!(unfinished.get(), UnfinishedExchange::default());
         // One hung, one was kept, one more was needed for the last two.
         assert_eq!(server.connections(), 3);
         let later = server.recorded().split_off(2);
