@@ -235,8 +235,12 @@ impl<T: Transport> StepSender for StepClient<T> {
     }
 
     fn poll_stream_end(&self, number: u64, context: &mut Context<'_>) -> Poll<()> {
-        self.calls
-            .poll_stream_end(number, self.request_log.state(), context)
+        let state = self.request_log.state();
+        let ended = self.calls.poll_stream_end(number, state, context);
+        if ended.is_ready() {
+            self.request_log.note_end_told();
+        }
+        ended
     }
 
     fn end_call(&self, number: u64, log: &mut CallLog) {

@@ -385,7 +385,7 @@ struct Price {
 /// A subscription as a stream of events.
 #[scenario]
 fn prices() {
-    #[step(get = "/graphql/stream?query=subscription")]
+    #[step(graphql = "subscription Prices { price }")]
     fn declared() -> Events<Graph<Price>>;
 
     #[step]
@@ -402,6 +402,10 @@ fn prices() {
 
 #[test]
 fn errors_within_an_event_are_those_of_graphql() {
+    let [declared, _] = &prices().definition.steps[..] else {
+        panic!("two steps")
+    };
+    assert_eq!(declared.operation(), Some("subscription Prices"));
     let stream = |second: &'static str| {
         run(prices(), move |_| {
             let reply = Reply::status(200).header("content-type", "text/event-stream");

@@ -289,7 +289,9 @@ fn render_reads(step: &ResolvedStep) -> TokenStream {
 fn render_graphql_def(step: &ResolvedStep) -> TokenStream {
     let operation = step.operation.as_ref().map(|label| render_text(label));
     let (operation, partial) = (render_option(operation), step.options.graphql.partial);
-    render_option(step.reads_graphql().then(|| {
+    // A subscription whose answer is a stream has an operation too.
+    let asks = step.options.graphql.document.is_some() && !step.is_async;
+    render_option((asks || step.reads_graphql()).then(|| {
         quote! {
             ::loadtest::__private::GraphqlDef {
                 operation: #operation,

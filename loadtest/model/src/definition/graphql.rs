@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// How a step reads the answer of a GraphQL server: by `graphql = ".."`, or into `Graph<T>`.
+/// How a step asks a GraphQL server and reads its answer: by `graphql = ".."`, or into `Graph<T>`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphqlDef {
     /// Kind and name of the operation, such as `query Cart`, where the source shows it.
