@@ -135,10 +135,10 @@ pub(super) fn shown_reasons(card: &Card) -> &[Reason] {
 
 /// Describes what a run that passed has kept.
 fn describe_success(card: &Card) -> String {
-    let mut words = format!(
-        "{} kept",
-        display::format_counted(card.thresholds.len() as u64, "threshold")
-    );
+    let mut words = match card.thresholds.len() as u64 {
+        0 => "no threshold has samples".to_owned(),
+        count => format!("{} kept", display::format_counted(count, "threshold")),
+    };
     if let Some(least) = card.min_grade {
         let _ = write!(words, ", graded {least} or better");
     }

@@ -246,6 +246,10 @@ impl Card {
         let mut tally = record.windows.steady.clone();
         tally.merge(&Tally::new(definition.steps.len()));
         tally.steps.truncate(definition.steps.len());
+        let is_measured = record.windows.have_measured_steps();
+        if !is_measured {
+            tally.journey.forget_measurements();
+        }
         let names: Vec<&str> = definition.steps.iter().map(|step| &*step.name).collect();
         let seconds = steady_seconds(record);
         let accounts = Accounts::from_record(record);
@@ -260,7 +264,10 @@ impl Card {
                 .as_ref()
                 .is_some_and(|bottleneck| bottleneck.step != tail.step)
         });
-        let course = Timeline::from_record(record);
+        let mut course = Timeline::from_record(record);
+        if !is_measured {
+            course.forget_journeys();
+        }
         let slowest = SlowRow::all(&tally.journey.slowest, &names, &record.start.plan.load);
         let observed = ObservedRow::all(record, &course);
         let mut card = Self {
@@ -276,7 +283,7 @@ impl Card {
             min_grade: record.start.plan.min_grade,
             regraded: record.regraded.clone(),
             losses,
-            headline: Headline::from_record(record, &tally, seconds),
+            headline: Headline::from_record(record, &tally, seconds.filter(|_| is_measured)),
             bottleneck,
             tail,
             traces: TraceRow::all(record, &slowest, &names),
@@ -482,26 +489,29 @@ fn note_ungraded(card: &Card, record: &ScenarioRecord) -> Vec<String> {
         let step = window.steps.get(i);
         step.is_some_and(|step| step.executed + step.skipped > 0)
     };
-    let is_cut_off = |i: usize| {
-        let mut steps = (windows.all().into_iter()).filter_map(|window| window.steps.get(i));
-        steps.any(|step| step.cancelled > 0)
-    };
     let [
         mut untimed,
+        mut cut_off_sessions,
         mut sessions,
         mut warm_up,
         mut ramp,
         mut cut_off,
         mut never,
-    ] = [const { Vec::new() }; 6];
+    ] = [const { Vec::new() }; 7];
     for (i, row) in card.steps.iter().enumerate() {
         let names = match row.grade {
             Some(_) => continue,
             None if ran(&windows.steady, i) => &mut untimed,
-            None if row.inner.iter().any(InnerRow::is_measured) => &mut sessions,
+            None if verdict::has_measured_rows(row) => {
+                if windows.is_cut_off(i) {
+                    &mut cut_off_sessions
+                } else {
+                    &mut sessions
+                }
+            }
             None if ran(&windows.ramp, i) => &mut ramp,
             None if ran(&windows.warm_up, i) => &mut warm_up,
-            None if is_cut_off(i) => &mut cut_off,
+            None if windows.is_cut_off(i) => &mut cut_off,
             None => &mut never,
         };
         names.push(row.name.as_str());
@@ -516,6 +526,12 @@ fn note_ungraded(card: &Card, record: &ScenarioRecord) -> Vec<String> {
             "they measured nothing",
             untimed,
             " An `async` step is measured by what it sends with `http`, and by what it gives to `vu.measure(..)`.",
+        ),
+        note(
+            "the end of the load cut off their executions",
+            cut_off_sessions,
+            " What they did until then is counted in their rows. A step is graded where executions of it end before \
+             the load does.",
         ),
         note(
             "each of their executions began before the measured part",

@@ -55,13 +55,17 @@ impl ThresholdRow {
         Self::measured(scoped, scenario, actual)
     }
 
-    /// Evaluates the thresholds of a run that has ended. Where a limit that was set is judged, one that nobody set does
-    /// not ask for samples.
+    /// Evaluates the thresholds of a run that has ended. Where a limit that was set is judged, where no journey ended
+    /// and where journeys measured nothing, one that nobody set does not ask for samples.
     pub(super) fn all(record: &ScenarioRecord, tally: &Tally, seconds: Option<f64>) -> Vec<Self> {
         let (plan, scenario) = (&record.start.plan, &record.start.definition);
         let evaluate = |scoped| Self::from_threshold(scoped, tally, scenario, seconds, plan.shard);
         let mut rows: Vec<Self> = plan.thresholds.iter().map(evaluate).collect();
-        if rows.iter().any(|row| !row.implied && row.actual.is_some()) {
+        let is_judged = rows.iter().any(|row| !row.implied && row.actual.is_some());
+        let windows = &record.windows;
+        let ended = |window: &Tally| window.journey.ok + window.journey.failed > 0;
+        let has_ended = ended(&windows.ramp) || ended(&windows.steady);
+        if is_judged || !has_ended || !windows.have_measured_steps() {
             rows.retain(|row| !row.implied || row.actual.is_some());
         }
         rows

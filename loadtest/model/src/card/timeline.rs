@@ -164,6 +164,16 @@ impl Timeline {
     }
 }
 
+impl Timeline {
+    /// Leaves out times and rates of journeys that measured nothing.
+    pub(super) fn forget_journeys(&mut self) {
+        for point in &mut self.points {
+            (point.p50, point.p95, point.p99) = (None, None, None);
+            point.finished_per_second = 0.0;
+        }
+    }
+}
+
 /// Measures the shards that started latest, in their order, within these seconds.
 fn measure_generators(record: &ScenarioRecord, ranges: &[Range<u32>]) -> Vec<GeneratorCourse> {
     let shards = record.shards.iter().enumerate();

@@ -299,30 +299,27 @@ fn explain_empty_run(card: &Card, record: &ScenarioRecord, seconds: Option<f64>)
         .steps
         .iter()
         .any(|step| step.executed + step.skipped > 0);
+    let is_graded = card.steps.iter().any(|step| step.grade.is_some());
+    let session = (card.steps.iter().enumerate()).find(|(_, step)| has_measured_rows(step));
+    let session = session.filter(|_| !is_graded);
     let reason = if !attempted && card.headline.dropped == 0 {
         let cancelled = card.accounts.cancelled;
         if let Some(words) = explain_panics(card) {
             words
+        } else if let Some(session) = session {
+            return explain_ungraded_sessions(card, record, session);
         } else if card.accounts.started == 0 {
             "no iteration started".to_owned()
         } else if cancelled == card.accounts.started {
-            let remedy = advise_on_streams(record).unwrap_or_else(|| "run it longer".to_owned());
+            let remedy = advise_on_streams(record).unwrap_or_else(|| {
+                "run it longer, or let the steps end before the load does".to_owned()
+            });
             format!(
                 "no step ended before the run did: {} cut off; {remedy}",
                 display::format_counted(cancelled, "iteration")
             )
         } else if let Some(skip) = card.not_drawn.iter().find(|skip| left_itself_out(skip)) {
             format!("no step was executed: {}", skip.describe())
-        } else if let Some(step) = card.steps.iter().find(|step| has_measured_rows(step)) {
-            // Limits on what was measured decide by themselves.
-            let is_judged = card
-                .thresholds
-                .iter()
-                .any(|row| !row.implied && row.actual.is_some());
-            if is_judged && card.min_grade.is_none() {
-                return Vec::new();
-            }
-            explain_sessions(card, step)
         } else if seconds.is_some() {
             "no step was executed in the measured part; run it longer, or let journeys of the ramp end earlier, so \
              that others begin"
@@ -331,6 +328,9 @@ fn explain_empty_run(card: &Card, record: &ScenarioRecord, seconds: Option<f64>)
             "no step was executed in the measured part; run it longer".to_owned()
         }
     } else if attempted && card.grade.score.is_none() && !card.grade.withheld {
+        if let Some(session) = session {
+            return explain_ungraded_sessions(card, record, session);
+        }
         "no step that was executed has a weight in the grade".to_owned()
     } else {
         return Vec::new();
@@ -344,17 +344,12 @@ fn left_itself_out(skip: &DependencyFailure) -> bool {
 
 /// Advises on the streams that the end of the run cut off, and that no option ends.
 pub(super) fn advise_on_streams(record: &ScenarioRecord) -> Option<String> {
-    let windows = record.windows.all();
-    let is_cut_off = |step: usize| {
-        let mut tallies = windows.iter().filter_map(|tally| tally.steps.get(step));
-        tallies.any(|tally| tally.cancelled > 0)
-    };
     let steps = record.start.definition.steps.iter().enumerate();
     let endless = steps.filter(|(_, def)| {
         let stream = def.stream.as_ref();
         stream.is_some_and(|stream| stream.events.is_none() && stream.lasts.is_none())
     });
-    let names = endless.filter(|(step, _)| is_cut_off(*step));
+    let names = endless.filter(|(step, _)| record.windows.is_cut_off(*step));
     let names: Vec<_> = names
         .map(|(_, def)| display::quote_name(&def.name))
         .collect();
@@ -367,7 +362,30 @@ pub(super) fn advise_on_streams(record: &ScenarioRecord) -> Option<String> {
     })
 }
 
-fn has_measured_rows(step: &StepRow) -> bool {
+/// Explains that the operations of step `at` were measured and no step; nothing where limits on these decide.
+fn explain_ungraded_sessions(
+    card: &Card,
+    record: &ScenarioRecord,
+    (at, step): (usize, &StepRow),
+) -> Vec<String> {
+    let mut limits = card.thresholds.iter().filter(|row| !row.implied);
+    if card.min_grade.is_none() && limits.any(|row| row.actual.is_some()) {
+        return Vec::new();
+    }
+    vec![if record.windows.is_cut_off(at) {
+        format!(
+            "no execution of {} ended in the measured part: the end of the load cut off each, so that only operations \
+             and events of it are counted, and there is no grade. Judge these by limits such as `{}`; or let the step end earlier",
+            display::quote_name(&step.name),
+            example_limit(step)
+        )
+    } else {
+        explain_sessions(card, step)
+    }]
+}
+
+/// Returns true if operations of a step were measured, whether it ended or not.
+pub(super) fn has_measured_rows(step: &StepRow) -> bool {
     step.inner.iter().any(InnerRow::is_measured)
 }
 

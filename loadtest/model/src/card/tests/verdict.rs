@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::definition::{Letter, Subject};
-use crate::metrics::Tally;
+use crate::metrics::{SlowJourney, TailShare, Tally};
 use crate::plan::with_error_limit;
 
 #[test]
@@ -126,6 +126,84 @@ fn a_session_that_began_in_the_ramp_is_judged_by_limits_on_its_rows() {
     // A grade that is asked for cannot be had.
     record.start.plan.min_grade = Some(Letter::B);
     assert_eq!(Card::grade(&record, None).verdict, Verdict::Empty);
+}
+
+/// A run of two users who each listen from the begin of the load until its end cuts them off.
+fn endless() -> ScenarioRecord {
+    let mut record = session();
+    let windows = &mut record.windows;
+    windows.ramp = Tally::default();
+    (
+        windows.steady.journey.started,
+        windows.steady.journey.cancelled,
+    ) = (2, 2);
+    windows.steady.steps[0].cancelled = 2;
+    record.end.planned = 2;
+    record
+}
+
+#[test]
+fn sessions_that_the_end_cuts_off_are_judged_by_limits_on_their_rows() {
+    let mut record = endless();
+    let card = Card::grade(&record, None);
+    assert_eq!(card.verdict, Verdict::Empty);
+    assert_eq!(
+        words(&card),
+        [
+            "no execution of `talk` ended in the measured part: the end of the load cut off each, so that only operations \
+             and events of it are counted, and there is no grade. Judge these by limits such as `row(\"say\").p95 < 100ms`; \
+             or let the step end earlier"
+        ]
+    );
+    for (bound, verdict) in [(20, Verdict::Passed), (5, Verdict::Failed)] {
+        let threshold = Threshold {
+            subject: Subject::Row("say".into()),
+            ..Threshold::new(Metric::P95, Comparator::Less, Bound::Time(ms(bound)))
+        };
+        let scoped = ScopedThreshold::new(&record.start.definition, Some(0), threshold);
+        record.start.plan.thresholds = with_error_limit(vec![scoped]);
+        let card = Card::grade(&record, None);
+        assert_eq!((card.verdict, card.thresholds.len()), (verdict, 1));
+        assert_eq!(
+            card.notes.last().map(String::as_str),
+            Some(
+                "Not graded, since the end of the load cut off their executions: talk. What they did until then is \
+                 counted in their rows. A step is graded where executions of it end before the load does."
+            )
+        );
+    }
+}
+
+#[test]
+fn sessions_in_which_nothing_came_measured_nothing() {
+    let mut record = endless();
+    record.windows.steady.steps[0].inner.clear();
+    let card = Card::grade(&record, None);
+    assert_eq!(
+        words(&card),
+        [
+            "no step ended before the run did: 2 iterations cut off; run it longer, or let the steps end before the \
+             load does"
+        ]
+    );
+}
+
+#[test]
+fn the_implied_limit_asks_for_no_samples_where_the_end_cut_off_each_journey() {
+    let mut record = record(&["connect", "listen"]);
+    let journey = &mut record.windows.steady.journey;
+    (journey.ok, journey.cancelled) = (0, 1_000);
+    journey.time = Histogram::default();
+    record.windows.steady.steps[1] = StepTally {
+        cancelled: 1_000,
+        ..StepTally::default()
+    };
+    let card = Card::grade(&record, None);
+    assert_eq!((card.verdict, words(&card)), (Verdict::Passed, Vec::new()));
+    assert_eq!(card.grade.label(), "A+");
+    // A limit that was set does.
+    require(&mut record, None, Metric::Errors, Bound::Ratio(0.01));
+    assert_eq!(Card::grade(&record, None).verdict, Verdict::Failed);
 }
 
 #[test]
@@ -361,6 +439,25 @@ fn panics_are_named_where_they_kept_everything_from_running() {
 #[test]
 fn a_step_that_left_itself_out_is_named_where_nothing_else_could_run() {
     let mut record = record(&["redis", "look"]);
+    let mut times = Histogram::default();
+    times.record(ms(10));
+    let times = CompactHistogram::from_histogram(&times);
+    record.cells.cells = (0..2)
+        .map(|second| Cell {
+            second,
+            seconds: 1,
+            ok: 100,
+            time: times.clone(),
+            ..Cell::default()
+        })
+        .collect();
+    let journey = &mut record.windows.steady.journey;
+    journey.slowest.add(SlowJourney::default());
+    journey.shares.push(TailShare {
+        journeys: 1_000,
+        steps_us: vec![3, 0],
+        ..TailShare::default()
+    });
     for step in &mut record.windows.steady.steps {
         *step = executed(0, ms(10));
     }
@@ -389,6 +486,31 @@ fn a_step_that_left_itself_out_is_named_where_nothing_else_could_run() {
         words(&card),
         ["no step was executed: `redis` left itself out: `redis-server` is not installed"]
     );
+    // Journeys that did nothing have no figures, and are counted.
+    let headline = &card.headline;
+    assert_eq!((headline.ok, card.accounts.ok), (1_000, 1_000));
+    assert_eq!(
+        (
+            headline.time.samples,
+            headline.achieved_per_second,
+            headline.error_rate
+        ),
+        (0, None, None)
+    );
+    assert!(card.thresholds.is_empty(), "{:?}", card.thresholds);
+    assert!(card.slowest.is_empty() && card.spectrum.is_empty());
+    assert!(card.tail.is_none());
+    let course = &card.course.points;
+    assert!(!course.is_empty());
+    assert!((course.iter()).all(|point| point.p95.is_none() && point.finished_per_second == 0.0));
+
+    // Once anything was executed, in whatever window, they have.
+    record.windows.warm_up = Tally::new(2);
+    record.windows.warm_up.steps[1] = executed(1, ms(10));
+    let card = Card::grade(&record, None);
+    assert_eq!(card.headline.time.samples, 1_000);
+    assert_eq!(card.slowest.len(), 1);
+    assert!(card.course.points[0].p95.is_some());
 }
 
 #[test]

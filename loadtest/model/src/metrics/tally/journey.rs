@@ -55,6 +55,19 @@ pub struct TailShare {
 }
 
 impl JourneyTally {
+    /// Leaves out what was measured of ok journeys, where none of them did anything.
+    pub(crate) fn forget_measurements(&mut self) {
+        *self = Self {
+            started: self.started,
+            failed: self.failed,
+            cancelled: self.cancelled,
+            dropped: self.dropped,
+            lateness: std::mem::take(&mut self.lateness),
+            waits: std::mem::take(&mut self.waits),
+            ..Self::default()
+        };
+    }
+
     /// Adds all of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.started += other.started;

@@ -125,6 +125,18 @@ impl Windows {
         [&self.warm_up, &self.ramp, &self.steady]
     }
 
+    /// Returns true if any step was executed, failed by being skipped, or has rows or streams; else journeys that ended
+    /// did nothing.
+    pub(crate) fn have_measured_steps(&self) -> bool {
+        self.all().into_iter().any(Tally::has_measured_steps)
+    }
+
+    /// Returns true if the end of the run cut off an execution of this step.
+    pub(crate) fn is_cut_off(&self, step: usize) -> bool {
+        let mut steps = (self.all().into_iter()).filter_map(|tally| tally.steps.get(step));
+        steps.any(|step| step.cancelled > 0)
+    }
+
     /// Writes those in which something happened.
     fn serialize_measured<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let named = ["warm_up", "ramp", "steady"].into_iter().zip(self.all());
@@ -159,6 +171,13 @@ impl Tally {
             steps: vec![StepTally::default(); steps],
             ..Self::default()
         }
+    }
+
+    /// Returns true if a step did anything in it.
+    fn has_measured_steps(&self) -> bool {
+        self.steps.iter().any(|step| {
+            step.executed + step.skipped > 0 || !step.inner.is_empty() || step.stream.is_some()
+        })
     }
 
     /// Returns true if nothing happened.
