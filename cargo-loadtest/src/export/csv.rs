@@ -28,7 +28,7 @@ const HEADER: &str = "\
     change_high,detectable,tags,gauge_last,gauge_min,gauge_max,gauge_mean,\
     planned,started,began_after_us,late_p99_us,busiest_worker,validity,unit,limit,first_event_p50_us,first_event_p95_us,gap_p95_us,per_unit_p95_us,\
     units,units_per_second,events,events_together_ratio,good_ratio,opened,reopened,most_open,\
-    closed_by_target,closed_by_user,sent_messages,received_messages,operation";
+    closed_by_target,closed_by_user,sent_messages,received_messages,operation,step";
 
 /// The report as CSV.
 pub(crate) fn render(report: &Report) -> String {
@@ -55,6 +55,7 @@ fn build_rows(report: &Report) -> Vec<Vec<String>> {
             rows.push(begin("step").step(step, &name));
             for request in &step.inner {
                 let row = begin("request").text("name", &request.name);
+                let row = row.text("step", &name);
                 let row = row.count("executed", request.requests);
                 let row = row.count("failed", request.failed);
                 let row = row.number("error_ratio", request.error_rate);
@@ -466,10 +467,12 @@ mod tests {
             .filter(|row| !cell(row, "sent_messages").is_empty());
         let found: Vec<_> = found
             .map(|row| {
-                ["name", "sent_messages", "received_messages"].map(|column| cell(row, column))
+                ["name", "sent_messages", "received_messages", "step"]
+                    .map(|column| cell(row, column))
             })
             .collect();
-        assert_eq!(found, [["shop.Cart/Add", "1204", "1200"]]);
+        let step = &*report.cards[0].steps[4].name;
+        assert_eq!(found, [["shop.Cart/Add", "1204", "1200", step]]);
     }
 
     #[test]
