@@ -379,7 +379,14 @@ fn explain_unknown_metric(name: &str) -> String {
         return format!("unknown metric `{name}`; did you mean `{near}`?");
     }
     let words = Metric::WORDS.map(|metric| metric.to_string());
-    format!("unknown metric `{name}`; there is `{}`", words.join("`, `"))
+    format!(
+        "unknown metric `{name}`; there is `{}`; before a statistic (`{}.p95`) `{}`; and of the scenario's own \
+         `{}(..)`",
+        words.join("`, `"),
+        Part::NAMED[0].name(),
+        Part::NAMED.map(Part::name).join("`, `"),
+        CUSTOM.join("(..)`, `"),
+    )
 }
 
 fn explain_percentile(name: &str) -> String {
