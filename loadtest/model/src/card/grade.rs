@@ -70,10 +70,15 @@ impl StepGrade {
     }
 
     /// Grades the requests of one name within a step; `None` of none. What is within T is exact except for
-    /// times within 0.1 % of T or 4 T.
-    pub fn from_row(row: &InnerTally, policy: &StepGrading) -> Option<Self> {
+    /// times within 0.1 % of T or 4 T. Where some of the streams that are graded `by_first_event` failed, it is not
+    /// known which first events are theirs: those of the ok ones count as late as all are.
+    pub fn from_row(row: &InnerTally, by_first_event: bool, policy: &StepGrading) -> Option<Self> {
         let ok = row.requests.saturating_sub(row.failed);
+        let stream = row.stream.as_ref().filter(|_| by_first_event);
         let within = |limit: Duration| {
+            if let Some(stream) = stream {
+                return stream.share_of_first_events(limit, ok);
+            }
             let late = row.timed_out.count_at_most(limit);
             let times = row.service.count_at_most(limit);
             times.saturating_sub(late).min(ok)

@@ -51,20 +51,21 @@ impl InnerRow {
             error_rate: share_of(tally.failed, tally.requests),
             service: Quantiles::from_histogram(&tally.service),
             statuses: tally.statuses.clone(),
-            // The row is graded by its service time.
+            // Until the row is graded by it.
             stream: (tally.stream.as_ref()).map(|stream| StreamRow::new(false, stream, seconds)),
             messages: tally.messages,
         }
     }
 
     /// Grades the requests in `tally` of step number `step` by the smallest bound of a limit on their `p95`, `p99`,
-    /// `p99_9` or `max`, unless the run `is_regraded` by another target, else by the target of the step.
+    /// `p99_9` or `max`, unless the run `is_regraded` by another target, else by the target of the step. That of the step
+    /// is compared with the first events of streams, unless it `is_by_response`.
     pub(super) fn grade(
         &mut self,
         tally: &InnerTally,
         plan: &Plan,
         step: usize,
-        is_regraded: bool,
+        (is_regraded, is_by_response): (bool, bool),
     ) {
         let scoped = plan.thresholds.iter();
         let limits = scoped.filter(|scoped| scoped.step == Some(step));
@@ -74,13 +75,19 @@ impl InnerRow {
             &subject,
             Part::Whole,
         );
+        let bound = bound.filter(|_| !is_regraded);
+        if let Some(stream) = &mut self.stream {
+            let has_begun = stream.first_event.samples > 0;
+            stream.graded_by_first_event = has_begun && bound.is_none() && !is_by_response;
+        }
+        let by_first_event = (self.stream.as_ref()).is_some_and(|row| row.graded_by_first_event);
         self.grade = plan.grading.get(step).and_then(|policy| {
             let policy = StepGrading {
-                target: bound.filter(|_| !is_regraded).unwrap_or(policy.target),
+                target: bound.unwrap_or(policy.target),
                 weight: 0.0,
                 ..*policy
             };
-            StepGrade::from_row(tally, &policy)
+            StepGrade::from_row(tally, by_first_event, &policy)
         });
     }
 }
@@ -88,8 +95,8 @@ impl InnerRow {
 #[cfg(test)]
 mod tests {
     use super::super::{Card, ThresholdRow, sample};
-    use crate::definition::{Bound, Comparator, Letter, Metric, Subject, Threshold};
-    use crate::metrics::ErrorKind;
+    use crate::definition::{Bound, Comparator, Letter, Metric, StreamDef, Subject, Threshold};
+    use crate::metrics::{ErrorKind, StreamSample};
     use crate::plan::{GradingDefaults, ScopedThreshold};
     use crate::record::ScenarioRecord;
     use std::time::Duration;
@@ -155,6 +162,40 @@ mod tests {
         });
         let regraded = Card::grade(&record, None);
         assert_eq!(regraded.steps[1].inner[0].grade.unwrap().target, ms(500));
+    }
+
+    #[test]
+    fn a_row_of_streams_is_graded_by_their_first_events_as_its_step_is() {
+        let mut record = sample::record(&["login", "follow"]);
+        let row = record.windows.steady.steps[1].inner("GET /feed");
+        for number in 0..100 {
+            row.answered(200, ms(3_000), || "200 OK".into());
+            let times = [ms(if number < 60 { 100 } else { 900 }), ms(3_000)];
+            let stream = StreamSample::of_events(times.into_iter().map(|time| (time, false)));
+            row.stream.get_or_insert_default().record(&stream, true);
+        }
+        let graded = |record: &ScenarioRecord| {
+            let row = Card::grade(record, None).steps[1].inner.remove(0);
+            let by_first_event = row.stream.unwrap().graded_by_first_event;
+            row.grade
+                .map(|grade| (grade.satisfied, grade.tolerating, by_first_event))
+        };
+        // T is 500 ms.
+        assert_eq!(graded(&record), Some((60, 40, true)));
+        record.start.definition.steps.to_mut()[1].stream = Some(StreamDef {
+            graded_by_response: true,
+            ..StreamDef::UNDECLARED
+        });
+        assert_eq!(graded(&record), Some((0, 0, false)));
+        // A limit on the row is on its service time.
+        record.start.definition.steps.to_mut()[1].stream = None;
+        limit(
+            &mut record,
+            Some(1),
+            Subject::Row("GET /feed".into()),
+            4_000,
+        );
+        assert_eq!(graded(&record), Some((100, 0, false)));
     }
 
     #[test]

@@ -388,7 +388,9 @@ fn grade_steps(
         let policy = plan.grading.get(i);
         row.grade = policy.and_then(|policy| StepGrade::from_tally(counts, policy));
         for (inner, tally) in row.inner.iter_mut().zip(&counts.inner) {
-            inner.grade(tally, plan, i, is_regraded);
+            let by_response =
+                (step.stream.as_ref()).is_some_and(|stream| stream.graded_by_response);
+            inner.grade(tally, plan, i, (is_regraded, by_response));
         }
         if let Some(grade) = &row.grade {
             row.losses = loss::losses_of_step(

@@ -69,11 +69,7 @@ fn change_target(step: &mut StepTally, target: Duration, timeout: Duration) {
 /// events are theirs: those of the ok ones count as late as all are.
 fn change_stream_target(step: &mut StepTally, target: Duration) {
     let Some(stream) = &step.stream else { return };
-    let all = stream.first_event.count().max(1) as f64;
-    let within = |limit: Duration| {
-        let share = stream.first_event.count_at_most(limit) as f64 / all;
-        (step.ok as f64 * share).round() as u64
-    };
+    let within = |limit: Duration| stream.share_of_first_events(limit, step.ok);
     let (satisfied, bearable) = (within(target), within(target.saturating_mul(4)));
     step.satisfied = satisfied;
     step.tolerating = bearable - satisfied;

@@ -106,6 +106,13 @@ impl StreamSample {
 }
 
 impl StreamTally {
+    /// Returns how many of `ok` streams had their first event within `limit`, if it comes to them as late as to all.
+    pub(crate) fn share_of_first_events(&self, limit: Duration, ok: u64) -> u64 {
+        let all = self.first_event.count().max(1) as f64;
+        let share = self.first_event.count_at_most(limit) as f64 / all;
+        (ok as f64 * share).round() as u64
+    }
+
     /// Adds a stream, of which gaps and units count if it `ended_well`.
     pub fn record(&mut self, stream: &StreamSample, ended_well: bool) {
         if let Some(time) = stream.first_event {
